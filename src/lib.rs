@@ -97,6 +97,9 @@ pub mod compile;
 #[cfg(feature = "import")]
 #[doc(hidden)]
 pub mod dataflow;
+#[cfg(feature = "import")]
+#[doc(hidden)]
+pub mod delegate;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod fetch;

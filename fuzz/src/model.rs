@@ -9,8 +9,9 @@ use std::{
 use allocation_counter::measure;
 use texpool::{
     compile::{CompileOptions, Phases, compile},
+    delegate::{Host, select},
     graph::{self, Graph},
-    import::{Array, ImportError, ImportOptions, from_bytes_with},
+    import::{Array, ImportError, ImportOptions, from_bytes_with, outline_from_bytes},
     plan::{LayoutKind, SearchBudget, SearchControl, Strategy},
     rewrite::{Rewritten, Rules, rewrite, split},
     schedule::schedule,
@@ -67,7 +68,20 @@ fn measured(bytes: &[u8], options: &ImportOptions, took: &mut Took) -> Result<Gr
     answer.unwrap_or(Err(ImportError::Empty))
 }
 
+/// Looks at each node by itself, and at what a delegate would take, which takes no more memory than an import may.
+fn outlined(bytes: &[u8]) {
+    let file = Arc::new(bytes.to_vec());
+    let mut outline = None;
+    let counted = measure(|| outline = outline_from_bytes(file, &ImportOptions::default()).ok());
+    let most = most_memory(bytes.len());
+    assert!(counted.bytes_max <= most, "the outline takes {} bytes, may take {most}", counted.bytes_max);
+    if let Some(outline) = outline {
+        outline.graphs.iter().for_each(|graph| drop(select(graph, Host::of(outline.format))));
+    }
+}
+
 fn driven(bytes: &[u8], took: &mut Took) -> Result<(), ImportError> {
+    outlined(bytes);
     let mut import = |options: &ImportOptions| {
         let imported = measured(bytes, options, took);
         if let Ok(graph) = &imported {

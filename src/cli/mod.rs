@@ -10,6 +10,7 @@ mod compile;
 mod csdf;
 mod devices;
 mod error;
+mod explain;
 mod hint;
 mod inputs;
 mod model_source;
@@ -72,6 +73,9 @@ enum Command {
     Plan(plan::Args),
     /// Plan a model for a device and write the plan to a file, which `run` and `bench` take by --plan.
     Compile(compile::Args),
+    /// Say which nodes texpool would take as a delegate in another runtime, which not and why, and what is copied; needs
+    /// neither a device nor that runtime.
+    Explain(explain::Args),
     /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
     Csdf(csdf::Args),
     /// Measure a model's time and memory, on random numbers.
@@ -132,6 +136,7 @@ impl Command {
             Self::Run(args) => run::run(&args, json),
             Self::Plan(args) => plan::run(&args, json),
             Self::Compile(args) => compile::run(&args, json),
+            Self::Explain(args) => explain::run(&args, json),
             Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),

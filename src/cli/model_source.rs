@@ -4,7 +4,7 @@ use super::error::CliError;
 use crate::{
     fetch::{Bar, Catalog, Fetcher},
     graph::Graph,
-    import::{self, FakeQuant, ImportError, ImportOptions, parse_dim, parse_fake_quant},
+    import::{self, FakeQuant, ImportError, ImportOptions, Outline, parse_dim, parse_fake_quant},
     io::{IoError, printable},
 };
 use std::{
@@ -16,10 +16,17 @@ use std::{
 
 /// What open extents are bound to.
 #[derive(Debug, Default, clap::Args)]
-pub(super) struct DimArgs {
+pub(super) struct BoundArgs {
     /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     dims: Vec<(String, usize)>,
+}
+
+/// How a file is read.
+#[derive(Debug, Default, clap::Args)]
+pub(super) struct DimArgs {
+    #[command(flatten)]
+    bound: BoundArgs,
     /// Round what the file stores in 8 bits to what those can say, as its runtime does; or only hold it within that.
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = parse_fake_quant, hide_possible_values = true)]
     fake_quant: FakeQuant,
@@ -35,6 +42,15 @@ pub(super) struct ModelSource {
 }
 
 impl DimArgs {
+    /// As [`BoundArgs::find`].
+    pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
+        let mut source = self.bound.find(text)?;
+        source.options.fake_quant = self.fake_quant;
+        Ok(source)
+    }
+}
+
+impl BoundArgs {
     /// A file as it is; else what the catalogue has under that name, fetched if need be, with the catalogue's extents
     /// where no others are given.
     pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
@@ -48,7 +64,7 @@ impl DimArgs {
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
-        let options = ImportOptions { dims, fake_quant: self.fake_quant, ..ImportOptions::default() };
+        let options = ImportOptions { dims, ..ImportOptions::default() };
         Ok(ModelSource { path, options, asked })
     }
 }
@@ -57,16 +73,31 @@ impl ModelSource {
     /// Reads the model.
     pub(super) fn import(&self) -> Result<Graph, CliError> {
         let read = import::open_with(&self.path, &self.options);
-        let mut graph = read.map_err(|source| match source {
+        let mut graph = read.map_err(|source| self.failed(source))?;
+        // The graph is called after its file, and some reports print that as it is.
+        graph.name = printable(&graph.name).to_string();
+        Ok(graph)
+    }
+
+    /// Its nodes as the file has them, also where some cannot be read.
+    pub(super) fn outline(&self) -> Result<Outline, CliError> {
+        import::outline(&self.path, &self.options).map_err(|source| self.failed(source))
+    }
+
+    /// What it is called: as its file.
+    pub(super) fn name(&self) -> String {
+        let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+        printable(&*stem).to_string()
+    }
+
+    fn failed(&self, source: ImportError) -> CliError {
+        match source {
             source @ ImportError::Read { .. } => CliError::Unreadable(Box::new(source)),
             source @ (ImportError::NoSuchDim { .. } | ImportError::CannotBind { .. }) => {
                 CliError::Usage(format!("--dim: {source}; {}", self.open_extents()))
             }
             source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
-        })?;
-        // The graph is called after its file, and some reports print that as it is.
-        graph.name = printable(&graph.name).to_string();
-        Ok(graph)
+        }
     }
 
     /// What may be bound: the extents that are listed when none is.

@@ -17,6 +17,7 @@ mod meter;
 mod onnx;
 mod op_registry;
 mod options;
+mod outline;
 mod tflite;
 
 use std::{path::Path, sync::Arc};
@@ -28,6 +29,8 @@ pub use onnx::Array;
 pub use options::{FakeQuant, ImportOptions};
 #[cfg(feature = "gpu")]
 pub(crate) use options::{parse_dim, parse_fake_quant};
+#[doc(hidden)]
+pub use outline::{Format, GraphOutline, NodeOutline, Outline, Refusal, TensorOutline, Verdict};
 
 use crate::graph::Graph;
 use map::Owner;
@@ -86,26 +89,75 @@ pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, I
     onnx::read_tensor(owner)
 }
 
+/// The nodes of a file as they stand in it, with what this importer says of each by itself. A node that is refused refuses
+/// no other, and extents that are left open are tried with usual ones.
+///
+/// # Errors
+/// As [`open_with`], but for what is said of single nodes, and for open extents.
+#[doc(hidden)]
+pub fn outline(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
+    let path = path.as_ref();
+    let bytes = map::map(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    outline_of(Arc::new(bytes), Some(path), options)
+}
+
+/// The same of shared bytes.
+///
+/// # Errors
+/// As [`outline`].
+#[doc(hidden)]
+pub fn outline_from_bytes(
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    options: &ImportOptions,
+) -> Result<Outline, ImportError> {
+    outline_of(owner, None, options)
+}
+
+fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
+    match format((*owner).as_ref(), path)? {
+        Format::TfLite => {
+            nothing_bound(options)?;
+            tflite::outline(owner)
+        }
+        Format::Onnx => onnx::outline(owner, path, options),
+    }
+}
+
 fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
-    let bytes = (*owner).as_ref();
+    match format((*owner).as_ref(), path)? {
+        Format::TfLite => {
+            nothing_bound(options)?;
+            tflite::read(owner, options.fake_quant)
+        }
+        Format::Onnx => onnx::read(owner, path, options),
+    }
+}
+
+/// Refuses extents and inputs that are bound where the format has no names for them.
+fn nothing_bound(options: &ImportOptions) -> Result<(), ImportError> {
+    let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
+    if !options.dims.is_empty() {
+        return Err(ImportError::NoSuchDim { names: unbound(options.dims.keys().collect()) });
+    }
+    if !options.constants.is_empty() {
+        return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });
+    }
+    Ok(())
+}
+
+/// The format of a file's bytes.
+fn format(bytes: &[u8], path: Option<&Path>) -> Result<Format, ImportError> {
     let named = path.is_some_and(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("onnx")));
     if bytes.is_empty() {
         return Err(ImportError::Empty);
     }
     if tflite::is(bytes) {
-        let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
-        if !options.dims.is_empty() {
-            return Err(ImportError::NoSuchDim { names: unbound(options.dims.keys().collect()) });
-        }
-        if !options.constants.is_empty() {
-            return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });
-        }
-        return tflite::read(owner, options.fake_quant);
+        return Ok(Format::TfLite);
     }
     match looks_like(bytes) {
         Some(looks_like) => Err(ImportError::NotAModel { looks_like }),
         // A file that is called `.onnx` is read as one however it begins: the error then says where it breaks off.
-        None if named || onnx::looks_right(bytes) => onnx::read(owner, path, options),
+        None if named || onnx::looks_right(bytes) => Ok(Format::Onnx),
         None => Err(ImportError::NotAModel { looks_like: "its first bytes are those of neither" }),
     }
 }

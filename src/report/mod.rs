@@ -11,6 +11,10 @@ mod dataflow;
 mod device_memory;
 mod digits;
 #[cfg(feature = "import")]
+mod explain;
+#[cfg(feature = "import")]
+mod explain_text;
+#[cfg(feature = "import")]
 mod front;
 #[cfg(feature = "import")]
 mod networks;
@@ -28,6 +32,8 @@ pub use chart::picture;
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use device_memory::{DeviceMemoryReport, PartBytes};
 pub use digits::grouped;
+#[cfg(feature = "import")]
+pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
 #[cfg(feature = "import")]
 pub use front::{FrontPoint, FrontReport};
 #[cfg(feature = "import")]

@@ -10,6 +10,7 @@ mod command;
 mod csdf;
 mod deadline;
 mod examples;
+mod explain;
 #[cfg(unix)]
 mod fetching;
 #[cfg(unix)]

@@ -7,9 +7,9 @@ use std::{
 };
 
 /// The layers, lowest first: each may use those before it. Those that are no folder of `src` yet may come.
-const LAYERS: [&str; 17] = [
-    "plan", "graph", "tensor", "kernels", "ops", "import", "rewrite", "schedule", "dataflow", "compile", "gpu",
-    "runtime", "report", "io", "fetch", "setup", "cli",
+const LAYERS: [&str; 18] = [
+    "plan", "graph", "tensor", "kernels", "ops", "import", "delegate", "rewrite", "schedule", "dataflow", "compile",
+    "gpu", "runtime", "report", "io", "fetch", "setup", "cli",
 ];
 
 /// A module by its path: `["rewrite", "rules"]` is `src/rewrite/rules.rs`, `["rewrite"]` is `src/rewrite/mod.rs`.

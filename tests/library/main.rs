@@ -4,6 +4,7 @@
 
 mod blazeface;
 mod dataflow;
+mod delegate;
 mod errors;
 mod fetch;
 mod graph;

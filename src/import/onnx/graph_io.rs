@@ -26,6 +26,13 @@ fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportErro
     move |problem| problem.of_graph_io(role, &port.name)
 }
 
+/// Refuses values for inputs that there are not.
+pub(super) fn bindable(file: &Graph, options: &ImportOptions) -> Result<(), ImportError> {
+    let inputs: HashSet<&str> = file.inputs.iter().map(|port| port.name.as_str()).collect();
+    let missing: Vec<String> = options.constants.keys().filter(|k| !inputs.contains(k.as_str())).cloned().collect();
+    if missing.is_empty() { Ok(()) } else { Err(ImportError::NoSuchInput { names: missing }) }
+}
+
 /// Defines the graph's inputs: those that the file gives no value, and that are not bound to one.
 pub(super) fn inputs<'m>(
     file: &'m Graph,
@@ -33,11 +40,7 @@ pub(super) fn inputs<'m>(
     lowering: &mut GraphLowering,
     names: &mut Names<'m>,
 ) -> Result<(), ImportError> {
-    let inputs: HashSet<&str> = file.inputs.iter().map(|port| port.name.as_str()).collect();
-    let missing: Vec<String> = options.constants.keys().filter(|k| !inputs.contains(k.as_str())).cloned().collect();
-    if !missing.is_empty() {
-        return Err(ImportError::NoSuchInput { names: missing });
-    }
+    bindable(file, options)?;
     let mut binding = Binding::new(&options.dims);
     let mut open = Vec::new();
     for port in &file.inputs {
@@ -53,18 +56,32 @@ pub(super) fn inputs<'m>(
     binding.finish()?;
     let mut preferred = PreferredLayouts::new(&file.nodes);
     for (port, elem, dims) in open {
-        let layout = preferred.of_input(&port.name, &dims);
-        let tensor = lowering.input(&port.name, layout.shape()).map_err(refused("input", port))?;
+        let tensor = input(&port.name, elem, dims, &mut preferred, lowering, names).map_err(refused("input", port))?;
         lowering.meter.state(lowering.graph.shape(tensor).len());
-        let computed = Computed { tensor, dims, layout, elem };
-        stated(lowering, tensor, &computed, elem);
         lowering.graph.inputs.push(tensor);
-        names.define(&port.name, Value::Computed(computed));
     }
     Ok(())
 }
 
-fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
+/// Defines a name as a tensor that comes from outside.
+pub(super) fn input<'m>(
+    name: &'m str,
+    elem: ElementType,
+    dims: Vec<usize>,
+    preferred: &mut PreferredLayouts<'m>,
+    lowering: &mut GraphLowering,
+    names: &mut Names<'m>,
+) -> Result<TensorId, Problem> {
+    let layout = preferred.of_input(name, &dims);
+    let tensor = lowering.input(name, layout.shape())?;
+    let computed = Computed { tensor, dims, layout, elem };
+    stated(lowering, tensor, &computed, elem);
+    names.define(name, Value::Computed(computed));
+    Ok(tensor)
+}
+
+/// The type of an input's elements.
+pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
     match &port.kind {
         IoType::Tensor(kind, _) => element_type(*kind),
         IoType::Unstated => Err(Problem::malformed("no type is stated")),

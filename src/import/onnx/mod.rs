@@ -4,7 +4,9 @@
 //! nodes of the graph (`lower`). Values are seen as the file sees them, whatever layout they are computed in
 //! (`layout`).
 
+mod alike;
 mod array;
+mod bodies;
 mod dims;
 mod element_type;
 mod external;
@@ -16,10 +18,13 @@ mod layout_selection;
 mod lower;
 mod model;
 mod names;
+mod node_by_node;
 mod node_lowering;
 mod op_registry;
 mod opset6;
+mod outline;
 mod preferred_input_layout;
+mod stated;
 mod tensor;
 mod value;
 mod wire;
@@ -33,6 +38,7 @@ use std::{
 pub use array::Array;
 pub(super) use lower::operators;
 pub(super) use op_registry::OnnxOpEntry;
+pub(super) use outline::outline;
 
 use super::{
     ImportOptions,
@@ -76,7 +82,7 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let model = Model::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
-    let file = model.graph.as_ref().ok_or_else(|| ImportError::Malformed { what: "it holds no graph".to_owned() })?;
+    let file = graph_of(&model)?;
     let opsets = Opsets::new(&model)?;
     let external = path.map(External::beside).unwrap_or_default();
     let mut lowering = GraphLowering::new(meter.into_inner());
@@ -90,10 +96,8 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
         let Err(problem) = lower(index, node, &opsets, &mut lowering, &mut names, &mut values) else { continue };
-        let operator = if node.domain.is_empty() { node.op.clone() } else { format!("{}.{}", node.domain, node.op) };
-        let result = node.outputs.first().map(String::as_str).unwrap_or_default();
-        let name = if node.name.is_empty() { result } else { &node.name };
-        refusals.note(index, name, &operator, result, problem)?;
+        let [name, result] = called(node);
+        refusals.note(index, name, &operator(node), result, problem)?;
         if refusals.is_full() {
             break;
         }
@@ -101,6 +105,21 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     refusals.finish()?;
     graph_io::outputs(file, &mut lowering, &mut names, &mut values)?;
     finished(lowering.graph, &lowering.meter)
+}
+
+fn graph_of(model: &Model) -> Result<&model::Graph, ImportError> {
+    model.graph.as_ref().ok_or_else(|| ImportError::Malformed { what: "it holds no graph".to_owned() })
+}
+
+/// The operator, as the format writes it.
+fn operator(node: &Node) -> String {
+    if node.domain.is_empty() { node.op.clone() } else { format!("{}.{}", node.domain, node.op) }
+}
+
+/// What a node is called, and its result.
+fn called(node: &Node) -> [&str; 2] {
+    let result = node.outputs.first().map(String::as_str).unwrap_or_default();
+    [if node.name.is_empty() { result } else { &node.name }, result]
 }
 
 fn broken(found: wire::Broken) -> ImportError {
@@ -196,7 +215,7 @@ impl<'m> Opsets<'m> {
         if let Some(entry) = lower::find(&node.domain, &node.op) {
             return Ok(entry);
         }
-        if node.attributes.iter().any(|attribute| attribute.graph) {
+        if node.attributes.iter().any(|attribute| !attribute.bodies.is_empty()) {
             return Err(Problem::unsupported("control flow is not supported"));
         }
         if self.functions.contains(&node.op) {

@@ -50,8 +50,8 @@ pub(super) struct Attribute {
     pub(super) floats: Vec<f32>,
     pub(super) ints: Vec<i64>,
     pub(super) texts: Vec<String>,
-    /// Whether it is the body of a control flow operator.
-    pub(super) graph: bool,
+    /// Where bodies of a control flow operator lie in the file.
+    pub(super) bodies: Vec<Range<usize>>,
 }
 
 /// `TensorProto`: where its values are, not the values themselves.
@@ -78,7 +78,7 @@ pub(super) struct GraphIo {
 }
 
 /// `TypeProto`.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum IoType {
     /// No type is stated.
     #[default]
@@ -98,7 +98,10 @@ pub(super) enum Extent {
 }
 
 /// Calls `field` for every field of a message.
-fn each<'a>(mut message: Message<'a>, mut field: impl FnMut(&Message<'a>, u64, &FieldValue) -> Read<()>) -> Read<()> {
+pub(super) fn each<'a>(
+    mut message: Message<'a>,
+    mut field: impl FnMut(&Message<'a>, u64, &FieldValue) -> Read<()>,
+) -> Read<()> {
     while let Some((number, value)) = message.next()? {
         field(&message, number, &value)?;
     }
@@ -205,7 +208,10 @@ impl Attribute {
                 4 => attribute.text = Some(m.loose_text(value)?),
                 5 => attribute.tensor = Some(Box::new(Tensor::read(m.message(value)?)?)),
                 // Bodies of control flow are not read: it is enough to know that there is one.
-                6 | 11 => attribute.graph = true,
+                6 | 11 => {
+                    m.makes(size_of::<Range<usize>>())?;
+                    attribute.bodies.push(m.bytes(value)?);
+                }
                 7 => m.floats(value, &mut attribute.floats)?,
                 8 => m.ints(value, &mut attribute.ints)?,
                 9 => attribute.texts.push(m.loose_text(value)?),
@@ -255,7 +261,7 @@ fn pair(message: Message<'_>) -> Read<(String, String)> {
 }
 
 impl GraphIo {
-    fn read(message: Message<'_>) -> Read<Self> {
+    pub(super) fn read(message: Message<'_>) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut port = Self::default();
         each(message, |m, number, value| {

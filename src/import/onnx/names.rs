@@ -108,6 +108,25 @@ impl<'m> Names<'m> {
         self.entries.insert(name, Entry::Value(value));
     }
 
+    /// Notes why a name has no value that can be read.
+    pub(super) fn spoil(&mut self, name: &'m str, problem: Problem) {
+        self.entries.insert(name, Entry::Bad(problem));
+    }
+
+    /// The first operand of a node that nothing is known of, because a node before it is refused.
+    pub(super) fn missing<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        let missing = |name: &&String| matches!(self.entries.get(name.as_str()), Some(Entry::Missing));
+        node.inputs.iter().find(missing).map(String::as_str)
+    }
+
+    /// What a name stands for, where that has been looked at.
+    pub(super) fn value(&self, name: &str) -> Option<&Value> {
+        match self.entries.get(name) {
+            Some(Entry::Value(value)) => Some(value),
+            _ => None,
+        }
+    }
+
     /// Notes that a node is next: its results must be new names.
     pub(super) fn claim(&mut self, node: &'m Node) -> Result<(), Problem> {
         let mut twice = None;

@@ -52,7 +52,8 @@ impl<'a> Message<'a> {
         Self { file, range: 0..file.len(), meter }
     }
 
-    fn at(&self, range: Range<usize>) -> Self {
+    /// The message that lies there in the file.
+    pub(super) fn at(&self, range: Range<usize>) -> Self {
         Self { range, ..self.clone() }
     }
 

@@ -4,6 +4,7 @@ mod lower;
 mod op_registry;
 mod opcode;
 mod operator_lowering;
+mod outline;
 mod reader;
 mod schema;
 mod sparse;
@@ -13,6 +14,7 @@ use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
 pub(super) use lower::operators;
 pub(super) use op_registry::Described;
+pub(super) use outline::outline;
 
 use super::{
     FakeQuant,
@@ -25,7 +27,7 @@ use crate::graph::{Graph, IdVec, Shape, Tensor, TensorId};
 use lower::lower;
 use operator_lowering::{OperatorLowering, SubgraphLowering, known};
 use reader::{Schema, Table};
-use schema::{Model, OperatorCode, SubGraph};
+use schema::{Model, Operator, OperatorCode, SubGraph};
 use tensors::FileTensor;
 
 const IDENTIFIER: &[u8] = b"TFL3";
@@ -42,10 +44,7 @@ pub(super) fn is(bytes: &[u8]) -> bool {
 /// Reads a model. The graph is named as in the file; its constants are borrowed from the bytes.
 pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
     let bytes = (*owner).as_ref();
-    let model = verified(bytes)?;
-    if model.version() != VERSION {
-        return Err(ImportError::Version(model.version()));
-    }
+    let model = supported(bytes)?;
     let subgraphs = model.subgraphs().unwrap_or_default();
     let Some((subgraph, others)) = subgraphs.split_first() else {
         return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
@@ -54,18 +53,39 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         let unnamed = |(i, g): (usize, &SubGraph<'_>)| g.name().unwrap_or_else(|| format!("number {}", i + 1));
         return Err(ImportError::Subgraphs { names: others.iter().enumerate().map(unnamed).collect() });
     }
+    let [inputs, outputs] = ports(subgraph);
+    let meter = Meter::new(bytes.len());
+    let mut lowering = begun(&model, subgraph, [&inputs, &outputs], bytes.len(), meter, fake_quant)?;
+    lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
+    inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
+    outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
+    note_host_types(&mut lowering);
+    finished(lowering.graph, &lowering.meter)
+}
+
+/// A model of the version that is read.
+fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
+    let model = verified(bytes)?;
+    if model.version() == VERSION { Ok(model) } else { Err(ImportError::Version(model.version())) }
+}
+
+/// The graph as it is before any operator is lowered.
+fn begun<'a>(
+    model: &Model<'a>,
+    subgraph: &SubGraph<'a>,
+    [inputs, outputs]: [&IoTensors; 2],
+    file: usize,
+    mut meter: Meter,
+    fake_quant: FakeQuant,
+) -> Result<SubgraphLowering<'a>, ImportError> {
     let buffers = model.buffers().unwrap_or_default();
     let tensors = subgraph.tensors().unwrap_or_default();
-    let mut meter = Meter::new(bytes.len());
     // Tables of a file may share their parts: a few bytes each, of which far more is made.
     if let Err(excess) = meter.memory(tensors.len().saturating_mul(TENSOR_BYTES)) {
         Problem::from(excess).within(None, "", "")?;
     }
-    let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, bytes.len())).collect::<Result<Vec<_>, _>>();
+    let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, file)).collect::<Result<Vec<_>, _>>();
     let tensors = IdVec::from(tensors.map_err(|what| ImportError::Malformed { what })?);
-
-    let [inputs, outputs] = [("input", subgraph.inputs()), ("output", subgraph.outputs())]
-        .map(|(role, ids)| IoTensors { role, ids: ids.unwrap_or_default() });
     let mut lowering = SubgraphLowering {
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),
@@ -81,11 +101,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     for &id in &lowering.graph.inputs {
         lowering.meter.state(lowering.graph.tensors[id].shape.len());
     }
-    lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
-    inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
-    outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
-    note_host_types(&mut lowering);
-    finished(lowering.graph, &lowering.meter)
+    Ok(lowering)
 }
 
 /// The root table of a file that is verified whole.
@@ -107,6 +123,12 @@ fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
     // What is wrong with them is said of the operator that reads or writes the tensor.
     let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
     Tensor { dims, ..Tensor::new(tensor.name.as_str(), shape) }
+}
+
+/// What goes into a graph and what comes out.
+fn ports(subgraph: &SubGraph<'_>) -> [IoTensors; 2] {
+    [("input", subgraph.inputs()), ("output", subgraph.outputs())]
+        .map(|(role, ids)| IoTensors { role, ids: ids.unwrap_or_default() })
 }
 
 /// The graph's inputs or outputs.
@@ -161,6 +183,23 @@ impl Kind {
     }
 }
 
+/// What came of an operator.
+struct Lowered<'l, 'a> {
+    node: usize,
+    operator: &'l Operator<'a>,
+    /// The operator, as the format writes it.
+    kind: String,
+    outcome: Result<(), Problem>,
+}
+
+impl Lowered<'_, '_> {
+    /// Name of the result.
+    fn name<'t>(&self, tensors: &'t IdVec<TensorId, FileTensor<'_>>) -> &'t str {
+        let output = self.operator.outputs().and_then(|outputs| known(*outputs.first()?, tensors));
+        output.map(|id| tensors[id].name.as_str()).unwrap_or_default()
+    }
+}
+
 /// Lowers every operator, or fails with the list of those that cannot be.
 fn lower_all<'a>(
     lowering: &mut SubgraphLowering<'a>,
@@ -168,23 +207,37 @@ fn lower_all<'a>(
     subgraph: &SubGraph<'a>,
     codes: &[OperatorCode<'a>],
 ) -> Result<(), ImportError> {
+    let mut refusals = Refusals::default();
+    lower_each(lowering, owner, subgraph, codes, |lowering, mut lowered| {
+        let Err(problem) = std::mem::replace(&mut lowered.outcome, Ok(())) else { return Ok(true) };
+        let name = lowered.name(&lowering.tensors);
+        refusals.note(lowered.node, name, &lowered.kind, name, problem)?;
+        Ok(!refusals.is_full())
+    })?;
+    refusals.finish()
+}
+
+/// Lowers operators in the file's order, each of which is told, as long as more are wanted.
+fn lower_each<'a>(
+    lowering: &mut SubgraphLowering<'a>,
+    owner: &Owner,
+    subgraph: &SubGraph<'a>,
+    codes: &[OperatorCode<'a>],
+    mut tell: impl FnMut(&mut SubgraphLowering<'a>, Lowered<'_, 'a>) -> Result<bool, ImportError>,
+) -> Result<(), ImportError> {
     let unknown = Kind { builtin: None, custom: None };
     let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
-    let mut refusals = Refusals::default();
     for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
         let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
-        let result = match kind.builtin {
+        let outcome = match kind.builtin {
             Some(_) => OperatorLowering::new(lowering, owner, operator, node)
                 .and_then(|mut context| lower(&mut context, &kind.name())),
             None => Err(Problem::malformed("its operator code is unknown")),
         };
-        let Err(problem) = result else { continue };
-        let output = operator.outputs().and_then(|outputs| known(*outputs.first()?, &lowering.tensors));
-        let name = output.map(|id| lowering.tensors[id].name.as_str()).unwrap_or_default();
-        refusals.note(node, name, &kind.name(), name, problem)?;
-        if refusals.is_full() {
+        let lowered = Lowered { node, operator: &operator, kind: kind.name(), outcome };
+        if !tell(lowering, lowered)? {
             break;
         }
     }
-    refusals.finish()
+    Ok(())
 }

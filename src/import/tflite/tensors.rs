@@ -93,6 +93,11 @@ impl<'a> FileTensor<'a> {
         self.extents.as_ref().map_err(Problem::clone)
     }
 
+    /// Extents as the file states them, where a tensor can have such.
+    pub(super) fn stated(&self) -> Option<&[usize]> {
+        self.extents.as_ref().ok().map(|(dims, _)| dims.as_slice())
+    }
+
     /// Whether its values are part of the file.
     pub(super) const fn has_values(&self) -> bool {
         self.values.is_some()
@@ -154,7 +159,7 @@ impl<'a> FileTensor<'a> {
     }
 
     /// Type of the elements, if it is one that values are read of.
-    const fn element_type(&self) -> Option<ElementType> {
+    pub(super) const fn element_type(&self) -> Option<ElementType> {
         Some(match self.dtype {
             FLOAT32 => ElementType::F32,
             FLOAT16 => ElementType::F16,

@@ -10,6 +10,7 @@ mod large;
 mod layout;
 mod one;
 mod operators;
+mod outline;
 mod refusals;
 mod seeds;
 mod tiny;

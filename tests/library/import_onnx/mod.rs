@@ -10,6 +10,7 @@ mod layout;
 mod matrix;
 mod names;
 mod options;
+mod outline;
 mod refusals;
 mod seeds;
 mod support;

@@ -1,0 +1,53 @@
+//! Who computes what, who waits for whom, and what crosses the border of a set of nodes.
+
+use super::selection::Partition;
+use crate::import::{GraphOutline, NodeOutline};
+
+/// Everything that must be there before a node runs.
+pub(super) fn reads(node: &NodeOutline) -> impl Iterator<Item = usize> + '_ {
+    node.inputs.iter().chain(&node.implicit).copied()
+}
+
+/// The node that computes each tensor.
+pub(super) fn producers(graph: &GraphOutline) -> Vec<Option<usize>> {
+    let mut producers = vec![None; graph.tensors.len()];
+    for (index, node) in graph.nodes.iter().enumerate() {
+        node.outputs.iter().for_each(|&tensor| producers[tensor] = Some(index));
+    }
+    producers
+}
+
+/// For each node those whose results it reads, without those that `known` says are computed before any run.
+pub(super) fn waits(graph: &GraphOutline, known: &[bool]) -> Vec<Vec<usize>> {
+    let producers = producers(graph);
+    let waits = |(index, node): (usize, &NodeOutline)| {
+        // Who is known waits for nobody.
+        let read = reads(node).filter(|_| !known[index]);
+        let mut before: Vec<usize> = read.filter_map(|tensor| producers[tensor]).filter(|&node| !known[node]).collect();
+        before.sort_unstable();
+        before.dedup();
+        before
+    };
+    graph.nodes.iter().enumerate().map(waits).collect()
+}
+
+/// Nodes with what they read and do not compute, and what others read of what they compute. Constant tensors cross no
+/// border, and nodes that are `known` read nothing in a run.
+pub(super) fn partition(graph: &GraphOutline, nodes: Vec<usize>, known: &[bool], constant: &[bool]) -> Partition {
+    let mut apart = known.to_vec();
+    nodes.iter().for_each(|&node| apart[node] = true);
+    let mut crosses: Vec<bool> = constant.iter().map(|constant| !constant).collect();
+    let mut wanted = vec![false; graph.tensors.len()];
+    graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
+    let others = graph.nodes.iter().zip(&apart).filter(|(_, apart)| !**apart);
+    others.flat_map(|(node, _)| reads(node)).for_each(|tensor| wanted[tensor] = true);
+
+    let mut outputs: Vec<usize> = nodes.iter().flat_map(|&node| graph.nodes[node].outputs.iter().copied()).collect();
+    outputs.retain(|&tensor| crosses[tensor] && wanted[tensor]);
+    // What is computed here comes from nowhere else; of all else each is copied once.
+    let computed = nodes.iter().flat_map(|&node| &graph.nodes[node].outputs);
+    computed.for_each(|&tensor| crosses[tensor] = false);
+    let read = nodes.iter().flat_map(|&node| reads(&graph.nodes[node]));
+    let inputs = read.filter(|&tensor| std::mem::replace(&mut crosses[tensor], false)).collect();
+    Partition { nodes, inputs, outputs }
+}

@@ -1,0 +1,45 @@
+//! What the execution provider takes of an ONNX graph. ONNX Runtime computes what is constant before it asks, and hands
+//! over whatever sets the provider names.
+
+use super::{
+    boundary::{partition, waits},
+    selection::{Selection, Standing, circular},
+    turns::{FirstTurn, sets},
+};
+use crate::import::{GraphOutline, Refusal, Verdict};
+
+/// What is taken: as few sets as there can be.
+pub(super) fn select(graph: &GraphOutline) -> Selection {
+    // Nothing of those that are to be taken.
+    let other = |verdict: &Verdict| match verdict {
+        Verdict::Computed | Verdict::Passed => None,
+        Verdict::Known => Some(Standing::Known),
+        Verdict::Refused(refusal) => Some(Standing::Left(refusal.clone())),
+        Verdict::Unknown(refusal) => Some(Standing::Unknown(refusal.clone())),
+    };
+    let mut others: Vec<Option<Standing>> = graph.nodes.iter().map(|node| other(&node.verdict)).collect();
+    let known: Vec<bool> = graph.nodes.iter().map(|node| node.verdict == Verdict::Known).collect();
+    let waits = waits(graph, &known);
+    // Ends, since each round leaves at least one more node.
+    let found = loop {
+        let taken: Vec<bool> = others.iter().map(Option::is_none).collect();
+        let found = sets(&waits, &taken, FirstTurn::Left);
+        let computes = |set: &Vec<usize>| set.iter().any(|&node| graph.nodes[node].verdict == Verdict::Computed);
+        let idle: Vec<usize> = found.iter().filter(|set| !computes(set)).flatten().copied().collect();
+        if idle.is_empty() {
+            break found;
+        }
+        idle.into_iter().for_each(|node| others[node] = Some(Standing::Left(passes_on())));
+    };
+    let constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
+    let partitions = found.into_iter().map(|nodes| partition(graph, nodes, &known, &constant)).collect();
+    let others = others.into_iter().map(|other| other.unwrap_or_else(|| Standing::Left(circular())));
+    Selection::new(partitions, others.collect())
+}
+
+fn passes_on() -> Refusal {
+    Refusal {
+        reason: "by itself it only passes values on, which is not worth a copy to the device and back".to_owned(),
+        hint: "it costs the runtime next to nothing".to_owned(),
+    }
+}

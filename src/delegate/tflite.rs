@@ -1,0 +1,168 @@
+//! What the delegate takes of a TensorFlow Lite graph, in the sets that the runtime makes of nodes that a delegate names:
+//! those that it runs in one turn.
+
+use super::{
+    boundary::{partition, waits},
+    selection::{Selection, Standing, circular},
+    turns::{FirstTurn, sets},
+};
+use crate::import::{GraphOutline, NodeOutline, Refusal, Verdict};
+
+/// Operators whose results have extents that follow from the values of what they read.
+const DYNAMIC: [&str; 4] = ["WHERE", "UNIQUE", "IF", "WHILE"];
+
+/// Operators that read extents, axes, paddings and the like from operands behind the first.
+const DYNAMIC_BY_LATER_OPERANDS: [&str; 23] = [
+    "RESHAPE",
+    "RESIZE_BILINEAR",
+    "PAD",
+    "BATCH_TO_SPACE_ND",
+    "SPACE_TO_BATCH_ND",
+    "MEAN",
+    "STRIDED_SLICE",
+    "TOPK_V2",
+    "PADV2",
+    "SLICE",
+    "TILE",
+    "EXPAND_DIMS",
+    "SUM",
+    "REDUCE_PROD",
+    "REDUCE_MAX",
+    "ONE_HOT",
+    "REDUCE_MIN",
+    "REDUCE_ANY",
+    "RESIZE_NEAREST_NEIGHBOR",
+    "MIRROR_PAD",
+    "SPLIT_V",
+    "BROADCAST_TO",
+    "REDUCE_ALL",
+];
+
+/// The same from any operand.
+const DYNAMIC_BY_ANY_OPERAND: [&str; 9] = [
+    "TRANSPOSE_CONV",
+    "SPARSE_TO_DENSE",
+    "FILL",
+    "RANGE",
+    "SCATTER_ND",
+    "SEGMENT_SUM",
+    "RANDOM_STANDARD_NORMAL",
+    "RANDOM_UNIFORM",
+    "MULTINOMIAL",
+];
+
+/// Operators that the runtime keeps in the file's order, since they may do more than compute their results.
+const IN_ORDER: [&str; 10] = [
+    "IF",
+    "WHILE",
+    "CALL_ONCE",
+    "VAR_HANDLE",
+    "READ_VARIABLE",
+    "ASSIGN_VARIABLE",
+    "HASHTABLE",
+    "HASHTABLE_FIND",
+    "HASHTABLE_IMPORT",
+    "HASHTABLE_SIZE",
+];
+
+/// What is taken.
+pub(super) fn select(graph: &GraphOutline) -> Selection {
+    let mut search = Search::new(graph);
+    search.leave_what_reads_unknown_extents();
+    search.leave_constants_that_are_read();
+    search.selection()
+}
+
+struct Search<'g> {
+    graph: &'g GraphOutline,
+    left: Vec<Option<Refusal>>,
+    /// Nodes that compute from constants alone, and can be read: a delegate computes them when it compiles what reads them.
+    constant: Vec<bool>,
+}
+
+impl<'g> Search<'g> {
+    fn new(graph: &'g GraphOutline) -> Self {
+        let left: Vec<Option<Refusal>> = graph.nodes.iter().map(|node| refused(&node.verdict)).collect();
+        let mut known: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
+        let mut constant = Vec::with_capacity(graph.nodes.len());
+        for (node, left) in graph.nodes.iter().zip(&left) {
+            let all = !node.inputs.is_empty() && node.inputs.iter().all(|&tensor| known[tensor]);
+            constant.push(all && left.is_none());
+            // Also those of a node that is refused: what reads nothing else computes a constant, whoever computes it.
+            node.outputs.iter().for_each(|&tensor| known[tensor] |= all);
+        }
+        Self { graph, left, constant }
+    }
+
+    /// The runtime itself learns some extents only while it runs.
+    fn leave_what_reads_unknown_extents(&mut self) {
+        let mut unknown = vec![false; self.graph.tensors.len()];
+        for (node, left) in self.graph.nodes.iter().zip(&mut self.left) {
+            let read = node.inputs.iter().find(|&&tensor| unknown[tensor]);
+            if let Some(&tensor) = read {
+                let name = &self.graph.tensors[tensor].name;
+                left.get_or_insert_with(|| Refusal {
+                    reason: format!("extents of `{name}` are known only while the model runs"),
+                    hint: "convert it with fixed shapes".to_owned(),
+                });
+            }
+            if read.is_some() || left.is_some() && dynamic(node, self.graph) {
+                node.outputs.iter().for_each(|&tensor| unknown[tensor] = true);
+            }
+        }
+    }
+
+    /// A delegate gives no constants: where the runtime reads one, it computes it itself.
+    fn leave_constants_that_are_read(&mut self) {
+        let mut wanted = vec![false; self.graph.tensors.len()];
+        self.graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
+        // Backwards: who reads a constant stands behind who computes it, and one that is left reads others.
+        for (index, node) in self.graph.nodes.iter().enumerate().rev() {
+            if self.constant[index] && node.outputs.iter().any(|&tensor| wanted[tensor]) {
+                self.left[index].get_or_insert_with(|| Refusal {
+                    reason: "its result is a constant that the runtime reads".to_owned(),
+                    hint: "it is computed once".to_owned(),
+                });
+            }
+            if self.left[index].is_some() {
+                node.inputs.iter().for_each(|&tensor| wanted[tensor] = true);
+            }
+        }
+    }
+
+    fn selection(self) -> Selection {
+        let Self { graph, left, constant } = self;
+        let taken: Vec<bool> = left.iter().map(Option::is_none).collect();
+        // The runtime knows of no node that it need not run.
+        let known = vec![false; graph.nodes.len()];
+        let mut waits = waits(graph, &known);
+        let ordered = graph.nodes.iter().enumerate().filter(|(_, node)| IN_ORDER.contains(&node.operator.as_str()));
+        let ordered: Vec<usize> = ordered.map(|(index, _)| index).collect();
+        ordered.windows(2).for_each(|pair| waits[pair[1]].push(pair[0]));
+
+        let mut constants: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
+        let computed = graph.nodes.iter().zip(&constant).filter(|(_, constant)| **constant);
+        computed.flat_map(|(node, _)| &node.outputs).for_each(|&tensor| constants[tensor] = true);
+        let sets = sets(&waits, &taken, FirstTurn::FirstNode);
+        let partitions = sets.into_iter().map(|nodes| partition(graph, nodes, &known, &constants)).collect();
+        let others = left.into_iter().map(|left| Standing::Left(left.unwrap_or_else(circular)));
+        Selection::new(partitions, others.collect())
+    }
+}
+
+fn refused(verdict: &Verdict) -> Option<Refusal> {
+    match verdict {
+        Verdict::Computed | Verdict::Passed | Verdict::Known => None,
+        Verdict::Refused(refusal) | Verdict::Unknown(refusal) => Some(refusal.clone()),
+    }
+}
+
+/// Whether a node that is left to the runtime may give tensors whose extents are known only then.
+fn dynamic(node: &NodeOutline, graph: &GraphOutline) -> bool {
+    let operator = node.operator.as_str();
+    let computed = |tensor: &usize| !graph.tensors[*tensor].constant;
+    operator.starts_with("CUSTOM")
+        || DYNAMIC.contains(&operator)
+        || DYNAMIC_BY_LATER_OPERANDS.contains(&operator) && node.inputs.iter().skip(1).any(computed)
+        || DYNAMIC_BY_ANY_OPERAND.contains(&operator) && node.inputs.iter().any(computed)
+}

@@ -1,0 +1,259 @@
+//! Looking at one node after another, whether those before it are refused or not.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::{
+    Opsets, alike,
+    array::ranked,
+    dims::Binding,
+    graph_io,
+    graph_lowering::GraphLowering,
+    lower,
+    model::{Graph, GraphIo, IoType, Node},
+    names::Names,
+    preferred_input_layout::PreferredLayouts,
+    stated::Stated,
+    tensor::ValueSource,
+    value::Value,
+};
+use crate::{
+    graph::{MAX_ELEMENTS, Op},
+    import::{
+        ImportOptions,
+        error::{ImportError, Problem, UnresolvedDim},
+        label::label,
+        outline::{TensorOutline, Told, Verdict},
+    },
+};
+
+/// What open extents are tried with: an image of this height and width can be halved five times.
+const IMAGE: usize = 224;
+/// The same of other axes: of a text, tokens.
+const LENGTH: usize = 16;
+
+/// A file being looked at.
+#[derive(Debug)]
+pub(super) struct Outliner<'m> {
+    file: &'m Graph,
+    stated: Stated<'m>,
+    /// Extents by name, as somebody bound them.
+    bound: BTreeMap<String, usize>,
+    /// The same, with what nobody bound tried with what is usual.
+    tried: BTreeMap<String, usize>,
+    preferred: PreferredLayouts<'m>,
+    lowering: GraphLowering,
+    names: Names<'m>,
+    values: ValueSource,
+    /// Names whose extents may follow from such that were only tried.
+    uncertain: HashSet<&'m str>,
+    told: Told,
+}
+
+impl<'m> Outliner<'m> {
+    pub(super) fn new(
+        file: &'m Graph,
+        stated: Stated<'m>,
+        options: &ImportOptions,
+        mut lowering: GraphLowering,
+        values: ValueSource,
+    ) -> Result<Self, ImportError> {
+        options.constants.values().for_each(|array| lowering.meter.widen(array.bytes()));
+        let names = Names::new(file, &mut lowering.meter)?;
+        Ok(Self {
+            file,
+            stated,
+            bound: options.dims.clone(),
+            tried: options.dims.clone(),
+            preferred: PreferredLayouts::new(&file.nodes),
+            lowering,
+            names,
+            values,
+            uncertain: HashSet::new(),
+            told: Told::default(),
+        })
+    }
+
+    /// Defines the inputs. Answers which of their extents are open.
+    pub(super) fn inputs(&mut self, options: &ImportOptions) -> Result<Vec<UnresolvedDim>, ImportError> {
+        let file = self.file;
+        graph_io::bindable(file, options)?;
+        let mut ports: Vec<&'m GraphIo> = Vec::new();
+        for port in &file.inputs {
+            if let Some(array) = options.constants.get(&port.name) {
+                self.names.define(&port.name, Value::Known(array.clone()));
+            } else if !self.names.is_initializer(&port.name) {
+                match &port.kind {
+                    IoType::Tensor(_, None) => {
+                        let reason = format!("the file states no extents of its operand `{}`", port.name);
+                        self.names.spoil(&port.name, Problem::dynamic(reason));
+                    }
+                    _ => ports.push(port),
+                }
+            }
+        }
+        let readable = |port: &&GraphIo| matches!(port.kind, IoType::Tensor(..));
+        let shaped: Vec<&GraphIo> = ports.iter().copied().filter(readable).collect();
+        let open = match extents(&shaped, &self.bound) {
+            Err(ImportError::UnresolvedDim(open)) => open,
+            Err(error) => return Err(error),
+            Ok(_) => Vec::new(),
+        };
+        for UnresolvedDim { input, axis, name, .. } in &open {
+            let rank = self.stated.dims(input, &self.bound).map_or(0, |dims| dims.len());
+            self.tried.entry(name.clone()).or_insert_with(|| usual(*axis, rank));
+        }
+        let dims = extents(&shaped, &self.tried)?;
+        let mut dims: HashMap<&str, Vec<usize>> = shaped.iter().map(|port| port.name.as_str()).zip(dims).collect();
+        for port in ports {
+            let (lowering, names) = (&mut self.lowering, &mut self.names);
+            let defined = graph_io::elem(port).and_then(|elem| {
+                let dims = dims.remove(port.name.as_str()).unwrap_or_default();
+                graph_io::input(&port.name, elem, dims, &mut self.preferred, lowering, names)
+            });
+            match defined {
+                Ok(tensor) => self.lowering.meter.state(self.lowering.graph.shape(tensor).len()),
+                Err(problem) => self.names.spoil(&port.name, of_operand(&port.name, problem)),
+            }
+            if open.iter().any(|open| open.input == port.name) {
+                self.uncertain.insert(&port.name);
+            }
+        }
+        Ok(open)
+    }
+
+    /// What is said of all nodes where none can be read.
+    pub(super) fn none(&mut self, error: &ImportError) -> Vec<Verdict> {
+        let problem = Problem::new(error.to_string(), "export the model with another operator set");
+        self.file.nodes.iter().map(|_| Verdict::Refused(self.told.refusal(&problem))).collect()
+    }
+
+    /// What is said of each node.
+    pub(super) fn nodes(&mut self, opsets: &Opsets<'_>, implicit: &[HashSet<String>]) -> Vec<Verdict> {
+        let file = self.file;
+        let nodes = file.nodes.iter().zip(implicit).enumerate();
+        nodes.map(|(index, (node, implicit))| self.node(index, node, implicit, opsets)).collect()
+    }
+
+    fn node(&mut self, index: usize, node: &'m Node, implicit: &HashSet<String>, opsets: &Opsets<'_>) -> Verdict {
+        let missing = self.names.missing(node).map(str::to_owned);
+        let uncertain = node.inputs.iter().chain(implicit).any(|name| self.uncertain.contains(name.as_str()));
+        let made = self.lowering.graph.nodes.len();
+        let outcome = lower(index, node, opsets, &mut self.lowering, &mut self.names, &mut self.values);
+        let verdict = match (self.unreadable(node), outcome, missing) {
+            (_, Err(problem), _) | (Some(problem), ..) => Verdict::Refused(self.told.refusal(&problem)),
+            (None, Ok(()), Some(operand)) => Verdict::Unknown(self.told.refusal(&Problem::new(
+                format!("the file does not state the extents of its operand `{operand}`, which is left"),
+                "save the model with shapes inferred (onnx.shape_inference), or export it with fixed shapes",
+            ))),
+            (None, Ok(()), None) => self.computed(node, made),
+        };
+        for (result, name) in node.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
+            if uncertain {
+                self.uncertain.insert(name);
+            }
+            if self.names.value(name).is_none() {
+                self.stand_in(name, alike::operand(node).filter(|_| result == 0));
+            }
+        }
+        verdict
+    }
+
+    /// Why a node's operands or results cannot be read, going by what is stated of them.
+    fn unreadable(&self, node: &Node) -> Option<Problem> {
+        let [operands, results] = [("operand", &node.inputs), ("result", &node.outputs)]
+            .map(|(role, names)| names.iter().map(move |name| (role, name)));
+        operands.chain(results).find_map(|(role, name)| {
+            let problem = self.stated.element_type(name)?.err()?;
+            Some(Problem { reason: format!("its {role} `{name}`: {}", problem.reason), ..problem })
+        })
+    }
+
+    /// What is said of a node that was lowered, which has added the graph's nodes from `made` on.
+    fn computed(&self, node: &Node, made: usize) -> Verdict {
+        let results = node.outputs.iter().filter_map(|name| self.names.value(name));
+        let mut added = self.lowering.graph.nodes.iter().skip(made);
+        if results.clone().next().is_some() && results.clone().all(|value| value.known().is_some()) {
+            Verdict::Known
+        } else if added.all(|node| matches!(node.op, Op::Reshape)) {
+            Verdict::Passed
+        } else {
+            Verdict::Computed
+        }
+    }
+
+    /// Defines a name that no node computes here as a tensor from outside, where enough is known of it: stated, or those
+    /// of what it is like.
+    fn stand_in(&mut self, name: &'m str, like: Option<&str>) {
+        let (tried, bound) = (self.stated.dims(name, &self.tried), self.stated.dims(name, &self.bound));
+        if tried != bound {
+            self.uncertain.insert(name);
+        }
+        let complete = tried.and_then(|dims| dims.into_iter().collect::<Option<Vec<_>>>());
+        let (dims, elem) =
+            match (complete, self.stated.element_type(name), like.and_then(|like| self.names.value(like))) {
+                (Some(dims), Some(elem), _) => (dims, elem),
+                (_, _, Some(value)) => (value.dims().to_vec(), Ok(value.element_type())),
+                _ => return,
+            };
+        if dims.iter().any(|extent| *extent > MAX_ELEMENTS) {
+            return;
+        }
+        let (lowering, names) = (&mut self.lowering, &mut self.names);
+        let defined = elem
+            .and_then(|elem| ranked(dims.len()).map(|()| elem))
+            .and_then(|elem| graph_io::input(name, elem, dims, &mut self.preferred, lowering, names));
+        if let Err(problem) = defined {
+            self.names.spoil(name, of_operand(name, problem));
+        }
+    }
+
+    /// Counts what is made of the file.
+    pub(super) fn makes(&mut self, bytes: usize) -> Result<(), ImportError> {
+        match self.lowering.meter.memory(bytes) {
+            Ok(()) => Ok(()),
+            Err(excess) => Problem::from(excess).within(None, "", "").map(|_| ()),
+        }
+    }
+
+    /// Whether a value follows from the file.
+    pub(super) fn is_constant(&self, name: &str) -> bool {
+        let known = self.names.value(name).is_some_and(|value| value.known().is_some());
+        known || self.names.is_initializer(name)
+    }
+
+    /// What is known of a value.
+    pub(super) fn tensor(&self, name: &str) -> TensorOutline {
+        let value = self.names.value(name);
+        let dims = match value {
+            Some(value) if !self.uncertain.contains(name) => Some(value.dims().iter().copied().map(Some).collect()),
+            Some(value) => self.stated.dims(name, &self.bound).or_else(|| Some(vec![None; value.dims().len()])),
+            None => self.stated.dims(name, &self.bound),
+        };
+        let element_type = match self.stated.element_type(name) {
+            Some(stated) => stated.ok(),
+            None => value.map(Value::element_type),
+        };
+        TensorOutline { name: label(name), dims, element_type, constant: self.is_constant(name) }
+    }
+}
+
+/// The same problem, of an operand.
+fn of_operand(name: &str, problem: Problem) -> Problem {
+    Problem { reason: format!("its operand `{name}`: {}", problem.reason), ..problem }
+}
+
+/// What an open extent of an axis is tried with.
+fn usual(axis: usize, rank: usize) -> usize {
+    match (axis, rank) {
+        (0, _) => 1,
+        (2.., 4) => IMAGE,
+        _ => LENGTH,
+    }
+}
+
+/// The extents of inputs.
+fn extents(ports: &[&GraphIo], bound: &BTreeMap<String, usize>) -> Result<Vec<Vec<usize>>, ImportError> {
+    let mut binding = Binding::new(bound);
+    let dims = ports.iter().map(|port| binding.dims(port)).collect::<Result<Vec<_>, _>>()?;
+    binding.finish().map(|()| dims)
+}

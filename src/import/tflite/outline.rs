@@ -1,0 +1,110 @@
+//! The nodes of a `.tflite` file as they stand in it. Every tensor states its extents, so that a node behind one that is
+//! refused is looked at like any other.
+
+use super::{
+    Lowered, begun, lower_each,
+    operator_lowering::{SubgraphLowering, known},
+    ports,
+    schema::{Model, SubGraph},
+    supported,
+    tensors::FileTensor,
+};
+use crate::{
+    graph::{Epilogue, IdVec, Op, TensorId},
+    import::{
+        FakeQuant,
+        error::{ImportError, Problem},
+        label::label,
+        map::Owner,
+        meter::Meter,
+        outline::{Format, GraphOutline, NodeOutline, Outline, TensorOutline, Told, Verdict},
+    },
+};
+
+/// The graphs of a file.
+pub(in crate::import) fn outline(owner: Owner) -> Result<Outline, ImportError> {
+    let bytes = (*owner).as_ref();
+    let model = supported(bytes)?;
+    let subgraphs = model.subgraphs().unwrap_or_default();
+    let (mut graphs, mut told, mut meter) = (Vec::new(), Told::default(), Meter::new(bytes.len()));
+    for subgraph in &subgraphs {
+        let found;
+        (found, meter) = graph(&model, subgraph, &owner, meter, &mut told)?;
+        graphs.push(found);
+    }
+    if graphs.is_empty() {
+        return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
+    }
+    Ok(Outline { format: Format::TfLite, graphs })
+}
+
+fn graph<'a>(
+    model: &Model<'a>,
+    subgraph: &SubGraph<'a>,
+    owner: &Owner,
+    meter: Meter,
+    told: &mut Told,
+) -> Result<(GraphOutline, Meter), ImportError> {
+    let [inputs, outputs] = ports(subgraph);
+    let file = (**owner).as_ref().len();
+    let mut lowering = begun(model, subgraph, [&inputs, &outputs], file, meter, FakeQuant::On)?;
+    let codes = model.operator_codes().unwrap_or_default();
+    let mut nodes = Vec::new();
+    let mut made = 0;
+    lower_each(&mut lowering, owner, subgraph, &codes, |lowering, lowered| {
+        let verdict = verdict(lowering, &lowered, made, told);
+        made = lowering.graph.nodes.len();
+        let node = node(&lowering.tensors, &lowered, verdict);
+        if let Err(excess) = lowering.meter.memory(node.size()) {
+            Problem::from(excess).within(None, "", "")?;
+        }
+        nodes.push(node);
+        Ok(true)
+    })?;
+    let outline = GraphOutline {
+        name: label(&lowering.graph.name),
+        nodes,
+        tensors: lowering.tensors.iter().map(tensor).collect(),
+        inputs: numbers(&inputs.ids, &lowering.tensors),
+        outputs: numbers(&outputs.ids, &lowering.tensors),
+        open: Vec::new(),
+    };
+    Ok((outline, lowering.meter))
+}
+
+fn verdict(lowering: &SubgraphLowering<'_>, lowered: &Lowered<'_, '_>, before: usize, told: &mut Told) -> Verdict {
+    let mut made = lowering.graph.nodes.iter().skip(before).peekable();
+    match &lowered.outcome {
+        Err(problem) => Verdict::Refused(told.refusal(problem)),
+        Ok(()) if made.peek().is_none() => Verdict::Known,
+        Ok(()) if made.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
+            Verdict::Passed
+        }
+        Ok(()) => Verdict::Computed,
+    }
+}
+
+fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, verdict: Verdict) -> NodeOutline {
+    NodeOutline {
+        operator: label(&lowered.kind),
+        name: label(lowered.name(tensors)),
+        inputs: numbers(&lowered.operator.inputs().unwrap_or_default(), tensors),
+        outputs: numbers(&lowered.operator.outputs().unwrap_or_default(), tensors),
+        implicit: Vec::new(),
+        verdict,
+    }
+}
+
+/// The tensors that numbers of the file name; an operand that is left out is none.
+fn numbers(ids: &[i32], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Vec<usize> {
+    ids.iter().filter_map(|&id| known(id, tensors).map(TensorId::index)).collect()
+}
+
+fn tensor(tensor: &FileTensor<'_>) -> TensorOutline {
+    TensorOutline {
+        name: label(&tensor.name),
+        dims: tensor.stated().map(|dims| dims.iter().copied().map(Some).collect()),
+        element_type: tensor.element_type(),
+        constant: tensor.has_values(),
+    }
+}

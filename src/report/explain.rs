@@ -1,0 +1,166 @@
+//! What a delegate in another runtime would take of a model, why not the rest, and what crosses the borders.
+
+use crate::{
+    delegate::{Host, Partition, Selection, Standing},
+    import::{GraphOutline, TensorOutline},
+};
+use serde::{Deserialize, Serialize};
+
+/// What would be taken of a model. Its text groups what its data lists one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExplainReport {
+    /// Name of the model.
+    pub model: String,
+    /// Name of the runtime.
+    pub host: String,
+    /// The graphs of the file; the first one is run, others are bodies of control flow.
+    pub graphs: Vec<GraphReport>,
+}
+
+/// What would be taken of a graph. Numbers of nodes and tensors are the file's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GraphReport {
+    /// Its name in the file.
+    pub graph: String,
+    /// How many nodes are taken.
+    pub taken: usize,
+    /// How many are left to the runtime.
+    pub left: usize,
+    /// How many nobody computes in a run, since their results follow from the file.
+    pub known: usize,
+    /// Of how many the file does not say enough.
+    pub unknown: usize,
+    /// Extents of inputs that are open, in words; what depends on them is not known beforehand.
+    pub open_extents: Vec<String>,
+    /// All nodes, in the file's order.
+    pub nodes: Vec<NodeReport>,
+    /// The partitions, in an order in which they can run.
+    pub partitions: Vec<PartitionReport>,
+}
+
+/// What becomes of a node.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeReport {
+    /// Its index in the file.
+    pub node: usize,
+    /// As the file's format writes it.
+    pub operator: String,
+    /// Its name, or that of its result.
+    pub name: String,
+    /// What becomes of it.
+    pub verdict: NodeVerdict,
+    /// The partition that it is in, of those that are taken.
+    pub partition: Option<usize>,
+    /// Why it is not taken.
+    pub reason: Option<String>,
+    /// What the model's owner can do.
+    pub hint: Option<String>,
+}
+
+/// What becomes of a node, in a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum NodeVerdict {
+    /// It is taken.
+    Taken,
+    /// It is left to the runtime.
+    Left,
+    /// Its results follow from the file, so nobody computes them in a run.
+    Known,
+    /// The file does not say enough.
+    Unknown,
+}
+
+/// Nodes that are handed over as one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PartitionReport {
+    /// Indices of its nodes.
+    pub nodes: Vec<usize>,
+    /// What is copied in before each run.
+    pub inputs: Vec<BoundaryReport>,
+    /// What is copied out after each run.
+    pub outputs: Vec<BoundaryReport>,
+    /// Bytes of all inputs; null where one is not known beforehand.
+    pub input_bytes: Option<u64>,
+    /// The same of all outputs.
+    pub output_bytes: Option<u64>,
+}
+
+/// A tensor that crosses the border of a partition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BoundaryReport {
+    /// Its name in the file.
+    pub name: String,
+    /// Type of its elements in the file; null where that is not known beforehand.
+    pub element_type: Option<String>,
+    /// Its extents; null for each that is not known beforehand, and altogether where not even their number is.
+    pub dims: Option<Vec<Option<usize>>>,
+    /// Bytes of its elements; null where they are not known beforehand.
+    pub bytes: Option<u64>,
+}
+
+impl ExplainReport {
+    /// The report of a file's graphs, each with what is taken of it.
+    pub fn new(model: &str, host: Host, graphs: &[GraphOutline], selections: &[Selection]) -> Self {
+        let graphs = graphs.iter().zip(selections).map(|(graph, selection)| GraphReport::new(graph, selection));
+        Self { model: model.to_owned(), host: host.name().to_owned(), graphs: graphs.collect() }
+    }
+}
+
+impl GraphReport {
+    fn new(graph: &GraphOutline, selection: &Selection) -> Self {
+        let nodes: Vec<NodeReport> = graph
+            .nodes
+            .iter()
+            .zip(&selection.standings)
+            .enumerate()
+            .map(|(index, (node, standing))| NodeReport::new(index, [&node.operator, &node.name], standing))
+            .collect();
+        let count = |verdict| nodes.iter().filter(|node| node.verdict == verdict).count();
+        let [taken, left, known, unknown] =
+            [NodeVerdict::Taken, NodeVerdict::Left, NodeVerdict::Known, NodeVerdict::Unknown].map(count);
+        let partitions = selection.partitions.iter().map(|partition| PartitionReport::new(graph, partition)).collect();
+        let (graph, open_extents) = (graph.name.clone(), graph.open.clone());
+        Self { graph, taken, left, known, unknown, open_extents, nodes, partitions }
+    }
+
+    /// Whether nothing of it is left to the runtime.
+    pub fn is_whole(&self) -> bool {
+        self.left == 0 && self.unknown == 0
+    }
+}
+
+impl NodeReport {
+    fn new(node: usize, [operator, name]: [&String; 2], standing: &Standing) -> Self {
+        let (verdict, partition, refusal) = match standing {
+            Standing::Taken(partition) => (NodeVerdict::Taken, Some(*partition), None),
+            Standing::Known => (NodeVerdict::Known, None, None),
+            Standing::Left(refusal) => (NodeVerdict::Left, None, Some(refusal.clone())),
+            Standing::Unknown(refusal) => (NodeVerdict::Unknown, None, Some(refusal.clone())),
+        };
+        let (reason, hint) = refusal.map(|refusal| (refusal.reason, refusal.hint)).unzip();
+        Self { node, operator: operator.clone(), name: name.clone(), verdict, partition, reason, hint }
+    }
+}
+
+impl PartitionReport {
+    fn new(graph: &GraphOutline, partition: &Partition) -> Self {
+        let [inputs, outputs] = [&partition.inputs, &partition.outputs].map(|tensors| {
+            tensors.iter().map(|&tensor| BoundaryReport::new(&graph.tensors[tensor])).collect::<Vec<_>>()
+        });
+        let [input_bytes, output_bytes] = [&inputs, &outputs]
+            .map(|tensors| tensors.iter().try_fold(0u64, |sum, tensor| sum.checked_add(tensor.bytes?)));
+        Self { nodes: partition.nodes.clone(), inputs, outputs, input_bytes, output_bytes }
+    }
+}
+
+impl BoundaryReport {
+    fn new(tensor: &TensorOutline) -> Self {
+        Self {
+            name: tensor.name.clone(),
+            element_type: tensor.element_type.map(|element_type| element_type.to_string()),
+            dims: tensor.dims.clone(),
+            bytes: tensor.bytes(),
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! Of real networks, all of which are imported, nothing is left, and what is copied is what goes in and comes out.
+
+use texpool::{
+    delegate::{Host, Standing, select},
+    fetch::Catalog,
+    graph::{Graph, TensorId},
+    import::{ImportOptions, open_with, outline},
+};
+
+use crate::support::models;
+
+#[test]
+fn networks_that_are_imported_are_one_partition() {
+    let catalog = Catalog::builtin().unwrap();
+    let networks =
+        catalog.files.iter().filter(|entry| [".tflite", ".onnx"].iter().any(|end| entry.file.ends_with(end)));
+    let mut count = 0;
+    for entry in networks {
+        let (name, path) = (&entry.name, models::model(&entry.file));
+        let options = ImportOptions { dims: entry.dims.clone(), ..ImportOptions::default() };
+        let graph = open_with(&path, &options).unwrap();
+        let bytes = |ids: &[TensorId], graph: &Graph| -> u64 {
+            let of = |id: &TensorId| {
+                let tensor = &graph.tensors[*id];
+                tensor.dims.iter().product::<usize>() * tensor.element_type.size()
+            };
+            ids.iter().map(of).sum::<usize>() as u64
+        };
+        let copied = [&graph.inputs, &graph.outputs].map(|ids| bytes(ids, &graph));
+
+        let file = outline(&path, &options).unwrap();
+        let selection = select(&file.graphs[0], Host::of(file.format));
+        let left = |standing: &&Standing| matches!(standing, Standing::Left(_) | Standing::Unknown(_));
+        assert_eq!(selection.standings.iter().find(left), None, "{name}");
+        assert_eq!(selection.partitions.len(), 1, "{name}");
+        let part = &selection.partitions[0];
+        let found = [&part.inputs, &part.outputs]
+            .map(|tensors| tensors.iter().map(|&tensor| file.graphs[0].tensors[tensor].bytes().unwrap()).sum::<u64>());
+        assert_eq!(found, copied, "{name}");
+        count += 1;
+    }
+    assert!(count > 40, "{count} networks");
+}

@@ -1,0 +1,251 @@
+//! What a delegate would take: partitions that can run one after another, and what crosses their borders.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use texpool::{
+    delegate::{Host, Selection, Standing, select},
+    graph::ElementType,
+    import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict},
+};
+
+const HOSTS: [Host; 2] = [Host::TfLite, Host::OnnxRuntime];
+
+fn refused() -> Verdict {
+    Verdict::Refused(Refusal { reason: "for a reason".into(), hint: "do something".into() })
+}
+
+/// A graph of nodes with one result each, which follows the given tensors; `constants` are among those.
+fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)], outputs: &[usize]) -> GraphOutline {
+    let tensor = |index: usize| TensorOutline {
+        name: format!("t{index}"),
+        dims: Some(vec![Some(index + 1)]),
+        element_type: Some(ElementType::F32),
+        constant: constants.contains(&index),
+    };
+    let node = |(index, (operator, inputs, verdict)): (usize, &(&str, &[usize], Verdict))| NodeOutline {
+        operator: (*operator).to_owned(),
+        name: format!("n{index}"),
+        inputs: inputs.to_vec(),
+        outputs: vec![given + index],
+        implicit: Vec::new(),
+        verdict: verdict.clone(),
+    };
+    GraphOutline {
+        nodes: nodes.iter().enumerate().map(node).collect(),
+        tensors: (0..given + nodes.len()).map(tensor).collect(),
+        inputs: (0..given).filter(|index| !constants.contains(index)).collect(),
+        outputs: outputs.to_vec(),
+        ..GraphOutline::default()
+    }
+}
+
+/// Two inputs, a constant, and nodes that read up to three tensors before their own.
+fn random() -> impl Strategy<Value = GraphOutline> {
+    let node = (prop::collection::vec(any::<prop::sample::Index>(), 1..4), 0u8..8);
+    (prop::collection::vec(node, 1..16), prop::collection::vec(any::<prop::sample::Index>(), 0..3)).prop_map(
+        |(nodes, outputs)| {
+            let nodes: Vec<(Vec<usize>, Verdict)> = nodes
+                .iter()
+                .enumerate()
+                .map(|(index, (reads, verdict))| {
+                    let reads = reads.iter().map(|read| read.index(3 + index)).collect();
+                    let verdict = match verdict {
+                        0..=1 => refused(),
+                        2 => Verdict::Passed,
+                        _ => Verdict::Computed,
+                    };
+                    (reads, verdict)
+                })
+                .collect();
+            let all = 3 + nodes.len();
+            let outputs: Vec<usize> = outputs.iter().map(|output| output.index(all)).chain([all - 1]).collect();
+            let nodes: Vec<_> = nodes.iter().map(|(reads, verdict)| ("ADD", &reads[..], verdict.clone())).collect();
+            graph(3, &[2], &nodes, &outputs)
+        },
+    )
+}
+
+/// The node that computes a tensor.
+fn producer(graph: &GraphOutline, tensor: usize) -> Option<usize> {
+    graph.nodes.iter().position(|node| node.outputs.contains(&tensor))
+}
+
+/// Whether partitions and the other nodes can run one after another: looked for by running whatever can.
+fn can_run(graph: &GraphOutline, selection: &Selection) -> bool {
+    let unit = |node: usize| match selection.standings[node] {
+        Standing::Taken(partition) => graph.nodes.len() + partition,
+        _ => node,
+    };
+    let mut done = BTreeSet::new();
+    let units: BTreeSet<usize> = (0..graph.nodes.len()).map(unit).collect();
+    loop {
+        let ready = |&candidate: &usize| {
+            let nodes = (0..graph.nodes.len()).filter(|&node| unit(node) == candidate);
+            let mut before =
+                nodes.flat_map(|node| &graph.nodes[node].inputs).filter_map(|&t| producer(graph, t)).map(unit);
+            before.all(|before| before == candidate || done.contains(&before))
+        };
+        let next: Vec<usize> = units.iter().copied().filter(|unit| !done.contains(unit)).filter(ready).collect();
+        if next.is_empty() {
+            return done == units;
+        }
+        done.extend(next);
+    }
+}
+
+/// The sets that TensorFlow Lite makes, by sweeps over all nodes as it does them.
+fn sets_of_the_runtime(graph: &GraphOutline, taken: &[bool]) -> Vec<Vec<usize>> {
+    let mut done = vec![false; graph.nodes.len()];
+    let mut sets = Vec::new();
+    loop {
+        let (mut kind, mut set, mut before) = (None, Vec::new(), usize::MAX);
+        while set.len() != before {
+            before = set.len();
+            for (index, node) in graph.nodes.iter().enumerate() {
+                let ready = node.inputs.iter().filter_map(|&tensor| producer(graph, tensor)).all(|node| done[node]);
+                if !done[index] && ready && *kind.get_or_insert(taken[index]) == taken[index] {
+                    done[index] = true;
+                    set.push(index);
+                }
+            }
+        }
+        if set.is_empty() {
+            return sets;
+        }
+        if kind == Some(true) {
+            set.sort_unstable();
+            sets.push(set);
+        }
+    }
+}
+
+proptest! {
+    /// Every taken node is in one partition, partitions wait for each other in no circle, and a border is crossed by
+    /// what is read on the other side, and by nothing else.
+    #[test]
+    fn partitions_are_independent(graph in random()) {
+        let mut counts = Vec::new();
+        for host in HOSTS {
+            let selection = select(&graph, host);
+            prop_assert_eq!(selection.standings.len(), graph.nodes.len());
+            for (node, standing) in selection.standings.iter().enumerate() {
+                let holding = selection.partitions.iter().enumerate().filter(|(_, part)| part.nodes.contains(&node));
+                let holding: Vec<Standing> = holding.map(|(number, _)| Standing::Taken(number)).collect();
+                match standing {
+                    Standing::Taken(_) => prop_assert_eq!(&holding[..], std::slice::from_ref(standing)),
+                    _ => prop_assert!(holding.is_empty()),
+                }
+            }
+            prop_assert!(selection.partitions.iter().all(|part| part.nodes.is_sorted_by(|a, b| a < b)));
+            prop_assert!(can_run(&graph, &selection));
+            counts.push(selection.partitions.len());
+
+            // Of TensorFlow Lite also what nodes compute from constants is one.
+            let mut constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
+            if host == Host::TfLite {
+                let mut all = constant.clone();
+                for node in &graph.nodes {
+                    let of_constants = node.inputs.iter().all(|&tensor| all[tensor]);
+                    all[node.outputs[0]] = of_constants;
+                    constant[node.outputs[0]] = of_constants && node.verdict != refused();
+                }
+            }
+            for part in &selection.partitions {
+                let inside = |tensor: usize| producer(&graph, tensor).is_some_and(|node| part.nodes.contains(&node));
+                let read = part.nodes.iter().flat_map(|&node| &graph.nodes[node].inputs).copied();
+                let expected: BTreeSet<usize> = read.filter(|&tensor| !inside(tensor) && !constant[tensor]).collect();
+                prop_assert_eq!(part.inputs.len(), expected.len());
+                prop_assert_eq!(part.inputs.iter().copied().collect::<BTreeSet<_>>(), expected);
+                let others = (0..graph.nodes.len()).filter(|node| !part.nodes.contains(node));
+                let wanted = others.flat_map(|node| &graph.nodes[node].inputs).chain(&graph.outputs).copied();
+                let expected: BTreeSet<usize> = wanted.filter(|&tensor| inside(tensor) && !constant[tensor]).collect();
+                prop_assert_eq!(part.outputs.len(), expected.len());
+                prop_assert_eq!(part.outputs.iter().copied().collect::<BTreeSet<_>>(), expected);
+            }
+            if host == Host::TfLite {
+                let taken: Vec<bool> =
+                    selection.standings.iter().map(|standing| matches!(standing, Standing::Taken(_))).collect();
+                let sets: Vec<Vec<usize>> = selection.partitions.iter().map(|part| part.nodes.clone()).collect();
+                prop_assert_eq!(sets, sets_of_the_runtime(&graph, &taken));
+            } else {
+                // What only passes values on is a partition nowhere.
+                let computes = |node: &usize| graph.nodes[*node].verdict == Verdict::Computed;
+                prop_assert!(selection.partitions.iter().all(|part| part.nodes.iter().any(computes)));
+            }
+        }
+    }
+}
+
+fn left(selection: &Selection) -> Vec<(usize, &str)> {
+    let nodes = selection.standings.iter().enumerate();
+    nodes
+        .filter_map(|(node, standing)| match standing {
+            Standing::Left(refusal) => Some((node, refusal.reason.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// A constant that is computed and that the runtime reads is the runtime's, with all that it follows from; a delegate
+/// computes its own.
+#[test]
+fn constants_cross_no_border() {
+    // t0 is a constant, t1 an input. n0: t0 -> t2, n1: t2 -> t3, n2 (left): t3, t1 -> t4, n3: t2, t1 -> t5.
+    let nodes: [(&str, &[usize], Verdict); 4] = [
+        ("DEQUANTIZE", &[0], Verdict::Known),
+        ("NEG", &[2], Verdict::Computed),
+        ("ADD", &[3, 1], refused()),
+        ("ADD", &[2, 1], Verdict::Computed),
+    ];
+    let graph = graph(2, &[0], &nodes, &[4, 5]);
+    let selection = select(&graph, Host::TfLite);
+    let why = "its result is a constant that the runtime reads";
+    assert_eq!(left(&selection), [(0, why), (1, why), (2, "for a reason")]);
+    assert_eq!(selection.partitions.len(), 1);
+    assert_eq!((&selection.partitions[0].inputs[..], &selection.partitions[0].outputs[..]), (&[1][..], &[5][..]));
+}
+
+/// Behind a node that gives extents only in a run nothing is taken, as the runtime has none of what is needed.
+#[test]
+fn what_reads_extents_of_a_run_is_left() {
+    let nodes: [(&str, &[usize], Verdict); 4] = [
+        ("WHERE", &[0], refused()),
+        ("NEG", &[1], Verdict::Computed),
+        ("NEG", &[2], Verdict::Computed),
+        ("NEG", &[0], Verdict::Computed),
+    ];
+    let graph = graph(1, &[], &nodes, &[3, 4]);
+    let selection = select(&graph, Host::TfLite);
+    let [first, second] = ["t1", "t2"].map(|name| format!("extents of `{name}` are known only while the model runs"));
+    assert_eq!(left(&selection), [(0, "for a reason"), (1, &first[..]), (2, &second[..])]);
+    assert_eq!(select(&graph, Host::OnnxRuntime).partitions.len(), 1);
+}
+
+/// What ONNX Runtime computes before a run is neither taken nor left, and divides nothing.
+#[test]
+fn what_is_known_is_nobodys() {
+    let nodes: [(&str, &[usize], Verdict); 4] = [
+        ("Relu", &[0], Verdict::Computed),
+        ("Shape", &[1], Verdict::Known),
+        ("Reshape", &[1, 2], Verdict::Passed),
+        ("Foo", &[3], refused()),
+    ];
+    let mut graph = graph(1, &[], &nodes, &[4]);
+    graph.tensors[2].constant = true;
+    let selection = select(&graph, Host::OnnxRuntime);
+    assert_eq!(selection.standings[..3], [Standing::Taken(0), Standing::Known, Standing::Taken(0)]);
+    let part = &selection.partitions[0];
+    assert_eq!([&part.nodes[..], &part.inputs[..], &part.outputs[..]], [&[0, 2][..], &[0], &[3]]);
+}
+
+/// Bodies of control flow read what is around them without naming it as an operand.
+#[test]
+fn what_bodies_read_is_waited_for() {
+    let nodes: [(&str, &[usize], Verdict); 3] =
+        [("Relu", &[0], Verdict::Computed), ("If", &[0], refused()), ("Add", &[1, 2], Verdict::Computed)];
+    let mut graph = graph(1, &[], &nodes, &[3]);
+    graph.nodes[1].implicit = vec![1];
+    let selection = select(&graph, Host::OnnxRuntime);
+    assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0], [2]]);
+}
