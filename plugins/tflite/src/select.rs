@@ -124,7 +124,8 @@ impl Search<'_, '_> {
             }
         }
         // A kernel gives no constants: whoever reads one has computed it when it was compiled, or the runtime does.
-        for (node, _) in nodes.iter().zip(self.constant.clone()).filter(|(_, constant)| *constant) {
+        // From the last to the first, since one that is left leaves those that it reads.
+        for (node, _) in nodes.iter().zip(self.constant.clone()).rev().filter(|(_, constant)| *constant) {
             let read_by_left = nodes
                 .iter()
                 .filter(|reader| reader.inputs.iter().any(|index| node.outputs.contains(index)))

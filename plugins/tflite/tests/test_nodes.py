@@ -35,10 +35,10 @@ class Nodes(unittest.TestCase):
         x = np.array([[1, -2, 3]], np.float32)
         c, d = (np.array([first, 2, 0.5], np.float32) for first in (1, 2))
         np.testing.assert_array_equal(run(made, [x])[0], np.abs((x + c)[:, ::-1] * c + d[::-1]))
-        # Both parts compute c for themselves; d is the runtime's, since a node that is left reads it.
-        self.assertEqual([number for number, _ in report.left], [1, 3, 5])
+        # Both parts compute c for themselves; |d| and so d are the runtime's, since a node that is left reads it.
+        self.assertEqual([number for number, _ in report.left], [1, 2, 4, 6])
         self.assertIn("its result is a constant that the runtime reads", report.graph["nodes"][1]["left"])
-        self.assertEqual([part["nodes"] for part in report.graph["parts"]], [[0, 2], [4, 6, 7]])
+        self.assertEqual([part["nodes"] for part in report.graph["parts"]], [[0, 3], [5, 7, 8]])
         self.assertEqual([len(part["inputs"]) for part in report.graph["parts"]], [1, 2])
 
     def test_where_nothing_is_supported_the_runtime_runs_it_and_is_told(self) -> None:

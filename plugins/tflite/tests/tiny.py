@@ -137,19 +137,20 @@ def split(extents: Sequence[int] = (1, 4, 4, 3), signature: Sequence[int] = ()) 
 
 
 def constants() -> bytes:
-    """(reversed(x + c) * c) + reversed(d), with c and d of 16 bits: both parts read c, and the runtime reads d."""
+    """(reversed(x + c) * c) + reversed(|d|), with c and d of 16 bits: both parts read c, and the runtime reads |d|."""
     model = Model()
     x, sum_, reversed_, product, y, z = (model.tensor(f"t{i}", (1, 3)) for i in range(6))
     half = [model.constant(f"h{i}", np.array([i + 1, 2, 0.5], np.float16)) for i in range(2)]
-    c, d = (model.tensor(name, (3,)) for name in "cd")
+    c, d, e = (model.tensor(name, (3,)) for name in "cde")
     row = model.tensor("row", (3,))
     for from_, to in zip(half, (c, d)):
         model.op(DEQUANTIZE, [from_], [to])
+    model.op(ABS, [d], [e])
     last, first = (model.constant(f"axis{i}", np.array([i], np.int32)) for i in (1, 0))
     model.op(ADD, [x, c], [sum_], ADD_OPTIONS)
     model.op(REVERSE_V2, [sum_, last], [reversed_])
     model.op(MUL, [reversed_, c], [product], MUL_OPTIONS)
-    model.op(REVERSE_V2, [d, first], [row])
+    model.op(REVERSE_V2, [e, first], [row])
     model.op(ADD, [product, row], [y], ADD_OPTIONS)
     model.op(ABS, [y], [z])
     return model.bytes([x], [z])
