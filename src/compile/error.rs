@@ -1,7 +1,7 @@
 //! Why a model cannot be compiled.
 
 use crate::{
-    graph::CheckError,
+    graph::{CheckError, ElementType},
     plan::{PlanError, StopReason, printable},
     schedule::ScheduleError,
 };
@@ -50,6 +50,38 @@ pub enum CompileError {
         tensor: String,
         /// Places that they tell apart.
         places: usize,
+    },
+    /// A node computes integers that floats may round, whatever integers the inputs have.
+    #[error(
+        "node {node} ({op}): the integers of `{}`, of type {element_type}, may not be exact: they are computed in \
+         {bits}-bit floats, which hold every whole number only up to {most}{}",
+        printable(tensor),
+        if *bits == 16 { "; run it with 32-bit floats" } else { "; cast its operands to float, or bound them by Clip" }
+    )]
+    Integers {
+        /// Index of the node in the model file.
+        node: usize,
+        /// Its operator.
+        op: &'static str,
+        /// Name of its result.
+        tensor: String,
+        /// The type of its result.
+        element_type: ElementType,
+        /// Bits of the floats.
+        bits: u8,
+        /// The greatest whole number that they hold together with all smaller ones.
+        most: u32,
+    },
+    /// A constant has an integer that floats do not hold.
+    #[error("the constant `{}` holds {value}, which {bits}-bit floats do not{}", printable(tensor),
+        if *bits == 16 { ": run it with 32-bit floats" } else { "" })]
+    InexactConstant {
+        /// Its name.
+        tensor: String,
+        /// The integer.
+        value: i64,
+        /// Bits of the floats.
+        bits: u8,
     },
     /// Weights that are to be quantised have no greatest magnitude.
     #[error("the weights `{}` are not all finite numbers, and no scale brings others into 8 bits", printable(tensor))]

@@ -2,6 +2,7 @@
 
 use super::{
     error::CompileError,
+    integers,
     model::{CompiledModel, Lowering},
     options::{CompileOptions, Phases},
     parallel::parallel_map,
@@ -182,11 +183,12 @@ pub(super) fn rewritten(
     graph::check(graph)?;
     let split = rewrite::split(graph);
     let least = if row_means { 1 } else { rewrite::LARGE_MEAN };
-    let rewritten = rewrite::rewrite(&rewrite::row_means(&split, least), rules);
+    let mut rewritten = rewrite::rewrite(&rewrite::row_means(&split, least), rules);
     // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the rewriter
     // made is checked like what came from a file.
     graph::check(&rewritten.graph)?;
     precision::check_indices(&rewritten.graph, format)?;
+    integers::limit_inputs(graph, &mut rewritten.graph, format)?;
     Ok(rewritten)
 }
 

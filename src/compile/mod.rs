@@ -11,6 +11,7 @@ mod division_search;
 mod error;
 mod front;
 mod fronts;
+mod integers;
 mod io_texture;
 mod lowered;
 mod model;

@@ -264,7 +264,7 @@ impl GraphBuilder {
         let dims = if inferred == stated { dims } else { &inferred.dims() };
         let output = self.tensor(name, dims, None)?;
         let epilogue = Epilogue::of(act);
-        self.graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index: node });
+        self.graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index: node, integers: None });
         Ok(output)
     }
 

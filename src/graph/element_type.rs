@@ -36,6 +36,11 @@ impl ElementType {
         matches!(self, Self::F32 | Self::F16)
     }
 
+    /// Whether elements are integers; truth values are none.
+    pub const fn is_integer(self) -> bool {
+        !matches!(self, Self::F32 | Self::F16 | Self::Bool)
+    }
+
     /// Its name, as Rust writes it: `f32`, `u8`, `bool`.
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,6 +80,17 @@ impl ElementType {
             Self::Bool => (0, 1),
             Self::I64 | Self::U64 | Self::F32 | Self::F16 => (i64::MIN, i64::MAX),
         }
+    }
+
+    /// Whether it has all integers of another type, as far as floats hold them: those have 25 bits with their sign.
+    pub(crate) fn has_all_of(self, other: Self) -> bool {
+        let bounds = |of: Self| {
+            let (least, greatest) = of.range();
+            let least = if of == Self::U64 { 0 } else { least };
+            (least.max(-(1 << f32::MANTISSA_DIGITS)), greatest.min(1 << f32::MANTISSA_DIGITS))
+        };
+        let ((least, greatest), (other_least, other_greatest)) = (bounds(self), bounds(other));
+        least <= other_least && greatest >= other_greatest
     }
 
     /// What an integer of 64 bits becomes in this type: its low bits.

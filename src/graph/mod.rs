@@ -63,6 +63,9 @@ pub struct Tensor {
     pub quantization: Option<Quantization>,
     /// The values, if they are part of the model.
     pub constant: Option<Constant>,
+    /// The least and the greatest integer that an input may hold, where nodes would round what they compute from others:
+    /// [compiling](crate::compile) finds that.
+    pub integer_range: Option<[i32; 2]>,
 }
 
 impl Tensor {
@@ -76,6 +79,7 @@ impl Tensor {
             element_type: ElementType::F32,
             quantization: None,
             constant: None,
+            integer_range: None,
         }
     }
 }
@@ -93,6 +97,9 @@ pub struct Node {
     pub epilogue: Epilogue,
     /// Index of the operator in the model file, for messages; the first one where several were fused.
     pub op_index: usize,
+    /// The type of the result where it computes integers from integers: it must be exact then. Rewriting does not keep it
+    /// up; it is asked of the graph as it was imported.
+    pub integers: Option<ElementType>,
 }
 
 impl Node {

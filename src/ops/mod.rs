@@ -58,6 +58,7 @@ pub(crate) mod fully_connected;
 pub(crate) mod gather;
 pub(crate) mod gather_elements;
 pub(crate) mod grid_sample;
+mod integers;
 mod lookup;
 mod lower;
 pub(crate) mod lrn;
@@ -87,6 +88,7 @@ mod words;
 mod work;
 
 pub use bounds::check;
+pub(crate) use integers::input_ranges;
 pub(crate) use lookup::properties;
 pub use lookup::{dispatch_rows, input_rows, shaders, work};
 pub use lower::dispatches;

@@ -43,6 +43,7 @@ pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
             output: rows,
             epilogue: Epilogue::default(),
             op_index: node.op_index,
+            integers: None,
         });
         let op = mean([batch, true, false, false]);
         made.nodes.push(Node { op, inputs: vec![rows], ..node.clone() });

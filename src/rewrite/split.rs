@@ -130,6 +130,13 @@ fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let name = format!("{}/joined", graph.tensors[node.output].name);
     let id = graph.tensors.push(Tensor::new(name, shape));
     let (op, inputs) = (Op::Concat(Concat { axis: 3 }), joined.to_vec());
-    graph.nodes.push(Node { op, inputs, output: id, epilogue: Epilogue::default(), op_index: node.op_index });
+    graph.nodes.push(Node {
+        op,
+        inputs,
+        output: id,
+        epilogue: Epilogue::default(),
+        op_index: node.op_index,
+        integers: None,
+    });
     id
 }

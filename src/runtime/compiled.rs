@@ -127,6 +127,13 @@ impl CompiledModel {
         self.inner.compiled.format()
     }
 
+    /// The least and the greatest integer of an input of which all that is computed is exact; `None` where nothing but
+    /// what texels hold bounds them.
+    pub(super) fn integer_range(&self, input: usize) -> Option<[i32; 2]> {
+        let graph = &self.inner.compiled.graph;
+        graph.inputs.get(input).and_then(|&id| graph.tensors[id].integer_range)
+    }
+
     /// How weights that stay on the device are stored there.
     pub fn weight_format(&self) -> WeightFormat {
         self.inner.compiled.weight_format()

@@ -36,7 +36,12 @@ impl TensorInfo {
     }
 
     pub(super) fn spec(&self) -> TensorSpec<'_> {
-        TensorSpec { dims: &self.dims, element_type: self.element_type, quantization: self.quantization }
+        TensorSpec {
+            dims: &self.dims,
+            element_type: self.element_type,
+            quantization: self.quantization,
+            integer_range: None,
+        }
     }
 }
 

@@ -14,7 +14,7 @@ use crate::{
     gpu::{Executor, PoolTextures, TensorRole, Wait},
     tensor::{
         ConvertError, TensorView, TensorViewMut,
-        convert::{borrow_reals, check_room, read_reals_into},
+        convert::{TensorSpec, borrow_reals, check_room, read_reals_into},
     },
 };
 
@@ -256,7 +256,8 @@ impl Session {
             let reason = "write that texture, or unbind it first";
             return Err(Error::Bound { role: TensorRole::Input, name: self.name(TensorRole::Input, input), reason });
         }
-        let (spec, texels) = (self.compiled.inputs()[input].spec(), self.compiled.texels());
+        let (integer_range, texels) = (self.compiled.integer_range(input), self.compiled.texels());
+        let spec = TensorSpec { integer_range, ..self.compiled.inputs()[input].spec() };
         let reals = borrow_reals(values, spec, texels, &mut self.reals[input]);
         reals.map_err(|source| self.unfit(TensorRole::Input, input, source))
     }

@@ -22,6 +22,8 @@ pub struct TensorSpec<'a> {
     pub element_type: ElementType,
     /// What integers stand for, where they do not stand for themselves.
     pub quantization: Option<Quantization>,
+    /// The least and the greatest integer that an input may hold, where what is computed of them asks for that.
+    pub integer_range: Option<[i32; 2]>,
 }
 
 impl TensorSpec<'_> {
@@ -46,6 +48,13 @@ impl TensorSpec<'_> {
         nan.map_or(Ok(()), |index| Err(ConvertError::NotANumber { index, element_type }))
     }
 
+    /// Checks that integers are within their range, whatever they are given as.
+    fn check_range(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
+        let Some([least, greatest]) = self.integer_range else { return Ok(()) };
+        let outside = view.first_outside([least, greatest]);
+        outside.map_or(Ok(()), |(index, value)| Err(ConvertError::Range { index, value, least, greatest }))
+    }
+
     /// Checks that values are as many as the model's, and in its extents if they state any. Ones in front make no
     /// difference.
     fn check_extents(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
@@ -62,7 +71,8 @@ impl TensorSpec<'_> {
 
 impl<'a> From<&'a graph::Tensor> for TensorSpec<'a> {
     fn from(tensor: &'a graph::Tensor) -> Self {
-        Self { dims: &tensor.dims, element_type: tensor.element_type, quantization: tensor.quantization }
+        let &graph::Tensor { ref dims, element_type, quantization, integer_range, .. } = tensor;
+        Self { dims, element_type, quantization, integer_range }
     }
 }
 
@@ -99,6 +109,7 @@ pub fn write_reals(
     {
         return Err(ConvertError::Inexact { index, value, format });
     }
+    spec.check_range(view)?;
     view.append_to(out, spec.quantization);
     Ok(())
 }
@@ -114,7 +125,7 @@ pub fn borrow_reals<'v>(
     out: &mut Vec<f32>,
 ) -> Result<Option<&'v [f32]>, ConvertError> {
     match view.as_floats() {
-        Some(floats) => spec.check_extents(view).map(|()| Some(floats)),
+        Some(floats) => spec.check_extents(view).and_then(|()| spec.check_range(view)).map(|()| Some(floats)),
         None => write_reals(view, spec, format, out).map(|()| None),
     }
 }
@@ -129,7 +140,7 @@ pub fn borrow_reals<'v>(
 /// If there are more or fewer values than elements, or if one is NaN where the output has no floats.
 pub fn read_reals<'v>(values: impl Into<Cow<'v, [f32]>>, spec: TensorSpec<'_>) -> Result<Tensor, ConvertError> {
     let values = values.into();
-    let TensorSpec { dims, element_type, quantization } = spec;
+    let TensorSpec { dims, element_type, quantization, .. } = spec;
     spec.check_count(values.len())?;
     spec.check_numbers(&values)?;
     let read = match element_type {

@@ -81,7 +81,7 @@ pub enum TensorError {
 
 /// Why values cannot be those of an input, or an output be given as what it is. Says nothing of which: whoever knows the
 /// tensor's name adds it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
     /// The elements are neither of the model's type nor 32-bit floats.
@@ -121,6 +121,21 @@ pub enum ConvertError {
         value: i128,
         /// What the texels are.
         format: TexelFormat,
+    },
+    /// An integer of which the model would compute integers that floats do not hold.
+    #[error(
+        "element {index} is {value}, but what the model computes of this input is exact only from {least} to {greatest}: \
+         texels are floats, which do not hold every integer beyond that"
+    )]
+    Range {
+        /// Index in the model's order of elements, the last axis fastest.
+        index: usize,
+        /// The number.
+        value: f64,
+        /// The least that it may be.
+        least: i32,
+        /// The greatest that it may be.
+        greatest: i32,
     },
     /// A value that is no number, of an output that has integers.
     #[error("element {index} is NaN, which {element_type} cannot say")]

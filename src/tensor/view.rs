@@ -178,6 +178,34 @@ impl<'a> TensorView<'a> {
         })
     }
 
+    /// The first element, in order, that is not a number from `least` to `greatest`, and which it is.
+    pub(super) fn first_outside(&self, [least, greatest]: [i32; 2]) -> Option<(usize, f64)> {
+        let within = f64::from(least)..=f64::from(greatest);
+        let (type_least, type_greatest) = self.element_type().range();
+        // Of most types no element needs to be looked at.
+        if !self.element_type().is_float()
+            && within.contains(&(type_least as f64))
+            && within.contains(&(type_greatest as f64))
+        {
+            return None;
+        }
+        of_each!(Slice, self.elements, values => {
+            let mut before = 0;
+            let mut found = None;
+            self.runs(|Run { first, count, step }| {
+                if found.is_none() {
+                    let at = |i: usize| {
+                        let value = f64::from(values[first + i * step].to_f32());
+                        (!within.contains(&value)).then_some((before + i, value))
+                    };
+                    found = (0..count).find_map(at);
+                    before += count;
+                }
+            });
+            found
+        })
+    }
+
     /// Visits the elements in order.
     fn runs(&self, mut visit: impl FnMut(Run)) {
         match &self.axes {

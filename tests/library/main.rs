@@ -10,6 +10,7 @@ mod fetch;
 mod graph;
 mod import;
 mod import_onnx;
+mod integers;
 mod io;
 mod layers;
 mod packing;

@@ -31,7 +31,7 @@ fn graph(shapes: &[[usize; 4]], inputs: &[usize], outputs: &[usize]) -> Graph {
 fn node(graph: &mut Graph, op: Op, inputs: &[usize], output: usize) {
     let op_index = graph.nodes.len();
     let inputs = inputs.iter().copied().map(t).collect();
-    graph.nodes.push(Node { op, inputs, output: t(output), epilogue: Epilogue::default(), op_index });
+    graph.nodes.push(Node { op, inputs, output: t(output), epilogue: Epilogue::default(), op_index, integers: None });
 }
 
 fn nodes<const N: usize>(numbers: [usize; N]) -> NodeSet {

@@ -33,7 +33,7 @@ pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, epilogue: Epi
     }
     let id = add_tensor(&mut graph, output, None);
     graph.outputs.push(id);
-    graph.nodes.push(Node { op, inputs, output: id, epilogue, op_index: 0 });
+    graph.nodes.push(Node { op, inputs, output: id, epilogue, op_index: 0, integers: None });
     graph
 }
 

@@ -1,11 +1,11 @@
 //! Where floats are not what integers are. texpool holds integers in 32-bit floats, which hold whole numbers without gaps up
-//! to 2^24, and results do not wrap around as a processor's do. Inputs beyond that are refused in a run; what nodes might
-//! make of the others is left to who computes with integers.
+//! to 2^24. A run refuses inputs of which greater ones would be rounded, and by then the runtime cannot compute them any
+//! more: so nodes that compute with integers are left to it.
 
 use crate::graph::{Graph, NodeIndex, Value, ValueId};
 
 /// Why such nodes are left.
-pub(crate) const WHY: &str = "it computes with integers, which texpool holds in 32-bit floats, exactly only up to 2^24 and without wrapping around";
+pub(crate) const WHY: &str = "it computes with integers, which texpool holds in 32-bit floats, exactly only up to 2^24";
 
 /// Operators whose result may be beyond their operands. Results of products of quantised integers are not among them: they
 /// become floats next, which round as much.

@@ -219,7 +219,14 @@ impl NetworkBuilder {
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape) {
         let result = self.tensor(shape, None);
         let op_index = self.graph.nodes.len();
-        self.graph.nodes.push(Node { op, inputs, output: result, epilogue: Epilogue::default(), op_index });
+        self.graph.nodes.push(Node {
+            op,
+            inputs,
+            output: result,
+            epilogue: Epilogue::default(),
+            op_index,
+            integers: None,
+        });
         self.tensors.push(result);
     }
 }

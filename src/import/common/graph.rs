@@ -36,7 +36,7 @@ pub(in crate::import) fn push_node(
     output: TensorId,
     op_index: usize,
 ) {
-    graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index });
+    graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index, integers: None });
 }
 
 /// The shape that an operator gives, which is asked for as `wanted` where its operands do not say it.

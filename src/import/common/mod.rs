@@ -5,6 +5,7 @@ pub(super) mod axes;
 pub(super) mod extents;
 pub(super) mod finish;
 pub(super) mod graph;
+pub(super) mod integers;
 pub(super) mod range;
 pub(super) mod refusals;
 pub(super) mod select;

@@ -126,6 +126,12 @@ impl Array {
         }
     }
 
+    /// The first integer that no 32-bit float is.
+    pub(super) fn first_inexact(&self) -> Option<i64> {
+        // In 128 bits: the float next to the greatest integer of 64 is none of them.
+        self.to_i64()?.iter().copied().find(|&value| value as f32 as i128 != value.into())
+    }
+
     /// The bytes of the one value that all elements have, if that is how they are held: then they take no memory.
     pub(super) fn repeated(&self) -> Option<&[u8]> {
         match &self.values {

@@ -89,8 +89,13 @@ impl GraphLowering {
             self.meter.memory(array.len().saturating_mul(2 * size_of::<f32>()))?;
             self.meter.work(array.len())?;
         }
+        if let Some(lost) = array.first_inexact() {
+            return Err(Problem::unsupported(format!("its constant holds {lost}, which 32-bit floats do not")));
+        }
         let name = format!("{} / constant", self.label);
-        self.tensor(name, shape, Some(array.to_constant()))
+        let tensor = self.tensor(name, shape, Some(array.to_constant()))?;
+        self.graph.tensors[tensor].element_type = array.element_type();
+        Ok(tensor)
     }
 
     /// A constant as a tensor that a node computes, for operators that read no constants, and for outputs.

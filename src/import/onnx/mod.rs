@@ -13,6 +13,7 @@ mod external;
 mod fold;
 mod graph_io;
 mod graph_lowering;
+mod integers;
 mod layout;
 mod layout_selection;
 mod lower;
@@ -42,11 +43,12 @@ pub(super) use outline::outline;
 
 use super::{
     ImportOptions,
-    common::{finish::finished, refusals::Refusals},
+    common::{finish::finished, integers::inexact, refusals::Refusals},
     error::{ImportError, Problem},
     label::label,
     map::Owner,
     meter::Meter,
+    op_registry::Types,
 };
 use crate::graph::Graph;
 use external::External;
@@ -104,6 +106,14 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     }
     refusals.finish()?;
     graph_io::outputs(file, &mut lowering, &mut names, &mut values)?;
+    if let Some((indices, problem)) = inexact(&lowering.graph) {
+        let mut refusals = Refusals::default();
+        for (index, node) in file.nodes.iter().enumerate().filter(|(index, _)| indices.contains(index)) {
+            let [name, result] = called(node);
+            refusals.note(index, name, &operator(node), result, problem.clone())?;
+        }
+        refusals.finish()?;
+    }
     finished(lowering.graph, &lowering.meter)
 }
 
@@ -169,7 +179,7 @@ fn lower<'m>(
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let opset = opsets.version(&node.domain);
     let results = vec![None; node.outputs.len()];
-    let before = lowering.graph.tensors.len();
+    let (before, first) = (lowering.graph.tensors.len(), lowering.graph.nodes.len());
     let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values };
     opset6::upgrade(&mut ctx, entry.before_opset7)?;
     match entry.fold {
@@ -180,6 +190,10 @@ fn lower<'m>(
             fold(&mut ctx)?;
         }
         _ => (entry.lower)(&mut ctx)?,
+    }
+    // Quantised integers stand for reals.
+    if entry.support.types != Types::Quantised {
+        integers::mark(&mut ctx, first)?;
     }
     let results = std::mem::take(&mut ctx.results);
     names.state(node, results, before, lowering)

@@ -18,7 +18,7 @@ pub(super) use outline::outline;
 
 use super::{
     FakeQuant,
-    common::{finish::finished, refusals::Refusals},
+    common::{finish::finished, integers::inexact, refusals::Refusals},
     error::{ImportError, Problem},
     map::Owner,
     meter::Meter,
@@ -60,6 +60,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
     note_host_types(&mut lowering);
+    refuse_inexact(&lowering, subgraph, &model.operator_codes().unwrap_or_default())?;
     finished(lowering.graph, &lowering.meter)
 }
 
@@ -198,6 +199,26 @@ impl Lowered<'_, '_> {
         let output = self.operator.outputs().and_then(|outputs| known(*outputs.first()?, tensors));
         output.map(|id| tensors[id].name.as_str()).unwrap_or_default()
     }
+}
+
+/// Fails with the list of the operators whose integers floats cannot be sure to hold, if there are any.
+fn refuse_inexact(
+    lowering: &SubgraphLowering<'_>,
+    subgraph: &SubGraph<'_>,
+    codes: &[OperatorCode<'_>],
+) -> Result<(), ImportError> {
+    let Some((indices, problem)) = inexact(&lowering.graph) else { return Ok(()) };
+    let mut refusals = Refusals::default();
+    for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
+        if indices.contains(&node) {
+            let code = usize::try_from(operator.opcode()).ok().and_then(|i| codes.get(i));
+            let kind = code.map(|code| Kind::of(code).name()).unwrap_or_default();
+            let lowered = Lowered { node, operator: &operator, kind, outcome: Ok(()) };
+            let name = lowered.name(&lowering.tensors);
+            refusals.note(node, name, &lowered.kind, name, problem.clone())?;
+        }
+    }
+    refusals.finish()
 }
 
 /// Lowers every operator, or fails with the list of those that cannot be.

@@ -5,7 +5,7 @@ use super::{
     tensors::{FileTensor, Grid, MAX_RANK, shape_of},
 };
 use crate::{
-    graph::{Act, Constant, Epilogue, Graph, IdVec, Op, Shape, TensorId, Unary},
+    graph::{Act, Constant, Epilogue, Graph, IdVec, NodeId, Op, Shape, TensorId, Unary},
     import::{
         FakeQuant,
         common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
@@ -399,6 +399,24 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.lowering.meter.memory(NODE_BYTES)?;
         push_node(&mut self.lowering.graph, op, inputs, epilogue, output, self.index);
         Ok(())
+    }
+
+    /// Number of nodes that the graph has so far.
+    pub(super) fn node_count(&self) -> usize {
+        self.lowering.graph.nodes.len()
+    }
+
+    /// Marks the graph's nodes from `first` on, if they compute integers from integers, so that compiling a model sees to
+    /// it that floats hold them.
+    pub(super) fn mark_integers(&mut self, first: usize) {
+        let OperatorLowering { lowering: SubgraphLowering { tensors, graph, .. }, inputs, output, .. } = self;
+        let integers = |tensor: &FileTensor<'_>| tensor.is_integer() && !tensor.is_bool();
+        let operands = inputs.iter().filter_map(|&id| known(id, tensors)).filter(|&id| !graph.is_constant(id));
+        if operands.into_iter().any(|id| integers(&tensors[id])) && integers(&tensors[*output]) {
+            for index in first..graph.nodes.len() {
+                graph.nodes[NodeId::new(index)].integers = tensors[*output].element_type();
+            }
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Debug;
 
 use texpool::{
-    Context, Element, ElementType, Model, Quantization, Tensor, TensorView,
+    Context, Element, ElementType, Model, Quantization, Session, Tensor, TensorView,
     graph::{Act, Binary, Graph, GraphBuilder},
     half::f16,
     plan::TexelFormat,
@@ -89,6 +89,29 @@ fn truth_values_are_one_and_zero() {
     let values: Vec<bool> = (0..LEN).map(|i| i % 3 == 0).collect();
     let found = run(&context(), &graph, TexelFormat::Rgba32Float, TensorView::from(&values));
     assert!(found.as_slice::<bool>().unwrap().iter().zip(&values).all(|(found, value)| *found != *value));
+}
+
+/// Integers of which a node would compute what texels do not hold are refused, whatever they are given as, and the session
+/// runs on.
+#[test]
+fn integers_beyond_what_is_computed_exactly_are_refused() {
+    let mut graph = network(ElementType::I32, None, Binary::Mul, 1000.0);
+    graph.nodes.iter_mut().for_each(|node| node.integers = Some(ElementType::I32));
+    let context = context();
+    let model = Model::from_graph(graph).unwrap();
+    let mut session = context.compile(&model).build().unwrap().session().unwrap();
+    let with = |value: i32| -> Vec<i32> { (0..LEN as i32).map(|i| if i == 7 { value } else { i }).collect() };
+    let floats = |value: i32| -> Vec<f32> { with(value).iter().map(|&v| v as f32).collect() };
+    let text = "input `x`: element 7 is 16778, but what the model computes of this input is exact only from -16777 to \
+                16777: texels are floats, which do not hold every integer beyond that";
+    let refused = |session: &mut Session, input: TensorView<'_>| session.run([("x", input)]).unwrap_err().to_string();
+    assert_eq!(refused(&mut session, TensorView::from(&with(16_778))), text);
+    assert_eq!(refused(&mut session, TensorView::from(&floats(16_778))), text);
+    assert!(refused(&mut session, TensorView::from(&with(-16_778))).contains("element 7 is -16778"));
+    for input in [TensorView::from(&with(16_777)), TensorView::from(&floats(16_777))] {
+        let found = session.run([("x", input)]).unwrap().take("y").unwrap().into_vec::<i32>().unwrap();
+        assert_eq!(found, with(16_777).iter().map(|v| v * 1000).collect::<Vec<_>>());
+    }
 }
 
 /// Integers that texels do not hold are refused, one by one and never rounded; those of 8 bits always fit.

@@ -33,7 +33,7 @@ impl Net {
         let out = self.tensor(shape, None);
         let op_index = self.graph.nodes.len();
         let epilogue = Epilogue { add, ..Epilogue::default() };
-        self.graph.nodes.push(Node { op, inputs, output: out, epilogue, op_index });
+        self.graph.nodes.push(Node { op, inputs, output: out, epilogue, op_index, integers: None });
         out
     }
 

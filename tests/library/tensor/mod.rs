@@ -17,7 +17,7 @@ use texpool::{
 
 /// An input of these extents that is not quantised.
 fn spec(dims: &[usize], element_type: ElementType) -> TensorSpec<'_> {
-    TensorSpec { dims, element_type, quantization: None }
+    TensorSpec { dims, element_type, quantization: None, integer_range: None }
 }
 
 /// What a view becomes in 32-bit texels.

@@ -18,8 +18,10 @@ mod shapes;
 mod slice;
 mod softmax;
 mod unary;
+mod wrap;
 
 pub(super) use shapes::reshaped;
+pub(super) use wrap::wrapped;
 
 use super::op_registry::{OnnxOpEntry, own_domain};
 

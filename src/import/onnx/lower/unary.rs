@@ -1,8 +1,8 @@
 //! Functions of one value.
 
-use super::basic::one;
+use super::{basic::one, wrap::wrapped};
 use crate::{
-    graph::{ElementType, Unary},
+    graph::{ElementType, Op, Unary},
     import::{
         error::Problem,
         onnx::{
@@ -13,7 +13,7 @@ use crate::{
                 InputLayout::{Any, LikeOperand},
                 OnnxOpEntry,
             },
-            value::Value,
+            value::{Computed, Value},
         },
         op_registry::{All, Floats, Numbers, Truths},
     },
@@ -184,8 +184,15 @@ fn to_type(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
         ElementType::Bool if from != ElementType::Bool => result = one(ctx, Unary::NotZero, &x, to)?,
         ElementType::F16 if from != ElementType::F16 => result = one(ctx, Unary::ToHalf, &x, to)?,
         to if !to.is_float() && from.is_float() => result = one(ctx, Unary::Trunc, &x, to)?,
-        // Integers and truth values are held in floats already, so all other casts leave the values as they are.
-        to => result.elem = to,
+        // Integers and truth values are held in floats already, so casts into types that have them leave the values as they
+        // are.
+        to if !from.is_integer() || !to.is_integer() || to.has_all_of(from) => result.elem = to,
+        to => {
+            // In the least type's bits, or none, where compiling finds that the integers are of it.
+            let shape = x.layout.shape();
+            let copy = Computed { tensor: ctx.emit(Op::Reshape, &[x.tensor], shape)?, elem: to, ..x };
+            result = wrapped(ctx, copy)?;
+        }
     }
     ctx.give(0, Value::Computed(result));
     Ok(())

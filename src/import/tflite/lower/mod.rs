@@ -32,7 +32,10 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
     if !entry.several_results {
         ctx.results(1)?;
     }
-    (entry.lower)(ctx)
+    let first = ctx.node_count();
+    (entry.lower)(ctx)?;
+    ctx.mark_integers(first);
+    Ok(())
 }
 
 /// All operators.

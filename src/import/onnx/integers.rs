@@ -1,0 +1,51 @@
+//! Integers among the nodes that are made of one of the file's: marked, so that compiling a model sees to it that floats
+//! hold them, and brought back into 8 and 16 bits where they would have gone around.
+
+use super::{lower::wrapped, node_lowering::NodeLowering, value::Value};
+use crate::{
+    graph::{Binary, ElementType, Node, NodeId, Op, ReduceKind, Unary},
+    import::error::Problem,
+};
+
+/// Marks the graph's nodes from `first` on, if they compute integers from integers.
+pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Problem> {
+    let computed = |operand: &&Value| operand.known().is_none();
+    if !ctx.operands.iter().flatten().filter(computed).any(|operand| operand.element_type().is_integer()) {
+        return Ok(());
+    }
+    for position in 0..ctx.results.len() {
+        let made = ctx.lowering.graph.nodes.len();
+        let Some(Value::Computed(result)) = &ctx.results[position] else { continue };
+        if made == first || !result.elem.is_integer() {
+            continue;
+        }
+        let mut result = result.clone();
+        if ctx.lowering.graph.nodes.iter().skip(first).any(may_exceed) {
+            result = wrapped(ctx, result)?;
+        }
+        let nodes = &mut ctx.lowering.graph.nodes;
+        for index in first..nodes.len() {
+            let node = &mut nodes[NodeId::new(index)];
+            // What comes before the result need not be of its type, as long as it is exact.
+            let before = node.output != result.tensor;
+            node.integers = Some(if before { ElementType::I64 } else { result.elem });
+        }
+        ctx.results[position] = Some(Value::Computed(result));
+    }
+    Ok(())
+}
+
+/// Whether a node's integers may be greater than its operands.
+fn may_exceed(node: &Node) -> bool {
+    match &node.op {
+        Op::Binary(binary) => {
+            matches!(binary, Binary::Add | Binary::Sub | Binary::Mul | Binary::Pow | Binary::TruncDiv)
+        }
+        Op::Unary(unary) => matches!(unary, Unary::Abs | Unary::Neg | Unary::Square),
+        Op::Reduce(reduce) => {
+            matches!(reduce.kind, ReduceKind::Sum | ReduceKind::SumSquare | ReduceKind::Prod | ReduceKind::L1)
+        }
+        Op::CumSum(_) | Op::MatMul(_) | Op::FullyConnected => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,303 @@
+//! Between which values the results of a graph's nodes lie, of what its inputs and constants lie between: as far as whole
+//! numbers are asked for. Of functions that make no whole numbers nothing is known.
+
+use std::cell::OnceCell;
+
+use crate::graph::{Binary, Graph, IdVec, Node, Op, PoolKind, ReduceKind, TensorId, Unary};
+
+/// The values of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Interval {
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+    /// Whether all of them are whole numbers.
+    pub(super) whole: bool,
+}
+
+impl Interval {
+    /// Of a tensor of which nothing is known.
+    pub(super) const ANY: Self = Self { least: f64::NEG_INFINITY, greatest: f64::INFINITY, whole: false };
+
+    pub(super) const fn whole(least: f64, greatest: f64) -> Self {
+        Self { least, greatest, whole: true }
+    }
+
+    /// The distance from zero of the value that is furthest from it.
+    pub(super) const fn magnitude(self) -> f64 {
+        self.least.abs().max(self.greatest.abs())
+    }
+
+    /// The values of both.
+    fn hull(self, other: Self) -> Self {
+        Self {
+            least: self.least.min(other.least),
+            greatest: self.greatest.max(other.greatest),
+            whole: self.whole && other.whole,
+        }
+    }
+
+    fn map(self, increasing: impl Fn(f64) -> f64) -> Self {
+        Self { least: increasing(self.least), greatest: increasing(self.greatest), ..self }
+    }
+
+    fn negated(self) -> Self {
+        Self { least: -self.greatest, greatest: -self.least, ..self }
+    }
+
+    fn absolute(self) -> Self {
+        let least =
+            if self.least > 0.0 || self.greatest < 0.0 { self.least.abs().min(self.greatest.abs()) } else { 0.0 };
+        Self { least, greatest: self.magnitude(), ..self }
+    }
+
+    fn plus(self, other: Self) -> Self {
+        Self {
+            least: self.least + other.least,
+            greatest: self.greatest + other.greatest,
+            whole: self.whole && other.whole,
+        }
+    }
+
+    fn times(self, other: Self) -> Self {
+        let product = |a: f64, b: f64| if a == 0.0 || b == 0.0 { 0.0 } else { a * b };
+        let corners = [
+            product(self.least, other.least),
+            product(self.least, other.greatest),
+            product(self.greatest, other.least),
+            product(self.greatest, other.greatest),
+        ];
+        Self {
+            least: corners.into_iter().fold(f64::INFINITY, f64::min),
+            greatest: corners.into_iter().fold(f64::NEG_INFINITY, f64::max),
+            whole: self.whole && other.whole,
+        }
+    }
+
+    fn squared(self) -> Self {
+        self.absolute().map(|x| x * x)
+    }
+
+    /// The sums of any of `count` such values, none of them, too.
+    fn sums(self, count: usize) -> Self {
+        let zero = Self { whole: self.whole, ..Self::whole(0.0, 0.0) };
+        self.hull(zero).map(|x| if x == 0.0 { 0.0 } else { x * count as f64 })
+    }
+
+    /// `self` to the power of whole numbers that are multiplied out ([`Binary::Pow`] on devices).
+    fn power(self, exponent: Self) -> Self {
+        if !exponent.whole || exponent.least < 0.0 || exponent.greatest > 16.0 {
+            return Self::ANY;
+        }
+        let most = self.magnitude().max(1.0).powf(exponent.greatest);
+        Self { least: if self.least < 0.0 { -most } else { 0.0 }, greatest: most, whole: self.whole }
+    }
+}
+
+/// The values of a graph's tensors.
+pub(super) struct Intervals<'g> {
+    graph: &'g Graph,
+    /// The node that computes a tensor.
+    producers: IdVec<TensorId, Option<&'g Node>>,
+    /// What constants are, once they were looked at.
+    constants: IdVec<TensorId, OnceCell<Interval>>,
+}
+
+impl<'g> Intervals<'g> {
+    pub(super) fn new(graph: &'g Graph) -> Self {
+        let mut producers = IdVec::from_elem(None, &graph.tensors);
+        graph.nodes.iter().for_each(|node| producers[node.output] = Some(node));
+        let constants = graph.tensors.iter().map(|_| OnceCell::new()).collect();
+        Self { graph, producers, constants }
+    }
+
+    /// The values of a constant.
+    pub(super) fn constant(&self, id: TensorId) -> Interval {
+        let Some(constant) = &self.graph.tensors[id].constant else { return Interval::ANY };
+        *self.constants[id].get_or_init(|| {
+            let reals = constant.reals();
+            let count = if constant.repeats().is_some() { 1 } else { constant.len() };
+            let none = Interval::whole(f64::INFINITY, f64::NEG_INFINITY);
+            (0..count).map(|i| f64::from(reals.get(i))).fold(none, |all, value| {
+                // A comparison with NaN is false: it would be lost.
+                if value.is_nan() {
+                    Interval::ANY
+                } else {
+                    all.hull(Interval { whole: value.fract() == 0.0, ..Interval::whole(value, value) })
+                }
+            })
+        })
+    }
+
+    /// The result of a node whose operands lie between what `known` says, without its epilogue.
+    pub(super) fn result(&self, node: &Node, known: &IdVec<TensorId, Interval>) -> Interval {
+        let of = |id: TensorId| if self.graph.is_constant(id) { self.constant(id) } else { known[id] };
+        let x = |position: usize| node.inputs.get(position).map_or(Interval::ANY, |&id| of(id));
+        let shape = |position: usize| node.inputs.get(position).map(|&id| self.graph.shape(id));
+        let truth = Interval::whole(0.0, 1.0);
+        match &node.op {
+            Op::Unary(unary) => function(*unary, x(0)),
+            Op::Binary(binary) => match binary {
+                Binary::Add => self.chosen(node, of).unwrap_or_else(|| x(0).plus(x(1))),
+                Binary::Sub => x(0).plus(x(1).negated()),
+                Binary::Mul => x(0).times(x(1)),
+                Binary::Maximum => Interval {
+                    least: x(0).least.max(x(1).least),
+                    greatest: x(0).greatest.max(x(1).greatest),
+                    whole: x(0).whole && x(1).whole,
+                },
+                Binary::Minimum => Interval {
+                    least: x(0).least.min(x(1).least),
+                    greatest: x(0).greatest.min(x(1).greatest),
+                    whole: x(0).whole && x(1).whole,
+                },
+                Binary::Pow => x(0).power(x(1)),
+                Binary::Mod | Binary::Fmod => remainder(*binary, x(0), x(1)),
+                Binary::FloorDiv | Binary::TruncDiv if x(0).whole && x(1).whole => quotient(x(0), x(1)),
+                Binary::SquaredDifference => x(0).plus(x(1).negated()).squared(),
+                Binary::Equal
+                | Binary::NotEqual
+                | Binary::Less
+                | Binary::LessEqual
+                | Binary::Greater
+                | Binary::GreaterEqual
+                | Binary::And
+                | Binary::Or
+                | Binary::Xor => truth,
+                Binary::ZeroUnless | Binary::ZeroIf => x(1).sums(1),
+                Binary::Div | Binary::FloorDiv | Binary::TruncDiv => Interval::ANY,
+            },
+            Op::Reduce(reduce) => {
+                let Some(extents) = shape(0) else { return Interval::ANY };
+                let counted = extents.dims().into_iter().zip(reduce.axes).filter(|(_, reduced)| *reduced);
+                let count: usize = counted.map(|(extent, _)| extent).product();
+                match reduce.kind {
+                    ReduceKind::Sum => x(0).sums(count),
+                    ReduceKind::SumSquare => x(0).squared().sums(count),
+                    ReduceKind::L1 => x(0).absolute().sums(count),
+                    ReduceKind::Max | ReduceKind::Min => x(0),
+                    ReduceKind::Prod => {
+                        let most = x(0).magnitude().max(1.0).powf(count as f64);
+                        Interval { least: -most, greatest: most, whole: x(0).whole }
+                    }
+                    ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => Interval::whole(0.0, count as f64),
+                    ReduceKind::Mean | ReduceKind::L2 | ReduceKind::LogSum | ReduceKind::LogSumExp => Interval::ANY,
+                }
+            }
+            Op::CumSum(sum) => shape(0).map_or(Interval::ANY, |shape| x(0).sums(shape.dims()[sum.axis])),
+            Op::MatMul(_) => shape(0).map_or(Interval::ANY, |shape| x(0).times(x(1)).sums(shape.c)),
+            Op::FullyConnected => {
+                let product = shape(1).map_or(Interval::ANY, |shape| x(0).times(x(1)).sums(shape.c));
+                if node.inputs.len() > 2 { product.plus(x(2)) } else { product }
+            }
+            Op::TopK(top) if top.indices => {
+                shape(0).map_or(Interval::ANY, |shape| Interval::whole(0.0, shape.c as f64))
+            }
+            Op::TopK(_) => x(0),
+            Op::Pool2d(pool) if pool.kind == PoolKind::Max => x(0),
+            // Their second operand says which values.
+            Op::Gather(_) | Op::GatherElements(_) => x(0),
+            // What surrounds it is zero, or its second operand.
+            Op::Pad(_) => (1..node.inputs.len()).map(x).fold(x(0), Interval::hull).sums(1),
+            op if op.moves_only() => (1..node.inputs.len()).map(x).fold(x(0), Interval::hull),
+            _ => Interval::ANY,
+        }
+    }
+
+    /// Of the sum of what is kept of one tensor and what is kept of another, where it is one of both: `Where`.
+    fn chosen(&self, node: &Node, of: impl Fn(TensorId) -> Interval) -> Option<Interval> {
+        let &[a, b] = node.inputs.as_slice() else { return None };
+        let [a, b] = [self.producers[a]?, self.producers[b]?];
+        let opposite = match [&a.op, &b.op] {
+            [Op::Binary(Binary::ZeroUnless), Op::Binary(Binary::ZeroIf)]
+            | [Op::Binary(Binary::ZeroIf), Op::Binary(Binary::ZeroUnless)] => a.inputs[0] == b.inputs[0],
+            _ => false,
+        };
+        opposite.then(|| of(a.inputs[1]).hull(of(b.inputs[1])))
+    }
+
+    /// Whether a node answers one of its operands' values, negated at most, or one of few: exact however great they are.
+    pub(super) fn selects(&self, node: &Node) -> bool {
+        match &node.op {
+            Op::Unary(unary) => matches!(
+                unary,
+                Unary::Relu
+                    | Unary::Relu6
+                    | Unary::ReluN1To1
+                    | Unary::Clip { .. }
+                    | Unary::Sign
+                    | Unary::Not
+                    | Unary::NotZero
+                    | Unary::Abs
+                    | Unary::Neg
+                    | Unary::Trunc
+                    | Unary::Floor
+                    | Unary::Ceil
+                    | Unary::Round
+            ),
+            Op::Binary(Binary::Add) => self.chosen(node, |_| Interval::ANY).is_some(),
+            Op::Binary(binary) => !matches!(
+                binary,
+                Binary::Sub
+                    | Binary::Mul
+                    | Binary::Div
+                    | Binary::Pow
+                    | Binary::Mod
+                    | Binary::Fmod
+                    | Binary::FloorDiv
+                    | Binary::TruncDiv
+                    | Binary::SquaredDifference
+            ),
+            Op::Reduce(reduce) => matches!(
+                reduce.kind,
+                ReduceKind::Max | ReduceKind::Min | ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. }
+            ),
+            Op::Pool2d(pool) => pool.kind == PoolKind::Max,
+            Op::TopK(_) => true,
+            op => op.moves_only(),
+        }
+    }
+}
+
+/// A function of one value.
+fn function(unary: Unary, x: Interval) -> Interval {
+    let clipped = |least: f64, greatest: f64| Interval {
+        whole: x.whole && [least, greatest].iter().all(|bound| bound.fract() == 0.0 || bound.is_infinite()),
+        ..x.map(|x| x.max(least).min(greatest))
+    };
+    match unary {
+        Unary::Relu => clipped(0.0, f64::INFINITY),
+        Unary::Relu6 => clipped(0.0, 6.0),
+        Unary::ReluN1To1 => clipped(-1.0, 1.0),
+        Unary::Clip { min, max } => clipped(min.into(), max.into()),
+        Unary::Abs => x.absolute(),
+        Unary::Neg => x.negated(),
+        Unary::Square => x.squared(),
+        Unary::Sign => Interval { whole: true, ..x.map(|x| x.clamp(-1.0, 1.0)) },
+        Unary::Floor | Unary::Ceil | Unary::Round | Unary::Trunc => {
+            let outward = Interval { least: x.least.floor(), greatest: x.greatest.ceil(), whole: true };
+            if x.whole { x } else { outward }
+        }
+        Unary::Not | Unary::NotZero | Unary::IsNan | Unary::IsInf { .. } => Interval::whole(0.0, 1.0),
+        Unary::Logistic | Unary::HardSigmoid { .. } => Interval { least: 0.0, greatest: 1.0, whole: false },
+        Unary::Tanh | Unary::Erf | Unary::Sin | Unary::Cos => Interval { least: -1.0, greatest: 1.0, whole: false },
+        _ => Interval::ANY,
+    }
+}
+
+/// What a division of whole numbers gives: nothing that is further from zero.
+fn quotient(x: Interval, by: Interval) -> Interval {
+    if x.least >= 0.0 && by.least >= 0.0 { Interval { least: 0.0, ..x } } else { x.hull(x.negated()) }
+}
+
+/// What a division of whole numbers leaves over. Fractions leave over more than one below the divisor.
+fn remainder(binary: Binary, x: Interval, by: Interval) -> Interval {
+    if !x.whole || !by.whole {
+        return Interval::ANY;
+    }
+    let below = (by.magnitude() - 1.0).max(0.0);
+    let signed = match binary {
+        Binary::Mod => by,
+        _ => x,
+    };
+    Interval::whole(if signed.least < 0.0 { -below } else { 0.0 }, if signed.greatest > 0.0 { below } else { 0.0 })
+}
