@@ -21,9 +21,10 @@ WRITTEN = (1980, 1, 1, 0, 0, 0)
 
 
 def library() -> Path:
-    """Builds the library, in the profile that PROFILE names."""
+    """Builds the library, in the profile that PROFILE names, with what FEATURES names."""
     profile = os.environ.get("PROFILE", "release")
-    subprocess.run(["cargo", "build", "--profile", profile, "--locked"], cwd=HERE, check=True)
+    features = os.environ.get("FEATURES", "")
+    subprocess.run(["cargo", "build", "--profile", profile, "--locked", "--features", features], cwd=HERE, check=True)
     target = Path(os.environ.get("CARGO_TARGET_DIR", "target"))
     folder = "debug" if profile == "dev" else profile
     return HERE / target / folder / LIBRARIES.get(sys.platform, "libtexpool_onnxruntime.so")

@@ -89,12 +89,25 @@ impl Devices {
             Some((_, context)) => context.clone(),
             None => {
                 let context = Context::open(gpu)?;
+                #[cfg(feature = "lose-devices")]
+                OPENED.lock().unwrap_or_else(PoisonError::into_inner).push(context.device().clone());
                 open.push((key, context.clone()));
                 context
             }
         };
         Ok(options.named.with_folder(context))
     }
+}
+
+/// Every device that was opened since they were lost last.
+#[cfg(feature = "lose-devices")]
+static OPENED: Mutex<Vec<texpool::wgpu::Device>> = Mutex::new(Vec::new());
+
+/// Loses all devices that are open: what a test does in a driver's place.
+#[cfg(feature = "lose-devices")]
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn texpool_onnxruntime_lose_devices() {
+    OPENED.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(|device| device.destroy());
 }
 
 #[cfg(test)]

@@ -10,6 +10,28 @@ from support import CACHE, LIBRARY, delegate, interpreter, python, run, same_bit
 
 MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"
 
+#: What takes 256 MiB of textures, where the process may take half of that; then it may take them.
+NO_MEMORY = """
+import resource, tiny
+from pathlib import Path
+from support import *
+small = interpreter(tiny.split(), delegate())
+expected = run(small)
+taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+resource.setrlimit(resource.RLIMIT_AS, (taken + (128 << 20), hard))
+try:
+    run(interpreter(tiny.large(), delegate()))
+except RuntimeError as error:
+    print(error)
+assert same_bits(run(small), expected)
+resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
+made = interpreter(tiny.large(), delegate())
+x = values(made)[0]
+assert abs(run(made)[0].ravel() - x.mean((0, 1, 2))).max() < 1e-5
+print("well")
+"""
+
 
 class Errors(unittest.TestCase):
     def tearDown(self) -> None:
@@ -64,6 +86,12 @@ class Errors(unittest.TestCase):
         # What is made anew is on another device, with the same delegate, one that was there, and a new one.
         for one in (kept, other, delegate()):
             self.assertTrue(same_bits(run(interpreter(tiny.supported(), one)), expected))
+
+    def test_no_memory(self) -> None:
+        done = python(NO_MEMORY)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, "texpool: .*out of memory.*takes [0-9]+ bytes")
+        self.assertTrue(done.stdout.endswith("well\n"), done.stdout)
 
     def test_an_extent_that_is_not_supported(self) -> None:
         made = interpreter(tiny.supported(signature=(-1, 4, 4, 3)), delegate())

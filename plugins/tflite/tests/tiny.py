@@ -14,7 +14,7 @@ import numpy as np
 FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
-ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, ABS, REVERSE_V2, IF = 0, 3, 6, 18, 22, 32, 101, 105, 118
+ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, TILE, ABS, REVERSE_V2, IF = 0, 3, 6, 18, 22, 32, 40, 69, 101, 105, 118
 
 #: A value of a table's field: of which kind, and the value.
 Field = tuple[str, object]
@@ -153,6 +153,18 @@ def constants() -> bytes:
     model.op(REVERSE_V2, [e, first], [row])
     model.op(ADD, [product, row], [y], ADD_OPTIONS)
     model.op(ABS, [y], [z])
+    return model.bytes([x], [z])
+
+
+def large() -> bytes:
+    """The mean of x repeated to 256 MiB."""
+    model = Model()
+    x, repeated, z = (model.tensor(name, extents) for name, extents in
+                      (("x", (1, 4, 4, 4)), ("repeated", (1, 4096, 4096, 4)), ("z", (1, 1, 1, 4))))
+    times = model.constant("times", np.array([1, 1024, 1024, 1], np.int32))
+    axes = model.constant("axes", np.array([1, 2], np.int32))
+    model.op(TILE, [x, times], [repeated])
+    model.op(MEAN, [repeated, axes], [z], (27, {4: ("i8", 1)}))
     return model.bytes([x], [z])
 
 
