@@ -49,3 +49,11 @@ install() {
     shift 2
     pip --python "$environment/bin/python" install --no-index --find-links "$folder" --no-deps "$@"
 }
+
+# A command that must fail. `! COMMAND` would not end a script that runs under `set -e`.
+fails() {
+    if "$@"; then
+        echo "error: this has not failed: $*" >&2
+        exit 1
+    fi
+}

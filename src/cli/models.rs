@@ -63,7 +63,11 @@ fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
     let mut text = String::new();
     for Listed { entry, at } in &all {
         let at_hand = if at.is_some() { "at hand" } else { "-" };
-        let from = entry.sources.iter().map(|s| s.label()).collect::<Vec<_>>().join(", ");
+        let made = entry.made.as_ref().map(|recipe| {
+            let seed = if fetcher.catalog.entry(&recipe.from).is_ok() { "" } else { "seed " };
+            format!("written by models/make.py from {seed}{}", recipe.from)
+        });
+        let from = entry.sources.iter().map(|s| s.label()).chain(made).collect::<Vec<_>>().join(", ");
         let (name, kind, bytes) = (&entry.name, entry.kind.name(), entry.bytes);
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name:<30} {kind:<8} {bytes:>9} bytes  {at_hand:<8} {}", entry.about);

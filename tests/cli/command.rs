@@ -361,7 +361,10 @@ fn devices_and_models_are_listed() {
     let models = json(&["models", "list", "--json"]);
     assert!(models.as_array().unwrap().iter().any(|m| m["name"] == "mobilenet_v1" && m["sha256"].is_string()));
     let text = texpool(&["models", "list"]);
-    assert!(String::from_utf8_lossy(&text.stdout).contains("Apache-2.0"));
+    let text = String::from_utf8_lossy(&text.stdout);
+    assert!(text.contains("Apache-2.0"));
+    assert!(text.contains("; written by models/make.py from mobilenet_v2_torch\n"), "{text}");
+    assert!(text.contains("; written by models/make.py from seed 1\n"), "{text}");
 }
 
 #[test]

@@ -121,8 +121,10 @@ bool same_bits(const std::vector<std::vector<float>> &a, const std::vector<std::
 
 int main(int argc, char **argv)
 try {
-    if (argc < 2)
-        throw std::runtime_error("usage: budgets MODEL [BUDGET]...");
+    if (argc < 2) {
+        std::fprintf(stderr, "usage: budgets MODEL [BUDGET]...\n");
+        return 2;
+    }
     Device device = open_device();
     Session without(device, argv[1], {});
     const auto answer = without.run(0.5f);

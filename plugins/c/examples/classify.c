@@ -26,6 +26,13 @@ static void fail(const char *what, const char *why)
     exit(1);
 }
 
+/* The same for a call of the library, whose texts name the model's file where that cannot be read. */
+static void fail_with(const texpool_error *error)
+{
+    fprintf(stderr, "error: %s\n", texpool_error_message(error));
+    exit(1);
+}
+
 static struct photo read_ppm(const char *path)
 {
     struct photo photo;
@@ -88,8 +95,10 @@ static void print_likeliest(float *scores, const char *labels)
 
 int main(int argc, char **argv)
 {
-    if (argc != 4)
-        fail("usage", "classify MODEL.tflite PHOTO.ppm LABELS.txt");
+    if (argc != 4) {
+        fprintf(stderr, "usage: classify MODEL.tflite PHOTO.ppm LABELS.txt\n");
+        return 2;
+    }
     if (texpool_abi_version() != TEXPOOL_ABI_VERSION)
         fail("texpool", "the library is of another version than the header");
     struct photo photo = read_ppm(argv[2]);
@@ -109,7 +118,7 @@ int main(int argc, char **argv)
     texpool_error *error = NULL;
     texpool_session *session = NULL;
     if (texpool_session_create(&descriptor, &session, &error) != TEXPOOL_OK)
-        fail(argv[1], texpool_error_message(error));
+        fail_with(error);
 
     texpool_input input;
     memset(&input, 0, sizeof input);
@@ -124,7 +133,7 @@ int main(int argc, char **argv)
     output.bytes = sizeof scores;
     output.element_type = TEXPOOL_F32;
     if (texpool_session_run(session, &input, 1, &output, 1, &error) != TEXPOOL_OK)
-        fail(argv[1], texpool_error_message(error));
+        fail_with(error);
 
     printf("%s:\n", argv[2]);
     print_likeliest(scores, argv[3]);
@@ -132,7 +141,7 @@ int main(int argc, char **argv)
     texpool_memory memory;
     memory.struct_size = sizeof memory;
     if (texpool_session_memory(session, &memory, &error) != TEXPOOL_OK)
-        fail(argv[1], texpool_error_message(error));
+        fail_with(error);
     printf("%llu bytes of the device, %llu of them the pool\n", (unsigned long long)memory.planned.sum,
            (unsigned long long)memory.planned.pool);
     texpool_session_release(session);

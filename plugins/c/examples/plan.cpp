@@ -38,6 +38,13 @@ int told(const texpool_progress *progress, void *user_data)
 
 int main(int argc, char **argv)
 {
+    char *rest = nullptr;
+    const std::uint64_t capacity = argc > 1 ? std::strtoull(argv[1], &rest, 10) : 0;
+    if (argc > 2 || (argc > 1 && (*rest != '\0' || capacity == 0))) {
+        std::fprintf(stderr, "usage: plan [CAPACITY], a number of bytes\n");
+        return 2;
+    }
+
     std::vector<texpool_plan_buffer> buffers;
     for (const Tensor &tensor : TENSORS) {
         texpool_plan_buffer buffer{};
@@ -59,7 +66,7 @@ int main(int argc, char **argv)
     descriptor.buffer_count = buffers.size();
     descriptor.in_place = &in_place;
     descriptor.in_place_count = 1;
-    descriptor.capacity = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
+    descriptor.capacity = capacity;
     descriptor.deadline = 5;
     descriptor.progress = told;
     descriptor.user_data = &calls;
@@ -77,9 +84,11 @@ int main(int argc, char **argv)
         std::printf("%-10s steps %llu to %llu, %8llu bytes at %8llu\n", TENSORS[i].name.c_str(),
                     static_cast<unsigned long long>(TENSORS[i].first), static_cast<unsigned long long>(TENSORS[i].last),
                     static_cast<unsigned long long>(TENSORS[i].bytes), static_cast<unsigned long long>(offsets[i]));
-    std::printf("%llu bytes; %s %llu\n", static_cast<unsigned long long>(result.peak),
-                result.proof != TEXPOOL_PROOF_NONE ? "proven the least, which is" : "no plan takes less than",
-                static_cast<unsigned long long>(result.lower_bound));
+    std::printf("the arena takes %llu bytes", static_cast<unsigned long long>(result.peak));
+    if (result.proof != TEXPOOL_PROOF_NONE)
+        std::printf(", which is proven the least\n");
+    else
+        std::printf("; no plan takes less than %llu\n", static_cast<unsigned long long>(result.lower_bound));
     if (descriptor.capacity > 0)
         std::printf("%s into %llu\n",
                     result.fit == TEXPOOL_FIT_YES  ? "fits"

@@ -117,7 +117,12 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        Self::new(status_of(&error), error.to_string())
+        let mut message = error.to_string();
+        // The library does not know how this interface binds them.
+        if let Error::Import(ImportError::UnresolvedDim(_)) = error {
+            message.push_str("\n  bind them by the option `dim`, NAME=VALUE, once for each");
+        }
+        Self::new(status_of(&error), message)
     }
 }
 

@@ -32,6 +32,32 @@ pub(crate) fn named(graph: &Graph<'_>, said: &BTreeMap<String, usize>) -> BTreeM
     names
 }
 
+/// The open extents of the graph's inputs that nobody has said, as the option `dim` is written, with what they are tried
+/// with.
+pub(crate) fn guessed(graph: &Graph<'_>, said: &BTreeMap<String, usize>) -> Vec<String> {
+    let mut guessed = Vec::new();
+    for &input in &graph.inputs {
+        let value = &graph.values[input];
+        let dims = value.dims.as_deref().unwrap_or_default();
+        for (axis, extent) in dims.iter().enumerate() {
+            let place = place(&value.name, axis);
+            let name = match extent {
+                Extent::Known(_) => continue,
+                _ if said.contains_key(&place) => continue,
+                Extent::Named(name) if said.contains_key(name) => continue,
+                Extent::Named(name) => name,
+                Extent::Unknown => &place,
+            };
+            let text = format!("{name}={}", usual(axis, dims.len()));
+            // Where inputs share a name, the first says what it is.
+            if !guessed.iter().any(|(known, _)| known == name) {
+                guessed.push((name.clone(), text));
+            }
+        }
+    }
+    guessed.into_iter().map(|(_, text)| text).collect()
+}
+
 /// The open extents of what goes into a part, by the names that the importer gives them, or the name of the first input of
 /// which nothing can be said.
 pub(crate) fn tried(

@@ -1,6 +1,6 @@
 //! What the runtime makes providers with: which devices there are, and one for a session.
 
-use std::{collections::BTreeMap, ffi::c_char, ptr, slice};
+use std::{collections::BTreeMap, ffi::c_char, ptr, slice, sync::Arc};
 
 use crate::{
     api::{
@@ -17,7 +17,8 @@ use crate::{
     provider::{NAME, Provider},
 };
 
-/// Makes providers. The runtime calls it by its table, which is its first member.
+/// Makes providers. The runtime calls it by its table, which is its first member. Each provider holds it: sessions that
+/// outlive the library's registration give their providers back by the same table.
 #[repr(C)]
 pub(crate) struct Factory {
     table: OrtEpFactory,
@@ -26,7 +27,11 @@ pub(crate) struct Factory {
 }
 
 impl Factory {
-    pub(crate) fn new(host: Host) -> Box<Self> {
+    #[expect(
+        clippy::arc_with_non_send_sync,
+        reason = "its pointers are tables of functions, and the devices have a lock"
+    )]
+    pub(crate) fn new(host: Host) -> Arc<Self> {
         let absent = ptr::null();
         let table = OrtEpFactory {
             ort_version_supported: ORT_API_VERSION,
@@ -48,20 +53,20 @@ impl Factory {
             get_num_custom_op_domains: absent,
             get_custom_op_domains: absent,
         };
-        Box::new(Self { table, host, devices: Devices::default() })
+        Arc::new(Self { table, host, devices: Devices::default() })
     }
 
     /// For the runtime, which gives it back for `release`.
-    pub(crate) fn into_raw(self: Box<Self>) -> *mut OrtEpFactory {
-        Box::into_raw(self).cast()
+    pub(crate) fn into_raw(self: Arc<Self>) -> *mut OrtEpFactory {
+        Arc::into_raw(self).cast_mut().cast()
     }
 
     /// # Safety
-    /// The pointer is NULL, or one of `into_raw` that nobody uses any longer.
+    /// The pointer is NULL, or one of `into_raw`, and whoever had it uses it no longer.
     pub(crate) unsafe fn release(factory: *mut OrtEpFactory) {
         if !factory.is_null() {
             // SAFETY: as the caller promises.
-            quiet((), || drop(unsafe { Box::from_raw(factory.cast::<Self>()) }));
+            quiet((), || drop(unsafe { Arc::from_raw(factory.cast::<Self>()) }));
         }
     }
 
@@ -195,8 +200,9 @@ unsafe extern "system" fn create_ep(
     logger: *const OrtLogger,
     ep: *mut *mut OrtEp,
 ) -> *mut OrtStatus {
+    let raw = factory.cast::<Factory>();
     // SAFETY: as for `get_supported_devices`.
-    let factory = unsafe { &*factory.cast::<Factory>() };
+    let factory = unsafe { &*raw };
     factory.host.answer(|| {
         // SAFETY: the runtime has room for a pointer there.
         unsafe { ep.write(ptr::null_mut()) };
@@ -208,15 +214,22 @@ unsafe extern "system" fn create_ep(
         let entries = unsafe { factory.entries(options)? };
         let options = Options::of_session(&entries, &NAME.to_string_lossy())?;
         let context = factory.devices.context(&options)?;
-        // SAFETY: as above; the logger is there for as long as the session, which is longer than the provider.
-        unsafe { ep.write(Provider::new(factory.host, logger, context, options).into_raw()) };
+        // SAFETY: as above; the logger is there for as long as the session, which is longer than the provider. The factory
+        // is one of `into_raw`, and `release_ep` takes this use of it back.
+        unsafe {
+            ep.write(Provider::new(factory.host, logger, context, options).into_raw());
+            Arc::increment_strong_count(raw);
+        }
         Ok(())
     })
 }
 
-unsafe extern "system" fn release_ep(_factory: *mut OrtEpFactory, ep: *mut OrtEp) {
+unsafe extern "system" fn release_ep(factory: *mut OrtEpFactory, ep: *mut OrtEp) {
     // SAFETY: the runtime gives back what `create_ep` made, once.
-    unsafe { Provider::release(ep) };
+    unsafe {
+        Provider::release(ep);
+        Factory::release(factory);
+    }
 }
 
 /// Values lie in the processor's memory, for which the runtime has an allocator.

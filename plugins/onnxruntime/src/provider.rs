@@ -15,6 +15,7 @@ use crate::{
     },
     budget::share_budget,
     compute::ComputeInfo,
+    extents,
     failure::Failure,
     host::{Host, quiet},
     options::Options,
@@ -100,7 +101,8 @@ impl Provider {
             // SAFETY: as the caller promises; the nodes are the graph's.
             unsafe { self.host.check(add(info, taken.as_ptr(), taken.len(), &options))? };
         }
-        self.tell(GraphReport::new(&graph, parent, &survey));
+        let guessed = extents::guessed(&graph, &self.options.reading.dims);
+        self.tell(GraphReport::new(&graph, parent, &survey, guessed));
         Ok(())
     }
 

@@ -17,18 +17,21 @@ pub(crate) struct GraphReport {
     pub(crate) groups: usize,
     /// Each node that is left, with the reason.
     pub(crate) left: Vec<String>,
+    /// Open extents that nobody has said, with what they were tried with.
+    pub(crate) guessed: Vec<String>,
     /// Each partition that was compiled, with what it costs.
     pub(crate) partitions: Vec<String>,
 }
 
 impl GraphReport {
-    pub(crate) fn new(graph: &Graph<'_>, parent: Option<String>, survey: &Survey) -> Self {
+    pub(crate) fn new(graph: &Graph<'_>, parent: Option<String>, survey: &Survey, guessed: Vec<String>) -> Self {
         let left = survey.left.iter().map(|(&index, why)| format!("{}: {why}", called(graph, index))).collect();
         Self {
             key: (graph.name.clone(), parent),
             taken: survey.parts.iter().map(|part| part.nodes.len()).sum(),
             groups: survey.parts.len(),
             left,
+            guessed,
             partitions: Vec::new(),
         }
     }
@@ -83,6 +86,11 @@ impl Report {
             // Writing to a text does not fail.
             _ = writeln!(text, "{}", graph.summary());
             graph.partitions.iter().for_each(|partition| _ = writeln!(text, "  {partition}"));
+            if !graph.left.is_empty() && !graph.guessed.is_empty() {
+                // A refusal may be of these extents, and not of the model.
+                let guessed = graph.guessed.join(",");
+                _ = writeln!(text, "  open extents were tried as {guessed}; say others by the option `dim`");
+            }
             graph.left.iter().for_each(|left| _ = writeln!(text, "  left: {left}"));
         }
         shown(&text) + "\n"
@@ -103,7 +111,7 @@ mod tests {
 
     fn of(taken: usize, groups: usize, left: &[&str]) -> GraphReport {
         let left = left.iter().map(|&left| left.to_owned()).collect();
-        GraphReport { key: ("main".into(), None), taken, groups, left, partitions: vec![] }
+        GraphReport { key: ("main".into(), None), taken, groups, left, guessed: vec![], partitions: vec![] }
     }
 
     #[test]

@@ -178,6 +178,19 @@ print("well")
         said = python(code)
         self.assertEqual((said.returncode, said.stdout), (0, "well\n"), said.stderr)
 
+    def test_a_session_may_outlive_the_registration(self) -> None:
+        code = """
+import support, onnxruntime
+support.register()
+made = support.session(support.small())
+onnxruntime.unregister_execution_provider_library("texpool")
+made.run(None, support.values(made))
+del made
+print("well")
+"""
+        said = python(code)
+        self.assertEqual((said.returncode, said.stdout), (0, "well\n"), said.stderr)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -8,7 +8,7 @@ from onnx import TensorProto, helper
 from support import constant, file, off, on_cpu, python, reported, session, small, tensor, values, weights
 
 
-def split() -> bytes:
+def split(height: int | str = 12) -> bytes:
     """Two convolutions with an operator between them that is not supported."""
     nodes = [
         helper.make_node("Conv", ["x", "w"], ["a"], name="first", pads=[1, 1, 1, 1]),
@@ -18,7 +18,7 @@ def split() -> bytes:
         helper.make_node("Sigmoid", ["d"], ["y"], name="sigmoid"),
     ]
     constants = [weights("w", 8, 3, 3, 3), weights("w2", 4, 8, 1, 1), constant("lengths", np.full(8, 2, np.int64))]
-    return file(nodes, [tensor("x", [2, 3, 12, 12])], [tensor("y", [2, 4, 12, 12])], constants)
+    return file(nodes, [tensor("x", [2, 3, height, 12])], [tensor("y", [2, 4, height, 12])], constants)
 
 
 def none() -> bytes:
@@ -191,6 +191,12 @@ class Parts(unittest.TestCase):
         self.assertIn("compiled at its first run", report[2])
         _, report = reported(open_extents(), dim="batch=2, height=8, width=8")
         self.assertIn("bytes planned", report[2])
+
+    def test_the_report_says_what_open_extents_were_tried_as(self) -> None:
+        _, report = reported(split("height"))
+        self.assertIn("  open extents were tried as height=224; say others by the option `dim`", report)
+        _, report = reported(split("height"), dim="height=12")
+        self.assertFalse([line for line in report if "open extents" in line])
 
     def test_bound_values_go_in_and_out(self) -> None:
         made, cpu = session(small()), on_cpu(small())

@@ -38,6 +38,10 @@ pub(crate) fn raised(error: Error) -> PyErr {
             Some(errno) => PyOSError::new_err((errno, reason(&source), path.into_os_string())),
             None => PyOSError::new_err(text),
         },
+        // The library does not know how this interface binds them.
+        Error::Import(ImportError::UnresolvedDim(_)) => {
+            classes::ModelError::new_err(format!("{text}\n  bind them by dims={{\"NAME\": EXTENT}}"))
+        }
         Error::Import(_) | Error::Graph(_) | Error::Kernel(_) => classes::ModelError::new_err(text),
         Error::Compile(error) => of_compiler(&error),
         Error::SavedPlan(_) => classes::SavedPlanError::new_err(text),

@@ -101,7 +101,9 @@ impl Session {
 fn index_of(tensors: &[TensorInfo], name: &str, role: &str) -> PyResult<usize> {
     tensors.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
         let known: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
-        NoSuchTensorError::new_err(format!("the model has no {role} `{name}`; its {role}s are {}", known.join(", ")))
+        let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
+        let are = if let [_] = known[..] { " is" } else { "s are" };
+        NoSuchTensorError::new_err(format!("the model has no {role} `{name}`; its {role}{are} {}", known.join(", ")))
     })
 }
 

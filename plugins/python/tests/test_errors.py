@@ -47,6 +47,19 @@ class Errors(unittest.TestCase):
             texpool.InferenceSession(BLAZEFACE, budget=1000)
         self.assertIsInstance(caught.exception, ValueError)
 
+    def test_arguments_of_a_run_are_checked(self) -> None:
+        session, feed = blazeface()
+        refused: list[tuple[type[Exception], str, Any, Any]] = [
+            (TypeError, "output_names must be a list of names or None, not the string 'scores'", "scores", feed),
+            (TypeError, "input_feed must map names to arrays, .*, not list", None, list(feed.values())),
+            (TypeError, "input_feed must map names to arrays, .*, not ndarray", None, feed["input"]),
+            (KeyError, "no input `image`; its input is `input`", None, {"image": feed["input"]}),
+            (KeyError, "no output `scores`; its outputs are `regressors`, `classificators`", ["scores"], feed),
+        ]
+        for kind, text, names, given in refused:
+            with self.subTest(text), self.assertRaisesRegex(kind, text):
+                session.run(names, given)
+
     def test_files_that_are_none(self) -> None:
         with self.assertRaises(FileNotFoundError) as caught:
             texpool.InferenceSession("nowhere.onnx")
@@ -57,7 +70,7 @@ class Errors(unittest.TestCase):
             texpool.InferenceSession(HERE / "support.py")
         with self.assertRaises(texpool.ModelError):
             texpool.InferenceSession(BLAZEFACE.read_bytes()[:50_000])
-        with self.assertRaisesRegex(texpool.ModelError, "batch_size.*\n.*sequence_length"):
+        with self.assertRaisesRegex(texpool.ModelError, r"batch_size.*\n.*sequence_length.*\n  bind them by dims=\{"):
             texpool.InferenceSession(MODELS["minilm"][0])
 
     def test_no_adapter(self) -> None:

@@ -87,6 +87,7 @@ class Package(unittest.TestCase):
         sizes = [point.pool_bytes for point in front]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
         self.assertGreater(len(front), 5)
+        self.assertRegex(repr(front[0]), r"^FrontierPoint\(pool_bytes=\d+, seconds=[\d.e-]+, plan=<\d+ bytes>\)$")
         session, feed = blazeface()
         smallest = texpool.InferenceSession(BLAZEFACE, plan=front[-1].plan)
         self.assertEqual(smallest.pool_bytes, sizes[-1])

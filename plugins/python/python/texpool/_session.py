@@ -83,6 +83,11 @@ class FrontierPoint(NamedTuple):
     #: The plan, for `InferenceSession(..., plan=...)`.
     plan: bytes
 
+    def __repr__(self) -> str:
+        # Kilobytes of plan would hide the two numbers.
+        plan = f"<{len(self.plan)} bytes>"
+        return f"FrontierPoint(pool_bytes={self.pool_bytes}, seconds={self.seconds}, plan={plan})"
+
 
 class InferenceSession:
     """A model on a device, as ONNX Runtime's class of this name.
@@ -91,9 +96,9 @@ class InferenceSession:
     the command's flags of these names do:
 
     budget
-        A number of bytes or a text such as "2MiB", that all of the device's memory is kept within: pool, weights, inputs and outputs, tables, transfers.
-        Operators run band by band of rows, and weights, inputs and outputs are streamed, where they must; the answer has
-        the same bits.
+        A number of bytes or a text such as "2MiB", that all of the device's memory is kept within: pool, weights,
+        inputs and outputs, tables, transfers. Operators run band by band of rows, and weights, inputs and outputs are
+        streamed, where they must; the answer has the same bits.
     phases
         Without a budget: "off" runs operators whole, "min" band by band in the smallest pool that is found, "auto" as
         far as a percent of bytes still costs less than a percent of time.
@@ -125,7 +130,7 @@ class InferenceSession:
     timeout
         Seconds that the device may take for a run; 600 by default.
     dims
-        Extents that an `.onnx` file leaves open, by name.
+        Extents that an `.onnx` file leaves open, by name: `{"batch": 1}`. Without it the error names all that are open.
     rules
         Which rewrites are made: "default", "exact", "all", "none", or a list of names.
     fake_quant
@@ -187,6 +192,11 @@ class InferenceSession:
         they lie, and nobody may write them meanwhile. Other threads of Python run on. Ctrl-C ends a run within a tenth
         of a second, and the next one waits for what is left of it.
         """
+        # A text is a sequence, too, of its letters.
+        if isinstance(output_names, str):
+            raise TypeError(f"output_names must be a list of names or None, not the string {output_names!r}")
+        if not isinstance(input_feed, Mapping):
+            raise TypeError(f"input_feed must map names to arrays, {{name: array}}, not {type(input_feed).__name__}")
         names = None if output_names is None else list(output_names)
         return self._session.run(names, input_feed if isinstance(input_feed, dict) else dict(input_feed))
 
@@ -199,7 +209,11 @@ class InferenceSession:
         return _node_args(self._session.outputs())
 
     def memory(self) -> Memory:
-        """All that the session takes of the device's memory, in bytes, by what it is for."""
+        """All that the session takes of the device's memory, in bytes, by what it is for.
+
+        What inputs and outputs lie in and go through is created by the first run: before it, `io` and `transfer` are
+        less.
+        """
         return self._session.memory()
 
     def memory_map(self) -> MemoryMap:
