@@ -7,14 +7,13 @@ use super::{
     stats::{ms, percentile},
 };
 use crate::{
-    compile::{
-        CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, StreamedIo, WeightStorage, compile, frontier,
-    },
+    compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, frontier},
     fetch::cache_folder,
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     plan::{Progress, SearchControl, TexelFormat},
-    setup::{self, CachedPlan},
+    runtime::CachedPlan,
+    setup,
 };
 use serde::Serialize;
 use std::{
@@ -99,17 +98,14 @@ pub(super) fn compiled(
     found.or_else(|error| check_interrupted(PLANNING).and(Err(error.into())))
 }
 
-/// The same, or the plan that was kept. Only plans that take long to find are: the others are told with all that was
-/// tried, which is not kept.
+/// The same, or the plan that was kept.
 pub(super) fn kept_or_compiled(
     graph: &Graph,
     options: &CompileOptions,
     search: &Search,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
-    let takes_long = options.phases != Phases::Off
-        || options.weights != WeightStorage::Resident
-        || options.stream_io != StreamedIo::NONE;
-    let cached = search.cache.as_deref().filter(|_| takes_long).map(|cache| CachedPlan::new(cache, graph, options));
+    let folder = search.cache.as_ref().map(|cache| cache.join("plans"));
+    let cached = folder.and_then(|folder| CachedPlan::new(&folder, graph, options));
     if let Some(kept) = cached.as_ref().and_then(|cached| cached.load(graph, options)) {
         return Ok((kept, PlanSource::Cache));
     }

@@ -22,6 +22,8 @@ mod packed_weights;
 mod packing_key;
 mod param_binding;
 mod params;
+#[cfg(not(target_arch = "wasm32"))]
+mod part_file;
 mod pipelines;
 mod poll;
 #[cfg(not(target_arch = "wasm32"))]
@@ -71,7 +73,7 @@ pub use wait::Wait;
 pub use weights::SharedWeights;
 
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use wait::now;
+pub(crate) use {part_file::PartFile, wait::now};
 pub(crate) use {
     pool::PoolTextures,
     staging::Readback,

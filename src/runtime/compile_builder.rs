@@ -1,7 +1,11 @@
 //! How a model is to be compiled, said piece by piece.
 
+#[cfg(not(target_arch = "wasm32"))]
+use std::path::PathBuf;
 use std::{fmt, ops::ControlFlow, time::Duration};
 
+#[cfg(not(target_arch = "wasm32"))]
+use super::cached_plan::CachedPlan;
 use super::{CompiledModel, Context, Error, Model, NamedOptions};
 use crate::{
     compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightFormat, WeightStorage},
@@ -29,6 +33,8 @@ pub struct CompileBuilder<'a> {
     options: CompileOptions,
     deadline: Option<Duration>,
     progress: Option<Box<ProgressFn<'a>>>,
+    #[cfg(not(target_arch = "wasm32"))]
+    plans: Option<PathBuf>,
 }
 
 impl Context {
@@ -47,6 +53,8 @@ impl CompileBuilder<'static> {
             options: CompileOptions { limits, ..CompileOptions::default() },
             deadline: None,
             progress: None,
+            #[cfg(not(target_arch = "wasm32"))]
+            plans: None,
         }
     }
 }
@@ -155,6 +163,30 @@ impl<'a> CompileBuilder<'a> {
         let CompileOptions { limits, device_profile, .. } = self.options;
         self.options = CompileOptions { limits, device_profile, ..named.compile().clone() };
         self.deadline = named.deadline();
+        #[cfg(not(target_arch = "wasm32"))]
+        if let Some(folder) = named.cache_dir() {
+            self.plans = Some(folder.join("plans"));
+        }
+        self
+    }
+
+    /// Keeps the plan in this folder, and the next time takes it from there instead of searching: plans with bands of rows,
+    /// and with what goes through the pool in every run, which take long to find. A file is named after the model and all
+    /// that was asked, is checked like a new plan when it is taken, and is replaced where it does not hold or another
+    /// version searched for it. What a [deadline](Self::deadline) cut short is not kept. Where the folder cannot be written
+    /// to, the next start searches again.
+    ///
+    /// ```no_run
+    /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
+    /// let context = texpool::Context::open(&Default::default())?;
+    /// // The first start searches for seconds, all others for none.
+    /// let compiled = context.compile(&model).smallest().plan_folder(cache.join("plans")).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn plan_folder(mut self, folder: impl Into<PathBuf>) -> Self {
+        self.plans = Some(folder.into());
         self
     }
 
@@ -168,8 +200,15 @@ impl<'a> CompileBuilder<'a> {
     /// Calls `told` with the progress every few milliseconds; where it answers [`ControlFlow::Break`], the search ends
     /// with the best plan so far.
     pub fn progress<'b>(self, told: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
-        let Self { context, model, options, deadline, .. } = self;
-        CompileBuilder { context, model, options, deadline, progress: Some(Box::new(told)) }
+        CompileBuilder {
+            context: self.context,
+            model: self.model,
+            options: self.options,
+            deadline: self.deadline,
+            progress: Some(Box::new(told)),
+            #[cfg(not(target_arch = "wasm32"))]
+            plans: self.plans,
+        }
     }
 
     /// Rewrites, schedules and plans the model, and checks the plan. May take seconds: see
@@ -178,8 +217,27 @@ impl<'a> CompileBuilder<'a> {
     /// # Errors
     /// [`Error::Compile`] where no plan fits the budget or the device.
     pub fn build(mut self) -> Result<CompiledModel, Error> {
-        let compiled = self.search(compile::compile)?;
+        let compiled = self.kept_or_found()?;
         Ok(CompiledModel::new(&self.context, &self.model, compiled))
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn kept_or_found(&mut self) -> Result<compile::CompiledModel, CompileError> {
+        let (graph, options) = (self.model.graph(), &self.options);
+        let cached = self.plans.as_deref().and_then(|folder| CachedPlan::new(folder, graph, options));
+        if let Some(kept) = cached.as_ref().and_then(|cached| cached.load(graph, options)) {
+            return Ok(kept);
+        }
+        let found = self.search(compile::compile)?;
+        if let Some(cached) = cached {
+            cached.store(&found);
+        }
+        Ok(found)
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn kept_or_found(&mut self) -> Result<compile::CompiledModel, CompileError> {
+        self.search(compile::compile)
     }
 
     /// Searches with the deadline and the callback that were given.

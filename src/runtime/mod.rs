@@ -1,5 +1,7 @@
 //! What a program that embeds texpool works with: contexts, models, compiled models, sessions and pools.
 
+#[cfg(not(target_arch = "wasm32"))]
+mod cached_plan;
 mod compile_builder;
 mod compiled;
 mod context;
@@ -39,6 +41,8 @@ pub use crate::gpu::{DispatchTime, Interrupt, Polling};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::gpu::now;
+#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
+pub(crate) use cached_plan::CachedPlan;
 
 /// What goes to other threads, and what several may look at: checked by the compiler. In a browser wgpu's handles stay with
 /// their thread.

@@ -39,7 +39,7 @@ use crate::{
 /// | `strategy` | `best`, `optimum`, `banks`, or a strategy's name | [`CompileBuilder::planner`] |
 /// | `rules` | `default`, `exact`, `all`, `none`, or names with commas between them | [`CompileBuilder::rules`] |
 /// | `deadline` | seconds, or `none`, which it is unless said | when the search ends: [`CompileBuilder::deadline`] |
-/// | `cache_dir` | a folder | where packed weights are kept, in its folder `weights`: [`Context::with_weights_folder`] |
+/// | `cache_dir` | a folder | where files are kept that make the next start quicker: packed weights in its folder `weights` ([`Context::with_weights_folder`]), plans in `plans` ([`CompileBuilder::plan_folder`]) |
 ///
 /// ```no_run
 /// use texpool::{Context, Model, NamedOptions};
@@ -61,6 +61,7 @@ use crate::{
 /// [`CompileBuilder::rules`]: crate::CompileBuilder::rules
 /// [`CompileBuilder::deadline`]: crate::CompileBuilder::deadline
 /// [`Context::with_weights_folder`]: crate::Context::with_weights_folder
+/// [`CompileBuilder::plan_folder`]: crate::CompileBuilder::plan_folder
 #[derive(Clone, Debug, Default)]
 pub struct NamedOptions {
     given: Vec<&'static str>,

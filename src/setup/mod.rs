@@ -1,10 +1,8 @@
 //! Sets up a machine without a GPU adapter: where the user asks for it, installs the software Vulkan driver by package
 //! name. Knows package managers, and of the executor only whether it finds an adapter.
 
-mod cached_plan;
 mod device_profile;
 
-pub use cached_plan::CachedPlan;
 pub use device_profile::{clock_of, clock_time, device_profile};
 
 use crate::{

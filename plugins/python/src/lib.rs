@@ -8,7 +8,6 @@ mod interrupt;
 mod memory;
 mod model;
 mod options;
-mod plan_cache;
 mod planner;
 mod search;
 mod session;

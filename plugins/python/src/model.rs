@@ -10,7 +10,6 @@ use crate::{
     errors::raised,
     interrupt::detached,
     options::{Options, Pair},
-    plan_cache::PlanCache,
     search::search,
 };
 
@@ -60,17 +59,8 @@ impl Opened {
             }
             return detached(py, || context.load(model, plan))?.map_err(raised);
         }
-        let folder = options.named.cache_dir().filter(|_| options.search_is_long());
-        let cache = folder.map(|folder| PlanCache::new(folder, context, model, options));
-        if let Some(kept) = cache.as_ref().and_then(|cache| cache.load(context, model)) {
-            return Ok(kept);
-        }
         let builder = context.compile(model).named_options(&options.named);
-        let compiled = search(py, progress, |tell| builder.progress(tell).build())?.map_err(raised)?;
-        if let Some(cache) = cache {
-            cache.store(&compiled);
-        }
-        Ok(compiled)
+        search(py, progress, |tell| builder.progress(tell).build())?.map_err(raised)
     }
 }
 
@@ -86,7 +76,7 @@ pub(crate) fn frontier<'py>(
     options: Vec<Pair>,
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Point<'py>>> {
-    let options = Options::parse(options)?;
+    let options = Options::parse(&options)?;
     let opened = Opened::new(py, &source, &options)?;
     let builder = opened.context.compile(&opened.model).named_options(&options.named);
     let found = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;

@@ -133,7 +133,7 @@ impl Session {
         plan: Option<&[u8]>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let options = Options::parse(options)?;
+        let options = Options::parse(&options)?;
         let opened = Opened::new(py, &source, &options)?;
         let compiled = opened.compile(py, &options, plan, progress)?;
         // The model has its own copy of the bytes, or the file.

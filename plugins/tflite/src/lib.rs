@@ -20,7 +20,6 @@ mod host;
 mod kernel;
 mod log;
 mod options;
-mod plan_cache;
 mod plugin;
 mod read;
 mod report;

@@ -1,6 +1,6 @@
 //! What a user asks of the delegate, by name and text.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use texpool::{NamedOptions, OptionError};
 
@@ -14,8 +14,6 @@ pub(crate) struct Options {
     pub(crate) verbose: bool,
     /// A file that is told the same.
     pub(crate) report: Option<PathBuf>,
-    /// All that decides which plan is found.
-    plan_key: String,
 }
 
 /// What of texpool's options is called otherwise here.
@@ -24,8 +22,6 @@ const DEVICE: (&str, &str) = ("device", "adapter");
 const DEADLINE: (&str, &str) = ("deadline", "30");
 /// An option of texpool's that means nothing here.
 const OPEN_EXTENTS: &str = "dim";
-/// Options of texpool's that do not decide which plan is found.
-const NOT_OF_PLANS: [&str; 4] = ["adapter", "timeout", "deadline", "cache_dir"];
 
 impl Options {
     /// Takes options in any order.
@@ -48,19 +44,9 @@ impl Options {
             unknown @ OptionError::Unknown { .. } => format!("{unknown}, device, {}", Own::NAMES.join(", ")),
             other => other.to_string(),
         })?;
-        pairs.retain(|(name, _)| !NOT_OF_PLANS.contains(name));
-        pairs.sort_unstable();
         let Own { whole_graph, verbose, report } = own;
         let (whole_graph, verbose) = (whole_graph.unwrap_or(false), verbose.unwrap_or(false));
-        Ok(Self { named, whole_graph, verbose, report, plan_key: format!("{pairs:?}") })
-    }
-
-    /// Where plans are kept that took long to find; none where there is no folder, or no long search.
-    pub(crate) fn plans(&self) -> Option<(PathBuf, &str)> {
-        let searched =
-            ["budget", "phases", "stream"].iter().any(|name| self.plan_key.contains(&format!("(\"{name}\"")));
-        let folder = self.named.cache_dir().filter(|_| searched)?;
-        Some((Path::join(folder, "plans"), &self.plan_key))
+        Ok(Self { named, whole_graph, verbose, report })
     }
 }
 
@@ -119,9 +105,7 @@ mod tests {
     fn options_are_those_of_texpool_and_of_the_delegate() {
         let found = parse(&[("device", "llvmpipe"), ("whole_graph", "True"), ("precision", "f16")]).unwrap();
         assert_eq!(found.named.gpu().adapter.as_deref(), Some("llvmpipe"));
-        assert!(found.whole_graph && !found.verbose && found.plans().is_none());
-        let found = parse(&[("budget", "2MiB"), ("cache_dir", "/c")]).unwrap();
-        assert_eq!(found.plans().unwrap().0.to_str(), Some("/c/plans"));
+        assert!(found.whole_graph && !found.verbose);
     }
 
     #[test]

@@ -7,13 +7,12 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use texpool::{CompiledModel, Model, Session};
+use texpool::{Model, Session};
 
 use crate::{
     abi::TfLiteDelegate,
     device::Device,
     options::Options,
-    plan_cache::PlanCache,
     report::{self, GraphReport, Planned},
     select::Part,
 };
@@ -64,18 +63,8 @@ impl Shared {
     pub(crate) fn session(&self, model: &Model) -> Result<(Session, Planned, Arc<Device>), String> {
         let device = self.device()?;
         let context = self.options.named.with_folder(device.context().clone());
-        let cache = self.options.plans().map(|(folder, key)| PlanCache::new(&folder, key, &context, model));
-        let compiled = match cache.as_ref().and_then(|cache| cache.load(&context, model)) {
-            Some(compiled) => compiled,
-            None => {
-                let built = context.compile(model).named_options(&self.options.named).build();
-                let compiled: CompiledModel = built.map_err(|error| error.to_string())?;
-                if let Some(cache) = &cache {
-                    cache.store(&compiled);
-                }
-                compiled
-            }
-        };
+        let compiled = context.compile(model).named_options(&self.options.named).build();
+        let compiled = compiled.map_err(|error| error.to_string())?;
         let session = compiled.session().map_err(|error| error.to_string())?;
         let memory = session.memory();
         let planned = Planned {

@@ -1,6 +1,8 @@
 //! Plans that were saved: what is loaded answers the same bits.
 
-use texpool::{Context, Error, Model, graph::GraphBuilder};
+use std::{fs, ops::ControlFlow, path::Path};
+
+use texpool::{CompiledModel, Context, Error, Model, NamedOptions, graph::GraphBuilder, plan::TexelFormat};
 
 use super::{answer, compiled, context, model};
 
@@ -42,4 +44,54 @@ fn a_plan_of_another_model_is_refused() {
     let y = b.unary("y", texpool::graph::Unary::Sin, x).unwrap();
     let other = Model::from_graph(b.finish(&[y]).unwrap()).unwrap();
     refused(&context, &other, &saved);
+}
+
+/// A plan with phases, and whether it was searched for.
+fn kept(context: &Context, model: &Model, folder: &Path, texels: TexelFormat) -> (CompiledModel, bool) {
+    let mut searched = false;
+    let told = |_| {
+        searched = true;
+        ControlFlow::Continue(())
+    };
+    let builder = context.compile(model).smallest().texels(texels).plan_folder(folder);
+    let compiled = builder.progress(told).build().unwrap();
+    (compiled, searched)
+}
+
+#[test]
+fn a_plan_that_is_kept_is_not_searched_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (context, model) = (context(), model());
+    let plans = folder.path().join("plans");
+    let kept = |texels| kept(&context, &model, &plans, texels);
+    let files = || fs::read_dir(&plans).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let (first, searched) = kept(TexelFormat::Rgba32Float);
+    assert!(searched);
+    let [file] = files().try_into().unwrap();
+    let (second, searched) = kept(TexelFormat::Rgba32Float);
+    assert!(!searched, "the plan was there");
+    assert_eq!((second.save(), answer(&second, 0) == answer(&first, 0)), (first.save(), true));
+    // Another one was asked for.
+    assert!(kept(TexelFormat::Rgba16Float).1);
+    assert_eq!(files().len(), 2);
+    // One that is damaged is made again.
+    let whole = fs::read(&file).unwrap();
+    fs::write(&file, &whole[..whole.len() / 2]).unwrap();
+    assert!(kept(TexelFormat::Rgba32Float).1);
+    assert_eq!(fs::read(&file).unwrap(), whole);
+    // A plan without phases is found at once, and where nothing can be written the search is all there is.
+    context.compile(&model).plan_folder(&plans).build().unwrap();
+    assert_eq!(files().len(), 2);
+    let nowhere = context.compile(&model).smallest().plan_folder(file.join("below a file")).build().unwrap();
+    assert_eq!(nowhere.save(), first.save());
+}
+
+/// Options by name say it, too: what other languages have.
+#[test]
+fn a_cache_folder_keeps_plans() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().to_str().unwrap();
+    let options = NamedOptions::parse([("phases", "min"), ("cache_dir", path)]).unwrap();
+    context().compile(&model()).named_options(&options).build().unwrap();
+    assert_eq!(fs::read_dir(folder.path().join("plans")).unwrap().count(), 1);
 }

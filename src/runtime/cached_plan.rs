@@ -9,9 +9,9 @@ use std::{
 };
 
 use crate::{
-    compile::{CompileOptions, CompiledModel, load},
+    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, load},
+    gpu::PartFile,
     graph::Graph,
-    io::write_atomic,
 };
 
 /// Bytes of the key in front of the plan.
@@ -19,17 +19,24 @@ const KEY_BYTES: usize = 8;
 
 /// The file in which a model's plan is kept, for one kind of plan.
 #[derive(Debug)]
-pub struct CachedPlan {
+pub(crate) struct CachedPlan {
     path: PathBuf,
     /// What searched for the plan: another version may find another one.
     searched_by: u64,
 }
 
 impl CachedPlan {
-    /// Where the plan of `graph` for `options` is kept in `folder`: a file by the model's name and a hash of its
-    /// operators and shapes, and of all the options, the figures of the device's profile among them. Models that differ
-    /// in the values of their weights alone have the same plan.
-    pub fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Self {
+    /// Where the plan of `graph` for `options` is kept in `folder`, if it takes long to find: a file by the model's name
+    /// and a hash of its operators and shapes, and of all the options, the figures of the device's profile among them.
+    /// Models that differ in the values of their weights alone have the same plan.
+    pub(crate) fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
+        // The others are told with all that was tried, which is not kept.
+        let takes_long = options.phases != Phases::Off
+            || options.weights != WeightStorage::Resident
+            || options.stream_io != StreamedIo::NONE;
+        if !takes_long {
+            return None;
+        }
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         // Names of files may have no more than 255 bytes.
         let name: String = graph.name.chars().map(plain).take(100).collect();
@@ -37,12 +44,12 @@ impl CachedPlan {
         // A version that is built again may search otherwise, and has another program.
         let program = env::current_exe().and_then(fs::metadata).map(|found| (found.len(), found.modified().ok()));
         let searched_by = hash(format_args!("{} {:?}", env!("CARGO_PKG_VERSION"), program.ok()));
-        Self { path: folder.join("plans").join(format!("{name}-{asked:016x}.plan")), searched_by }
+        Some(Self { path: folder.join(format!("{name}-{asked:016x}.plan")), searched_by })
     }
 
     /// The plan, checked as a new one is; `None` where there is none, or one that is damaged or was found by another
     /// version.
-    pub fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<CompiledModel> {
+    pub(crate) fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<CompiledModel> {
         let bytes = fs::read(&self.path).ok()?;
         let (key, plan) = bytes.split_first_chunk::<KEY_BYTES>()?;
         if u64::from_le_bytes(*key) != self.searched_by {
@@ -63,15 +70,14 @@ impl CachedPlan {
 
     /// Keeps a plan whose search was done; of one that was stopped the rest is yet to be searched. A folder that cannot
     /// be written to is no error.
-    pub fn store(&self, compiled: &CompiledModel) {
+    pub(crate) fn store(&self, compiled: &CompiledModel) {
         if compiled.stopped().is_some() {
             return;
         }
-        let written = self.path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| {
-            write_atomic(&self.path, |out| -> std::io::Result<()> {
-                out.write_all(&self.searched_by.to_le_bytes())?;
-                out.write_all(&compiled.save())
-            })
+        let contents = [self.searched_by.to_le_bytes().to_vec(), compiled.save()];
+        let written = PartFile::create(&self.path).and_then(|part| {
+            part.write(contents.into_iter())?;
+            part.rename()
         });
         if let Err(error) = written {
             tracing::debug!(path = %self.path.display(), %error, "the plan is not kept");
