@@ -191,10 +191,13 @@ fn is_invariant(network: &Network) {
         let phased = plans("phased", &|| phased(&graph, &options));
         let searched = began.elapsed();
         let mut whole = naive.memory.planned.pool;
+        let allocated = |ran: &Ran| ran.memory.allocated.unwrap().sum();
+        let mut least_taken = allocated(&naive);
         for compiled in &unphased {
             let found = run(&device, compiled, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: {} with poison, {format:?}", compiled.plan().strategy);
             whole = found.memory.planned.pool.min(whole);
+            least_taken = allocated(&found).min(least_taken);
         }
         for compiled in &streamed {
             let found = run(&device, compiled, true, &inputs);
@@ -207,6 +210,12 @@ fn is_invariant(network: &Network) {
             let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
             assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
+            // Whoever is short of memory is short of all of it. A plan that gives bytes for time takes more of both.
+            let taken = allocated(&found);
+            assert!(
+                taken < least_taken || bytes > whole,
+                "{name}, {format:?}: {taken} bytes for a pool of {bytes}, without phases {least_taken}"
+            );
             let most = driver_limit(bytes, compiled.plan().textures.len());
             assert!(
                 (bytes..=most).contains(&pool_driver),
