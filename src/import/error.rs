@@ -203,6 +203,9 @@ pub(super) struct Problem {
     pub(super) excess: Option<Excess>,
 }
 
+/// What is said of a file that no converter writes.
+const MALFORMED: &str = "the file is not as its format asks; convert the model again";
+
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
         Self { reason: reason.into(), hint, excess: None }
@@ -229,7 +232,17 @@ impl Problem {
 
     /// Something that no converter writes.
     pub(super) fn malformed(reason: impl Into<String>) -> Self {
-        Self::new(reason, "the file is not as its format asks; convert the model again")
+        Self::new(reason, MALFORMED)
+    }
+
+    /// The same where somebody, or this library, gave extents to what the file leaves open: those may be what does not fit.
+    pub(super) fn with_bound_extents(self) -> Self {
+        match self.hint == MALFORMED {
+            true => {
+                Self { hint: "the file leaves extents open, and others may fit than those that were bound", ..self }
+            }
+            false => self,
+        }
     }
 
     /// Something that depends on values of a run.

@@ -97,7 +97,10 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
 
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
-        let Err(problem) = lower(index, node, &opsets, &mut lowering, &mut names, &mut values) else { continue };
+        let Err(mut problem) = lower(index, node, &opsets, &mut lowering, &mut names, &mut values) else { continue };
+        if !options.dims.is_empty() {
+            problem = problem.with_bound_extents();
+        }
         let [name, result] = called(node);
         refusals.note(index, name, &operator(node), result, problem)?;
         if refusals.is_full() {

@@ -140,7 +140,10 @@ impl<'m> Outliner<'m> {
         let made = self.lowering.graph.nodes.len();
         let outcome = lower(index, node, opsets, &mut self.lowering, &mut self.names, &mut self.values);
         let verdict = match (self.unreadable(node), outcome, missing) {
-            (_, Err(problem), _) | (Some(problem), ..) => Verdict::Refused(self.told.refusal(&problem)),
+            (_, Err(problem), _) | (Some(problem), ..) => {
+                let problem = if uncertain { problem.with_bound_extents() } else { problem };
+                Verdict::Refused(self.told.refusal(&problem))
+            }
             (None, Ok(()), Some(operand)) => Verdict::Unknown(self.told.refusal(&Problem::new(
                 format!("the file does not state the extents of its operand `{operand}`, which is left"),
                 "save the model with shapes inferred (onnx.shape_inference), or export it with fixed shapes",

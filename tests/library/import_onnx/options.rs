@@ -43,6 +43,13 @@ fn bound_extents_are_those_of_the_graph() {
     assert_eq!(graph.tensors[graph.outputs[0]].dims, [2, 3, 5]);
 }
 
+/// Then it is not the file that is to be converted again.
+#[test]
+fn extents_that_do_not_fit_each_other_are_said_to_be_bound() {
+    let error = import_with(open().bytes(), &dims(&[("batch", 2), ("x:2", 5), ("length", 4)])).unwrap_err().to_string();
+    assert!(error.contains("do not broadcast; the file leaves extents open, and others may fit"), "{error}");
+}
+
 #[test]
 fn names_and_extents_that_make_no_sense_are_refused() {
     let all = [("batch", 2), ("x:2", 5), ("length", 5)];

@@ -109,6 +109,22 @@ fn open_extents_are_tried_and_not_told() {
     assert_eq!((half.open.len(), &tensor(&half, "x").dims), (1, &Some(vec![Some(2), Some(3), None])));
 }
 
+/// What does not fit extents that were only tried is not the file's fault.
+#[test]
+fn nodes_that_do_not_fit_what_was_tried_say_so() {
+    let mut m = Model::new();
+    m.open_input("x", FLOAT, &[Dim::Is(1), Dim::Open]);
+    m.input("z", &[7]);
+    m.node("Add", &["x", "z"], &["y"], &[]);
+    m.output("y");
+    let hint = |dims: &[(&str, usize)]| match outline(&m, dims).nodes.remove(0).verdict {
+        Verdict::Refused(refusal) => refusal.hint,
+        other => panic!("{other:?}"),
+    };
+    assert!(hint(&[]).contains("others may fit"), "{}", hint(&[]));
+    assert_eq!(verdicts(&outline(&m, &[("x:1", 7)])), "c");
+}
+
 /// An input that is not computed with refuses its readers and nobody else.
 #[test]
 fn an_input_of_another_type_refuses_its_readers() {
