@@ -1,6 +1,8 @@
 //! Weights in 16 and 8 bits on the device: which values kernels make of them, what that does to real networks, and that
 //! the same bits come out whatever the plan is.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use half::f16;
 use texpool::{
     WeightFormat,
@@ -10,10 +12,13 @@ use texpool::{
     plan::{Planner, SearchControl, Strategy, TexelFormat},
 };
 
-use crate::support::{
-    goldens::{golden, output},
-    hash::bits,
-    models, open, zoo,
+use crate::{
+    planned::planned,
+    support::{
+        goldens::{golden, output},
+        hash::bits,
+        models, open, zoo,
+    },
 };
 
 const POINTWISE: Conv2d =
@@ -26,7 +31,11 @@ fn session(gpu: &Gpu, graph: &Graph, compile: &CompileOptions) -> Executor {
 
 fn session_with(gpu: &Gpu, graph: &Graph, compile: &CompileOptions, options: &ExecutorOptions) -> Executor {
     let compile = CompileOptions { limits: gpu.texture_limits(), ..compile.clone() };
-    let compiled = texpool::compile::compile(graph, &compile, &SearchControl::new()).unwrap();
+    let mut hash = DefaultHasher::new();
+    format!("{compile:?}").hash(&mut hash);
+    let name = format!("weights {} {:x}", graph.name, hash.finish());
+    let search = || vec![texpool::compile::compile(graph, &compile, &SearchControl::new()).unwrap()];
+    let compiled = planned(&name, graph, compile.limits, search).remove(0);
     Executor::from_compiled(gpu, compiled, options).unwrap()
 }
 

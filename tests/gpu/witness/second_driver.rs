@@ -11,7 +11,7 @@ const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 const EVERY_NETWORK: &str = "TEXPOOL_EVERY_NETWORK";
 /// Millions of multiply-adds of the largest network whose phases are run here without being asked for: the driver does
 /// 300 to 500 of them a second, and a network answers eight times or ten.
-const MOST: f64 = 100.0;
+const MOST: f64 = 60.0;
 
 /// A second driver, with another compiler: what holds on lavapipe by chance fails here.
 #[test]
@@ -30,6 +30,8 @@ fn everything_holds_on_swiftshader() {
         .skip("tasks::")
         // Limits that a device is asked for, which this one has, too: the models run below.
         .skip("core_only::")
+        // A budget chooses among plans, all kinds of which `phases::` and `streamed_io::` run.
+        .skip("budget::")
         // Times, which are another driver's business.
         .skip("device_profile::");
     let child = if std::env::var_os(EVERY_NETWORK).is_some() {
