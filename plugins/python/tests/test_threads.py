@@ -173,6 +173,11 @@ class Threads(unittest.TestCase):
 
 
 class Signals(unittest.TestCase):
+    def setUp(self) -> None:
+        # A shell has what it runs in the background ignore Ctrl-C, and Python then leaves it at that.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+
     def test_ctrl_c_ends_a_run(self) -> None:
         session = texpool.InferenceSession(SLOW)
         feed = values(session)
