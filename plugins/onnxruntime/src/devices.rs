@@ -1,7 +1,7 @@
 //! Adapters, and the devices that sessions share.
 
 use std::{
-    sync::{Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -75,8 +75,10 @@ struct Key {
 /// than anything else that a small session does.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
-    open: Mutex<Vec<(Key, Context)>>,
+    open: Arc<Open>,
 }
+
+type Open = Mutex<Vec<(Key, Context)>>;
 
 impl Devices {
     /// The device that options ask for. One that is lost is opened again.
@@ -90,7 +92,7 @@ impl Devices {
             None => {
                 let context = Context::open(gpu)?;
                 #[cfg(feature = "lose-devices")]
-                OPENED.lock().unwrap_or_else(PoisonError::into_inner).push(context.device().clone());
+                OPENED.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(&self.open));
                 open.push((key, context.clone()));
                 context
             }
@@ -99,15 +101,19 @@ impl Devices {
     }
 }
 
-/// Every device that was opened since they were lost last.
+/// The devices of all providers.
 #[cfg(feature = "lose-devices")]
-static OPENED: Mutex<Vec<texpool::wgpu::Device>> = Mutex::new(Vec::new());
+static OPENED: Mutex<Vec<std::sync::Weak<Open>>> = Mutex::new(Vec::new());
 
 /// Loses all devices that are open: what a test does in a driver's place.
 #[cfg(feature = "lose-devices")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn texpool_onnxruntime_lose_devices() {
-    OPENED.lock().unwrap_or_else(PoisonError::into_inner).drain(..).for_each(|device| device.destroy());
+    let opened = std::mem::take(&mut *OPENED.lock().unwrap_or_else(PoisonError::into_inner));
+    for open in opened.iter().filter_map(std::sync::Weak::upgrade) {
+        let open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.iter().for_each(|(_, context)| context.device().destroy());
+    }
 }
 
 #[cfg(test)]
