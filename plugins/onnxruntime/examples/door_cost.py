@@ -1,5 +1,5 @@
 """What the provider costs against calling texpool directly, and both beside the runtime's own providers: the CPU's, and
-WebGPU's where `onnxruntime-ep-webgpu` is installed and finds an adapter. Milliseconds of a run, wall and processor, in turns
+WebGPU's where `onnxruntime-webgpu` is installed in place of `onnxruntime`. Milliseconds of a run, wall and processor, in turns
 within one process each, and from a session to its first answer. With `cargo build --release --example direct`:
 
     python door_cost.py target/release/examples/direct MODEL.onnx...
@@ -24,24 +24,15 @@ def devices(provider: str) -> list[onnxruntime.OrtEpDevice]:
     return [device for device in onnxruntime.get_ep_devices() if device.ep_name == provider]
 
 
-def webgpu() -> list[onnxruntime.OrtEpDevice]:
-    """What the runtime's WebGPU provider offers, a package of its own."""
-    try:
-        import onnxruntime_ep_webgpu as package
-    except ImportError:
-        return []
-    onnxruntime.register_execution_provider_library("webgpu", package.get_library_path())
-    return devices(package.get_ep_name())
-
-
-def session(file: str, of: list[onnxruntime.OrtEpDevice]) -> Callable[[int], tuple[float, float]]:
+def session(file: str, of: list[onnxruntime.OrtEpDevice], provider: str = "CPU") -> Callable[[int], tuple[float, float]]:
     """Something that runs a model as often as it is asked to, and tells the milliseconds of a run."""
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     if of:
         options.add_provider_for_devices(of[:1], {})
     begun = time.perf_counter()
-    made = onnxruntime.InferenceSession(file, sess_options=options)
+    providers = None if of else [f"{provider}ExecutionProvider"]
+    made = onnxruntime.InferenceSession(file, sess_options=options, providers=providers)
     feed = {node.name: np.full(node.shape, 0.5, np.float32) for node in made.get_inputs()}
     made.run(None, feed)
     print(f"  the first answer after {(time.perf_counter() - begun) * 1e3:.0f} ms, by {', '.join(made.get_providers())}")
@@ -69,15 +60,15 @@ def direct(program: str, file: str) -> Callable[[int], tuple[float, float]]:
 
 def main(program: str, files: list[str]) -> None:
     onnxruntime.register_execution_provider_library("texpool", onnxruntime_ep_texpool.get_library_path())
-    texpool, dawn = devices(onnxruntime_ep_texpool.get_ep_name()), webgpu()
+    texpool = devices(onnxruntime_ep_texpool.get_ep_name())
     for file in files:
         runs = {
             "through onnxruntime": session(file, texpool),
             "texpool directly": direct(program, file),
             "onnxruntime's CPU, one thread": session(file, []),
         }
-        if dawn:
-            runs["onnxruntime's WebGPU"] = session(file, dawn)
+        if "WebGpuExecutionProvider" in onnxruntime.get_available_providers():
+            runs["onnxruntime's WebGPU"] = session(file, [], "WebGpu")
         # So often that a round takes a second or so.
         count = max(3, int(1000 / max(run(5)[0] for run in runs.values())))
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
