@@ -288,6 +288,22 @@ pub enum Binary {
 }
 
 impl Binary {
+    /// Whether it answers truth values.
+    pub(crate) const fn is_truth(self) -> bool {
+        matches!(
+            self,
+            Self::Equal
+                | Self::NotEqual
+                | Self::Less
+                | Self::LessEqual
+                | Self::Greater
+                | Self::GreaterEqual
+                | Self::And
+                | Self::Or
+                | Self::Xor
+        )
+    }
+
     /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
     pub const fn name(self) -> &'static str {
         match self {

@@ -80,7 +80,7 @@ pub fn operators() -> String {
     let mut text = format!(
         "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest definition that is \
          read. Floats have\n32 or 16 bits; integers and truth values are held in floats, exactly up to 2^24: \
-         those of 8 and 16 bits go\naround as a processor's, a run refuses inputs of which others would be rounded, and \
+         those of 8 and 16 bits wrap\naround as a processor's, a run refuses inputs of which others would be rounded, and \
          the importer nodes where no inputs\nwould help; tensors of TensorFlow Lite that hold 8 bits with a scale are the \
          real values that they stand for. *Computed on \
          import* is what happens where all operands are\nknown; *kernels* compute the rest. *Official cases* are \

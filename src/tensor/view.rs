@@ -164,18 +164,7 @@ impl<'a> TensorView<'a> {
         if self.element_type().is_float() || held.contains(&least) && held.contains(&greatest) {
             return None;
         }
-        of_each!(Slice, self.elements, values => {
-            let mut before = 0;
-            let mut found = None;
-            self.runs(|Run { first, count, step }| {
-                if found.is_none() {
-                    let at = |i: usize| values[first + i * step].beyond(most).map(|number| (before + i, number));
-                    found = (0..count).find_map(at);
-                    before += count;
-                }
-            });
-            found
-        })
+        of_each!(Slice, self.elements, values => self.first(values, |value| value.beyond(most)))
     }
 
     /// The first element, in order, that is not a number from `least` to `greatest`, and which it is.
@@ -189,21 +178,21 @@ impl<'a> TensorView<'a> {
         {
             return None;
         }
-        of_each!(Slice, self.elements, values => {
-            let mut before = 0;
-            let mut found = None;
-            self.runs(|Run { first, count, step }| {
-                if found.is_none() {
-                    let at = |i: usize| {
-                        let value = f64::from(values[first + i * step].to_f32());
-                        (!within.contains(&value)).then_some((before + i, value))
-                    };
-                    found = (0..count).find_map(at);
-                    before += count;
-                }
-            });
-            found
-        })
+        let outside = |value: f32| Some(f64::from(value)).filter(|value| !within.contains(value));
+        of_each!(Slice, self.elements, values => self.first(values, |value| outside(value.to_f32())))
+    }
+
+    /// The first element, in order, of which there is something to be found, with its index.
+    fn first<T: Copy, R>(&self, values: &[T], find: impl Fn(T) -> Option<R>) -> Option<(usize, R)> {
+        let (mut before, mut found) = (0, None);
+        self.runs(|Run { first, count, step }| {
+            if found.is_none() {
+                let at = |i: usize| find(values[first + i * step]).map(|value| (before + i, value));
+                found = (0..count).find_map(at);
+                before += count;
+            }
+        });
+        found
     }
 
     /// Visits the elements in order.

@@ -1,4 +1,4 @@
-//! Which integers are exact, as it is known before any run: what goes around, what is refused, and which inputs stay
+//! Which integers are exact, as it is known before any run: what wraps around, what is refused, and which inputs stay
 //! within what.
 
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn computed(graph: &Graph, inputs: &[[f32; 4]]) -> Vec<f32> {
 
 /// 200 + 100 is 44 in eight bits: the answers are those of a processor's integers.
 #[test]
-fn integers_of_8_and_16_bits_go_around_as_a_processor_s_do() {
+fn integers_of_8_and_16_bits_wrap_around_as_a_processor_s_do() {
     let (a, b) = ([200.0, 100.0, 255.0, 3.0], [100.0, 100.0, 255.0, 5.0]);
     let unsigned = |op| model(&[("a", U8), ("b", U8)], move |m| m.node(op, &["a", "b"], &["y"], &[]));
     let wrapped = |function: fn(u8, u8) -> u8| -> Vec<f32> {
@@ -125,7 +125,7 @@ fn inputs_stay_within_what_is_exact() {
         m.node("ReduceSum", &["a", "axes"], &["y"], &[]);
     };
     assert_eq!(ranges(&model(&[("a", I32)], sum)), [Some([-MOST / 4, MOST / 4])]);
-    // What goes around is moved above zero first, and that is to be exact as well.
+    // What wraps around is moved above zero first, and that is to be exact as well.
     assert_eq!(ranges(&model(&[("a", I16), ("b", I16)], node("Mul", &["a", "b"]))), [Some([-4091, 4091]); 2]);
     // Of what is only compared, moved or chosen, all that texels hold is exact, and so is all that is divided.
     for op in ["Max", "Min", "Equal", "Less"] {

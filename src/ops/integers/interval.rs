@@ -110,8 +110,13 @@ impl<'g> Intervals<'g> {
         Self { graph, producers, constants }
     }
 
+    /// The values of a tensor, of which those that are computed lie between what `known` says.
+    pub(super) fn of(&self, id: TensorId, known: &IdVec<TensorId, Interval>) -> Interval {
+        if self.graph.is_constant(id) { self.constant(id) } else { known[id] }
+    }
+
     /// The values of a constant.
-    pub(super) fn constant(&self, id: TensorId) -> Interval {
+    fn constant(&self, id: TensorId) -> Interval {
         let Some(constant) = &self.graph.tensors[id].constant else { return Interval::ANY };
         *self.constants[id].get_or_init(|| {
             let reals = constant.reals();
@@ -130,10 +135,9 @@ impl<'g> Intervals<'g> {
 
     /// The result of a node whose operands lie between what `known` says, without its epilogue.
     pub(super) fn result(&self, node: &Node, known: &IdVec<TensorId, Interval>) -> Interval {
-        let of = |id: TensorId| if self.graph.is_constant(id) { self.constant(id) } else { known[id] };
+        let of = |id: TensorId| self.of(id, known);
         let x = |position: usize| node.inputs.get(position).map_or(Interval::ANY, |&id| of(id));
         let shape = |position: usize| node.inputs.get(position).map(|&id| self.graph.shape(id));
-        let truth = Interval::whole(0.0, 1.0);
         match &node.op {
             Op::Unary(unary) => function(*unary, x(0)),
             Op::Binary(binary) => match binary {
@@ -154,17 +158,9 @@ impl<'g> Intervals<'g> {
                 Binary::Mod | Binary::Fmod => remainder(*binary, x(0), x(1)),
                 Binary::FloorDiv | Binary::TruncDiv if x(0).whole && x(1).whole => quotient(x(0), x(1)),
                 Binary::SquaredDifference => x(0).plus(x(1).negated()).squared(),
-                Binary::Equal
-                | Binary::NotEqual
-                | Binary::Less
-                | Binary::LessEqual
-                | Binary::Greater
-                | Binary::GreaterEqual
-                | Binary::And
-                | Binary::Or
-                | Binary::Xor => truth,
                 Binary::ZeroUnless | Binary::ZeroIf => x(1).sums(1),
-                Binary::Div | Binary::FloorDiv | Binary::TruncDiv => Interval::ANY,
+                binary if binary.is_truth() => Interval::whole(0.0, 1.0),
+                _ => Interval::ANY,
             },
             Op::Reduce(reduce) => {
                 let Some(extents) = shape(0) else { return Interval::ANY };

@@ -16,6 +16,10 @@ use interval::{Interval, Intervals};
 /// # Errors
 /// The nodes whose integers may be rounded whatever the inputs are; at least one.
 pub(crate) fn input_ranges(graph: &Graph, most: u32) -> Result<Vec<Option<[i32; 2]>>, Vec<&Node>> {
+    // Of most models: a budget's search asks for every plan that it tries.
+    if graph.nodes.iter().all(|node| node.integers.is_none()) {
+        return Ok(vec![None; graph.inputs.len()]);
+    }
     let analysis = Analysis::new(graph, most);
     let limits = analysis.widest_limits()?;
     let range = |&id: &TensorId| {
@@ -131,10 +135,7 @@ impl<'g> Analysis<'g> {
             return least < 0.0 || result.least >= 0.0 || result.least.is_infinite();
         }
         // Division puts its quotient right where dividend and divisor are exact.
-        let operands = node.inputs.iter().map(|&id| match self.graph.is_constant(id) {
-            true => self.intervals.constant(id),
-            false => known[id],
-        });
+        let operands = node.inputs.iter().map(|&id| self.intervals.of(id, known));
         let most = f64::from(self.most);
         result.whole
             && operands.chain([result]).all(|values| values.magnitude() <= most)

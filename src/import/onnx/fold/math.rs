@@ -135,18 +135,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
     meter.memory(elements.saturating_mul(2 * size_of::<i64>()))?;
     meter.work(elements.saturating_mul(8))?;
     let (a, b) = (a.broadcast(&dims, meter)?, b.broadcast(&dims, meter)?);
-    let truth = matches!(
-        binary,
-        Binary::Equal
-            | Binary::NotEqual
-            | Binary::Less
-            | Binary::LessEqual
-            | Binary::Greater
-            | Binary::GreaterEqual
-            | Binary::And
-            | Binary::Or
-            | Binary::Xor
-    );
+    let truth = binary.is_truth();
     let elem = if truth { ElementType::Bool } else { a.element_type() };
     // Integers stay such: as floats, neighbours above 2^24 would be one.
     if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {

@@ -1,4 +1,4 @@
-//! Integers of few bits, which go around where they pass the greatest one.
+//! Integers of few bits, which wrap around where they pass the greatest one.
 
 use super::basic::two;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// The low bits of integers, where their type has 8 or 16; of other types the integers as they are: floats hold none that
-/// would go around.
+/// would wrap around.
 pub(in crate::import::onnx) fn wrapped(ctx: &mut NodeLowering<'_>, x: Computed) -> Result<Computed, Problem> {
     let [least, count] = match x.elem {
         ElementType::I8 => [-128.0, 256.0],
