@@ -35,4 +35,3 @@ mod tasks;
 mod texture_layout;
 mod weight_formats;
 mod witness;
-mod zoo;

@@ -2,7 +2,7 @@
 
 use texpool::{
     compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions, Gpu, Role, TensorRole, TextureSet, io_texture},
+    gpu::{Executor, ExecutorOptions, Gpu, Role, SharedPipelines, TensorRole, TextureSet, io_texture},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     ops::reference,
     plan::{Planner, Strategy, TexelFormat},
@@ -81,6 +81,12 @@ fn a_network_equals_its_reference_under_every_strategy() {
     let gpu = open();
     let graph = network();
     let values = reference::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
+    // Plans have kernels in common, which software devices take longer to compile than to run.
+    let pipelines = SharedPipelines::default();
+    let options = |format, planner, rules, poison| ExecutorOptions {
+        pipelines: pipelines.clone(),
+        ..options(format, planner, rules, poison)
+    };
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
         for rules in [Rules::none(), Rules::all()] {
             let base = run(&gpu, &graph, &options(format, Planner::Strategy(Strategy::Naive), rules, false));

@@ -8,7 +8,10 @@ use texpool::{
     plan::SearchControl,
 };
 
-use crate::support::{hash::bits, open};
+use crate::{
+    planned::planned,
+    support::{hash::bits, open},
+};
 
 /// Outputs: one that others read, a join of two parts, a join of three in rows, and the first in another shape.
 fn graph() -> Graph {
@@ -36,7 +39,8 @@ fn outputs_of_all_kinds_are_as_from_textures() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     let compiled = |phases: Phases, stream_io: StreamedIo| {
         let options = CompileOptions { phases, stream_io, limits: gpu.texture_limits(), ..CompileOptions::default() };
-        compile(&graph, &options, &SearchControl::new()).unwrap()
+        let search = || vec![compile(&graph, &options, &SearchControl::new()).unwrap()];
+        planned(&format!("{} {phases:?} {stream_io:?}", graph.name), &graph, options.limits, search).remove(0)
     };
     let answer = |compiled: CompiledModel, poison: bool| {
         let options = ExecutorOptions { poison, pipelines: pipelines.clone(), ..ExecutorOptions::default() };

@@ -1,6 +1,8 @@
-//! Every network of the catalogue on the device, in both formats: the same bits as the naïve plan's under the optimum,
-//! banks, the best plan, and plans in phases from the knee of the front to its end, with rows poisoned as they die.
+//! Every network of the catalogue on the device, in both formats: what other runtimes answer, and the same bits as the
+//! naïve plan's under the optimum, banks, the best plan, and plans in phases from the knee of the front to its end, with
+//! rows poisoned as they die.
 
+mod answers;
 mod models;
 mod zoo;
 
@@ -93,10 +95,9 @@ impl Network {
 
 /// What came of a run.
 struct Ran {
+    outputs: Vec<Vec<f32>>,
     /// What is answered, as bits.
     bits: u64,
-    /// Whether all of that is finite.
-    finite: bool,
     memory: Memory,
     pipelines: usize,
 }
@@ -113,9 +114,8 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
     let options = ExecutorOptions { poison, pipelines, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(&device.gpu, compiled.clone(), &options).unwrap();
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let found = session.run(&slices).unwrap();
-    let finite = found.iter().flatten().all(|v| v.is_finite());
-    Ran { bits: bits(&found), finite, memory: session.memory(), pipelines: session.pipelines().len() }
+    let outputs = session.run(&slices).unwrap();
+    Ran { bits: bits(&outputs), outputs, memory: session.memory(), pipelines: session.pipelines().len() }
 }
 
 /// Plans of a network in phases. Those in 16 bits are those of 32 bits in texels, and a front takes as long to find, so
@@ -175,7 +175,11 @@ fn is_invariant(network: &Network) {
             }
             naive => run(&device, &naive.unwrap(), false, &inputs),
         };
-        assert!(naive.finite, "{name}, {format:?}: not every output is finite");
+        let finite = naive.outputs.iter().flatten().all(|v| v.is_finite());
+        assert!(finite, "{name}, {format:?}: not every output is finite");
+        if network.file.is_none() && format == TexelFormat::Rgba32Float {
+            answers::are_as_of_other_runtimes(&catalogue::case(name), &graph, &naive.outputs);
+        }
         let began = Instant::now();
         let others: &[Planner] = match format {
             TexelFormat::Rgba32Float => &[Planner::Optimum, Planner::Banks, Planner::Best],

@@ -1,0 +1,30 @@
+//! What a network of the catalogue answers on parts of real pictures, beside what other runtimes do: LiteRT for `.tflite`,
+//! onnxruntime for `.onnx`.
+
+use texpool::graph::Graph;
+
+use crate::support::zoo::{Case, manifest};
+
+/// Fails where an output is further off than two CPU runs allow; where 8 bits stand for answers, also where one is no
+/// value that those can say, or the first label is another.
+pub(super) fn are_as_of_other_runtimes(case: &Case, graph: &Graph, outputs: &[Vec<f32>]) {
+    let name = &case.name;
+    for (output, distance) in case.distances(graph, outputs) {
+        println!("{name} {output}: {distance:.3} of what is allowed");
+        assert!(distance <= 1.0, "{name} {output}: {distance} of what is allowed");
+    }
+    if let Some(quantum) = manifest()[name]["outputs"][0]["quantum"].as_f64() {
+        let (answer, found, quantum) = (&case.answers[0], &outputs[0], quantum as f32);
+        let off = found.iter().map(|v| (v / quantum - (v / quantum).round()).abs()).fold(0.0, f32::max);
+        assert!(off < 1e-4, "{name}: {off} of a quantum");
+        assert_eq!(answer.every, 1);
+        assert_eq!(first_label(found), first_label(&answer.kept), "{name}");
+        let apart = found.iter().zip(&answer.kept).map(|(a, b)| (a - b).abs() / quantum);
+        println!("{name}: {:.0} quanta at most", apart.fold(0.0, f32::max));
+    }
+}
+
+/// The place of the greatest.
+fn first_label(values: &[f32]) -> Option<usize> {
+    (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]))
+}
