@@ -144,6 +144,13 @@ impl CompiledModel {
         self.inner.compiled.plan.bytes()
     }
 
+    /// Bytes of all that a session takes of the device, by itself there: pool, weights, inputs and outputs, tables, buffers
+    /// for transfers, and half a MiB that wgpu keeps. Reckoned from above without a session, by some tens of kilobytes;
+    /// [`Session::memory`](crate::Session::memory) says what it came to.
+    pub fn device_bytes(&self) -> u64 {
+        self.inner.compiled.device_bytes()
+    }
+
     /// The pool's textures, and where in them each intermediate lies at every step.
     pub fn plan(&self) -> &Plan {
         &self.inner.compiled.plan

@@ -16,6 +16,7 @@ mod layers;
 mod packing;
 mod phases;
 mod precision;
+mod promises;
 mod published_totals;
 mod real_models_import;
 mod real_models_rewrite;

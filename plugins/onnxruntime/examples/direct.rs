@@ -1,4 +1,4 @@
-//! Runs a model by texpool itself, as often as it is asked to: what `door_cost.py` compares the provider with.
+//! Runs a model by texpool itself, as often as it is asked to: what `call_cost.py` compares the provider with.
 //!
 //! `direct MODEL` reads numbers of runs, one a line, and answers each with the milliseconds of a run, wall and processor.
 

@@ -35,11 +35,11 @@ def draw_map(axes: Axes, session: texpool.InferenceSession) -> None:
 
 
 def draw_front(axes: Axes, model: str) -> None:
-    """Bytes of the pool against predicted time."""
+    """All of the device's bytes against predicted time."""
     front = texpool.frontier(model)
     milliseconds = [1e3 * (point.seconds or 0) for point in front]
-    axes.step(milliseconds, [point.pool_bytes for point in front], where="post", marker="o")
-    axes.set(xlabel="predicted milliseconds (a software device)", ylabel="bytes of the pool", ylim=(0, None))
+    axes.step(milliseconds, [point.device_bytes for point in front], where="post", marker="o")
+    axes.set(xlabel="predicted milliseconds (a software device)", ylabel="bytes of the device", ylim=(0, None))
     axes.set_title(f"{len(front)} plans that none beats in both")
 
 

@@ -65,7 +65,7 @@ impl Opened {
 }
 
 /// Bytes of the pool, predicted seconds, and saved plan.
-type Point<'py> = (u64, Option<f64>, Bound<'py, PyBytes>);
+type Point<'py> = (u64, u64, Option<f64>, Bound<'py, PyBytes>);
 
 /// Each plan that none beats in both bytes and time.
 #[pyfunction]
@@ -82,7 +82,7 @@ pub(crate) fn frontier<'py>(
     let found = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
     let point = |compiled: CompiledModel| {
         let seconds = compiled.predicted_time().map(|time| time.as_secs_f64());
-        (compiled.pool_bytes(), seconds, PyBytes::new(py, &compiled.save()))
+        (compiled.device_bytes(), compiled.pool_bytes(), seconds, PyBytes::new(py, &compiled.save()))
     };
     Ok(found.into_iter().map(point).collect())
 }

@@ -22,7 +22,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         log = Path(folder) / "log"
         command = ["valgrind", "--error-limit=no", "--leak-check=full", "--show-leak-kinds=definite,indirect"]
-        command += ["--num-callers=60", f"--log-file={log}", sys.executable, str(HERE / "lives.py")]
+        command += ["--num-callers=60", f"--suppressions={HERE.parents[1] / 'driver.supp'}", f"--log-file={log}"]
+        command += [sys.executable, str(HERE / "lives.py")]
         environment = {**os.environ, "PYTHONMALLOC": "malloc", "PYTHONPATH": str(HERE)}
         done = subprocess.run(command, env=environment, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

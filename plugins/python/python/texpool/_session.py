@@ -74,9 +74,11 @@ class NodeArg(NamedTuple):
 
 
 class FrontierPoint(NamedTuple):
-    """A plan that no other beats in both bytes and time."""
+    """A plan that no other beats in both the device's bytes and time."""
 
-    #: Bytes of the pool.
+    #: Bytes of all that a session takes of the device, as reckoned without one.
+    device_bytes: int
+    #: Those of the pool among them.
     pool_bytes: int
     #: How long a run is predicted to take; relations between plans are what it is good for.
     seconds: float | None
@@ -84,9 +86,10 @@ class FrontierPoint(NamedTuple):
     plan: bytes
 
     def __repr__(self) -> str:
-        # Kilobytes of plan would hide the two numbers.
+        # Kilobytes of plan would hide the numbers.
         plan = f"<{len(self.plan)} bytes>"
-        return f"FrontierPoint(pool_bytes={self.pool_bytes}, seconds={self.seconds}, plan={plan})"
+        numbers = f"device_bytes={self.device_bytes}, pool_bytes={self.pool_bytes}, seconds={self.seconds}"
+        return f"FrontierPoint({numbers}, plan={plan})"
 
 
 class InferenceSession:
@@ -313,7 +316,7 @@ def frontier(
     rules: str | Sequence[str] | None = None,
     fake_quant: bool = True,
 ) -> list[FrontierPoint]:
-    """All plans of a model that none beats in both bytes of the pool and predicted time, the fastest first.
+    """All plans of a model that none beats in both the device's bytes and predicted time, the fastest first.
 
     The arguments are those of `InferenceSession`.
     """

@@ -2,7 +2,7 @@
 WebGPU's where `onnxruntime-webgpu` is installed in place of `onnxruntime`. Milliseconds of a run, wall and processor, in turns
 within one process each, and from a session to its first answer. With `cargo build --release --example direct`:
 
-    python door_cost.py target/release/examples/direct MODEL.onnx...
+    python call_cost.py target/release/examples/direct MODEL.onnx...
 """
 
 import os
