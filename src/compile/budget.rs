@@ -89,7 +89,8 @@ pub(super) fn within(
                     room = room.saturating_sub(needed - bytes);
                 }
                 Err(CompileError::Budget { least: pool, phases, stopped, too_many_rows, .. }) => {
-                    least = least.min(pool.saturating_add(beside));
+                    // With the tables that plans were found to take.
+                    least = least.min(pool.saturating_add(bytes - room));
                     refused = Some((phases, stopped, too_many_rows));
                     break;
                 }

@@ -65,6 +65,11 @@ fn a_budget_that_nothing_fits_says_what_does() {
         }
         other => panic!("{other:?}"),
     }
+    // A little too small, so that only what tables take is missing.
+    match compile(&graph, &options(1 << 20), &SearchControl::new()) {
+        Err(CompileError::DeviceBudget { least, .. }) => assert!(least > 1 << 20, "{least}"),
+        other => panic!("{other:?}"),
+    }
 }
 
 /// What takes a run for one submission, or an input for a texture, is refused by name; the run itself goes on.
