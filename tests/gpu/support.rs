@@ -92,5 +92,10 @@ pub(crate) fn different(
     found
 }
 
+/// The place of the greatest.
+pub(crate) fn first_label(scores: &[f32]) -> Option<usize> {
+    (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]))
+}
+
 /// Networks that look words up among more than 16-bit floats can count, so that they are refused in these.
 pub(crate) const IN_32_BITS_ALONE: [&str; 1] = ["minilm"];

@@ -1,28 +1,15 @@
 //! The errors of the library, as its source declares them: a caller's match outlives new ones, and their texts know neither
 //! the command's flags nor packages of a system.
 
-use std::{fs, path::PathBuf};
+use std::path::PathBuf;
+
+use crate::support::sources;
 
 /// Folders of what is only the command's: it may name its flags, and runs others with theirs.
 const OF_THE_COMMAND: [&str; 3] = ["cli", "fetch", "setup"];
 
-/// Every source file under a folder, with its text.
-fn sources(folder: PathBuf, found: &mut Vec<(PathBuf, String)>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
-            let text = fs::read_to_string(&path).unwrap();
-            found.push((path, text));
-        }
-    }
-}
-
 fn all() -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    sources(PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/src")), &mut found);
-    found
+    sources(concat!(env!("CARGO_MANIFEST_DIR"), "/src").as_ref())
 }
 
 #[test]

@@ -1,5 +1,10 @@
 //! What the tests without a device share.
 
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
 use texpool::graph::TensorId;
 
 #[path = "../support/arrays.rs"]
@@ -28,4 +33,19 @@ pub(crate) mod zoo;
 /// The tensor of a number.
 pub(crate) const fn t(number: usize) -> TensorId {
     TensorId::new(number)
+}
+
+/// Every source file under a folder, with its text.
+pub(crate) fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let text = fs::read_to_string(&path).unwrap();
+            found.push((path, text));
+        }
+    }
+    found
 }

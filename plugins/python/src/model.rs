@@ -64,10 +64,10 @@ impl Opened {
     }
 }
 
-/// Bytes of the pool, predicted seconds, and saved plan.
+/// Bytes of the device, those of the pool among them, predicted seconds, and saved plan.
 type Point<'py> = (u64, u64, Option<f64>, Bound<'py, PyBytes>);
 
-/// Each plan that none beats in both bytes and time.
+/// Each plan that none beats in both the device's bytes and time.
 #[pyfunction]
 #[pyo3(signature = (source, options, progress))]
 pub(crate) fn frontier<'py>(

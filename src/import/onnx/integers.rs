@@ -1,5 +1,5 @@
 //! Integers among the nodes that are made of one of the file's: marked, so that compiling a model sees to it that floats
-//! hold them, and brought back into 8 and 16 bits where they would have wrapped around.
+//! hold them, and wrapped around where their type has 8 or 16 bits.
 
 use super::{lower::wrapped, node_lowering::NodeLowering, value::Value};
 use crate::{

@@ -3,7 +3,15 @@
 
 use texpool::graph::Graph;
 
-use crate::support::zoo::{Case, manifest};
+use crate::support::{
+    first_label,
+    zoo::{Case, manifest},
+};
+
+/// The distance of neighbouring values of a network's first output, where 8 bits stand for them.
+pub(super) fn quantum(name: &str) -> Option<f32> {
+    manifest()[name]["outputs"][0]["quantum"].as_f64().map(|quantum| quantum as f32)
+}
 
 /// Fails where an output is further off than two CPU runs allow; where 8 bits stand for answers, also where one is no
 /// value that those can say, or the first label is another.
@@ -13,8 +21,8 @@ pub(super) fn are_as_of_other_runtimes(case: &Case, graph: &Graph, outputs: &[Ve
         println!("{name} {output}: {distance:.3} of what is allowed");
         assert!(distance <= 1.0, "{name} {output}: {distance} of what is allowed");
     }
-    if let Some(quantum) = manifest()[name]["outputs"][0]["quantum"].as_f64() {
-        let (answer, found, quantum) = (&case.answers[0], &outputs[0], quantum as f32);
+    if let Some(quantum) = quantum(name) {
+        let (answer, found) = (&case.answers[0], &outputs[0]);
         let off = found.iter().map(|v| (v / quantum - (v / quantum).round()).abs()).fold(0.0, f32::max);
         assert!(off < 1e-4, "{name}: {off} of a quantum");
         assert_eq!(answer.every, 1);
@@ -22,9 +30,4 @@ pub(super) fn are_as_of_other_runtimes(case: &Case, graph: &Graph, outputs: &[Ve
         let apart = found.iter().zip(&answer.kept).map(|(a, b)| (a - b).abs() / quantum);
         println!("{name}: {:.0} quanta at most", apart.fold(0.0, f32::max));
     }
-}
-
-/// The place of the greatest.
-fn first_label(values: &[f32]) -> Option<usize> {
-    (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]))
 }
