@@ -4,7 +4,6 @@
 
 // Pairs are of y and x.
 struct Params {
-    bias: u32,            // first weight texel of the biases
     span: u32,            // input slices that an output slice reads
     window: vec2<u32>,
     stride: vec2<u32>,
@@ -45,7 +44,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     var sums: Sums;
     var weights: BlockWeights;
-    begin_block(&sums, &weights, dst, slice, args.window.x * args.window.y * span, args.bias);
+    begin_block(&sums, &weights, dst, slice, args.window.x * args.window.y * span);
     for (var ky = 0u; ky < args.window.x; ky++) {
         var line: array<u32, MAX_PIXELS>;
         var inside: array<bool, MAX_PIXELS>;

@@ -4,7 +4,6 @@
 
 struct Params {
     inputs: u32,   // of an output pixel
-    bias: u32,     // first weight texel of the biases
     slices: u32,   // that are computed
 }
 
@@ -29,9 +28,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let pixel = dispatch.first_row * dst.w + id / args.slices;
     let slice = dispatch.first_slice + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
-    let scale = weight_scale(args.bias, dst.slices, slice);
+    let scale = weight_scale(dispatch.bias, dst.slices, slice);
     var weights = dispatch.weight_base + slice * fours * MATRIX_TEXELS;
-    var sum = read_weight(args.bias + slice);
+    var sum = read_weight(dispatch.bias + slice);
     for (var k = 0u; k < fours; k++) {
         let n = pixel * args.inputs + k * 4u;
         var x: vec4<f32>;

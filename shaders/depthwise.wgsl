@@ -4,7 +4,6 @@
 
 struct Params {
     blocks: u32,         // of pixels in a row
-    bias: u32,           // first weight texel of the biases
     stride_y: u32,
     dilation_y: u32,
     padding: vec2<u32>,  // above and on the left
@@ -36,9 +35,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let top = (row % dst.h) * args.stride_y - args.padding.x;
 
     var sum: array<vec4<f32>, MAX_ROW_PIXELS>;
-    let bias = read_weight(args.bias + slice);
+    let bias = read_weight(dispatch.bias + slice);
     for (var p = 0u; p < PIXELS; p++) { sum[p] = bias; }
-    let scale = weight_scale(args.bias, dst.slices, slice);
+    let scale = weight_scale(dispatch.bias, dst.slices, slice);
     let first = dispatch.weight_base + slice * tap_texels(WINDOW_Y * WINDOW_X);
     var tap = 0u;
     for (var ky = 0u; ky < WINDOW_Y; ky++) {

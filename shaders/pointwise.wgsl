@@ -1,16 +1,11 @@
 // Pointwise (1x1, stride 1) convolution; a fully connected layer is one over its input's pixels in dense order.
 // An invocation computes a block. Weights: for each output slice and input slice a `WeightMatrix`; then the biases.
 
-struct Params {
-    bias: u32,   // first weight texel of the biases
-}
-
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
     let dispatch = dispatch_params();
     if id >= dispatch.items { return; }
-    let args = params();
     let dst = output_tensor();
     let src = input_tensor();
     // Blocks run on over the ends of rows, so that narrow images fill them, too.
@@ -28,7 +23,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     }
     var sums: Sums;
     var weights: BlockWeights;
-    begin_block(&sums, &weights, dst, slice, depth, args.bias);
+    begin_block(&sums, &weights, dst, slice, depth);
     for (var k = 0u; k < depth; k++) {
         var x: PixelValues;
         for (var p = 0u; p < PIXELS; p++) {

@@ -7,7 +7,6 @@ struct Params {
     window: vec2<u32>,
     stride: vec2<u32>,
     cut: vec2<u32>,      // rows and columns of the full result that are left out above and on the left
-    bias: u32,           // first weight texel of the biases
     span: u32,           // input slices that an output slice reads
     dilation: vec2<u32>,
     out_group: u32,      // output channels of a group
@@ -28,8 +27,8 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let dense = args.dilation == vec2(1u);
     let first = select(vec2(0u), full % args.stride, dense);
     let advance = select(vec2(1u), args.stride, dense);
-    let scale = weight_scale(args.bias, dst.slices, slice);
-    var sum = read_weight(args.bias + slice);
+    let scale = weight_scale(dispatch.bias, dst.slices, slice);
+    var sum = read_weight(dispatch.bias + slice);
     for (var ky = first.x; ky < args.window.x; ky += advance.x) {
         if ky * args.dilation.x > full.x { break; }
         let above = full.x - ky * args.dilation.x;

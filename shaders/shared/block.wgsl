@@ -19,14 +19,13 @@ fn begin_block(
     dst: Tensor,
     slice: u32,
     matrices: u32,
-    bias: u32,
 ) {
-    let base = dispatch_params().weight_base;
+    let dispatch = dispatch_params();
     for (var s = 0u; s < SLICES; s++) {
         let out = min(slice + s, dst.slices - 1u);
-        (*weights).texel[s] = base + out * matrices * MATRIX_TEXELS;
-        (*weights).scale[s] = weight_scale(bias, dst.slices, out);
-        let value = read_weight(bias + out);
+        (*weights).texel[s] = dispatch.weight_base + out * matrices * MATRIX_TEXELS;
+        (*weights).scale[s] = weight_scale(dispatch.bias, dst.slices, out);
+        let value = read_weight(dispatch.bias + out);
         for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] = value; }
     }
 }

@@ -28,6 +28,7 @@ struct DispatchParams {
     weight_base: u32,    // the operator's first weight texel
     weight_shift: u32,   // log2 of the weight texture's width
     first_slice: u32,    // of the result
+    bias: u32,           // first weight texel of the biases
 }
 
 struct StepParams {

@@ -6,7 +6,7 @@ use super::{
     lowered::LoweredModel,
     model::CompiledModel,
     options::{CompileOptions, Phases},
-    select::{self, Refusal},
+    select::{self, Effort},
 };
 use crate::{graph::Graph, plan::SearchControl};
 
@@ -14,7 +14,7 @@ use crate::{graph::Graph, plan::SearchControl};
 pub(super) fn compile_for(
     graph: &Graph,
     options: &CompileOptions,
-    refusal: Refusal,
+    effort: Effort,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, CompileError> {
     let lowered = LoweredModel::new(graph, options, control)?;
@@ -24,7 +24,7 @@ pub(super) fn compile_for(
     }
     let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, control)?;
     let baseline_us = fronts.baseline_us();
-    let point = select::select(&fronts, options, refusal, lowered.too_many_rows(), control)?;
+    let point = select::select(&fronts, options, effort, lowered.too_many_rows(), control)?;
     // They borrow `lowered`, which is taken apart next.
     drop(fronts);
     let compiled = lowered.compiled(whole, options, control);

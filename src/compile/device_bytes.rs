@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, TensorId},
-    kernels::UNIFORM_WORDS,
+    kernels::{EpilogueParams, UNIFORM_WORDS},
     ops,
     plan::{Plan, RowTable, TexelFormat},
     schedule::{Schedule, StepKind, StorageKind},
@@ -22,8 +22,8 @@ use crate::{
 pub(crate) const PIECE: u64 = 256 << 10;
 
 /// Bytes that no session asks for: zeros that wgpu keeps on each device (512 KiB and 304 bytes, wgpu 30), and what drivers
-/// leave out for alignment (16 KiB of MobileNet v2 on lavapipe, rounded up).
-const DRIVER: u64 = 576 << 10;
+/// leave out for alignment (16 KiB of MobileNet v2 on lavapipe, doubled).
+const DRIVER: u64 = 544 << 10;
 
 /// Bytes of a step's parameters without row tables, rounded up to where the next may begin: 10 groups of four words that
 /// all kernels have, and as many as the largest kernel has of its own.
@@ -133,7 +133,7 @@ impl CompiledModel {
     }
 }
 
-/// Parameters and row tables: of each operator, or tile of one, a block; rows that lie anywhere take a word each, wherever
+/// Parameters and row tables: of each operator, or size of its tiles, a block; rows that lie anywhere take a word each, wherever
 /// an operator reads or writes them.
 pub(super) fn tables(graph: &Graph, schedule: &Schedule, plan: &Plan) -> u64 {
     let rows = |tensor: TensorId| -> u64 {
@@ -146,10 +146,13 @@ pub(super) fn tables(graph: &Graph, schedule: &Schedule, plan: &Plan) -> u64 {
     let (mut all, mut longest) = (0, 0);
     let mut seen = BTreeSet::new();
     for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
-        if !seen.insert((step.node, step.slices.start)) {
+        let node = &graph.nodes[step.node];
+        // Tiles of an operator's weights that are as large as each other share a block, but for where PReLU's alphas lie.
+        let alphas = EpilogueParams::new(graph, node, 0).reads_weights();
+        let tile = if alphas { step.slices.start } else { step.slices.len() as u32 };
+        if !seen.insert((step.node, tile)) {
             continue;
         }
-        let node = &graph.nodes[step.node];
         let dispatches = ops::dispatch_rows(graph, node).len() as u64;
         let block = BLOCK + node.operands().chain([node.output]).map(rows).sum::<u64>();
         all += (block * dispatches).next_multiple_of(64);

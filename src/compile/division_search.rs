@@ -7,18 +7,14 @@
 //! already, and their peaks are all that it is judged by: rows can nearly always be packed into them. Only the best are
 //! packed.
 
-use std::collections::HashMap;
-
 use super::{
+    division::{Chain, Division, Effort},
     error::CompileError,
     mutator::Mutator,
     parallel::parallel_map,
-    variant::{PlacedCandidate, Rows, Variant, rows_read},
+    variant::{PlacedCandidate, Variant, rows_read},
 };
-use crate::{
-    plan::{AssignmentSearch, SearchControl, assign_rows},
-    schedule::{Contents, Schedule, StorageKind, phases::Segment},
-};
+use crate::{plan::SearchControl, schedule::phases::Segment};
 
 // The effort below is chosen, not tuned figure by figure: with it MobileNet v2 takes 3 s on two cores.
 
@@ -38,21 +34,6 @@ const MAX_ROWS: u64 = 10_000_000;
 const PACKED: usize = 6;
 const PACKINGS: u64 = 200;
 
-/// What a record holds, and how many records before it hold the same: the tiles of a node's weights are several. It is
-/// the same record in every division.
-type RecordName = (Contents, usize);
-
-/// A division with textures of its records.
-#[derive(Clone, PartialEq, Eq)]
-struct Division {
-    segments: Vec<Segment>,
-    /// What the peaks of the textures add up to.
-    texels: u64,
-    names: Vec<RecordName>,
-    /// The texture of each record.
-    texture_of: Vec<usize>,
-}
-
 /// The smallest pools that are found from each of several divisions on; none where the search is stopped.
 pub(super) fn search(
     variant: &Variant<'_>,
@@ -66,15 +47,6 @@ pub(super) fn search(
         Chain { variant, textures, number, control }.smallest(start, finest)
     });
     found.into_iter().filter_map(Result::transpose).collect()
-}
-
-/// One of several searches side by side, each with random numbers of its own.
-struct Chain<'a, 'c> {
-    variant: &'a Variant<'a>,
-    /// How many textures there are.
-    textures: usize,
-    number: u64,
-    control: &'a SearchControl<'c>,
 }
 
 impl Chain<'_, '_> {
@@ -117,8 +89,8 @@ impl Chain<'_, '_> {
             rows += schedule.steps.len() as u64 + rows_read(&schedule);
             let before = &mut history[mutation as usize % HISTORY];
             let most = last.texels.max(*before);
-            let textures = last.names.iter().copied().zip(last.texture_of.iter().copied()).collect();
-            let mutated = self.assigned(segments, &schedule, &textures, (MOVES, mutation), most)?;
+            let effort = Effort { moves: MOVES, most, enough: 0 };
+            let mutated = self.assigned(segments, &schedule, Some(&last), mutation, effort)?;
             if let Some(mutated) = mutated.filter(|mutated| mutated.texels <= most) {
                 last = mutated;
                 let at = best.partition_point(|better| better.texels <= last.texels);
@@ -134,37 +106,7 @@ impl Chain<'_, '_> {
 
     fn first(&self, start: &[Segment]) -> Result<Option<Division>, CompileError> {
         let Some(schedule) = self.variant.schedule(start) else { return Ok(None) };
-        self.assigned(start.to_vec(), &schedule, &HashMap::new(), (FIRST_MOVES, MUTATIONS), u64::MAX)
+        let effort = Effort { moves: FIRST_MOVES, most: u64::MAX, enough: 0 };
+        self.assigned(start.to_vec(), &schedule, None, MUTATIONS, effort)
     }
-
-    /// A division with the best textures that are found by so many moves, in the random order of a number; none where
-    /// more than `most` texels are alive at once.
-    fn assigned(
-        &self,
-        segments: Vec<Segment>,
-        schedule: &Schedule,
-        textures: &HashMap<RecordName, usize>,
-        (moves, number): (u64, u64),
-        most: u64,
-    ) -> Result<Option<Division>, CompileError> {
-        let rows = Rows::new(self.variant.graph, schedule);
-        let names = names(schedule);
-        let from: Vec<Option<usize>> = names.iter().map(|name| textures.get(name).copied()).collect();
-        let sequence = self.number << 32 | number;
-        let search = AssignmentSearch { textures: self.textures, from: &from, moves, sequence, most };
-        let Some(assigned) = assign_rows(&rows.problem(), &search, self.control)? else { return Ok(None) };
-        Ok(Some(Division { segments, texels: assigned.bound, names, texture_of: assigned.texture_of }))
-    }
-}
-
-/// The name of each record of a schedule.
-fn names(schedule: &Schedule) -> Vec<RecordName> {
-    let mut before: HashMap<Contents, usize> = HashMap::new();
-    let records = schedule.storages.iter().filter(|storage| matches!(storage.kind, StorageKind::Intermediate(_)));
-    let name = |contents: Contents| {
-        let count = before.entry(contents).or_default();
-        *count += 1;
-        (contents, *count - 1)
-    };
-    records.map(|storage| storage.contents).map(name).collect()
 }

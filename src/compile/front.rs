@@ -5,6 +5,8 @@ use std::ops::Range;
 use super::{
     division_search,
     error::CompileError,
+    fewest_steps::{self, Chains},
+    memory_limit::MemoryLimit,
     mutator::Mutator,
     parallel::parallel_map,
     variant::{Candidate, PlacedCandidate, Variant},
@@ -28,6 +30,10 @@ const MUTATIONS_AT_ONCE: usize = 2;
 const MAX_PLACING_WORK: u64 = 900_000_000;
 /// Schedules with more steps than these are placed with less effort at the end.
 const MAX_THOROUGH_STEPS: u64 = 2_500;
+
+/// What part more of the device than the smallest a plan may take that has fewer steps. Few layouts of rows are as tight as
+/// the tightest: MobileNet v2 has a third of the steps for 1.4 % more.
+const NEARLY: u64 = 64;
 
 /// A variant, and the costs of its segments.
 pub(super) struct VariantFront<'a> {
@@ -167,5 +173,46 @@ impl<'a> VariantFront<'a> {
             }
         }
         Ok(best)
+    }
+
+    /// A plan with fewer steps than this one, as far as there is room; the same where none is found, and where
+    /// nothing is streamed: there the fewest dispatches follow from what is alive at once.
+    pub(super) fn with_fewer_steps(
+        &self,
+        from: PlacedCandidate,
+        larger: Option<&PlacedCandidate>,
+        limit: MemoryLimit,
+        chains: Chains,
+        control: &SearchControl<'_>,
+    ) -> Result<PlacedCandidate, CompileError> {
+        if from.segments.is_empty() || !self.variant.streams() {
+            return Ok(from);
+        }
+        let found = fewest_steps::search(&self.variant, &self.costs, (&from, larger), limit, chains, control)?;
+        Ok(found.unwrap_or(from))
+    }
+
+    /// The plan with the fewest steps of those that are nearly as small as the smallest. Fewer steps are fewer records to
+    /// search textures for, so from those on the smallest is searched for once more: VGG-19 comes down by 3 %.
+    pub(super) fn finished(
+        &self,
+        smallest: PlacedCandidate,
+        control: &SearchControl<'_>,
+    ) -> Result<PlacedCandidate, CompileError> {
+        let nearly = |placed: &PlacedCandidate| placed.device_bytes + placed.device_bytes / NEARLY;
+        let limit = MemoryLimit::Device(nearly(&smallest));
+        let first = self.with_fewer_steps(smallest.clone(), None, limit, Chains::Few, control)?;
+        if first.segments.is_empty() || !self.variant.streams() {
+            return Ok(smallest);
+        }
+        let starts = [first.segments.clone()];
+        let mut all = division_search::search(&self.variant, self.costs.finest(), &starts, control)?;
+        all.extend([smallest, first.clone()]);
+        let limit = all.iter().map(nearly).min().map_or(limit, MemoryLimit::Device);
+        let fewest = all.into_iter().filter(|placed| limit.holds(placed)).min_by_key(|placed| placed.steps);
+        match fewest {
+            Some(fewest) => self.with_fewer_steps(fewest, Some(&first), limit, Chains::Many, control),
+            None => Ok(first),
+        }
     }
 }

@@ -1,12 +1,14 @@
 //! The Pareto front of all variants of a model: bytes of the device against predicted time.
 //!
 //! Variants differ in the concatenations and pads that are written in place: those that cost no memory where memory is
-//! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps room for them.
+//! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps limit for them.
 
 use super::{
     error::CompileError,
+    fewest_steps::Chains,
     front::VariantFront,
     lowered::{LoweredModel, UnphasedPlan, UnphasedSchedule},
+    memory_limit::MemoryLimit,
     options::CompileOptions,
     parallel::{join, parallel_map},
     point::Point,
@@ -61,9 +63,17 @@ impl<'a> Fronts<'a> {
         self.whole.predicted_us
     }
 
-    /// The fewest bytes of rows and weights that live at once in any division that was looked at; none without phases.
-    pub(super) fn least_live_bytes(&self) -> Option<u64> {
-        self.fronts.iter().map(VariantFront::least_live_bytes).min()
+    /// The fewest bytes that any division can take of what is limited, and whether that is in phases. No placement takes
+    /// less than the rows and weights that live at once.
+    pub(super) fn lower_bound(&self, limit: MemoryLimit) -> (u64, bool) {
+        let beside = match limit {
+            MemoryLimit::Pool(_) => 0,
+            MemoryLimit::Device(_) => self.whole.device_bytes - self.whole.bytes - self.whole.tables,
+        };
+        match self.fronts.iter().map(VariantFront::least_live_bytes).min() {
+            Some(live) => (live + beside, true),
+            None => (limit.taken(&self.whole), false),
+        }
     }
 
     /// The divisions of every front, front by front.
@@ -77,6 +87,11 @@ impl<'a> Fronts<'a> {
         for (front, placed) in placed.iter().enumerate() {
             all.extend(placed.iter().cloned().map(|placed| FrontEntry { front: Some(front), placed }));
         }
+        Self::unbeaten_of(all)
+    }
+
+    /// Those that no other beats in both bytes and time, fewest bytes last.
+    pub(super) fn unbeaten_of(mut all: Vec<FrontEntry>) -> Vec<FrontEntry> {
         all.sort_by(|a, b| {
             let (a, b) = (&a.placed, &b.placed);
             a.predicted_us.total_cmp(&b.predicted_us).then(a.device_bytes.cmp(&b.device_bytes))
@@ -89,6 +104,30 @@ impl<'a> Fronts<'a> {
             better
         });
         all
+    }
+
+    /// The same with fewer steps, as far as they are found.
+    pub(super) fn with_fewer_steps(
+        &self,
+        entry: FrontEntry,
+        limit: MemoryLimit,
+        chains: Chains,
+        control: &SearchControl<'_>,
+    ) -> Result<FrontEntry, CompileError> {
+        let Some(front) = entry.front.and_then(|front| self.fronts.get(front)) else { return Ok(entry) };
+        let placed = front.with_fewer_steps(entry.placed, None, limit, chains, control)?;
+        Ok(FrontEntry { placed, ..entry })
+    }
+
+    /// The smallest, as far as it comes down with fewer steps.
+    pub(super) fn finished(
+        &self,
+        smallest: FrontEntry,
+        control: &SearchControl<'_>,
+    ) -> Result<FrontEntry, CompileError> {
+        let Some(front) = smallest.front.and_then(|front| self.fronts.get(front)) else { return Ok(smallest) };
+        let placed = front.finished(smallest.placed, control)?;
+        Ok(FrontEntry { placed, ..smallest })
     }
 
     /// The point of a division.

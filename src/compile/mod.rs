@@ -7,13 +7,16 @@ mod compile_for;
 mod cost_model;
 mod device_bytes;
 mod device_profile;
+mod division;
 mod division_search;
 mod error;
+mod fewest_steps;
 mod front;
 mod fronts;
 mod integers;
 mod io_texture;
 mod lowered;
+mod memory_limit;
 mod model;
 mod mutator;
 #[cfg(feature = "gpu")]
@@ -44,9 +47,11 @@ pub use saved::{SavedPlanError, load};
 pub(crate) use size::parse_size;
 
 use compile_for::compile_for;
+use fewest_steps::Chains;
 use fronts::Fronts;
 use lowered::LoweredModel;
-use select::Refusal;
+use memory_limit::MemoryLimit;
+use select::Effort;
 
 use crate::{graph::Graph, plan::SearchControl};
 
@@ -63,13 +68,13 @@ pub fn compile(
 ) -> Result<CompiledModel, CompileError> {
     let compiled = match options.phases {
         Phases::DeviceBudget(bytes) => budget::within(graph, options, bytes, control),
-        _ => compile_for(graph, options, Refusal::Searched, control),
+        _ => compile_for(graph, options, Effort::Full, control),
     };
     compiled?.with_rounded_weights()
 }
 
-/// The Pareto front of the device's bytes against predicted time: no point is beaten in both by another, and the last is what
-/// [`Phases::Min`] takes. Stopped like [`compile`].
+/// The Pareto front of the device's bytes against predicted time: no point is beaten in both by another, and the last is the
+/// smallest; [`Phases::Min`] takes that one, or one with fewer steps that is nearly as small. Stopped like [`compile`].
 ///
 /// # Errors
 /// As [`compile`].
@@ -80,7 +85,14 @@ pub fn frontier(
 ) -> Result<Frontier, CompileError> {
     let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
     let (whole, fronts) = Fronts::new(&lowered, options, true, control)?;
-    let found = fronts.all(fronts.placed(control)?, control)?;
+    let mut found = fronts.all(fronts.placed(control)?, control)?;
+    let smallest = found.pop();
+    let finished = smallest.clone().map(|smallest| fronts.finished(smallest, control));
+    let others = found.into_iter().map(|found| {
+        let limit = MemoryLimit::Device(found.placed.device_bytes);
+        fronts.with_fewer_steps(found, limit, Chains::Few, control)
+    });
+    let found = Fronts::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
     let (points, baseline_us) = (found.into_iter().map(|found| fronts.point(found)).collect(), fronts.baseline_us());
     drop(fronts);
     let unphased = lowered.compiled(whole, options, control).with_rounded_weights()?;

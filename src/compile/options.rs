@@ -15,7 +15,8 @@ pub enum Phases {
     /// The point of the front with the least product of the device's bytes and time: beyond it a percent of bytes costs
     /// more than a percent of time.
     Auto,
-    /// The plan that takes the fewest bytes of the device, of all that are found.
+    /// The plan that takes the fewest bytes of the device, of all that are found; where weights, inputs or outputs are
+    /// streamed the one with the fewest steps of those that take at most a sixty-fourth more.
     Min,
     /// The fastest plan whose pool takes no more than so many bytes.
     Budget(u64),

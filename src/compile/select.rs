@@ -2,61 +2,63 @@
 
 use super::{
     error::CompileError,
+    fewest_steps::Chains,
     fronts::{FrontEntry, Fronts},
+    memory_limit::MemoryLimit,
     options::{CompileOptions, Phases},
     point::Point,
 };
 use crate::plan::SearchControl;
 
-/// Where no plan fits a budget of the pool.
+/// How much is done for a plan within a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
-    /// After a search for the smallest pool, which the error then names.
-    Searched,
-    /// At once where what lives at the same time is more than the budget: who asks has other settings to try.
-    Bounded,
+pub(super) enum Effort {
+    /// All that there is: where nothing fits at once the smallest is searched for, and then fewer steps in as much memory.
+    /// Where that does not fit either, the error names it.
+    Full,
+    /// For one of several settings that are tried: what fits at once. Where nothing does, the error names a lower bound.
+    Quick,
 }
 
 /// The point that `options` asks for.
 pub(super) fn select(
     fronts: &Fronts<'_>,
     options: &CompileOptions,
-    refusal: Refusal,
+    effort: Effort,
     too_many_rows: Option<u64>,
     control: &SearchControl<'_>,
 ) -> Result<Option<Point>, CompileError> {
-    if options.phases == Phases::Auto {
-        return fronts.best_product(control).map(Some);
-    }
-    let placed = fronts.placed(control)?;
-    let Phases::Budget(bytes) = options.phases else {
-        return Ok(fronts.all(placed, control)?.pop().map(|least| fronts.point(least)));
+    let limit = match options.phases {
+        Phases::Auto => return fronts.best_product(control).map(Some),
+        Phases::Off | Phases::Min => {
+            let least = fronts.all(fronts.placed(control)?, control)?.pop();
+            let least = least.map(|least| fronts.finished(least, control)).transpose()?;
+            return Ok(least.map(|least| fronts.point(least)));
+        }
+        Phases::Budget(bytes) => MemoryLimit::Pool(bytes),
+        Phases::DeviceBudget(bytes) => MemoryLimit::Device(bytes),
     };
-    let fits = |found: &FrontEntry| found.placed.bytes <= bytes;
+    let placed = fronts.placed(control)?;
+    let finished = |found: FrontEntry| match effort {
+        Effort::Full => fronts.with_fewer_steps(found, limit, Chains::Many, control),
+        Effort::Quick => Ok(found),
+    };
     // They come fastest first, so this is the fastest that fits. The search for the smallest pool takes longer, and is
     // left for budgets that none of them fits.
-    if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(fits) {
-        return Ok(Some(fronts.point(fitting)));
+    if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(|found| limit.holds(&found.placed)) {
+        return Ok(Some(fronts.point(finished(fitting)?)));
     }
-    // No placement takes fewer bytes than live at once, so a search for one that fits would be in vain.
-    let bound = fronts.least_live_bytes().filter(|&live| refusal == Refusal::Bounded && live > bytes);
-    if let Some(live) = bound {
-        return Err(CompileError::Budget {
-            bytes,
-            least: live,
-            phases: true,
-            stopped: control.stopped(),
-            too_many_rows,
-        });
+    if effort == Effort::Quick {
+        let (least, phases) = fronts.lower_bound(limit);
+        return Err(limit.refused(least, phases, control.stopped(), too_many_rows));
     }
-    match fronts.all(placed, control)?.pop() {
-        Some(least) if !fits(&least) => Err(CompileError::Budget {
-            bytes,
-            least: least.placed.bytes,
-            phases: !least.placed.segments.is_empty(),
-            stopped: control.stopped(),
-            too_many_rows,
-        }),
-        least => Ok(least.map(|least| fronts.point(least))),
+    let Some(mut least) = fronts.all(placed, control)?.pop() else { return Ok(None) };
+    if !limit.holds(&least.placed) {
+        least = fronts.finished(least, control)?;
     }
+    if !limit.holds(&least.placed) {
+        let phases = !least.placed.segments.is_empty();
+        return Err(limit.refused(limit.taken(&least.placed), phases, control.stopped(), too_many_rows));
+    }
+    Ok(Some(fronts.point(finished(least)?)))
 }

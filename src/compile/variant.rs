@@ -1,6 +1,8 @@
 //! One variant of a model: its steps, with parts written in place or copied, and what any division of them into phases
 //! takes.
 
+use std::collections::BTreeMap;
+
 use super::{
     cost_model::CostModel,
     device_bytes::{DeviceFormat, beside_pool, tables},
@@ -10,7 +12,7 @@ use super::{
     point::{Peak, Point},
 };
 use crate::{
-    graph::{Graph, NodeSet},
+    graph::{Graph, NodeId, NodeSet},
     plan::{
         LivePeak, Plan, PlanError, RowLayout, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows,
         TextureLimits, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
@@ -53,6 +55,8 @@ pub(super) struct PlacedCandidate {
     pub(super) bytes: u64,
     /// Bytes of all of the device's memory.
     pub(super) device_bytes: u64,
+    /// Bytes of tables, which are among those.
+    pub(super) tables: u64,
     live_bytes: u64,
     peak: Peak,
     pub(super) dispatches: u64,
@@ -67,8 +71,9 @@ impl PlacedCandidate {
     fn new(graph: &Graph, candidate: Candidate, schedule: &Schedule, plan: Plan) -> Self {
         let Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments } = candidate;
         let (bytes, steps) = (plan.bytes(), schedule.steps.len());
-        let device_bytes = bytes + beside + tables(graph, schedule, &plan);
-        Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
+        let tables = tables(graph, schedule, &plan);
+        let device_bytes = bytes + beside + tables;
+        Self { bytes, device_bytes, tables, live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
     }
 
     /// The point, whose steps are those of `schedule`, with these parts written in place.
@@ -189,13 +194,28 @@ impl<'a> Variant<'a> {
     /// The steps of a division; none where they would read too many rows.
     pub(super) fn schedule(&self, segments: &[Segment]) -> Option<Schedule> {
         let schedule = phased(&self.unphased, &self.model, segments);
-        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| stream(self.graph, &schedule, self.streaming))
+        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(&schedule, segments))
+    }
+
+    /// The steps of a division's bands with uploads and downloads.
+    fn streamed(&self, schedule: &Schedule, segments: &[Segment]) -> Schedule {
+        let scaled = segments.iter().filter(|segment| segment.tile_scale > 1);
+        let of_segment = |segment: &Segment| {
+            let steps = self.unphased.steps.get(segment.operators.clone()).unwrap_or_default();
+            let scale = segment.tile_scale;
+            steps.iter().map(move |step| (step.node, scale))
+        };
+        let tile_scales: BTreeMap<NodeId, u32> = scaled.flat_map(of_segment).collect();
+        match tile_scales.is_empty() {
+            true => stream(self.graph, schedule, self.streaming),
+            false => stream(self.graph, schedule, &self.streaming.clone().with_tile_scales(tile_scales)),
+        }
     }
 
     /// The point of a division that was placed, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = phased(&self.unphased, &self.model, &placed.segments);
-        let schedule = stream(self.graph, &schedule, self.streaming);
+        let schedule = self.streamed(&schedule, &placed.segments);
         placed.with(schedule, self.in_place.clone())
     }
 

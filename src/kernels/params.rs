@@ -39,6 +39,8 @@ shader_params! {
         weight_shift: u32,
         /// First slice of the result.
         first_slice: u32,
+        /// First weight texel of the biases: here, because it is another for each tile of an operator's weights.
+        bias: u32,
     }
 }
 
@@ -134,14 +136,22 @@ impl KernelParams {
         // A kernel's own parameters begin at one place, whichever operands its steps have.
         head.resize(FAMILY_PARAMS as usize * 4, 0);
         let Range { start: first_row, end: end_row } = *rows;
-        let [first, weight_base, weight_shift, first_slice] = [0; 4];
-        let dispatch = DispatchParams { items, first_row, end_row, first, weight_base, weight_shift, first_slice };
+        let [first, weight_base, weight_shift, first_slice, bias] = [0; 5];
+        let dispatch =
+            DispatchParams { items, first_row, end_row, first, weight_base, weight_shift, first_slice, bias };
         Self { dispatch, head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
     }
 
     /// States what is computed first, where the kernel counts something else than rows.
     pub(crate) fn first(mut self, number: u32) -> Self {
         self.dispatch.first = number;
+        self
+    }
+
+    /// States where the biases begin.
+    pub(crate) fn bias(mut self, texel: usize) -> Self {
+        // No weights have more texels than 32 bits count.
+        self.dispatch.bias = texel as u32;
         self
     }
 

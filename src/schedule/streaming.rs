@@ -19,6 +19,8 @@ pub struct Streaming {
     /// None for weights that stay, and for nodes that have none.
     nodes: IdVec<NodeId, Option<StreamedWeights>>,
     tile_texels: u64,
+    /// How many times as large as that the tiles of some nodes are.
+    tile_scales: BTreeMap<NodeId, u32>,
     inputs: bool,
     outputs: bool,
 }
@@ -70,7 +72,7 @@ impl Streaming {
             Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node) })
         };
         let nodes = graph.nodes.iter_enumerated().map(streamed).collect();
-        Self { nodes, tile_texels, inputs: false, outputs: false }
+        Self { nodes, tile_texels, tile_scales: BTreeMap::new(), inputs: false, outputs: false }
     }
 
     /// The same, with the graph's inputs or without.
@@ -84,6 +86,13 @@ impl Streaming {
     #[must_use]
     pub const fn with_outputs(mut self, outputs: bool) -> Self {
         self.outputs = outputs;
+        self
+    }
+
+    /// The same, with tiles of these nodes that are so many times as large.
+    #[must_use]
+    pub fn with_tile_scales(mut self, tile_scales: BTreeMap<NodeId, u32>) -> Self {
+        self.tile_scales = tile_scales;
         self
     }
 
@@ -109,7 +118,7 @@ impl Streaming {
     pub(super) fn of(&self, node: NodeId) -> OperatorWeights {
         let Some(streamed) = self.get(node) else { return OperatorWeights::default() };
         let (mut tiles, mut tile_texels) = (0, 0);
-        for slices in self.tiles(streamed) {
+        for slices in self.tiles(node, streamed) {
             tiles += 1;
             tile_texels = tile_texels.max(u64::from(streamed.texels_of(&slices)));
         }
@@ -124,8 +133,10 @@ impl Streaming {
         self.nodes.get(node)?.as_ref()
     }
 
-    fn tiles(&self, streamed: &StreamedWeights) -> impl Iterator<Item = Range<u32>> + use<> {
-        let tiles = streamed.sections.as_ref().map(|sections| sections.tiles(self.tile_texels));
+    fn tiles(&self, node: NodeId, streamed: &StreamedWeights) -> impl Iterator<Item = Range<u32>> + use<> {
+        let scale = self.tile_scales.get(&node).copied().unwrap_or(1);
+        let texels = self.tile_texels.saturating_mul(scale.into());
+        let tiles = streamed.sections.as_ref().map(|sections| sections.tiles(texels));
         tiles.into_iter().flatten()
     }
 }
@@ -175,7 +186,7 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
             continue;
         }
         let tiles: Vec<Range<u32>> = match steps_of[step.node] {
-            1 => streaming.tiles(streamed).collect(),
+            1 => streaming.tiles(step.node, streamed).collect(),
             _ => Vec::new(),
         };
         if tiles.len() < 2 {

@@ -296,7 +296,7 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         assert!(written(&made, outer).iter().all(|&times| times == 1), "{before:?} {after:?}");
         // Rows without a border take no step.
         let model = RowDependencies::new(&g, &made);
-        let rows = phased(&made, &model, &[Segment { operators: 0..3, phases: u32::MAX }]);
+        let rows = phased(&made, &model, &[Segment::new(0..3, u32::MAX)]);
         let frames: Vec<Range<u32>> =
             rows.steps.iter().filter(|step| step.kind == StepKind::PadBorder).map(|step| step.rows.clone()).collect();
         match touches {

@@ -197,10 +197,11 @@ fn nodes(reader: &mut Reader<'_>) -> Result<NodeSet, SavedPlanError> {
 impl Division {
     fn write(&self, writer: &mut Writer) {
         writer.count(self.segments.len());
-        for Segment { operators, phases } in &self.segments {
+        for Segment { operators, phases, tile_scale } in &self.segments {
             writer.count(operators.len());
             // A phase a row is the greatest number there is, and frequent.
             writer.number(u64::from(phases.wrapping_add(1)));
+            writer.number(u64::from(*tile_scale));
         }
         writer.fixed(self.predicted_us.to_le_bytes());
         writer.fixed(self.baseline_us.to_le_bytes());
@@ -219,7 +220,11 @@ impl Division {
             if phases == 0 {
                 return Err(reader.damaged("a segment has no phases"));
             }
-            segments.push(Segment { operators: begin..end, phases });
+            let tile_scale = reader.word()?;
+            if tile_scale == 0 {
+                return Err(reader.damaged("a segment has tiles of no size"));
+            }
+            segments.push(Segment { operators: begin..end, phases, tile_scale });
             begin = end;
         }
         Ok(Self {

@@ -4,7 +4,7 @@ use super::{error::SavedPlanError, fnv::Fnv, reader::Reader};
 
 const MAGIC: [u8; 8] = *b"texplan\0";
 /// To be raised where what follows is read in another way.
-const VERSION: u16 = 4;
+const VERSION: u16 = 5;
 /// Bytes in front of those that are hashed.
 const HEADER: usize = MAGIC.len() + 2 + 8 + 8;
 

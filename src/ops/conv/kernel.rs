@@ -13,24 +13,15 @@ use crate::{
     },
 };
 
-pub(crate) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl"))
-    .params::<PointwiseParams>()
-    .helpers(&[BLOCK, WEIGHTS])
-    .any_packing();
+pub(crate) const POINTWISE: Shader =
+    Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl")).helpers(&[BLOCK, WEIGHTS]).any_packing();
 pub(crate) const CONV: Shader = Shader::new("conv", include_str!("../../../shaders/conv.wgsl"))
     .params::<ConvParams>()
     .helpers(&[BLOCK, WEIGHTS])
     .any_packing();
 
 shader_params! {
-    struct PointwiseParams {
-        bias: usize,
-    }
-}
-
-shader_params! {
     struct ConvParams {
-        bias: usize,
         span: usize,
         window: [usize; 2],
         stride: [usize; 2],
@@ -191,12 +182,11 @@ pub(crate) fn dispatches(
     // As the shaders count blocks, which run on over the ends of rows.
     let blocks = (step.rows.len() * out.w).div_ceil(block.pixels);
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
-    let params = KernelParams::new(step, &epilogue, items).input(input);
+    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input);
     let (shader, params) = if is_pointwise(&geometry, conv) {
-        (POINTWISE, params.params(&PointwiseParams { bias }))
+        (POINTWISE, params)
     } else {
         let params = params.params(&ConvParams {
-            bias,
             span,
             window: [geometry.weights.h, geometry.weights.w],
             stride: conv.stride,

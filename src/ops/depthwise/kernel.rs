@@ -27,7 +27,6 @@ shared_constants! {
 shader_params! {
     struct Params {
         blocks: usize,
-        bias: usize,
         stride_y: usize,
         dilation_y: usize,
         padding: [usize; 2],
@@ -122,8 +121,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
     let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
-    let params = Params { blocks, bias, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+    let params = Params { blocks, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
+    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&params);
     let constants = vec![
         ("PIXELS", pixels as f64),
         ("WINDOW_Y", window.h as f64),

@@ -17,7 +17,6 @@ pub(crate) const SHADER: Shader = Shader::new("dense", include_str!("../../../sh
 shader_params! {
     struct Params {
         inputs: usize,
-        bias: usize,
         slices: usize,
     }
 }
@@ -91,8 +90,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let [bias, alphas] = step.behind_weights(inputs.div_ceil(4) * 4);
     let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
-    let params = Params { inputs, bias, slices };
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+    let params = Params { inputs, slices };
+    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&params);
     // Four values in dense order are a texel of the operand only where channels fill their texels.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];

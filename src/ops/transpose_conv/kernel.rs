@@ -21,7 +21,6 @@ shader_params! {
         window: [usize; 2],
         stride: [usize; 2],
         cut: [usize; 2],
-        bias: usize,
         span: usize,
         dilation: [usize; 2],
         out_group: usize,
@@ -72,11 +71,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
     let [bias, alphas] = step.behind_weights(channel_weights(step.graph, step.node, conv).slice_texels);
     let epilogue = EpilogueParams::new(step.graph, step.node, alphas);
     let items = common::texels(step);
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
+    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&Params {
         window: [geometry.weights.h, geometry.weights.w],
         stride: conv.stride,
         cut: [conv.padding.top, conv.padding.left],
-        bias,
         span: geometry.groups.span(1),
         dilation: conv.dilation,
         out_group: geometry.groups.out_group,

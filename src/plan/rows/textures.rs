@@ -33,6 +33,8 @@ pub(crate) struct AssignmentSearch<'a> {
     pub(crate) sequence: u64,
     /// Schedules with more texels alive at once are not looked at.
     pub(crate) most: u64,
+    /// It ends where the textures' peaks add up to no more.
+    pub(crate) enough: u64,
 }
 
 /// The records of a list of uses. There may be many uses of one record, one after another.
@@ -68,8 +70,16 @@ pub(super) fn assignments(
     Effort { moves, keep }: Effort,
     control: &SearchControl<'_>,
 ) -> Vec<Assigned> {
-    let mut search =
-        TextureSearch { profiles, conflicts, textures, random: Random::new(), best: Vec::new(), keep, control };
+    let mut search = TextureSearch {
+        profiles,
+        conflicts,
+        textures,
+        random: Random::new(),
+        best: Vec::new(),
+        keep,
+        enough: 0,
+        control,
+    };
     for start in 0..STARTS {
         let first = match start {
             _ if control.should_stop() => break,
@@ -91,7 +101,7 @@ pub(super) fn improved(
     search: &AssignmentSearch<'_>,
     control: &SearchControl<'_>,
 ) -> Option<Assigned> {
-    let &AssignmentSearch { textures, from, moves, sequence, .. } = search;
+    let &AssignmentSearch { textures, from, moves, sequence, enough, .. } = search;
     let mut order = order_of_assignment(profiles, conflicts);
     // Stable, so both those that have a texture and the others stay in that order.
     order.sort_by_key(|&record| from[record].is_none());
@@ -101,7 +111,8 @@ pub(super) fn improved(
         had.or_else(|| loads.least_growth(record, open)).inspect(|&texture| loads.add(record, texture))
     })?;
     let random = Random::sequence(sequence);
-    let mut search = TextureSearch { profiles, conflicts, textures, random, best: Vec::new(), keep: 1, control };
+    let mut search =
+        TextureSearch { profiles, conflicts, textures, random, best: Vec::new(), keep: 1, enough, control };
     search.climb(TextureLoads::new(profiles, texture_of, textures), moves, SHORT_HISTORY);
     search.best.pop()
 }
@@ -195,6 +206,8 @@ struct TextureSearch<'a, 'c> {
     /// The best assignments so far, best first.
     best: Vec<Assigned>,
     keep: usize,
+    /// A climb ends where the textures' peaks add up to no more.
+    enough: u64,
     control: &'a SearchControl<'c>,
 }
 
@@ -230,7 +243,7 @@ impl TextureSearch<'_, '_> {
 
     fn climb(&mut self, mut loads: TextureLoads<'_>, moves: u64, history: usize) {
         self.keep_if_best(&loads);
-        if self.textures < 2 || self.profiles.of.is_empty() {
+        if self.textures < 2 || self.profiles.of.is_empty() || loads.cost() <= self.enough {
             return;
         }
         let mut acceptance = LateAcceptance::new(loads.cost(), history);
@@ -246,6 +259,9 @@ impl TextureSearch<'_, '_> {
                 && (self.best.len() < self.keep || self.best.last().is_some_and(|worst| cost < worst.bound))
             {
                 self.keep_if_best(&loads);
+                if cost <= self.enough {
+                    return;
+                }
             }
         }
     }

@@ -29,6 +29,16 @@ pub struct Segment {
     pub operators: Range<usize>,
     /// Into how many bands of rows each operator is cut, as far as it has rows.
     pub phases: u32,
+    /// How many times as large as [`Streaming`](super::Streaming) says the tiles of weights are that an operator in one
+    /// band has uploaded.
+    pub tile_scale: u32,
+}
+
+impl Segment {
+    /// Operators in so many phases, with tiles of weights as they are asked for.
+    pub const fn new(operators: Range<usize>, phases: u32) -> Self {
+        Self { operators, phases, tile_scale: 1 }
+    }
 }
 
 /// Some rows of one operator's result.

@@ -65,7 +65,7 @@ impl SegmentCosts {
                     if phases > 1 && phases != u32::MAX && phases >= rows {
                         continue;
                     }
-                    let segment = Segment { operators: begin..end, phases };
+                    let segment = Segment::new(begin..end, phases);
                     if looked % CHECK_INTERVAL == 0 {
                         control.report(Progress::new("looking at segments", spent.min(work), work));
                     }
@@ -84,7 +84,7 @@ impl SegmentCosts {
     /// The segments that keep within `limit` texels and cost the fewest dispatches; none where nothing keeps within.
     pub fn within(&self, limit: u64) -> Option<Vec<Segment>> {
         let mut best: Vec<Option<(u64, u64, Segment)>> = vec![None; self.operators + 1];
-        let start = (0, 0, Segment { operators: 0..0, phases: 1 });
+        let start = (0, 0, Segment::new(0..0, 1));
         best[0] = Some(start);
         for end in 1..=self.operators {
             for (segment, cost) in self.ending[end].iter().filter(|(_, cost)| cost.peak <= limit) {
@@ -157,7 +157,7 @@ impl SegmentCosts {
 /// The numbers of phases that cut the operators of a model into no more than [`MAX_BANDS`].
 fn phases(model: &RowDependencies) -> Vec<u32> {
     let fits = |phases: u32| {
-        let segment = Segment { operators: 0..model.operators.len(), phases };
+        let segment = Segment::new(0..model.operators.len(), phases);
         within_bands(model, &[segment])
     };
     PHASES.into_iter().filter(|&phases| fits(phases)).collect()

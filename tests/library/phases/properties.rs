@@ -138,7 +138,7 @@ fn segments(operators: usize, marks: &[(bool, u32)]) -> Vec<Segment> {
         let (cut, phases) = marks[operator % marks.len()];
         match made.last_mut() {
             Some(segment) if !cut => segment.operators.end = operator + 1,
-            _ => made.push(Segment { operators: operator..operator + 1, phases }),
+            _ => made.push(Segment::new(operator..operator + 1, phases)),
         }
     }
     made

@@ -38,6 +38,20 @@ fn few_rows_and_weights_live_at_once() {
     }
 }
 
+/// The smallest plan leaves no room unused: a sixty-fourth more bytes are half of the steps less.
+#[test]
+fn nearly_the_smallest_has_fewer_steps() {
+    let graph = networks::mobilenet_v2();
+    let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+    let last = front.points().last().unwrap();
+    let (smallest, least) = (last.dispatches, last.device_bytes);
+    let compiled = compile(&graph, &options(Phases::Min), &SearchControl::new()).unwrap();
+    let dispatches = compiled.phased().unwrap().dispatches;
+    println!("{smallest} dispatches in {least} bytes, {dispatches} in {}", compiled.device_bytes());
+    assert!(compiled.device_bytes() <= least + least / 64);
+    assert!(2 * dispatches <= smallest);
+}
+
 /// All weights are uploaded, each slice once, and in tiles where an operator runs over all its rows at once.
 fn uploads_are_whole(compiled: &CompiledModel) {
     let (graph, schedule) = (compiled.graph(), compiled.schedule());
