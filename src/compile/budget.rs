@@ -52,14 +52,10 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
     settings
 }
 
-fn streams(options: &CompileOptions) -> bool {
-    options.weights != WeightStorage::Resident || options.stream_io != StreamedIo::NONE
-}
-
 /// The same where the plan without phases is searched for less: with uploads it has many records, and is seldom chosen.
 fn quick(options: &CompileOptions) -> CompileOptions {
     match options.planner {
-        Planner::Best if streams(options) => CompileOptions { budget: SearchBudget::PORTFOLIO, ..options.clone() },
+        Planner::Best if options.streams() => CompileOptions { budget: SearchBudget::PORTFOLIO, ..options.clone() },
         _ => options.clone(),
     }
 }
@@ -94,7 +90,7 @@ pub(super) fn within(
         }
     }
     if let Some((_, best, options)) = best {
-        if !streams(&options) {
+        if !options.streams() {
             return Ok(best);
         }
         return match compile_for(graph, &options, Effort::Full, control) {

@@ -12,7 +12,7 @@ use super::{
     error::CompileError,
     mutator::Mutator,
     parallel::parallel_map,
-    variant::{PlacedCandidate, Variant, rows_read},
+    variant::{PlacedCandidate, Variant, steps_and_rows},
 };
 use crate::{plan::SearchControl, schedule::phases::Segment};
 
@@ -86,7 +86,7 @@ impl Chain<'_, '_> {
                 rows += MAX_ROWS / 10;
                 continue;
             };
-            rows += schedule.steps.len() as u64 + rows_read(&schedule);
+            rows += steps_and_rows(&schedule);
             let before = &mut history[mutation as usize % HISTORY];
             let most = last.texels.max(*before);
             let effort = Effort { moves: MOVES, most, enough: 0 };

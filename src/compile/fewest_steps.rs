@@ -12,7 +12,7 @@ use super::{
     memory_limit::MemoryLimit,
     mutator::Mutator,
     parallel::parallel_map,
-    variant::{PlacedCandidate, Variant, rows_read},
+    variant::{PlacedCandidate, Variant, steps_and_rows},
 };
 use crate::{
     plan::{Progress, SearchControl},
@@ -136,14 +136,9 @@ impl Counted {
     fn of(variant: &Variant<'_>, placed: &PlacedCandidate, chains: Chains) -> Option<Self> {
         let schedule = variant.schedule(&placed.segments)?;
         let texels = placed.bytes / variant.options.format.texel_bytes();
-        let few = rows(&schedule) <= chains.rows() / 10;
+        let few = steps_and_rows(&schedule) <= chains.rows() / 10;
         few.then(|| Self { steps: schedule.steps.len(), division: Division::of(placed, &schedule, texels) })
     }
-}
-
-/// Steps, and rows that they read: what it takes to look at a division.
-fn rows(schedule: &Schedule) -> u64 {
-    schedule.steps.len() as u64 + rows_read(schedule)
 }
 
 struct Search<'a, 'c> {
@@ -198,19 +193,14 @@ impl Search<'_, '_> {
 
     /// Each segment in turn with the fewest steps that there is room for.
     fn coarser(&mut self, mut last: Counted) -> Result<Counted, CompileError> {
+        let scaled = |segment, tile_scale| Segment { tile_scale, ..segment };
+        let phased = |segment, phases| Segment { phases, ..segment };
         // Segments stay as many as they are, and in their places.
         let segments = 0..last.division.segments.len();
-        last = self.first_that_fits(last, segments.clone(), &TILE_SCALES, |segment, tile_scale| Segment {
-            tile_scale,
-            ..segment
-        })?;
+        last = self.first_that_fits(last, segments.clone(), &TILE_SCALES, scaled)?;
         for at in segments {
-            last = self.first_that_fits(last, at..at + 1, &TILE_SCALES, |segment, tile_scale| Segment {
-                tile_scale,
-                ..segment
-            })?;
-            last = self
-                .first_that_fits(last, at..at + 1, &COARSE_PHASES, |segment, phases| Segment { phases, ..segment })?;
+            last = self.first_that_fits(last, at..at + 1, &TILE_SCALES, scaled)?;
+            last = self.first_that_fits(last, at..at + 1, &COARSE_PHASES, phased)?;
         }
         Ok(last)
     }
@@ -248,6 +238,9 @@ impl Search<'_, '_> {
         let mut mutator = Mutator::fine(self.finest, self.chain.number);
         let mut history = [self.cost(&last); HISTORY];
         for mutation in 0..self.mutations {
+            if self.is_done() {
+                break;
+            }
             let segments = mutator.mutate_once_or_twice(&last.division.segments, operators);
             let Some(schedule) = self.schedule(&segments) else { continue };
             let before = &mut history[mutation as usize % HISTORY];
@@ -263,13 +256,17 @@ impl Search<'_, '_> {
         Ok(last)
     }
 
+    fn is_done(&self) -> bool {
+        self.rows_left == 0 || self.chain.control.should_stop()
+    }
+
     /// The steps of a division; none where enough was looked at, or the search is stopped.
     fn schedule(&mut self, segments: &[Segment]) -> Option<Schedule> {
-        if self.rows_left == 0 || self.chain.control.should_stop() {
+        if self.is_done() {
             return None;
         }
         let schedule = self.chain.variant.schedule(segments);
-        let looked_at = schedule.as_ref().map_or(TOO_MANY, rows);
+        let looked_at = schedule.as_ref().map_or(TOO_MANY, steps_and_rows);
         self.rows_left = self.rows_left.saturating_sub(looked_at);
         schedule
     }

@@ -175,8 +175,13 @@ impl<'a> VariantFront<'a> {
         Ok(best)
     }
 
-    /// A plan with fewer steps than this one, as far as there is room; the same where none is found, and where
-    /// nothing is streamed: there the fewest dispatches follow from what is alive at once.
+    /// Not without bands, and not where nothing is streamed: there the fewest dispatches follow from what is alive at once.
+    fn may_have_fewer_steps(&self, placed: &PlacedCandidate) -> bool {
+        !placed.segments.is_empty() && self.variant.streams()
+    }
+
+    /// A plan with fewer steps than this one, as far as there is room, perhaps from a larger one on; the same where none is
+    /// found.
     pub(super) fn with_fewer_steps(
         &self,
         from: PlacedCandidate,
@@ -185,7 +190,7 @@ impl<'a> VariantFront<'a> {
         chains: Chains,
         control: &SearchControl<'_>,
     ) -> Result<PlacedCandidate, CompileError> {
-        if from.segments.is_empty() || !self.variant.streams() {
+        if !self.may_have_fewer_steps(&from) {
             return Ok(from);
         }
         let found = fewest_steps::search(&self.variant, &self.costs, (&from, larger), limit, chains, control)?;
@@ -199,12 +204,12 @@ impl<'a> VariantFront<'a> {
         smallest: PlacedCandidate,
         control: &SearchControl<'_>,
     ) -> Result<PlacedCandidate, CompileError> {
+        if !self.may_have_fewer_steps(&smallest) {
+            return Ok(smallest);
+        }
         let nearly = |placed: &PlacedCandidate| placed.device_bytes + placed.device_bytes / NEARLY;
         let limit = MemoryLimit::Device(nearly(&smallest));
         let first = self.with_fewer_steps(smallest.clone(), None, limit, Chains::Few, control)?;
-        if first.segments.is_empty() || !self.variant.streams() {
-            return Ok(smallest);
-        }
         let starts = [first.segments.clone()];
         let mut all = division_search::search(&self.variant, self.costs.finest(), &starts, control)?;
         all.extend([smallest, first.clone()]);

@@ -15,10 +15,8 @@ pub(super) enum MemoryLimit {
 impl MemoryLimit {
     /// Whether a plan keeps within it.
     pub(super) const fn holds(self, placed: &PlacedCandidate) -> bool {
-        match self {
-            Self::Pool(bytes) => placed.bytes <= bytes,
-            Self::Device(bytes) => placed.device_bytes <= bytes,
-        }
+        let (Self::Pool(bytes) | Self::Device(bytes)) = self;
+        self.taken(placed) <= bytes
     }
 
     /// The bytes of a plan that it limits.

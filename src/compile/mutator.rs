@@ -16,16 +16,8 @@ const MAX_TILE_SCALE: u32 = 64;
 pub(super) struct Mutator {
     state: u64,
     finest: u32,
-    phases: &'static [u32],
     /// Whether phases may change by a little, and tiles of weights, too.
     fine: bool,
-}
-
-/// What segments are told apart by, but for their operators.
-#[derive(Clone, Copy)]
-struct Shape {
-    phases: u32,
-    tile_scale: u32,
 }
 
 impl Mutator {
@@ -33,12 +25,12 @@ impl Mutator {
     pub(super) const fn new(finest: u32, sequence: u64) -> Self {
         // Any seed but zero would do, which xorshift never leaves.
         let state = 0x9e37_79b9_7f4a_7c15_u64.rotate_left(sequence as u32 % u64::BITS);
-        Self { state, finest, phases: PHASES, fine: false }
+        Self { state, finest, fine: false }
     }
 
     /// The same with more numbers of phases, and with tiles of weights that grow and shrink.
     pub(super) const fn fine(finest: u32, sequence: u64) -> Self {
-        Self { phases: FINE_PHASES, fine: true, ..Self::new(finest, sequence) }
+        Self { fine: true, ..Self::new(finest, sequence) }
     }
 
     fn random_below(&mut self, limit: usize) -> usize {
@@ -49,11 +41,15 @@ impl Mutator {
         (((self.state >> 32) * limit as u64) >> 32) as usize
     }
 
+    const fn phases(&self) -> &'static [u32] {
+        if self.fine { FINE_PHASES } else { PHASES }
+    }
+
     /// One of the numbers of phases next to this one.
     fn next_phases(&mut self, phases: u32) -> u32 {
-        let at = self.phases.partition_point(|&greater| greater > phases);
+        let at = self.phases().partition_point(|&greater| greater > phases);
         let next = if self.random_below(2) == 0 { at.saturating_sub(1) } else { at + 1 };
-        self.phases.get(next).copied().unwrap_or(1).min(self.finest)
+        self.phases().get(next).copied().unwrap_or(1).min(self.finest)
     }
 
     /// The division with one mutation, one time in three with two.
@@ -68,46 +64,43 @@ impl Mutator {
     /// The division with a border between segments moved, removed or inserted, or with another number of phases, or
     /// other tiles, in one.
     pub(super) fn mutate(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
-        let shape = |s: &Segment| Shape { phases: s.phases, tile_scale: s.tile_scale };
-        let mut ends: Vec<(usize, Shape)> = segments.iter().map(|s| (s.operators.end, shape(s))).collect();
-        let at = self.random_below(ends.len());
-        let phases = self.phases[self.random_below(self.phases.len())].min(self.finest);
+        // Their ends alone count until the borders are put in order.
+        let mut made = segments.to_vec();
+        let at = self.random_below(made.len());
+        let phases = self.phases()[self.random_below(self.phases().len())].min(self.finest);
         match self.random_below(if self.fine { 5 } else { 4 }) {
-            0 if at + 1 < ends.len() => {
+            0 if at + 1 < made.len() => {
                 let step = 1 + self.random_below(3);
-                ends[at].0 =
-                    if self.random_below(2) == 0 { ends[at].0.saturating_sub(step) } else { ends[at].0 + step };
+                let end = &mut made[at].operators.end;
+                *end = if self.random_below(2) == 0 { end.saturating_sub(step) } else { *end + step };
             }
-            1 if at + 1 < ends.len() => {
-                ends.remove(at);
+            1 if at + 1 < made.len() => {
+                made.remove(at);
             }
             2 => {
-                let begin = if at == 0 { 0 } else { ends[at - 1].0 };
-                let inner = begin + 1 + self.random_below((ends[at].0 - begin).max(1));
-                let mut shape = ends[at].1;
+                let Range { start, end } = made[at].operators;
+                let inner = start + 1 + self.random_below((end - start).max(1));
+                let mut first = Segment { operators: start..inner, ..made[at].clone() };
                 if self.random_below(2) == 0 {
-                    shape.phases = phases;
+                    first.phases = phases;
                 }
-                ends.insert(at, (inner, shape));
+                made.insert(at, first);
             }
             4 => {
-                let scale = &mut ends[at].1.tile_scale;
+                let scale = &mut made[at].tile_scale;
                 *scale = if self.random_below(2) == 0 { *scale / 2 } else { *scale * 2 }.clamp(1, MAX_TILE_SCALE);
             }
-            3 if self.fine && self.random_below(2) == 0 => ends[at].1.phases = self.next_phases(ends[at].1.phases),
-            _ => ends[at].1.phases = phases,
+            3 if self.fine && self.random_below(2) == 0 => made[at].phases = self.next_phases(made[at].phases),
+            _ => made[at].phases = phases,
         }
         // A border that was moved may have passed others, or the last operator. What became empty is dropped, so that
         // the segments still cover every operator once.
-        let mut mutated: Vec<Segment> = Vec::with_capacity(ends.len());
         let mut begin = 0;
-        for (end, Shape { phases, tile_scale }) in ends {
-            let operators: Range<usize> = begin..end.min(operators);
-            if !operators.is_empty() {
-                begin = operators.end;
-                mutated.push(Segment { operators, phases, tile_scale });
-            }
-        }
-        mutated
+        made.retain_mut(|segment| {
+            segment.operators = begin..segment.operators.end.min(operators);
+            begin = begin.max(segment.operators.end);
+            !segment.operators.is_empty()
+        });
+        made
     }
 }

@@ -116,6 +116,13 @@ pub struct CompileOptions {
     pub limits: TextureLimits,
 }
 
+impl CompileOptions {
+    /// Whether weights, inputs or outputs go through the pool in every run.
+    pub(crate) fn streams(&self) -> bool {
+        self.weights != WeightStorage::Resident || self.stream_io != StreamedIo::NONE
+    }
+}
+
 /// `maxTextureDimension2D` that every WebGPU device has.
 const CORE_EXTENT: u32 = 8192;
 

@@ -54,7 +54,11 @@ pub(super) fn select(
     }
     let Some(mut least) = fronts.all(placed, control)?.pop() else { return Ok(None) };
     if !limit.holds(&least.placed) {
-        least = fronts.finished(least, control)?;
+        // That may take a little more for fewer steps.
+        let finished = fronts.finished(least.clone(), control)?;
+        if limit.taken(&finished.placed) < limit.taken(&least.placed) {
+            least = finished;
+        }
     }
     if !limit.holds(&least.placed) {
         let phases = !least.placed.segments.is_empty();

@@ -277,7 +277,12 @@ fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Sch
     }
 }
 
+/// Steps, and rows that they read: what it takes to look at a schedule.
+pub(super) fn steps_and_rows(schedule: &Schedule) -> u64 {
+    schedule.steps.len() as u64 + rows_read(schedule)
+}
+
 /// Rows that steps read, each counted at every step that does.
-pub(super) fn rows_read(schedule: &Schedule) -> u64 {
+fn rows_read(schedule: &Schedule) -> u64 {
     schedule.steps.iter().flat_map(|step| &step.reads).map(|read| read.rows.len() as u64).sum()
 }

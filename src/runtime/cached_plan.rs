@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, load},
+    compile::{CompileOptions, CompiledModel, Phases, load},
     gpu::PartFile,
     graph::Graph,
 };
@@ -31,10 +31,7 @@ impl CachedPlan {
     /// Models that differ in the values of their weights alone have the same plan.
     pub(crate) fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
         // The others are told with all that was tried, which is not kept.
-        let takes_long = options.phases != Phases::Off
-            || options.weights != WeightStorage::Resident
-            || options.stream_io != StreamedIo::NONE;
-        if !takes_long {
+        if options.phases == Phases::Off && !options.streams() {
             return None;
         }
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };

@@ -59,7 +59,9 @@ fn a_budget_that_nothing_fits_says_what_does() {
     let options = |bytes| CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
     match compile(&graph, &options(100_000), &SearchControl::new()) {
         Err(CompileError::DeviceBudget { bytes: 100_000, least, .. }) => {
-            // What is said to be the least is enough.
+            assert!(least > 100_000);
+            // What is said to be the least is enough, and nothing is below it.
+            assert!(compile(&graph, &options(least - 1), &SearchControl::new()).is_err());
             let compiled = compile(&graph, &options(least), &SearchControl::new()).unwrap();
             assert!(compiled.device_bytes() <= least && least <= 1 << 20, "{} {least}", compiled.device_bytes());
         }
