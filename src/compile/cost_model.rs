@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{DeviceProfile, options::CompileOptions, transfer_slot::transfer_slot};
+use super::{DeviceProfile, options::CompileOptions, transfer_buffers::TransferBuffers};
 use crate::{
     graph::{Graph, NodeId},
     ops::{Work, dispatch_rows, work},
@@ -15,8 +15,8 @@ pub(super) struct CostModel<'a> {
     operators: BTreeMap<NodeId, Operator>,
     /// Microseconds of a run beside its dispatches: submission, and transfers of inputs and outputs.
     fixed_us: f64,
-    /// Texels that go each way in a submission at most.
-    slot_texels: u64,
+    buffers: TransferBuffers,
+    texel_bytes: u64,
 }
 
 struct Operator {
@@ -42,7 +42,8 @@ impl<'a> CostModel<'a> {
             device_profile,
             operators: unphased.steps.iter().map(operator).collect(),
             fixed_us: device_profile.run_us + device_profile.transfer_us * moved as f64 / 1e3,
-            slot_texels: (transfer_slot(options.weights) / options.format.texel_bytes()).max(1),
+            buffers: TransferBuffers::new(options.weights),
+            texel_bytes: options.format.texel_bytes(),
         }
     }
 
@@ -62,8 +63,7 @@ impl<'a> CostModel<'a> {
                     (_, None) => (&mut uploaded, row_texels),
                 };
                 *moved += row_texels * step.rows.len().max(1) as u64;
-                predicted_us +=
-                    self.device_profile.transfer_us * weights as f64 / 1e3 + self.device_profile.dispatch_us;
+                predicted_us += self.device_profile.upload_us * weights as f64 / 1e3 + self.device_profile.copy_us;
                 continue;
             }
             let taken = dispatches_of(&operator.dispatches, &step.rows);
@@ -74,8 +74,8 @@ impl<'a> CostModel<'a> {
             let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
             predicted_us += self.device_profile.band_us(&operator.work, share) + more;
         }
-        let submissions = u64::max(uploaded, downloaded).div_ceil(self.slot_texels);
-        predicted_us += self.device_profile.run_us * submissions.saturating_sub(1) as f64;
+        let submissions = self.buffers.submissions(u64::max(uploaded, downloaded) * self.texel_bytes);
+        predicted_us += self.device_profile.submission_us * submissions.saturating_sub(1) as f64;
         (dispatches, predicted_us)
     }
 }

@@ -6,7 +6,7 @@ use super::{
     io_texture::io_texture,
     model::{CompiledModel, Lowering},
     options::{CompileOptions, WeightFormat, WeightStorage},
-    transfer_slot::transfer_slot,
+    transfer_buffers::TransferBuffers,
     weight_format::packings,
 };
 use crate::{
@@ -81,9 +81,7 @@ pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceForm
     for kind in [StepKind::Upload, StepKind::Download] {
         let steps = schedule.steps.iter().filter(|step| step.kind == kind);
         let texels = steps.map(|step| step.rows.len().max(1) as u64 * u64::from(schedule.storages[step.to].row_texels));
-        // What fits into one buffer needs no second.
-        let (bytes, slot) = (texels.sum::<u64>() * texel, transfer_slot(weights_in));
-        transfer += if bytes > slot { 2 * slot } else { bytes };
+        transfer += TransferBuffers::new(weights_in).taken(texels.sum::<u64>() * texel);
     }
     // And the texel for what dispatches leave open.
     weights + io + transfer + texel + DRIVER
@@ -125,11 +123,10 @@ impl CompiledModel {
         planned_bytes(&self.graph, &self.schedule, &self.plan, format)
     }
 
-    /// Bytes of each of the two buffers that uploads in the middle of a run go through at most, and of each of the two for
-    /// downloads.
+    /// The buffers that uploads in the middle of a run go through, and as many for downloads.
     #[cfg(feature = "gpu")]
-    pub(crate) fn transfer_slot(&self) -> u64 {
-        transfer_slot(self.lowering.weights)
+    pub(crate) fn transfer_buffers(&self) -> TransferBuffers {
+        TransferBuffers::new(self.lowering.weights)
     }
 }
 

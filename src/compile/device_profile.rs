@@ -38,8 +38,14 @@ pub struct DeviceProfile {
     pub dispatch_us: f64,
     /// Microseconds of a run that computes nothing: submitting and waiting.
     pub run_us: f64,
-    /// Microseconds that a thousand texels of inputs and outputs take to and from the device.
+    /// Microseconds that a thousand texels of inputs and outputs take to and from the device, made from values and into them.
     pub transfer_us: f64,
+    /// Microseconds that a thousand texels of weights take that are uploaded in a run.
+    pub upload_us: f64,
+    /// Microseconds of an upload or download of next to nothing in the middle of a run.
+    pub copy_us: f64,
+    /// Microseconds of each submission of a run but the first.
+    pub submission_us: f64,
     /// Workgroups that run side by side.
     pub concurrent_workgroups: f64,
     /// What each class takes.
@@ -80,6 +86,9 @@ impl Default for DeviceProfile {
             dispatch_us: 17.0,
             run_us: 60.0,
             transfer_us: 5.0,
+            upload_us: 1.0,
+            copy_us: 10.0,
+            submission_us: 60.0,
             concurrent_workgroups: 2.0,
             rates: rates.into(),
         }

@@ -13,10 +13,15 @@ pub(super) enum MemoryLimit {
 }
 
 impl MemoryLimit {
+    /// How much that is.
+    pub(super) const fn bytes(self) -> u64 {
+        let (Self::Pool(bytes) | Self::Device(bytes)) = self;
+        bytes
+    }
+
     /// Whether a plan keeps within it.
     pub(super) const fn holds(self, placed: &PlacedCandidate) -> bool {
-        let (Self::Pool(bytes) | Self::Device(bytes)) = self;
-        self.taken(placed) <= bytes
+        self.taken(placed) <= self.bytes()
     }
 
     /// The bytes of a plan that it limits.

@@ -30,7 +30,7 @@ mod select;
 #[cfg(feature = "gpu")]
 mod size;
 mod streaming;
-mod transfer_slot;
+mod transfer_buffers;
 mod variant;
 mod weight_format;
 
@@ -45,6 +45,8 @@ pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 #[cfg(feature = "gpu")]
 pub(crate) use size::parse_size;
+#[cfg(feature = "gpu")]
+pub(crate) use transfer_buffers::TransferBuffers;
 
 use compile_for::compile_for;
 use fewest_steps::Chains;

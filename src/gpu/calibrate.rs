@@ -7,13 +7,14 @@
 //! The constants below are chosen; each says what it guards against.
 
 mod probes;
+mod uploads;
 
 use std::{ops::ControlFlow, time::Duration};
 
 use self::probes::{PROBES, Probe};
 use super::{Executor, ExecutorOptions, Gpu, GpuError};
 use crate::{
-    compile::{Clock, CompileOptions, DeviceProfile, Rate},
+    compile::{Clock, CompileOptions, DeviceProfile, Rate, WeightStorage},
     graph::{BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
     ops::{CostClass, Work, work},
     plan::TexelFormat,
@@ -80,17 +81,20 @@ pub fn calibrate(
         }
     }
     calibrator.transfers()?;
+    calibrator.uploads()?;
     at(parts)?;
     Ok(rounded(calibrator.device_profile))
 }
 
 /// To thousandths: what is finer is chance, and text holds it as it is.
 fn rounded(mut device_profile: DeviceProfile) -> DeviceProfile {
-    let DeviceProfile { dispatch_us, run_us, transfer_us, concurrent_workgroups, rates, .. } = &mut device_profile;
+    let round = |figure: &mut f64| *figure = (*figure * 1e3).round() / 1e3;
+    let DeviceProfile { dispatch_us, run_us, transfer_us, upload_us, copy_us, submission_us, .. } = &mut device_profile;
+    let of_runs = [dispatch_us, run_us, transfer_us, upload_us, copy_us, submission_us];
+    of_runs.into_iter().for_each(round);
+    let DeviceProfile { concurrent_workgroups, rates, .. } = &mut device_profile;
     let of_rates = rates.values_mut().flat_map(|rate| [&mut rate.mflop_us, &mut rate.ktexel_us]);
-    for figure in [dispatch_us, run_us, transfer_us, concurrent_workgroups].into_iter().chain(of_rates) {
-        *figure = (*figure * 1e3).round() / 1e3;
-    }
+    of_rates.chain([concurrent_workgroups]).for_each(round);
     device_profile
 }
 
@@ -190,8 +194,13 @@ impl Calibrator<'_> {
     }
 
     fn session(&self, graph: &Graph) -> Result<Executor, GpuError> {
+        self.session_of(graph, WeightStorage::Resident)
+    }
+
+    fn session_of(&self, graph: &Graph, weights: WeightStorage) -> Result<Executor, GpuError> {
         // No rule is to shorten a chain, or to fuse its links.
-        let compile = CompileOptions { rules: Rules::none(), format: self.format, ..CompileOptions::default() };
+        let compile =
+            CompileOptions { rules: Rules::none(), format: self.format, weights, ..CompileOptions::default() };
         Executor::new(self.gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() })
     }
 

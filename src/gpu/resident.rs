@@ -93,8 +93,8 @@ impl Resident {
         let placed = PlacedModel { compiled, textures: &textures, texture_of_storage: &texture_of_storage };
         let Commands { steps, dispatches, transfers } =
             placed.commands(&places, options.poison, gpu.device.limits().max_buffer_size)?;
-        let (packed, slot) = (weights.packed(), compiled.transfer_slot());
-        let streamed = StreamedRun::new(staging, packed, &transfers, format, slot, dispatches.len());
+        let (packed, buffers) = (weights.packed(), compiled.transfer_buffers());
+        let streamed = StreamedRun::new(staging, packed, &transfers, format, buffers, dispatches.len());
         let mut pipelines = Pipelines::with_cache(gpu, format, options.pipelines.clone())?;
         let program = Program::with_rebindable(gpu, &mut textures, &mut pipelines, format, &dispatches, &numbers)?;
         let recipes = pipelines.recipes();

@@ -1,7 +1,7 @@
 //! A budget of all of the device's memory is kept, by the driver's count, and does not change a bit.
 
 use texpool::{
-    compile::{CompileError, CompileOptions, Phases, StreamedIo, WeightStorage, compile},
+    compile::{CompileOptions, Phases, StreamedIo, WeightStorage, compile},
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole},
     graph::Graph,
     plan::SearchControl,
@@ -30,7 +30,7 @@ fn session(gpu: &Gpu, graph: &Graph, options: &CompileOptions) -> (Executor, u64
 #[test]
 fn everything_on_the_device_is_within_the_budget() {
     let budgets: [(&str, &[u64]); 2] =
-        [("blaze_face_short_range.tflite", &[2_400_000, 1_500_000]), ("face_landmark.tflite", &[1_100_000])];
+        [("blaze_face_short_range.tflite", &[2_400_000, 1 << 20]), ("face_landmark.tflite", &[1_100_000])];
     for (file, budgets) in budgets {
         let (graph, values) = loaded(file);
         let whole = bits(&session(&open(), &graph, &CompileOptions::default()).0.run(&[&values]).unwrap());
@@ -50,22 +50,6 @@ fn everything_on_the_device_is_within_the_budget() {
             streams += usize::from(!session.compiled().schedule().streamed().is_empty());
         }
         assert!(streams > 0, "{file}: nothing was streamed");
-    }
-}
-
-#[test]
-fn a_budget_that_nothing_fits_says_what_does() {
-    let (graph, _) = loaded("blaze_face_short_range.tflite");
-    let options = |bytes| CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
-    match compile(&graph, &options(100_000), &SearchControl::new()) {
-        Err(CompileError::DeviceBudget { bytes: 100_000, least, .. }) => {
-            assert!(least > 100_000);
-            // What is said to be the least is enough, and nothing is below it.
-            assert!(compile(&graph, &options(least - 1), &SearchControl::new()).is_err());
-            let compiled = compile(&graph, &options(least), &SearchControl::new()).unwrap();
-            assert!(compiled.device_bytes() <= least && least <= 1 << 20, "{} {least}", compiled.device_bytes());
-        }
-        other => panic!("{other:?}"),
     }
 }
 

@@ -62,6 +62,9 @@ fn a_measurement_that_is_broken_off_keeps_nothing() {
 /// Everything has a cost, and more work costs more.
 fn sound(device_profile: &DeviceProfile) {
     assert!(device_profile.dispatch_us > 0.0 && device_profile.concurrent_workgroups >= 1.0);
+    // Whatever is uploaded takes something, though its bytes alone may not show beside what a copy takes.
+    let DeviceProfile { upload_us, copy_us, submission_us, .. } = *device_profile;
+    assert!(copy_us + submission_us > 0.0 && upload_us >= 0.0, "{device_profile:?}");
     for class in
         [CostClass::Pointwise, CostClass::Window, CostClass::Depthwise, CostClass::Elementwise, CostClass::Concat]
     {

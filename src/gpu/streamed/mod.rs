@@ -1,5 +1,5 @@
 //! Runs in which weights and inputs are uploaded, and outputs downloaded, between the dispatches: several submissions,
-//! through two buffers each way in turns. While the device copies from one or into it the host fills or empties the other.
+//! through a buffer each way, or two in turns: while the device copies from one or into it the host fills or empties the other.
 
 mod copy;
 mod slots;
@@ -15,7 +15,7 @@ use super::{
     staging::Staging,
     wait::{Mapping, Submitted, Wait},
 };
-use crate::plan::TexelFormat;
+use crate::{compile::TransferBuffers, plan::TexelFormat};
 use slots::Slots;
 use sources::WHAT;
 use submissions::{Command, Room, Submission, submissions};
@@ -32,8 +32,8 @@ pub(super) struct StreamedRun {
     format: TexelFormat,
     room: Room,
     submissions: Vec<Submission>,
-    /// Those of every other submission.
-    slots: [Slots; 2],
+    /// Of submissions in turns.
+    slots: Vec<Slots>,
     received: Received,
 }
 
@@ -47,24 +47,24 @@ struct Received {
 }
 
 impl StreamedRun {
-    /// The submissions of a run of so many dispatches, with the transfers in their order, through buffers of at most `slot`
-    /// bytes.
+    /// The submissions of a run of so many dispatches, with the transfers in their order, through those buffers.
     pub(super) fn new(
         staging: &Arc<Staging>,
         packed: &PackedWeights,
         transfers: &[TexelTransfer],
         format: TexelFormat,
-        slot: u64,
+        buffers: TransferBuffers,
         dispatches: usize,
     ) -> Self {
-        let (room, submissions) = submissions(packed, transfers, format, slot, dispatches);
+        let (room, submissions) = submissions(packed, transfers, format, buffers.bytes, dispatches);
         let mut bytes: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
         for take in submissions.iter().flat_map(|submission| &submission.takes) {
             let texels = bytes.entry(take.output).or_default();
             texels.resize(texels.len().max(take.range.end), 0);
         }
         let received = Received { bytes, is_whole: false };
-        Self { staging: Arc::clone(staging), format, room, submissions, slots: Default::default(), received }
+        let slots = (0..buffers.count).map(|_| Slots::default()).collect();
+        Self { staging: Arc::clone(staging), format, room, submissions, slots, received }
     }
 
     /// Whether nothing crosses in the middle of a run.
@@ -74,7 +74,7 @@ impl StreamedRun {
 
     /// Forgets buffers whose state nobody knows.
     pub(super) fn reset(&mut self) {
-        self.slots = Default::default();
+        self.slots.fill_with(Slots::default);
     }
 
     /// The texels of an output as the last run left them; none where it is not downloaded, or that run did not end well.
@@ -97,7 +97,8 @@ impl StreamedRun {
         received.is_whole = false;
         let mut last = None;
         for (number, submission) in submissions.iter().enumerate() {
-            let Some(slots) = slots.get_mut(number % 2) else { continue };
+            let turn = number % slots.len().max(1);
+            let Some(slots) = slots.get_mut(turn) else { continue };
             slots.settle(gpu, wait, &mut received.bytes).await?;
             slots.fill(gpu, staging, room, submission, &run)?;
             let is_last = number + 1 == submissions.len();

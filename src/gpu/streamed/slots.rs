@@ -1,4 +1,4 @@
-//! The buffers of every other submission: one that uploads come out of, one that downloads go into.
+//! The buffers that a submission has to itself: one that uploads come out of, one that downloads go into.
 
 use std::{collections::BTreeMap, sync::Arc};
 

@@ -3,8 +3,7 @@
 use super::Child;
 
 /// Tests that stand beside others of their family and get along without a device.
-const NEED_NONE: [&str; 10] = [
-    "budget::a_budget_that_nothing_fits_says_what_does",
+const NEED_NONE: [&str; 9] = [
     "faults::the_words_of_a_driver_are_told",
     "kernels::elementwise::an_epilogue_of_a_function_that_it_does_not_know_is_refused",
     "kernels::elementwise::two_operands_and_an_added_tensor_are_refused",

@@ -121,6 +121,18 @@ pub(crate) fn mobilenet_v2() -> Graph {
     net.finish(&[out])
 }
 
+/// The first layers of a small one, with most of the weights in the last.
+pub(crate) fn small() -> Graph {
+    let (mut net, x) = Net::new("small", 64);
+    let mut x = net.conv(x, 16, 3, 2, None);
+    for (c, s) in [(32, 1), (48, 2), (64, 2)] {
+        let wide = net.depthwise(x, s);
+        x = net.conv(wide, c, 1, 1, None);
+    }
+    let out = net.dense(x, 100);
+    net.finish(&[out])
+}
+
 /// Both expands of a fire module are one convolution, as if they wrote one tensor.
 pub(crate) fn squeezenet() -> Graph {
     let (mut net, x) = Net::new("SqueezeNet 1.1", 224);
