@@ -76,7 +76,8 @@ pub(super) struct PlanArgs {
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
     /// The fastest plan that keeps all of the device's memory within this, in phases and with weights, inputs and outputs
-    /// streamed where it must be: 2MiB, 512KiB, 1500000.
+    /// streamed where it must be: 2MiB, 512KiB, 1500000. How fast a plan is follows from this device's figures where
+    /// `texpool devices --measure` has measured them, which takes 60 MB of it, else from usual ones.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
     /// What goes through the pool in every run instead of lying on the device beside it. Default: `all` with `--phases

@@ -80,7 +80,11 @@ pub(super) fn check_answered() -> Result<(), CliError> {
 /// The options for that device, with its profile where that decides between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
     let device_profile = match options.phases {
-        Phases::Auto | Phases::Budget(_) | Phases::DeviceBudget(_) => device_profile(gpu, options.format, false)?,
+        Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
+        // To measure a device takes 60 MB of its memory, and a budget is a promise about all of that.
+        Phases::DeviceBudget(_) => {
+            setup::kept_device_profile(gpu, options.format, &cache_folder()?).unwrap_or(options.device_profile)
+        }
         // These plans depend on no figures, so no device need be measured for them.
         Phases::Off | Phases::Min => options.device_profile,
     };

@@ -14,7 +14,10 @@ use super::{
     parallel::parallel_map,
     variant::{PlacedCandidate, Variant, steps_and_rows},
 };
-use crate::{plan::SearchControl, schedule::phases::Segment};
+use crate::{
+    plan::{LateAcceptance, SearchControl},
+    schedule::phases::Segment,
+};
 
 // The effort below is chosen, not tuned figure by figure: with it MobileNet v2 takes 3 s on two cores.
 
@@ -73,7 +76,7 @@ impl Chain<'_, '_> {
         let Some(mut last) = self.first(start)? else { return Ok(Vec::new()) };
         let operators = self.variant.model.operators.len();
         let mut mutator = Mutator::new(finest, self.number);
-        let mut history = [last.texels; HISTORY];
+        let mut acceptance = LateAcceptance::new(last.texels, HISTORY);
         let mut best = vec![last.clone()];
         let mut rows = 0;
         for mutation in 0..MUTATIONS {
@@ -87,8 +90,7 @@ impl Chain<'_, '_> {
                 continue;
             };
             rows += steps_and_rows(&schedule);
-            let before = &mut history[mutation as usize % HISTORY];
-            let most = last.texels.max(*before);
+            let most = acceptance.most(mutation, last.texels);
             let effort = Effort { moves: MOVES, most, enough: 0 };
             let mutated = self.assigned(segments, &schedule, Some(&last), mutation, effort)?;
             if let Some(mutated) = mutated.filter(|mutated| mutated.texels <= most) {
@@ -99,7 +101,7 @@ impl Chain<'_, '_> {
                     best.truncate(PACKED);
                 }
             }
-            *before = last.texels.min(*before);
+            acceptance.note(mutation, last.texels);
         }
         Ok(best)
     }

@@ -15,7 +15,7 @@ use super::{
     variant::{PlacedCandidate, Variant, steps_and_rows},
 };
 use crate::{
-    plan::{Progress, SearchControl},
+    plan::{LateAcceptance, Progress, SearchControl},
     schedule::{
         Schedule,
         phases::{Segment, SegmentCosts},
@@ -69,7 +69,7 @@ const HISTORY: usize = 50;
 const TOO_MANY: u64 = 1_000_000;
 /// Divisions of a chain whose rows are packed at most, and packings of each.
 const PACKED: usize = 10;
-const PACKINGS: u64 = 1000;
+const PACKINGS: u64 = 1_000;
 /// Every other chain leaves this part of the room, because some textures cannot be packed into their peaks.
 const SPARE: u64 = 64;
 /// Times that a chain goes on in less room where none of its divisions can be packed into what there is, and the part of
@@ -276,22 +276,21 @@ impl Search<'_, '_> {
     fn mutated(&mut self, mut last: Counted) -> Result<Counted, CompileError> {
         let operators = self.chain.variant.model.operators.len();
         let mut mutator = Mutator::fine(self.finest, self.chain.number);
-        let mut history = [self.cost(&last); HISTORY];
+        let mut acceptance = LateAcceptance::new(self.cost(&last), HISTORY);
         for mutation in 0..self.mutations {
             if self.is_done() {
                 break;
             }
             let segments = mutator.mutate_once_or_twice(&last.division.segments, operators);
             let Some(schedule) = self.schedule(&segments) else { continue };
-            let before = &mut history[mutation as usize % HISTORY];
-            let most = self.cost(&last).max(*before);
+            let most = acceptance.most(mutation, self.cost(&last));
             if (self.room, schedule.steps.len()) <= most
                 && let Some(found) = self.assigned(segments, &schedule, &last.division, mutation, most.0)?
                 && self.cost(&found) <= most
             {
                 last = found;
             }
-            *before = self.cost(&last).min(*before);
+            acceptance.note(mutation, self.cost(&last));
         }
         Ok(last)
     }

@@ -1,8 +1,10 @@
 //! Assignments of tensors to regions in which no step reads and writes the same region: conflicts, first assignments,
-//! and the moves and the acceptance rule of a local search. It is graph colouring with a cost.
+//! and the moves of a local search. It is graph colouring with a cost.
 //!
 //! Used for banks, whose tensors lie whole, and for textures whose tensors lie row by row. Each says what an assignment
 //! costs.
+
+use super::late_acceptance::LateAcceptance;
 
 /// For each tensor, those that some step reads while it writes the tensor, or writes while it reads it.
 pub(super) struct Conflicts(Vec<Vec<usize>>);
@@ -100,35 +102,21 @@ pub(super) fn kempe_chain(
     Some(chain)
 }
 
-/// Late acceptance hill climbing (Burke and Bykov 2017): a move is accepted if the cost after it is at most that before
-/// it, or at most that of a number of moves ago. It needs no other parameter than that number, and no temperature.
-pub(super) struct LateAcceptance(Vec<u64>);
-
-impl LateAcceptance {
-    /// A search that starts at `cost` and looks back `history` moves: the longer, the slower it converges and the lower
-    /// it ends.
-    pub(super) fn new(cost: u64, history: usize) -> Self {
-        Self(vec![cost; history])
+/// Makes move number `number`. If it is accepted, the cost after it; if not, it is undone.
+pub(super) fn try_move(
+    acceptance: &mut LateAcceptance<u64>,
+    number: u64,
+    assignment: &mut impl Assignment,
+    chain: &[(usize, usize)],
+) -> Option<u64> {
+    let before = assignment.cost();
+    let undo: Vec<(usize, usize)> = chain.iter().map(|&(tensor, _)| (tensor, assignment.region_of()[tensor])).collect();
+    chain.iter().for_each(|&(tensor, region)| assignment.move_tensor(tensor, region));
+    let cost = assignment.cost();
+    let accepted = cost <= acceptance.most(number, before);
+    if !accepted {
+        undo.into_iter().for_each(|(tensor, region)| assignment.move_tensor(tensor, region));
     }
-
-    /// Makes move number `number`. If it is accepted, the cost after it; if not, it is undone.
-    pub(super) fn try_move(
-        &mut self,
-        number: u64,
-        assignment: &mut impl Assignment,
-        chain: &[(usize, usize)],
-    ) -> Option<u64> {
-        let before = assignment.cost();
-        let undo: Vec<(usize, usize)> =
-            chain.iter().map(|&(tensor, _)| (tensor, assignment.region_of()[tensor])).collect();
-        chain.iter().for_each(|&(tensor, region)| assignment.move_tensor(tensor, region));
-        let cost = assignment.cost();
-        let slot = (number % self.0.len() as u64) as usize;
-        let accepted = cost <= before || cost <= self.0[slot];
-        if !accepted {
-            undo.into_iter().for_each(|(tensor, region)| assignment.move_tensor(tensor, region));
-        }
-        self.0[slot] = self.0[slot].min(if accepted { cost } else { before });
-        accepted.then_some(cost)
-    }
+    acceptance.note(number, if accepted { cost } else { before });
+    accepted.then_some(cost)
 }

@@ -77,6 +77,18 @@ impl ProfileKey {
     }
 }
 
+/// The profile of a device for texels of `format` that is kept in `folder`; none where there is none, or it is damaged or of
+/// another driver.
+pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Option<DeviceProfile> {
+    kept(&ProfileKey::new(gpu, format), folder)
+}
+
+fn kept(key: &ProfileKey, folder: &Path) -> Option<DeviceProfile> {
+    let text = fs::read(key.file(folder)).ok()?;
+    let kept: CachedProfile = serde_json::from_slice(&text).ok()?;
+    (kept.key == *key).then_some(kept.device_profile)
+}
+
 /// The profile of a device for texels of `format`: the one kept in `folder`, else one that is measured and kept there.
 /// One that is damaged, or of another driver, is measured again, and with `recalibrate` any is. `progress` is told how
 /// far a measurement is, and answers whether to go on.
@@ -93,9 +105,8 @@ pub fn device_profile(
 ) -> Result<DeviceProfile, SetupError> {
     let key = ProfileKey::new(gpu, format);
     let path = key.file(folder);
-    let kept = || fs::read(&path).ok().and_then(|text| serde_json::from_slice::<CachedProfile>(&text).ok());
-    if !recalibrate && let Some(kept) = kept().filter(|kept| kept.key == key) {
-        return Ok(kept.device_profile);
+    if !recalibrate && let Some(kept) = kept(&key, folder) {
+        return Ok(kept);
     }
     let clock = clock_of(gpu);
     let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| clock_time(clock) }, progress)?;

@@ -3,7 +3,7 @@
 
 mod device_profile;
 
-pub use device_profile::{clock_of, clock_time, device_profile};
+pub use device_profile::{clock_of, clock_time, device_profile, kept_device_profile};
 
 use crate::{
     gpu::{self, Gpu, GpuError, GpuOptions},

@@ -97,6 +97,16 @@ fn damaged(path: &Path, mut check: impl FnMut(&str)) {
 
 const MIN: [&str; 2] = ["--phases", "min"];
 
+/// To measure a device takes more of it than a budget may allow, so that is not done on the way.
+#[test]
+fn a_first_run_in_a_budget_measures_no_device() {
+    let place = Place::new();
+    place.run(&["--budget", "2MiB"]);
+    let entries = fs::read_dir(place.cache()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let profiles: Vec<String> = entries.filter(|name| name.starts_with("device_profile")).collect();
+    assert_eq!(profiles, [""; 0]);
+}
+
 /// The second run searches nothing, and is the same run; other options are another plan.
 #[test]
 fn a_plan_is_searched_for_once() {

@@ -5,10 +5,10 @@ use super::{Calibrator, chain, probes};
 use crate::{
     compile::{TransferBuffers, WeightStorage},
     gpu::GpuError,
-    graph::Graph,
 };
 
-/// Runs, of which the median counts: whether threads of the driver sleep between submissions is a part of what is measured.
+/// Rounds in which all chains run in turns, of whose differences the median counts: between rounds a shared machine
+/// becomes faster and slower by more than what is measured.
 const RUNS: usize = 33;
 /// Links of a chain with large weights, and their channels: 60 KiB each, which go through small buffers and large ones
 /// without being divided.
@@ -24,14 +24,31 @@ impl Calibrator<'_> {
         let [(large_links, large), (small_links, small)] = [LARGE, SMALL];
         let graph =
             |links, channels| chain(&[1, 1, 1, channels], links, |b, x, _| probes::conv(b, x, [channels; 2], 1));
-        let (small_graph, large_graph) = (graph(small_links, small)?, graph(large_links, large)?);
+        let graphs = [graph(small_links, small)?, graph(large_links, large)?];
         let [by_small, by_large] = TILES.map(|tile_bytes| WeightStorage::Streamed { resident_below: 0, tile_bytes });
+        let resident = WeightStorage::Resident;
+        let timed = [(0, resident), (0, by_large), (1, resident), (1, by_small), (1, by_large)];
+        let mut sessions = Vec::with_capacity(timed.len());
+        for (graph, weights) in timed {
+            sessions.push((self.session_of(&graphs[graph], weights)?, vec![0.0; [small, large][graph]]));
+        }
+        let mut rounds = Vec::with_capacity(RUNS);
+        for round in 0..=RUNS {
+            let mut times = Vec::with_capacity(sessions.len());
+            for (session, values) in &mut sessions {
+                let begun = (self.stopwatch.read)();
+                session.run(&[values.as_slice()])?;
+                times.push(self.since(begun) * 1e6);
+            }
+            // The first makes what later ones find.
+            if round > 0 {
+                rounds.push(times);
+            }
+        }
         // The arithmetic is the same, so what is more is what uploads take.
-        let more = |graph: &Graph, weights| {
-            Ok::<_, GpuError>(self.median(graph, weights)? - self.median(graph, WeightStorage::Resident)?)
-        };
-        let copies = more(&small_graph, by_large)?;
-        let (many, few) = (more(&large_graph, by_small)?, more(&large_graph, by_large)?);
+        let copies = median(&rounds, |times| times[1] - times[0]);
+        let (few, divided) =
+            (median(&rounds, |times| times[4] - times[2]), median(&rounds, |times| times[3] - times[4]));
         let texels = (large_links * large * large.div_ceil(4)) as f64;
         let submissions = |weights| {
             let bytes = texels as u64 * self.format.texel_bytes();
@@ -40,24 +57,16 @@ impl Calibrator<'_> {
         let (of_many, of_few) = (submissions(by_small), submissions(by_large));
         let profile = &mut self.device_profile;
         profile.copy_us = (copies / small_links as f64).max(0.0);
-        profile.submission_us = ((many - few) / (of_many - of_few)).max(0.0);
+        profile.submission_us = (divided / (of_many - of_few)).max(0.0);
         let rest = few - profile.copy_us * large_links as f64 - profile.submission_us * (of_few - 1.0);
         profile.upload_us = (rest / (texels / 1e3)).max(0.0);
         Ok(())
     }
+}
 
-    /// Microseconds of a run, with one input and one output of a few values.
-    fn median(&self, graph: &Graph, weights: WeightStorage) -> Result<f64, GpuError> {
-        let mut session = self.session_of(graph, weights)?;
-        let values = vec![0.0; graph.shape(graph.inputs[0]).len()];
-        let mut outputs = session.run(&[&values])?;
-        let mut times = Vec::with_capacity(RUNS);
-        for _ in 0..RUNS {
-            let begun = (self.stopwatch.read)();
-            session.run_into(&[&values], &mut outputs)?;
-            times.push(self.since(begun) * 1e6);
-        }
-        times.sort_by(f64::total_cmp);
-        Ok(times[RUNS / 2])
-    }
+/// The median over rounds of some times of each.
+fn median(rounds: &[Vec<f64>], of: impl Fn(&[f64]) -> f64) -> f64 {
+    let mut all: Vec<f64> = rounds.iter().map(|times| of(times)).collect();
+    all.sort_by(f64::total_cmp);
+    all[all.len() / 2]
 }

@@ -6,9 +6,10 @@ use super::{
     pack::pack,
 };
 use crate::plan::{
-    assignment::{Assignment, LateAcceptance, kempe_chain},
+    assignment::{Assignment, kempe_chain, try_move},
     control::{Progress, SearchControl},
     error::PlanError,
+    late_acceptance::LateAcceptance,
     layout::{Layout, LayoutKind, Place},
     offsets,
     random::Random,
@@ -68,7 +69,7 @@ impl BankSearch<'_, '_> {
             // A move costs time in proportion to the timeline, and the count of moves is to bound the time.
             spent += 1 + self.instance.section_count as u64 / SECTIONS_PER_MOVE;
             let Some(chain) = self.propose(&loads) else { continue };
-            let Some(cost) = acceptance.try_move(spent, &mut loads, &chain) else { continue };
+            let Some(cost) = try_move(&mut acceptance, spent, &mut loads, &chain) else { continue };
             moves_since_packing += 1;
             if cost < self.best_total && (cost < least_packed || moves_since_packing > MAX_MOVES_WITHOUT_PACKING) {
                 moves_since_packing = 0;

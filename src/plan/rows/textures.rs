@@ -6,8 +6,9 @@ use super::{
     problem::{RowStep, RowUse},
 };
 use crate::plan::{
-    assignment::{Assignment, Conflicts, LateAcceptance, assign, kempe_chain},
+    assignment::{Assignment, Conflicts, assign, kempe_chain, try_move},
     control::{Progress, SearchControl},
+    late_acceptance::LateAcceptance,
     random::Random,
 };
 
@@ -255,7 +256,7 @@ impl TextureSearch<'_, '_> {
                 }
             }
             let Some(chain) = self.propose(&loads) else { continue };
-            if let Some(cost) = acceptance.try_move(number, &mut loads, &chain)
+            if let Some(cost) = try_move(&mut acceptance, number, &mut loads, &chain)
                 && (self.best.len() < self.keep || self.best.last().is_some_and(|worst| cost < worst.bound))
             {
                 self.keep_if_best(&loads);
