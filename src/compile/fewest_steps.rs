@@ -194,21 +194,18 @@ impl Search<'_, '_> {
         let mut last = self.mutated(coarse)?;
         let rows = self.chains.rows() / RETRY;
         self.mutations /= RETRY;
-        for _ in 0..RETRIES {
+        for retry in 0..=RETRIES {
             match self.packed(steps, limit)? {
                 Packed::Fits(placed) => return Ok(Some(*placed)),
-                Packed::TooLarge { bytes } => {
+                Packed::TooLarge { bytes } if retry < RETRIES => {
                     self.room = self.room.saturating_sub(bytes / self.chain.variant.options.format.texel_bytes());
+                    (self.rows_left, self.best) = (rows, Vec::new());
+                    last = self.mutated(last)?;
                 }
-                Packed::None => return Ok(None),
+                Packed::TooLarge { .. } | Packed::None => break,
             }
-            (self.rows_left, self.best) = (rows, Vec::new());
-            last = self.mutated(last)?;
         }
-        match self.packed(steps, limit)? {
-            Packed::Fits(placed) => Ok(Some(*placed)),
-            Packed::TooLarge { .. } | Packed::None => Ok(None),
-        }
+        Ok(None)
     }
 
     /// The best division with fewer than so many steps whose rows can be packed within the limit.

@@ -49,6 +49,7 @@ pub use comparison::{StrategyComparison, compare_strategies};
 pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use error::{InputError, LayoutError, PlanError, UnsupportedError};
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
+#[cfg(feature = "import")]
 pub(crate) use late_acceptance::LateAcceptance;
 pub use layout::{Layout, LayoutKind, Place};
 pub use picture::{arena_svg, plan_svg, pool_svg, profile_svg};
