@@ -64,8 +64,17 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 fn text(device_profile: &DeviceProfile) -> String {
-    let DeviceProfile { clock, dispatch_us, run_us, transfer_us, concurrent_workgroups, rates, .. } = device_profile;
-    let DeviceProfile { upload_us, copy_us, submission_us, .. } = device_profile;
+    let DeviceProfile {
+        clock,
+        dispatch_us,
+        run_us,
+        transfer_us,
+        upload_us,
+        copy_us,
+        submission_us,
+        concurrent_workgroups,
+        rates,
+    } = device_profile;
     let mut text = format!("{clock:?} time\n\n  {dispatch_us:10.2} us  a dispatch\n  {run_us:10.2} us  a run\n");
     text += &format!("  {transfer_us:10.2} us  a thousand texels in or out\n");
     text += &format!("  {upload_us:10.2} us  a thousand texels of weights that are uploaded in a run\n");

@@ -89,12 +89,20 @@ pub fn calibrate(
 /// To thousandths: what is finer is chance, and text holds it as it is.
 fn rounded(mut device_profile: DeviceProfile) -> DeviceProfile {
     let round = |figure: &mut f64| *figure = (*figure * 1e3).round() / 1e3;
-    let DeviceProfile { dispatch_us, run_us, transfer_us, upload_us, copy_us, submission_us, .. } = &mut device_profile;
-    let of_runs = [dispatch_us, run_us, transfer_us, upload_us, copy_us, submission_us];
-    of_runs.into_iter().for_each(round);
-    let DeviceProfile { concurrent_workgroups, rates, .. } = &mut device_profile;
+    let DeviceProfile {
+        clock: _,
+        dispatch_us,
+        run_us,
+        transfer_us,
+        upload_us,
+        copy_us,
+        submission_us,
+        concurrent_workgroups,
+        rates,
+    } = &mut device_profile;
+    let figures = [dispatch_us, run_us, transfer_us, upload_us, copy_us, submission_us, concurrent_workgroups];
     let of_rates = rates.values_mut().flat_map(|rate| [&mut rate.mflop_us, &mut rate.ktexel_us]);
-    of_rates.chain([concurrent_workgroups]).for_each(round);
+    of_rates.chain(figures).for_each(round);
     device_profile
 }
 

@@ -148,8 +148,8 @@ impl Context {
 
     /// Measures what the device takes for a dispatch, for each kind of operator and for uploads, for
     /// [`CompileBuilder::device_profile`](crate::CompileBuilder::device_profile): by the wall clock, for some seconds in
-    /// which nothing else should run on it. It takes some 60 MB of the device's memory meanwhile. Profiles differ from device to device and may be kept: with the feature
-    /// `serde` they are written and read.
+    /// which nothing else should run on it. It takes some 60 MB of the device's memory meanwhile. Profiles differ from
+    /// device to device and may be kept: with the feature `serde` they are written and read.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
