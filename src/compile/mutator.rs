@@ -13,11 +13,21 @@ const FINE_PHASES: &[u32] = &[u32::MAX, 64, 56, 48, 38, 32, 28, 24, 20, 16, 14, 
 const MAX_TILE_SCALE: u32 = 64;
 
 /// Draws mutations, by a xorshift generator.
+#[derive(Clone)]
 pub(super) struct Mutator {
     state: u64,
     finest: u32,
     /// Whether phases may change by a little, and tiles of weights, too.
-    fine: bool,
+    fine: Option<TileScales>,
+}
+
+/// How many times as large as they were asked for tiles of weights may be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum TileScales {
+    /// Twice, four times, and so on.
+    Doubled,
+    /// As many times as there is room for.
+    Any,
 }
 
 impl Mutator {
@@ -25,12 +35,12 @@ impl Mutator {
     pub(super) const fn new(finest: u32, sequence: u64) -> Self {
         // Any seed but zero would do, which xorshift never leaves.
         let state = 0x9e37_79b9_7f4a_7c15_u64.rotate_left(sequence as u32 % u64::BITS);
-        Self { state, finest, fine: false }
+        Self { state, finest, fine: None }
     }
 
     /// The same with more numbers of phases, and with tiles of weights that grow and shrink.
-    pub(super) const fn fine(finest: u32, sequence: u64) -> Self {
-        Self { fine: true, ..Self::new(finest, sequence) }
+    pub(super) const fn fine(finest: u32, scales: TileScales, sequence: u64) -> Self {
+        Self { fine: Some(scales), ..Self::new(finest, sequence) }
     }
 
     fn random_below(&mut self, limit: usize) -> usize {
@@ -42,7 +52,16 @@ impl Mutator {
     }
 
     const fn phases(&self) -> &'static [u32] {
-        if self.fine { FINE_PHASES } else { PHASES }
+        if self.fine.is_some() { FINE_PHASES } else { PHASES }
+    }
+
+    /// Scales of tiles that are worth trying first, those with the fewest steps first.
+    pub(super) const fn tile_scales(&self) -> &'static [u32] {
+        match self.fine {
+            None => &[],
+            Some(TileScales::Doubled) => &[64, 32, 16, 8, 4, 2],
+            Some(TileScales::Any) => &[64, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2],
+        }
     }
 
     /// One of the numbers of phases next to this one.
@@ -66,9 +85,10 @@ impl Mutator {
     pub(super) fn mutate(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
         // Their ends alone count until the borders are put in order.
         let mut made = segments.to_vec();
+        let any_scale = matches!(self.fine, Some(TileScales::Any));
         let at = self.random_below(made.len());
         let phases = self.phases()[self.random_below(self.phases().len())].min(self.finest);
-        match self.random_below(if self.fine { 5 } else { 4 }) {
+        match self.random_below(if self.fine.is_some() { 5 } else { 4 }) {
             0 if at + 1 < made.len() => {
                 let step = 1 + self.random_below(3);
                 let end = &mut made[at].operators.end;
@@ -88,9 +108,18 @@ impl Mutator {
             }
             4 => {
                 let scale = &mut made[at].tile_scale;
-                *scale = if self.random_below(2) == 0 { *scale / 2 } else { *scale * 2 }.clamp(1, MAX_TILE_SCALE);
+                let ways = if any_scale { 4 } else { 2 };
+                let other = match self.random_below(ways) {
+                    0 => *scale / 2,
+                    1 => *scale * 2,
+                    2 => *scale - 1,
+                    _ => *scale + 1,
+                };
+                *scale = other.clamp(1, MAX_TILE_SCALE);
             }
-            3 if self.fine && self.random_below(2) == 0 => made[at].phases = self.next_phases(made[at].phases),
+            3 if self.fine.is_some() && self.random_below(2) == 0 => {
+                made[at].phases = self.next_phases(made[at].phases)
+            }
             _ => made[at].phases = phases,
         }
         // A border that was moved may have passed others, or the last operator. What became empty is dropped, so that

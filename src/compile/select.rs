@@ -40,7 +40,7 @@ pub(super) fn select(
     };
     let placed = fronts.placed(control)?;
     let finished = |found: FrontEntry| match effort {
-        Effort::Full => fronts.with_fewer_steps(found, limit, Chains::Many, control),
+        Effort::Full => fronts.with_fewer_steps(found, limit, Chains::Budget, control),
         Effort::Quick => Ok(found),
     };
     // They come fastest first, so this is the fastest that fits. The search for the smallest pool takes longer, and is
