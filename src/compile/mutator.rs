@@ -12,15 +12,6 @@ const FINE_PHASES: &[u32] = &[u32::MAX, 64, 56, 48, 38, 32, 28, 24, 20, 16, 14, 
 /// Tiles of weights grow to at most so many times the size that was asked for.
 const MAX_TILE_SCALE: u32 = 64;
 
-/// Draws mutations, by a xorshift generator.
-#[derive(Clone)]
-pub(super) struct Mutator {
-    state: u64,
-    finest: u32,
-    /// Whether phases may change by a little, and tiles of weights, too.
-    fine: Option<TileScales>,
-}
-
 /// How many times as large as they were asked for tiles of weights may be.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TileScales {
@@ -28,6 +19,24 @@ pub(super) enum TileScales {
     Doubled,
     /// As many times as there is room for.
     Any,
+}
+
+impl TileScales {
+    /// Those that are worth trying first, from the fewest steps on.
+    pub(super) const fn coarse(self) -> &'static [u32] {
+        match self {
+            Self::Doubled => &[64, 32, 16, 8, 4, 2],
+            Self::Any => &[64, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2],
+        }
+    }
+}
+
+/// Draws mutations, by a xorshift generator.
+pub(super) struct Mutator {
+    state: u64,
+    finest: u32,
+    /// Which tiles of weights there may be, where they and phases may change by a little.
+    fine: Option<TileScales>,
 }
 
 impl Mutator {
@@ -55,20 +64,23 @@ impl Mutator {
         if self.fine.is_some() { FINE_PHASES } else { PHASES }
     }
 
-    /// Scales of tiles that are worth trying first, those with the fewest steps first.
-    pub(super) const fn tile_scales(&self) -> &'static [u32] {
-        match self.fine {
-            None => &[],
-            Some(TileScales::Doubled) => &[64, 32, 16, 8, 4, 2],
-            Some(TileScales::Any) => &[64, 32, 24, 16, 12, 8, 7, 6, 5, 4, 3, 2],
-        }
-    }
-
     /// One of the numbers of phases next to this one.
     fn next_phases(&mut self, phases: u32) -> u32 {
         let at = self.phases().partition_point(|&greater| greater > phases);
         let next = if self.random_below(2) == 0 { at.saturating_sub(1) } else { at + 1 };
         self.phases().get(next).copied().unwrap_or(1).min(self.finest)
+    }
+
+    /// One of the scales of tiles next to this one.
+    fn next_tile_scale(&mut self, scale: u32) -> u32 {
+        let ways = if matches!(self.fine, Some(TileScales::Any)) { 4 } else { 2 };
+        let next = match self.random_below(ways) {
+            0 => scale / 2,
+            1 => scale * 2,
+            2 => scale - 1,
+            _ => scale + 1,
+        };
+        next.clamp(1, MAX_TILE_SCALE)
     }
 
     /// The division with one mutation, one time in three with two.
@@ -85,7 +97,6 @@ impl Mutator {
     pub(super) fn mutate(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
         // Their ends alone count until the borders are put in order.
         let mut made = segments.to_vec();
-        let any_scale = matches!(self.fine, Some(TileScales::Any));
         let at = self.random_below(made.len());
         let phases = self.phases()[self.random_below(self.phases().len())].min(self.finest);
         match self.random_below(if self.fine.is_some() { 5 } else { 4 }) {
@@ -106,20 +117,10 @@ impl Mutator {
                 }
                 made.insert(at, first);
             }
-            4 => {
-                let scale = &mut made[at].tile_scale;
-                let ways = if any_scale { 4 } else { 2 };
-                let other = match self.random_below(ways) {
-                    0 => *scale / 2,
-                    1 => *scale * 2,
-                    2 => *scale - 1,
-                    _ => *scale + 1,
-                };
-                *scale = other.clamp(1, MAX_TILE_SCALE);
-            }
             3 if self.fine.is_some() && self.random_below(2) == 0 => {
-                made[at].phases = self.next_phases(made[at].phases)
+                made[at].phases = self.next_phases(made[at].phases);
             }
+            4 => made[at].tile_scale = self.next_tile_scale(made[at].tile_scale),
             _ => made[at].phases = phases,
         }
         // A border that was moved may have passed others, or the last operator. What became empty is dropped, so that

@@ -7,7 +7,7 @@ use crate::{
         division::{Chain, Division, Effort},
         error::CompileError,
         memory_limit::MemoryLimit,
-        mutator::Mutator,
+        mutator::{Mutator, TileScales},
         variant::{PlacedCandidate, Variant, steps_and_rows},
     },
     plan::LateAcceptance,
@@ -82,7 +82,9 @@ pub(super) struct Climb<'a, 'c> {
     chain: Chain<'a, 'c>,
     /// Texels that the peaks of the textures may add up to.
     room: u64,
-    mutator: Mutator,
+    /// Numbers of phases go up to this.
+    finest: u32,
+    tile_scales: TileScales,
     /// Mutations at a time.
     mutations: u64,
     /// Steps and rows that may still be looked at.
@@ -104,9 +106,16 @@ enum Packed {
 }
 
 impl<'a, 'c> Climb<'a, 'c> {
-    /// A search from a division on, with so many mutations.
-    pub(super) fn new(chain: Chain<'a, 'c>, first: Counted, room: u64, mutator: Mutator, mutations: u64) -> Self {
-        Self { chain, room, mutator, mutations, rows_left: ROWS, last: first, best: Vec::new() }
+    /// A search from a division on, with numbers of phases up to the finest, and so many mutations.
+    pub(super) fn new(
+        chain: Chain<'a, 'c>,
+        first: Counted,
+        room: u64,
+        finest: u32,
+        tile_scales: TileScales,
+        mutations: u64,
+    ) -> Self {
+        Self { chain, room, finest, tile_scales, mutations, rows_left: ROWS, last: first, best: Vec::new() }
     }
 
     /// The plan with the fewest steps that is found, if they are less than these. Where no division can be packed the search
@@ -156,7 +165,7 @@ impl<'a, 'c> Climb<'a, 'c> {
     fn coarsen(&mut self) -> Result<(), CompileError> {
         let scaled = |segment, tile_scale| Segment { tile_scale, ..segment };
         let phased = |segment, phases| Segment { phases, ..segment };
-        let tile_scales = self.mutator.tile_scales();
+        let tile_scales = self.tile_scales.coarse();
         // Segments stay as many as they are, and in their places.
         let segments = 0..self.last.division.segments.len();
         self.first_that_fits(segments.clone(), tile_scales, scaled)?;
@@ -197,7 +206,7 @@ impl<'a, 'c> Climb<'a, 'c> {
     fn mutate(&mut self) -> Result<(), CompileError> {
         let operators = self.chain.variant.model.operators.len();
         // Each time from the same random numbers on: what they are applied to is another division.
-        let mut mutator = self.mutator.clone();
+        let mut mutator = Mutator::fine(self.finest, self.tile_scales, self.chain.number);
         let mut acceptance = LateAcceptance::new(self.cost(&self.last), HISTORY);
         for mutation in 0..self.mutations {
             if self.is_done() {

@@ -12,7 +12,7 @@ use super::{
     division::Chain,
     error::CompileError,
     memory_limit::MemoryLimit,
-    mutator::{Mutator, TileScales},
+    mutator::TileScales,
     parallel::parallel_map,
     variant::{PlacedCandidate, Variant},
 };
@@ -48,7 +48,7 @@ enum Start {
     AliveWithin { percent: u64 },
 }
 
-/// The same where there is no such plan.
+/// Percent of the room that may be alive at a start for which there is no plan.
 const NO_PLAN: u64 = 100;
 
 impl Chains {
@@ -81,7 +81,6 @@ impl Chains {
         }
     }
 
-    /// How many times as large as they were asked for tiles of weights may be.
     const fn tile_scales(self) -> TileScales {
         match self {
             Self::Few | Self::Many => TileScales::Doubled,
@@ -133,11 +132,12 @@ pub(super) fn search(
         let room = (pool - if number % 2 == 0 { 0 } else { spare }) / variant.options.format.texel_bytes();
         let first = match plan {
             Some(plan) => Some(plan.clone()),
+            // Its textures are drawn in the sequence after those of the mutations.
             None => Counted::alive_within(&chain, costs, room * percent / 100, chains.mutations())?,
         };
         let Some(first) = first else { return Ok(None) };
-        let mutator = Mutator::fine(costs.finest(), chains.tile_scales(), number);
-        Climb::new(chain, first, room, mutator, chains.mutations()).fewest(from.steps, limit)
+        let climb = Climb::new(chain, first, room, costs.finest(), chains.tile_scales(), chains.mutations());
+        climb.fewest(from.steps, limit)
     });
     let found: Vec<PlacedCandidate> = found.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
     // Where there is no more room than the smallest takes, the smallest counts.
