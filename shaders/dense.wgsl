@@ -28,8 +28,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let pixel = dispatch.first_row * dst.w + id / args.slices;
     let slice = dispatch.first_slice + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
-    let scale = weight_scale(dispatch.bias, dst.slices, slice);
-    var weights = dispatch.weight_base + slice * fours * MATRIX_TEXELS;
+    var weights = dispatch.weight_base + slice * (SCALE_TEXELS + fours * MATRIX_TEXELS);
+    let scale = weight_scale(weights, dispatch.weight_shift);
+    weights += SCALE_TEXELS;
     var sum = read_weight(dispatch.bias + slice);
     for (var k = 0u; k < fours; k++) {
         let n = pixel * args.inputs + k * 4u;

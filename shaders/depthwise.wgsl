@@ -37,8 +37,9 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var sum: array<vec4<f32>, MAX_ROW_PIXELS>;
     let bias = read_weight(dispatch.bias + slice);
     for (var p = 0u; p < PIXELS; p++) { sum[p] = bias; }
-    let scale = weight_scale(dispatch.bias, dst.slices, slice);
-    let first = dispatch.weight_base + slice * tap_texels(WINDOW_Y * WINDOW_X);
+    let begins = dispatch.weight_base + slice * (SCALE_TEXELS + tap_texels(WINDOW_Y * WINDOW_X));
+    let scale = weight_scale(begins, dispatch.weight_shift);
+    let first = begins + SCALE_TEXELS;
     var tap = 0u;
     for (var ky = 0u; ky < WINDOW_Y; ky++) {
         // Wraps below zero to beyond any height; so do columns.

@@ -27,7 +27,9 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let dense = args.dilation == vec2(1u);
     let first = select(vec2(0u), full % args.stride, dense);
     let advance = select(vec2(1u), args.stride, dense);
-    let scale = weight_scale(dispatch.bias, dst.slices, slice);
+    let matrices = args.window.x * args.window.y * args.span;
+    let of_slice = dispatch.weight_base + slice * (SCALE_TEXELS + matrices * MATRIX_TEXELS);
+    let scale = weight_scale(of_slice, dispatch.weight_shift);
     var sum = read_weight(dispatch.bias + slice);
     for (var ky = first.x; ky < args.window.x; ky += advance.x) {
         if ky * args.dilation.x > full.x { break; }
@@ -40,8 +42,8 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
             let before = full.y - kx * args.dilation.y;
             let ix = before / args.stride.y;
             if ix >= src.w || before % args.stride.y != 0u { continue; }
-            let matrix = ((slice * args.window.x + ky) * args.window.y + kx) * args.span;
-            var weights = dispatch.weight_base + matrix * MATRIX_TEXELS;
+            let matrix = (ky * args.window.y + kx) * args.span;
+            var weights = of_slice + SCALE_TEXELS + matrix * MATRIX_TEXELS;
             for (var k = 0u; k < args.span; k++) {
                 let v = read_input(src, start + k * src.pitch + ix);
                 sum += product(v, weight_matrix(weights, dispatch.weight_shift, scale));

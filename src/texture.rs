@@ -45,7 +45,8 @@
 //!
 //! # Values
 //!
-//! Texels are floats of 32 or 16 bits, whatever type the model states: integers are stored by value, truth values as 0
+//! Texels are floats of 32 or 16 bits, or words that are the bits of 32-bit floats (`TextureLayout::format`), whatever type
+//! the model states: integers are stored by value, truth values as 0
 //! and 1, and of a TensorFlow Lite tensor that is quantised the reals that its integers stand for. Whole numbers are
 //! exact up to 2^24 in 32 bits and up to 2^11 in 16. Stored from a shader, what is beyond 65504 in 16 bits may become
 //! an infinity. There are between one and 2^31 elements.

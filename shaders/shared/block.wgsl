@@ -23,8 +23,9 @@ fn begin_block(
     let dispatch = dispatch_params();
     for (var s = 0u; s < SLICES; s++) {
         let out = min(slice + s, dst.slices - 1u);
-        (*weights).texel[s] = dispatch.weight_base + out * matrices * MATRIX_TEXELS;
-        (*weights).scale[s] = weight_scale(dispatch.bias, dst.slices, out);
+        let texel = dispatch.weight_base + out * (SCALE_TEXELS + matrices * MATRIX_TEXELS);
+        (*weights).texel[s] = texel + SCALE_TEXELS;
+        (*weights).scale[s] = weight_scale(texel, dispatch.weight_shift);
         let value = read_weight(dispatch.bias + out);
         for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] = value; }
     }

@@ -1,6 +1,17 @@
 // Textures of 16-bit floats; arithmetic stays in 32 bits.
 alias Readable = texture_storage_2d<rgba16float, read>;
 alias Writable = texture_storage_2d<rgba16float, write>;
+alias Texel = vec4<f32>;
+
+// The values of a texel.
+fn from_texel(texel: Texel) -> vec4<f32> {
+    return texel;
+}
+
+// A texel of such values.
+fn to_texel(values: vec4<f32>) -> Texel {
+    return values;
+}
 
 // A finite value beyond the greatest number is stored as that: some drivers would make an infinity of it.
 fn saturated(v: vec4<f32>) -> vec4<f32> {

@@ -95,11 +95,11 @@ fn at(texel: u32, shift: u32) -> vec2<u32> {
 }
 
 fn read_input(t: Tensor, texel: u32) -> vec4<f32> {
-    return textureLoad(input_texture, at(texel, t.shift));
+    return from_texel(textureLoad(input_texture, at(texel, t.shift)));
 }
 
 fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
-    return textureLoad(second_texture, at(texel, t.shift));
+    return from_texel(textureLoad(second_texture, at(texel, t.shift)));
 }
 
 // What four input channels give to four output channels: column `j` is what input channel `j` gives.
@@ -236,5 +236,5 @@ fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
     }
     v = saturated(activate(THEN, v, slice, step.alphas.y, step.betas.y));
     v = select(vec4(0.0), v, has_channels(t, slice));
-    textureStore(target_texture, at(texel_of(t, row, slice, x), t.shift), v);
+    textureStore(target_texture, at(texel_of(t, row, slice, x), t.shift), to_texel(v));
 }

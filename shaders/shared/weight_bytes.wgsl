@@ -1,10 +1,13 @@
 // Weights as 8-bit integers with a scale and a zero for each output channel: four output channels a word, the lowest
-// byte first, sixteen weights a texel. What is no weight of its own (biases, scales, zeros, alphas) is a texel of four
-// 32-bit floats.
+// byte first, sixteen weights a texel; in front of each output slice's stand its scales, then its zeros. What is no weight
+// of its own (scales, zeros, biases, alphas) is a texel of four 32-bit floats.
 @group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
 
 // Texels of a `WeightMatrix`.
 const MATRIX_TEXELS: u32 = 1u;
+
+// Texels in front of the weights of an output slice.
+const SCALE_TEXELS: u32 = 2u;
 
 // What the weights of an output slice are multiplied by, and what stands for zero.
 struct WeightScale {
@@ -12,16 +15,19 @@ struct WeightScale {
     zero: vec4<f32>,
 }
 
+fn weight_floats(texel: u32, shift: u32) -> vec4<f32> {
+    return bitcast<vec4<f32>>(textureLoad(weight_texture, at(texel, shift)));
+}
+
 // Texel `i` of the operator's own, four 32-bit floats.
 fn read_weight(i: u32) -> vec4<f32> {
     let dispatch = dispatch_params();
-    return bitcast<vec4<f32>>(textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift)));
+    return weight_floats(dispatch.weight_base + i, dispatch.weight_shift);
 }
 
-// That of `slice` of a result of so many slices: behind the biases lie the factors of all slices, then the zeros.
-fn weight_scale(bias: u32, slices: u32, slice: u32) -> WeightScale {
-    let factor = bias + slices + slice;
-    return WeightScale(read_weight(factor), read_weight(factor + slices));
+// That of the output slice that begins with `texel` of the texture.
+fn weight_scale(texel: u32, shift: u32) -> WeightScale {
+    return WeightScale(weight_floats(texel, shift), weight_floats(texel + 1u, shift));
 }
 
 // The four weights of a word. Each is rounded as it would be in a texel of the pool, so that weights that are uploaded
@@ -37,7 +43,7 @@ fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
     return WeightMatrix(scaled(words.x, scale), scaled(words.y, scale), scaled(words.z, scale), scaled(words.w, scale));
 }
 
-// Texels that an output slice takes whose channels have so many weights each.
+// Texels of the weights of an output slice whose channels have so many each.
 fn tap_texels(taps: u32) -> u32 {
     return (taps + 3u) / 4u;
 }

@@ -5,6 +5,9 @@
 // Texels of a `WeightMatrix`.
 const MATRIX_TEXELS: u32 = 2u;
 
+// Texels in front of the weights of an output slice.
+const SCALE_TEXELS: u32 = 0u;
+
 // What the weights of an output slice are multiplied by: nothing.
 alias WeightScale = f32;
 
@@ -14,8 +17,8 @@ fn read_weight(i: u32) -> vec4<f32> {
     return bitcast<vec4<f32>>(textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift)));
 }
 
-// That of `slice` of a result of so many slices.
-fn weight_scale(bias: u32, slices: u32, slice: u32) -> WeightScale {
+// That of the output slice that begins with `texel` of the texture.
+fn weight_scale(texel: u32, shift: u32) -> WeightScale {
     return 1.0;
 }
 
@@ -32,7 +35,7 @@ fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
     return WeightMatrix(halves(first.xy), halves(first.zw), halves(second.xy), halves(second.zw));
 }
 
-// Texels that an output slice takes whose channels have so many weights each.
+// Texels of the weights of an output slice whose channels have so many each.
 fn tap_texels(taps: u32) -> u32 {
     return (taps + 1u) / 2u;
 }

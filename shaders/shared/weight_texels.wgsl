@@ -4,36 +4,43 @@
 // Texels of a `WeightMatrix`.
 const MATRIX_TEXELS: u32 = 4u;
 
+// Texels in front of the weights of an output slice.
+const SCALE_TEXELS: u32 = 0u;
+
 // What the weights of an output slice are multiplied by: nothing.
 alias WeightScale = f32;
+
+fn weight_values(texel: u32, shift: u32) -> vec4<f32> {
+    return from_texel(textureLoad(weight_texture, at(texel, shift)));
+}
 
 // Texel `i` of the operator's own weights.
 fn read_weight(i: u32) -> vec4<f32> {
     let dispatch = dispatch_params();
-    return textureLoad(weight_texture, at(dispatch.weight_base + i, dispatch.weight_shift));
+    return weight_values(dispatch.weight_base + i, dispatch.weight_shift);
 }
 
-// That of `slice` of a result of so many slices.
-fn weight_scale(bias: u32, slices: u32, slice: u32) -> WeightScale {
+// That of the output slice that begins with `texel` of the texture.
+fn weight_scale(texel: u32, shift: u32) -> WeightScale {
     return 1.0;
 }
 
 // The matrix from `texel` on, which counts from the texture's first.
 fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
     return WeightMatrix(
-        textureLoad(weight_texture, at(texel, shift)),
-        textureLoad(weight_texture, at(texel + 1u, shift)),
-        textureLoad(weight_texture, at(texel + 2u, shift)),
-        textureLoad(weight_texture, at(texel + 3u, shift)),
+        weight_values(texel, shift),
+        weight_values(texel + 1u, shift),
+        weight_values(texel + 2u, shift),
+        weight_values(texel + 3u, shift),
     );
 }
 
-// Texels that an output slice takes whose channels have so many weights each.
+// Texels of the weights of an output slice whose channels have so many each.
 fn tap_texels(taps: u32) -> u32 {
     return taps;
 }
 
 // Weight `tap` of the four channels whose weights begin with texel `first` of the texture.
 fn weight_tap(first: u32, tap: u32, shift: u32, scale: WeightScale) -> vec4<f32> {
-    return textureLoad(weight_texture, at(first + tap, shift));
+    return weight_values(first + tap, shift);
 }

@@ -63,8 +63,8 @@ impl PrecisionArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     precision: PrecisionArgs,
-    /// How weights of convolutions and fully connected layers are stored on the device. What is streamed is as with
-    /// `f32`.
+    /// How weights of convolutions and fully connected layers are stored on the device, those that are streamed too. With
+    /// `--precision f16` what is streamed is as with `f32`.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     weights: WeightsArg,
     /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`,

@@ -17,6 +17,7 @@ pub(super) fn compile_for(
     effort: Effort,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, CompileError> {
+    let options = &options.with_pool_format();
     let lowered = LoweredModel::new(graph, options, control)?;
     if options.phases == Phases::Off {
         let whole = lowered.planned(options, control)?;

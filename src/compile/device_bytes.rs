@@ -90,7 +90,7 @@ pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceForm
 /// Texels of the weights that stay on the device: those that lie in texels of the pool's format, and those in words.
 fn resident_weights(graph: &Graph, schedule: &Schedule, weights: WeightFormat, format: TexelFormat) -> [u64; 2] {
     let streamed = schedule.streamed();
-    let packings = packings(graph, weights, format);
+    let packings = packings(graph, weights, format, |id| streamed.contains(id));
     let mut all = [0, 0];
     for ((id, node), &packing) in graph.nodes.iter_enumerated().zip(packings.iter()) {
         if !streamed.contains(id) {

@@ -30,15 +30,8 @@ fn inexact(graph: &Graph, node: &Node, format: TexelFormat) -> CompileError {
         op: node.op.name(),
         tensor: graph.tensors[node.output].name.clone(),
         element_type: node.integers.unwrap_or(ElementType::I64),
-        bits: bits(format),
+        bits: format.float_bits(),
         most: format.max_exact_integer(),
-    }
-}
-
-const fn bits(format: TexelFormat) -> u8 {
-    match format {
-        TexelFormat::Rgba32Float => 32,
-        TexelFormat::Rgba16Float => 16,
     }
 }
 
@@ -55,7 +48,7 @@ fn check_constants(graph: &Graph, format: TexelFormat) -> Result<(), CompileErro
             let tensor = &graph.tensors[id];
             if let Some(value) = tensor.constant.as_ref().and_then(|constant| first_lost(constant, tensor, format)) {
                 let tensor = tensor.name.clone();
-                return Err(CompileError::InexactConstant { tensor, value, bits: bits(format) });
+                return Err(CompileError::InexactConstant { tensor, value, bits: format.float_bits() });
             }
         }
     }
@@ -66,7 +59,7 @@ fn check_constants(graph: &Graph, format: TexelFormat) -> Result<(), CompileErro
 fn first_lost(constant: &Constant, tensor: &Tensor, format: TexelFormat) -> Option<i64> {
     let held = |value: i64| {
         let float = match format {
-            TexelFormat::Rgba32Float => value as f32,
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => value as f32,
             TexelFormat::Rgba16Float => half::f16::from_f32(value as f32).to_f32(),
         };
         // In 128 bits: the float next to the greatest integer of 64 is none of them.

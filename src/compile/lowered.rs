@@ -105,7 +105,7 @@ impl LoweredModel {
                 schedules.push(UnphasedSchedule { schedule, in_place: some });
             }
         }
-        let streaming = streaming(&graph, options.weights, options.stream_io, options.format);
+        let streaming = streaming(&graph, options);
         Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
     }
 

@@ -85,6 +85,7 @@ pub fn frontier(
     options: &CompileOptions,
     control: &SearchControl<'_>,
 ) -> Result<Frontier, CompileError> {
+    let options = &options.with_pool_format();
     let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
     let (whole, fronts) = Fronts::new(&lowered, options, true, control)?;
     let mut found = fronts.all(fronts.placed(control)?, control)?;

@@ -33,7 +33,7 @@ pub struct CompiledModel {
     pub(crate) format: TexelFormat,
     pub(crate) limits: TextureLimits,
     pub(super) lowering: Lowering,
-    /// How the weights of each node are packed that stay on the device; none as long as they are as the graph had them.
+    /// How the weights of each node are packed; none as long as they are as the graph had them.
     pub(crate) packings: IdVec<NodeId, WeightPacking>,
     pub(crate) requested: Phases,
     pub(crate) phased: Option<Phased>,
@@ -73,7 +73,7 @@ impl CompiledModel {
         self.format
     }
 
-    /// How weights that stay on the device are stored there.
+    /// How weights are stored on the device.
     pub const fn weight_format(&self) -> WeightFormat {
         self.lowering.weight_format
     }
@@ -116,7 +116,7 @@ pub(super) struct Lowering {
     pub(super) in_place: NodeSet,
     /// Where weights are while it runs.
     pub(super) weights: WeightStorage,
-    /// How those are stored that stay on the device.
+    /// How they are stored.
     pub(super) weight_format: WeightFormat,
     /// Which inputs and outputs go through the pool.
     pub(super) stream_io: StreamedIo,
@@ -182,7 +182,8 @@ impl CompiledModel {
     pub(super) fn with_rounded_weights(mut self) -> Result<Self, CompileError> {
         let format = self.lowering.weight_format;
         self.graph = weight_format::rounded(self.graph, format)?;
-        self.packings = weight_format::packings(&self.graph, format, self.format);
+        let streamed = self.schedule.streamed();
+        self.packings = weight_format::packings(&self.graph, format, self.format, |id| streamed.contains(id));
         Ok(self)
     }
 

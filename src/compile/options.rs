@@ -60,10 +60,10 @@ impl StreamedIo {
     pub const NONE: Self = Self { inputs: false, outputs: false };
 }
 
-/// How weights that stay on the device are stored there. Convolutions of any kind and fully connected layers read them
-/// as they are stored, and make 32-bit floats of them as they compute; the weights of all other operators, biases and
-/// whatever is uploaded in every run are as with [`F32`](Self::F32). Of one model and format every plan gives the same
-/// bits.
+/// How weights are stored on the device, those that stay there and those that are uploaded in every run. Convolutions of
+/// any kind and fully connected layers read them as they are stored, and make 32-bit floats of them as they compute; the
+/// weights of all other operators and biases are as with [`F32`](Self::F32), and so is what is uploaded into a pool of
+/// 16-bit floats. Of one model and format every plan gives the same bits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightFormat {
     /// As 32-bit floats, or as 16-bit ones where the texels of the pool are such.
@@ -96,7 +96,8 @@ impl WeightFormat {
 pub struct CompileOptions {
     /// Which rewriting rules are on.
     pub rules: Rules,
-    /// Texel format of the pool.
+    /// Texel format of the pool. Where weights of fewer bits than 32 are streamed, one of 32-bit floats is one of words
+    /// ([`Rgba32Uint`](TexelFormat::Rgba32Uint)), so that they have room as they are stored.
     pub format: TexelFormat,
     /// Which plan: the smallest, or what is named.
     pub planner: Planner,
@@ -106,7 +107,7 @@ pub struct CompileOptions {
     pub phases: Phases,
     /// Where weights are while the model runs.
     pub weights: WeightStorage,
-    /// How weights that stay on the device are stored.
+    /// How weights are stored on the device.
     pub weight_format: WeightFormat,
     /// Which inputs and outputs go through the pool.
     pub stream_io: StreamedIo,
@@ -120,6 +121,16 @@ impl CompileOptions {
     /// Whether weights, inputs or outputs go through the pool in every run.
     pub(crate) fn streams(&self) -> bool {
         self.weights != WeightStorage::Resident || self.stream_io != StreamedIo::NONE
+    }
+
+    /// The same with the texel format that the pool has.
+    pub(super) fn with_pool_format(&self) -> Self {
+        let narrow = self.weights != WeightStorage::Resident && self.weight_format != WeightFormat::F32;
+        let format = match self.format {
+            TexelFormat::Rgba32Float if narrow => TexelFormat::Rgba32Uint,
+            format => format,
+        };
+        Self { format, ..self.clone() }
     }
 }
 

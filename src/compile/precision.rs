@@ -17,7 +17,9 @@ pub(super) fn check_indices(graph: &Graph, format: TexelFormat) -> Result<(), Co
         let (node, op, tensor) = (node.op_index, node.op.name(), graph.tensors[tensor].name.clone());
         return Err(match format {
             TexelFormat::Rgba16Float => CompileError::Indices { node, op, tensor, places },
-            TexelFormat::Rgba32Float => CompileError::ManyIndices { node, op, tensor, places },
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
+                CompileError::ManyIndices { node, op, tensor, places }
+            }
         });
     }
     Ok(())

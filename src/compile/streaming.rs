@@ -1,16 +1,22 @@
 //! What goes through the pool in every run.
 
-use super::options::{StreamedIo, WeightStorage};
-use crate::{graph::Graph, plan::TexelFormat, schedule::Streaming};
+use super::{
+    options::{CompileOptions, WeightStorage},
+    weight_format::packings,
+};
+use crate::{graph::Graph, schedule::Streaming};
 
 /// The weights of a rewritten graph that are uploaded in every run, and its inputs and outputs if they go through the pool.
-pub(super) fn streaming(graph: &Graph, storage: WeightStorage, io: StreamedIo, format: TexelFormat) -> Streaming {
+pub(super) fn streaming(graph: &Graph, options: &CompileOptions) -> Streaming {
+    let &CompileOptions { weights, weight_format, stream_io, format, .. } = options;
     let texel_bytes = format.texel_bytes();
-    let weights = match storage {
+    let weights = match weights {
         WeightStorage::Resident => Streaming::default(),
         WeightStorage::Streamed { resident_below, tile_bytes } => {
-            Streaming::new(graph, tile_bytes / texel_bytes, |_, texels| texels * texel_bytes >= resident_below)
+            let packings = packings(graph, weight_format, format, |_| true);
+            let is_streamed = |_, texels| texels * texel_bytes >= resident_below;
+            Streaming::new(graph, &packings, tile_bytes / texel_bytes, is_streamed)
         }
     };
-    weights.with_inputs(io.inputs).with_outputs(io.outputs)
+    weights.with_inputs(stream_io.inputs).with_outputs(stream_io.outputs)
 }

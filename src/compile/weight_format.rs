@@ -20,14 +20,20 @@ use crate::{
 /// The greatest integer of quantised weights, and the least one's magnitude.
 const MOST: f32 = 127.0;
 
-/// How the weights of each node are packed that stay on the device, before the graph is [rounded] and after.
-pub(super) fn packings(graph: &Graph, format: WeightFormat, texels: TexelFormat) -> IdVec<NodeId, WeightPacking> {
+/// How the weights of each node are packed, on the device or on their way through a pool of those texels, before the graph
+/// is [rounded] and after.
+pub(super) fn packings(
+    graph: &Graph,
+    format: WeightFormat,
+    texels: TexelFormat,
+    is_streamed: impl Fn(NodeId) -> bool,
+) -> IdVec<NodeId, WeightPacking> {
     let rounded = match format {
         WeightFormat::F32 => return IdVec::from_elem(WeightPacking::Texels, &graph.nodes),
         WeightFormat::File => BTreeMap::new(),
         WeightFormat::F16 | WeightFormat::Int8 => weights_alone(graph),
     };
-    let packing = |node| {
+    let packing = |(id, node)| {
         let is_rounded = ops::channel_weights(graph, node).is_some_and(|(weights, _)| rounded.contains_key(&weights));
         let packing = match format {
             WeightFormat::F16 if is_rounded => WeightPacking::Halves,
@@ -37,10 +43,12 @@ pub(super) fn packings(graph: &Graph, format: WeightFormat, texels: TexelFormat)
         match (packing, texels) {
             // They are such texels.
             (WeightPacking::Halves, TexelFormat::Rgba16Float) => WeightPacking::Texels,
+            // Words have no room in textures of floats.
+            (_, TexelFormat::Rgba32Float | TexelFormat::Rgba16Float) if is_streamed(id) => WeightPacking::Texels,
             (packing, _) => packing,
         }
     };
-    graph.nodes.iter().map(packing).collect()
+    graph.nodes.iter_enumerated().map(packing).collect()
 }
 
 /// The graph with weights that `format` can hold.

@@ -8,7 +8,7 @@ use super::{
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId, Shape, TensorId},
-    kernels::{self, Dispatch, Operand, StepContext, WeightPacking, WeightPlace},
+    kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
     ops,
     plan::{RowTable, TextureSpec},
     schedule::{Contents, Step, StepKind, StorageId, StorageKind},
@@ -88,18 +88,18 @@ impl PlacedModel<'_> {
 
     /// Where the weights of a step lie that are uploaded in every run.
     fn uploaded_weights(&self, step: &Step) -> Option<WeightPlace> {
-        let CompiledModel { graph, schedule, .. } = self.compiled;
+        let CompiledModel { graph, schedule, packings, .. } = self.compiled;
         let storage = schedule.weights_of(step)?;
         let texture = self.texture_of_storage[storage];
-        let sections = ops::weight_sections(graph, &graph.nodes[step.node]);
+        let packing = packings.get(step.node).copied().unwrap_or_default();
+        let sections = ops::weight_sections(graph, &graph.nodes[step.node], packing);
         Some(WeightPlace {
             texture,
             base: self.rows(storage).start(0),
             texels: schedule.storages[storage].row_texels,
             shift: self.textures.spec(texture).shift(),
             skipped: sections.map_or(0, |sections| sections.skipped(step.slices.start)),
-            // Like all that lies in the pool.
-            packing: WeightPacking::Texels,
+            packing,
         })
     }
 

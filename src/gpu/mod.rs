@@ -42,6 +42,7 @@ mod texture_problem;
 mod textures;
 mod transfer;
 mod wait;
+mod weight_source;
 mod weights;
 
 pub use crate::compile::io_texture;

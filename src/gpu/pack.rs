@@ -51,7 +51,7 @@ pub(super) fn half(value: f32) -> f16 {
 /// If `values` or `bytes` is shorter than `shape` says.
 pub(crate) fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mut [u8]) {
     match format {
-        TexelFormat::Rgba32Float => pack_as::<f32>(values, shape, bytes),
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => pack_as::<f32>(values, shape, bytes),
         TexelFormat::Rgba16Float => pack_as::<f16>(values, shape, bytes),
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mu
 /// If `values` or `bytes` is shorter than `shape` says.
 pub(crate) fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, values: &mut [f32]) {
     match format {
-        TexelFormat::Rgba32Float => unpack_as::<f32>(bytes, shape, values),
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => unpack_as::<f32>(bytes, shape, values),
         TexelFormat::Rgba16Float => unpack_as::<f16>(bytes, shape, values),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::{ops::Range, path::Path};
 
-use super::textures::encode;
+use super::weight_source::WeightSource;
 #[cfg(not(target_arch = "wasm32"))]
 use super::{packed_file::PackedFile, packing_key::PackingKey};
 use crate::{
-    graph::{Graph, IdVec, NodeId, NodeSet},
+    graph::{IdVec, NodeId, NodeSet},
     kernels::WeightSections,
     ops,
     plan::TexelFormat,
@@ -35,25 +35,23 @@ struct PackedNode {
 }
 
 impl PackedWeights {
-    /// Those of `which`, as texels of `format`: in a file of `folder` where one is given and can be kept there, packed by
+    /// Those of `which`, as texels of the pool: in a file of `folder` where one is given and can be kept there, packed by
     /// whoever wants them first; else in memory.
-    pub(super) fn new(graph: &Graph, which: &NodeSet, format: TexelFormat, folder: Option<&Path>) -> Self {
+    pub(super) fn new(source: &WeightSource<'_>, which: &NodeSet, folder: Option<&Path>) -> Self {
+        let &WeightSource { graph, format, .. } = source;
         let mut length = 0;
         let mut place = |(id, node)| {
             which.contains(id).then(|| {
-                let first = length;
-                length += ops::weight_texels(graph, node) as usize * format.texel_bytes() as usize;
-                PackedNode { bytes: first..length, sections: ops::weight_sections(graph, node) }
+                let (first, packing) = (length, source.packing(id));
+                length += source.texels(id) as usize * format.texel_bytes() as usize;
+                PackedNode { bytes: first..length, sections: ops::weight_sections(graph, node, packing) }
             })
         };
         let nodes = graph.nodes.iter_enumerated().map(&mut place).collect();
-        let pieces = || {
-            let packed = graph.nodes.iter_enumerated().filter(|&(id, _)| which.contains(id));
-            packed.flat_map(|(_, node)| ops::weights(graph, node)).map(|texels| encode(format, &texels))
-        };
+        let pieces = || which.iter().flat_map(|id| source.pieces(id));
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = folder.filter(|_| length > 0) {
-            let key = PackingKey::new(graph, which, format);
+            let key = PackingKey::new(source, which);
             let path = folder.join(key.file_name(&graph.name));
             match PackedFile::open_or_write(&path, key.contents(), length, pieces()) {
                 Ok(file) => return Self { bytes: PackedBytes::File(file), nodes },

@@ -5,10 +5,10 @@ use std::{
     hash::{DefaultHasher, Hasher as _},
 };
 
+use super::weight_source::WeightSource;
 use crate::{
-    graph::{Act, Graph, NodeSet},
+    graph::{Act, NodeSet},
     ops,
-    plan::TexelFormat,
 };
 
 /// Hashes of 64 bits. Another version of Rust may hash otherwise, which costs packing once more.
@@ -19,12 +19,14 @@ pub(super) struct PackingKey {
 
 impl PackingKey {
     /// Of the weights of `which`. Reads all of them.
-    pub(super) fn new(graph: &Graph, which: &NodeSet, format: TexelFormat) -> Self {
+    pub(super) fn new(source: &WeightSource<'_>, which: &NodeSet) -> Self {
+        let &WeightSource { graph, format, .. } = source;
         let (mut form, mut contents) = (Hash::default(), Hash::default());
         contents.number(ops::PACKING.into());
         contents.text(env!("CARGO_PKG_VERSION"));
         form.text(format);
-        for (_, node) in graph.nodes.iter_enumerated().filter(|&(id, _)| which.contains(id)) {
+        for (id, node) in graph.nodes.iter_enumerated().filter(|&(id, _)| which.contains(id)) {
+            form.text(source.packing(id));
             // Without the numbers of tensors: a graph that is rewritten for phases may have others.
             form.text(&node.op);
             for act in [node.epilogue.first, node.epilogue.then] {

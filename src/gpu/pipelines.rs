@@ -20,6 +20,7 @@ pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding, own: Dis
     let format = match format {
         TexelFormat::Rgba32Float => include_str!("../../shaders/shared/format_f32.wgsl"),
         TexelFormat::Rgba16Float => include_str!("../../shaders/shared/format_f16.wgsl"),
+        TexelFormat::Rgba32Uint => include_str!("../../shaders/shared/format_words.wgsl"),
     };
     [&param_binding::declarations(table, own), format, &shader.source()].concat()
 }

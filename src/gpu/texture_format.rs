@@ -10,5 +10,6 @@ pub(crate) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
     match format {
         TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,
         TexelFormat::Rgba16Float => wgpu::TextureFormat::Rgba16Float,
+        TexelFormat::Rgba32Uint => WORDS,
     }
 }

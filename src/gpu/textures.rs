@@ -6,12 +6,7 @@ use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{
-    Gpu, GpuError,
-    allocations::Allocations,
-    pack::half,
-    texture_format::{WORDS, texture_format},
-};
+use super::{Gpu, GpuError, allocations::Allocations, pack::half, texture_format::texture_format};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
     allocations::TRANSFER,
@@ -33,9 +28,6 @@ pub enum Role {
     Shared,
     /// The host writes it, kernels read it.
     Weights,
-    /// The same, and what lies in it are words of 32 bits whatever its format is, which says how many bytes a texel
-    /// has.
-    Words,
 }
 
 /// Textures by number.
@@ -293,11 +285,7 @@ pub(super) fn make(
                 | wgpu::TextureUsages::COPY_DST
                 | wgpu::TextureUsages::COPY_SRC
         }
-        Role::Weights | Role::Words => storage | wgpu::TextureUsages::COPY_DST,
-    };
-    let format = match role {
-        Role::Words => WORDS,
-        Role::Pool | Role::Shared | Role::Weights => texture_format(spec.format),
+        Role::Weights => storage | wgpu::TextureUsages::COPY_DST,
     };
     let texture = gpu.scoped(&format!("creating texture {label}"), || {
         gpu.device.create_texture(&wgpu::TextureDescriptor {
@@ -306,7 +294,7 @@ pub(super) fn make(
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
-            format,
+            format: texture_format(spec.format),
             usage,
             view_formats: &[],
         })
@@ -340,7 +328,7 @@ pub(super) fn in_buffer(buffer: &wgpu::Buffer, spec: TextureSpec) -> wgpu::Texel
 /// Texels as the format stores them.
 pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
     match format {
-        TexelFormat::Rgba32Float => bytemuck::cast_slice(texels).to_vec(),
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => bytemuck::cast_slice(texels).to_vec(),
         TexelFormat::Rgba16Float => {
             let halves: Vec<f16> = texels.as_flattened().iter().map(|&v| half(v)).collect();
             bytemuck::cast_slice(&halves).to_vec()
@@ -352,7 +340,7 @@ pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn decode(format: TexelFormat, bytes: &[u8]) -> Vec<[f32; 4]> {
     match format {
-        TexelFormat::Rgba32Float => bytemuck::pod_collect_to_vec(bytes),
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => bytemuck::pod_collect_to_vec(bytes),
         TexelFormat::Rgba16Float => {
             let halves: Vec<[f16; 4]> = bytemuck::pod_collect_to_vec(bytes);
             halves.into_iter().map(|texel| texel.map(f16::to_f32)).collect()

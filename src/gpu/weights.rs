@@ -11,18 +11,17 @@ use super::{
     Gpu, GpuError, Role, TextureSet,
     account::Account,
     allocations::{Allocations, WEIGHTS},
-    pack::half,
     packed_weights::PackedWeights,
     staging::Staging,
-    textures::{encode, row_bytes},
+    textures::row_bytes,
     transfer::{Transfer, piece_bytes},
     wait::Wait,
+    weight_source::WeightSource,
 };
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId},
-    kernels::{WeightPacking, WeightPlace},
-    ops::{self, WeightWords},
+    kernels::WeightPlace,
     plan::{TexelFormat, TextureSpec},
 };
 
@@ -122,13 +121,13 @@ async fn upload(
     account: &Account,
     folder: Option<&Path>,
 ) -> Result<WeightTextures, GpuError> {
-    let CompiledModel { graph, format, packings, .. } = compiled;
+    let source = WeightSource::new(compiled);
+    let graph = source.graph;
     let streamed = compiled.schedule.streamed();
-    let packing = |id: NodeId| packings.get(id).copied().unwrap_or_default();
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
     let mut layouts = Layouts::new(limit);
     for (id, node) in graph.nodes.iter_enumerated() {
-        let texels = if streamed.contains(id) { 0 } else { ops::packed_weight_texels(graph, node, packing(id)) };
+        let texels = if streamed.contains(id) { 0 } else { source.texels(id) };
         let too_large = || GpuError::Limit {
             what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
             limit: "maxTextureDimension2D",
@@ -137,59 +136,45 @@ async fn upload(
         };
         let fits = usize::try_from(texels).ok().filter(|&texels| texels <= layouts.widest * limit);
         let texels = fits.ok_or_else(too_large)?;
-        layouts.add(packing(id), texels);
+        layouts.add(source.texture_format(id), texels);
     }
     let mut textures = TextureSet::new(gpu);
     let mut specs = Vec::new();
-    for &(role, texels) in &layouts.textures {
-        let spec = spec(texels, limit, if role == Role::Words { WORDS } else { *format });
-        textures.create(WEIGHTS, spec, role)?;
+    for &(format, texels) in &layouts.textures {
+        let spec = spec(texels, limit, format);
+        textures.create(WEIGHTS, spec, Role::Weights)?;
         specs.push(spec);
     }
     let mut places = Vec::with_capacity(graph.nodes.len());
     for (id, &(texture, base, texels)) in graph.nodes.ids().zip(&layouts.places) {
         let shift = specs.get(texture).map_or(0, TextureSpec::shift);
-        let (base, texels, packing) = (base as u32, texels as u32, packing(id));
+        let (base, texels, packing) = (base as u32, texels as u32, source.packing(id));
         places.push(WeightPlace { texture, base, texels, shift, skipped: 0, packing });
     }
     let mut writer =
         TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, bytes: Vec::new(), transfer: None };
-    let words = WeightWords::new(graph, packings);
-    let stored: fn(f32) -> f32 = match format {
-        TexelFormat::Rgba32Float => |value| value,
-        TexelFormat::Rgba16Float => |value| half(value).to_f32(),
-    };
     // Texture by texture, each from its beginning.
     for texture in 0..specs.len() {
-        let nodes = graph.nodes.iter_enumerated().zip(&layouts.places);
-        for ((id, node), _) in nodes.filter(|&(_, &(place, _, texels))| place == texture && texels > 0) {
-            if packing(id).is_words() {
-                for piece in words.pieces(id, stored) {
-                    writer.write(texture, bytemuck::cast_slice(&piece)).await?;
-                }
-            } else {
-                for piece in ops::weights(graph, node) {
-                    writer.write(texture, &encode(*format, &piece)).await?;
-                }
+        let nodes = graph.nodes.ids().zip(&layouts.places);
+        for (id, _) in nodes.filter(|&(_, &(place, _, texels))| place == texture && texels > 0) {
+            for piece in source.pieces(id) {
+                writer.write(texture, &piece).await?;
             }
         }
     }
     writer.flush().await?;
     let bytes = specs.iter().map(TextureSpec::bytes).sum();
-    let packed = PackedWeights::new(graph, &streamed, *format, folder);
+    let packed = PackedWeights::new(&source, &streamed, folder);
     Ok(WeightTextures { textures, places: places.into(), packed, bytes })
 }
-
-/// The format that words have as many bytes as.
-const WORDS: TexelFormat = TexelFormat::Rgba32Float;
 
 /// Nodes' texels one after another, in as few textures as have room for them.
 struct Layouts {
     /// The largest power of two within the limit, since kernels find a texel by shift and mask.
     widest: usize,
     capacity: usize,
-    /// What each texture is for, and its texels.
-    textures: Vec<(Role, usize)>,
+    /// The format of each texture, and its texels.
+    textures: Vec<(TexelFormat, usize)>,
     /// Of each node its texture, its first texel, and how many there are.
     places: Vec<(usize, usize, usize)>,
 }
@@ -200,15 +185,14 @@ impl Layouts {
         Self { widest, capacity: MAX_WIDTH * limit, textures: Vec::new(), places: Vec::new() }
     }
 
-    fn add(&mut self, packing: WeightPacking, texels: usize) {
-        let role = if packing.is_words() { Role::Words } else { Role::Weights };
+    fn add(&mut self, format: TexelFormat, texels: usize) {
         // The last one that holds such weights.
-        let mut texture = self.textures.iter().rposition(|&(other, _)| other == role).unwrap_or(0);
+        let mut texture = self.textures.iter().rposition(|&(other, _)| other == format).unwrap_or(0);
         // The weights of a node lie in one texture.
-        let held = self.textures.get(texture).filter(|(other, _)| *other == role).map(|&(_, held)| held);
+        let held = self.textures.get(texture).filter(|(other, _)| *other == format).map(|&(_, held)| held);
         if texels > 0 && held.is_none_or(|held| held + texels > self.capacity) {
             texture = self.textures.len();
-            self.textures.push((role, 0));
+            self.textures.push((format, 0));
         }
         let base = self.textures.get(texture).map_or(0, |&(_, held)| held);
         self.places.push((texture, base, texels));

@@ -9,8 +9,8 @@ pub enum WeightPacking {
     Texels,
     /// As 16-bit floats in words, eight weights a texel.
     Halves,
-    /// As 8-bit integers in words, sixteen weights a texel; a scale and a zero for each channel of the result stand
-    /// behind the biases.
+    /// As 8-bit integers in words, sixteen weights a texel; in front of those of each slice of the result stand a scale
+    /// and a zero for each of its channels.
     Bytes,
 }
 
@@ -36,17 +36,13 @@ impl WeightPacking {
         }
     }
 
-    /// Texels that weights take of so many texels of the pool.
-    pub(crate) const fn texels(self, of_pool: usize) -> usize {
-        of_pool.div_ceil(self.per_texel())
-    }
-
-    /// Texels a slice of the result between its bias and what follows: scale and zero.
-    pub(crate) const fn scale_texels(self) -> usize {
-        match self {
+    /// Texels that the weights of a slice of the result take, of so many texels of the pool: with scale and zero.
+    pub(crate) const fn slice_texels(self, of_pool: usize) -> usize {
+        let scale_texels = match self {
             Self::Texels | Self::Halves => 0,
             Self::Bytes => 2,
-        }
+        };
+        scale_texels + of_pool.div_ceil(self.per_texel())
     }
 }
 

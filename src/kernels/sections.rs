@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::StepContext;
+use super::{StepContext, WeightPacking};
 
 /// The texels of a node's weights: sections one after another, in each of which every slice of the result has as many.
 /// Those of some slices are a part of every section.
@@ -23,6 +23,14 @@ impl WeightSections {
     /// Another section, of a texel a slice.
     pub(crate) fn with_channels(mut self) -> Self {
         self.texels.push(1);
+        self
+    }
+
+    /// The same where the texels of the first section are packed so.
+    pub(crate) fn packed(mut self, packing: WeightPacking) -> Self {
+        if let Some(first) = self.texels.first_mut() {
+            *first = packing.slice_texels(*first as usize) as u32;
+        }
         self
     }
 
@@ -67,8 +75,7 @@ impl StepContext<'_> {
     /// weights of the step's slices, of which each has so many texels of the pool.
     pub(crate) fn behind_weights(&self, slice_texels: usize) -> [usize; 2] {
         let Range { start, end } = self.slices;
-        let packing = self.weights.packing;
-        let bias = end as usize * packing.texels(slice_texels) - start as usize;
-        [bias, bias + self.slices.len() * (1 + packing.scale_texels())]
+        let bias = end as usize * self.weights.packing.slice_texels(slice_texels) - start as usize;
+        [bias, bias + self.slices.len()]
     }
 }

@@ -24,12 +24,11 @@ pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError
     epilogue::check(step)?;
     let all = 0..step.output.shape.slices() as u32;
     let inside = step.slices.start < step.slices.end && step.slices.end <= all.end;
-    let packed = step.weights.packing.is_words();
-    if packed && lookup::properties(step.graph, step.node).weights.is_none() {
+    if step.weights.packing.is_words() && lookup::properties(step.graph, step.node).weights.is_none() {
         return Err(context::misfit("its kernel reads weights as texels alone".into()));
     }
-    // Only what is uploaded into the pool comes in tiles, as texels.
-    if !inside || step.slices != all && (packed || weight_sections(step.graph, step.node).is_none()) {
+    let sections = || weight_sections(step.graph, step.node, step.weights.packing);
+    if !inside || step.slices != all && sections().is_none() {
         return Err(context::misfit(format!("slices {:?} are asked for of {}", step.slices, all.end)));
     }
     lookup::dispatches(step)
@@ -44,8 +43,7 @@ fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
         return Err(context::misfit("the node is none of the graph's".into()));
     }
     let packing = step.weights.packing;
-    let sections = weight_sections(step.graph, step.node).filter(|_| !packing.is_words());
-    let needed = match sections {
+    let needed = match weight_sections(step.graph, step.node, packing) {
         Some(sections) => sections.slice_texels() * step.slices.len() as u64,
         None => packed_weight_texels(step.graph, step.node, packing),
     };

@@ -3,10 +3,10 @@
 use super::lookup;
 use crate::{
     graph::{Act, Graph, Node},
-    kernels::{WeightPieces, WeightSections, epilogue},
+    kernels::{WeightPacking, WeightPieces, WeightSections, epilogue},
 };
 
-/// The version of what [`weights`] answers with, to be raised where a kernel wants its weights packed otherwise: they
+/// The version of what [`weights`] and [`WeightWords`](super::WeightWords) answer with, to be raised where a kernel wants its weights packed otherwise: they
 /// are kept in files from run to run.
 pub const PACKING: u32 = 1;
 
@@ -19,16 +19,16 @@ pub fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
 
 /// How many texels [`weights`] answers with.
 pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
-    match weight_sections(graph, node) {
+    match weight_sections(graph, node, WeightPacking::Texels) {
         Some(sections) => sections.all(),
         None => weights(graph, node).map(|texels| texels.len() as u64).sum(),
     }
 }
 
-/// How the texels of [`weights`] are divided by slices of the node's result; `None` where no kernel computes some
-/// slices alone.
-pub fn weight_sections(graph: &Graph, node: &Node) -> Option<WeightSections> {
-    let mut sections = lookup::weight_sections(graph, node)?;
+/// How the texels of a node's weights are divided by slices of its result, where they are packed so; `None` where no kernel
+/// computes some slices alone.
+pub fn weight_sections(graph: &Graph, node: &Node, packing: WeightPacking) -> Option<WeightSections> {
+    let mut sections = lookup::weight_sections(graph, node)?.packed(packing);
     for act in [node.epilogue.first, node.epilogue.then] {
         if let Act::Prelu(alphas) = act {
             // One alpha a channel, as the shader counts them.

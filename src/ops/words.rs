@@ -42,7 +42,7 @@ pub(crate) fn has_channel_scales(constant: &Constant, shape: Shape, axis: usize)
 pub fn packed_weight_texels(graph: &Graph, node: &Node, packing: WeightPacking) -> u64 {
     match lookup::properties(graph, node).weights {
         Some(ChannelWeights { slice_texels, .. }) if packing.is_words() => {
-            let slice = packing.texels(slice_texels) + 1 + packing.scale_texels();
+            let slice = packing.slice_texels(slice_texels) + 1;
             let alphas = epilogue::alphas(graph, node).len() as u64;
             graph.shape(node.output).slices() as u64 * slice as u64 + alphas
         }
@@ -103,47 +103,33 @@ impl<'a> WeightWords<'a> {
         let weights_of = lookup::properties(self.graph, node).weights.filter(|_| packing.is_words());
         let slices = weights_of.map_or(0, |_| self.graph.shape(node.output).slices());
         let slice_texels = weights_of.map_or(0, |weights| weights.slice_texels);
-        let scales = self.scales(node, packing, slices * 4);
+        let scales = self.scales(node, packing, slices);
         let mut texels = weights(&self.integers, node).flatten();
         (0..if slices > 0 { slices + 1 } else { 0 }).map(move |slice| {
             if slice == slices {
-                return self.behind(texels.by_ref(), slices, &scales, stored);
+                return texels.by_ref().map(|texel| texel.map(|value| stored(value).to_bits())).collect();
             }
             let slice_weights: Vec<[f32; 4]> = texels.by_ref().take(slice_texels).collect();
-            let zeros = std::array::from_fn(|lane| scales.get(slice * 4 + lane).map_or(0, |&(_, zero)| zero));
-            slice_weights.chunks(packing.per_texel()).map(|chunk| words(packing, chunk, zeros)).collect()
+            let scales = scales.get(slice).copied();
+            let zeros = scales.map_or([0; 4], |(_, zeros)| zeros);
+            let weights = slice_weights.chunks(packing.per_texel()).map(|chunk| words(packing, chunk, zeros));
+            let scales = scales.map(|(scales, zeros)| [scales, zeros.map(|zero| zero as f32)]);
+            scales.into_iter().flatten().map(|lanes| lanes.map(f32::to_bits)).chain(weights).collect()
         })
     }
 
-    /// A scale and a zero for each channel, those of no channel too, if there are any.
-    fn scales(&self, node: &Node, packing: WeightPacking, lanes: usize) -> Vec<(f32, i32)> {
+    /// Scales and zeros of the channels of each slice, those of no channel too, if there are any.
+    fn scales(&self, node: &Node, packing: WeightPacking, slices: usize) -> Vec<([f32; 4], [i32; 4])> {
         let known = (packing == WeightPacking::Bytes).then(|| channel_weights(self.graph, node)).flatten();
         let scales = known.and_then(|(weights, axis)| {
             let constant = self.graph.tensors[weights].constant.as_ref()?;
             channel_scales(constant, self.graph.shape(weights).dims(), axis)
         });
         scales.map_or_else(Vec::new, |mut scales| {
-            scales.resize(lanes, (0.0, 0));
-            scales
+            scales.resize(slices * 4, (0.0, 0));
+            let slice = |lanes: &[(f32, i32); 4]| (lanes.map(|(scale, _)| scale), lanes.map(|(_, zero)| zero));
+            scales.as_chunks().0.iter().map(slice).collect()
         })
-    }
-
-    /// Biases, scales and zeros if there are any, and alphas.
-    fn behind(
-        &self,
-        mut texels: impl Iterator<Item = [f32; 4]>,
-        slices: usize,
-        scales: &[(f32, i32)],
-        stored: fn(f32) -> f32,
-    ) -> Words {
-        let floats = |texel: [f32; 4]| texel.map(|value| stored(value).to_bits());
-        let mut made: Words = texels.by_ref().take(slices).map(floats).collect();
-        let (scales, zeros): (Vec<f32>, Vec<f32>) = scales.iter().map(|&(scale, zero)| (scale, zero as f32)).unzip();
-        for lanes in [scales, zeros] {
-            made.extend(lanes.as_chunks().0.iter().map(|lanes: &[f32; 4]| lanes.map(f32::to_bits)));
-        }
-        made.extend(texels.map(floats));
-        made
     }
 }
 

@@ -11,14 +11,24 @@ pub enum TexelFormat {
     Rgba32Float,
     /// Four 16-bit floats, 8 bytes a texel; arithmetic stays in 32 bits.
     Rgba16Float,
+    /// Four words, 16 bytes a texel: the bits of 32-bit floats, beside which weights of fewer bits have room.
+    Rgba32Uint,
 }
 
 impl TexelFormat {
     /// Bytes of one texel.
     pub const fn texel_bytes(self) -> u64 {
         match self {
-            Self::Rgba32Float => 16,
+            Self::Rgba32Float | Self::Rgba32Uint => 16,
             Self::Rgba16Float => 8,
+        }
+    }
+
+    /// Bits of a float.
+    pub const fn float_bits(self) -> u8 {
+        match self {
+            Self::Rgba32Float | Self::Rgba32Uint => 32,
+            Self::Rgba16Float => 16,
         }
     }
 
@@ -26,7 +36,7 @@ impl TexelFormat {
     /// lie between two floats.
     pub const fn max_exact_integer(self) -> u32 {
         match self {
-            Self::Rgba32Float => 1 << f32::MANTISSA_DIGITS,
+            Self::Rgba32Float | Self::Rgba32Uint => 1 << f32::MANTISSA_DIGITS,
             // 10 bits of a fraction, and the one in front of it.
             Self::Rgba16Float => 1 << 11,
         }
@@ -40,7 +50,8 @@ impl TexelFormat {
 ///
 /// let texture = TextureSpec { width: 256, height: 3, format: TexelFormat::Rgba16Float };
 /// assert_eq!((texture.texels(), texture.bytes(), texture.shift()), (768, 6144, 8));
-/// assert_eq!((texture.format.texel_bytes(), texture.format.max_exact_integer()), (8, 2048));
+/// assert_eq!((texture.format.texel_bytes(), texture.format.float_bits()), (8, 16));
+/// assert_eq!(texture.format.max_exact_integer(), 2048);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]

@@ -59,8 +59,9 @@ impl CachedPlan {
         });
         // A plan is also one of the model that somebody put there and that was searched for with other options.
         let asked = |plan: &CompiledModel| {
-            (plan.requested(), plan.format(), plan.weight_format())
-                == (options.phases, options.format, options.weight_format)
+            // A budget decides whether the pool is one of words.
+            (plan.requested(), plan.format().float_bits(), plan.weight_format())
+                == (options.phases, options.format.float_bits(), options.weight_format)
         };
         loaded.ok().filter(asked)
     }

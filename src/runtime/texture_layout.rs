@@ -29,7 +29,8 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextureLayout {
-    /// `Rgba32Float`, or `Rgba16Float` where the model is run on 16-bit floats.
+    /// `Rgba32Float`, or `Rgba16Float` where the model is run on 16-bit floats; `Rgba32Uint`, the bits of 32-bit floats,
+    /// where weights of fewer bits are uploaded in every run.
     pub format: wgpu::TextureFormat,
     /// Texels in a row of the texture: a power of two, 256 unless that would make it too high for the device.
     pub width: u32,
@@ -150,6 +151,7 @@ impl TextureLayout {
     fn spec(&self) -> TextureSpec {
         let format = match self.format {
             wgpu::TextureFormat::Rgba16Float => TexelFormat::Rgba16Float,
+            wgpu::TextureFormat::Rgba32Uint => TexelFormat::Rgba32Uint,
             _ => TexelFormat::Rgba32Float,
         };
         TextureSpec { width: self.width, height: self.height, format }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, ops::Range};
 use super::{Access, Contents, Schedule, Step, StepKind, Storage, StorageId, StorageKind, subtensor::merged};
 use crate::{
     graph::{Graph, IdVec, NodeId, TensorId},
-    kernels::WeightSections,
+    kernels::{WeightPacking, WeightSections},
     ops,
     plan::UsageRecord,
 };
@@ -61,17 +61,22 @@ struct StreamedWeights {
 }
 
 impl Streaming {
-    /// The weights of those nodes for which `is_streamed` answers true of their texels. A node that runs over all its
-    /// rows in one step has them uploaded in tiles of at most `tile_texels`, as far as its kernel can compute some
+    /// The weights of those nodes for which `is_streamed` answers true of their texels, packed so. A node that runs over
+    /// all its rows in one step has them uploaded in tiles of at most `tile_texels`, as far as its kernel can compute some
     /// slices of its result alone.
-    pub fn new(graph: &Graph, tile_texels: u64, is_streamed: impl Fn(NodeId, u64) -> bool) -> Self {
-        let streamed = |(id, node)| {
-            let texels = ops::weight_texels(graph, node);
+    pub fn new(
+        graph: &Graph,
+        packings: &IdVec<NodeId, WeightPacking>,
+        tile_texels: u64,
+        is_streamed: impl Fn(NodeId, u64) -> bool,
+    ) -> Self {
+        let streamed = |((id, node), &packing)| {
+            let texels = ops::packed_weight_texels(graph, node, packing);
             // What 32 bits do not count has no place in a texture either, which is told when it is packed.
             let texels = u32::try_from(texels).ok().filter(|&texels| texels > 0 && is_streamed(id, texels.into()))?;
-            Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node) })
+            Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node, packing) })
         };
-        let nodes = graph.nodes.iter_enumerated().map(streamed).collect();
+        let nodes = graph.nodes.iter_enumerated().zip(packings.iter()).map(streamed).collect();
         Self { nodes, tile_texels, tile_scales: BTreeMap::new(), inputs: false, outputs: false }
     }
 

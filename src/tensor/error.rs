@@ -110,8 +110,8 @@ pub enum ConvertError {
     },
     /// A whole number that texels do not hold.
     #[error(
-        "element {index} is {value}, but texels of {} floats hold whole numbers without gaps only up to {}",
-        bits(*.format),
+        "element {index} is {value}, but texels of {}-bit floats hold whole numbers without gaps only up to {}",
+        .format.float_bits(),
         .format.max_exact_integer()
     )]
     Inexact {
@@ -152,12 +152,5 @@ fn or_f32(expected: ElementType) -> &'static str {
     match expected {
         ElementType::F32 => "",
         _ => ", or their values as f32",
-    }
-}
-
-fn bits(format: TexelFormat) -> &'static str {
-    match format {
-        TexelFormat::Rgba32Float => "32-bit",
-        TexelFormat::Rgba16Float => "16-bit",
     }
 }

@@ -64,7 +64,7 @@ impl Lane {
     fn new(gpu: &Gpu, pipelines: &SharedPipelines, random: &mut Random) -> Self {
         let graph = &networks()[random.below(3)];
         let compile = CompileOptions {
-            format: [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float][random.below(2)],
+            format: [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint][random.below(3)],
             phases: [Phases::Off, Phases::Min][random.below(2)],
             ..CompileOptions::default()
         };

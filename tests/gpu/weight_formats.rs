@@ -165,8 +165,8 @@ fn plans_agree_in_every_format() {
         for options in [
             CompileOptions { planner: Planner::Banks, ..whole.clone() },
             CompileOptions { weights: streamed(0), ..whole.clone() },
-            CompileOptions { weights: streamed(16 << 10), stream_io: StreamedIo::BOTH, ..whole.clone() },
-            CompileOptions { phases: Phases::Min, weights: streamed(4 << 10), ..whole.clone() },
+            CompileOptions { weights: streamed(4 << 10), stream_io: StreamedIo::BOTH, ..whole.clone() },
+            CompileOptions { phases: Phases::Min, weights: streamed(1 << 10), ..whole.clone() },
         ] {
             let mut session = session(&options, true);
             let streamed = session.compiled().schedule().streamed();

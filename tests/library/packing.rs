@@ -3,10 +3,14 @@
 use std::fmt::Debug;
 
 use texpool::{
+    compile::{CompileOptions, WeightFormat, compile},
     graph::{
         Act, Binary, Constant, Conv2d, ElementType, Graph, GraphBuilder, Padding, QuantParams, Reals, TransposeConv,
     },
-    ops,
+    kernels::WeightPacking,
+    ops::{self, WeightWords},
+    plan::SearchControl,
+    rewrite::Rules,
 };
 
 const CONV: Conv2d =
@@ -39,8 +43,8 @@ fn network() -> Graph {
 }
 
 /// FNV-1a of 64 bits.
-fn hash(texels: &[[f32; 4]]) -> u64 {
-    let bytes = texels.iter().flatten().flat_map(|value| value.to_le_bytes());
+fn hash(texels: &[[u32; 4]]) -> u64 {
+    let bytes = texels.iter().flatten().flat_map(|word| word.to_le_bytes());
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
@@ -50,7 +54,7 @@ fn hash(texels: &[[f32; 4]]) -> u64 {
 fn weights_are_packed_as_files_have_them() {
     let graph = network();
     let packed = graph.nodes.iter().map(|node| {
-        let texels: Vec<[f32; 4]> = ops::weights(&graph, node).flatten().collect();
+        let texels: Vec<[u32; 4]> = ops::weights(&graph, node).flatten().map(|texel| texel.map(f32::to_bits)).collect();
         assert_eq!(texels.len() as u64, ops::weight_texels(&graph, node), "{}", node.op.name());
         (node.op.name(), hash(&texels))
     });
@@ -64,6 +68,41 @@ fn weights_are_packed_as_files_have_them() {
         ("FULLY_CONNECTED", 8916448485906558434),
     ];
     assert_eq!((ops::PACKING, packed.collect::<Vec<_>>()), (1, expected.to_vec()));
+}
+
+/// Likewise where they are words.
+#[test]
+fn words_are_packed_as_files_have_them() {
+    let mut found = Vec::new();
+    for (weights, packing) in [(WeightFormat::F16, WeightPacking::Halves), (WeightFormat::Int8, WeightPacking::Bytes)] {
+        let options = CompileOptions { rules: Rules::none(), weight_format: weights, ..CompileOptions::default() };
+        let compiled = compile(&network(), &options, &SearchControl::new()).unwrap();
+        let graph = compiled.graph();
+        let packings = graph.nodes.iter().map(|_| packing).collect();
+        let words = WeightWords::new(graph, &packings);
+        for (id, node) in graph.nodes.iter_enumerated() {
+            let texels: Vec<[u32; 4]> = words.pieces(id, |value| value).flatten().collect();
+            if !texels.is_empty() {
+                assert_eq!(texels.len() as u64, ops::packed_weight_texels(graph, node, packing), "{}", node.op.name());
+                found.push((node.op.name(), hash(&texels)));
+            }
+        }
+    }
+    let expected = [
+        ("CONV_2D", 2029879330112740350),
+        ("CONV_2D", 6452247647886441366),
+        ("CONV_2D", 15613358816497169874),
+        ("DEPTHWISE_CONV_2D", 16627927443033059782),
+        ("TRANSPOSE_CONV", 77416188227865198),
+        ("FULLY_CONNECTED", 13404980476967427010),
+        ("CONV_2D", 11435721749994654443),
+        ("CONV_2D", 5366990273555478430),
+        ("CONV_2D", 6237140517478956345),
+        ("DEPTHWISE_CONV_2D", 16660823204833037040),
+        ("TRANSPOSE_CONV", 12240675451873420012),
+        ("FULLY_CONNECTED", 12872590363105375038),
+    ];
+    assert_eq!((ops::PACKING, found), (1, expected.to_vec()));
 }
 
 /// Guards host memory: of a large layer no more than an output slice is packed at a time.

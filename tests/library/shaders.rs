@@ -1,4 +1,4 @@
-//! Every shader, with every constant it is made with, for weights in every packing that it reads, in both formats and
+//! Every shader, with every constant it is made with, for weights in every packing that it reads, in every format and
 //! with both tables, told of its dispatch both ways, through naga to SPIR-V, MSL and HLSL, and the SPIR-V through
 //! `spirv-val`. Failures are collected and shown together. Needs no adapter.
 
@@ -201,10 +201,10 @@ const UNIFORM: ParamBinding = ParamBinding::Uniform(ParamBinding::UNIFORM_WORDS[
 /// A kernel's shader in one of its forms.
 type Form = (Shader, Constants, TexelFormat, (ParamBinding, DispatchBinding));
 
-/// Every kernel in either format. The block and what a dispatch alone is told are declared and read apart, so that each
+/// Every kernel in every format. The block and what a dispatch alone is told are declared and read apart, so that each
 /// place of the one and each of the other is enough.
 fn forms() -> impl Iterator<Item = Form> + Send {
-    let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
+    let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint];
     let places = [(UNIFORM, DispatchBinding::Immediates), (ParamBinding::Storage, DispatchBinding::Uniform)];
     let of = move |shader: Shader, constants: Constants| {
         formats.into_iter().flat_map(move |format| places.map(|places| (shader, constants, format, places)))

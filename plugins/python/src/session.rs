@@ -234,7 +234,7 @@ impl Session {
     #[getter]
     fn precision(&self) -> &'static str {
         match self.compiled.texels() {
-            texpool::TexelFormat::Rgba32Float => "f32",
+            texpool::TexelFormat::Rgba32Float | texpool::TexelFormat::Rgba32Uint => "f32",
             texpool::TexelFormat::Rgba16Float => "f16",
         }
     }

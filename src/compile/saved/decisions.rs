@@ -57,6 +57,7 @@ impl Decisions {
         writer.number(match self.format {
             TexelFormat::Rgba32Float => 0,
             TexelFormat::Rgba16Float => 1,
+            TexelFormat::Rgba32Uint => 2,
         });
         match self.requested {
             Phases::Off => writer.number(0),
@@ -120,6 +121,7 @@ impl Decisions {
         let format = match reader.number()? {
             0 => TexelFormat::Rgba32Float,
             1 => TexelFormat::Rgba16Float,
+            2 => TexelFormat::Rgba32Uint,
             _ => return Err(reader.damaged("there is no such texel format")),
         };
         let requested = match reader.number()? {

@@ -88,7 +88,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
     };
     let in_place = decisions.in_place.clone();
     let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io };
-    let streaming = streaming(&graph, weights, stream_io, format);
+    let streaming = streaming(&graph, &options);
     let stopped = decisions.stopped;
     let (schedule, plan, phased) = match &decisions.division {
         None => {

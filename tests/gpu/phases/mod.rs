@@ -10,7 +10,8 @@ use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightStorage, compile, frontier,
+        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightFormat, WeightStorage,
+        compile, frontier,
     },
     gpu::{Executor, ExecutorOptions, Gpu, Memory, SharedPipelines},
     graph::Graph,
@@ -122,7 +123,9 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
 /// of them only what `Phases::Auto` chooses is run.
 fn phased(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
-        TexelFormat::Rgba32Float => chosen(&frontier(graph, options, &SearchControl::new()).unwrap()),
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
+            chosen(&frontier(graph, options, &SearchControl::new()).unwrap())
+        }
         TexelFormat::Rgba16Float => {
             let options = CompileOptions { phases: Phases::Auto, ..options.clone() };
             let compiled = compile(graph, &options, &SearchControl::new()).unwrap();
@@ -144,20 +147,23 @@ fn chosen(front: &Frontier) -> Vec<CompiledModel> {
 }
 
 /// Plans of a network with weights, inputs and outputs through the pool in every run: in 32 bits, which 16 bits differ
-/// from in nothing that is planned; in phases where planning and running again takes little.
+/// from in nothing that is planned, as floats and in words as the file has them; in phases where planning and running again
+/// takes little.
 fn streamed(network: &Network, graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
-    let all: &[Phases] = match options.format {
-        TexelFormat::Rgba32Float if network.multiply_adds() < SMALL => &[Phases::Off, Phases::Auto],
-        TexelFormat::Rgba32Float => &[Phases::Off],
-        TexelFormat::Rgba16Float => &[],
-    };
+    let whole = [(Phases::Off, WeightFormat::F32), (Phases::Off, WeightFormat::File)];
+    let phased = whole.map(|(_, format)| (Phases::Auto, format)).into_iter();
+    let all = whole
+        .into_iter()
+        .chain(phased.filter(|_| network.multiply_adds() < SMALL))
+        .filter(|_| options.format != TexelFormat::Rgba16Float);
     let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
     let planner = Planner::Strategy(Strategy::GreedyBySize);
-    let compiled = |&phases: &Phases| {
-        let streamed = CompileOptions { phases, planner, weights, stream_io: StreamedIo::BOTH, ..options.clone() };
+    let compiled = |(phases, weight_format)| {
+        let stream_io = StreamedIo::BOTH;
+        let streamed = CompileOptions { phases, planner, weights, weight_format, stream_io, ..options.clone() };
         compile(graph, &streamed, &SearchControl::new()).unwrap()
     };
-    all.iter().map(compiled).collect()
+    all.map(compiled).collect()
 }
 
 fn is_invariant(network: &Network) {
@@ -182,8 +188,8 @@ fn is_invariant(network: &Network) {
         }
         let began = Instant::now();
         let others: &[Planner] = match format {
-            TexelFormat::Rgba32Float => &[Planner::Optimum, Planner::Banks, Planner::Best],
             TexelFormat::Rgba16Float => &[Planner::Best],
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => &[Planner::Optimum, Planner::Banks, Planner::Best],
         };
         let plans = |which: &str, search: &dyn Fn() -> Vec<CompiledModel>| {
             planned(&format!("{name} {format:?} {which}"), &graph, options.limits, search)

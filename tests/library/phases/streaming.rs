@@ -9,10 +9,11 @@ use std::{
 use super::networks;
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightStorage, compile, frontier,
-        load,
+        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightFormat, WeightStorage,
+        compile, frontier, load,
     },
     graph::Graph,
+    kernels::WeightPacking,
     ops,
     plan::SearchControl,
     rewrite::Rules,
@@ -86,15 +87,16 @@ fn a_budget_of_the_device_that_nothing_fits_names_the_least() {
     }
 }
 
-/// All weights are uploaded, each slice once, and in tiles where an operator runs over all its rows at once.
-fn uploads_are_whole(compiled: &CompiledModel) {
+/// All weights are uploaded, packed so, each slice once, and in tiles where an operator runs over all its rows at once.
+fn uploads_are_whole(compiled: &CompiledModel, packing: WeightPacking) {
     let (graph, schedule) = (compiled.graph(), compiled.schedule());
     for (id, node) in graph.nodes.iter_enumerated() {
         let steps = |kind: StepKind| schedule.steps.iter().filter(move |step| step.node == id && step.kind == kind);
         let uploads: Vec<_> = steps(StepKind::Upload).collect();
         let texels = |upload: &&texpool::schedule::Step| schedule.storages[upload.to].texels();
-        assert_eq!(uploads.iter().map(texels).sum::<u64>(), ops::weight_texels(graph, node), "{id}");
-        let Some(sections) = ops::weight_sections(graph, node) else { continue };
+        let packed = ops::packed_weight_texels(graph, node, packing);
+        assert_eq!(uploads.iter().map(texels).sum::<u64>(), packed, "{id}");
+        let Some(sections) = ops::weight_sections(graph, node, packing) else { continue };
         let all = graph.shape(node.output).slices() as u32;
         assert_eq!(uploads.iter().map(|upload| upload.slices.len()).sum::<usize>(), all as usize);
         if uploads.len() > 1 {
@@ -113,14 +115,30 @@ fn uploads_are_whole(compiled: &CompiledModel) {
 
 #[test]
 fn every_weight_is_uploaded_once() {
-    for graph in all() {
+    let formats = [(WeightFormat::F32, WeightPacking::Texels), (WeightFormat::Int8, WeightPacking::Bytes)];
+    for (graph, (weight_format, packing)) in
+        all().into_iter().flat_map(|graph| formats.map(|pair| (graph.clone(), pair)))
+    {
         for phases in [Phases::Off, Phases::Auto] {
-            let compiled = compile(&graph, &options(phases), &SearchControl::new()).unwrap();
-            uploads_are_whole(&compiled);
+            let options = CompileOptions { weight_format, ..options(phases) };
+            let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+            uploads_are_whole(&compiled, packing);
             let loaded = load(&graph, &compiled.save(), compiled.limits()).unwrap();
             assert_eq!((loaded.plan(), loaded.schedule()), (compiled.plan(), compiled.schedule()), "{}", graph.name);
+            assert_eq!((loaded.format(), loaded.device_bytes()), (compiled.format(), compiled.device_bytes()));
         }
     }
+}
+
+/// What is uploaded takes as many bytes as it is stored in, and so the smallest plan does.
+#[test]
+fn weights_of_fewer_bits_take_less_room_in_the_pool() {
+    let graph = networks::squeezenet();
+    let floats = front(&graph).points().last().unwrap().device_bytes;
+    let options = CompileOptions { weight_format: WeightFormat::Int8, ..options(Phases::Min) };
+    let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+    println!("{floats} bytes of the device, {} with weights in 8 bits", compiled.device_bytes());
+    assert!(compiled.device_bytes() + (150 << 10) < floats);
 }
 
 /// A network with an output as large as its input, and one that others read.

@@ -1,0 +1,24 @@
+// Textures of words, which are the bits of 32-bit floats.
+alias Readable = texture_storage_2d<rgba32uint, read>;
+alias Writable = texture_storage_2d<rgba32uint, write>;
+alias Texel = vec4<u32>;
+
+// The values of a texel.
+fn from_texel(texel: Texel) -> vec4<f32> {
+    return bitcast<vec4<f32>>(texel);
+}
+
+// A texel of such values.
+fn to_texel(values: vec4<f32>) -> Texel {
+    return bitcast<vec4<u32>>(values);
+}
+
+// A value as far as it can be stored.
+fn saturated(v: vec4<f32>) -> vec4<f32> {
+    return v;
+}
+
+// A value as it is after it was stored and read again.
+fn stored(v: vec4<f32>) -> vec4<f32> {
+    return v;
+}

@@ -1,0 +1,54 @@
+//! The weights of a model as bytes of textures, for those that stay on the device and those that are uploaded in every run.
+
+use super::{pack::half, textures::encode};
+use crate::{
+    compile::CompiledModel,
+    graph::{Graph, IdVec, NodeId},
+    kernels::WeightPacking,
+    ops::{self, WeightWords},
+    plan::TexelFormat,
+};
+
+/// Where the bytes of weights come from.
+pub(super) struct WeightSource<'a> {
+    pub(super) graph: &'a Graph,
+    /// Of what is packed as texels.
+    pub(super) format: TexelFormat,
+    packings: &'a IdVec<NodeId, WeightPacking>,
+    words: WeightWords<'a>,
+}
+
+impl<'a> WeightSource<'a> {
+    pub(super) fn new(compiled: &'a CompiledModel) -> Self {
+        let CompiledModel { graph, format, packings, .. } = compiled;
+        Self { graph, format: *format, packings, words: WeightWords::new(graph, packings) }
+    }
+
+    pub(super) fn packing(&self, id: NodeId) -> WeightPacking {
+        self.packings.get(id).copied().unwrap_or_default()
+    }
+
+    /// The format of the texture that a node's weights lie in where they stay on the device.
+    pub(super) fn texture_format(&self, id: NodeId) -> TexelFormat {
+        if self.packing(id).is_words() { TexelFormat::Rgba32Uint } else { self.format }
+    }
+
+    /// Texels of a node's weights, with what lies behind them.
+    pub(super) fn texels(&self, id: NodeId) -> u64 {
+        ops::packed_weight_texels(self.graph, &self.graph.nodes[id], self.packing(id))
+    }
+
+    /// Their bytes, one piece after another.
+    pub(super) fn pieces(&self, id: NodeId) -> Box<dyn Iterator<Item = Vec<u8>> + Send + '_> {
+        let format = self.format;
+        if self.packing(id).is_words() {
+            let stored: fn(f32) -> f32 = match format {
+                TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => |value| value,
+                TexelFormat::Rgba16Float => |value| half(value).to_f32(),
+            };
+            let pieces = self.words.pieces(id, stored);
+            return Box::new(pieces.map(|texels| bytemuck::cast_slice(&texels).to_vec()));
+        }
+        Box::new(ops::weights(self.graph, &self.graph.nodes[id]).map(move |texels| encode(format, &texels)))
+    }
+}
