@@ -6,8 +6,8 @@ use crate::{
     kernels::{WeightPacking, WeightPieces, WeightSections, epilogue},
 };
 
-/// The version of what [`weights`] and [`WeightWords`](super::WeightWords) answer with, to be raised where a kernel wants its weights packed otherwise: they
-/// are kept in files from run to run.
+/// The version of what [`weights`] and [`WeightWords`](super::WeightWords) answer with, to be raised where a kernel wants
+/// its weights packed otherwise: they are kept in files from run to run.
 pub const PACKING: u32 = 1;
 
 /// The texels that a node's kernel reads beside its tensors, one after another: weights, biases, PReLU alphas.
