@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     compile::{
-        CompileOptions, Phases, WeightFormat,
+        CompileOptions, Phases, StreamedIo, WeightFormat,
         option_text::{
             Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_planner, parse_rules, parse_seconds,
             parse_texture_planner,
@@ -80,8 +80,9 @@ pub(super) struct PlanArgs {
     /// `texpool devices --measure` has measured them, which takes 60 MB of it, else from usual ones.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
-    /// What goes through the pool in every run instead of lying on the device beside it. Default: `all` with `--phases
-    /// min`, what a `--budget` makes necessary, else `none`.
+    /// What goes through the pool in every run instead of lying on the device beside it. Default: `io`; `all` with `--phases
+    /// min`; with a `--budget` also the weights that must. `none` is the convention of published tables, whose pools are of
+    /// intermediate tensors alone.
     #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
     stream: Option<StreamArg>,
     /// An operator that runs over all its rows at once has streamed weights in tiles of at most so many bytes, as far as
@@ -199,6 +200,16 @@ impl PlanArgs {
             (None, PhasesArg::Min) => Phases::Min,
         };
         self.options_for(planner, phases)
+    }
+
+    /// The same for figures that stand beside published ones, whose inputs and outputs are no records unless that is asked
+    /// for.
+    pub(super) fn published_options(&self, planner: Planner) -> CompileOptions {
+        let mut options = self.compile_options(planner);
+        if self.stream.is_none() {
+            options.stream_io = StreamedIo::NONE;
+        }
+        options
     }
 
     /// The same with these phases.

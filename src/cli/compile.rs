@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     setup_model::check_interrupted("planning")?;
     let bytes = compiled.save();
     write_atomic(&args.output, |file| file.write_all(&bytes)).map_err(|e| IoError::write(&args.output, e))?;
-    let report = MemoryReport::from_compiled(&compiled);
+    let report = setup_model::report(&graph, &compiled, args.model.search().deadline);
     let (file, file_bytes) = (args.output.display().to_string(), bytes.len());
     let answer = Answer { report, plan_source, file, file_bytes };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }

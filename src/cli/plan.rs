@@ -21,7 +21,7 @@ use crate::{
     graph::Graph,
     io::check_target,
     plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies, published},
-    report::{self, FrontReport, MemoryReport},
+    report::{self, FrontReport},
     rewrite::{RULES, Rule, Rules},
 };
 
@@ -131,7 +131,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let found = surveyed(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
-    let report = MemoryReport::from_compiled(&compiled);
+    let report = setup_model::report(&graph, &compiled, args.time());
     let assumed = if report.phases.is_some() { ASSUMED } else { "" };
     if json { out::json(&report) } else { out::text(&format!("{report}{}{assumed}", hint::stopped(report.stopped))) }?;
     setup_model::check_answered()

@@ -7,7 +7,7 @@ use super::{
     inputs::{Input, InputArgs},
     out,
     saved_plan::SavedPlanArgs,
-    setup_model::PlanSource,
+    setup_model::{self, PlanSource},
 };
 use crate::{
     gpu::ExecutorOptions,
@@ -70,7 +70,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(folder) => write_outputs(folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?,
         None => vec![],
     };
-    let report = MemoryReport::from_compiled(session.compiled()).on_device(&session.memory());
+    let report = setup_model::report(&graph, session.compiled(), args.model.search().deadline);
+    let report = report.on_device(&session.memory());
     let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),
         shape: tensor.dims.clone(),

@@ -20,7 +20,9 @@ pub(super) struct SavedPlanArgs {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["strategy", "precision", "weights", "rules", "phases", "budget", "deadline"]
+        conflicts_with_all = [
+            "strategy", "precision", "weights", "rules", "phases", "budget", "stream", "weight_tile", "deadline",
+        ]
     )]
     plan: Option<PathBuf>,
 }

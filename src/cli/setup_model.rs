@@ -12,6 +12,7 @@ use crate::{
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     plan::{Progress, SearchControl, TexelFormat},
+    report::MemoryReport,
     runtime::CachedPlan,
     setup,
 };
@@ -118,6 +119,19 @@ pub(super) fn kept_or_compiled(
         cached.store(&found);
     }
     Ok((found, PlanSource::Search))
+}
+
+/// The report of a model that was compiled from `graph`, with what the papers count beside.
+pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<Duration>) -> MemoryReport {
+    let report = MemoryReport::from_compiled(compiled);
+    match progress::with_progress(deadline, |control| compiled.intermediates_alone(graph, control)) {
+        Ok(alone) => report.with_intermediates_alone(alone),
+        // Bands of rows may be all that textures can hold.
+        Err(error) => {
+            tracing::debug!(%error, "intermediate tensors have no plan as wholes");
+            report
+        }
+    }
 }
 
 /// What is done before anything runs.

@@ -77,7 +77,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.plan.dims.find(model)?.import()?;
-    let options = args.plan.compile_options(Planner::Best);
+    let options = args.plan.published_options(Planner::Best);
     let options = match gpu {
         Some(gpu) => setup_model::options_for(gpu, options)?,
         None => options,

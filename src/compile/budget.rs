@@ -34,9 +34,9 @@ struct Setting {
     least_us: f64,
 }
 
-/// All that is tried, from what takes the least time.
+/// All that is tried, from what takes the least time. Inputs and outputs that are asked for in the pool are there in each.
 fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
-    let resident = [StreamedIo::NONE, StreamedIo::BOTH].map(|io| (WeightStorage::Resident, io));
+    let resident = [options.stream_io, StreamedIo::BOTH].map(|io| (WeightStorage::Resident, io));
     let streamed = RESIDENT_BELOW.into_iter().flat_map(|resident_below| {
         TILES.map(|tile_bytes| (WeightStorage::Streamed { resident_below, tile_bytes }, StreamedIo::BOTH))
     });
@@ -47,7 +47,8 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
         let (_, least_us) = CostModel::new(graph, lowered.plain(), &options).predict(&schedule);
         Setting { weights, stream_io, least_us }
     };
-    let mut settings: Vec<Setting> = resident.into_iter().chain(streamed).map(setting).collect();
+    let resident = resident.into_iter().skip(usize::from(options.stream_io == StreamedIo::BOTH));
+    let mut settings: Vec<Setting> = resident.chain(streamed).map(setting).collect();
     settings.sort_by(|a, b| a.least_us.total_cmp(&b.least_us));
     settings
 }

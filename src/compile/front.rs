@@ -161,7 +161,7 @@ impl<'a> VariantFront<'a> {
                 best = placed;
             }
         }
-        if self.variant.streams() {
+        if self.variant.streams_weights() {
             // What lives at once decides less there, so the division that is best by it is a second start.
             let starts = [best.segments.clone(), self.costs.least(false).1];
             for placed in
@@ -204,7 +204,8 @@ impl<'a> VariantFront<'a> {
         smallest: PlacedCandidate,
         control: &SearchControl<'_>,
     ) -> Result<PlacedCandidate, CompileError> {
-        if !self.may_have_fewer_steps(&smallest) {
+        // Beside weights that stay on the device, what is nearly as small may have a pool many times as large.
+        if smallest.segments.is_empty() || !self.variant.streams_weights() {
             return Ok(smallest);
         }
         let nearly = |placed: &PlacedCandidate| placed.device_bytes + placed.device_bytes / NEARLY;

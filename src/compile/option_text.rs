@@ -21,9 +21,10 @@ pub(crate) enum Streamed {
 }
 
 impl Streamed {
-    /// What is streamed with these phases where nobody says.
+    /// What is streamed with these phases where nobody says. Inputs and outputs are records like any other, whose room
+    /// others have while they are not alive: pools are seldom larger for it.
     pub(crate) fn with(phases: Phases) -> Self {
-        if phases == Phases::Min { Self::All } else { Self::None }
+        if phases == Phases::Min { Self::All } else { Self::Io }
     }
 
     /// Asks for it; of weights, in tiles of at most so many bytes.

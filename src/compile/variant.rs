@@ -186,9 +186,14 @@ impl<'a> Variant<'a> {
         Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, plan)))
     }
 
-    /// Whether some weights are uploaded in every run.
+    /// Whether anything goes through the pool in every run.
     pub(super) fn streams(&self) -> bool {
         !self.streaming.is_empty()
+    }
+
+    /// Whether some weights are uploaded in every run.
+    pub(super) fn streams_weights(&self) -> bool {
+        self.streaming.has_weights()
     }
 
     /// The steps of a division; none where they would read too many rows.

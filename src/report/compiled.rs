@@ -2,11 +2,11 @@
 
 #[cfg(feature = "gpu")]
 use super::DeviceMemoryReport;
-use super::{MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, StepRow};
+use super::{IntermediatesReport, MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, StepRow};
 #[cfg(feature = "gpu")]
 use crate::gpu::Memory;
 use crate::{
-    compile::{CompiledModel, Peak, Phases},
+    compile::{CompiledModel, IntermediatesAlone, Peak, Phases},
     schedule::{StepKind, Storage, StorageKind, phases::Segment},
 };
 
@@ -53,6 +53,14 @@ impl MemoryReport {
             without_ms: phased.baseline_us / 1e3,
         });
         report
+    }
+
+    /// The same with what the papers count.
+    #[must_use]
+    pub const fn with_intermediates_alone(mut self, alone: IntermediatesAlone) -> Self {
+        let IntermediatesAlone { naive_bytes, lower_bound_bytes, pool_bytes } = alone;
+        self.intermediates_alone = Some(IntermediatesReport { naive_bytes, lower_bound_bytes, pool_bytes });
+        self
     }
 
     /// The same with what a session of it has on a device.

@@ -66,6 +66,10 @@ pub struct MemoryReport {
     /// What is known of its phases; only where it has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseReport>,
+    /// What the papers count, which is intermediate tensors as wholes; only where somebody asked for it, and textures hold
+    /// them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub intermediates_alone: Option<IntermediatesReport>,
     /// What the driver says the pool's textures take; only where a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_bytes: Option<u64>,
@@ -82,6 +86,17 @@ pub struct MemoryReport {
     /// What each step does, for the residency table.
     #[serde(skip)]
     pub rows: Vec<StepRow>,
+}
+
+/// The convention of Pisarchyk and Lee: intermediate tensors as wholes, with weights, inputs and outputs apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IntermediatesReport {
+    /// All of them, each in memory of its own.
+    pub naive_bytes: u64,
+    /// What no plan of shared objects goes below.
+    pub lower_bound_bytes: u64,
+    /// The smallest pool that was found.
+    pub pool_bytes: u64,
 }
 
 /// Operators that run band by band of rows.
@@ -304,6 +319,7 @@ impl MemoryReport {
             stopped: None,
             phases_why: None,
             phases: None,
+            intermediates_alone: None,
             driver_bytes: None,
             io_bytes: inputs.io_bytes,
             weight_bytes: inputs.weight_bytes,

@@ -64,6 +64,11 @@ impl fmt::Display for MemoryReport {
             line(f, "rows alive at the peak of its phases", phases.live_bytes, &note)?;
             writeln!(f, "    which is {}", phases.peak)?;
         }
+        if let Some(alone) = self.intermediates_alone {
+            let [naive, bound] = [alone.naive_bytes, alone.lower_bound_bytes].map(grouped);
+            let note = format!("naive {naive}, lower bound of shared objects {bound}");
+            line(f, "intermediate tensors alone, as in the papers", alone.pool_bytes, &note)?;
+        }
         writeln!(f)?;
         match &self.device_memory {
             Some(memory) => memory.fmt(f)?,

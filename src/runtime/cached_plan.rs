@@ -9,7 +9,7 @@ use std::{
 };
 
 use crate::{
-    compile::{CompileOptions, CompiledModel, Phases, load},
+    compile::{CompileOptions, CompiledModel, Phases, WeightStorage, load},
     gpu::PartFile,
     graph::Graph,
 };
@@ -26,12 +26,13 @@ pub(crate) struct CachedPlan {
 }
 
 impl CachedPlan {
-    /// Where the plan of `graph` for `options` is kept in `folder`, if it takes long to find: a file by the model's name
+    /// Where the plan of `graph` for `options` is kept in `folder`, if it takes long to find, as plans in phases and those
+    /// with streamed weights do: a file by the model's name
     /// and a hash of its operators and shapes, and of all the options, the figures of the device's profile among them.
     /// Models that differ in the values of their weights alone have the same plan.
     pub(crate) fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
         // The others are told with all that was tried, which is not kept.
-        if options.phases == Phases::Off && !options.streams() {
+        if options.phases == Phases::Off && options.weights == WeightStorage::Resident {
             return None;
         }
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };

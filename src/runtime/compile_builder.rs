@@ -171,7 +171,7 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Keeps the plan in this folder, and the next time takes it from there instead of searching: plans with bands of rows,
-    /// and with what goes through the pool in every run, which take long to find. A file is named after the model and all
+    /// and those with streamed weights, which take long to find. A file is named after the model and all
     /// that was asked, is checked like a new plan when it is taken, and is replaced where it does not hold or another
     /// version searched for it. What a [deadline](Self::deadline) cut short is not kept. Where the folder cannot be written
     /// to, the next start searches again.

@@ -9,7 +9,7 @@ use std::{
 use super::{Context, Error};
 use crate::{
     compile::{
-        CompileOptions, Phases,
+        CompileOptions, Phases, StreamedIo,
         option_text::{
             Streamed, parse_deadline, parse_phases, parse_precision, parse_rules, parse_seconds, parse_streamed,
             parse_texture_planner, parse_weight_format, parse_weight_tile,
@@ -34,7 +34,7 @@ use crate::{
 /// | `weights` | `f32`, `f16`, `file`, `int8` | how weights are stored: [`CompileBuilder::weight_format`] |
 /// | `budget` | `2MiB`, `512KiB`, `1500000` | all of the device's memory: [`CompileBuilder::device_budget`] |
 /// | `phases` | `off`, `auto`, `min` | bands of rows, without a budget: [`balanced`], [`smallest`] |
-/// | `stream` | `none`, `weights`, `io`, `all` | what goes through the pool in every run, without a budget; `all` with `phases=min`, else `none` |
+/// | `stream` | `none`, `weights`, `io`, `all` | what goes through the pool in every run, without a budget; `all` with `phases=min`, else `io`, with which no texture of a program's own can be bound |
 /// | `weight_tile` | a size, `64KiB` unless said | tiles of streamed weights, without a budget: [`CompileBuilder::stream_weights`] |
 /// | `strategy` | `best`, `optimum`, `banks`, or a strategy's name | [`CompileBuilder::planner`] |
 /// | `rules` | `default`, `exact`, `all`, `none`, or names with commas between them | [`CompileBuilder::rules`] |
@@ -62,7 +62,7 @@ use crate::{
 /// [`CompileBuilder::deadline`]: crate::CompileBuilder::deadline
 /// [`Context::with_weights_folder`]: crate::Context::with_weights_folder
 /// [`CompileBuilder::plan_folder`]: crate::CompileBuilder::plan_folder
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct NamedOptions {
     given: Vec<&'static str>,
     gpu: GpuOptions,
@@ -139,6 +139,21 @@ const DECIDED_BY_BUDGET: [&str; 3] = ["phases", "stream", "weight_tile"];
 
 fn all_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
+}
+
+impl Default for NamedOptions {
+    /// What is meant where no option is given.
+    fn default() -> Self {
+        Self {
+            given: Vec::new(),
+            gpu: GpuOptions::default(),
+            import: ImportOptions::default(),
+            // Who has options by name passes values, and binds no textures.
+            compile: CompileOptions { stream_io: StreamedIo::BOTH, ..CompileOptions::default() },
+            deadline: None,
+            cache_dir: None,
+        }
+    }
 }
 
 impl NamedOptions {
@@ -322,7 +337,8 @@ mod tests {
         assert_eq!(found.of_plan(), Some("precision"));
     }
 
-    /// As the command does: the smallest pool has weights and inputs in it, a budget decides for itself.
+    /// As the command does: inputs and outputs are in the pool, in the smallest one weights too, and a budget decides for
+    /// itself.
     #[test]
     fn what_is_not_said_follows_from_what_is() {
         let streamed = |options: &[(&str, &str)]| {
@@ -330,15 +346,16 @@ mod tests {
             (found.compile().weights, found.compile().stream_io, found.compile().phases)
         };
         let tiles = |tile_bytes| WeightStorage::Streamed { resident_below: 0, tile_bytes };
-        assert_eq!(streamed(&[]), (WeightStorage::Resident, StreamedIo::NONE, Phases::Off));
+        assert_eq!(streamed(&[]), (WeightStorage::Resident, StreamedIo::BOTH, Phases::Off));
+        assert_eq!(format!("{:?}", parse(&[]).unwrap()), format!("{:?}", NamedOptions::default()));
         assert_eq!(streamed(&[("phases", "min")]), (tiles(64 << 10), StreamedIo::BOTH, Phases::Min));
-        assert_eq!(streamed(&[("stream", "io")]), (WeightStorage::Resident, StreamedIo::BOTH, Phases::Off));
+        assert_eq!(streamed(&[("stream", "none")]), (WeightStorage::Resident, StreamedIo::NONE, Phases::Off));
         assert_eq!(
             streamed(&[("phases", "min"), ("stream", "none")]),
             (WeightStorage::Resident, StreamedIo::NONE, Phases::Min)
         );
         let budget = streamed(&[("budget", "2MiB"), ("deadline", "5")]);
-        assert_eq!(budget, (WeightStorage::Resident, StreamedIo::NONE, Phases::DeviceBudget(2 << 20)));
+        assert_eq!(budget, (WeightStorage::Resident, StreamedIo::BOTH, Phases::DeviceBudget(2 << 20)));
         assert_eq!(parse(&[("budget", "2MiB")]).unwrap().budget(), Some(2 << 20));
         assert_eq!(parse(&[("phases", "min")]).unwrap().budget(), None);
     }

@@ -116,7 +116,12 @@ impl Streaming {
 
     /// Whether nothing goes through the pool but intermediate tensors.
     pub fn is_empty(&self) -> bool {
-        !self.inputs && !self.outputs && self.nodes.iter().all(Option::is_none)
+        !self.inputs && !self.outputs && !self.has_weights()
+    }
+
+    /// Whether any weights go through the pool.
+    pub fn has_weights(&self) -> bool {
+        self.nodes.iter().any(Option::is_some)
     }
 
     /// What a node's weights take while it runs.

@@ -86,16 +86,50 @@ fn a_plan_needs_no_device_and_its_json_is_stable() {
     let args = ["plan", &fetched("blazeface"), "--rules", "none", "--json"];
     let output = Command::new(TEXPOOL).args(args).env("VK_DRIVER_FILES", "/none").output().unwrap();
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let expected =
-        ["bounds", "io_bytes", "model", "naive_bytes", "plan", "steps", "strategies", "weight_bytes", "weight_format"];
+    let expected = [
+        "bounds",
+        "intermediates_alone",
+        "io_bytes",
+        "model",
+        "naive_bytes",
+        "plan",
+        "steps",
+        "strategies",
+        "weight_bytes",
+        "weight_format",
+    ];
     assert_eq!(keys(&plan), expected);
     let placements = plan["plan"]["placements"].as_array().unwrap();
     assert_eq!(keys(&placements[0]), ["first", "form", "last", "rows", "tensor", "texel", "texture"]);
     let text = texpool(&args[..4]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("residency") && text.contains("lower bound"), "{text}");
+    assert!(text.contains("intermediate tensors alone, as in the papers"), "{text}");
     let why = texpool(&["plan", args[1], "--why"]);
     assert!(why.status.success() && String::from_utf8_lossy(&why.stdout).contains("nodes became"));
+}
+
+/// Whatever lies in the pool, what can be compared with published tables is said beside, and is what a plan by their
+/// convention comes to.
+#[test]
+fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
+    let model = fetched("blazeface");
+    let planned = |args: &[&str]| json(&[&["plan", &model, "--json"], args].concat());
+    let (default, apart) = (planned(&[]), planned(&["--stream", "none"]));
+    assert!(default["io_bytes"] == 0 && apart["io_bytes"].as_u64().unwrap() > 0, "{default} {apart}");
+    assert!(default["naive_bytes"].as_u64() > apart["naive_bytes"].as_u64());
+    let papers = json!({
+        "naive_bytes": apart["naive_bytes"],
+        "lower_bound_bytes": apart["bounds"]["shared_objects"],
+        "pool_bytes": apart["plan"]["bytes"],
+    });
+    let options: [&[&str]; 5] =
+        [&[], &["--stream", "none"], &["--stream", "all"], &["--phases", "min"], &["--budget", "2MiB"]];
+    for options in options {
+        assert_eq!(planned(options)["intermediates_alone"], papers, "{options:?}");
+    }
+    // A budget has them there, too, however much room it leaves.
+    assert_eq!(planned(&["--budget", "64MiB"])["io_bytes"], 0);
 }
 
 #[test]
@@ -148,7 +182,10 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);
     fails(&["run", &model, "--plan", &photo], &["no saved plan"]);
     fails(&["run", &model, "--plan", "no-such.plan"], &["no-such.plan"]);
-    assert_eq!(texpool(&["run", &model, "--plan", file, "--phases", "min"]).status.code(), Some(2));
+    for decided in [["--phases", "min"], ["--stream", "none"], ["--weight-tile", "1KiB"]] {
+        let refused = texpool(&[&["run", &model, "--plan", file], &decided[..]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{decided:?}");
+    }
 }
 
 #[test]
@@ -161,13 +198,18 @@ fn a_bench_prints_one_document_with_every_number() {
     let bytes = |key: &str| memory[key].as_u64().unwrap();
     let parts = ["pool", "weights", "io", "tables", "transfer", "other"];
     for key in parts {
-        assert!(bytes(key) >= memory["planned"][key].as_u64().unwrap() && bytes(key) > 0, "{key} of {memory}");
+        // Inputs and outputs are in the pool.
+        let some = bytes(key) > 0 || key == "io";
+        assert!(bytes(key) >= memory["planned"][key].as_u64().unwrap() && some, "{key} of {memory}");
     }
     assert_eq!(memory["planned"]["pool"], bench["pool_bytes"]);
     let sum: u64 = parts.iter().map(|key| bytes(key)).sum();
     assert!(bytes("allocated_peak") >= sum && bytes("reserved_peak") >= bytes("allocated_peak"), "{memory}");
     assert!(bytes("reserved") >= sum && bytes("reserved_peak") >= bytes("reserved"), "{memory}");
     assert_eq!(bench["gpu_memory_peak_bytes"], memory["reserved_peak"]);
+    let apart = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1", "--stream", "none"]);
+    let more = ["io", "allocated_peak"].map(|key| apart["device_memory"][key].as_u64().unwrap() > bytes(key));
+    assert_eq!(more, [true, true], "{apart}");
     let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["wall_ms"][k].as_f64().unwrap());
     assert!(0.0 < p10 && p10 <= median && median <= p90);
     assert!(bench["cpu_ms"]["median"].as_f64().unwrap() > 0.0);

@@ -107,7 +107,7 @@ class InferenceSession:
         far as a percent of bytes still costs less than a percent of time.
     stream
         What goes into the pool, or out of it, in the middle of every run instead of lying beside it: "none", "weights",
-        "io" (inputs and outputs) or "all"; "all" with phases="min", else "none".
+        "io" (inputs and outputs) or "all"; "all" with phases="min", else "io".
     weight_tile
         Without a budget: tiles that an operator which runs over all its rows at once has streamed weights in; "64KiB".
     device
