@@ -1,0 +1,252 @@
+//! Runs on values: inputs in, outputs out, by blocking or as a task.
+
+use super::Session;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::runtime::now;
+use crate::{
+    gpu::{TensorRole, Wait},
+    runtime::{Error, Outputs, TensorKey, outputs::outputs_of},
+    tensor::{
+        ConvertError, TensorView, TensorViewMut,
+        convert::{TensorSpec, borrow_reals, check_room, read_reals_into},
+    },
+};
+
+/// An input that is given values: which, and its floats where they lie with the caller, not among those that were converted.
+type GivenInput<'t> = (usize, Option<&'t [f32]>);
+
+impl Session {
+    /// Runs the model on values, waits, and returns every output that is not bound to a texture.
+    ///
+    /// Inputs are named or numbered. One that is left out has the values that it had before: those that were written or lie
+    /// in its texture. Where all have theirs already, [`submit`](Self::submit) and [`read`](Self::read). Elements are of
+    /// the model's type, or 32-bit floats.
+    ///
+    /// Who presents frames from another thread meanwhile is better served by [`run_async`](Self::run_async): wgpu holds a
+    /// lock during a blocking wait.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, pixels: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
+    /// use texpool::TensorView;
+    ///
+    /// let outputs = session.run([("image", TensorView::new(pixels, &[1, 224, 224, 3])?)])?;
+    /// let scores = outputs["scores"].as_slice::<f32>()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::NoSuchTensor`], [`Error::InputTwice`], [`Error::MissingInputs`], [`Error::Bound`], [`Error::Tensor`] for
+    /// values that do not fit; [`Error::Gpu`] with a timeout, a lost device, or what the device refuses.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run<'t, K: Into<TensorKey<'t>>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
+    ) -> Result<Outputs, Error> {
+        now(self.run_with(Wait::Block, inputs))
+    }
+
+    /// The same where nobody may block. Dropping the future gives the run up; the next call waits for what is left of it.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub async fn run_async<'t, K: Into<TensorKey<'t>>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
+    ) -> Result<Outputs, Error> {
+        self.run_with(Wait::Task, inputs).await
+    }
+
+    async fn run_with<'t, K: Into<TensorKey<'t>>>(
+        &mut self,
+        wait: Wait,
+        inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
+    ) -> Result<Outputs, Error> {
+        let given = self.take_inputs(inputs)?;
+        let bound = |output: &usize| self.executor.is_bound(TensorRole::Output, *output);
+        let read: Vec<usize> = (0..self.outputs().len()).filter(|output| !bound(output)).collect();
+        let mut values = self.room(&read);
+        let inputs = floats(&given, &self.reals);
+        let mut outputs: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
+        self.executor.run_values(wait, &inputs, &mut outputs).await?;
+        outputs_of(
+            read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)),
+        )
+    }
+
+    /// Runs the model on values, waits, and writes outputs into memory of the caller's. Only those that are named are
+    /// read back; the others stay on the device, to be [read](Self::read) before the next run.
+    ///
+    /// Room is for elements of the model's type, or for 32-bit floats, which get what was computed as it is, before it
+    /// becomes elements of another type. Dense 32-bit floats are copied once: inputs from the caller's memory to where the
+    /// device takes them from, outputs from where it has put them to the caller's.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// use texpool::{TensorView, TensorViewMut};
+    ///
+    /// let mut scores = [0.0f32; 1001];
+    /// session.run_into([("image", TensorView::from(pixels))], [("scores", TensorViewMut::from(&mut scores))])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), also for room that is for other elements or another number of them, and
+    /// [`Error::OutputTwice`]. Room then holds anything.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn run_into<'t, 'r, I: Into<TensorKey<'t>>, O: Into<TensorKey<'t>>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (I, TensorView<'t>)>,
+        outputs: impl IntoIterator<Item = (O, TensorViewMut<'r>)>,
+    ) -> Result<(), Error> {
+        now(self.run_into_with(Wait::Block, inputs, outputs))
+    }
+
+    /// The same where nobody may block. Dropping the future gives the run up; the next call waits for what is left of it.
+    ///
+    /// # Errors
+    /// As [`run_into`](Self::run_into).
+    pub async fn run_into_async<'t, 'r, I: Into<TensorKey<'t>>, O: Into<TensorKey<'t>>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (I, TensorView<'t>)>,
+        outputs: impl IntoIterator<Item = (O, TensorViewMut<'r>)>,
+    ) -> Result<(), Error> {
+        self.run_into_with(Wait::Task, inputs, outputs).await
+    }
+
+    async fn run_into_with<'t, 'r, I: Into<TensorKey<'t>>, O: Into<TensorKey<'t>>>(
+        &mut self,
+        wait: Wait,
+        inputs: impl IntoIterator<Item = (I, TensorView<'t>)>,
+        outputs: impl IntoIterator<Item = (O, TensorViewMut<'r>)>,
+    ) -> Result<(), Error> {
+        let given = self.take_inputs(inputs)?;
+        // Room for floats is where they are read to, other room is filled from floats afterwards.
+        let mut direct = Vec::new();
+        let mut converted: Vec<(usize, TensorViewMut<'r>)> = Vec::new();
+        let mut seen = Vec::new();
+        for (key, room) in outputs {
+            let output = self.readable([key])?[0];
+            if seen.contains(&output) {
+                return Err(Error::OutputTwice { name: self.name(TensorRole::Output, output) });
+            }
+            seen.push(output);
+            let checked = check_room(&room, self.outputs()[output].spec());
+            checked.map_err(|source| self.unfit(TensorRole::Output, output, source))?;
+            match room.into_f32() {
+                Ok(floats) => direct.push((output, floats)),
+                Err(room) => converted.push((output, room)),
+            }
+        }
+        for (output, room) in &converted {
+            self.computed[*output].resize(room.len(), 0.0);
+        }
+        let Self { executor, reals, computed, .. } = self;
+        let of_others =
+            computed.iter_mut().enumerate().filter(|(output, _)| converted.iter().any(|(o, _)| o == output));
+        let mut places: Vec<(usize, &mut [f32])> =
+            of_others.map(|(output, values)| (output, &mut values[..])).collect();
+        places.extend(direct);
+        executor.run_values(wait, &floats(&given, reals), &mut places).await?;
+        for (output, mut room) in converted {
+            read_reals_into(&self.computed[output], self.outputs()[output].spec(), &mut room)
+                .map_err(|source| self.unfit(TensorRole::Output, output, source))?;
+        }
+        Ok(())
+    }
+
+    /// Checks inputs, of which none may be missing: the caller's own floats where they lie, others converted into
+    /// `reals`.
+    fn take_inputs<'t, K: Into<TensorKey<'t>>>(
+        &mut self,
+        inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
+    ) -> Result<Vec<GivenInput<'t>>, Error> {
+        self.check_entered()?;
+        let mut given: Vec<GivenInput<'_>> = Vec::new();
+        for (key, values) in inputs {
+            let input = self.compiled.model().index(TensorRole::Input, key.into())?;
+            if given.iter().any(|&(other, _)| other == input) {
+                return Err(Error::InputTwice { name: self.name(TensorRole::Input, input) });
+            }
+            given.push((input, self.convert(input, &values)?));
+        }
+        let indices: Vec<usize> = given.iter().map(|&(input, _)| input).collect();
+        self.check_complete(&indices)?;
+        Ok(given)
+    }
+
+    /// Writes an input, by a submission of its own: for all runs that are submitted from now on, until it is written
+    /// again. Does not wait, except for a browser's word on memory.
+    ///
+    /// Two runs in one encoder with a `write` between them both see what was written last, since the encoder is submitted
+    /// after it: bind two textures for that.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run).
+    pub fn write<'k>(&mut self, key: impl Into<TensorKey<'k>>, values: TensorView<'_>) -> Result<(), Error> {
+        let input = self.compiled.model().index(TensorRole::Input, key.into())?;
+        let floats = self.convert(input, &values)?;
+        Ok(self.executor.write(input, floats.unwrap_or(&self.reals[input]))?)
+    }
+
+    /// The values of an input as floats: where they lie, or in `reals`.
+    fn convert<'t>(&mut self, input: usize, values: &TensorView<'t>) -> Result<Option<&'t [f32]>, Error> {
+        if self.executor.is_bound(TensorRole::Input, input) {
+            let reason = "write that texture, or unbind it first";
+            return Err(Error::Bound { role: TensorRole::Input, name: self.name(TensorRole::Input, input), reason });
+        }
+        let (integer_range, texels) = (self.compiled.integer_range(input), self.compiled.texels());
+        let spec = TensorSpec { integer_range, ..self.compiled.inputs()[input].spec() };
+        let reals = borrow_reals(values, spec, texels, &mut self.reals[input]);
+        reals.map_err(|source| self.unfit(TensorRole::Input, input, source))
+    }
+
+    /// Values that are not those of an input, or room that is not for an output.
+    fn unfit(&self, role: TensorRole, index: usize, source: ConvertError) -> Error {
+        Error::Tensor { role, name: self.name(role, index), source }
+    }
+
+    /// Reads outputs as they are after all that was submitted up to now.
+    ///
+    /// # Errors
+    /// As [`encode_read`](Self::encode_read), and what the device says.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn read<'k, K: Into<TensorKey<'k>>>(&mut self, outputs: impl IntoIterator<Item = K>) -> Result<Outputs, Error> {
+        now(self.read_with(Wait::Block, outputs))
+    }
+
+    /// The same where nobody may block.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub async fn read_async<'k, K: Into<TensorKey<'k>>>(
+        &mut self,
+        outputs: impl IntoIterator<Item = K>,
+    ) -> Result<Outputs, Error> {
+        self.read_with(Wait::Task, outputs).await
+    }
+
+    async fn read_with<'k, K: Into<TensorKey<'k>>>(
+        &mut self,
+        wait: Wait,
+        outputs: impl IntoIterator<Item = K>,
+    ) -> Result<Outputs, Error> {
+        let read = self.readable(outputs)?;
+        let mut values = self.room(&read);
+        let mut places: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
+        self.executor.read_values(wait, &mut places).await?;
+        outputs_of(
+            read.into_iter().zip(values).map(|(output, values)| (output, self.outputs()[output].clone(), values)),
+        )
+    }
+
+    fn room(&self, outputs: &[usize]) -> Vec<Vec<f32>> {
+        outputs.iter().map(|&output| vec![0.0; self.outputs()[output].len()]).collect()
+    }
+}
+
+/// The floats of each input, in the caller's memory or among those that were converted.
+fn floats<'a>(given: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Vec<(usize, &'a [f32])> {
+    given.iter().map(|&(input, floats)| (input, floats.unwrap_or(&reals[input]))).collect()
+}
