@@ -75,8 +75,8 @@ pub(super) struct PlanArgs {
     /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
-    /// The fastest plan that keeps all of the device's memory within this, in phases and with weights, inputs and outputs
-    /// streamed where it must be: 2MiB, 512KiB, 1500000. How fast a plan is follows from this device's figures where
+    /// The fastest plan that keeps all of the device's memory within this, in phases and with streamed weights where it
+    /// must be: 2MiB, 512KiB, 1500000. How fast a plan is follows from this device's figures where
     /// `texpool devices --measure` has measured them, which takes 60 MB of it, else from usual ones.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,

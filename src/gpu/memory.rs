@@ -32,7 +32,7 @@ pub struct MemoryParts {
     pub pool: u64,
     /// Textures of weights.
     pub weights: u64,
-    /// Textures of inputs and outputs.
+    /// Textures of inputs and outputs that lie beside the pool.
     pub io: u64,
     /// Buffers of the dispatches' parameters and row tables.
     pub tables: u64,

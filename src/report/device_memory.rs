@@ -31,7 +31,7 @@ pub struct PartBytes {
     pub pool: u64,
     /// Textures of weights.
     pub weights: u64,
-    /// Textures of inputs and outputs.
+    /// Textures of inputs and outputs that lie beside the pool.
     pub io: u64,
     /// Buffers of the dispatches' parameters and row tables.
     pub tables: u64,
@@ -47,7 +47,7 @@ impl PartBytes {
         [
             ("pool", self.pool),
             ("weights", self.weights),
-            ("inputs and outputs", self.io),
+            ("inputs and outputs beside the pool", self.io),
             ("tables of the dispatches", self.tables),
             ("transfer buffers", self.transfer),
             ("other, with wgpu's own buffers", self.other),

@@ -73,7 +73,7 @@ pub struct MemoryReport {
     /// What the driver says the pool's textures take; only where a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_bytes: Option<u64>,
-    /// Textures of the graph's inputs and outputs, which are not part of the pool.
+    /// Textures of the graph's inputs and outputs that lie beside the pool.
     pub io_bytes: u64,
     /// Weights on the device.
     pub weight_bytes: u64,

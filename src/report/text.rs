@@ -77,7 +77,7 @@ impl fmt::Display for MemoryReport {
                 line(f, "pool", self.plan.bytes, "")?;
                 let format = self.weight_format.as_deref().filter(|&format| format != "f32").unwrap_or_default();
                 line(f, "weights", self.weight_bytes, format)?;
-                line(f, "inputs and outputs", self.io_bytes, "")?;
+                line(f, "inputs and outputs beside the pool", self.io_bytes, "")?;
                 let sum = self.plan.bytes.saturating_add(self.weight_bytes).saturating_add(self.io_bytes);
                 line(f, "together", sum, "without tables and transfer buffers, which are made on a device")?;
             }

@@ -347,7 +347,7 @@ typedef struct texpool_memory_parts {
     uint64_t pool;
     // Textures of weights.
     uint64_t weights;
-    // Textures of inputs and outputs.
+    // Textures of inputs and outputs that lie beside the pool.
     uint64_t io;
     // Buffers of parameters and tables.
     uint64_t tables;

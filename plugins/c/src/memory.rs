@@ -18,7 +18,7 @@ pub struct texpool_memory_parts {
     pub pool: u64,
     /// Textures of weights.
     pub weights: u64,
-    /// Textures of inputs and outputs.
+    /// Textures of inputs and outputs that lie beside the pool.
     pub io: u64,
     /// Buffers of parameters and tables.
     pub tables: u64,

@@ -10,7 +10,7 @@ class MemoryParts(TypedDict):
     pool: int
     #: Textures of weights.
     weights: int
-    #: Textures of inputs and outputs.
+    #: Textures of inputs and outputs that lie beside the pool.
     io: int
     #: Buffers of the dispatches' parameters and row tables.
     tables: int

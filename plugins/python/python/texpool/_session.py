@@ -100,8 +100,8 @@ class InferenceSession:
 
     budget
         A number of bytes or a text such as "2MiB", that all of the device's memory is kept within: pool, weights,
-        inputs and outputs, tables, transfers. Operators run band by band of rows, and weights, inputs and outputs are
-        streamed, where they must; the answer has the same bits.
+        inputs and outputs, tables, transfers. Inputs and outputs go through the pool; operators run band by band of rows,
+        and weights are streamed, where they must; the answer has the same bits.
     phases
         Without a budget: "off" runs operators whole, "min" band by band in the smallest pool that is found, "auto" as
         far as a percent of bytes still costs less than a percent of time.
