@@ -78,5 +78,5 @@ pub(crate) use {part_file::PartFile, wait::now};
 pub(crate) use {
     pool::PoolTextures,
     staging::Readback,
-    wait::{Answer, Submitted},
+    wait::{Answer, RUN, Submitted},
 };

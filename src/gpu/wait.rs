@@ -8,6 +8,9 @@ use std::{
 
 use super::{Gpu, GpuError, poll::catch_panic};
 
+/// What errors call a run that is waited for.
+pub(crate) const RUN: &str = "a run of the model";
+
 /// How a call waits for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {

@@ -5,7 +5,7 @@ use std::{future::IntoFuture, pin::Pin};
 #[cfg(not(target_arch = "wasm32"))]
 use super::now;
 use super::{Error, Outputs, TensorInfo, outputs::outputs_of};
-use crate::gpu::{self, Answer, Gpu, Submitted, Wait};
+use crate::gpu::{self, Answer, Gpu, RUN, Submitted, Wait};
 
 /// A future of the library's; on native targets it may go to another thread.
 #[cfg(not(target_arch = "wasm32"))]
@@ -85,7 +85,7 @@ impl Submission {
 
     async fn finish(self, wait: Wait) -> Result<(), Error> {
         let Self { gpu, submitted, done } = self;
-        Ok(gpu.told_done(wait, &submitted, done, "a run of the model").await?)
+        Ok(gpu.told_done(wait, &submitted, done, RUN).await?)
     }
 }
 

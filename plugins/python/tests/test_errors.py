@@ -109,7 +109,7 @@ class Errors(unittest.TestCase):
     def test_a_timeout(self) -> None:
         session = texpool.InferenceSession(SLOW, timeout=0)
         feed = values(session)
-        with self.assertRaisesRegex(texpool.DeviceTimeoutError, "has not finished a run") as caught:
+        with self.assertRaisesRegex(texpool.DeviceTimeoutError, "has not finished a run of the model") as caught:
             for _ in range(50):
                 session.run(None, feed)
         self.assertIsInstance(caught.exception, TimeoutError)

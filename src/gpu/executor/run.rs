@@ -8,7 +8,7 @@ use crate::gpu::{
     staging::Readback,
     streamed::Run,
     transfer::Transfer,
-    wait::{Submitted, Wait},
+    wait::{RUN, Submitted, Wait},
 };
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{TensorRole, wait::now};
@@ -51,7 +51,7 @@ impl Executor {
         inputs: &[(usize, &[f32])],
         outputs: &mut [(usize, &mut [f32])],
     ) -> Result<(), GpuError> {
-        self.submit_and_finish(wait, "a run of the model", inputs, true, outputs).await
+        self.submit_and_finish(wait, RUN, inputs, true, outputs).await
     }
 
     /// Reads outputs as they are.
@@ -65,12 +65,11 @@ impl Executor {
 
     /// Submits a run on what lies in the inputs' textures.
     pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
-        const WHAT: &str = "a run of the model";
         let gpu = self.gpu.clone();
         let descriptor = wgpu::CommandEncoderDescriptor { label: Some("run") };
-        let mut encoder = gpu.scoped(WHAT, || gpu.device.create_command_encoder(&descriptor))?;
+        let mut encoder = gpu.scoped(RUN, || gpu.device.create_command_encoder(&descriptor))?;
         self.encode(&mut encoder)?;
-        let index = gpu.scoped(WHAT, || gpu.queue.submit([encoder.finish()]))?;
+        let index = gpu.scoped(RUN, || gpu.queue.submit([encoder.finish()]))?;
         Ok(Submitted { index })
     }
 

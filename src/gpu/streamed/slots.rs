@@ -9,7 +9,7 @@ use super::{
 use crate::gpu::{
     Gpu, GpuError,
     staging::{Staging, StagingBuffer},
-    wait::{Mapping, Submitted, Wait},
+    wait::{Mapping, RUN, Submitted, Wait},
 };
 
 /// Two buffers, made when they are needed.
@@ -40,7 +40,7 @@ impl Slots {
         received: &mut BTreeMap<usize, Vec<u8>>,
     ) -> Result<(), GpuError> {
         if let Some((mapping, submitted)) = self.uploaded.take() {
-            mapping.finish(gpu, wait, Some(&submitted), WHAT).await?;
+            mapping.finish(gpu, wait, Some(&submitted), RUN).await?;
         }
         self.empty(gpu, wait, received).await
     }
@@ -55,7 +55,7 @@ impl Slots {
         let (Some((mapping, submitted, takes)), Some(buffer)) = (self.downloaded.take(), self.download()) else {
             return Ok(());
         };
-        mapping.finish(gpu, wait, Some(&submitted), WHAT).await?;
+        mapping.finish(gpu, wait, Some(&submitted), RUN).await?;
         let view = buffer.get_mapped_range(..).map_err(|error| gpu.unmapped(error))?;
         for Take { output, range, offset } in takes {
             if let Some(texels) = received.get_mut(&output).and_then(|bytes| bytes.get_mut(range.clone())) {
