@@ -1,7 +1,8 @@
 //! Plans that keep all of the device's memory within a budget: what is streamed follows from how much there is.
 
 use super::{
-    compile_for::compile_for,
+    allocator_blocks::BLOCK,
+    compile_for::{compile_for, compile_within},
     cost_model::CostModel,
     error::CompileError,
     lowered::LoweredModel,
@@ -80,11 +81,11 @@ impl Fitting {
     }
 
     /// The same with all effort.
-    fn searched(self, graph: &Graph, control: &SearchControl<'_>) -> Result<Self, CompileError> {
+    fn searched(self, graph: &Graph, limit: MemoryLimit, control: &SearchControl<'_>) -> Result<Self, CompileError> {
         if !self.options.streams() {
             return Ok(self);
         }
-        match compile_for(graph, &self.options, Effort::Full, control) {
+        match compile_within(graph, &self.options, Some(limit), Effort::Full, control) {
             Ok(compiled) => Ok(Self { compiled, ..self }),
             // A search that is stopped may find nothing that fits.
             Err(CompileError::DeviceBudget { .. }) => Ok(self),
@@ -93,7 +94,9 @@ impl Fitting {
     }
 }
 
-/// Of all settings' plans that fit the fastest, as far as that is predicted; and that one with all effort.
+/// Of all settings' plans that fit the fastest, as far as that is predicted; and that one with all effort. Where the budget
+/// is of a block or more, the blocks that the allocator takes from the driver are to fit, if they do so at once: else what
+/// is allocated alone.
 pub(super) fn within(
     graph: &Graph,
     options: &CompileOptions,
@@ -102,16 +105,37 @@ pub(super) fn within(
 ) -> Result<CompiledModel, CompileError> {
     let options = CompileOptions { phases: Phases::DeviceBudget(bytes), ..options.clone() };
     let lowered = LoweredModel::for_row_tiling(graph, &options, control)?;
+    let settings = settings(&lowered, &options);
+    drop(lowered);
     // Of those that do not fit at once a lower bound of what they take.
     let mut refused: Vec<(u64, CompileOptions)> = Vec::new();
+    let blocks = (bytes >= BLOCK).then_some(MemoryLimit::Blocks(bytes));
+    for limit in blocks.into_iter().chain([MemoryLimit::Device(bytes)]) {
+        refused.clear();
+        if let Some(found) = fastest(graph, &options, &settings, limit, &mut refused, control)? {
+            return Ok(found);
+        }
+    }
+    searched(graph, bytes, refused, control)
+}
+
+/// The fastest plan within a limit, where some fit at once.
+fn fastest(
+    graph: &Graph,
+    options: &CompileOptions,
+    settings: &[Setting],
+    limit: MemoryLimit,
+    refused: &mut Vec<(u64, CompileOptions)>,
+    control: &SearchControl<'_>,
+) -> Result<Option<CompiledModel>, CompileError> {
     let mut fitting: Vec<Fitting> = Vec::new();
-    for Setting { weights, stream_io, least_us } in settings(&lowered, &options) {
+    for &Setting { weights, stream_io, least_us } in settings {
         let slower = fitting.iter().any(|found| found.predicted_us() <= least_us);
         if slower || control.should_stop() && !refused.is_empty() {
             break;
         }
         let options = CompileOptions { weights, stream_io, ..options.clone() };
-        match compile_for(graph, &quick(&options), Effort::Quick, control) {
+        match compile_within(graph, &quick(&options), Some(limit), Effort::Quick, control) {
             Ok(compiled) => fitting.push(Fitting { compiled, options, least_us }),
             Err(CompileError::DeviceBudget { least, .. }) => refused.push((least, options)),
             Err(error) => return Err(error),
@@ -119,15 +143,15 @@ pub(super) fn within(
     }
     fitting.sort_by(|a, b| a.predicted_us().total_cmp(&b.predicted_us()));
     let mut fitting = fitting.into_iter();
-    let Some(fastest) = fitting.next() else { return searched(graph, bytes, refused, control) };
-    let fastest = fastest.searched(graph, control)?;
+    let Some(fastest) = fitting.next() else { return Ok(None) };
+    let fastest = fastest.searched(graph, limit, control)?;
     let (least_us, predicted_us) = (fastest.least_us, fastest.predicted_us());
     let smallest = fitting.min_by_key(|found| found.compiled.device_bytes());
     let tight = predicted_us > TIGHT * least_us;
     let smallest = smallest.filter(|found| tight && found.least_us < predicted_us && !control.should_stop());
-    let other = smallest.map(|found| found.searched(graph, control)).transpose()?;
+    let other = smallest.map(|found| found.searched(graph, limit, control)).transpose()?;
     let other = other.filter(|other| other.predicted_us() < predicted_us);
-    Ok(other.unwrap_or(fastest).compiled)
+    Ok(Some(other.unwrap_or(fastest).compiled))
 }
 
 /// The first of several settings whose smallest plan fits.

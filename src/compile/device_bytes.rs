@@ -53,38 +53,40 @@ impl DeviceFormat {
     }
 }
 
-/// What lies on the device beside the pool, in bytes: as far as it follows from what is streamed.
-pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> u64 {
+/// What lies on the device beside the pool, as far as it follows from what is streamed: the bytes of each allocation.
+pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<u64> {
     let DeviceFormat { weights: weights_in, weight_format, texels: format, max_extent } = format;
     let texel = format.texel_bytes();
     // A texture has whole rows, of at most so many texels.
     let texture = |texels: u64, bytes: u64| if texels > 0 { texels.next_multiple_of(1024) * bytes } else { 0 };
     let [texels, words] = resident_weights(graph, schedule, weight_format, format);
-    let weights = texture(texels, texel) + texture(words, WORDS_BYTES);
+    let weights = [texture(texels, texel), texture(words, WORDS_BYTES)];
+    // Zeros, and the texel for what dispatches leave open.
+    let mut all = vec![DRIVER, texel];
+    all.extend(weights);
     let io_bytes = |tensor: TensorId| io_texture(graph.shape(tensor), format, max_extent).bytes();
-    let (mut io, mut transfer) = (0, 0);
     for storage in &schedule.storages {
         let (Some(tensor), false) = (storage.tensor(), matches!(storage.kind, StorageKind::Intermediate(_))) else {
             continue;
         };
-        io += io_bytes(tensor);
+        all.push(io_bytes(tensor));
         // Large ones share one buffer on the way in.
-        transfer += match (storage.kind, io_bytes(tensor)) {
+        all.push(match (storage.kind, io_bytes(tensor)) {
             (StorageKind::Input(_), bytes) if bytes > PIECE => 0,
             (_, bytes) => bytes.min(PIECE),
-        };
+        });
     }
     let large_input = graph.inputs.iter().any(|&input| !schedule.is_pooled(input) && io_bytes(input) > PIECE);
-    if weights > 0 || large_input {
-        transfer += PIECE;
+    if weights != [0, 0] || large_input {
+        all.push(PIECE);
     }
     for kind in [StepKind::Upload, StepKind::Download] {
         let steps = schedule.steps.iter().filter(|step| step.kind == kind);
         let texels = steps.map(|step| step.rows.len().max(1) as u64 * u64::from(schedule.storages[step.to].row_texels));
-        transfer += TransferBuffers::new(weights_in).taken(texels.sum::<u64>() * texel);
+        all.extend(TransferBuffers::new(weights_in).taken(texels.sum::<u64>() * texel));
     }
-    // And the texel for what dispatches leave open.
-    weights + io + transfer + texel + DRIVER
+    all.retain(|&bytes| bytes > 0);
+    all
 }
 
 /// Texels of the weights that stay on the device: those that lie in texels of the pool's format, and those in words.
@@ -102,7 +104,7 @@ fn resident_weights(graph: &Graph, schedule: &Schedule, weights: WeightFormat, f
 
 /// Bytes of the device's memory that a session of a plan takes, by itself on its device, reckoned from above.
 pub(super) fn planned_bytes(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> u64 {
-    plan.bytes() + beside_pool(graph, schedule, format) + tables(graph, schedule, plan)
+    plan.bytes() + beside_pool(graph, schedule, format).iter().sum::<u64>() + tables(graph, schedule, plan)
 }
 
 impl CompiledModel {

@@ -68,7 +68,9 @@ impl<'a> Fronts<'a> {
     pub(super) fn lower_bound(&self, limit: MemoryLimit) -> (u64, bool) {
         let beside = match limit {
             MemoryLimit::Pool(_) => 0,
-            MemoryLimit::Device(_) => self.whole.device_bytes - self.whole.bytes - self.whole.tables,
+            MemoryLimit::Device(_) | MemoryLimit::Blocks(_) => {
+                self.whole.device_bytes - self.whole.bytes - self.whole.tables
+            }
         };
         match self.fronts.iter().map(VariantFront::least_live_bytes).min() {
             Some(live) => (live + beside, true),

@@ -1,7 +1,7 @@
 //! How much of the device's memory a plan may take.
 
 use super::{error::CompileError, variant::PlacedCandidate};
-use crate::plan::StopReason;
+use crate::{compile::options::Phases, plan::StopReason};
 
 /// A limit, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,12 +10,23 @@ pub(super) enum MemoryLimit {
     Pool(u64),
     /// Of all of the device's memory.
     Device(u64),
+    /// Of the blocks that the allocator takes from the driver for that.
+    Blocks(u64),
 }
 
 impl MemoryLimit {
+    /// What phases are asked to keep within.
+    pub(super) const fn of(phases: Phases) -> Option<Self> {
+        match phases {
+            Phases::Off | Phases::Auto | Phases::Min => None,
+            Phases::Budget(bytes) => Some(Self::Pool(bytes)),
+            Phases::DeviceBudget(bytes) => Some(Self::Device(bytes)),
+        }
+    }
+
     /// How much that is.
     pub(super) const fn bytes(self) -> u64 {
-        let (Self::Pool(bytes) | Self::Device(bytes)) = self;
+        let (Self::Pool(bytes) | Self::Device(bytes) | Self::Blocks(bytes)) = self;
         bytes
     }
 
@@ -29,6 +40,7 @@ impl MemoryLimit {
         match self {
             Self::Pool(_) => placed.bytes,
             Self::Device(_) => placed.device_bytes,
+            Self::Blocks(_) => placed.block_bytes,
         }
     }
 
@@ -42,7 +54,9 @@ impl MemoryLimit {
     ) -> CompileError {
         match self {
             Self::Pool(bytes) => CompileError::Budget { bytes, least, phases, stopped, too_many_rows },
-            Self::Device(bytes) => CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows },
+            Self::Device(bytes) | Self::Blocks(bytes) => {
+                CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows }
+            }
         }
     }
 }

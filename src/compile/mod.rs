@@ -2,6 +2,7 @@
 //!
 //! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
 
+mod allocator_blocks;
 mod budget;
 mod compile_for;
 mod cost_model;

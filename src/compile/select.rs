@@ -5,7 +5,7 @@ use super::{
     fewest_steps::Chains,
     fronts::{FrontEntry, Fronts},
     memory_limit::MemoryLimit,
-    options::{CompileOptions, Phases},
+    options::Phases,
     point::Point,
 };
 use crate::plan::SearchControl;
@@ -20,23 +20,22 @@ pub(super) enum Effort {
     Quick,
 }
 
-/// The point that `options` asks for.
+/// The point that is asked for: with the least product of bytes and time, the fastest within a limit, or the smallest.
 pub(super) fn select(
     fronts: &Fronts<'_>,
-    options: &CompileOptions,
+    phases: Phases,
+    limit: Option<MemoryLimit>,
     effort: Effort,
     too_many_rows: Option<u64>,
     control: &SearchControl<'_>,
 ) -> Result<Option<Point>, CompileError> {
-    let limit = match options.phases {
-        Phases::Auto => return fronts.best_product(control).map(Some),
-        Phases::Off | Phases::Min => {
-            let least = fronts.all(fronts.placed(control)?, control)?.pop();
-            let least = least.map(|least| fronts.finished(least, control)).transpose()?;
-            return Ok(least.map(|least| fronts.point(least)));
-        }
-        Phases::Budget(bytes) => MemoryLimit::Pool(bytes),
-        Phases::DeviceBudget(bytes) => MemoryLimit::Device(bytes),
+    if phases == Phases::Auto {
+        return fronts.best_product(control).map(Some);
+    }
+    let Some(limit) = limit else {
+        let least = fronts.all(fronts.placed(control)?, control)?.pop();
+        let least = least.map(|least| fronts.finished(least, control)).transpose()?;
+        return Ok(least.map(|least| fronts.point(least)));
     };
     let placed = fronts.placed(control)?;
     let finished = |found: FrontEntry| match effort {

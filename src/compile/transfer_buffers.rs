@@ -38,8 +38,9 @@ impl TransferBuffers {
         bytes.div_ceil(self.bytes)
     }
 
-    /// Bytes of all that go one way, of which so many go through them in a run: what fits into one needs no second.
-    pub(super) const fn taken(self, bytes: u64) -> u64 {
-        if bytes > self.bytes { self.bytes * self.count as u64 } else { bytes }
+    /// Bytes of each of those that go one way, where so many go through them in a run: what fits into one needs no second.
+    pub(super) fn taken(self, bytes: u64) -> impl Iterator<Item = u64> {
+        let (each, count) = if bytes > self.bytes { (self.bytes, self.count) } else { (bytes, 1) };
+        std::iter::repeat_n(each, count)
     }
 }

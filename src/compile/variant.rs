@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{
+    allocator_blocks::block_bytes,
     cost_model::CostModel,
     device_bytes::{DeviceFormat, beside_pool, tables},
     error::CompileError,
@@ -15,7 +16,7 @@ use crate::{
     graph::{Graph, NodeId, NodeSet},
     plan::{
         LivePeak, Plan, PlanError, RowLayout, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows,
-        TextureLimits, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
+        TextureLimits, TextureSpec, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
     },
     schedule::{
         Schedule, Streaming,
@@ -32,8 +33,8 @@ const MAX_ROWS_READ: u64 = 1 << 26;
 /// What is known of a division into segments before it has a plan.
 pub(super) struct Candidate {
     pub(super) live_bytes: u64,
-    /// Bytes of the device beside the pool, without tables, which follow from a plan.
-    pub(super) beside: u64,
+    /// Bytes of what lies on the device beside the pool, one by one, without tables, which follow from a plan.
+    beside: Vec<u64>,
     peak: Peak,
     dispatches: u64,
     pub(super) predicted_us: f64,
@@ -42,8 +43,8 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// No plan of it takes fewer bytes of the device.
-    pub(super) const fn least_device_bytes(&self) -> u64 {
-        self.live_bytes + self.beside
+    pub(super) fn least_device_bytes(&self) -> u64 {
+        self.live_bytes + self.beside.iter().sum::<u64>()
     }
 }
 
@@ -55,6 +56,8 @@ pub(super) struct PlacedCandidate {
     pub(super) bytes: u64,
     /// Bytes of all of the device's memory.
     pub(super) device_bytes: u64,
+    /// Bytes of the blocks that the allocator takes from the driver for those.
+    pub(super) block_bytes: u64,
     /// Bytes of tables, which are among those.
     pub(super) tables: u64,
     live_bytes: u64,
@@ -72,8 +75,22 @@ impl PlacedCandidate {
         let Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments } = candidate;
         let (bytes, steps) = (plan.bytes(), schedule.steps.len());
         let tables = tables(graph, schedule, &plan);
-        let device_bytes = bytes + beside + tables;
-        Self { bytes, device_bytes, tables, live_bytes, peak, dispatches, predicted_us, segments, steps, plan }
+        let device_bytes = bytes + beside.iter().sum::<u64>() + tables;
+        let textures = plan.textures.iter().map(TextureSpec::bytes);
+        let block_bytes = block_bytes(beside.into_iter().chain(textures).chain([tables]));
+        Self {
+            bytes,
+            device_bytes,
+            block_bytes,
+            tables,
+            live_bytes,
+            peak,
+            dispatches,
+            predicted_us,
+            segments,
+            steps,
+            plan,
+        }
     }
 
     /// The point, whose steps are those of `schedule`, with these parts written in place.

@@ -9,6 +9,7 @@ mod climb;
 use climb::{Climb, Counted};
 
 use super::{
+    allocator_blocks::BLOCK,
     division::Chain,
     error::CompileError,
     memory_limit::MemoryLimit,
@@ -114,6 +115,12 @@ pub(super) fn search(
         MemoryLimit::Device(bytes) => {
             // Fewer steps have fewer tables, for which the pool may be larger.
             let pool = from.bytes + bytes.saturating_sub(from.device_bytes) + from.tables / 4;
+            (pool, from.tables / 4)
+        }
+        MemoryLimit::Blocks(bytes) => {
+            // As many blocks more as the limit allows, all of them full.
+            let more = bytes.saturating_sub(from.block_bytes) / BLOCK * BLOCK;
+            let pool = from.bytes + (from.block_bytes + more).saturating_sub(from.device_bytes);
             (pool, from.tables / 4)
         }
     };
