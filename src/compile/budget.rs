@@ -63,8 +63,9 @@ fn quick(options: &CompileOptions) -> CompileOptions {
 }
 
 /// How much slower than without phases the fastest plan may be before another setting is searched with all effort, too.
-/// Chosen: such a budget is tight, and then room counts for more than a search without effort can tell. MobileNet v2 with
-/// weights of 8 bits has 453 dispatches in 1536 KiB in the setting that seems the fastest, and 253 in the smallest.
+/// Chosen: such a budget is tight, and then room counts for more than a search without effort can tell. By the figures
+/// of one device MobileNet v2 with weights of 8 bits has 453 dispatches in 1536 KiB in the setting that seems the fastest, and
+/// 253 in the smallest.
 const TIGHT: f64 = 1.25;
 
 /// A setting with a plan that fits at once.

@@ -21,8 +21,8 @@ pub enum Phases {
     /// The fastest plan whose pool takes no more than so many bytes.
     Budget(u64),
     /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
-    /// weights, inputs and outputs, tables, buffers for transfers. All of those are streamed where they must be; inputs and
-    /// outputs also where that is asked for.
+    /// weights, inputs and outputs, tables, buffers for transfers; from a block of the allocator on the blocks for that, if
+    /// they can be. Weights, inputs and outputs are streamed where they must be; the latter also where that is asked for.
     DeviceBudget(u64),
 }
 

@@ -70,7 +70,9 @@ impl<'a> CompileBuilder<'a> {
     /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
     /// weights, inputs and outputs, tables, buffers for transfers ([`Memory::planned`](crate::Memory::planned)). Weights,
     /// inputs and outputs go through the pool where they must: such a session takes inputs and answers outputs by value,
-    /// and is run by [`run`](crate::Session::run) alone.
+    /// and is run by [`run`](crate::Session::run) alone. From 4 MiB on the blocks that the allocator of a device of texpool's
+    /// own takes from the driver ([`MemoryPeak::reserved`](crate::MemoryPeak::reserved)) are within it, too, where such a plan
+    /// is found and that device has memory of one kind.
     pub fn device_budget(mut self, bytes: u64) -> Self {
         self.options.phases = Phases::DeviceBudget(bytes);
         self
