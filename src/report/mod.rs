@@ -48,7 +48,7 @@ pub struct MemoryReport {
     pub model: String,
     /// Number of steps.
     pub steps: usize,
-    /// All intermediate tensors, each in memory of its own.
+    /// All tensors of the pool, each in memory of its own.
     pub naive_bytes: u64,
     /// What no plan goes below; not known of a plan that was loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
