@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::Graph,
-    plan::{SearchControl, TexelFormat, bounds},
+    plan::{SearchControl, bounds},
 };
 
 /// The memory of a model by the convention of Pisarchyk and Lee (2020): intermediate tensors alone, each of them whole.
@@ -35,12 +35,7 @@ impl CompiledModel {
         graph: &Graph,
         control: &SearchControl<'_>,
     ) -> Result<IntermediatesAlone, CompileError> {
-        // What words hold are 32-bit floats.
-        let format = match self.format {
-            TexelFormat::Rgba32Uint => TexelFormat::Rgba32Float,
-            format => format,
-        };
-        let (rules, limits, phases) = (self.lowering.rules, self.limits, Phases::Off);
+        let (rules, limits, phases, format) = (self.lowering.rules, self.limits, Phases::Off, self.format);
         let options = CompileOptions { rules, limits, phases, format, ..CompileOptions::default() };
         let whole = compile_for(graph, &options, Effort::Full, control)?;
         let bytes = |texels: u64| texels * format.texel_bytes();
