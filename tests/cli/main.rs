@@ -4,6 +4,7 @@
 
 #[cfg(unix)]
 mod arguments;
+mod budget;
 #[cfg(unix)]
 mod cached;
 mod command;
