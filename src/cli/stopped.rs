@@ -15,6 +15,9 @@ pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
             ));
         }
         Some(StopReason::Cancelled) => out::stderr(&"cancelled: this is the best so far, not proven"),
+        Some(StopReason::TooManyTensors) => {
+            out::stderr(&"more tensors overlap in time than the search takes: this is the best greedy plan, not proven")
+        }
         None => {}
     }
 }

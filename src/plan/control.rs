@@ -41,11 +41,14 @@ impl Progress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+#[non_exhaustive]
 pub enum StopReason {
     /// The deadline passed.
     Deadline,
     /// The progress callback answered [`ControlFlow::Break`].
     Cancelled,
+    /// More tensors depend on each other than the search takes, so only the greedy strategies were tried.
+    TooManyTensors,
 }
 
 impl fmt::Display for StopReason {
@@ -53,6 +56,7 @@ impl fmt::Display for StopReason {
         f.write_str(match self {
             Self::Deadline => "the deadline passed",
             Self::Cancelled => "it was cancelled",
+            Self::TooManyTensors => "there are more tensors than the search takes",
         })
     }
 }

@@ -121,6 +121,12 @@ pub enum InputError {
         /// What is wrong.
         why: String,
     },
+    /// A [`BufferId`](super::BufferId) of another planner.
+    #[error("buffer {index} is of another planner; a buffer is known to the planner that it was added to")]
+    ForeignBuffer {
+        /// Its index in that planner.
+        index: usize,
+    },
     /// One buffer cannot be computed in the place of another.
     #[error(
         "buffer {after} cannot be computed in the place of {before}: the last step of one is not the first of the other"
@@ -234,6 +240,19 @@ pub enum LayoutError {
         end: u128,
         /// The size of the region.
         size: u64,
+    },
+    /// The bound or the proof of a plan contradicts its total.
+    #[error(
+        "the arena has {total} units and its lower bound is {bound}, which cannot be {}",
+        if *proven { "where the plan is said to be the smallest" } else { "more than a plan needs" }
+    )]
+    BadBound {
+        /// The size of the arena.
+        total: u64,
+        /// The lower bound that the plan states.
+        bound: u64,
+        /// Whether the plan says that none is smaller.
+        proven: bool,
     },
     /// A buffer does not lie where it has to.
     #[error("buffer {buffer} lies at {offset}, but {why}")]

@@ -107,7 +107,8 @@ pub struct Solution {
 
 /// The layout that `planner` finds. That of [`Planner::Best`] is the smallest that textures can hold; ties go to fewer
 /// regions, then to the shorter reuse distance, then to what was tried first. If `control` stops it, the smallest
-/// layout found by then; a strategy that is stopped before its end shares less than it could.
+/// layout found by then, which is at least as small as that of the fastest greedy strategy, also where one strategy was
+/// asked for by name.
 ///
 /// Records are planned in a canonical order, so their order in the list does not change the total. A strategy that is
 /// asked for by name sees them as they are given, because some strategies break ties by index.
@@ -166,7 +167,15 @@ pub(super) fn solve_with_optimum(
         if strategy.problem() == LayoutKind::Offsets {
             return Err(UnsupportedError::NotForTextures { strategy: strategy.name() }.into());
         }
-        candidates.choose(RANK_OPTIMUM, strategy.name(), order.sort(strategy.place_until(records, control)?));
+        let layout = order.sort(strategy.place_until(records, control)?);
+        match control.stopped() {
+            None => candidates.choose(RANK_OPTIMUM, strategy.name(), layout),
+            // Cut short, it may share next to nothing: the fast strategies have ended, and one of them may be smaller.
+            stopped => {
+                candidates.offer(RANK_OPTIMUM, strategy.name(), layout);
+                candidates.note_stopped(strategy.name(), stopped);
+            }
+        }
     } else {
         let improvable = candidates.total() > bounds.shared_objects || planner != Planner::Best;
         if improvable && budget.nodes > 0 {
@@ -224,7 +233,11 @@ fn reason(planner: Planner, name: &str, total: u64, bounds: &Bounds, proven: u64
         Ordering::Equal => format!("the proven Shared Objects optimum ({proven})"),
         Ordering::Greater => format!("{} above the Shared Objects bound ({proven})", total - proven),
     };
-    if planner != Planner::Best {
+    if let Planner::Strategy(strategy) = planner
+        && strategy.name() != name
+    {
+        format!("{strategy} did not end in time, and {name} is the smallest that did: {total}, {versus}")
+    } else if planner != Planner::Best {
         format!("{name} was asked for: {total}, {versus}")
     } else if total == bounds.offsets {
         format!("{name} reaches the widest step ({total}), and no plan of any kind is smaller")

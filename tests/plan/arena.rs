@@ -10,8 +10,8 @@ use std::{
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
-    ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferGap, BufferId, InputError, LayoutError, PlanError,
-    SearchControl, StopReason, UnsupportedError,
+    ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferGap, InputError, LayoutError, PlanError, SearchControl,
+    StopReason, UnsupportedError,
     io::{buffers_from_csv, buffers_to_csv},
     offsets::smallest,
 };
@@ -40,7 +40,9 @@ struct Instance {
 impl Instance {
     fn planner(&self) -> ArenaPlanner<'static> {
         let mut planner = ArenaPlanner::from_iter(self.buffers.iter().cloned());
-        self.pairs.iter().for_each(|&(before, after)| planner.in_place(BufferId(before), BufferId(after)));
+        for &(before, after) in &self.pairs {
+            planner.in_place(planner.id(before).unwrap(), planner.id(after).unwrap());
+        }
         planner
     }
 
@@ -196,6 +198,7 @@ proptest! {
             plan.offsets[b] = plan.offsets[a];
         }
         plan.total = instance.total(&plan.offsets);
+        (plan.bound, plan.proof) = (0, ArenaProof::Unproven);
         let found = instance.planner().check(&plan);
         prop_assert_eq!(found.is_ok(), instance.holds(&plan.offsets), "{:?}", found);
         plan.total = plan.total.saturating_sub(1);
@@ -319,13 +322,38 @@ fn lives_follow_from_steps() {
     assert_eq!(planner.buffers().unwrap().iter().map(|b| b.live.clone()).collect::<Vec<_>>(), [0..2, 1..3, 2..3]);
     let plan = planner.plan().unwrap();
     assert_eq!((plan.total, plan[a], plan[c]), (12, plan[c], plan[a]));
-    planner.add(Buffer::new(0..2, 8));
-    planner.step(&[BufferId(3)], &[]);
+    let short = planner.add(Buffer::new(0..2, 8));
+    planner.step(&[short], &[]);
     let outside = InputError::UseOutsideLife { step: 3, record: 3, first: 0, last: 1 };
     assert_eq!(planner.plan(), Err(outside.into()));
-    let mut planner = ArenaPlanner::new();
-    planner.step(&[BufferId(7)], &[]);
-    assert!(matches!(planner.plan(), Err(PlanError::Input(InputError::UseOutsideLife { record: 7, .. }))));
+}
+
+#[test]
+fn buffers_of_another_planner_are_refused() {
+    let mut other = ArenaPlanner::new();
+    let foreign = other.add(Buffer::of(8));
+    let refused = Err(PlanError::Input(InputError::ForeignBuffer { index: 0 }));
+    let mut planner = ArenaPlanner::from_iter([Buffer::new(0..2, 8), Buffer::new(1..3, 8)]);
+    let own = planner.id(1).unwrap();
+    assert_eq!(planner.clone().plan().map(|plan| plan[own]), Ok(8));
+    let mut used = planner.clone();
+    used.step(&[foreign], &[]);
+    assert_eq!(used.plan(), refused);
+    planner.in_place(foreign, own);
+    assert_eq!(planner.plan(), refused);
+}
+
+#[test]
+fn a_bound_or_proof_that_contradicts_the_total_is_refused() {
+    let planner = ArenaPlanner::from_iter([Buffer::new(0..2, 8), Buffer::new(1..3, 8)]);
+    let plan = planner.plan().unwrap();
+    assert_eq!((plan.total, plan.bound, planner.check(&plan)), (16, 16, Ok(())));
+    for (bound, proof) in [(17, ArenaProof::Unproven), (17, ArenaProof::Search), (8, ArenaProof::WidestStep)] {
+        let mut wrong = plan.clone();
+        (wrong.bound, wrong.proof) = (bound, proof);
+        let error = planner.check(&wrong).unwrap_err();
+        assert!(matches!(error, PlanError::Layout(LayoutError::BadBound { total: 16, .. })), "{error}");
+    }
 }
 
 #[test]
@@ -337,7 +365,7 @@ fn contradictions_are_refused_by_name() {
         bad
     };
     for (buffers, words) in [
-        (vec![Buffer::of(4).named("conv")], "buffer 0 (conv): it ends at 0, before it begins at 0"),
+        (vec![Buffer::of(4).named("conv")], "buffer 0 (conv): it is never alive"),
         (vec![b(), b().aligned(0)], "buffer 1 (b): an alignment is 1 or more"),
         (vec![b().aligned(4).fixed(6)], "the offset 6 is no multiple of the alignment 4"),
         (vec![bad(1..3, None)], "the gap 1-3 is not within the life 2-6"),
@@ -352,7 +380,7 @@ fn contradictions_are_refused_by_name() {
         assert!(error.to_string().contains(words), "{error}");
     }
     let mut planner = ArenaPlanner::from_iter([b(), b()]);
-    planner.in_place(BufferId(0), BufferId(1));
+    planner.in_place(planner.id(0).unwrap(), planner.id(1).unwrap());
     assert_eq!(planner.plan(), Err(InputError::BadInPlace { before: 0, after: 1 }.into()));
     let mut plan = plan_of(&[b().aligned(4), b()]).unwrap();
     let planner = ArenaPlanner::from_iter([b().aligned(4), b()]);

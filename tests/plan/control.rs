@@ -29,9 +29,10 @@ fn stopped_everywhere(search: impl Fn(&SearchControl<'_>, Option<StopReason>)) -
         calls
     };
     let calls = run(None);
-    // Every one of the first hundred, then fewer and fewer.
+    // Every one of the first hundred, then fewer and fewer. A linear program reports while a thread works on it, so under
+    // load a run may make some reports more than the next: the last fiftieth is left out.
     let mut at = 1;
-    while at <= calls {
+    while at <= calls - calls / 50 {
         run(Some(at));
         at += 1 + at / 100 * 25;
     }

@@ -61,6 +61,11 @@ pub(crate) fn long_lived(records: usize) -> Vec<UsageRecord> {
     random(records, records / 2, |size| size + 1)
 }
 
+/// Random tensors of which about a fortieth are alive at a time.
+pub(crate) fn dense(records: usize) -> Vec<UsageRecord> {
+    random(records, records / 20, |size| size + 1)
+}
+
 fn random(records: usize, life: usize, size: impl Fn(u64) -> u64) -> Vec<UsageRecord> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut below = |limit: usize| {

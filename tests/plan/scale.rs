@@ -1,13 +1,17 @@
 //! Many records: an answer by the deadline, whatever they are, and without a list of steps.
 
-use std::time::{Duration, Instant};
-
-use texpool::plan::{
-    InputError, LayoutError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl, UsageRecord, Uses, bounds,
-    check_layout, compare_strategies, offsets, solve, uses_from_records, verify_certificate,
+use std::{
+    sync::atomic::AtomicBool,
+    time::{Duration, Instant},
 };
 
-use crate::data::{all_alive, minimalloc, short_lived};
+use texpool::plan::{
+    ArenaPlanner, Buffer, InputError, LayoutError, LayoutKind, PlanError, Planner, SearchBudget, SearchControl,
+    StopReason, Strategy, UsageRecord, Uses, bounds, check_layout, compare_strategies, offsets, solve,
+    uses_from_records, verify_certificate,
+};
+
+use crate::data::{all_alive, dense, minimalloc, short_lived};
 
 /// Compares strategies with a deadline, and allows as much again and half a minute for a busy machine without optimisation.
 fn compared(records: &[UsageRecord], deadline: Duration) -> u64 {
@@ -68,7 +72,7 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
     let half = 50_000;
     let mut records = vec![UsageRecord::new(0, 1, 1); half];
     records.extend(vec![UsageRecord::new(1, 2, 1); half]);
-    let naive = texpool::plan::Strategy::Naive.place(&records).unwrap();
+    let naive = Strategy::Naive.place(&records).unwrap();
     let begun = Instant::now();
     assert_eq!(check_layout(&records, Uses::FirstAndLast, &naive), Ok(()));
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
@@ -106,4 +110,75 @@ fn banks_are_no_larger_than_an_arena_that_is_a_bank() {
         &SearchControl::new().timeout(Duration::from_secs(20)),
     );
     assert!(alone.unwrap().layout.total() <= 1_256_448);
+}
+
+fn arena_of(records: &[UsageRecord]) -> ArenaPlanner<'static> {
+    ArenaPlanner::from_iter(records.iter().copied().map(Buffer::from))
+}
+
+/// A search without time answers with a greedy plan, whatever ends it: sharing nothing would take thirty times as much.
+#[test]
+fn fifty_thousand_buffers_without_time_get_a_greedy_plan() {
+    let records = dense(50_000);
+    let greedy = offsets::greedy_in_order(&records, offsets::Gap::BestFit, &SearchControl::new()).unwrap().total();
+    assert!(greedy < 2 * bounds(&records).unwrap().offsets);
+    let cancelled = AtomicBool::new(true);
+    let planner = arena_of(&records);
+    let begun = Instant::now();
+    for (planner, reason) in [
+        (planner.clone().deadline(Duration::ZERO), StopReason::Deadline),
+        (planner.cancel(&cancelled), StopReason::Cancelled),
+    ] {
+        let plan = planner.plan().unwrap();
+        assert_eq!((plan.total <= greedy, plan.stopped), (true, Some(reason)));
+    }
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_capacity_below_the_widest_step_is_refused_at_once() {
+    let records = dense(50_000);
+    let widest = bounds(&records).unwrap().offsets;
+    let begun = Instant::now();
+    let plan = arena_of(&records).capacity(widest - 1).plan().unwrap();
+    assert_eq!((plan.fits(widest - 1), plan.bound, plan.stopped), (Some(false), widest, None));
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+#[test]
+fn a_strategy_that_is_stopped_answers_with_a_greedy_plan() {
+    let records = dense(5_000);
+    let naive = bounds(&records).unwrap().naive;
+    for strategy in [Strategy::GreedyBySizeImproved, Strategy::GreedyByBreadth] {
+        let control = SearchControl::new().timeout(Duration::ZERO);
+        let budget = SearchBudget::default();
+        let found = solve(&records, Uses::FirstAndLast, Planner::Strategy(strategy), budget, &control).unwrap();
+        assert_eq!(found.strategy, "greedy_in_order", "{}", found.reason);
+        assert!(found.layout.total() < naive / 10, "{}", found.reason);
+        assert_eq!(found.stopped, Some(StopReason::Deadline));
+        assert!(found.reason.contains("did not end in time"), "{}", found.reason);
+    }
+}
+
+/// More buffers than were once searched reach the widest step, which the greedy strategies miss here.
+#[test]
+fn thousands_of_short_lives_are_searched() {
+    let crowded = |r: UsageRecord| UsageRecord::new(r.first / 4, r.first / 4 + (r.last - r.first), r.size);
+    let records: Vec<UsageRecord> = short_lived(5_000).into_iter().map(crowded).collect();
+    let widest = bounds(&records).unwrap().offsets;
+    assert!(offsets::smallest(&records, 0, &SearchControl::new()).unwrap().layout.total() > widest);
+    let plan = arena_of(&records).plan().unwrap();
+    assert_eq!((plan.total, plan.stopped), (widest, None));
+}
+
+/// Where there are too many to be searched, the plan says so, and proves nothing.
+#[test]
+fn more_tensors_than_the_search_takes_are_said() {
+    let records = dense(20_000);
+    for planner in [arena_of(&records), arena_of(&records).capacity(bounds(&records).unwrap().offsets)] {
+        let plan = planner.plan().unwrap();
+        assert_eq!((plan.stopped, plan.is_optimal()), (Some(StopReason::TooManyTensors), false));
+    }
+    // Nobody asked for a search.
+    assert_eq!(arena_of(&records).effort(0).plan().unwrap().stopped, None);
 }

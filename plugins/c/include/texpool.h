@@ -98,6 +98,10 @@ enum texpool_stop
     TEXPOOL_STOP_DEADLINE = 1,
     // The callback ended it: a smaller plan may exist.
     TEXPOOL_STOP_CANCELLED = 2,
+    // More buffers depend on each other than the search takes: only greedy plans were tried.
+    TEXPOOL_STOP_TOO_MANY = 3,
+    // Another reason, of a later version: a smaller plan may exist.
+    TEXPOOL_STOP_OTHER = 4,
 };
 #ifndef __cplusplus
 #if __STDC_VERSION__ >= 202311L

@@ -8,7 +8,7 @@ use std::{
 
 use texpool_rust::{
     Progress,
-    plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferId, SearchControl},
+    plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, InputError, PlanError, SearchControl},
 };
 
 use crate::{
@@ -219,16 +219,19 @@ impl texpool_plan_result {
 /// # Safety
 /// Each pointer of the descriptor is as the header says.
 unsafe fn plan(descriptor: &texpool_plan_descriptor) -> Result<ArenaPlan, Failure> {
-    let planner = ArenaPlanner::from_iter(
+    let mut planner = ArenaPlanner::from_iter(
         // SAFETY: as the caller of this function promises.
         unsafe { buffers(descriptor) }?,
     );
     // SAFETY: as the caller of this function promises.
     let pairs = unsafe { values(descriptor.in_place, descriptor.in_place_count, "in_place") }?;
-    let mut planner = pairs.iter().fold(planner, |mut planner, pair| {
-        planner.in_place(BufferId(pair.before), BufferId(pair.after));
-        planner
-    });
+    for pair in pairs {
+        let (before, after) = (pair.before, pair.after);
+        match (planner.id(before), planner.id(after)) {
+            (Some(before), Some(after)) => planner.in_place(before, after),
+            _ => return Err(PlanError::from(InputError::BadInPlace { before, after }).into()),
+        }
+    }
     let &texpool_plan_descriptor { capacity, deadline, effort, progress, user_data, .. } = descriptor;
     if capacity > 0 {
         planner = planner.capacity(capacity);

@@ -39,6 +39,10 @@ pub enum texpool_stop {
     TEXPOOL_STOP_DEADLINE = 1,
     /// The callback ended it: a smaller plan may exist.
     TEXPOOL_STOP_CANCELLED = 2,
+    /// More buffers depend on each other than the search takes: only greedy plans were tried.
+    TEXPOOL_STOP_TOO_MANY = 3,
+    /// Another reason, of a later version: a smaller plan may exist.
+    TEXPOOL_STOP_OTHER = 4,
 }
 
 /// Why a search ended, as C has it.
@@ -47,6 +51,8 @@ pub(crate) fn stop(reason: Option<StopReason>) -> texpool_stop {
         None => texpool_stop::TEXPOOL_STOP_NONE,
         Some(StopReason::Deadline) => texpool_stop::TEXPOOL_STOP_DEADLINE,
         Some(StopReason::Cancelled) => texpool_stop::TEXPOOL_STOP_CANCELLED,
+        Some(StopReason::TooManyTensors) => texpool_stop::TEXPOOL_STOP_TOO_MANY,
+        Some(_) => texpool_stop::TEXPOOL_STOP_OTHER,
     }
 }
 

@@ -288,5 +288,7 @@ pub(crate) const fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Deadline => "deadline",
         StopReason::Cancelled => "cancelled",
+        StopReason::TooManyTensors => "too_many_tensors",
+        _ => "other",
     }
 }

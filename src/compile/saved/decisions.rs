@@ -76,6 +76,7 @@ impl Decisions {
             None => 0,
             Some(StopReason::Deadline) => 1,
             Some(StopReason::Cancelled) => 2,
+            Some(StopReason::TooManyTensors) => 3,
         });
         writer.count(self.in_place.len());
         // Each as its distance from the one before.
@@ -136,6 +137,7 @@ impl Decisions {
             0 => None,
             1 => Some(StopReason::Deadline),
             2 => Some(StopReason::Cancelled),
+            3 => Some(StopReason::TooManyTensors),
             _ => return Err(reader.damaged("no search is stopped for that")),
         };
         let in_place = nodes(reader)?;

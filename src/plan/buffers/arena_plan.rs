@@ -67,6 +67,6 @@ impl Index<BufferId> for ArenaPlan {
 
     /// The offset of a buffer.
     fn index(&self, buffer: BufferId) -> &u64 {
-        &self.offsets[buffer.0]
+        &self.offsets[buffer.index()]
     }
 }

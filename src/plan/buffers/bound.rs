@@ -1,16 +1,13 @@
 //! A lower bound: what is needed at the widest step.
 
-use super::{
-    buffer::{Buffer, BufferId},
-    pieces::pieces,
-};
+use super::{buffer::Buffer, pieces::pieces};
 use crate::plan::gcd::gcd;
 
 /// Alignments for each of which the buffers are looked at that have a multiple of it. A guess.
 const MAX_UNITS: usize = 16;
 
 /// No plan is smaller. `O(n log n)` in the pieces of the buffers.
-pub(super) fn widest_step(buffers: &[Buffer], in_place: &[(BufferId, BufferId)]) -> u64 {
+pub(super) fn widest_step(buffers: &[Buffer], in_place: &[(usize, usize)]) -> u64 {
     let mut units: Vec<u64> = buffers.iter().map(|b| b.align).collect();
     units.sort_unstable();
     units.dedup();
@@ -21,7 +18,7 @@ pub(super) fn widest_step(buffers: &[Buffer], in_place: &[(BufferId, BufferId)])
 }
 
 /// What the buffers need at a step whose alignments are multiples of `unit`.
-fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(BufferId, BufferId)]) -> u64 {
+fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(usize, usize)]) -> u64 {
     let is_in = |buffer: &Buffer| buffer.align.is_multiple_of(unit);
     // Every offset is a multiple of this.
     let align = buffers.iter().filter(|b| is_in(b)).fold(0, |divisor, b| gcd(divisor, b.align)).max(1);
@@ -42,7 +39,7 @@ fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(BufferId, Buffe
     }
     for &(before, after) in in_place {
         // At the step that they share, they take at least as much as the larger of the two.
-        let (a, b) = (&buffers[before.0], &buffers[after.0]);
+        let (a, b) = (&buffers[before], &buffers[after]);
         if !is_in(a) || !is_in(b) {
             continue;
         }

@@ -1,19 +1,54 @@
 //! What is placed: a buffer, and what is known of it.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use crate::plan::record::UsageRecord;
 
-/// A buffer by its position in the [`ArenaPlanner`](super::ArenaPlanner) that it was added to, counted from 0.
+/// A buffer of the [`ArenaPlanner`](super::ArenaPlanner) that it was added to; other planners refuse it.
 ///
 /// ```
 /// use texpool::plan::{ArenaPlanner, Buffer, BufferId};
 ///
 /// let mut planner = ArenaPlanner::from_iter([Buffer::new(0..1, 4)]);
-/// assert_eq!(planner.add(Buffer::new(1..2, 4)), BufferId(1));
+/// let second: BufferId = planner.add(Buffer::new(1..2, 4));
+/// // Buffers that were not added one by one have ids by their position.
+/// assert_eq!((second.index(), planner.id(1), planner.id(2)), (1, Some(second), None));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct BufferId(pub usize);
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct BufferId {
+    planner: PlannerId,
+    index: usize,
+}
+
+impl BufferId {
+    pub(super) const fn new(planner: PlannerId, index: usize) -> Self {
+        Self { planner, index }
+    }
+
+    /// The position of the buffer in its planner, counted from 0.
+    pub const fn index(self) -> usize {
+        self.index
+    }
+
+    /// Returns the position, if the buffer is one of `planner`'s.
+    pub(super) fn index_in(self, planner: PlannerId) -> Option<usize> {
+        (self.planner == planner).then_some(self.index)
+    }
+}
+
+/// Tells planners apart; a clone has the same, so that it takes the same buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) struct PlannerId(u64);
+
+impl PlannerId {
+    pub(super) fn unique() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// Steps within a buffer's life at which it takes less than all of its bytes.
 ///
@@ -132,7 +167,10 @@ impl Buffer {
     /// What contradicts itself, and why.
     pub(in crate::plan) fn contradiction(&self) -> Option<(Part, String)> {
         let Self { live, size, align, .. } = self;
-        if live.is_empty() {
+        if live.start == live.end {
+            return Some((Part::Life, "it is never alive: it has no steps of its own, and no step uses it".to_owned()));
+        }
+        if live.start > live.end {
             return Some((Part::Life, format!("it ends at {}, before it begins at {}", live.end, live.start)));
         }
         if *align == 0 {

@@ -1,21 +1,18 @@
-//! The independent checker of arenas: whether a plan keeps what was asked, step by step, from the buffers only. Shares
-//! no code with the searches.
+//! The independent checker of arenas: whether a plan keeps what was asked, from the buffers only. Shares no code with
+//! the searches.
 
-use std::ops::Range;
+use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    arena_plan::ArenaPlan,
-    buffer::{Buffer, BufferId},
+    arena_plan::{ArenaPlan, ArenaProof},
+    buffer::Buffer,
 };
 use crate::plan::error::{InputError, LayoutError, PlanError};
 
-/// Checks offsets and total of a plan: given places, alignments, the arena's end, and that at no step two buffers use
-/// the same bytes, unless one is computed in the other's place there and both begin at the same offset.
-pub(super) fn check_arena(
-    buffers: &[Buffer],
-    in_place: &[(BufferId, BufferId)],
-    plan: &ArenaPlan,
-) -> Result<(), PlanError> {
+/// Checks a plan: given places, alignments, the arena's end, a bound and a proof that the total does not contradict, and
+/// that at no step two buffers use the same bytes, unless one is computed in the other's place there and both begin at
+/// the same offset. `O(n log n)` in buffers and gaps.
+pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan: &ArenaPlan) -> Result<(), PlanError> {
     let (expected, found) = (buffers.len(), plan.offsets.len());
     if expected != found {
         return Err(InputError::LengthMismatch { what: "offsets", expected, found }.into());
@@ -34,50 +31,97 @@ pub(super) fn check_arena(
         };
         return Err(LayoutError::WrongOffset { buffer, offset, why }.into());
     }
-    // What is in use changes at these steps only.
-    let mut steps: Vec<usize> = Vec::new();
-    for buffer in buffers {
-        steps.extend([buffer.live.start, buffer.live.end]);
-        buffer.gaps.iter().for_each(|gap| steps.extend([gap.steps.start, gap.steps.end]));
-    }
-    steps.sort_unstable();
-    steps.dedup();
-    let mut by_birth: Vec<usize> = (0..buffers.len()).collect();
-    by_birth.sort_by_key(|&i| buffers[i].live.start);
-    let mut by_birth = by_birth.into_iter().peekable();
-    let mut live: Vec<usize> = Vec::new();
-    for step in steps {
-        live.retain(|&i| step < buffers[i].live.end);
-        while let Some(born) = by_birth.next_if(|&i| buffers[i].live.start <= step) {
-            live.push(born);
-        }
-        let used = |&i: &usize| {
-            let Range { start, end } = bytes_at(&buffers[i], step);
-            (start < end).then(|| (plan.offsets[i] + start, plan.offsets[i] + end, i))
-        };
-        let mut used: Vec<(u64, u64, usize)> = live.iter().filter_map(used).collect();
-        used.sort_unstable();
-        for (at, &(_, end, a)) in used.iter().enumerate() {
-            for &(_, _, b) in used[at + 1..].iter().take_while(|&&(start, _, _)| start < end) {
-                let over = |a: usize, b: usize| {
-                    in_place.contains(&(BufferId(a), BufferId(b)))
-                        && step + 1 == buffers[a].live.end
-                        && step == buffers[b].live.start
-                        && plan.offsets[a] == plan.offsets[b]
-                };
-                if !over(a, b) && !over(b, a) {
-                    return Err(LayoutError::Overlap { a: a.min(b), b: a.max(b), step, region: 0 }.into());
-                }
-            }
-        }
+    no_overlap(buffers, in_place, &plan.offsets)?;
+    let &ArenaPlan { total, bound, proof, .. } = plan;
+    let proven = proof != ArenaProof::Unproven;
+    if bound > total || (proven && bound < total) {
+        return Err(LayoutError::BadBound { total, bound, proven }.into());
     }
     Ok(())
 }
 
-/// The bytes of a buffer, counted from its start, that it needs at a step of its life.
-fn bytes_at(buffer: &Buffer, step: usize) -> Range<u64> {
-    match buffer.gaps.iter().find(|gap| gap.steps.contains(&step)) {
-        Some(gap) => gap.window.clone().unwrap_or(0..0),
-        None => 0..buffer.size,
+/// Bytes of the arena that a buffer uses from step `from` on, until before step `to`.
+struct Use {
+    from: usize,
+    to: usize,
+    start: u64,
+    end: u64,
+    buffer: usize,
+}
+
+/// Checks that no two buffers use the same bytes: a sweep over the steps with the bytes in use by their start, in which
+/// only the neighbours of a new use are compared with it.
+fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) -> Result<(), PlanError> {
+    let mut uses: Vec<Use> = Vec::with_capacity(buffers.len());
+    for (buffer, (b, &offset)) in buffers.iter().zip(offsets).enumerate() {
+        uses_of(b, |from, to, start, end| {
+            if from < to && start < end {
+                uses.push(Use { from, to, start: offset + start, end: offset + end, buffer });
+            }
+        });
     }
+    uses.sort_unstable_by_key(|u| (u.from, u.buffer));
+    let mut ends: Vec<usize> = (0..uses.len()).collect();
+    ends.sort_unstable_by_key(|&at| uses[at].to);
+    let mut ends = ends.into_iter().peekable();
+    let pairs: HashSet<(usize, usize)> = in_place.iter().copied().collect();
+    let may_share = |a: &Use, b: &Use, step: usize| {
+        let computed_over = |before: usize, after: usize| {
+            pairs.contains(&(before, after))
+                && step + 1 == buffers[before].live.end
+                && step == buffers[after].live.start
+                && offsets[before] == offsets[after]
+        };
+        computed_over(a.buffer, b.buffer) || computed_over(b.buffer, a.buffer)
+    };
+    // Start, and position in `uses`.
+    let mut active: BTreeSet<(u64, usize)> = BTreeSet::new();
+    // Uses that share bytes at this step, which one step in place of the other allows. They may reach over the neighbours
+    // of a new use, so that the neighbours alone would not show every overlap. At the next step one of each two has ended.
+    let mut shared: Vec<usize> = Vec::new();
+    let mut last_step = 0;
+    for (at, new) in uses.iter().enumerate() {
+        let step = new.from;
+        while let Some(dead) = ends.next_if(|&dead| uses[dead].to <= step) {
+            active.remove(&(uses[dead].start, dead));
+        }
+        if step > last_step {
+            shared.clear();
+            last_step = step;
+        }
+        let below = active.range(..(new.start, at)).rev().take_while(|&&(start, _)| start == new.start);
+        let below = below.chain(active.range(..(new.start, 0)).next_back());
+        let above = active.range((new.start, at)..).take_while(|&&(start, _)| start < new.end);
+        let near = below.chain(above).map(|&(_, other)| other).chain(shared.iter().copied());
+        let overlapping: Vec<usize> =
+            near.filter(|&other| uses[other].start < new.end && new.start < uses[other].end).collect();
+        for &other in &overlapping {
+            let old = &uses[other];
+            if !may_share(old, new, step) {
+                let (a, b) = (old.buffer.min(new.buffer), old.buffer.max(new.buffer));
+                return Err(LayoutError::Overlap { a, b, step, region: 0 }.into());
+            }
+        }
+        if !overlapping.is_empty() {
+            shared.extend(overlapping);
+            shared.push(at);
+        }
+        active.insert((new.start, at));
+    }
+    Ok(())
+}
+
+/// Calls `each` with the steps, from and until before, and the bytes, from and until before, that a buffer uses.
+fn uses_of(buffer: &Buffer, mut each: impl FnMut(usize, usize, u64, u64)) {
+    let mut gaps: Vec<_> = buffer.gaps.iter().collect();
+    gaps.sort_unstable_by_key(|gap| gap.steps.start);
+    let mut from = buffer.live.start;
+    for gap in gaps {
+        each(from, gap.steps.start, 0, buffer.size);
+        if let Some(window) = &gap.window {
+            each(gap.steps.start, gap.steps.end, window.start, window.end);
+        }
+        from = gap.steps.end;
+    }
+    each(from, buffer.live.end, 0, buffer.size);
 }

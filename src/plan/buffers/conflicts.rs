@@ -6,7 +6,7 @@
 //! that may be computed in place may differ by 0, which divides an interval in two.
 
 use super::{
-    buffer::{Buffer, BufferId},
+    buffer::Buffer,
     pieces::{Piece, pieces},
 };
 use crate::plan::error::{PlanError, UnsupportedError};
@@ -26,12 +26,12 @@ const MAX_PAIRS: usize = 1 << 22;
 pub(super) struct Conflicts(pub(super) Vec<Vec<Forbidden>>);
 
 impl Conflicts {
-    pub(super) fn new(buffers: &[Buffer], in_place: &[(BufferId, BufferId)]) -> Result<Self, PlanError> {
+    pub(super) fn new(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<Self, PlanError> {
         let pieces: Vec<Vec<Piece>> = buffers.iter().map(pieces).collect();
         let mut lists: Vec<Vec<Forbidden>> = vec![Vec::new(); buffers.len()];
         let mut order: Vec<usize> = (0..buffers.len()).filter(|&i| !pieces[i].is_empty()).collect();
         order.sort_by_key(|&i| buffers[i].live.start);
-        let mut equal_allowed: Vec<(usize, usize)> = in_place.iter().map(|&(a, b)| sorted(a.0, b.0)).collect();
+        let mut equal_allowed: Vec<(usize, usize)> = in_place.iter().map(|&(a, b)| sorted(a, b)).collect();
         equal_allowed.sort_unstable();
         let mut pairs = 0;
         for (at, &a) in order.iter().enumerate() {

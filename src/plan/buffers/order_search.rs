@@ -35,7 +35,9 @@ impl<'a> OrderSearch<'a> {
     ) -> Self {
         let mut orders = orders(buffers).into_iter();
         let order = orders.next().unwrap_or_default();
-        let offsets = FirstFit::new(buffers, conflicts).place_all(&order, control);
+        // The first order is placed to its end whatever `control` says, so that a search without time answers with a
+        // greedy plan.
+        let offsets = FirstFit::new(buffers, conflicts).place_all(&order, &SearchControl::new());
         let best = Found::new(buffers, offsets, bound);
         let used = buffers.len().max(1) as u64;
         let mut search = Self { buffers, conflicts, bound, enough, best, order, random: Random::new(), used };

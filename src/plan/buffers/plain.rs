@@ -4,11 +4,12 @@ use std::cmp::Reverse;
 
 use super::{buffer::Buffer, found::Found};
 use crate::plan::{
-    control::SearchControl,
+    bounds::max_breadth,
+    control::{SearchControl, StopReason},
     error::PlanError,
     gcd::gcd,
     layout::Layout,
-    offsets::{Arena, Fit, Gap, fit, smallest},
+    offsets::{Arena, Fit, Gap, best_greedy, fast_greedy, fit_by_search, search_takes, smallest},
     record::UsageRecord,
 };
 
@@ -75,12 +76,28 @@ pub(super) fn plan(
         let layout = hinted.filter(|layout| layout.total() <= smallest.layout.total()).unwrap_or(smallest.layout);
         return Ok(found(&layout, smallest.bound, smallest.stopped));
     };
-    let mut bound = 0;
-    if let Some(found) = hinted.map(|layout| found(&layout, bound, None)).filter(|found| found.total <= capacity) {
-        return Ok(found);
+    let mut bound = max_breadth(&records);
+    if in_bytes(bound) > capacity {
+        // No plan fits, so any plan will do.
+        return Ok(found(&fast_greedy(&records)?, bound, None));
     }
+    let greedy = best_greedy(&records, capacity / align, control)?;
+    for layout in hinted.iter().chain([&greedy]) {
+        let found = found(layout, bound, None);
+        if found.total <= capacity {
+            return Ok(found);
+        }
+    }
+    if nodes > 0 && !search_takes(&records) {
+        return Ok(found(&greedy, bound, control.stopped().or(Some(StopReason::TooManyTensors))));
+    }
+    let mut tried = None;
     for units in [capacity.div_ceil(align), capacity / align] {
-        match fit(&records, units, nodes, control)? {
+        if units < bound || tried == Some(units) {
+            continue;
+        }
+        tried = Some(units);
+        match fit_by_search(&records, units, nodes, control) {
             Fit::Fits(layout) => {
                 let found = found(&layout, bound, None);
                 if found.total <= capacity {
@@ -91,6 +108,5 @@ pub(super) fn plan(
             Fit::BudgetExhausted => {}
         }
     }
-    let greedy = smallest(&records, 0, control)?;
-    Ok(found(&greedy.layout, greedy.bound.max(bound), control.stopped()))
+    Ok(found(&greedy, bound, control.stopped()))
 }

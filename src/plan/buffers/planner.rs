@@ -1,7 +1,7 @@
 //! The planner of one arena.
 
 use std::{
-    ops::ControlFlow,
+    ops::{ControlFlow, Range},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
 };
@@ -9,7 +9,7 @@ use std::{
 use super::{
     arena_plan::{ArenaPlan, ArenaProof},
     bound::widest_step,
-    buffer::{Buffer, BufferId},
+    buffer::{Buffer, BufferId, PlannerId},
     check::check_arena,
     conflicts::Conflicts,
     exact,
@@ -92,6 +92,7 @@ pub struct ArenaPlanner<'a> {
     in_place: Vec<(BufferId, BufferId)>,
     /// Steps with what they use.
     uses: Vec<(usize, BufferId)>,
+    id: PlannerId,
     steps: usize,
     capacity: Option<u64>,
     effort: u64,
@@ -110,6 +111,7 @@ impl Default for ArenaPlanner<'_> {
             buffers: Vec::new(),
             in_place: Vec::new(),
             uses: Vec::new(),
+            id: PlannerId::unique(),
             steps: 0,
             capacity: None,
             effort: EFFORT,
@@ -134,7 +136,12 @@ impl<'a> ArenaPlanner<'a> {
     /// Adds a buffer.
     pub fn add(&mut self, buffer: Buffer) -> BufferId {
         self.buffers.push(buffer);
-        BufferId(self.buffers.len() - 1)
+        BufferId::new(self.id, self.buffers.len() - 1)
+    }
+
+    /// Returns the buffer at a position, counted from 0; `None` past the last.
+    pub fn id(&self, index: usize) -> Option<BufferId> {
+        (index < self.buffers.len()).then(|| BufferId::new(self.id, index))
     }
 
     /// Adds the next step, and says what it reads and writes. A buffer without a life of its own lives from the first
@@ -182,24 +189,31 @@ impl<'a> ArenaPlanner<'a> {
     /// The buffers, with the lives that follow from steps.
     ///
     /// # Errors
-    /// [`PlanError::Input`] for a step that uses a buffer that does not exist, or outside of its life.
+    /// [`PlanError::Input`] for a step that uses a buffer of another planner, or outside of the buffer's life.
     pub fn buffers(&self) -> Result<Vec<Buffer>, PlanError> {
         let mut buffers = self.buffers.clone();
         for &(step, id) in &self.uses {
-            let live = self.buffers.get(id.0).map(|b| b.live.clone());
-            match live {
-                Some(live) if live.start == live.end => {
-                    let live = &mut buffers[id.0].live;
-                    *live = if live.start == live.end { step..step + 1 } else { live.start..step + 1 };
-                }
-                Some(live) if live.contains(&step) => {}
-                other => {
-                    let (first, last) = other.map_or((0, 0), |live| (live.start, live.end.saturating_sub(1)));
-                    return Err(InputError::UseOutsideLife { step, record: id.0, first, last }.into());
-                }
+            let record = self.index(id)?;
+            let Range { start, end } = self.buffers[record].live;
+            let live = &mut buffers[record].live;
+            if start == end {
+                *live = if live.start == live.end { step..step + 1 } else { live.start..step + 1 };
+            } else if !live.contains(&step) {
+                let (first, last) = (start, end.saturating_sub(1));
+                return Err(InputError::UseOutsideLife { step, record, first, last }.into());
             }
         }
         Ok(buffers)
+    }
+
+    fn index(&self, id: BufferId) -> Result<usize, PlanError> {
+        let index = id.index_in(self.id).filter(|&index| index < self.buffers.len());
+        index.ok_or_else(|| InputError::ForeignBuffer { index: id.index() }.into())
+    }
+
+    /// The pairs that may be computed in place, by position.
+    fn pairs(&self) -> Result<Vec<(usize, usize)>, PlanError> {
+        self.in_place.iter().map(|&(before, after)| Ok((self.index(before)?, self.index(after)?))).collect()
     }
 
     /// The plan.
@@ -227,11 +241,11 @@ impl<'a> ArenaPlanner<'a> {
     /// # Errors
     /// As [`plan`](Self::plan).
     pub fn plan_until(&self, control: &SearchControl<'_>) -> Result<ArenaPlan, PlanError> {
-        let buffers = self.buffers()?;
-        self.validate(&buffers)?;
+        let (buffers, in_place) = (self.buffers()?, self.pairs()?);
+        validate(&buffers, &in_place)?;
         control.report(Progress::new("buffers", 0, self.effort));
-        let widest = widest_step(&buffers, &self.in_place);
-        let found = self.search(&buffers, widest, control)?;
+        let widest = widest_step(&buffers, &in_place);
+        let found = self.search(&buffers, &in_place, widest, control)?;
         let bound = found.bound.max(widest);
         let proof = match found.total {
             total if total <= widest => ArenaProof::WidestStep,
@@ -242,21 +256,30 @@ impl<'a> ArenaPlanner<'a> {
         let decided = self.capacity.is_some_and(|capacity| bound > capacity);
         let stopped = found.stopped.filter(|_| !enough && !decided);
         let plan = ArenaPlan { offsets: found.offsets, total: found.total, bound, proof, stopped };
-        check_arena(&buffers, &self.in_place, &plan)?;
+        check_arena(&buffers, &in_place, &plan)?;
         Ok(plan)
     }
 
-    /// Checks a plan, which may come from elsewhere: given places, alignments, the arena's end, and that no two buffers
-    /// need the same bytes at a step, unless one may be computed in the other's place. Shares no code with the searches.
+    /// Checks a plan, which may come from elsewhere: given places, alignments, the arena's end, a bound and a proof that
+    /// the total does not contradict, and that no two buffers need the same bytes at a step, unless one may be computed
+    /// in the other's place. Shares no code with the searches.
     ///
     /// # Errors
-    /// The first rule that is broken.
+    /// The first rule that is broken, by the buffers or by the plan.
     pub fn check(&self, plan: &ArenaPlan) -> Result<(), PlanError> {
-        check_arena(&self.buffers()?, &self.in_place, plan)
+        let (buffers, in_place) = (self.buffers()?, self.pairs()?);
+        validate(&buffers, &in_place)?;
+        check_arena(&buffers, &in_place, plan)
     }
 
-    fn search(&self, buffers: &[Buffer], widest: u64, control: &SearchControl<'_>) -> Result<Found, PlanError> {
-        let Self { in_place, capacity, effort, .. } = self;
+    fn search(
+        &self,
+        buffers: &[Buffer],
+        in_place: &[(usize, usize)],
+        widest: u64,
+        control: &SearchControl<'_>,
+    ) -> Result<Found, PlanError> {
+        let Self { capacity, effort, .. } = self;
         let small = exact::takes(buffers);
         let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
         // In such units a buffer has its padding behind it, which the last one in the arena needs not have.
@@ -265,9 +288,10 @@ impl<'a> ArenaPlanner<'a> {
         }
         let conflicts = Conflicts::new(buffers, in_place)?;
         check_given(buffers, &conflicts)?;
-        let enough = capacity.map_or(widest, |capacity| capacity.max(widest));
-        // No plan is within a capacity below the widest step.
-        let effort = if capacity.is_some_and(|capacity| capacity < widest) { 0 } else { *effort };
+        // No plan is within a capacity below the widest step, so the first plan is enough.
+        let hopeless = capacity.is_some_and(|capacity| capacity < widest);
+        let enough = if hopeless { u64::MAX } else { capacity.unwrap_or(widest).max(widest) };
+        let effort = if hopeless { 0 } else { *effort };
         let mut orders = OrderSearch::new(buffers, &conflicts, widest, enough, control);
         // The exact search needs a good plan to start from; where there is none, all of the effort is for this one.
         orders.improve(if small { effort / 8 } else { effort }, control);
@@ -289,28 +313,23 @@ impl<'a> ArenaPlanner<'a> {
         }
         Ok(Found { stopped: best.stopped.or(control.stopped()), ..best })
     }
+}
 
-    fn validate(&self, buffers: &[Buffer]) -> Result<(), PlanError> {
-        let mut total = 0u128;
-        for (buffer, b) in buffers.iter().enumerate() {
-            let contradiction = b.contradiction().map(|(_, why)| why);
-            total += u128::from(b.size) + u128::from(b.align);
-            let end = total + b.offset.map_or(0, u128::from);
-            let why = contradiction.or_else(|| (end > MAX_SIZE).then(|| "it ends at more than 2^62".to_owned()));
-            if let Some(why) = why {
-                return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
-            }
+/// Checks that buffers contradict neither themselves nor each other.
+fn validate(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanError> {
+    let mut total = 0u128;
+    for (buffer, b) in buffers.iter().enumerate() {
+        let contradiction = b.contradiction().map(|(_, why)| why);
+        total += u128::from(b.size) + u128::from(b.align);
+        let end = total + b.offset.map_or(0, u128::from);
+        let why = contradiction.or_else(|| (end > MAX_SIZE).then(|| "it ends at more than 2^62".to_owned()));
+        if let Some(why) = why {
+            return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
         }
-        for &(before, after) in &self.in_place {
-            let adjoin = match (buffers.get(before.0), buffers.get(after.0)) {
-                (Some(a), Some(b)) => a.live.end == b.live.start + 1,
-                _ => false,
-            };
-            if !adjoin {
-                return Err(InputError::BadInPlace { before: before.0, after: after.0 }.into());
-            }
-        }
-        Ok(())
+    }
+    match in_place.iter().find(|&&(before, after)| buffers[before].live.end != buffers[after].live.start + 1) {
+        Some(&(before, after)) => Err(InputError::BadInPlace { before, after }.into()),
+        None => Ok(()),
     }
 }
 

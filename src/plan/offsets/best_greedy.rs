@@ -2,7 +2,7 @@
 
 use super::{
     arena::Gap,
-    greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy, naive},
+    greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy},
     strip::{TieBreak, strip_packing},
 };
 use crate::plan::{
@@ -31,34 +31,44 @@ fn overlapping_pairs(records: &[UsageRecord]) -> u64 {
     born - count * (count + 1) / 2
 }
 
+/// The layout of the fastest greedy strategy, in `O(n log n)`: 50,000 tensors take less than a tenth of a second.
+pub(in crate::plan) fn fast_greedy(records: &[UsageRecord]) -> Result<Layout, PlanError> {
+    greedy_in_order(records, Gap::BestFit, &SearchControl::new())
+}
+
+/// Overlapping pairs of tensors up to which every strategy is run to its end, even after a deadline: all of them together
+/// take about a millisecond there.
+const MAX_PAIRS_UNSTOPPED: u64 = 1 << 14;
+
 /// The smallest arena that the greedy strategies find. No more of them are tried once one is within `enough`, or once
 /// `control` stops them.
 ///
-/// Strategies that take no longer than sorting come first, so that there is an answer however many records there are.
-pub(super) fn best_greedy(
+/// The first strategy takes no longer than sorting and always runs to its end, so a search without time still answers
+/// with a greedy layout. Small sets are tried with every strategy whatever `control` says.
+pub(in crate::plan) fn best_greedy(
     records: &[UsageRecord],
     enough: u64,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     type Greedy = fn(&[UsageRecord], &SearchControl<'_>) -> Result<Layout, PlanError>;
-    const SORTING: [Greedy; 2] = [
-        |records, control| greedy_in_order(records, Gap::BestFit, control),
-        |records, control| strip_packing(records, TieBreak::Largest, control),
-    ];
+    const SORTING: [Greedy; 1] = [|records, control| strip_packing(records, TieBreak::Largest, control)];
     const PAIRWISE: [Greedy; 3] = [
         |records, control| greedy_by_size(records, 1, control),
         |records, control| greedy_by_breadth(records, Ties::Lower, control),
         micro_greedy,
     ];
-    let mut best = naive(records)?;
-    let pairwise: &[Greedy] = if overlapping_pairs(records) > MAX_PAIRS { &[] } else { &PAIRWISE };
-    let total = (SORTING.len() + pairwise.len()) as u64;
-    for (done, strategy) in SORTING.iter().chain(pairwise).enumerate() {
-        control.report(Progress { best: Some(best.total()), ..Progress::new("greedy strategies", done as u64, total) });
-        if best.total() <= enough || control.should_stop() {
+    let pairs = overlapping_pairs(records);
+    let pairwise: &[Greedy] = if pairs > MAX_PAIRS { &[] } else { &PAIRWISE };
+    let unstopped = SearchControl::new();
+    let mut best = fast_greedy(records)?;
+    let total = (1 + SORTING.len() + pairwise.len()) as u64;
+    for (done, strategy) in (1..).zip(SORTING.iter().chain(pairwise)) {
+        control.report(Progress { best: Some(best.total()), ..Progress::new("greedy strategies", done, total) });
+        let small = pairs <= MAX_PAIRS_UNSTOPPED;
+        if best.total() <= enough || (control.should_stop() && !small) {
             break;
         }
-        let layout = strategy(records, control)?;
+        let layout = strategy(records, if small { &unstopped } else { control })?;
         if layout.total() < best.total() {
             best = layout;
         }

@@ -14,7 +14,7 @@ use crate::plan::{
 };
 
 /// Looks for a layout within `capacity`, until `control` stops it: the greedy strategies first, then a search that
-/// places at most `nodes` tensors in all. There is no search where more than 4096 tensors are connected by overlaps in
+/// places at most `nodes` tensors in all. There is no search where more than 16,384 tensors are connected by overlaps in
 /// time.
 ///
 /// # Errors
@@ -42,7 +42,12 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchC
 }
 
 /// [`fit()`] without the greedy strategies.
-pub(super) fn fit_by_search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
+pub(in crate::plan) fn fit_by_search(
+    records: &[UsageRecord],
+    capacity: u64,
+    nodes: u64,
+    control: &SearchControl<'_>,
+) -> Fit {
     // The search puts tensors on top of each other, so what it reaches is a sum of sizes and a multiple of their common
     // divisor: with the capacity rounded down to one, more branches are seen to be too high.
     let capacity = capacity - capacity % granularity(records);

@@ -15,6 +15,9 @@ mod smallest;
 mod strip;
 
 pub(super) use arena::Arena;
+pub(super) use best_greedy::{best_greedy, fast_greedy};
+pub(super) use fit::fit_by_search;
+pub(super) use search::takes as search_takes;
 // Users have `Strategy`; the tests call the strategies themselves.
 #[doc(hidden)]
 pub use arena::Gap;

@@ -4,7 +4,7 @@
 use super::{
     best_greedy::best_greedy,
     fit::{fit_by_search, granularity},
-    search::Fit,
+    search::{Fit, takes},
 };
 use crate::plan::{
     bounds::{max_breadth, naive_total},
@@ -35,7 +35,8 @@ const NODES_GROWTH: u64 = 8;
 
 /// The smallest arena, found by bisection between the widest step and the best greedy layout, with at most `nodes`
 /// nodes for each capacity, until `control` stops it. The bisection is repeated with more and more nodes, so that a
-/// good layout is found early.
+/// good layout is found early. More than 16,384 tensors that are connected by overlaps in time are not searched, and
+/// [`Smallest::stopped`] says so.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
@@ -53,6 +54,9 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
     naive_total(records)?;
     let mut bound = max_breadth(records);
     let mut layout = best_greedy(records, bound, control)?;
+    if nodes > 0 && layout.total() > bound && !takes(records) {
+        return Ok(Smallest { layout, bound, stopped: control.stopped().or(Some(StopReason::TooManyTensors)) });
+    }
     let step = granularity(records);
     let mut round_nodes = nodes.min(FIRST_NODES);
     loop {

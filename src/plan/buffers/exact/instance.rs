@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::plan::{
     buffers::{
-        buffer::{Buffer, BufferId},
+        buffer::Buffer,
         conflicts::{Conflicts, Forbidden},
         pieces::{Piece, pieces},
     },
@@ -76,7 +76,7 @@ pub(super) struct Instance {
 }
 
 /// The instances of buffers, which can be placed one without the other. Buffers that take no bytes are in none.
-pub(super) fn instances(buffers: &[Buffer], in_place: &[(BufferId, BufferId)], conflicts: &Conflicts) -> Vec<Instance> {
+pub(super) fn instances(buffers: &[Buffer], in_place: &[(usize, usize)], conflicts: &Conflicts) -> Vec<Instance> {
     let mut group: Vec<Option<usize>> = vec![None; buffers.len()];
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for first in (0..buffers.len()).filter(|&i| buffers[i].size > 0) {
@@ -102,7 +102,7 @@ pub(super) fn instances(buffers: &[Buffer], in_place: &[(BufferId, BufferId)], c
 }
 
 impl Instance {
-    fn new(buffers: &[Buffer], in_place: &[(BufferId, BufferId)], conflicts: &Conflicts, members: &[usize]) -> Self {
+    fn new(buffers: &[Buffer], in_place: &[(usize, usize)], conflicts: &Conflicts, members: &[usize]) -> Self {
         let position = |buffer: usize| members.binary_search(&buffer).ok();
         let items: Vec<Item> = members
             .iter()
@@ -123,7 +123,7 @@ impl Instance {
             }
         }
         let pairs: Vec<(usize, usize)> =
-            in_place.iter().filter_map(|&(before, after)| position(before.0).zip(position(after.0))).collect();
+            in_place.iter().filter_map(|&(before, after)| position(before).zip(position(after))).collect();
         let pieces: Vec<Vec<Piece>> = members.iter().map(|&buffer| pieces(&buffers[buffer])).collect();
         let between = |a: usize, b: usize| {
             let (a, b) = (a.min(b), a.max(b));

@@ -4,11 +4,7 @@ mod domains;
 mod instance;
 mod search;
 
-use super::{
-    buffer::{Buffer, BufferId},
-    conflicts::Conflicts,
-    found::Found,
-};
+use super::{buffer::Buffer, conflicts::Conflicts, found::Found};
 use crate::plan::{
     control::{Progress, SearchControl},
     gcd::gcd,
@@ -37,7 +33,7 @@ const EFFORT_GROWTH: u64 = 8;
 pub(super) fn improve(
     mut best: Found,
     buffers: &[Buffer],
-    in_place: &[(BufferId, BufferId)],
+    in_place: &[(usize, usize)],
     conflicts: &Conflicts,
     capacity: Option<u64>,
     effort: u64,

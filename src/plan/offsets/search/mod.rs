@@ -35,9 +35,18 @@ pub enum Fit<T = Layout> {
     BudgetExhausted,
 }
 
-/// Tensors of one group above which no search is begun. The sets of overlapping tensors take the square of their
-/// number: 4 MiB here, a gigabyte at sixteen times as many, where a single descent takes seconds.
-pub(super) const MAX_TENSORS: usize = 1 << 12;
+/// Tensors of one group above which no search is begun. The sets of overlapping tensors take the square of their number
+/// in bits, twice: 64 MiB here, a gigabyte at four times as many.
+const MAX_TENSORS: usize = 1 << 14;
+
+/// Tensors of one group up to which a node costs no more than the effort is meant to buy; larger groups get fewer nodes.
+const TENSORS_AT_FULL_EFFORT: u64 = 1 << 12;
+
+/// Returns whether the search takes these records: no more than [`MAX_TENSORS`] of them are connected by overlaps in
+/// time.
+pub(in crate::plan) fn takes(records: &[UsageRecord]) -> bool {
+    independent_groups(records).iter().all(|group| group.len() <= MAX_TENSORS)
+}
 
 /// Searches for a layout within `capacity`, placing at most `nodes` tensors in all. Groups of tensors that are never
 /// alive at the same time are searched one after another.
@@ -72,7 +81,9 @@ fn search_group(
     used: &mut u64,
     control: &SearchControl<'_>,
 ) -> Fit<Vec<u64>> {
-    let mut limit = FIRST_NODES_PER_TENSOR * instance.tensors.len() as u64;
+    let tensors = instance.tensors.len() as u64;
+    let nodes = nodes.saturating_mul(TENSORS_AT_FULL_EFFORT) / tensors.max(TENSORS_AT_FULL_EFFORT);
+    let mut limit = FIRST_NODES_PER_TENSOR * tensors;
     while *used < nodes {
         for preordering in Preordering::ROUND_ROBIN {
             let limit = limit.min(nodes - *used);
