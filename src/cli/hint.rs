@@ -24,6 +24,9 @@ pub(super) fn hint(error: &CliError) -> &'static str {
         CliError::Import { source, .. } if matches!(**source, ImportError::UnresolvedDim(_)) => {
             "\n  bind them by --dim NAME=VALUE"
         }
+        CliError::Import { source, .. } if matches!(**source, ImportError::UnstatedShape { .. }) => {
+            "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on"
+        }
         _ => "",
     }
 }

@@ -93,6 +93,7 @@ impl ModelSource {
     fn failed(&self, source: ImportError) -> CliError {
         match source {
             source @ ImportError::Read { .. } => CliError::Unreadable(Box::new(source)),
+            source @ ImportError::FixedDims { .. } => CliError::Usage(format!("--dim: {source}")),
             source @ (ImportError::NoSuchDim { .. } | ImportError::CannotBind { .. }) => {
                 CliError::Usage(format!("--dim: {source}; {}", self.open_extents()))
             }
@@ -107,6 +108,10 @@ impl ModelSource {
             Err(ImportError::UnresolvedDim(open)) => {
                 let names: Vec<String> = open.iter().map(ToString::to_string).collect();
                 format!("the model leaves open: {}", names.join(", "))
+            }
+            Err(ImportError::UnstatedShape { input }) => {
+                let input = printable(&input);
+                format!("the model leaves open the shape of `{input}`: bind `{input}:0`, `{input}:1` and so on")
             }
             _ => "the model states every extent itself, so leave --dim out".to_owned(),
         }

@@ -77,7 +77,7 @@ pub enum ImportError {
         newest: i64,
     },
     /// All extents that the file leaves open and nobody [bound](super::ImportOptions::dims).
-    #[error("{} of the inputs' extents are open:{}", .0.len(), Listed(.0))]
+    #[error("{} of the inputs' extents are {}:{}", .0.len(), open_or_zero(.0), Listed(.0))]
     UnresolvedDim(Vec<UnresolvedDim>),
     /// Extents were bound by names that the file does not have.
     #[error("no input of the model has an extent called {}", printable(&names.join(", ")))]
@@ -101,12 +101,28 @@ pub enum ImportError {
         /// The names.
         names: Vec<String>,
     },
-    /// Graphs beside the first.
-    #[error("the model has {} graphs beside its first ({}), only one is supported; convert it without control flow",
-        names.len(), printable(&names.join(", ")))]
-    Subgraphs {
-        /// Names of the others.
+    /// Extents were bound in a file whose format has no names for them.
+    #[error(
+        "extents of a TensorFlow Lite model cannot be bound ({}): it is computed with those that it states, {}{}",
+        printable(&names.join(", ")), printable(&stated.join(", ")), Signature(open)
+    )]
+    FixedDims {
+        /// The names that were bound.
         names: Vec<String>,
+        /// The inputs with their extents.
+        stated: Vec<String>,
+        /// Axes that its `shape_signature` leaves open, which are computed with the extent that stands in `shape`.
+        open: Vec<String>,
+    },
+    /// An input of which not even the number of axes is stated.
+    #[error(
+        "input `{0}` states no shape, not even how many axes it has; bind each of its axes by number (`{0}:0`, `{0}:1` \
+         and so on), or export the model with a shape",
+        printable(input)
+    )]
+    UnstatedShape {
+        /// Name of the input.
+        input: String,
     },
     /// A graph input or output that cannot be computed with.
     #[error("graph {role} `{}`: {}; {hint}", printable(tensor), printable(reason))]
@@ -149,11 +165,34 @@ pub struct UnresolvedDim {
     pub axis: usize,
     /// What to call it when binding it.
     pub name: String,
+    /// Whether the file states that it is 0. Tensors without elements are not supported, and some exporters write 0 for
+    /// what they do not know.
+    pub zero: bool,
 }
 
 impl fmt::Display for UnresolvedDim {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} (axis {} of input `{}`)", printable(&self.name), self.axis, printable(&self.input))
+        let Self { input, axis, name, zero } = self;
+        let stated = if *zero { "; the file states 0, tensors without elements are not supported" } else { "" };
+        write!(f, "{} (axis {axis} of input `{}`{stated})", printable(name), printable(input))
+    }
+}
+
+/// What is said of all of them.
+fn open_or_zero(dims: &[UnresolvedDim]) -> &'static str {
+    if dims.iter().any(|dim| dim.zero) { "open or 0" } else { "open" }
+}
+
+struct Signature<'a>(&'a [String]);
+
+impl fmt::Display for Signature<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let open = self.0.join(", ");
+        write!(f, ", also where its shape_signature leaves them open ({})", printable(&open))?;
+        f.write_str("; convert the model with the extents that are wanted")
     }
 }
 
@@ -205,6 +244,10 @@ pub(super) struct Problem {
 
 /// What is said of a file that no converter writes.
 const MALFORMED: &str = "the file is not as its format asks; convert the model again";
+/// What is said of a sound file that passes a limit of this library.
+const LIMIT: &str = "the file is sound, but this is more than is supported: make the tensor smaller, or split it";
+/// What is said of tensors without elements.
+const EMPTY: &str = "tensors without elements are not supported: convert the model with extents of at least 1";
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
@@ -235,14 +278,34 @@ impl Problem {
         Self::new(reason, MALFORMED)
     }
 
+    /// Numbers of a sound file that pass a limit of this library, which the reason names.
+    pub(super) fn limit(reason: impl Into<String>) -> Self {
+        Self::new(reason, LIMIT)
+    }
+
+    /// A tensor without elements.
+    pub(super) fn empty(reason: impl Into<String>) -> Self {
+        Self::new(reason, EMPTY)
+    }
+
     /// The same where somebody, or this library, gave extents to what the file leaves open: those may be what does not fit.
     pub(super) fn with_bound_extents(self) -> Self {
-        match self.hint == MALFORMED {
-            true => {
-                Self { hint: "the file leaves extents open, and others may fit than those that were bound", ..self }
-            }
-            false => self,
-        }
+        let hint = match (self.hint, self.excess) {
+            (MALFORMED, _) => "the file leaves extents open, and others may fit than those that were bound",
+            (LIMIT | EMPTY, _) => "this may follow from the extents that were bound: bind others",
+            (_, Some(_)) => "this may follow from the extents that were bound: bind smaller ones",
+            (hint, None) => hint,
+        };
+        Self { hint, ..self }
+    }
+
+    /// The same of a constant that lies in the file: no extent that was bound is its reason.
+    pub(super) fn of_constant(self, name: &str) -> Self {
+        let hint = match self.hint {
+            LIMIT => "the file is sound, but this is more than is supported: split the constant",
+            hint => hint,
+        };
+        Self { reason: format!("constant `{name}`: {}", self.reason), hint, ..self }
     }
 
     /// Something that depends on values of a run.

@@ -116,7 +116,7 @@ pub fn outline_from_bytes(
 fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
     match format((*owner).as_ref(), path)? {
         Format::TfLite => {
-            nothing_bound(options)?;
+            nothing_bound(&owner, options)?;
             tflite::outline(owner)
         }
         Format::Onnx => onnx::outline(owner, path, options),
@@ -126,7 +126,7 @@ fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Res
 fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
     match format((*owner).as_ref(), path)? {
         Format::TfLite => {
-            nothing_bound(options)?;
+            nothing_bound(&owner, options)?;
             tflite::read(owner, options.fake_quant)
         }
         Format::Onnx => onnx::read(owner, path, options),
@@ -134,10 +134,10 @@ fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Gr
 }
 
 /// Refuses extents and inputs that are bound where the format has no names for them.
-fn nothing_bound(options: &ImportOptions) -> Result<(), ImportError> {
+fn nothing_bound(owner: &Owner, options: &ImportOptions) -> Result<(), ImportError> {
     let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
     if !options.dims.is_empty() {
-        return Err(ImportError::NoSuchDim { names: unbound(options.dims.keys().collect()) });
+        return Err(tflite::fixed(owner, unbound(options.dims.keys().collect())));
     }
     if !options.constants.is_empty() {
         return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });

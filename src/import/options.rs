@@ -40,6 +40,7 @@ pub(crate) fn parse_dim(text: &str) -> Result<(String, usize), String> {
     let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
     match extent.parse() {
         _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
+        Ok(0) => Err(format!("`0` is no extent that is supported: tensors have elements; {such}")),
         Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
         _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
     }

@@ -17,6 +17,7 @@ mod fetching;
 #[cfg(unix)]
 mod fresh;
 mod plan;
+mod warnings;
 
 #[path = "../support/onnx_model.rs"]
 mod onnx_model;

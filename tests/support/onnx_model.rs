@@ -35,7 +35,7 @@ pub(crate) struct Model {
     pub(crate) opset: i64,
     nodes: Vec<Vec<u8>>,
     initializers: Vec<Vec<u8>>,
-    inputs: Vec<Vec<u8>>,
+    pub(crate) inputs: Vec<Vec<u8>>,
     pub(crate) outputs: Vec<Vec<u8>>,
 }
 

@@ -1,7 +1,7 @@
 //! Tensors and nodes that the file does not have, added to the graph.
 
 use crate::{
-    graph::{Constant, Epilogue, Graph, Node, Op, Shape, Tensor, TensorId, infer},
+    graph::{Constant, Epilogue, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer},
     import::error::Problem,
 };
 
@@ -47,5 +47,8 @@ pub(in crate::import) fn inferred(
     wanted: Shape,
 ) -> Result<Shape, Problem> {
     let shapes: Vec<Shape> = inputs.iter().map(|&id| graph.shape(id)).collect();
-    infer(op, &shapes, wanted).map_err(|error| Problem::malformed(error.to_string()))
+    infer(op, &shapes, wanted).map_err(|error| match error {
+        ShapeError::Positions { .. } | ShapeError::Overflow { .. } => Problem::limit(error.to_string()),
+        _ => Problem::malformed(error.to_string()),
+    })
 }

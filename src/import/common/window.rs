@@ -11,7 +11,10 @@ pub(in crate::import) fn reach(window: [usize; 2], dilation: [usize; 2]) -> Resu
     let span = |axis: usize| window[axis].checked_sub(1).and_then(|steps| steps.checked_mul(dilation[axis]));
     match (span(0), span(1)) {
         (Some(y), Some(x)) if y.max(x) <= MAX_REACH => Ok([y + 1, x + 1]),
-        _ => Err(Problem::malformed(format!("a window of {window:?}, dilated by {dilation:?}"))),
+        _ if window.contains(&0) => Err(Problem::malformed(format!("a window of {window:?}"))),
+        _ => Err(Problem::limit(format!(
+            "a window of {window:?}, dilated by {dilation:?}: it may span at most {MAX_REACH} pixels"
+        ))),
     }
 }
 
@@ -33,5 +36,5 @@ pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usi
 /// The extent of the full result of a transposed convolution, of which borders are cut off.
 pub(in crate::import) fn transposed_extent(extent: usize, reach: usize, stride: usize) -> Result<usize, Problem> {
     let full = extent.checked_sub(1).and_then(|steps| steps.checked_mul(stride)).and_then(|n| n.checked_add(reach));
-    full.ok_or_else(|| Problem::malformed("its result overflows"))
+    full.ok_or_else(|| Problem::limit(format!("an extent of {extent} with a stride of {stride} overflows")))
 }

@@ -34,7 +34,7 @@ pub struct Array {
 pub(super) fn count(dims: &[usize]) -> Result<usize, Problem> {
     ranked(dims.len())?;
     let most = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).filter(|&n| n <= MAX_KNOWN);
-    let most = most.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))?;
+    let most = most.ok_or_else(|| too_many(dims))?;
     Ok(if dims.contains(&0) { 0 } else { most })
 }
 
@@ -43,7 +43,11 @@ pub(super) fn ranked(axes: usize) -> Result<(), Problem> {
     if axes <= MAX_RANK {
         return Ok(());
     }
-    Err(Problem::malformed(format!("an array of {axes} axes: at most {MAX_RANK} are supported, as in NumPy")))
+    Err(Problem::limit(format!("an array of {axes} axes: at most {MAX_RANK} are supported, as in NumPy")))
+}
+
+fn too_many(dims: &[usize]) -> Problem {
+    Problem::limit(format!("an array of extents {dims:?} is too large: known values have at most {MAX_KNOWN} elements"))
 }
 
 impl Array {
@@ -212,7 +216,7 @@ impl Array {
             bytes.into()
         } else {
             let repeated = Bytes::repeated(element, elements);
-            repeated.ok_or_else(|| Problem::malformed(format!("an array of extents {dims:?} is too large")))?
+            repeated.ok_or_else(|| too_many(&dims))?
         };
         let dtype = if elem == ElementType::F16 { ElementType::F16 } else { ElementType::F32 };
         Ok(Self { dims, elem, values: Elements::Floats(Constant::new(dtype, bytes)) })

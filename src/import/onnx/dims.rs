@@ -1,14 +1,17 @@
 //! Extents that a file leaves open, bound to numbers; those that are not bound are listed all at once.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
-    array::ranked,
+    array::{MAX_RANK, ranked},
     model::{Extent, GraphIo, IoType},
 };
 use crate::{
     graph::MAX_ELEMENTS,
-    import::error::{ImportError, UnresolvedDim},
+    import::error::{ImportError, Problem, UnresolvedDim},
 };
 
 /// Extents of the inputs, by what `--dim` and the file say.
@@ -26,19 +29,17 @@ impl<'o> Binding<'o> {
 
     /// The extents of an input; those left open count as 1 and are listed.
     pub(super) fn dims(&mut self, port: &GraphIo) -> Result<Vec<usize>, ImportError> {
-        let damaged = |what: String| ImportError::Malformed { what };
-        let IoType::Tensor(_, Some(extents)) = &port.kind else {
-            return Err(damaged(format!("input `{}` states no extents", port.name)));
+        let extents = match &port.kind {
+            IoType::Tensor(_, Some(extents)) => Cow::Borrowed(extents.as_slice()),
+            _ => Cow::Owned(self.unranked(port)?),
         };
-        if let Err(problem) = ranked(extents.len()) {
-            return Err(damaged(format!("input `{}`: {}", port.name, problem.reason)));
-        }
+        ranked(extents.len()).map_err(|problem| problem.of_graph_io("input", &port.name))?;
         let mut dims = Vec::with_capacity(extents.len());
-        for (axis, extent) in extents.iter().enumerate() {
-            let by_place = format!("{}:{axis}", port.name);
-            let (name, known) = match extent {
+        for (axis, stated) in extents.iter().enumerate() {
+            let by_place = place(port, axis);
+            let (name, known) = match stated {
                 Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
-                // No input is empty, so what is not above zero stands for an extent that is not known.
+                // No input is empty, so what is not above zero has to be bound, and may stand for what is not known.
                 Extent::Known(_) | Extent::Unknown => (by_place.clone(), None),
                 // Some exporters call what they do not know so.
                 Extent::Named(name) if name.is_empty() || name == "?" => (by_place.clone(), None),
@@ -54,21 +55,35 @@ impl<'o> Binding<'o> {
                 (Some(known), Some(asked)) if known != asked.1 => {
                     return cannot(asked, format!("the file states {known} for"));
                 }
-                (None, Some(asked)) if !(1..=MAX_ELEMENTS).contains(&asked.1) => {
-                    return cannot(asked, format!("an extent is from 1 to {MAX_ELEMENTS}, and this is"));
+                (None, Some(asked)) if asked.1 == 0 => {
+                    return cannot(asked, "tensors without elements are not supported, and this is".to_owned());
+                }
+                (None, Some(asked)) if asked.1 > MAX_ELEMENTS => {
+                    return cannot(asked, format!("an extent is at most {MAX_ELEMENTS}, and this is"));
                 }
                 (known, asked) => known.or(asked.map(|(_, extent)| extent)),
             };
             let extent = extent.unwrap_or_else(|| {
-                self.unbound.push(UnresolvedDim { input: port.name.clone(), axis, name });
+                let zero = matches!(stated, Extent::Known(0));
+                self.unbound.push(UnresolvedDim { input: port.name.clone(), axis, name, zero });
                 1
             });
-            if extent == 0 || extent > MAX_ELEMENTS {
-                return Err(damaged(format!("axis {axis} of input `{}` is {extent}", port.name)));
+            if extent > MAX_ELEMENTS {
+                let reason = format!("axis {axis} has the extent {extent}: at most {MAX_ELEMENTS} are supported");
+                return Err(Problem::limit(reason).of_graph_io("input", &port.name));
             }
             dims.push(extent);
         }
         Ok(dims)
+    }
+
+    /// Open extents, as many as are bound by their places, for an input of which not even their number is stated.
+    fn unranked(&self, port: &GraphIo) -> Result<Vec<Extent>, ImportError> {
+        let axes = (0..=MAX_RANK).take_while(|&axis| self.bound.contains_key(&place(port, axis))).count();
+        if axes == 0 {
+            return Err(ImportError::UnstatedShape { input: port.name.clone() });
+        }
+        Ok(vec![Extent::Unknown; axes])
     }
 
     fn find(&mut self, name: &str) -> Option<(&'o str, usize)> {
@@ -85,4 +100,9 @@ impl<'o> Binding<'o> {
         let unused: Vec<String> = self.bound.keys().filter(|k| !self.used.contains(k.as_str())).cloned().collect();
         if unused.is_empty() { Ok(()) } else { Err(ImportError::NoSuchDim { names: unused }) }
     }
+}
+
+/// What an axis of an input is called where it has no name.
+fn place(port: &GraphIo, axis: usize) -> String {
+    format!("{}:{axis}", port.name)
 }

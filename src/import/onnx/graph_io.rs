@@ -26,6 +26,11 @@ fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportErro
     move |problem| problem.of_graph_io(role, &port.name)
 }
 
+/// The same problem, where extents are bound one that they may be the reason of.
+fn of_bound(problem: Problem, options: &ImportOptions) -> Problem {
+    if options.dims.is_empty() { problem } else { problem.with_bound_extents() }
+}
+
 /// Refuses values for inputs that there are not.
 pub(super) fn bindable(file: &Graph, options: &ImportOptions) -> Result<(), ImportError> {
     let inputs: HashSet<&str> = file.inputs.iter().map(|port| port.name.as_str()).collect();
@@ -56,7 +61,9 @@ pub(super) fn inputs<'m>(
     binding.finish()?;
     let mut preferred = PreferredLayouts::new(&file.nodes);
     for (port, elem, dims) in open {
-        let tensor = input(&port.name, elem, dims, &mut preferred, lowering, names).map_err(refused("input", port))?;
+        let tensor = input(&port.name, elem, dims, &mut preferred, lowering, names)
+            .map_err(|problem| of_bound(problem, options))
+            .map_err(refused("input", port))?;
         lowering.meter.state(lowering.graph.shape(tensor).len());
         lowering.graph.inputs.push(tensor);
     }
@@ -108,13 +115,16 @@ fn output_elem(port: &GraphIo, computed: ElementType) -> ElementType {
 /// Makes the graph's outputs of what the file names as such.
 pub(super) fn outputs(
     file: &Graph,
+    options: &ImportOptions,
     lowering: &mut GraphLowering,
     names: &mut Names<'_>,
     values: &mut ValueSource,
 ) -> Result<(), ImportError> {
     let mut taken: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
     for port in &file.outputs {
-        let tensor = output(port, lowering, names, values, &taken).map_err(refused("output", port))?;
+        let tensor = output(port, lowering, names, values, &taken)
+            .map_err(|problem| of_bound(problem, options))
+            .map_err(refused("output", port))?;
         taken.insert(tensor);
         lowering.graph.outputs.push(tensor);
     }
@@ -131,7 +141,7 @@ fn output(
     let value = names.output(&port.name, values, &mut lowering.meter)?;
     lowering.begin(lowering.op_index, &port.name);
     if value.len() == 0 {
-        return Err(Problem::unsupported(format!("it has no elements: its extents are {:?}", value.dims())));
+        return Err(Problem::empty(format!("it has no elements: its extents are {:?}", value.dims())));
     }
     let (computed, known) = match &value {
         Value::Computed(computed) => (computed.clone(), false),

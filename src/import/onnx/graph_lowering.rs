@@ -8,7 +8,7 @@ use super::{
     value::{Computed, Value},
 };
 use crate::{
-    graph::{Concat, Epilogue, Graph, Op, Shape, TensorId, Transpose},
+    graph::{Concat, Epilogue, Graph, MAX_ELEMENTS, Op, Shape, TensorId, Transpose},
     import::{
         FakeQuant,
         common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
@@ -67,9 +67,12 @@ impl GraphLowering {
         constant: Option<crate::graph::Constant>,
     ) -> Result<TensorId, Problem> {
         self.meter.memory(NODE_BYTES)?;
-        let elements = shape.checked_len().filter(|&n| n <= crate::graph::MAX_ELEMENTS);
-        if elements.is_none_or(|n| n == 0) {
-            return Err(Problem::malformed(format!("a tensor of {shape} is empty or too large")));
+        // Counted only below: a product may overflow.
+        if shape.dims().contains(&0) {
+            return Err(Problem::empty(format!("a tensor of {shape} would have no elements")));
+        }
+        if shape.checked_len().is_none_or(|n| n > MAX_ELEMENTS) {
+            return Err(Problem::limit(format!("a tensor of {shape} is too large: at most {MAX_ELEMENTS} elements")));
         }
         Ok(push_tensor(&mut self.graph, name, shape, constant))
     }

@@ -108,7 +108,9 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
         }
     }
     refusals.finish()?;
-    graph_io::outputs(file, &mut lowering, &mut names, &mut values)?;
+    graph_io::outputs(file, options, &mut lowering, &mut names, &mut values)?;
+    let bytes = (*values.owner.0).as_ref();
+    stated::warn_of_others(file, wire::Message::of(bytes, &RefCell::new(Meter::new(bytes.len()))), &names);
     if let Some((indices, problem)) = inexact(&lowering.graph) {
         let mut refusals = Refusals::default();
         for (index, node) in file.nodes.iter().enumerate().filter(|(index, _)| indices.contains(index)) {

@@ -169,9 +169,7 @@ impl<'m> Names<'m> {
             // Kept, so that a thousand nodes that share a constant do not read it a thousand times.
             *entry = match values.array(&initializers[index], meter) {
                 Ok(array) => Entry::Value(Value::Known(array)),
-                Err(problem) => {
-                    Entry::Bad(Problem { reason: format!("constant `{name}`: {}", problem.reason), ..problem })
-                }
+                Err(problem) => Entry::Bad(problem.of_constant(name)),
             };
         }
         match entry {

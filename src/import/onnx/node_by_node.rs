@@ -83,7 +83,7 @@ impl<'m> Outliner<'m> {
                 self.names.define(&port.name, Value::Known(array.clone()));
             } else if !self.names.is_initializer(&port.name) {
                 match &port.kind {
-                    IoType::Tensor(_, None) => {
+                    IoType::Tensor(_, None) if !self.bound.contains_key(&format!("{}:0", port.name)) => {
                         let reason = format!("the file states no extents of its operand `{}`", port.name);
                         self.names.spoil(&port.name, Problem::dynamic(reason));
                     }

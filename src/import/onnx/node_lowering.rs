@@ -115,7 +115,7 @@ impl NodeLowering<'_> {
         if numbers <= self.results.len().max(2 * MAX_RANK) {
             return Ok(());
         }
-        Err(Problem::malformed(format!("its {role} are {numbers} numbers, arrays have at most {MAX_RANK} axes")))
+        Err(Problem::limit(format!("its {role} are {numbers} numbers, arrays have at most {MAX_RANK} axes")))
     }
 
     /// The one number of an operand that must be known; `None` if it is missing.
@@ -148,10 +148,11 @@ impl NodeLowering<'_> {
     pub(super) fn size(&self, name: &str, default: usize) -> Result<usize, Problem> {
         match self.int(name)? {
             None => Ok(default),
-            Some(value) => {
-                let size = usize::try_from(value).ok().filter(|&n| n <= MAX_NUMBER);
-                size.ok_or_else(|| Problem::malformed(format!("its {name} is {value}")))
-            }
+            Some(value) => match usize::try_from(value) {
+                Ok(size) if size <= MAX_NUMBER => Ok(size),
+                Ok(size) => Err(Problem::limit(format!("its {name} is {size}, at most {MAX_NUMBER} are supported"))),
+                Err(_) => Err(Problem::malformed(format!("its {name} is {value}"))),
+            },
         }
     }
 

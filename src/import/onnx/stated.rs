@@ -6,9 +6,14 @@ use std::collections::{BTreeMap, HashMap};
 use super::{
     element_type::element_type,
     model::{Extent, Graph, GraphIo, IoType, each},
+    names::Names,
     wire::{Broken, Message},
 };
-use crate::{graph::ElementType, import::error::Problem};
+use crate::{
+    graph::ElementType,
+    import::{error::Problem, label::label},
+    plan::printable,
+};
 
 /// What a model states of values that are neither inputs nor outputs.
 pub(super) fn between(model: Message<'_>) -> Result<Vec<GraphIo>, Broken> {
@@ -25,6 +30,51 @@ pub(super) fn between(model: Message<'_>) -> Result<Vec<GraphIo>, Broken> {
         Ok(())
     })?;
     Ok(values)
+}
+
+/// Outputs that are warned of by name. Chosen: a file may have any number of them.
+const MAX_WARNED: usize = 8;
+
+/// Warns of values whose extents the file states otherwise than its operators compute them: outputs, each by name, and what
+/// lies between. The computed ones are right; whoever wrote the file may have meant another operator.
+pub(super) fn warn_of_others(file: &Graph, model: Message<'_>, names: &Names<'_>) {
+    let other = |port: &GraphIo| -> Option<String> {
+        let IoType::Tensor(_, Some(stated)) = &port.kind else { return None };
+        let computed = names.value(&port.name)?.dims();
+        let is_other = |(stated, &computed): (&Extent, &usize)| match stated {
+            // Names are not compared: exporters give one to extents that differ. What is not above zero is not known.
+            Extent::Known(n @ 1..) => usize::try_from(*n) != Ok(computed),
+            Extent::Known(_) | Extent::Unknown | Extent::Named(_) => false,
+        };
+        let differs = stated.len() != computed.len() || stated.iter().zip(computed).any(is_other);
+        differs.then(|| {
+            let stated = stated.iter().map(|extent| match extent {
+                Extent::Known(n) => n.to_string(),
+                Extent::Named(name) => name.clone(),
+                Extent::Unknown => "?".to_owned(),
+            });
+            let stated = stated.collect::<Vec<_>>().join(", ");
+            let text = format!("`{}` has the extents {computed:?}, the file states [{stated}]", port.name);
+            printable(&label(&text)).to_string()
+        })
+    };
+    let outputs: Vec<String> = file.outputs.iter().filter_map(other).collect();
+    for output in outputs.iter().take(MAX_WARNED) {
+        tracing::warn!("output {output}; it is computed with those of its operators");
+    }
+    if let Some(more @ 1..) = outputs.len().checked_sub(MAX_WARNED) {
+        tracing::warn!("{more} more outputs have other extents than the file states");
+    }
+    // Where outputs differ, what they are computed from often does, too.
+    if outputs.is_empty()
+        && let Ok(between) = between(model)
+    {
+        let mut others = between.iter().filter_map(other);
+        if let Some(first) = others.next() {
+            let more = others.count();
+            tracing::warn!(more, "value {first}; it is computed with those of its operators");
+        }
+    }
 }
 
 /// All that a file states, by name.

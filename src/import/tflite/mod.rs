@@ -10,6 +10,8 @@ mod schema;
 mod sparse;
 mod tensors;
 
+use std::collections::HashSet;
+
 use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
 
 pub(super) use lower::operators;
@@ -18,12 +20,14 @@ pub(super) use outline::outline;
 
 use super::{
     FakeQuant,
-    common::{finish::finished, integers::inexact, refusals::Refusals},
+    common::{finish::finished, graph::NODE_BYTES, integers::inexact, refusals::Refusals},
     error::{ImportError, Problem},
+    label::label,
     map::Owner,
     meter::Meter,
 };
-use crate::graph::{Graph, IdVec, Shape, Tensor, TensorId};
+use crate::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
+use crate::plan::printable;
 use lower::lower;
 use operator_lowering::{OperatorLowering, SubgraphLowering, known};
 use reader::{Schema, Table};
@@ -32,6 +36,9 @@ use tensors::FileTensor;
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
+
+/// Graphs beside the first that are named in a warning. Chosen: a file may have any number of them.
+const MAX_WARNED: usize = 8;
 
 /// What a tensor takes as the file has it and as the graph does, beside what it states.
 const TENSOR_BYTES: usize = 512;
@@ -49,10 +56,6 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     let Some((subgraph, others)) = subgraphs.split_first() else {
         return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
     };
-    if !others.is_empty() {
-        let unnamed = |(i, g): (usize, &SubGraph<'_>)| g.name().unwrap_or_else(|| format!("number {}", i + 1));
-        return Err(ImportError::Subgraphs { names: others.iter().enumerate().map(unnamed).collect() });
-    }
     let [inputs, outputs] = ports(subgraph);
     let meter = Meter::new(bytes.len());
     let mut lowering = begun(&model, subgraph, [&inputs, &outputs], bytes.len(), meter, fake_quant)?;
@@ -60,8 +63,37 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
     note_host_types(&mut lowering);
+    copy_outputs(&mut lowering, &owner)?;
     refuse_inexact(&lowering, subgraph, &model.operator_codes().unwrap_or_default())?;
+    if !others.is_empty() {
+        // Bodies of control flow have operators that read them, which were refused.
+        let name = |graph: &SubGraph<'_>| label(&graph.name().unwrap_or_default());
+        let names: Vec<String> = others.iter().take(MAX_WARNED).map(name).collect();
+        let names = printable(&names.join(", ")).to_string();
+        tracing::warn!(graphs = others.len(), names, "only the first graph of the model is read, others are left out");
+    }
     finished(lowering.graph, &lowering.meter)
+}
+
+/// Why extents cannot be bound: the format has no names for them.
+pub(super) fn fixed(owner: &Owner, names: Vec<String>) -> ImportError {
+    let model = match supported((**owner).as_ref()) {
+        Ok(model) => model,
+        Err(error) => return error,
+    };
+    let (mut stated, mut open) = (Vec::new(), Vec::new());
+    let subgraph = model.subgraphs().unwrap_or_default().into_iter().next();
+    let tensors = subgraph.as_ref().and_then(SubGraph::tensors).unwrap_or_default();
+    let inputs = subgraph.and_then(|subgraph| subgraph.inputs()).unwrap_or_default();
+    for id in inputs.into_iter().take(MAX_WARNED) {
+        let Some(tensor) = usize::try_from(id).ok().and_then(|id| tensors.get(id)) else { continue };
+        let (name, shape) = (label(&tensor.name().unwrap_or_default()), tensor.shape().unwrap_or_default());
+        let signature = tensor.shape_signature().unwrap_or_default();
+        let axes = signature.iter().enumerate().take(tensors::MAX_RANK).filter(|(_, extent)| **extent < 0);
+        open.extend(axes.map(|(axis, _)| format!("axis {axis} of `{name}`")));
+        stated.push(format!("`{name}` {:?}", shape.into_iter().take(tensors::MAX_RANK).collect::<Vec<_>>()));
+    }
+    ImportError::FixedDims { names, stated, open }
 }
 
 /// A model of the version that is read.
@@ -164,6 +196,37 @@ fn note_host_types(lowering: &mut SubgraphLowering<'_>) {
     }
 }
 
+/// Gives every output a node that computes it alone: a file may name an input, a constant, or one tensor twice.
+fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<(), ImportError> {
+    let mut taken: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
+    for position in 0..lowering.graph.outputs.len() {
+        let id = lowering.graph.outputs[position];
+        let stated = &lowering.tensors[id];
+        if lowering.graph.tensors[id].constant.is_none() && !taken.contains(&id) && stated.has_values() {
+            let constant = stated.constant(owner, &mut lowering.meter);
+            lowering.graph.tensors[id].constant =
+                constant.map_err(|problem| problem.of_graph_io("output", &stated.name))?;
+        }
+        let known = lowering.graph.is_constant(id);
+        if !known && taken.insert(id) {
+            continue;
+        }
+        if let Err(excess) = lowering.meter.memory(2 * NODE_BYTES) {
+            Problem::from(excess).within(None, "", &stated.name)?;
+        }
+        let integers = (!known && stated.is_integer() && !stated.is_bool()).then(|| stated.element_type()).flatten();
+        let graph = &mut lowering.graph;
+        let copy = graph.tensors.push(Tensor { constant: None, ..graph.tensors[id].clone() });
+        // Concatenations may read constants; one of a single operand is a copy.
+        let op = if known { Op::Concat(Concat { axis: 3 }) } else { Op::Reshape };
+        let op_index = graph.nodes.last().map_or(0, |node| node.op_index);
+        let epilogue = Epilogue::default();
+        graph.nodes.push(Node { op, inputs: vec![id], output: copy, epilogue, op_index, integers });
+        graph.outputs[position] = copy;
+    }
+    Ok(())
+}
+
 /// What an operator code stands for.
 struct Kind {
     builtin: Option<&'static str>,
@@ -253,7 +316,7 @@ fn lower_each<'a>(
         let outcome = match kind.builtin {
             Some(_) => OperatorLowering::new(lowering, owner, operator, node)
                 .and_then(|mut context| lower(&mut context, &kind.name())),
-            None => Err(Problem::malformed("its operator code is unknown")),
+            None => Err(Problem::new("its operator code is unknown", "convert the model with an older converter")),
         };
         let lowered = Lowered { node, operator: &operator, kind: kind.name(), outcome };
         if !tell(lowering, lowered)? {

@@ -13,6 +13,7 @@ use crate::{
         map::Owner,
         meter::Meter,
     },
+    ops::reference,
 };
 
 /// The graph being made. Its tensors begin with the file's, under the same indices.
@@ -30,6 +31,9 @@ pub(super) struct SubgraphLowering<'a> {
 pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
     usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
 }
+
+/// The greatest whole number that floats hold with all smaller ones.
+const MOST_EXACT: f32 = (1 << f32::MANTISSA_DIGITS) as f32;
 
 /// One operator being lowered.
 pub(super) struct OperatorLowering<'l, 'a> {
@@ -143,6 +147,12 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
+    /// An operand of which only the extents are asked.
+    pub(super) fn measured(&self, position: usize) -> Result<TensorId, Problem> {
+        let id = self.id(position)?;
+        self.lowering.tensors[id].extents().map(|_| id)
+    }
+
     /// A constant operand of floats.
     pub(super) fn constant(&mut self, position: usize, role: &str) -> Result<TensorId, Problem> {
         let id = self.operand(position)?;
@@ -156,6 +166,9 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     /// The values of a constant operand of integers.
     pub(super) fn integers(&mut self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
         let id = self.id(position)?;
+        if self.lowering.tensors[id].empty_list {
+            return Ok(Vec::new());
+        }
         self.load(id)?;
         let name = &self.lowering.tensors[id].name;
         match &self.lowering.graph.tensors[id].constant {
@@ -228,6 +241,51 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             *constant = Constant::from_f32(&on_grid);
         }
         self.lowering.graph.tensors[self.output].constant = constant;
+        Ok(())
+    }
+
+    /// Makes the result a constant of integers.
+    pub(super) fn give_integers(&mut self, values: &[i32]) -> Result<(), Problem> {
+        self.gives(&[values.len()])?;
+        self.lowering.meter.memory(NODE_BYTES)?;
+        let name = &self.lowering.tensors[self.output].name;
+        if self.lowering.tensors[self.output].has_values() || self.lowering.graph.is_constant(self.output) {
+            return Err(Problem::malformed(format!("its result `{name}` has a value already")));
+        }
+        self.lowering.graph.tensors[self.output].constant = Some(Constant::from_i32(values));
+        Ok(())
+    }
+
+    /// Makes short lists of integers constants where the graph's nodes from `first` on compute them from constants: converters
+    /// leave the arithmetic of extents in the file.
+    pub(super) fn fold_lists(&mut self, first: usize) -> Result<(), Problem> {
+        let SubgraphLowering { tensors, graph, meter, .. } = &mut *self.lowering;
+        let made = &(*graph.nodes)[first..];
+        let results = made.iter().map(|node| node.output).collect::<Vec<_>>();
+        let short = |id: &TensorId| graph.shape(*id).len() <= 2 * MAX_RANK;
+        let known = |id: &TensorId| graph.is_constant(*id) || results.contains(id);
+        let read = || made.iter().flat_map(|node| &node.inputs);
+        let integers = self.outputs.iter().all(|&id| tensors[id].is_integer() && !tensors[id].is_bool());
+        if made.is_empty() || !integers || !results.iter().chain(read()).all(short) || !read().all(known) {
+            return Ok(());
+        }
+        // Not as many elements as a node takes, and no operator does more than a few steps for each.
+        meter.memory(results.len().saturating_mul(NODE_BYTES))?;
+        meter.work(results.len().saturating_mul(64 * MAX_RANK * MAX_RANK))?;
+        let mut values = IdVec::from_elem(None, &graph.tensors);
+        for node in &(*graph.nodes)[first..] {
+            let Ok(result) = reference::node(graph, node, &values) else { return Ok(()) };
+            values[node.output] = Some(result);
+        }
+        let exact = |value: &f32| value.fract() == 0.0 && value.abs() <= MOST_EXACT;
+        if !self.outputs.iter().all(|&id| values[id].as_ref().is_some_and(|list| list.iter().all(exact))) {
+            return Ok(());
+        }
+        graph.nodes.truncate(first);
+        for &id in &self.outputs {
+            let list: Vec<i32> = values[id].iter().flatten().map(|&value| value as i32).collect();
+            graph.tensors[id].constant = Some(Constant::from_i32(&list));
+        }
         Ok(())
     }
 

@@ -38,6 +38,9 @@ const TYPES: [&str; 19] = [
 /// Indices into [`TYPES`] of the types that hold quantised values, but for those of 8 bits.
 const QUANTISED: [i8; 3] = [7, 16, 17];
 
+/// What is said of state that a file keeps.
+pub(super) const VARIABLES: &str = "make the state an input and an output, or convert the model without variables";
+
 const FLOAT32: i8 = 0;
 const FLOAT16: i8 = 1;
 const INT32: i8 = 2;
@@ -58,6 +61,8 @@ pub(super) struct FileTensor<'a> {
     /// What its integers stand for, if not for themselves.
     scale: Result<Option<QuantParams>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
+    /// Whether it is a list of no elements: axes that are not named, or the extents of a single number.
+    pub(super) empty_list: bool,
 }
 
 impl<'a> FileTensor<'a> {
@@ -71,7 +76,8 @@ impl<'a> FileTensor<'a> {
             None if index == 0 => None,
             None => return Err(format!("tensor `{name}` asks for buffer {index} of {}", buffers.len())),
         };
-        let extents = extents(&name, &tensor.shape().unwrap_or_default());
+        let shape = tensor.shape().unwrap_or_default();
+        let extents = extents(&name, &shape);
         Ok(Self {
             scale: quantised(&name, tensor.quantization(), extents.as_ref().map_or(&[], |(dims, _)| dims)),
             extents,
@@ -80,6 +86,7 @@ impl<'a> FileTensor<'a> {
             variable: tensor.is_variable(),
             values,
             sparsity: tensor.sparsity(),
+            empty_list: shape == [0],
         })
     }
 
@@ -119,8 +126,8 @@ impl<'a> FileTensor<'a> {
         let name = &self.name;
         self.extents()?;
         if self.variable {
-            let reason = format!("tensor `{name}` keeps its values from run to run");
-            return Err(Problem::new(reason, "make the state an input and an output"));
+            let reason = format!("tensor `{name}` is a variable, which keeps its values from run to run");
+            return Err(Problem::new(reason, VARIABLES));
         }
         match self.dtype {
             FLOAT32 | INT64 | BOOL => Ok(()),
@@ -334,12 +341,13 @@ pub(super) fn shape_of(dims: &[usize]) -> Option<Shape> {
 
 fn extents(name: &str, stated: &[i32]) -> Result<(Vec<usize>, Shape), Problem> {
     if stated.len() > MAX_RANK {
-        return Err(Problem::malformed(format!("tensor `{name}` has {} extents", stated.len())));
+        let reason = format!("tensor `{name}` has {} extents: at most {MAX_RANK} are supported", stated.len());
+        return Err(Problem::limit(reason));
     }
     let mut dims = Vec::with_capacity(stated.len());
     for &extent in stated {
         match usize::try_from(extent) {
-            Ok(0) => return Err(Problem::dynamic(format!("tensor `{name}` is empty: {stated:?}"))),
+            Ok(0) => return Err(Problem::empty(format!("tensor `{name}` is empty: {stated:?}"))),
             Ok(extent) => dims.push(extent),
             Err(_) => return Err(Problem::dynamic(format!("tensor `{name}` has an unknown extent: {stated:?}"))),
         }
@@ -347,6 +355,10 @@ fn extents(name: &str, stated: &[i32]) -> Result<(Vec<usize>, Shape), Problem> {
     let elements = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).filter(|&n| n <= MAX_ELEMENTS);
     match (elements, shape_of(&dims)) {
         (Some(_), Some(shape)) => Ok((dims, shape)),
-        _ => Err(Problem::malformed(format!("tensor `{name}` is too large: {stated:?}"))),
+        _ => {
+            let reason =
+                format!("tensor `{name}` is too large: {stated:?}, at most {MAX_ELEMENTS} elements are supported");
+            Err(Problem::limit(reason))
+        }
     }
 }

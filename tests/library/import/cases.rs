@@ -215,6 +215,7 @@ const CASES: &[Case] = &[
     ("SELECT_V2", select, &[4.0, 2.0]),
     ("SIGN", unary, &[-1.0, 1.0, 1.0, 1.0]),
     ("SIN", unary, &[-0.997_495, 0.479_426, 0.909_297, 0.598_472]),
+    ("SHAPE", |c| results(c, &[X(&[2, 3], SIX)], None, &[(I32, &[2])]).unwrap().remove(0), &[2.0, 3.0]),
     ("SLICE", |c| one(c, &[X(&[2, 3], SIX), N(&[1, 1]), N(&[1, 2])], None, &[1, 2]), &[4.0, 5.0]),
     (
         "SOFTMAX",

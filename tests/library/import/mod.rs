@@ -11,6 +11,7 @@ mod layout;
 mod one;
 mod operators;
 mod outline;
+mod outputs;
 mod refusals;
 mod seeds;
 mod tiny;

@@ -59,12 +59,14 @@ fn inputs_of_other_types_are_refused_by_name() {
 
 #[test]
 fn unknown_and_empty_extents_are_refused_by_name() {
-    for dims in [&[1, -1, 4][..], &[1, 0, 4], &[i32::MIN]] {
+    for (dims, hint) in
+        [(&[1, -1, 4][..], "fixed shapes"), (&[1, 0, 4], "without elements"), (&[i32::MIN], "fixed shapes")]
+    {
         let mut m = Model::new();
         let (x, y) = (m.floats("image", dims), m.floats("y", dims));
         m.op(19, &[x], y, None);
         let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
-        assert!(text.contains("`image`") && text.contains("fixed shapes"), "{text}");
+        assert!(text.contains("`image`") && text.contains(hint), "{text}");
     }
 }
 
@@ -123,28 +125,10 @@ fn order_and_producers() {
     assert!(relu(&[(0, 1), (0, 1)], &[1]).contains("tensor `a` has a value already"));
     assert!(relu(&[(0, 0)], &[0]).contains("tensor `x` has a value already"));
     assert!(relu(&[(3, 3)], &[3]).contains("tensor `k` has a value already"));
-    assert!(relu(&[(0, 1)], &[0]).contains("output `x` is an input"));
     assert!(relu(&[(0, 1)], &[2]).contains("output `b` is computed by no node"));
-    assert!(relu(&[(0, 1)], &[1, 1]).contains("output `a` is there twice"));
     assert!(relu(&[(0, 1)], &[]).contains("no outputs"));
     assert!(relu(&[(0, 1)], &[9]).contains("output 9 is no tensor"));
     assert!(relu(&[(0, 1)], &[-1]).contains("output -1 is no tensor"));
-}
-
-#[test]
-fn more_than_one_graph_is_refused_by_name() {
-    let mut m = Model::new();
-    let (x, y) = (m.floats("x", &[4]), m.floats("y", &[4]));
-    m.op(19, &[x], y, None);
-    let mut root = m.root(&[x], &[y]);
-    let body = Table(vec![(12, Field::Text("while_body".to_owned()))]);
-    for (_, field) in root.0.iter_mut().filter(|(slot, _)| *slot == 8) {
-        if let Field::Tables(graphs) = field {
-            graphs.extend([body.clone(), Table::default()]);
-        }
-    }
-    let text = import(file(&root)).unwrap_err().to_string();
-    assert!(text.contains("2 graphs beside its first (while_body, number 2)"), "{text}");
 }
 
 /// Schema versions, and a file without a graph.

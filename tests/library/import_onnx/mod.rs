@@ -7,6 +7,7 @@ mod fold;
 mod hostile;
 mod large;
 mod layout;
+mod limits;
 mod matrix;
 mod names;
 mod options;

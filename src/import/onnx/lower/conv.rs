@@ -245,7 +245,7 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         let reason = format!("{groups} groups, {} channels, weights of {:?}", image.shape.c, weights.dims());
         return Err(Problem::malformed(reason));
     }
-    let outputs = each.checked_mul(groups).ok_or_else(|| Problem::malformed("its channels overflow"))?;
+    let outputs = each.checked_mul(groups).ok_or_else(|| Problem::limit("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
     let grouped = weights.reshaped(&[groups, inputs / groups, each, slide.extent[0], slide.extent[1]])?;
     let turned = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
@@ -277,8 +277,9 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             (None, Auto::Same { .. }) => extent.checked_mul(slide.stride[axis]),
             _ => None,
         };
-        let of =
-            |n: Option<usize>| n.filter(|&n| n > 0).ok_or_else(|| Problem::malformed("nothing is left of its result"));
+        let of = |n: Option<usize>| {
+            n.filter(|&n| n > 0).ok_or_else(|| Problem::unsupported("nothing is left of its result"))
+        };
         if let Some(wanted) = wanted {
             let total = (full + more).saturating_sub(wanted);
             let small = total / 2;
@@ -286,7 +287,9 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             // alone.
             let front = if matches!(slide.auto, Auto::Same { in_front: false }) { small } else { total - small };
             cut[axis] = if wanted == 0 { [0, 0] } else { [front, total - front] };
-            result[axis] = of(Some(wanted))?;
+            // Only a stated extent makes the result larger than what there is: strides beyond the window give fewer
+            // pixels than SAME asks for, in ONNX Runtime too.
+            result[axis] = of(Some(if pick(&asked, axis).is_some() { wanted } else { full + more - total }))?;
         } else {
             result[axis] = of((full + more).checked_sub(cut[axis][0] + cut[axis][1]))?;
         }

@@ -69,7 +69,7 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
                 }
                 let shape: Shape = extents.into();
                 if shape.is_empty() {
-                    return Err(Problem::unsupported("nothing is left of its input"));
+                    return Err(Problem::empty("nothing is left of its input"));
                 }
                 let tensor = ctx.emit(Op::StridedSlice(StridedSlice { begin, stride }), &[y.tensor], shape)?;
                 x = Computed { tensor, dims, layout, elem: y.elem };

@@ -42,6 +42,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("DEQUANTIZE", LikeOnnx("DequantizeLinear"), same),
     TfLiteOpEntry::new("QUANTIZE", LikeOnnx("QuantizeLinear"), same),
     TfLiteOpEntry::new("RESHAPE", LikeOnnx("Reshape"), reshape),
+    TfLiteOpEntry::new("SHAPE", LikeOnnx("Shape"), shape),
     TfLiteOpEntry::new("SQUEEZE", LikeOnnx("Squeeze"), squeeze),
     TfLiteOpEntry::new("EXPAND_DIMS", LikeOnnx("Unsqueeze"), expand_dims),
     TfLiteOpEntry::new("TRANSPOSE", LikeOnnx("Transpose"), transpose),
@@ -94,6 +95,10 @@ fn pad_with(ctx: &mut OperatorLowering<'_, '_>, mode: PadMode) -> Result<(), Pro
         match (amount(before), amount(after)) {
             (Some(before), Some(after)) => {
                 padded.push((extent.saturating_add(before).saturating_add(after), [before, after]))
+            }
+            _ if before.min(after) >= 0 => {
+                let most = crate::graph::MAX_ELEMENTS;
+                return Err(Problem::limit(format!("a padding of {before} and {after}: at most {most} are supported")));
             }
             _ => return Err(Problem::malformed(format!("a padding of {before} and {after}"))),
         }
@@ -154,6 +159,9 @@ fn tile(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let stated = ctx.integers(1, "numbers of times")?;
     let times: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    if stated.contains(&0) {
+        return Err(Problem::empty(format!("{stated:?} times {dims:?}")));
+    }
     if times.len() != dims.len() || times.contains(&0) {
         return Err(Problem::malformed(format!("{stated:?} times {dims:?}")));
     }
@@ -221,6 +229,15 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         }
     }
     ctx.emit(Op::Reshape, &[x], Act::None)
+}
+
+/// The extents of the operand, which every file states.
+fn shape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
+    ctx.operands(1, 1)?;
+    let x = ctx.measured(0)?;
+    let dims = ctx.dims(x).iter().map(|&extent| i32::try_from(extent));
+    let dims = dims.collect::<Result<Vec<_>, _>>().map_err(|_| Problem::limit("an extent is no integer of 32 bits"))?;
+    ctx.give_integers(&dims)
 }
 
 fn squeeze(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {

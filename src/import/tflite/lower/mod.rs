@@ -12,7 +12,7 @@ mod pointwise;
 mod slice;
 mod space;
 
-use super::{op_registry::TfLiteOpEntry, operator_lowering::OperatorLowering};
+use super::{op_registry::TfLiteOpEntry, operator_lowering::OperatorLowering, tensors::VARIABLES};
 use crate::import::error::Problem;
 
 /// All operators, group by group.
@@ -28,14 +28,29 @@ static OPERATORS: [&[TfLiteOpEntry]; 7] = [
 
 /// Adds the nodes that compute the operator's result, or makes the result a constant.
 pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Result<(), Problem> {
-    let entry = find(operator).ok_or_else(|| Problem::unsupported("the operator is not supported"))?;
+    let entry = find(operator).ok_or_else(|| unknown(operator))?;
     if !entry.several_results {
         ctx.results(1)?;
     }
     let first = ctx.node_count();
     (entry.lower)(ctx)?;
+    ctx.fold_lists(first)?;
     ctx.mark_integers(first);
     Ok(())
+}
+
+/// Why an operator is refused that is not in the table.
+fn unknown(operator: &str) -> Problem {
+    match operator {
+        "VAR_HANDLE" | "READ_VARIABLE" | "ASSIGN_VARIABLE" | "CALL_ONCE" => {
+            Problem::new("it belongs to a variable, which keeps its values from run to run", VARIABLES)
+        }
+        "IF" | "WHILE" | "CALL" | "STABLEHLO_WHILE" => Problem::new(
+            "control flow is not supported",
+            "convert the model without it, or cut the graph in front of it",
+        ),
+        _ => Problem::unsupported("the operator is not supported"),
+    }
 }
 
 /// All operators.

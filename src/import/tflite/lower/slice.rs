@@ -74,6 +74,7 @@ fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
             if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| (1..=rest).contains(&n)) };
         match (begin, count) {
             (Some(begin), Some(count)) => taken.push(AxisRange::run(begin, count)),
+            _ if size == 0 => return Err(Problem::empty(format!("no element of axis {axis} of {dims:?}"))),
             _ => return Err(Problem::malformed(format!("{size} elements of axis {axis} of {dims:?}"))),
         }
     }
@@ -103,10 +104,10 @@ fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let known = stated.iter().filter(|&&n| n > 0).fold(0i64, |sum, &n| sum.saturating_add(n));
     let extent = ctx.dims(x)[along];
     let open = stated.iter().filter(|&&n| n == -1).count();
-    // What is negative, or less than nothing once the others are taken off, becomes 0, which is refused below.
-    let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(0);
+    // What is negative, or less than nothing once the others are taken off, becomes more than any axis has.
+    let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(usize::MAX);
     let extents: Vec<usize> = stated.iter().map(part).collect();
-    if open > 1 || extents.contains(&0) || extents.iter().fold(0usize, |sum, &n| sum.saturating_add(n)) != extent {
+    if open > 1 || extents.iter().fold(0usize, |sum, &n| sum.saturating_add(n)) != extent {
         return Err(Problem::malformed(format!("an axis of {extent} into parts of {stated:?}")));
     }
     ctx.results(extents.len())?;
@@ -116,7 +117,8 @@ fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 fn parts(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, along: usize, extents: &[usize]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let mut begin = 0;
-    for (result, &count) in extents.iter().enumerate() {
+    // A part without elements has no value; whatever reads it is refused.
+    for (result, &count) in extents.iter().enumerate().filter(|(_, count)| **count > 0) {
         ctx.select(result)?;
         let mut taken: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
         taken[along] = AxisRange::run(begin, count);
@@ -224,5 +226,5 @@ fn range(
         false => clamped(end, extent, stride),
     };
     let taken = AxisRange::between(first, last, stride).filter(|taken| taken.count > 0);
-    taken.ok_or_else(|| Problem::dynamic(format!("{begin}..{end} by {stride} of an axis of {extent} is empty")))
+    taken.ok_or_else(|| Problem::empty(format!("{begin}..{end} by {stride} of an axis of {extent} is empty")))
 }

@@ -49,6 +49,7 @@ tables! {
         quantization: One<Quantization<'static>> = 12;
         is_variable: bool = 14, false;
         sparsity: One<Sparsity<'static>> = 16;
+        shape_signature: Numbers<i32> = 18;
     }
     /// What a tensor's integers stand for: one scale and zero point, or one for each index of `axis`.
     Quantization {

@@ -1,0 +1,33 @@
+//! What is said of a model that is read, but not as its file states it.
+
+use std::fs;
+
+use super::{
+    command::{stderr, texpool},
+    onnx_model::{self, Model},
+};
+
+#[test]
+fn extents_that_the_file_states_otherwise_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("model.onnx");
+    let path = path.to_str().unwrap();
+    let written = |stated: &[i64]| {
+        let mut m = Model::new();
+        m.input("x", &[1, 3, 4]);
+        m.raw_node("Relu", &["x"], &["y"], &[]);
+        let dims: Vec<Vec<u8>> = stated.iter().map(|&extent| onnx_model::number(1, extent)).collect();
+        m.outputs.push(onnx_model::typed("y", onnx_model::FLOAT, &dims));
+        fs::write(path, m.bytes()).unwrap();
+        let output = texpool(&["plan", path]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        stderr(&output)
+    };
+    let said = written(&[1, 3, 5]);
+    assert!(said.contains("output `y` has the extents [1, 3, 4], the file states [1, 3, 5]"), "{said}");
+    let said = written(&[1, 12]);
+    assert!(said.contains("the file states [1, 12]"), "{said}");
+    assert!(!written(&[1, 3, 4]).contains("the file states"));
+    // What is not above zero stands for what the file does not know.
+    assert!(!written(&[-1, 3, 4]).contains("the file states"));
+}
