@@ -13,7 +13,8 @@ use std::fmt;
 
 /// Bytes that may be made for each byte of the file. Of the catalogue's files that hold their weights, sparse ones take most:
 /// `pose_detection` took 16.7 for each of its bytes, measured while positions counted once for each level, which they no
-/// longer do; ResNet-18 takes 1.1. Integers of 8 bits become 8 bytes each and then floats, twice: 16.
+/// longer do; ResNet-18 takes 1.1. Integers of 8 bits become 8 bytes each and then floats, twice: 16; those that
+/// are quantised weights stay bytes, of which a few copies are made.
 const BYTES_EACH: u64 = 32;
 /// Bytes that any file may have made: eight times what the topology of DenseNet-121 takes (8.3 MB of a file of 214 kB), the
 /// most of any file below 500 kB.

@@ -1,9 +1,12 @@
 //! Arrays on the host: what is known of a model before any run. Knows no file and no graph node.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use crate::{
-    graph::{Bytes, Constant, ElementType},
+    graph::{Bytes, Constant, ElementType, QuantParams},
     import::{error::Problem, meter::Meter},
 };
 
@@ -18,7 +21,24 @@ pub(super) const MAX_KNOWN: usize = 1 << 28;
 enum Elements {
     /// Borrowed, made, or one value over and over.
     Floats(Constant),
+    /// Integers with the scales that make floats of them. Shared, because there may be many scales.
+    Quantized(Arc<Constant>),
     Ints(Arc<[i64]>),
+    /// Integers of 8 bits where they lie in the file.
+    Stored(Arc<Stored>),
+}
+
+/// Integers that are widened when they are asked for: of quantised weights only the bytes are needed.
+#[derive(Debug)]
+struct Stored {
+    constant: Constant,
+    widened: OnceLock<Vec<i64>>,
+}
+
+impl Stored {
+    fn widened(&self) -> &[i64] {
+        self.widened.get_or_init(|| self.constant.to_i64().unwrap_or_default())
+    }
 }
 
 /// An array of any rank, dense and row by row.
@@ -94,6 +114,41 @@ impl Array {
         Self { dims, elem, values: Elements::Floats(constant) }
     }
 
+    /// Integers of 8 bits that lie in a file, whose number has been checked.
+    pub(super) fn of_stored(dims: Vec<usize>, constant: Constant) -> Self {
+        let elem = constant.dtype;
+        Self { dims, elem, values: Elements::Stored(Arc::new(Stored { constant, widened: OnceLock::new() })) }
+    }
+
+    /// What integers of 8 bits stand for, as floats: the bytes are shared where they lie in a file. `None` where these are
+    /// other integers, or the scales and zero points do not fit.
+    pub(super) fn dequantized(&self, scale: QuantParams, meter: &mut Meter) -> Result<Option<Self>, Problem> {
+        let bytes = match &self.values {
+            Elements::Stored(stored) => stored.constant.bytes.clone(),
+            Elements::Ints(ints) if matches!(self.elem, ElementType::I8 | ElementType::U8) => {
+                // The cast keeps the bits of what lies in the type's range.
+                meter.filled(ints.len(), ints.iter().map(|&v| v as u8))?.into()
+            }
+            Elements::Ints(_) | Elements::Floats(_) | Elements::Quantized(_) => return Ok(None),
+        };
+        meter.memory(bytes_of(&scale))?;
+        let constant = Constant { scale: Some(scale), ..Constant::new(self.elem, bytes) };
+        let dims = self.dims.clone();
+        Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
+    }
+
+    /// Takes what it costs to read the elements as integers, and makes them such.
+    pub(super) fn widen(&self, meter: &mut Meter) -> Result<(), Problem> {
+        if let Elements::Stored(stored) = &self.values
+            && stored.widened.get().is_none()
+        {
+            meter.memory(self.bytes())?;
+            meter.work(self.len())?;
+            stored.widened();
+        }
+        Ok(())
+    }
+
     /// Extents.
     pub fn dims(&self) -> &[usize] {
         &self.dims
@@ -118,6 +173,8 @@ impl Array {
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         match &self.values {
             Elements::Floats(constant) => constant.to_f32(),
+            Elements::Quantized(constant) => constant.to_f32(),
+            Elements::Stored(stored) => stored.constant.to_f32(),
             Elements::Ints(ints) => ints.iter().map(|&i| i as f32).collect(),
         }
     }
@@ -125,13 +182,18 @@ impl Array {
     /// The elements as integers, if they are integers or truth values.
     pub fn to_i64(&self) -> Option<&[i64]> {
         match &self.values {
-            Elements::Floats(_) => None,
+            Elements::Floats(_) | Elements::Quantized(_) => None,
             Elements::Ints(ints) => Some(ints),
+            Elements::Stored(stored) => Some(stored.widened()),
         }
     }
 
     /// The first integer that no 32-bit float is.
     pub(super) fn first_inexact(&self) -> Option<i64> {
+        // Integers of 8 bits are floats; they are not widened for this.
+        if matches!(self.values, Elements::Stored(_)) {
+            return None;
+        }
         // In 128 bits: the float next to the greatest integer of 64 is none of them.
         self.to_i64()?.iter().copied().find(|&value| value as f32 as i128 != value.into())
     }
@@ -140,15 +202,15 @@ impl Array {
     pub(super) fn repeated(&self) -> Option<&[u8]> {
         match &self.values {
             Elements::Floats(constant) => constant.bytes.element(),
-            Elements::Ints(_) => None,
+            Elements::Ints(_) | Elements::Stored(_) | Elements::Quantized(_) => None,
         }
     }
 
     /// Bytes that the elements take once they are written out as floats or integers.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
-            Elements::Floats(_) => self.len().saturating_mul(size_of::<f32>()),
-            Elements::Ints(_) => self.len().saturating_mul(size_of::<i64>()),
+            Elements::Floats(_) | Elements::Quantized(_) => self.len().saturating_mul(size_of::<f32>()),
+            Elements::Ints(_) | Elements::Stored(_) => self.len().saturating_mul(size_of::<i64>()),
         }
     }
 
@@ -156,7 +218,18 @@ impl Array {
     pub(super) fn to_constant(&self) -> Constant {
         match &self.values {
             Elements::Floats(constant) => constant.clone(),
-            Elements::Ints(_) => Constant::from_f32(&self.to_f32()),
+            Elements::Quantized(constant) => Constant::clone(constant),
+            Elements::Ints(_) | Elements::Stored(_) => Constant::from_f32(&self.to_f32()),
+        }
+    }
+
+    /// Bytes that [`to_constant`](Self::to_constant) copies of what is shared otherwise, or makes.
+    pub(super) fn constant_bytes(&self) -> usize {
+        match &self.values {
+            Elements::Floats(_) => 0,
+            Elements::Quantized(constant) => constant.scale.as_ref().map_or(0, bytes_of),
+            // They become floats, and those bytes.
+            Elements::Ints(_) | Elements::Stored(_) => self.len().saturating_mul(2 * size_of::<f32>()),
         }
     }
 
@@ -178,10 +251,12 @@ impl Array {
         let elements = count(&dims)?;
         let elem = self.elem;
         let floats = match &self.values {
-            Elements::Ints(ints) => {
+            Elements::Ints(_) | Elements::Stored(_) => {
+                let ints = self.to_i64().unwrap_or_default();
                 let values = meter.filled(elements, indices.map(|i| ints[i]))?;
                 return Ok(Self { dims, elem, values: Elements::Ints(values.into()) });
             }
+            Elements::Quantized(constant) => return Self::taken_quantized(constant, dims, indices, meter),
             Elements::Floats(constant) => constant,
         };
         if let Some(element) = floats.bytes.element() {
@@ -198,6 +273,45 @@ impl Array {
             meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
         };
         Ok(Self { dims, elem, values: Elements::Floats(Constant::new(floats.dtype, taken.into())) })
+    }
+
+    /// The same of integers with scales. One scale for all stays; of several it is not known whose elements are taken.
+    fn taken_quantized(
+        constant: &Constant,
+        dims: Vec<usize>,
+        indices: impl Iterator<Item = usize>,
+        meter: &mut Meter,
+    ) -> Result<Self, Problem> {
+        let elements = count(&dims)?;
+        if constant.scale.as_ref().is_some_and(|scale| scale.uniform().is_some()) {
+            let bytes = constant.bytes.as_slice();
+            let taken = meter.filled(elements, indices.map(|i| bytes[i]))?;
+            let constant = Constant { bytes: taken.into(), ..constant.clone() };
+            return Ok(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) });
+        }
+        let reals = constant.reals();
+        let mut bytes = meter.list(elements.saturating_mul(size_of::<f32>()))?;
+        indices.take(elements).for_each(|i| bytes.extend_from_slice(&reals.get(i).to_le_bytes()));
+        Ok(Self::of_constant(dims, Constant::new(ElementType::F32, bytes.into())))
+    }
+
+    /// With the axes in the order `perm`, where the elements are integers with scales along one axis; `None` where they are
+    /// others.
+    fn transposed_quantized(&self, perm: &[usize], meter: &mut Meter) -> Result<Option<Self>, Problem> {
+        let Elements::Quantized(constant) = &self.values else { return Ok(None) };
+        let Some(scale) = constant.scale.as_ref().filter(|scale| scale.uniform().is_none()) else { return Ok(None) };
+        let strides = strides(&self.dims);
+        let of_axis = |&at: &usize| self.dims[perm[at]] == scale.scale.len() && strides[perm[at]] == scale.inner;
+        let Some(at) = (0..perm.len()).find(of_axis) else { return Ok(None) };
+        let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
+        let by: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
+        let bytes = constant.bytes.as_slice();
+        let turned = meter.filled(count(&dims)?, walk(&dims, &by).map(|i| bytes[i]))?;
+        meter.memory(bytes_of(scale))?;
+        let inner = dims[at + 1..].iter().product::<usize>().max(1);
+        let scale = QuantParams { inner, ..scale.clone() };
+        let constant = Constant { scale: Some(scale), ..Constant::new(constant.dtype, turned.into()) };
+        Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
     }
 
     /// One float over and over, by its bytes.
@@ -230,7 +344,9 @@ impl Array {
                 let element = constant.bytes.as_slice();
                 Self::filled(dims, self.elem, element, elements, meter)
             }
-            Elements::Ints(_) => self.taken(dims, std::iter::repeat_n(0, elements), meter),
+            Elements::Ints(_) | Elements::Stored(_) | Elements::Quantized(_) => {
+                self.taken(dims, std::iter::repeat_n(0, elements), meter)
+            }
         }
     }
 
@@ -238,6 +354,9 @@ impl Array {
     pub(super) fn transposed(&self, perm: &[usize], meter: &mut Meter) -> Result<Self, Problem> {
         if perm.iter().copied().eq(0..self.dims.len()) {
             return Ok(self.clone());
+        }
+        if let Some(turned) = self.transposed_quantized(perm, meter)? {
+            return Ok(turned);
         }
         let strides = strides(&self.dims);
         let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
@@ -268,6 +387,11 @@ impl Array {
 
 /// Elements up to which a repeated value is written out. Chosen: 4 kB cost less than treating them as a special case.
 const MAX_WRITTEN_OUT: usize = 1 << 10;
+
+/// Bytes that scales and zero points take.
+const fn bytes_of(scale: &QuantParams) -> usize {
+    scale.scale.len() * size_of::<f32>() + scale.zero.len() * size_of::<i32>()
+}
 
 /// Elements between neighbours along each axis.
 pub(super) fn strides(dims: &[usize]) -> Vec<usize> {

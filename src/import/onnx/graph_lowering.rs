@@ -88,10 +88,9 @@ impl GraphLowering {
         if array.repeated().is_some() {
             self.meter.repeat(array.len())?;
         } else if !array.element_type().is_float() {
-            // Integers become floats, and those bytes.
-            self.meter.memory(array.len().saturating_mul(2 * size_of::<f32>()))?;
             self.meter.work(array.len())?;
         }
+        self.meter.memory(array.constant_bytes())?;
         if let Some(lost) = array.first_inexact() {
             return Err(Problem::unsupported(format!("its constant holds {lost}, which 32-bit floats do not")));
         }

@@ -179,6 +179,11 @@ fn lower<'m>(
         return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
     }
     lowering.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
+    // Quantised weights stay the bytes that they are.
+    if entry.support.types != Types::Quantised {
+        let arrays = operands.iter().flatten().filter_map(value::Value::known);
+        arrays.into_iter().try_for_each(|array| array.widen(&mut lowering.meter))?;
+    }
     // A node without operands is one of them: constants are folded.
     let known = operands.iter().flatten().all(|value| value.known().is_some());
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();

@@ -47,6 +47,7 @@ impl ValueSource {
         Ok(match elem {
             ElementType::F32 => Array::of_constant(dims, Constant::new(ElementType::F32, bytes)),
             ElementType::F16 => Array::of_constant(dims, Constant::new(ElementType::F16, bytes)),
+            ElementType::I8 | ElementType::U8 => Array::of_stored(dims, Constant::new(elem, bytes)),
             integer => Array::of_ints(dims, integer, integers(integer, bytes.as_slice(), meter.list(elements)?)),
         })
     }

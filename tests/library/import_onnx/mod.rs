@@ -12,6 +12,7 @@ mod matrix;
 mod names;
 mod options;
 mod outline;
+mod quantised;
 mod refusals;
 mod seeds;
 mod support;

@@ -2,7 +2,7 @@
 
 use super::basic::{one, two};
 use crate::{
-    graph::{Binary, ElementType, Unary, evaluate},
+    graph::{Binary, Constant, ElementType, QuantParams, Unary, evaluate},
     import::{
         FakeQuant,
         common::extents,
@@ -56,6 +56,23 @@ fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<
     Ok((scale, zero))
 }
 
+/// Which of the values of one a block along an axis each element has.
+fn place_of_block(
+    array: &Array,
+    extents: &[usize],
+    axis: usize,
+    block: usize,
+) -> Result<impl Fn(usize) -> usize + use<>, Problem> {
+    let mut blocks = extents.to_vec();
+    blocks[axis] = extents[axis].div_ceil(block);
+    if array.dims() != blocks {
+        return Err(Problem::malformed(format!("{:?} are no blocks of {block} of {extents:?}", array.dims())));
+    }
+    let inner: usize = extents[axis + 1..].iter().product();
+    let (whole, count) = (extents[axis] * inner, blocks[axis]);
+    Ok(move |i: usize| (i / whole * count + i % whole / inner / block) * inner + i % inner)
+}
+
 /// Values of one a block along an axis, each as often as the block is long.
 fn by_block(
     ctx: &mut NodeLowering<'_>,
@@ -69,14 +86,8 @@ fn by_block(
             "it scales block by block, and the scales or zero points are computed at run time",
         ));
     };
-    let mut blocks = extents.to_vec();
-    blocks[axis] = extents[axis].div_ceil(block);
-    if array.dims() != blocks {
-        return Err(Problem::malformed(format!("{:?} are no blocks of {block} of {extents:?}", array.dims())));
-    }
-    let inner: usize = extents[axis + 1..].iter().product();
-    let whole: usize = extents[axis..].iter().product();
-    let place = |i: usize| (i / whole * blocks[axis] + i % whole / inner / block) * inner + i % inner;
+    let place = place_of_block(array, extents, axis, block)?;
+    array.widen(ctx.meter())?;
     Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place), ctx.meter())?))
 }
 
@@ -94,6 +105,10 @@ fn apply(ctx: &mut NodeLowering<'_>, binary: Binary, a: &Value, b: &Value) -> Re
 }
 
 fn dequantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    if let Some(array) = known_dequantized(ctx)? {
+        ctx.give(0, Value::Known(array));
+        return Ok(());
+    }
     let x = ctx.operand(0)?;
     let (scale, zero) = parameters(ctx, x.dims().len())?;
     let shifted = match &zero {
@@ -103,6 +118,64 @@ fn dequantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let result = apply(ctx, Binary::Mul, &shifted, &scale)?;
     ctx.give(0, result);
     Ok(())
+}
+
+/// The floats that known integers stand for. Those of 8 bits stay as they lie in the file, beside their scales; of others,
+/// and where blocks have scales of their own, the floats are made and nothing else. `None` where not all is known.
+fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Problem> {
+    let (Value::Known(x), Value::Known(scale)) = (ctx.operand(0)?, ctx.operand(1)?) else { return Ok(None) };
+    let zero = match ctx.optional(2) {
+        None => None,
+        Some(Value::Known(zero)) => Some(zero),
+        Some(Value::Computed(_)) => return Ok(None),
+    };
+    let scales = scale.to_f32();
+    let fits = zero.as_ref().is_none_or(|zero| zero.dims() == scale.dims() || zero.len() == scale.len());
+    if x.element_type().is_float() || x.is_empty() || scales.is_empty() || !fits {
+        return Ok(None);
+    }
+    let block = ctx.size("block_size", 0)?;
+    let rank = x.dims().len();
+    // One value is for all elements, and the axis that is stated, or meant by default, need not exist.
+    let axis = if scales.len() > 1 || block > 0 { Some(ctx.axis(rank, 1)?) } else { None };
+    ctx.meter().memory(scales.len().saturating_mul(size_of::<f32>() + size_of::<i64>()))?;
+    let zeros: Vec<i64> = match &zero {
+        None => vec![0; scales.len()],
+        Some(zero) => match zero.to_i64() {
+            Some(zeros) => zeros.to_vec(),
+            None => return Ok(None),
+        },
+    };
+    if block == 0 && scales.iter().all(|scale| scale.is_finite()) {
+        let zeros: Option<Vec<i32>> = zeros.iter().map(|&zero| i32::try_from(zero).ok()).collect();
+        let params = match (zeros, axis) {
+            (Some(zeros), Some(axis)) => QuantParams::along(scales.to_vec(), zeros, x.dims(), axis),
+            (Some(zeros), None) => Some(QuantParams { scale: scales.to_vec(), zero: zeros, inner: 1 }),
+            (None, _) => None,
+        };
+        if let Some(params) = params
+            && let Some(array) = x.dequantized(params, ctx.meter())?
+        {
+            return Ok(Some(array));
+        }
+    }
+    let place: Box<dyn Fn(usize) -> usize> = match axis {
+        None => Box::new(|_| 0),
+        Some(axis) if block > 0 => Box::new(place_of_block(&scale, x.dims(), axis, block)?),
+        Some(axis) if x.dims()[axis] == scales.len() => {
+            let (inner, extent) = (x.dims()[axis + 1..].iter().product::<usize>(), scales.len());
+            Box::new(move |i| i / inner % extent)
+        }
+        Some(_) => return Ok(None),
+    };
+    x.widen(ctx.meter())?;
+    let Some(integers) = x.to_i64() else { return Ok(None) };
+    let mut bytes = ctx.meter().list(integers.len().saturating_mul(size_of::<f32>()))?;
+    for (i, &q) in integers.iter().enumerate() {
+        let at = place(i);
+        bytes.extend_from_slice(&((q.wrapping_sub(zeros[at])) as f32 * scales[at]).to_le_bytes());
+    }
+    Ok(Some(Array::of_constant(x.dims().to_vec(), Constant::new(ElementType::F32, bytes.into()))))
 }
 
 /// Least and greatest number of a type of 8 or 16 bits.

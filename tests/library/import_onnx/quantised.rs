@@ -1,0 +1,142 @@
+//! Quantised weights: the bytes of the file with their scales, which take little more than they are.
+
+use allocation_counter::measure;
+use texpool::{
+    graph::{Constant, ElementType, Graph},
+    ops::reference,
+};
+
+use super::support::{
+    bounded::bounded,
+    import,
+    onnx::{Attr, Model, bytes},
+};
+
+const INT8: i64 = 3;
+const UINT8: i64 = 2;
+const INT32: i64 = 6;
+
+fn bytes_of(m: &mut Model, name: &str, kind: i64, dims: &[i64], values: impl Iterator<Item = u8>) {
+    m.tensor(name, kind, dims, &bytes(9, &values.collect::<Vec<u8>>()));
+}
+
+/// A convolution of quantised weights: `y = conv(x, dequantised(w))`, which has `scales` along its first axis.
+fn conv(m: &mut Model, [x, y]: [&str; 2], [outputs, inputs, window]: [i64; 3], scales: &[f32], per_channel: bool) {
+    let [w, s, z, d] = ["w", "s", "z", "d"].map(|name| format!("{y}_{name}"));
+    let count = (outputs * inputs * window * window) as usize;
+    bytes_of(m, &w, INT8, &[outputs, inputs, window, window], (0..count).map(|i| (i * 31 % 251) as u8));
+    let dims: &[i64] = if per_channel { &[outputs] } else { &[] };
+    m.floats(&s, dims, scales);
+    bytes_of(m, &z, INT8, dims, scales.iter().map(|_| 0));
+    m.node("DequantizeLinear", &[&w, &s, &z], &[&d], &[("axis", Attr::Int(0))]);
+    let pad = window / 2;
+    m.node("Conv", &[x, &d], &[y], &[("pads", Attr::Ints(vec![pad; 4]))]);
+}
+
+fn weights(graph: &Graph) -> Vec<&Constant> {
+    graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).filter(|c| c.len() > 64).collect()
+}
+
+/// It was refused: about a hundred bytes were counted for each weight of one.
+#[test]
+fn two_convolutions_of_256_channels_keep_their_bytes() {
+    let mut m = Model::new();
+    m.input("x", &[1, 256, 4, 4]);
+    let scales: Vec<f32> = (0..256).map(|i| 0.001 + i as f32 * 1e-5).collect();
+    conv(&mut m, ["x", "a"], [256, 256, 3], &scales, true);
+    conv(&mut m, ["a", "y"], [256, 256, 3], &[0.002], false);
+    m.output("y");
+    let file = m.bytes();
+    let size = file.len() as u64;
+    let graph = bounded(file.clone()).unwrap();
+    let weights = weights(&graph);
+    assert_eq!(weights.len(), 2);
+    for constant in weights {
+        assert_eq!((constant.dtype, constant.len()), (ElementType::I8, 256 * 256 * 9));
+        assert!(constant.scale.is_some());
+    }
+    // The file as it lies in memory is not counted: a turned copy of the weights is.
+    let mut again = None;
+    let counted = measure(|| again = Some(import(file)));
+    assert!(again.unwrap().is_ok());
+    assert!(counted.bytes_max < 3 * size, "{} bytes at a time for a file of {size}", counted.bytes_max);
+}
+
+/// The same network with the floats that its weights stand for.
+#[test]
+fn scales_of_channels_stay_with_their_channels() {
+    let scales: Vec<f32> = (0..6).map(|i| 0.01 * (i + 1) as f32).collect();
+    let [mut quantised, mut plain] = [Model::new(), Model::new()];
+    quantised.input("x", &[1, 4, 5, 5]);
+    conv(&mut quantised, ["x", "y"], [6, 4, 3], &scales, true);
+    plain.input("x", &[1, 4, 5, 5]);
+    let stored = |i: usize| f32::from((i * 31 % 251) as u8 as i8);
+    let values: Vec<f32> = (0..6 * 4 * 9).map(|i| stored(i) * scales[i / 36]).collect();
+    plain.floats("w", &[6, 4, 3, 3], &values);
+    plain.node("Conv", &["x", "w"], &["y"], &[("pads", Attr::Ints(vec![1; 4]))]);
+    same([quantised, plain], 100);
+}
+
+/// Bytes without a sign, scales along either axis of a matrix, and one that is turned before it is multiplied by.
+#[test]
+fn matrices_have_scales_along_either_axis() {
+    for (axis, turned) in [(0, false), (1, false), (0, true), (1, true)] {
+        let (rows, columns) = if turned { (5, 7) } else { (7, 5) };
+        let extents = [rows, columns];
+        let count = extents[axis] as usize;
+        let scales: Vec<f32> = (0..count).map(|i| 0.02 * (i + 1) as f32).collect();
+        let zeros: Vec<u8> = (0..count).map(|i| (100 + 9 * i) as u8).collect();
+        let [mut quantised, mut plain] = [Model::new(), Model::new()];
+        let at = |i: usize| if axis == 0 { i / columns as usize } else { i % columns as usize };
+        let values: Vec<f32> =
+            (0..35).map(|i| (f32::from((i * 7 % 256) as u8) - f32::from(zeros[at(i)])) * scales[at(i)]).collect();
+        for m in [&mut quantised, &mut plain] {
+            m.input("x", &[3, 7]);
+        }
+        bytes_of(&mut quantised, "w", UINT8, &extents, (0..35usize).map(|i| (i * 7 % 256) as u8));
+        quantised.floats("s", &[count as i64], &scales);
+        bytes_of(&mut quantised, "z", UINT8, &[count as i64], zeros.iter().copied());
+        quantised.node("DequantizeLinear", &["w", "s", "z"], &["d"], &[("axis", Attr::Int(axis as i64))]);
+        plain.floats("d", &extents, &values);
+        for m in [&mut quantised, &mut plain] {
+            m.node("Gemm", &["x", "d"], &["y"], &[("transB", Attr::Int(turned.into()))]);
+        }
+        same([quantised, plain], 21);
+    }
+}
+
+/// Biases of 32 bits, scales of blocks, and bytes that are read otherwise than as weights.
+#[test]
+fn other_integers_become_floats() {
+    let mut m = Model::new();
+    m.opset = 21;
+    m.input("x", &[4]);
+    let bias: Vec<u8> = [100_000i32, -7, 3, 16_777_217].iter().flat_map(|v| v.to_le_bytes()).collect();
+    bytes_of(&mut m, "b", INT32, &[4], bias.into_iter());
+    m.floats("s", &[], &[0.5]);
+    m.node("DequantizeLinear", &["b", "s"], &["bias"], &[]);
+    bytes_of(&mut m, "w", INT8, &[4], [1u8, 255, 3, 4].into_iter());
+    m.floats("blocks", &[2], &[2.0, 3.0]);
+    let block = [("block_size", Attr::Int(2)), ("axis", Attr::Int(0))];
+    m.node("DequantizeLinear", &["w", "blocks"], &["d"], &block);
+    m.node("Cast", &["w"], &["c"], &[("to", Attr::Int(1))]);
+    m.node("Sum", &["x", "bias", "d", "c"], &["y"], &[]);
+    m.output("y");
+    let graph = import(m.bytes()).unwrap();
+    let found = reference::outputs(&graph, &[vec![0.0; 4]]).unwrap().remove(0);
+    let blocks = [2.0, -2.0, 9.0, 12.0];
+    let expected = [50_000.0 + 1.0, -3.5 - 1.0, 1.5 + 3.0, 8_388_608.0 + 4.0];
+    let expected: Vec<f32> = expected.iter().zip(blocks).map(|(a, b)| a + b).collect();
+    assert_eq!(found, expected);
+}
+
+fn same([mut quantised, mut plain]: [Model; 2], elements: usize) {
+    let answers = [&mut quantised, &mut plain].map(|m| {
+        m.output("y");
+        let graph = import(m.bytes()).unwrap();
+        let x: Vec<f32> = (0..elements).map(|i| (i % 11) as f32 - 5.0).collect();
+        reference::outputs(&graph, &[x]).unwrap().remove(0)
+    });
+    let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-4 * b.abs().max(1.0);
+    assert!(answers[0].iter().zip(&answers[1]).all(near), "{answers:?}");
+}
