@@ -1,6 +1,7 @@
 //! How a resize finds and mixes input pixels: its modes.
 //!
-//! The definitions are those of ONNX's operator Resize; TensorFlow's three conventions are among them.
+//! The definitions are those of ONNX's operator Resize as ONNX Runtime computes it; TensorFlow's three conventions are
+//! among them. `in` and `out` are whole numbers of pixels, also where the scale is none that leads to a whole number.
 
 /// Where a position between two pixels goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,7 +42,8 @@ impl ResizeMode {
     }
 }
 
-/// Where an output pixel `x` lies in the input image, `scale` being output by input.
+/// Where an output pixel `x` lies in the input image, `scale` being output by input. An axis whose scale is 1 stays as it
+/// is, also where a crop is stated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CoordMode {
     /// `x / scale`

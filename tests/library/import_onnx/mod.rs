@@ -14,6 +14,7 @@ mod options;
 mod outline;
 mod quantised;
 mod refusals;
+mod resize;
 mod seeds;
 mod support;
 mod zoo;

@@ -18,8 +18,10 @@ use crate::{
 pub(super) struct Sized {
     pub(super) axis: usize,
     pub(super) extent: usize,
-    /// Output by input, where that is stated.
-    pub(super) scale: Option<f32>,
+    /// Output by input.
+    pub(super) scale: f32,
+    /// Whether that is another number than the quotient of the extents may be.
+    pub(super) stated: bool,
     /// First and last corner of a crop.
     pub(super) crop: [f32; 2],
 }
@@ -65,13 +67,14 @@ fn weights(
     coords: &str,
 ) -> Result<Array, Problem> {
     let dims = vec![extent, sized.extent];
-    let scale = sized.scale.map_or(sized.extent as f64 / extent as f64, f64::from);
+    let scale = f64::from(sized.scale);
     // Only where pixels become fewer does one of the result cover several; otherwise the filter has its own width.
     let width = scale.min(1.0);
     let (reach, cubic) = match mode {
-        ResizeMode::Cubic { a, exclude_outside } => (2.0, Some((f64::from(a), exclude_outside))),
+        ResizeMode::Cubic { a, .. } => (2.0, Some(f64::from(a))),
         ResizeMode::Linear | ResizeMode::Nearest(_) => (1.0, None),
     };
+    let exclude_outside = ctx.flag("exclude_outside", false)?;
     // A pixel of the result looks at as many of the input as it covers.
     let first = (-reach / width).floor() + 1.0;
     let taps = (2.0 - 2.0 * first) as usize;
@@ -87,8 +90,8 @@ fn weights(
             let distance = ((place - centre) * width).abs();
             let outside = place < 0.0 || place >= extent as f64;
             let part = match cubic {
-                Some((_, true)) if outside => 0.0,
-                Some((a, _)) => convolution(distance, a),
+                _ if outside && exclude_outside => 0.0,
+                Some(a) => convolution(distance, a),
                 None => (1.0 - distance).max(0.0),
             };
             // What lies outside counts for the pixel at the border, which may so be met by several taps.
@@ -104,15 +107,14 @@ fn weights(
 
 /// Where the pixel `x` of the result lies in the input.
 fn centre(x: f64, scale: f64, extent: f64, result: f64, coords: &str) -> Result<f64, Problem> {
-    let length = scale * extent;
     Ok(match coords {
         "half_pixel" => (x + 0.5) / scale - 0.5,
-        "pytorch_half_pixel" if length == 1.0 => -0.5,
+        "pytorch_half_pixel" if result == 1.0 => 0.0,
         "pytorch_half_pixel" => (x + 0.5) / scale - 0.5,
-        "half_pixel_symmetric" => extent / 2.0 * (1.0 - result / length) + (x + 0.5) / scale - 0.5,
+        "half_pixel_symmetric" => extent / 2.0 * (1.0 - result / (scale * extent)) + (x + 0.5) / scale - 0.5,
         "asymmetric" => x / scale,
-        "align_corners" if length == 1.0 => 0.0,
-        "align_corners" => x * (extent - 1.0) / (length - 1.0),
+        "align_corners" if result == 1.0 => 0.0,
+        "align_corners" => x * (extent - 1.0) / (result - 1.0),
         other => return Err(Problem::unsupported(format!("antialiasing where its coordinates are {other}"))),
     })
 }

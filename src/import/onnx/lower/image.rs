@@ -7,8 +7,8 @@ use super::{
 };
 use crate::{
     graph::{
-        CoordMode, DepthOrder, DepthToSpace, GridSample, Op, Pad, PadMode, Resize, ResizeMode, Rounding, Shape,
-        SpaceToDepth,
+        CoordMode, DepthOrder, DepthToSpace, GridSample, MAX_ELEMENTS, Op, Pad, PadMode, Resize, ResizeMode, Rounding,
+        Shape, SpaceToDepth,
     },
     import::{
         common::axes::named_axes,
@@ -32,12 +32,17 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("DepthToSpace", 1, All, "rearrange", ChannelsSecond, depth_to_space),
     OnnxOpEntry::new("SpaceToDepth", 1, All, "rearrange", ChannelsSecond, space_to_depth),
     OnnxOpEntry::new("Pad", 1, All, "rearrange", LikeOperand, pad).limits("borders and value must be known").fold(pad),
-    OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize)
-        .limits("sizes must be known"),
+    OnnxOpEntry::new("Resize", 10, All, "resize, resample, dense", ChannelsSecond, resize).limits(AS_ONNX_RUNTIME),
     OnnxOpEntry::new("GridSample", 16, Floats, "grid_sample", ChannelsSecond, grid_sample)
         .limits("linear or nearest, zeros or the border outside; two dimensions"),
-    OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize).limits("scales must be known"),
+    OnnxOpEntry::new("Upsample", 7, All, "resize, resample", ChannelsSecond, resize)
+        .limits("scales must be known; as ONNX Runtime, as Resize is"),
 ];
+
+const AS_ONNX_RUNTIME: &str = "sizes must be known; where the specification differs, as ONNX Runtime: extents and \
+     positions are products of 32 bits, `align_corners` and `tf_crop_and_resize` go by whole pixels of the result, an \
+     axis of scale 1 is not cropped, nothing is done where no extent changes, operator set 10 rounds up where pixels \
+     become fewer";
 
 fn depth_to_space(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
@@ -118,7 +123,7 @@ fn borders(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Border>, Proble
     let mut all = Vec::new();
     for (i, &axis) in named.iter().enumerate() {
         let extent = (dims[axis] as i64).checked_add(before[i]).and_then(|n| n.checked_add(after[i]));
-        if extent.is_none_or(|n| n <= 0 || n > crate::graph::MAX_ELEMENTS as i64) {
+        if extent.is_none_or(|n| n <= 0 || n > MAX_ELEMENTS as i64) {
             return Err(Problem::unsupported(format!(
                 "borders of {} and {} around {}",
                 before[i], after[i], dims[axis]
@@ -230,71 +235,77 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
     })
 }
 
+/// Whether the node is of an operator set that has neither regions nor sizes, nor modes of coordinates or of rounding.
+fn is_old(ctx: &NodeLowering<'_>) -> bool {
+    ctx.node.op == "Upsample" || ctx.opset < 11
+}
+
 fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> {
-    let old = ctx.node.op == "Upsample" || ctx.opset < 11;
-    // In 64 bits: extents above 2^24 are no floats of 32.
-    let numbers = |position: usize, role: &str| -> Result<Option<Vec<f64>>, Problem> {
-        match ctx.optional(position) {
-            None => Ok(None),
-            Some(_) => {
-                let array = ctx.known(position, role)?;
-                ctx.few(array.len(), role)?;
-                let list: Vec<f64> = match array.to_i64() {
-                    Some(list) => list.iter().map(|&n| n as f64).collect(),
-                    None => array.to_f32().iter().copied().map(f64::from).collect(),
-                };
-                Ok((!list.is_empty()).then_some(list))
-            }
+    let old = is_old(ctx);
+    let floats = |position: usize, role: &str| -> Result<Option<Vec<f32>>, Problem> {
+        if ctx.optional(position).is_none() {
+            return Ok(None);
         }
+        let array = ctx.known(position, role)?;
+        ctx.few(array.len(), role)?;
+        Ok((!array.is_empty()).then(|| array.to_f32().into_owned()))
     };
     let named = match ctx.ints("axes") {
         Some(named) => named_axes(&named, dims.len())?,
         None => (0..dims.len()).collect::<Vec<_>>(),
     };
     let (roi, scales, sizes) = match old {
-        true if ctx.has("scales") => {
-            (None, ctx.floats("scales").map(|list| list.into_iter().map(f64::from).collect()), None)
+        true if ctx.has("scales") => (None, ctx.floats("scales"), None),
+        true => (None, floats(1, "scales")?, None),
+        false => {
+            let sizes = if ctx.optional(3).is_some() { ctx.integers(3, "sizes")? } else { Vec::new() };
+            (floats(1, "region")?, floats(2, "scales")?, (!sizes.is_empty()).then_some(sizes))
         }
-        true => (None, numbers(1, "scales")?, None),
-        false => (numbers(1, "region")?, numbers(2, "scales")?, numbers(3, "sizes")?),
     };
-    let fits = |list: &Option<Vec<f64>>, n: usize| list.as_ref().is_none_or(|list| list.len() == n);
-    if !fits(&scales, named.len()) || !fits(&sizes, named.len()) || !fits(&roi, 2 * named.len()) {
+    let stated = |found: Option<usize>, wanted: usize| found.is_none_or(|found| found == wanted);
+    let [given_scales, given_roi] = [&scales, &roi].map(|list| list.as_ref().map(Vec::len));
+    let fits = stated(given_scales, named.len()) && stated(sizes.as_ref().map(Vec::len), named.len());
+    if !fits || !stated(given_roi, 2 * named.len()) {
         return Err(Problem::malformed("its scales, sizes or region are not one an axis"));
     }
     let policy = ctx.text("keep_aspect_ratio_policy", "stretch")?;
-    let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| sizes[i] / dims[named[i]] as f64);
+    let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| sizes[i] as f32 / dims[named[i]] as f32);
     let ratios = (0..named.len()).map(ratio);
     let kept = match policy.as_str() {
-        "not_larger" => ratios.reduce(f64::min),
-        "not_smaller" => ratios.reduce(f64::max),
+        "not_larger" => ratios.reduce(f32::min),
+        "not_smaller" => ratios.reduce(f32::max),
         _ => None,
     };
     let mut all = Vec::new();
     for (i, &axis) in named.iter().enumerate() {
-        let own = dims[axis] as f64;
-        let (extent, scale) = match (&scales, &sizes, kept) {
-            (Some(scales), None, _) => ((own * scales[i]).floor(), Some(scales[i] as f32)),
-            (None, Some(_), Some(kept)) => ((own * kept + 0.5).floor(), Some(kept as f32)),
-            (None, Some(sizes), None) => (sizes[i], None),
+        // Products in 32 bits, as ONNX Runtime has them: 10 pixels times 0.7, which is a little less in 32 bits, are 7.
+        let own = dims[axis] as f32;
+        let (asked, scale) = match (&scales, &sizes, kept) {
+            (Some(scales), None, _) => ((own * scales[i]).trunc() as i64, scales[i]),
+            (None, Some(_), Some(kept)) => ((own * kept).round() as i64, kept),
+            (None, Some(sizes), None) => (sizes[i], ratio(i)),
             _ => return Err(Problem::malformed("it states neither scales nor sizes, or both")),
         };
-        if !(1.0..=crate::graph::MAX_ELEMENTS as f64).contains(&extent) {
-            return Err(Problem::malformed(format!("axis {axis} of {dims:?} would become {extent}")));
-        }
-        let crop = roi.as_ref().map_or([0.0, 1.0], |roi| [roi[i] as f32, roi[named.len() + i] as f32]);
-        all.push(Sized { axis, extent: extent as usize, scale, crop });
+        let Some(extent) = usize::try_from(asked).ok().filter(|extent| (1..=MAX_ELEMENTS).contains(extent)) else {
+            let reason =
+                format!("it resizes axis {axis} from {} to {asked}: an extent is from 1 to {MAX_ELEMENTS}", dims[axis]);
+            return Err(if asked < 1 { Problem::empty(reason) } else { Problem::limit(reason) });
+        };
+        let crop = roi.as_ref().map_or([0.0, 1.0], |roi| [roi[i], roi[named.len() + i]]);
+        all.push(Sized { axis, extent, scale, stated: scales.is_some() || kept.is_some(), crop });
     }
     Ok(all)
 }
 
-fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let x = ctx.computed(0)?;
-    let old = ctx.node.op == "Upsample" || ctx.opset < 11;
-    // Sets before 11 have no such modes: an index is divided by the scale and rounded down.
-    let coords = ctx.text("coordinate_transformation_mode", if old { "asymmetric" } else { "half_pixel" })?;
-    let nearest = ctx.text("nearest_mode", if old { "floor" } else { "round_prefer_floor" })?;
-    let mode = match ctx.text("mode", "nearest")?.as_str() {
+/// How pixels between those of the input are found: the mode along an axis of this scale.
+fn mode(ctx: &NodeLowering<'_>, scale: f32) -> Result<ResizeMode, Problem> {
+    let nearest = match is_old(ctx) {
+        // There is no such attribute. ONNX Runtime rounds up where pixels become fewer.
+        true if scale < 1.0 => "ceil".to_owned(),
+        true => "floor".to_owned(),
+        false => ctx.text("nearest_mode", "round_prefer_floor")?,
+    };
+    Ok(match ctx.text("mode", "nearest")?.as_str() {
         "nearest" => ResizeMode::Nearest(match nearest.as_str() {
             "round_prefer_floor" => Rounding::PreferFloor,
             "round_prefer_ceil" => Rounding::PreferCeil,
@@ -308,36 +319,50 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             exclude_outside: ctx.flag("exclude_outside", false)?,
         },
         other => return Err(Problem::malformed(format!("its mode is {other}"))),
+    })
+}
+
+/// Resizes as ONNX Runtime does, on which models are tried when they are exported. Where that and the specification
+/// differ, OPERATORS.md says so.
+fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.computed(0)?;
+    let coords = match is_old(ctx) {
+        true => "asymmetric".to_owned(),
+        false => ctx.text("coordinate_transformation_mode", "half_pixel")?,
     };
     let extrapolation = ctx.float("extrapolation_value", 0.0)?;
-    let cropped = coords == "tf_crop_and_resize";
-    let changed = |sized: &Sized| {
-        sized.extent != x.dims[sized.axis]
-            || sized.scale.is_some_and(|scale| scale != 1.0)
-            || cropped && sized.crop != [0.0, 1.0]
-    };
-    let mut all: Vec<Sized> = sizes(ctx, &x.dims)?.into_iter().filter(changed).collect();
+    let mut all = sizes(ctx, &x.dims)?;
     all.sort_by_key(|sized| sized.axis);
-    if ctx.flag("antialias", false)? && !matches!(mode, ResizeMode::Nearest(_)) && !all.is_empty() {
-        return antialias::resized(ctx, &x, &all, mode, &coords);
+    // Asked before anything is left out, so that an unknown one is refused.
+    let filter = mode(ctx, 1.0)?;
+    // Where no extent changes all pixels are copied, whatever the scales say.
+    if all.iter().all(|sized| sized.extent == x.dims[sized.axis]) {
+        ctx.give(0, Value::Computed(x));
+        return Ok(());
     }
+    if ctx.flag("antialias", false)? && !matches!(filter, ResizeMode::Nearest(_)) {
+        all.retain(|sized| sized.extent != x.dims[sized.axis]);
+        return antialias::resized(ctx, &x, &all, filter, &coords);
+    }
+    all.retain(|sized| sized.scale != 1.0);
     // Height and width at once, others by themselves; the last two axes are those.
     let rank = x.dims.len();
     let mut y = x;
     while let Some(last) = all.pop() {
+        let wide = mode(ctx, last.scale)?;
         let pair = all.last().copied().filter(|before| last.axis + 1 != rank || before.axis + 2 == rank);
-        if pair.is_some() {
-            all.pop();
-        }
+        let pair = match pair {
+            Some(before) if mode(ctx, before.scale)? == wide => all.pop(),
+            _ => None,
+        };
         let height = match pair {
             Some(pair) => pair.axis,
             // An axis by itself is the width, and the one before it the height, which keeps its extent.
             None if last.axis > 0 => last.axis - 1,
             None => rank,
         };
-        let whole =
-            Sized { axis: height, extent: y.dims.get(height).copied().unwrap_or(1), scale: None, crop: [0.0, 1.0] };
-        let tall = pair.unwrap_or(whole);
+        let extent = y.dims.get(height).copied().unwrap_or(1);
+        let tall = pair.unwrap_or(Sized { axis: height, extent, scale: 1.0, stated: false, crop: [0.0, 1.0] });
         let coords = match coords.as_str() {
             "asymmetric" => CoordMode::Asymmetric,
             "half_pixel" => CoordMode::HalfPixel,
@@ -351,7 +376,7 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             },
             other => return Err(Problem::malformed(format!("its coordinates are {other}"))),
         };
-        y = resized_by(ctx, &y, [tall, last], mode, coords)?;
+        y = resized_by(ctx, &y, [tall, last], wide, coords)?;
     }
     y.layout = y.layout.tidy(&y.dims);
     ctx.give(0, Value::Computed(y));
@@ -377,11 +402,18 @@ fn resized_by(
         dims[sized.axis] = sized.extent;
     }
     let layout = AtomLayout::of(&dims, &axes);
-    let own = |sized: Sized| {
-        let from = x.dims.get(sized.axis).copied().unwrap_or(1);
-        sized.scale.unwrap_or(sized.extent as f32 / from as f32)
+    let from = |sized: Sized| x.dims.get(sized.axis).copied().unwrap_or(1);
+    // Without scales the quotients of the extents are meant, in TensorFlow's arithmetic where the convention is one of its.
+    // Between pixels that gives the same but for the last bit. The nearest pixel may be another one, unless the quotients
+    // are powers of two, by which 32 bits divide exactly.
+    let exact = |sized: Sized| {
+        let (less, more) = (from(sized).min(sized.extent), from(sized).max(sized.extent));
+        more.is_multiple_of(less) && (more / less).is_power_of_two()
     };
-    let scale = (tall.scale.is_some() || wide.scale.is_some()).then(|| [own(tall), own(wide)]);
+    let plain = !tall.stated
+        && !wide.stated
+        && (!matches!(mode, ResizeMode::Nearest(_)) || coords != CoordMode::AlignCorners && exact(tall) && exact(wide));
+    let scale = (!plain).then_some([tall.scale, wide.scale]);
     let tensor = ctx.emit(Op::Resize(Resize { mode, coords, scale }), &[tensor], layout.shape())?;
     Ok(Computed { tensor, dims, layout, elem: x.elem })
 }
