@@ -9,7 +9,8 @@ use crate::graph::MAX_ELEMENTS;
 /// What is bound when a model is imported.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// Extents that the file leaves open, by their names; `INPUT:AXIS` for one without a name.
+    /// Extents that the file leaves open, by their names; `INPUT:AXIS` for one without a name, and for every axis of an input
+    /// that states no shape.
     pub dims: BTreeMap<String, usize>,
     /// Graph inputs that are part of the model, by their names.
     pub constants: BTreeMap<String, Array>,

@@ -22,7 +22,7 @@ pub enum Format {
 pub struct Outline {
     /// What it is.
     pub format: Format,
-    /// Its graphs; the first one is run, others are bodies of control flow.
+    /// Its graphs; the first one is run, others are bodies of control flow or entries of other signatures.
     pub graphs: Vec<GraphOutline>,
 }
 
