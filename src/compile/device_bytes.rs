@@ -93,9 +93,10 @@ pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceForm
 fn resident_weights(graph: &Graph, schedule: &Schedule, weights: WeightFormat, format: TexelFormat) -> [u64; 2] {
     let streamed = schedule.streamed();
     let packings = packings(graph, weights, format, |id| streamed.contains(id));
+    let firsts = ops::same_weights(graph, &packings, |id| !streamed.contains(id));
     let mut all = [0, 0];
     for ((id, node), &packing) in graph.nodes.iter_enumerated().zip(packings.iter()) {
-        if !streamed.contains(id) {
+        if !streamed.contains(id) && firsts[id] == id {
             all[usize::from(packing.is_words())] += ops::packed_weight_texels(graph, node, packing);
         }
     }

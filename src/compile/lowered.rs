@@ -10,7 +10,7 @@ use super::{
     streaming::streaming,
 };
 use crate::{
-    graph::{self, Graph, IdVec, NodeSet},
+    graph::{self, Graph, IdVec, NodeSet, share_constants},
     plan::{self, Plan, SearchControl, Solution, TexelFormat},
     rewrite::{self, Report, Rewritten, Rules},
     schedule::{
@@ -189,6 +189,7 @@ pub(super) fn rewritten(
     graph::check(&rewritten.graph)?;
     precision::check_indices(&rewritten.graph, format)?;
     integers::limit_inputs(graph, &mut rewritten.graph, format)?;
+    share_constants(&mut rewritten.graph);
     Ok(rewritten)
 }
 

@@ -7,7 +7,7 @@ use super::{
     weight_format,
 };
 use crate::{
-    graph::{Graph, IdVec, NodeId, NodeSet},
+    graph::{Graph, IdVec, NodeId, NodeSet, share_constants},
     kernels::WeightPacking,
     plan::{Plan, Solution, StopReason, TexelFormat, TextureLimits},
     rewrite::{Report, Rules},
@@ -182,6 +182,8 @@ impl CompiledModel {
     pub(super) fn with_rounded_weights(mut self) -> Result<Self, CompileError> {
         let format = self.lowering.weight_format;
         self.graph = weight_format::rounded(self.graph, format)?;
+        // What was equal before is equal now, and is held twice where it was rounded.
+        share_constants(&mut self.graph);
         let streamed = self.schedule.streamed();
         self.packings = weight_format::packings(&self.graph, format, self.format, |id| streamed.contains(id));
         Ok(self)

@@ -28,6 +28,11 @@ impl<'a> WeightSource<'a> {
         self.packings.get(id).copied().unwrap_or_default()
     }
 
+    /// For each node the first of those for which `stored` answers true that has the same weights.
+    pub(super) fn same_weights(&self, stored: impl Fn(NodeId) -> bool) -> IdVec<NodeId, NodeId> {
+        ops::same_weights(self.graph, self.packings, stored)
+    }
+
     /// The format of the texture that a node's weights lie in where they stay on the device.
     pub(super) fn texture_format(&self, id: NodeId) -> TexelFormat {
         if self.packing(id).is_words() { TexelFormat::Rgba32Uint } else { self.format }

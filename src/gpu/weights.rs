@@ -126,8 +126,10 @@ async fn upload(
     let streamed = compiled.schedule.streamed();
     let limit = gpu.device.limits().max_texture_dimension_2d as usize;
     let mut layouts = Layouts::new(limit);
+    let firsts = source.same_weights(|id| !streamed.contains(id));
     for (id, node) in graph.nodes.iter_enumerated() {
-        let texels = if streamed.contains(id) { 0 } else { source.texels(id) };
+        let is_stored = !streamed.contains(id) && firsts[id] == id;
+        let texels = if is_stored { source.texels(id) } else { 0 };
         let too_large = || GpuError::Limit {
             what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
             limit: "maxTextureDimension2D",
@@ -146,7 +148,8 @@ async fn upload(
         specs.push(spec);
     }
     let mut places = Vec::with_capacity(graph.nodes.len());
-    for (id, &(texture, base, texels)) in graph.nodes.ids().zip(&layouts.places) {
+    for id in graph.nodes.ids() {
+        let (texture, base, texels) = layouts.places[firsts[id].index()];
         let shift = specs.get(texture).map_or(0, TextureSpec::shift);
         let (base, texels, packing) = (base as u32, texels as u32, source.packing(id));
         places.push(WeightPlace { texture, base, texels, shift, skipped: 0, packing });

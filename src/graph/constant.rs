@@ -67,6 +67,23 @@ impl Bytes {
         }
     }
 
+    /// Where the bytes lie and how many they are, by which those that are held once are known; `None` for a repeated
+    /// element, which lies nowhere until it is written out.
+    pub(crate) fn identity(&self) -> Option<(usize, usize)> {
+        match &self.0 {
+            Source::Shared { owner, range } => Some(((**owner).as_ref()[range.clone()].as_ptr().addr(), range.len())),
+            Source::Repeated(_) => None,
+        }
+    }
+
+    /// Whether these are the same bytes as the others without a look at them: held once, or the same element as often.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Source::Repeated(a), Source::Repeated(b)) => (&a.element, a.bytes) == (&b.element, b.bytes),
+            _ => self.identity().is_some() && self.identity() == other.identity(),
+        }
+    }
+
     /// The element that all bytes are repetitions of, if that is how they were made.
     pub fn element(&self) -> Option<&[u8]> {
         match &self.0 {

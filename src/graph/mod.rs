@@ -16,6 +16,7 @@ mod node_set;
 mod padding;
 mod quantization;
 mod shape;
+mod shared_constants;
 mod subtensor;
 
 pub use builder::GraphBuilder;
@@ -32,6 +33,7 @@ pub use node_set::NodeSet;
 pub use padding::Padding;
 pub use quantization::Quantization;
 pub use shape::{MAX_ELEMENTS, Shape};
+pub(crate) use shared_constants::share_constants;
 pub use subtensor::{SubtensorError, texels_agree};
 pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 

@@ -26,6 +26,7 @@ mod recovery;
 mod runtime;
 mod scarce;
 mod session;
+mod shared_weights;
 mod soundness;
 mod split;
 mod stream;
