@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::{args::DeadlineArgs, error::CliError, model_source::DimArgs, out, progress, published, setup_model};
+use super::{args::DeadlineArgs, error::CliError, hint, model_source::DimArgs, out, progress, published, setup_model};
 use crate::{
     dataflow::{
         Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, published::ELEMENT_BYTES,
@@ -41,10 +41,9 @@ fn phases(text: &str) -> Result<usize, String> {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let tables = progress::with_progress(args.deadline.time(), published::csdf_tables);
-        setup_model::check_interrupted("planning")?;
-        let tables = tables?;
-        return if json { out::json(&tables) } else { out::text(&tables.to_string()) };
+        let tables = progress::with_progress(args.deadline.time(), published::csdf_tables)?;
+        if json { out::json(&tables) } else { out::text(&format!("{tables}{}", hint::stopped(tables.stopped))) }?;
+        return setup_model::check_answered();
     }
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to convert, or --published".into()));

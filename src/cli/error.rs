@@ -8,7 +8,7 @@ use crate::{
     gpu::GpuError,
     import::ImportError,
     io::IoError,
-    plan::{PlanError, StopReason},
+    plan::PlanError,
     setup::SetupError,
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
@@ -36,9 +36,6 @@ pub(super) enum CliError {
     Records { path: PathBuf, source: PlanError },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
-    /// Half of the tables is no answer.
-    #[error("the tables are not computed to their end: {reason}")]
-    TablesStopped { reason: StopReason },
     /// The answer is printed; only the exit code is left to say.
     #[error("exit code {0}")]
     Answered(u8),

@@ -2,7 +2,7 @@
 
 use super::error::CliError;
 use crate::{
-    compile::{CompileOptions, frontier},
+    compile::{CompileOptions, Frontier, frontier},
     dataflow::{
         Footprint, Network, footprint,
         published::{ELEMENT_BYTES, EXAMPLES, NETWORKS, PublishedNetwork},
@@ -57,9 +57,10 @@ pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     Some(DataflowFigures { published: row.megabytes, found })
 }
 
-/// Tables II and III of Minakova and Stefanov beside what comes out here, unless `control` stops the search.
+/// Tables II and III of Minakova and Stefanov beside what comes out here. Where `control` stops the search for pools, those
+/// of the networks that are left are not known.
 pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, CliError> {
-    let mut tables = PublishedCsdf { examples: Vec::new(), networks: Vec::new() };
+    let mut tables = PublishedCsdf { examples: Vec::new(), networks: Vec::new(), stopped: None };
     for example in &EXAMPLES {
         let (name, published) = (example.name.to_owned(), example.published.to_vec());
         tables.examples.push(ExampleReport { name, published, found: example.found()? });
@@ -67,26 +68,28 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
     for (done, row) in (0..).zip(&NETWORKS) {
         control.report(Progress::new(row.network, done, NETWORKS.len() as u64));
         tables.networks.push(network(row, control)?);
-        if let Some(reason) = control.stopped() {
-            return Err(CliError::TablesStopped { reason });
-        }
     }
+    tables.stopped = control.stopped();
     Ok(tables)
 }
 
 fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {
     let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-    let front = frontier(&row.graph(), &CompileOptions::default(), control)?;
-    let front = front.points();
-    let ends = || front.first().zip(front.last());
+    // Half of a front has other ends.
+    let front = match control.should_stop() {
+        true => None,
+        false => Some(frontier(&row.graph(), &CompileOptions::default(), control)?),
+    };
+    let points = front.as_ref().filter(|front| front.stopped().is_none()).map(Frontier::points);
+    let ends = points.and_then(|points| points.first().zip(points.last()));
     Ok(NetworkReport {
         network: row.network.to_owned(),
         published_megabytes: row.megabytes,
         found_bytes: row.found()?,
         differs: row.differs.map(str::to_owned),
-        pool_bytes: ends().map_or([0; 2], |(a, b)| [a.bytes, b.bytes]).map(|pool| pool + parameter_bytes),
+        pool_bytes: ends.map(|(a, b)| [a.bytes, b.bytes].map(|pool| pool + parameter_bytes)),
         parameter_bytes,
         published_throughput: row.frames[1] / row.frames[0],
-        predicted_throughput: ends().map_or(1.0, |(a, b)| a.predicted_us / b.predicted_us),
+        predicted_throughput: ends.map(|(a, b)| a.predicted_us / b.predicted_us),
     })
 }

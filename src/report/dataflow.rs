@@ -3,7 +3,7 @@
 use super::grouped;
 use crate::{
     dataflow::{Buffers, Csdf},
-    plan::printable,
+    plan::{StopReason, printable},
 };
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -120,6 +120,8 @@ pub struct PublishedCsdf {
     pub examples: Vec<ExampleReport>,
     /// Table III.
     pub networks: Vec<NetworkReport>,
+    /// Why the search for pools ended before it was done, if it did.
+    pub stopped: Option<StopReason>,
 }
 
 /// A row of Table II: sizes of the buffers b12, b23, b34 and b45 in bytes.
@@ -144,14 +146,16 @@ pub struct NetworkReport {
     pub found_bytes: [u64; 2],
     /// Why these differ, if they do.
     pub differs: Option<String>,
-    /// Bytes of the parameters and of this program's pool: the fastest plan's, and the smallest's.
-    pub pool_bytes: [u64; 2],
+    /// Bytes of the parameters and of this program's pool: the fastest plan's, and the smallest's. None where the search was
+    /// stopped before it was done with this network.
+    pub pool_bytes: Option<[u64; 2]>,
     /// Bytes of the parameters, counted in both pairs.
     pub parameter_bytes: u64,
     /// Published throughput with phases, as a part of that without.
     pub published_throughput: f64,
-    /// Predicted throughput of this program's smallest plan, as a part of the fastest's.
-    pub predicted_throughput: f64,
+    /// Predicted throughput of this program's smallest plan, as a part of the fastest's. None where the search was stopped
+    /// before.
+    pub predicted_throughput: Option<f64>,
 }
 
 impl NetworkReport {
@@ -161,6 +165,9 @@ impl NetworkReport {
         (self.found_bytes[column] + 500_000) / 1_000_000 == self.published_megabytes[column]
     }
 }
+
+/// What stands in the place of a pool that a search did not come to.
+const UNKNOWN: &str = "not in time";
 
 const NOTE: &str = "
 `found` is by execution, in a convention inferred from their totals: 4 bytes an element, a buffer for each edge and
@@ -189,8 +196,9 @@ impl fmt::Display for PublishedCsdf {
         for row in &self.networks {
             let mb = |bytes: [u64; 2]| bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e6)).join(" -> ");
             let published = row.published_megabytes.map(|mb| mb.to_string()).join(" -> ");
-            let throughput = format!("{:.2}, here {:.2}", row.published_throughput, row.predicted_throughput);
-            let (found, pool) = (mb(row.found_bytes), mb(row.pool_bytes));
+            let here = row.predicted_throughput.map_or_else(|| "-".to_owned(), |here| format!("{here:.2}"));
+            let throughput = format!("{:.2}, here {here}", row.published_throughput);
+            let (found, pool) = (mb(row.found_bytes), row.pool_bytes.map_or_else(|| UNKNOWN.to_owned(), mb));
             let verdict = [0, 1].map(|column| {
                 let published = row.published_megabytes[column] as f64 * 1e6;
                 let off = (row.found_bytes[column] as f64 - published) / published * 100.0;
@@ -199,6 +207,9 @@ impl fmt::Display for PublishedCsdf {
             let why = row.differs.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             let verdict = format!("{}, {}{why}", verdict[0], verdict[1]);
             writeln!(f, "  {:<14}{published:>17}{found:>22}{pool:>24}{throughput:>24}  {verdict}", row.network)?;
+        }
+        if let Some(reason) = self.stopped {
+            writeln!(f, "\n  search stopped: {reason}; `{UNKNOWN}`: that pool was not found in time")?;
         }
         f.write_str(NOTE)
     }

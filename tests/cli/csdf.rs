@@ -72,6 +72,25 @@ fn the_published_tables_are_found() {
     }
 }
 
+/// What is known without a search is printed whatever the time; the rest is marked.
+#[test]
+fn the_published_tables_have_what_was_found_in_time() {
+    let (code, out, err) = texpool(&["csdf", "--published", "--deadline", "0", "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let tables: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(tables["stopped"], "deadline");
+    assert_eq!(tables["examples"].as_array().unwrap().len(), 4);
+    let networks = tables["networks"].as_array().unwrap();
+    assert_eq!(networks.len(), 7);
+    for row in networks {
+        assert!(row["found_bytes"][0].as_u64().unwrap() > 0 && row["pool_bytes"].is_null(), "{row}");
+    }
+    let (code, out, err) = texpool(&["csdf", "--published", "--deadline", "0"]);
+    assert_eq!(code, Some(0), "{err}");
+    assert_eq!(out.matches("not in time").count(), 8, "{out}");
+    assert!(out.contains("search stopped: the deadline passed") && out.contains("--deadline SECONDS"), "{out}");
+}
+
 #[test]
 fn what_cannot_be_asked_for_is_a_usage_error() {
     let code = |args: &[&str]| texpool(&[&["csdf"], args].concat()).0;
