@@ -7,7 +7,9 @@ use super::{
     stats::{ms, percentile},
 };
 use crate::{
-    compile::{CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, frontier},
+    compile::{
+        CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, compile_from, frontier,
+    },
     fetch::cache_folder,
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
@@ -98,9 +100,13 @@ pub(super) fn compiled(
     options: &CompileOptions,
     deadline: Option<Duration>,
 ) -> Result<CompiledModel, CliError> {
-    let found = progress::with_progress(deadline, |control| compile(graph, options, control));
-    // After Ctrl-C an error may come of the search that was cut short, such as a budget that was not met yet.
-    found.or_else(|error| check_interrupted(PLANNING).and(Err(error.into())))
+    progress::with_progress(deadline, |control| compile(graph, options, control)).or_else(unless_interrupted)
+}
+
+/// The error, unless Ctrl-C was pressed: it may come of the search that was cut short, such as a budget that was not met
+/// yet.
+fn unless_interrupted<T>(error: CompileError) -> Result<T, CliError> {
+    check_interrupted(PLANNING).and(Err(error.into()))
 }
 
 /// The same, or the plan that was kept.
@@ -110,15 +116,14 @@ pub(super) fn kept_or_compiled(
     search: &Search,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
     let folder = search.cache.as_ref().map(|cache| cache.join("plans"));
-    let cached = folder.and_then(|folder| CachedPlan::new(&folder, graph, options));
-    if let Some(kept) = cached.as_ref().and_then(|cached| cached.load(graph, options)) {
-        return Ok((kept, PlanSource::Cache));
-    }
-    let found = compiled(graph, options, search.deadline)?;
-    if let Some(cached) = cached {
-        cached.store(&found);
-    }
-    Ok((found, PlanSource::Search))
+    let Some(cached) = folder.and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
+        return Ok((compiled(graph, options, search.deadline)?, PlanSource::Search));
+    };
+    let found = cached.get_or_search(graph, options, search.deadline, |start| {
+        progress::with_progress(search.deadline, |control| compile_from(graph, options, start, control))
+    });
+    let (found, is_kept) = found.or_else(unless_interrupted)?;
+    Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
 }
 
 /// The report of a model that was compiled from `graph`, with what the papers count beside.

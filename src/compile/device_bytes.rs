@@ -1,129 +1,200 @@
-//! What a session of a compiled model will take of the device's memory, reckoned without a device.
-
-use std::collections::BTreeSet;
+//! The bytes of the device's memory that a session of a compiled model takes, counted without a device: each texture and
+//! each buffer that the session makes, at the moment when there are most of them.
 
 use super::{
-    io_texture::io_texture,
+    allocator_blocks::block_bytes,
+    device_format::DeviceFormat,
     model::{CompiledModel, Lowering},
-    options::{CompileOptions, WeightFormat, WeightStorage},
-    transfer_buffers::TransferBuffers,
-    weight_format::packings,
+    tables::table_buffers,
+    transfer_buffers::{TransferBuffers, Way},
+    weight_textures::WeightLayouts,
 };
 use crate::{
-    graph::{Graph, TensorId},
-    kernels::{EpilogueParams, UNIFORM_WORDS},
+    graph::Graph,
     ops,
-    plan::{Plan, RowTable, TexelFormat},
+    plan::{Plan, TexelFormat, TextureSpec},
     schedule::{Schedule, StepKind, StorageKind},
 };
 
 /// Bytes that go to the device or back at a time, where they are loaded or lie in textures of their own.
-/// `Queue::write_texture` would take as much for each call, and give it back only after a submission. Measured on lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
+/// `Queue::write_texture` would take as much for each call, and give it back only after a submission. Measured on lavapipe,
+/// 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// Bytes that no session asks for: zeros that wgpu keeps on each device (512 KiB and 304 bytes, wgpu 30), and what drivers
-/// leave out for alignment (16 KiB of MobileNet v2 on lavapipe, doubled).
-const DRIVER: u64 = 544 << 10;
+/// What wgpu 30 keeps on each device for itself: zeros that it clears textures with, and 304 bytes more.
+pub(super) const WGPU: [u64; 2] = [512 << 10, 304];
 
-/// Bytes of a step's parameters without row tables, rounded up to where the next may begin: 10 groups of four words that
-/// all kernels have, and as many as the largest kernel has of its own.
-const BLOCK: u64 = 320;
+/// Bytes that the allocator leaves out in front of a texture or buffer at most, so that it begins where it may. Measured on
+/// lavapipe.
+const ALIGNMENT: u64 = 256;
 
-/// Bytes of a texel of words.
-const WORDS_BYTES: u64 = 16;
+/// Rows of a texture and bytes of each row that lavapipe rounds up to: it lays textures out in tiles of four by four
+/// texels. How other drivers round is not known without a device.
+const TEXTURE_ROWS: u32 = 4;
+const ROW_BYTES: u64 = 64;
 
-/// What the bytes of a model on a device depend on beside its steps and its plan.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct DeviceFormat {
-    /// Where weights are while it runs.
-    pub(super) weights: WeightStorage,
-    /// How those are stored that stay on the device.
-    pub(super) weight_format: WeightFormat,
-    /// Of all other texels.
-    pub(super) texels: TexelFormat,
-    /// The largest extent of a texture.
-    pub(super) max_extent: u32,
+/// Bytes of a piece of a texture that is written piece by piece: whole rows.
+pub(crate) fn piece_bytes(spec: TextureSpec) -> u64 {
+    let row = u64::from(spec.width) * spec.format.texel_bytes();
+    spec.bytes().min((PIECE - PIECE % row.max(1)).max(row))
 }
 
-impl DeviceFormat {
-    /// As a model is compiled.
-    pub(super) const fn of(options: &CompileOptions) -> Self {
-        let CompileOptions { weights, weight_format, format, limits, .. } = options;
-        Self { weights: *weights, weight_format: *weight_format, texels: *format, max_extent: limits.max_extent }
+/// What the driver sets aside for a texture.
+fn texture_bytes(spec: TextureSpec) -> u64 {
+    let row = u64::from(spec.width.next_multiple_of(TEXTURE_ROWS)) * spec.format.texel_bytes();
+    let rows = u64::from(spec.height).next_multiple_of(u64::from(TEXTURE_ROWS));
+    row.next_multiple_of(ROW_BYTES) * rows + ALIGNMENT
+}
+
+/// The same for a buffer.
+const fn buffer_bytes(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ROW_BYTES) + ALIGNMENT
+}
+
+/// What a session makes beside the pool and the tables: the bytes of each allocation.
+#[derive(Clone, Debug)]
+pub(super) struct BesidePool {
+    /// There from loading on.
+    resident: Vec<u64>,
+    /// There while weights are loaded, before there is a pool.
+    loading: u64,
+    /// There while the model runs: textures of inputs and outputs, and buffers that values go through.
+    running: Vec<u64>,
+}
+
+impl BesidePool {
+    pub(super) fn new(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Self {
+        // What dispatches leave open is bound to a texture of one texel.
+        let spare = TextureSpec { width: 1, height: 1, format: format.texels };
+        let weights = weight_textures(graph, schedule, format);
+        let loading = weights.iter().map(|&spec| buffer_bytes(piece_bytes(spec))).max().unwrap_or(0);
+        let resident = WGPU.into_iter().chain([spare].into_iter().chain(weights).map(texture_bytes)).collect();
+        let running = io_allocations(graph, schedule, format).chain(transfers(schedule, format).map(buffer_bytes));
+        Self { resident, loading, running: running.collect() }
+    }
+
+    /// Bytes at the moment when there are most of them, with a pool and tables of so many.
+    pub(super) fn most(&self, pool: u64, tables: u64) -> u64 {
+        let resident: u64 = self.resident.iter().sum();
+        // The queue uploads tables through a buffer of its own.
+        let placing = pool + 2 * tables;
+        let running = pool + tables + self.running.iter().sum::<u64>();
+        resident + self.loading.max(placing).max(running)
+    }
+
+    /// What there is beside pool and tables while the model runs, one by one.
+    pub(super) fn while_running(&self) -> impl Iterator<Item = u64> + '_ {
+        self.resident.iter().chain(&self.running).copied()
     }
 }
 
-/// What lies on the device beside the pool, as far as it follows from what is streamed: the bytes of each allocation.
-pub(super) fn beside_pool(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<u64> {
-    let DeviceFormat { weights: weights_in, weight_format, texels: format, max_extent } = format;
-    let texel = format.texel_bytes();
-    // A texture has whole rows, of at most so many texels.
-    let texture = |texels: u64, bytes: u64| if texels > 0 { texels.next_multiple_of(1024) * bytes } else { 0 };
-    let [texels, words] = resident_weights(graph, schedule, weight_format, format);
-    let weights = [texture(texels, texel), texture(words, WORDS_BYTES)];
-    // Zeros, and the texel for what dispatches leave open.
-    let mut all = vec![DRIVER, texel];
-    all.extend(weights);
-    let io_bytes = |tensor: TensorId| io_texture(graph.shape(tensor), format, max_extent).bytes();
+/// What the driver sets aside for a pool, texture by texture.
+pub(super) fn pool_allocations(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
+    plan.textures.iter().map(|&spec| texture_bytes(spec))
+}
+
+/// What it sets aside for the tables of a plan, buffer by buffer.
+pub(super) fn table_allocations(
+    graph: &Graph,
+    schedule: &Schedule,
+    plan: &Plan,
+    format: DeviceFormat,
+) -> impl Iterator<Item = u64> {
+    table_buffers(graph, schedule, plan, format).into_iter().filter(|&bytes| bytes > 0).map(buffer_bytes)
+}
+
+/// The textures of inputs and outputs that lie beside the pool, and the buffers that their values go through.
+fn io_allocations(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = u64> {
+    let (mut textures, mut buffers) = (Vec::new(), Vec::new());
+    // Large inputs share one buffer, and large outputs of one size another.
+    let (mut largest, mut read) = (0, Vec::new());
     for storage in &schedule.storages {
-        let (Some(tensor), false) = (storage.tensor(), matches!(storage.kind, StorageKind::Intermediate(_))) else {
-            continue;
-        };
-        all.push(io_bytes(tensor));
-        // Large ones share one buffer on the way in.
-        all.push(match (storage.kind, io_bytes(tensor)) {
-            (StorageKind::Input(_), bytes) if bytes > PIECE => 0,
-            (_, bytes) => bytes.min(PIECE),
-        });
+        let Some(tensor) = storage.tensor() else { continue };
+        let spec = format.io_texture(graph, tensor);
+        let piece = piece_bytes(spec);
+        match storage.kind {
+            StorageKind::Intermediate(_) => continue,
+            StorageKind::Input(_) if spec.bytes() > PIECE => largest = piece.max(largest),
+            StorageKind::Output(_) if spec.bytes() > PIECE && read.contains(&piece) => {}
+            StorageKind::Output(_) if spec.bytes() > PIECE => read.push(piece),
+            StorageKind::Input(_) | StorageKind::Output(_) => buffers.push(spec.bytes()),
+        }
+        textures.push(texture_bytes(spec));
     }
-    let large_input = graph.inputs.iter().any(|&input| !schedule.is_pooled(input) && io_bytes(input) > PIECE);
-    if weights != [0, 0] || large_input {
-        all.push(PIECE);
-    }
-    for kind in [StepKind::Upload, StepKind::Download] {
-        let steps = schedule.steps.iter().filter(|step| step.kind == kind);
-        let texels = steps.map(|step| step.rows.len().max(1) as u64 * u64::from(schedule.storages[step.to].row_texels));
-        all.extend(TransferBuffers::new(weights_in).taken(texels.sum::<u64>() * texel));
-    }
-    all.retain(|&bytes| bytes > 0);
-    all
+    let large = read.into_iter().chain([largest]).filter(|&bytes| bytes > 0);
+    textures.into_iter().chain(buffers.into_iter().chain(large).map(buffer_bytes))
 }
 
-/// Texels of the weights that stay on the device: those that lie in texels of the pool's format, and those in words.
-fn resident_weights(graph: &Graph, schedule: &Schedule, weights: WeightFormat, format: TexelFormat) -> [u64; 2] {
+/// The buffers that values go through in the middle of a run.
+fn transfers(schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = u64> {
+    let texel = format.texels.texel_bytes();
+    let transfer = |kind: StepKind| match kind {
+        StepKind::Upload => Some(Way::Upload),
+        StepKind::Download => Some(Way::Download),
+        StepKind::Compute | StepKind::PadBorder => None,
+    };
+    let steps = schedule.steps.iter().filter_map(|step| {
+        let rows = step.rows.len().max(1) as u64;
+        Some((transfer(step.kind)?, rows * u64::from(schedule.storages[step.to].row_texels) * texel))
+    });
+    let steps: Vec<(Way, u64)> = steps.collect();
+    TransferBuffers::new(format.weights).made(&steps, texel).into_iter()
+}
+
+/// The textures of the weights that stay on the device.
+fn weight_textures(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<TextureSpec> {
     let streamed = schedule.streamed();
-    let packings = packings(graph, weights, format, |id| streamed.contains(id));
+    let packings = format.packings(graph, schedule);
     let firsts = ops::same_weights(graph, &packings, |id| !streamed.contains(id));
-    let mut all = [0, 0];
+    let mut layouts = WeightLayouts::new(format.max_extent);
     for ((id, node), &packing) in graph.nodes.iter_enumerated().zip(packings.iter()) {
         if !streamed.contains(id) && firsts[id] == id {
-            all[usize::from(packing.is_words())] += ops::packed_weight_texels(graph, node, packing);
+            let texels = ops::packed_weight_texels(graph, node, packing);
+            let format = if packing.is_words() { TexelFormat::Rgba32Uint } else { format.texels };
+            layouts.add(format, usize::try_from(texels).unwrap_or(usize::MAX));
         }
     }
-    all
-}
-
-/// Bytes of the device's memory that a session of a plan takes, by itself on its device, reckoned from above.
-pub(super) fn planned_bytes(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> u64 {
-    plan.bytes() + beside_pool(graph, schedule, format).iter().sum::<u64>() + tables(graph, schedule, plan)
+    layouts.specs()
 }
 
 impl CompiledModel {
+    fn device_format(&self) -> DeviceFormat {
+        let Lowering { weights, weight_format, .. } = self.lowering;
+        DeviceFormat { weights, weight_format, texels: self.format, max_extent: self.limits.max_extent }
+    }
+
     /// Bytes of the weights that stay on the device, as they are packed there.
     pub fn resident_weight_bytes(&self) -> u64 {
         let Self { graph, schedule, format, .. } = self;
-        let [texels, words] = resident_weights(graph, schedule, self.lowering.weight_format, *format);
-        texels * format.texel_bytes() + words * WORDS_BYTES
+        let streamed = schedule.streamed();
+        let packings = self.device_format().packings(graph, schedule);
+        let resident =
+            graph.nodes.iter_enumerated().zip(packings.iter()).filter(|((id, _), _)| !streamed.contains(*id));
+        let bytes = resident.map(|((_, node), &packing)| {
+            let texel = if packing.is_words() { TexelFormat::Rgba32Uint } else { *format }.texel_bytes();
+            ops::packed_weight_texels(graph, node, packing) * texel
+        });
+        bytes.sum()
     }
 
-    /// Bytes of the device's memory that a session of it takes, by itself on its device: pool, weights, inputs and outputs,
-    /// tables, buffers for transfers, and half a MiB that wgpu keeps on each device. Reckoned from above by some tens of
-    /// kilobytes; [`Session::memory`](crate::Session::memory) says what it came to.
+    /// Bytes of the device's memory that a session of it takes at most, by itself on its device: pool, weights, inputs and
+    /// outputs, tables, buffers for transfers, and half a MiB that wgpu keeps on each device. Counted is what lavapipe sets
+    /// aside for each of them, and 256 bytes each for alignment; other drivers may round textures otherwise, which
+    /// [`Session::memory`](crate::Session::memory) says.
     pub fn device_bytes(&self) -> u64 {
-        let Lowering { weights, weight_format, .. } = self.lowering;
-        let max_extent = self.limits.max_extent;
-        let format = DeviceFormat { weights, weight_format, texels: self.format, max_extent };
-        planned_bytes(&self.graph, &self.schedule, &self.plan, format)
+        let Self { graph, schedule, plan, .. } = self;
+        let format = self.device_format();
+        let tables = table_allocations(graph, schedule, plan, format).sum();
+        BesidePool::new(graph, schedule, format).most(pool_allocations(plan).sum(), tables)
+    }
+
+    /// Bytes of the blocks that the allocator takes from the driver for what a run of it has on the device.
+    pub(super) fn block_bytes(&self) -> u64 {
+        let Self { graph, schedule, plan, .. } = self;
+        let format = self.device_format();
+        let tables = table_allocations(graph, schedule, plan, format);
+        let beside = BesidePool::new(graph, schedule, format);
+        block_bytes(beside.while_running().chain(pool_allocations(plan)).chain(tables))
     }
 
     /// The buffers that uploads in the middle of a run go through, and as many for downloads.
@@ -131,33 +202,4 @@ impl CompiledModel {
     pub(crate) fn transfer_buffers(&self) -> TransferBuffers {
         TransferBuffers::new(self.lowering.weights)
     }
-}
-
-/// Parameters and row tables: of each operator, or size of its tiles, a block; rows that lie anywhere take a word each, wherever
-/// an operator reads or writes them.
-pub(super) fn tables(graph: &Graph, schedule: &Schedule, plan: &Plan) -> u64 {
-    let rows = |tensor: TensorId| -> u64 {
-        let Some(Some(storage)) = schedule.storage_of.get(tensor).copied() else { return 4 };
-        match schedule.record(storage).and_then(|record| plan.placements.get(record)).map(|placed| &placed.rows) {
-            Some(RowTable::Ring { .. } | RowTable::Scattered { .. }) => 4 * graph.shape(tensor).rows() as u64,
-            _ => 4,
-        }
-    };
-    let (mut all, mut longest) = (0, 0);
-    let mut seen = BTreeSet::new();
-    for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
-        let node = &graph.nodes[step.node];
-        // Tiles of an operator's weights that are as large as each other share a block, but for where PReLU's alphas lie.
-        let alphas = EpilogueParams::new(graph, node, 0).reads_weights();
-        let tile = if alphas { step.slices.start } else { step.slices.len() as u32 };
-        if !seen.insert((step.node, tile)) {
-            continue;
-        }
-        let dispatches = ops::dispatch_rows(graph, node).len() as u64;
-        let block = BLOCK + node.operands().chain([node.output]).map(rows).sum::<u64>();
-        all += (block * dispatches).next_multiple_of(64);
-        longest = longest.max(block);
-    }
-    // Behind the last block there is room for the longest that a shader may see.
-    all + UNIFORM_WORDS.map(|words| 4 * u64::from(words)).into_iter().find(|&bytes| longest <= bytes).unwrap_or(0)
 }

@@ -106,6 +106,19 @@ pub enum CompileError {
         /// The rows of all operators' results, where they are too many to look for phases.
         too_many_rows: Option<u64>,
     },
+    /// The budget of the device's memory is less than any plan takes, which is known without a search.
+    #[error(
+        "no plan keeps all of the device's memory within {bytes} bytes: every plan of this model takes at least {floor}, \
+         {wgpu} for wgpu itself and the rest for the rows that the most demanding step needs at once"
+    )]
+    BelowFloor {
+        /// The budget.
+        bytes: u64,
+        /// Bytes that every plan takes.
+        floor: u64,
+        /// Those of them that wgpu keeps for itself on each device.
+        wgpu: u64,
+    },
     /// No plan keeps all of the device's memory within the budget.
     #[error(
         "no plan keeps all of the device's memory within {bytes} bytes; the smallest that was found takes {least} bytes{}",
@@ -114,7 +127,7 @@ pub enum CompileError {
     DeviceBudget {
         /// The budget.
         bytes: u64,
-        /// The least that was found, or a bound from below of what was not looked for.
+        /// What the smallest plan takes that was found, in phases or not.
         least: u64,
         /// Whether that runs in phases.
         phases: bool,

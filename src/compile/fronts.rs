@@ -9,6 +9,7 @@ use super::{
     front::VariantFront,
     lowered::{LoweredModel, UnphasedPlan, UnphasedSchedule},
     memory_limit::MemoryLimit,
+    model::CompiledModel,
     options::CompileOptions,
     parallel::{join, parallel_map},
     point::Point,
@@ -26,6 +27,8 @@ const QUICK_BANDS: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
     fronts: Vec<VariantFront<'a>>,
+    /// A plan that was found before.
+    start: Option<FrontEntry>,
     /// The plan without phases, and its schedule with uploads of weights.
     whole: PlacedCandidate,
     unphased: UnphasedSchedule,
@@ -40,11 +43,13 @@ pub(super) struct FrontEntry {
 
 impl<'a> Fronts<'a> {
     /// The fronts of all variants of a model, and its plan without phases. A `thorough` search includes the variant
-    /// that copies every part: for a few networks it has the smallest pool.
+    /// that copies every part: for a few networks it has the smallest pool. `start` is a plan that was found before: it is
+    /// on the front where it is one of these variants.
     pub(super) fn new(
         lowered: &'a LoweredModel,
         options: &'a CompileOptions,
         thorough: bool,
+        start: Option<&CompiledModel>,
         control: &SearchControl<'_>,
     ) -> Result<(UnphasedPlan, Self), CompileError> {
         let variants = || match lowered.too_many_rows() {
@@ -54,8 +59,9 @@ impl<'a> Fronts<'a> {
         let (whole, fronts) = join(|| lowered.planned(options, control), variants);
         let (whole, fronts) = (whole?, fronts?);
         let placed = without_phases(&lowered.graph, &whole, options);
+        let start = start.map(|start| known(&fronts, start)).transpose()?.flatten();
         let unphased = UnphasedSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
-        Ok((whole, Self { fronts, whole: placed, unphased }))
+        Ok((whole, Self { fronts, start, whole: placed, unphased }))
     }
 
     /// The predicted time without phases.
@@ -63,24 +69,33 @@ impl<'a> Fronts<'a> {
         self.whole.predicted_us
     }
 
-    /// The fewest bytes that any division can take of what is limited, and whether that is in phases. No placement takes
-    /// less than the rows and weights that live at once.
-    pub(super) fn lower_bound(&self, limit: MemoryLimit) -> (u64, bool) {
+    /// The fewest bytes that any of the divisions that were looked at can take of what is limited: no placement takes less
+    /// than the rows and weights that live at once.
+    pub(super) fn lower_bound(&self, limit: MemoryLimit) -> u64 {
         let beside = match limit {
             MemoryLimit::Pool(_) => 0,
             MemoryLimit::Device(_) | MemoryLimit::Blocks(_) => {
-                self.whole.device_bytes - self.whole.bytes - self.whole.tables
+                self.whole.device_bytes.saturating_sub(self.whole.bytes + self.whole.tables)
             }
         };
-        match self.fronts.iter().map(VariantFront::least_live_bytes).min() {
-            Some(live) => (live + beside, true),
-            None => (limit.taken(&self.whole), false),
-        }
+        let live = self.fronts.iter().map(VariantFront::least_live_bytes).min();
+        live.map_or_else(|| limit.taken(&self.whole), |live| live + beside)
     }
 
     /// The divisions of every front, front by front.
     pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
-        self.fronts.iter().map(|front| front.placed(control)).collect()
+        let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
+        if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
+            && let Some(mine) = placed.get_mut(*front)
+        {
+            mine.push(start.clone());
+        }
+        Ok(placed)
+    }
+
+    /// The one with the fewest bytes, of those that no other beats; the plan without phases where there are none.
+    pub(super) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
+        unbeaten.pop().unwrap_or_else(|| FrontEntry { front: None, placed: self.whole.clone() })
     }
 
     /// The Pareto optimal ones of the divisions and the plan without phases, fewest bytes last.
@@ -145,7 +160,7 @@ impl<'a> Fronts<'a> {
 
     /// The point with the least product of bytes and time. What lives at once is a lower bound of a pool's bytes, so
     /// divisions whose bound is no better than the best plan so far are not placed: placing takes most of the time.
-    pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<Point, CompileError> {
+    pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<FrontEntry, CompileError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
         let bound = |candidate: &Candidate| worth(candidate.least_device_bytes(), candidate.predicted_us);
         let mut candidates: Vec<(usize, Candidate)> = Vec::new();
@@ -154,7 +169,11 @@ impl<'a> Fronts<'a> {
         }
         // The loop below ends at the first bound that is no better, which is right only in this order.
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
+        let product = |found: &FrontEntry| worth(found.placed.device_bytes, found.placed.predicted_us);
         let mut best = FrontEntry { front: None, placed: self.whole.clone() };
+        if let Some(start) = self.start.as_ref().filter(|start| product(start) < product(&best)) {
+            best = start.clone();
+        }
         let count = candidates.len() as u64;
         for (done, (front, candidate)) in (0..).zip(candidates) {
             let progress = Progress::new("placing rows of divisions into phases", done, count);
@@ -170,7 +189,7 @@ impl<'a> Fronts<'a> {
                 best = FrontEntry { front: Some(front), placed };
             }
         }
-        Ok(self.point(best))
+        Ok(best)
     }
 
     /// The divisions, and of each front the smallest pool that is found.
@@ -187,6 +206,16 @@ impl<'a> Fronts<'a> {
         }
         Ok(self.unbeaten(&placed))
     }
+}
+
+/// A plan that was found before, on the front of its variant; none where it has no phases, or is none of a variant.
+fn known(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
+    for (index, front) in fronts.iter().enumerate() {
+        if let Some(placed) = front.variant.known(start)? {
+            return Ok(Some(FrontEntry { front: Some(index), placed }));
+        }
+    }
+    Ok(None)
 }
 
 /// The fronts of all variants, not placed yet.

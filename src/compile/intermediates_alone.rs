@@ -1,7 +1,7 @@
 //! What the papers count: intermediate tensors as wholes, with weights, inputs and outputs apart.
 
 use super::{
-    compile_for::compile_for,
+    compile_for::compile_within,
     error::CompileError,
     model::CompiledModel,
     options::{CompileOptions, Phases},
@@ -37,7 +37,7 @@ impl CompiledModel {
     ) -> Result<IntermediatesAlone, CompileError> {
         let (rules, limits, phases, format) = (self.lowering.rules, self.limits, Phases::Off, self.format);
         let options = CompileOptions { rules, limits, phases, format, ..CompileOptions::default() };
-        let whole = compile_for(graph, &options, Effort::Full, control)?;
+        let whole = compile_within(graph, &options, None, Effort::Full, None, control)?.compiled;
         let bytes = |texels: u64| texels * format.texel_bytes();
         let bounds = bounds(&whole.schedule.records)?;
         Ok(IntermediatesAlone {

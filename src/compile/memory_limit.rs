@@ -1,6 +1,6 @@
 //! How much of the device's memory a plan may take.
 
-use super::{error::CompileError, variant::PlacedCandidate};
+use super::{error::CompileError, model::CompiledModel, variant::PlacedCandidate};
 use crate::{compile::options::Phases, plan::StopReason};
 
 /// A limit, in bytes.
@@ -42,6 +42,20 @@ impl MemoryLimit {
             Self::Device(_) => placed.device_bytes,
             Self::Blocks(_) => placed.block_bytes,
         }
+    }
+
+    /// The bytes of a compiled model that it limits.
+    pub(super) fn taken_by(self, compiled: &CompiledModel) -> u64 {
+        match self {
+            Self::Pool(_) => compiled.plan().bytes(),
+            Self::Device(_) => compiled.device_bytes(),
+            Self::Blocks(_) => compiled.block_bytes(),
+        }
+    }
+
+    /// Whether a compiled model keeps within it.
+    pub(super) fn holds_compiled(self, compiled: &CompiledModel) -> bool {
+        self.taken_by(compiled) <= self.bytes()
     }
 
     /// The error where `least` bytes are too many.

@@ -7,11 +7,13 @@ mod budget;
 mod compile_for;
 mod cost_model;
 mod device_bytes;
+mod device_format;
 mod device_profile;
 mod division;
 mod division_search;
 mod error;
 mod fewest_steps;
+mod floor;
 mod front;
 mod fronts;
 mod integers;
@@ -25,6 +27,7 @@ mod mutator;
 pub(crate) mod option_text;
 mod options;
 mod parallel;
+mod placed_steps;
 mod point;
 mod precision;
 mod saved;
@@ -32,26 +35,34 @@ mod select;
 #[cfg(feature = "gpu")]
 mod size;
 mod streaming;
+mod tables;
 mod transfer_buffers;
+mod unmet;
 mod variant;
 mod weight_format;
+mod weight_textures;
 
 #[cfg(feature = "gpu")]
-pub(crate) use device_bytes::PIECE;
+pub(crate) use device_bytes::{PIECE, piece_bytes};
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;
 pub use io_texture::io_texture;
 pub use model::{CompiledModel, Frontier, Phased};
 pub use options::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage};
+#[cfg(feature = "gpu")]
+pub(crate) use placed_steps::PlacedSteps;
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 #[cfg(feature = "gpu")]
 pub(crate) use size::parse_size;
 #[cfg(feature = "gpu")]
 pub(crate) use transfer_buffers::TransferBuffers;
+pub use unmet::Unmet;
+#[cfg(feature = "gpu")]
+pub(crate) use weight_textures::WeightLayouts;
 
-use compile_for::compile_for;
+use compile_for::{Attempt, compile_within};
 use fewest_steps::Chains;
 use fronts::Fronts;
 use lowered::LoweredModel;
@@ -71,11 +82,33 @@ pub fn compile(
     options: &CompileOptions,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, CompileError> {
-    let compiled = match options.phases {
-        Phases::DeviceBudget(bytes) => budget::within(graph, options, bytes, control),
-        _ => compile_for(graph, options, Effort::Full, control),
-    };
-    compiled?.with_rounded_weights()
+    compile_from(graph, options, None, control).map_err(|unmet| unmet.error)
+}
+
+/// The same beginning with a plan that an earlier search came to, where that is one of the same model and options: the answer
+/// is none that is worse. Where no plan keeps within a budget, the smallest that was found comes with the error.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_from(
+    graph: &Graph,
+    options: &CompileOptions,
+    start: Option<&CompiledModel>,
+    control: &SearchControl<'_>,
+) -> Result<CompiledModel, Unmet> {
+    if let Phases::DeviceBudget(bytes) = options.phases {
+        return Ok(budget::within(graph, options, bytes, start, control)?.with_rounded_weights()?);
+    }
+    let limit = MemoryLimit::of(options.phases);
+    let Attempt { compiled, fits, .. } = compile_within(graph, options, limit, Effort::Full, start, control)?;
+    match limit.filter(|_| !fits) {
+        None => Ok(compiled.with_rounded_weights()?),
+        Some(limit) => {
+            let (least, phases) = (limit.taken_by(&compiled), compiled.phased().is_some());
+            let error = limit.refused(least, phases, compiled.stopped(), compiled.too_many_rows());
+            Err(Unmet { error, smallest: Some(Box::new(compiled)) })
+        }
+    }
 }
 
 /// The Pareto front of the device's bytes against predicted time: no point is beaten in both by another, and the last is the
@@ -90,7 +123,7 @@ pub fn frontier(
 ) -> Result<Frontier, CompileError> {
     let options = &options.with_pool_format();
     let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
-    let (whole, fronts) = Fronts::new(&lowered, options, true, control)?;
+    let (whole, fronts) = Fronts::new(&lowered, options, true, None, control)?;
     let mut found = fronts.all(fronts.placed(control)?, control)?;
     let smallest = found.pop();
     let finished = smallest.clone().map(|smallest| fronts.finished(smallest, control));

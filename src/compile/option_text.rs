@@ -150,3 +150,15 @@ pub(crate) fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is no number; {SUCH}"))?;
     Duration::try_from_secs_f64(seconds).map(Some).map_err(|error| format!("{error}; {SUCH}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::parse_weight_tile;
+    use crate::compile::options::DEFAULT_TILE;
+
+    /// Budgets search what `--phases min` searches, which streams tiles of that size.
+    #[test]
+    fn tiles_are_as_large_as_those_that_budgets_begin_with() {
+        assert_eq!(parse_weight_tile(None), Ok(DEFAULT_TILE));
+    }
+}

@@ -134,6 +134,9 @@ impl CompileOptions {
     }
 }
 
+/// Bytes of the tiles of streamed weights where nobody says.
+pub(crate) const DEFAULT_TILE: u64 = 64 << 10;
+
 /// `maxTextureDimension2D` that every WebGPU device has.
 const CORE_EXTENT: u32 = 8192;
 

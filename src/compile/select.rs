@@ -10,14 +10,22 @@ use super::{
 };
 use crate::plan::SearchControl;
 
-/// How much is done for a plan within a budget.
+/// How much is done for a plan within a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effort {
     /// All that there is: where nothing fits at once the smallest is searched for, and then fewer steps in as much memory.
-    /// Where that does not fit either, the error names it.
     Full,
-    /// For one of several settings that are tried: what fits at once. Where nothing does, the error names a lower bound.
+    /// The same up to the first plan that fits: what [`Phases::Min`] does, and no more.
+    Fitting,
+    /// For one of several settings that are tried: what fits at once.
     Quick,
+}
+
+/// The point that is chosen.
+pub(super) struct Selected {
+    pub(super) point: Point,
+    /// Whether it keeps within the limit, if there is one. Where it does not, it is the smallest that was found.
+    pub(super) fits: bool,
 }
 
 /// The point that is asked for: with the least product of bytes and time, the fastest within a limit, or the smallest.
@@ -26,32 +34,31 @@ pub(super) fn select(
     phases: Phases,
     limit: Option<MemoryLimit>,
     effort: Effort,
-    too_many_rows: Option<u64>,
     control: &SearchControl<'_>,
-) -> Result<Option<Point>, CompileError> {
+) -> Result<Selected, CompileError> {
+    let selected = |found: FrontEntry, fits: bool| Selected { point: fronts.point(found), fits };
     if phases == Phases::Auto {
-        return fronts.best_product(control).map(Some);
+        return Ok(selected(fronts.best_product(control)?, true));
     }
-    let Some(limit) = limit else {
-        let least = fronts.all(fronts.placed(control)?, control)?.pop();
-        let least = least.map(|least| fronts.finished(least, control)).transpose()?;
-        return Ok(least.map(|least| fronts.point(least)));
-    };
     let placed = fronts.placed(control)?;
+    let Some(limit) = limit else {
+        let least = fronts.smallest_of(fronts.all(placed, control)?);
+        return Ok(selected(fronts.finished(least, control)?, true));
+    };
     let finished = |found: FrontEntry| match effort {
         Effort::Full => fronts.with_fewer_steps(found, limit, Chains::Budget, control),
-        Effort::Quick => Ok(found),
+        Effort::Fitting | Effort::Quick => Ok(found),
     };
+    let unbeaten = fronts.unbeaten(&placed);
     // They come fastest first, so this is the fastest that fits. The search for the smallest pool takes longer, and is
     // left for budgets that none of them fits.
-    if let Some(fitting) = fronts.unbeaten(&placed).into_iter().find(|found| limit.holds(&found.placed)) {
-        return Ok(Some(fronts.point(finished(fitting)?)));
+    if let Some(fitting) = unbeaten.iter().find(|found| limit.holds(&found.placed)) {
+        return Ok(selected(finished(fitting.clone())?, true));
     }
     if effort == Effort::Quick {
-        let (least, phases) = fronts.lower_bound(limit);
-        return Err(limit.refused(least, phases, control.stopped(), too_many_rows));
+        return Ok(selected(fronts.smallest_of(unbeaten), false));
     }
-    let Some(mut least) = fronts.all(placed, control)?.pop() else { return Ok(None) };
+    let mut least = fronts.smallest_of(fronts.all(placed, control)?);
     if !limit.holds(&least.placed) {
         // That may take a little more for fewer steps.
         let finished = fronts.finished(least.clone(), control)?;
@@ -59,9 +66,8 @@ pub(super) fn select(
             least = finished;
         }
     }
-    if !limit.holds(&least.placed) {
-        let phases = !least.placed.segments.is_empty();
-        return Err(limit.refused(limit.taken(&least.placed), phases, control.stopped(), too_many_rows));
+    match limit.holds(&least.placed) {
+        true => Ok(selected(finished(least)?, true)),
+        false => Ok(selected(least, false)),
     }
-    Ok(Some(fronts.point(finished(least)?)))
 }

@@ -38,9 +38,63 @@ impl TransferBuffers {
         bytes.div_ceil(self.bytes)
     }
 
-    /// Bytes of each of those that go one way, where so many go through them in a run: what fits into one needs no second.
-    pub(super) fn taken(self, bytes: u64) -> impl Iterator<Item = u64> {
-        let (each, count) = if bytes > self.bytes { (self.bytes, self.count) } else { (bytes, 1) };
-        std::iter::repeat_n(each, count)
+    /// Bytes of each buffer that a run makes in which so many bytes go through them one after another, in whole texels. A run
+    /// begins a submission where a buffer is full; those of a turn are made when its first submission needs them.
+    pub(super) fn made(self, transfers: &[(Way, u64)], texel_bytes: u64) -> Vec<u64> {
+        let all = |way: Way| transfers.iter().filter(|(other, _)| *other == way).map(|(_, bytes)| bytes).sum::<u64>();
+        let room = [Way::Upload, Way::Download].map(|way| all(way).min(self.bytes));
+        let (mut used, mut turn) = ([0, 0], 0);
+        let mut made = vec![[false; 2]; self.count];
+        for &(way, bytes) in transfers {
+            let (way, mut left) = (way as usize, bytes);
+            while left > 0 {
+                let length = left.min((room[way] - used[way]) / texel_bytes * texel_bytes);
+                if length == 0 && used == [0, 0] {
+                    break;
+                }
+                if length == 0 {
+                    (used, turn) = ([0, 0], (turn + 1) % self.count);
+                    continue;
+                }
+                used[way] += length;
+                left -= length;
+                made[turn][way] = true;
+            }
+        }
+        let bytes = |made: [bool; 2]| made.into_iter().zip(room).filter(|(made, _)| *made).map(|(_, bytes)| bytes);
+        made.into_iter().flat_map(bytes).collect()
+    }
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Way {
+    Upload,
+    Download,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        TransferBuffers,
+        Way::{Download, Upload},
+    };
+
+    #[test]
+    fn buffers_are_made_for_the_turns_that_need_them() {
+        let two = TransferBuffers { bytes: 64, count: 2 };
+        let one = TransferBuffers { count: 1, ..two };
+        for (buffers, transfers, made) in [
+            (two, &[][..], &[][..]),
+            // What fits into one needs no second, and no larger one.
+            (two, &[(Upload, 32), (Upload, 16)], &[48]),
+            (two, &[(Upload, 32), (Upload, 48)], &[64, 64]),
+            (one, &[(Upload, 32), (Upload, 48)], &[64]),
+            // A download that goes on in the next turn has a buffer there, too.
+            (two, &[(Download, 16), (Upload, 96), (Download, 16)], &[64, 32, 64, 32]),
+            (two, &[(Upload, 96), (Download, 32)], &[64, 64, 32]),
+        ] {
+            assert_eq!(buffers.made(transfers, 16), made, "{transfers:?}");
+        }
     }
 }

@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use super::{
     allocator_blocks::block_bytes,
     cost_model::CostModel,
-    device_bytes::{DeviceFormat, beside_pool, tables},
+    device_bytes::{BesidePool, pool_allocations, table_allocations},
+    device_format::DeviceFormat,
     error::CompileError,
     lowered::{UnphasedPlan, UnphasedSchedule},
+    model::{CompiledModel, Lowering},
     options::CompileOptions,
     point::{Peak, Point},
 };
@@ -16,7 +18,7 @@ use crate::{
     graph::{Graph, NodeId, NodeSet},
     plan::{
         LivePeak, Plan, PlanError, RowLayout, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows,
-        TextureLimits, TextureSpec, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
+        TextureLimits, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
     },
     schedule::{
         Schedule, Streaming,
@@ -33,8 +35,8 @@ const MAX_ROWS_READ: u64 = 1 << 26;
 /// What is known of a division into segments before it has a plan.
 pub(super) struct Candidate {
     pub(super) live_bytes: u64,
-    /// Bytes of what lies on the device beside the pool, one by one, without tables, which follow from a plan.
-    beside: Vec<u64>,
+    /// What lies on the device beside the pool, without tables, which follow from a plan.
+    beside: BesidePool,
     peak: Peak,
     dispatches: u64,
     pub(super) predicted_us: f64,
@@ -44,7 +46,7 @@ pub(super) struct Candidate {
 impl Candidate {
     /// No plan of it takes fewer bytes of the device.
     pub(super) fn least_device_bytes(&self) -> u64 {
-        self.live_bytes + self.beside.iter().sum::<u64>()
+        self.beside.most(self.live_bytes, 0)
     }
 }
 
@@ -71,13 +73,14 @@ pub(super) struct PlacedCandidate {
 }
 
 impl PlacedCandidate {
-    fn new(graph: &Graph, candidate: Candidate, schedule: &Schedule, plan: Plan) -> Self {
+    fn new(graph: &Graph, candidate: Candidate, schedule: &Schedule, plan: Plan, options: &CompileOptions) -> Self {
+        let format = DeviceFormat::of(options);
         let Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments } = candidate;
         let (bytes, steps) = (plan.bytes(), schedule.steps.len());
-        let tables = tables(graph, schedule, &plan);
-        let device_bytes = bytes + beside.iter().sum::<u64>() + tables;
-        let textures = plan.textures.iter().map(TextureSpec::bytes);
-        let block_bytes = block_bytes(beside.into_iter().chain(textures).chain([tables]));
+        let all_tables: Vec<u64> = table_allocations(graph, schedule, &plan, format).collect();
+        let tables = all_tables.iter().sum();
+        let device_bytes = beside.most(pool_allocations(&plan).sum(), tables);
+        let block_bytes = block_bytes(beside.while_running().chain(pool_allocations(&plan)).chain(all_tables));
         Self {
             bytes,
             device_bytes,
@@ -119,9 +122,9 @@ pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &Comp
     let (dispatches, predicted_us) = CostModel::new(graph, unphased, options).predict(streamed);
     let live_bytes = live_peak.texels * options.format.texel_bytes();
     let peak = peak(graph, unphased, &[], streamed, live_peak.step);
-    let beside = beside_pool(graph, streamed, DeviceFormat::of(options));
+    let beside = BesidePool::new(graph, streamed, DeviceFormat::of(options));
     let candidate = Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments: Vec::new() };
-    PlacedCandidate::new(graph, candidate, streamed, whole.plan.clone())
+    PlacedCandidate::new(graph, candidate, streamed, whole.plan.clone(), options)
 }
 
 /// All that a point is made from.
@@ -200,7 +203,7 @@ impl<'a> Variant<'a> {
         "phases".clone_into(&mut plan.strategy);
         // The checker shares no code with the planner, so an error of either shows here.
         rows.check(&plan, self.options.limits)?;
-        Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, plan)))
+        Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, plan, self.options)))
     }
 
     /// Whether anything goes through the pool in every run.
@@ -251,7 +254,27 @@ impl<'a> Variant<'a> {
     ) -> Result<Point, CompileError> {
         rows.check(&plan, self.options.limits)?;
         let candidate = self.priced(segments, &schedule, rows)?;
-        Ok(PlacedCandidate::new(self.graph, candidate, &schedule, plan).with(schedule, self.in_place.clone()))
+        Ok(PlacedCandidate::new(self.graph, candidate, &schedule, plan, self.options)
+            .with(schedule, self.in_place.clone()))
+    }
+
+    /// A plan that was found before; none where it has no phases, or is one of another model or of other options. It is checked
+    /// as a new one is.
+    pub(super) fn known(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
+        let Self { options, in_place, .. } = self;
+        let Lowering { weights, weight_format, stream_io, .. } = compiled.lowering;
+        let same = compiled.format == options.format
+            && (weights, weight_format, stream_io) == (options.weights, options.weight_format, options.stream_io)
+            && compiled.lowering.in_place == *in_place;
+        let Some(phased) = compiled.phased().filter(|_| same) else { return Ok(None) };
+        let segments = phased.segments.clone();
+        let Some(schedule) = self.schedule(&segments).filter(|schedule| *schedule == compiled.schedule) else {
+            return Ok(None);
+        };
+        let rows = Rows::new(self.graph, &schedule);
+        rows.check(&compiled.plan, options.limits)?;
+        let candidate = self.priced(segments, &schedule, &rows)?;
+        Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, compiled.plan.clone(), options)))
     }
 
     fn priced(&self, segments: Vec<Segment>, schedule: &Schedule, rows: &Rows) -> Result<Candidate, CompileError> {
@@ -259,7 +282,7 @@ impl<'a> Variant<'a> {
         let (dispatches, predicted_us) = self.cost_model.predict(schedule);
         let live_bytes = live_peak.texels * self.options.format.texel_bytes();
         let peak = peak(self.graph, &self.unphased, &segments, schedule, live_peak.step);
-        let beside = beside_pool(self.graph, schedule, DeviceFormat::of(self.options));
+        let beside = BesidePool::new(self.graph, schedule, DeviceFormat::of(self.options));
         Ok(Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments })
     }
 }

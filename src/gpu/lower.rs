@@ -6,12 +6,11 @@ use super::{
     streamed::{TexelTransfer, TransferOf},
 };
 use crate::{
-    compile::CompiledModel,
+    compile::{CompiledModel, PlacedSteps},
     graph::{IdVec, NodeId, Shape, TensorId},
-    kernels::{self, Dispatch, Operand, StepContext, WeightPlace},
-    ops,
+    kernels::{self, Dispatch, Operand, WeightPlace},
     plan::{RowTable, TextureSpec},
-    schedule::{Contents, Step, StepKind, StorageId, StorageKind},
+    schedule::{Contents, Step, StepKind, StorageId},
 };
 
 /// Where a compiled model's tensors lie on the device.
@@ -23,27 +22,22 @@ pub(super) struct PlacedModel<'a> {
 }
 
 impl PlacedModel<'_> {
+    /// The steps as kernels are told of them.
+    fn told<T>(&self, ask: impl FnOnce(&PlacedSteps<'_>) -> T) -> T {
+        let CompiledModel { graph, schedule, plan, packings, .. } = self.compiled;
+        let spec = |texture: usize| Some(self.textures.spec(texture));
+        let texture_of_storage = self.texture_of_storage;
+        ask(&PlacedSteps { graph, schedule, plan, packings, texture_of_storage, spec: &spec })
+    }
+
     /// A tensor and its place; none for constants and what no step touches.
     pub(super) fn operand(&self, tensor: TensorId) -> Option<Operand> {
-        let CompiledModel { graph, schedule, .. } = self.compiled;
-        let storage = schedule.storage_of[tensor]?;
-        let rows = schedule.row_table(graph, tensor, &self.rows(storage))?;
-        let texture = self.texture_of_storage[storage];
-        let (shape, spec) = (graph.shape(tensor), self.textures.spec(texture));
-        let pitch = schedule.layout_of(graph, tensor).pitch;
-        Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
+        self.told(|steps| steps.operand(tensor))
     }
 
     /// Where the rows of a storage start.
     fn rows(&self, storage: StorageId) -> RowTable {
-        let CompiledModel { schedule, plan, .. } = self.compiled;
-        let held = &schedule.storages[storage];
-        match held.kind {
-            StorageKind::Intermediate(record) => plan.placements[record].rows.clone(),
-            StorageKind::Input(_) | StorageKind::Output(_) => {
-                RowTable::Whole { base: 0, rows: held.rows, row_texels: held.row_texels }
-            }
-        }
+        self.told(|steps| steps.rows(storage))
     }
 
     /// What lies in a storage: a tensor, or weights as a tensor of one row.
@@ -86,43 +80,13 @@ impl PlacedModel<'_> {
         }
     }
 
-    /// Where the weights of a step lie that are uploaded in every run.
-    fn uploaded_weights(&self, step: &Step) -> Option<WeightPlace> {
-        let CompiledModel { graph, schedule, packings, .. } = self.compiled;
-        let storage = schedule.weights_of(step)?;
-        let texture = self.texture_of_storage[storage];
-        let packing = packings.get(step.node).copied().unwrap_or_default();
-        let sections = ops::weight_sections(graph, &graph.nodes[step.node], packing);
-        Some(WeightPlace {
-            texture,
-            base: self.rows(storage).start(0),
-            texels: schedule.storages[storage].row_texels,
-            shift: self.textures.spec(texture).shift(),
-            skipped: sections.map_or(0, |sections| sections.skipped(step.slices.start)),
-            packing,
-        })
-    }
-
     /// The dispatches of a step.
     fn dispatches(&self, step: &Step, weights: &IdVec<NodeId, WeightPlace>) -> Result<Vec<Dispatch>, GpuError> {
-        let graph = &self.compiled.graph;
-        let node = &graph.nodes[step.node];
-        let Some(output) = self.operand(node.output) else {
-            return Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() });
-        };
-        if step.kind == StepKind::PadBorder {
-            return Ok(vec![kernels::fill::pad_border(graph, node, &output, step.rows.clone())?]);
+        let node = &self.compiled.graph.nodes[step.node];
+        match self.told(|steps| steps.dispatches(step, weights[step.node])) {
+            Some(dispatches) => Ok(dispatches?),
+            None => Err(GpuError::NotPlaced { op_index: node.op_index, op: node.op.name() }),
         }
-        Ok(ops::lower(&StepContext {
-            graph,
-            node,
-            inputs: node.inputs.iter().map(|&tensor| self.operand(tensor)).collect(),
-            add: node.epilogue.add.and_then(|tensor| self.operand(tensor)),
-            output,
-            rows: step.rows.clone(),
-            slices: step.slices.clone(),
-            weights: self.uploaded_weights(step).unwrap_or(weights[step.node]),
-        })?)
     }
 
     /// The dispatches of all steps in order, and the transfers between them. The dispatches' blocks must fit

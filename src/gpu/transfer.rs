@@ -9,13 +9,7 @@ use super::{
     textures::{in_buffer, row_bytes},
     wait::{Mapping, Submitted, Wait},
 };
-use crate::{compile::PIECE, plan::TextureSpec};
-
-/// Bytes of a piece of a texture, and of the buffer for it: whole rows.
-pub(super) fn piece_bytes(spec: TextureSpec) -> u64 {
-    let row = row_bytes(spec) as u64;
-    spec.bytes().min((PIECE - PIECE % row).max(row))
-}
+use crate::{compile::piece_bytes, plan::TextureSpec};
 
 /// For each piece of a texture its first row and how many it has.
 fn pieces(spec: TextureSpec, bytes: u64) -> impl Iterator<Item = (u32, u32)> {

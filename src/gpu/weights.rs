@@ -14,22 +14,16 @@ use super::{
     packed_weights::PackedWeights,
     staging::Staging,
     textures::row_bytes,
-    transfer::{Transfer, piece_bytes},
+    transfer::Transfer,
     wait::Wait,
     weight_source::WeightSource,
 };
 use crate::{
-    compile::CompiledModel,
+    compile::{CompiledModel, WeightLayouts, piece_bytes},
     graph::{IdVec, NodeId},
     kernels::WeightPlace,
-    plan::{TexelFormat, TextureSpec},
+    plan::TextureSpec,
 };
-
-/// Width that weight textures do not exceed, unless one node's weights would be too high. Chosen: at 8192 rows, which
-/// core WebGPU allows, that holds 8 million texels.
-const MAX_WIDTH: usize = 1024;
-/// Bytes of a row at least: what is copied from a buffer has rows of a multiple of them.
-const MIN_ROW_BYTES: usize = wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize;
 
 /// The weights of a model on a device.
 #[derive(Debug)]
@@ -124,8 +118,9 @@ async fn upload(
     let source = WeightSource::new(compiled);
     let graph = source.graph;
     let streamed = compiled.schedule.streamed();
-    let limit = gpu.device.limits().max_texture_dimension_2d as usize;
-    let mut layouts = Layouts::new(limit);
+    let limit = gpu.device.limits().max_texture_dimension_2d;
+    let mut layouts = WeightLayouts::new(limit);
+    let (widest, limit) = (layouts.widest(), limit as usize);
     let firsts = source.same_weights(|id| !streamed.contains(id));
     for (id, node) in graph.nodes.iter_enumerated() {
         let is_stored = !streamed.contains(id) && firsts[id] == id;
@@ -133,23 +128,21 @@ async fn upload(
         let too_large = || GpuError::Limit {
             what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
             limit: "maxTextureDimension2D",
-            needed: texels.div_ceil(layouts.widest as u64),
+            needed: texels.div_ceil(widest as u64),
             allowed: limit as u64,
         };
-        let fits = usize::try_from(texels).ok().filter(|&texels| texels <= layouts.widest * limit);
+        let fits = usize::try_from(texels).ok().filter(|&texels| texels <= widest * limit);
         let texels = fits.ok_or_else(too_large)?;
         layouts.add(source.texture_format(id), texels);
     }
     let mut textures = TextureSet::new(gpu);
-    let mut specs = Vec::new();
-    for &(format, texels) in &layouts.textures {
-        let spec = spec(texels, limit, format);
+    let specs = layouts.specs();
+    for &spec in &specs {
         textures.create(WEIGHTS, spec, Role::Weights)?;
-        specs.push(spec);
     }
     let mut places = Vec::with_capacity(graph.nodes.len());
     for id in graph.nodes.ids() {
-        let (texture, base, texels) = layouts.places[firsts[id].index()];
+        let (texture, base, texels) = layouts.places()[firsts[id].index()];
         let shift = specs.get(texture).map_or(0, TextureSpec::shift);
         let (base, texels, packing) = (base as u32, texels as u32, source.packing(id));
         places.push(WeightPlace { texture, base, texels, shift, skipped: 0, packing });
@@ -158,7 +151,7 @@ async fn upload(
         TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, bytes: Vec::new(), transfer: None };
     // Texture by texture, each from its beginning.
     for texture in 0..specs.len() {
-        let nodes = graph.nodes.ids().zip(&layouts.places);
+        let nodes = graph.nodes.ids().zip(layouts.places());
         for (id, _) in nodes.filter(|&(_, &(place, _, texels))| place == texture && texels > 0) {
             for piece in source.pieces(id) {
                 writer.write(texture, &piece).await?;
@@ -169,48 +162,6 @@ async fn upload(
     let bytes = specs.iter().map(TextureSpec::bytes).sum();
     let packed = PackedWeights::new(&source, &streamed, folder);
     Ok(WeightTextures { textures, places: places.into(), packed, bytes })
-}
-
-/// Nodes' texels one after another, in as few textures as have room for them.
-struct Layouts {
-    /// The largest power of two within the limit, since kernels find a texel by shift and mask.
-    widest: usize,
-    capacity: usize,
-    /// The format of each texture, and its texels.
-    textures: Vec<(TexelFormat, usize)>,
-    /// Of each node its texture, its first texel, and how many there are.
-    places: Vec<(usize, usize, usize)>,
-}
-
-impl Layouts {
-    fn new(limit: usize) -> Self {
-        let widest = (limit + 1).next_power_of_two() / 2;
-        Self { widest, capacity: MAX_WIDTH * limit, textures: Vec::new(), places: Vec::new() }
-    }
-
-    fn add(&mut self, format: TexelFormat, texels: usize) {
-        // The last one that holds such weights.
-        let mut texture = self.textures.iter().rposition(|&(other, _)| other == format).unwrap_or(0);
-        // The weights of a node lie in one texture.
-        let held = self.textures.get(texture).filter(|(other, _)| *other == format).map(|&(_, held)| held);
-        if texels > 0 && held.is_none_or(|held| held + texels > self.capacity) {
-            texture = self.textures.len();
-            self.textures.push((format, 0));
-        }
-        let base = self.textures.get(texture).map_or(0, |&(_, held)| held);
-        self.places.push((texture, base, texels));
-        if let Some((_, held)) = self.textures.get_mut(texture) {
-            *held += texels;
-        }
-    }
-}
-
-/// The texture for so many texels.
-fn spec(texels: usize, limit: usize, format: TexelFormat) -> TextureSpec {
-    let width = texels.isqrt().next_power_of_two().clamp(MIN_ROW_BYTES / format.texel_bytes() as usize, MAX_WIDTH);
-    // One operator's weights may need more rows than there are at that width: those of VGG-19's first dense layer do.
-    let width = width.max(texels.div_ceil(limit).next_power_of_two());
-    TextureSpec { width: width as u32, height: texels.div_ceil(width) as u32, format }
 }
 
 /// Writes texels one after another, a few rows at a time.

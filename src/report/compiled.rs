@@ -41,6 +41,7 @@ impl MemoryReport {
             weight_bytes: compiled.resident_weight_bytes(),
         });
         report.stopped = compiled.stopped;
+        report.device_bytes = Some(compiled.device_bytes());
         report.weight_format = Some(compiled.weight_format().name().to_owned());
         report.phases_why = why(compiled);
         report.phases = compiled.phased.as_ref().map(|phased| PhaseReport {

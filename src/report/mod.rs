@@ -80,6 +80,10 @@ pub struct MemoryReport {
     /// How they are stored there: `f32`, `f16`, `file` or `int8`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_format: Option<String>,
+    /// All that a session takes of the device at most, counted without one: what a budget is compared with. Not known of
+    /// usage records alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_bytes: Option<u64>,
     /// All that the session has on the device; only where one was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_memory: Option<DeviceMemoryReport>,
@@ -324,6 +328,7 @@ impl MemoryReport {
             io_bytes: inputs.io_bytes,
             weight_bytes: inputs.weight_bytes,
             weight_format: None,
+            device_bytes: None,
             device_memory: None,
             rows: inputs.rows.to_vec(),
         }

@@ -79,7 +79,10 @@ impl fmt::Display for MemoryReport {
                 line(f, "weights", self.weight_bytes, format)?;
                 line(f, "inputs and outputs beside the pool", self.io_bytes, "")?;
                 let sum = self.plan.bytes.saturating_add(self.weight_bytes).saturating_add(self.io_bytes);
-                line(f, "together", sum, "without tables and transfer buffers, which are made on a device")?;
+                line(f, "together", sum, "")?;
+                if let Some(bytes) = self.device_bytes {
+                    line(f, "with tables, transfer buffers and wgpu's own", bytes, "what a budget is compared with")?;
+                }
             }
         }
         writeln!(f)?;

@@ -1,4 +1,7 @@
 //! Plans that were searched for, kept from run to run: a file for each model and what is asked of its plan.
+//!
+//! A search that was stopped is kept, too, with the time that it took. Such a plan is taken at once where it keeps within
+//! the budget and the next search could take no longer; with more time the next search begins with it.
 
 use std::{
     env,
@@ -6,16 +9,21 @@ use std::{
     fs,
     hash::{DefaultHasher, Hasher as _},
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use crate::{
-    compile::{CompileOptions, CompiledModel, Phases, WeightStorage, load},
+    compile::{CompileError, CompileOptions, CompiledModel, Phases, Unmet, WeightStorage, load},
     gpu::PartFile,
     graph::Graph,
 };
 
-/// Bytes of the key in front of the plan.
+/// Bytes of the key in front of the plan, and of the milliseconds behind it that were spent on searching.
 const KEY_BYTES: usize = 8;
+const TIME_BYTES: usize = 8;
+
+/// The version of what stands in front of a plan.
+const VERSION: u32 = 2;
 
 /// The file in which a model's plan is kept, for one kind of plan.
 #[derive(Debug)]
@@ -23,6 +31,26 @@ pub(crate) struct CachedPlan {
     path: PathBuf,
     /// What searched for the plan: another version may find another one.
     searched_by: u64,
+}
+
+/// A plan that was kept.
+struct KeptPlan {
+    compiled: CompiledModel,
+    /// The time that was spent on searching for it.
+    searched: Duration,
+}
+
+impl KeptPlan {
+    /// Whether it answers what is asked without a search: it keeps within the budget, and either its search was done, or
+    /// another could take no longer than that one did.
+    fn answers(&self, phases: Phases, deadline: Option<Duration>) -> bool {
+        let within = match phases {
+            Phases::Off | Phases::Auto | Phases::Min => true,
+            Phases::Budget(bytes) => self.compiled.plan().bytes() <= bytes,
+            Phases::DeviceBudget(bytes) => self.compiled.device_bytes() <= bytes,
+        };
+        within && (self.compiled.stopped().is_none() || deadline.is_some_and(|deadline| deadline <= self.searched))
+    }
 }
 
 impl CachedPlan {
@@ -41,19 +69,55 @@ impl CachedPlan {
         let asked = hash(format_args!("{graph:?} {options:?}"));
         // A version that is built again may search otherwise, and has another program.
         let program = env::current_exe().and_then(fs::metadata).map(|found| (found.len(), found.modified().ok()));
-        let searched_by = hash(format_args!("{} {:?}", env!("CARGO_PKG_VERSION"), program.ok()));
+        let searched_by = hash(format_args!("{VERSION} {} {:?}", env!("CARGO_PKG_VERSION"), program.ok()));
         Some(Self { path: folder.join(format!("{name}-{asked:016x}.plan")), searched_by })
+    }
+
+    /// The plan that is kept, where it answers what is asked, and `true`; else what `search` finds, which begins with the plan
+    /// that is kept, and is kept in turn: a search that is stopped, or that finds nothing within the budget, leaves the best
+    /// so far to the next.
+    ///
+    /// # Errors
+    /// Those of the search.
+    pub(crate) fn get_or_search(
+        &self,
+        graph: &Graph,
+        options: &CompileOptions,
+        deadline: Option<Duration>,
+        search: impl FnOnce(Option<&CompiledModel>) -> Result<CompiledModel, Unmet>,
+    ) -> Result<(CompiledModel, bool), CompileError> {
+        let kept = self.load(graph, options);
+        if let Some(kept) = kept.as_ref().filter(|kept| kept.answers(options.phases, deadline)) {
+            return Ok((kept.compiled.clone(), true));
+        }
+        let begun = Instant::now();
+        let found = search(kept.as_ref().map(|kept| &kept.compiled));
+        let searched = begun.elapsed().max(kept.map_or(Duration::ZERO, |kept| kept.searched));
+        match found {
+            Ok(compiled) => {
+                self.store(&compiled, searched);
+                Ok((compiled, false))
+            }
+            Err(Unmet { error, smallest }) => {
+                if let Some(smallest) = smallest {
+                    self.store(&smallest, searched);
+                }
+                Err(error)
+            }
+        }
     }
 
     /// The plan, checked as a new one is; `None` where there is none, or one that is damaged or was found by another
     /// version.
-    pub(crate) fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<CompiledModel> {
+    fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<KeptPlan> {
         let bytes = fs::read(&self.path).ok()?;
-        let (key, plan) = bytes.split_first_chunk::<KEY_BYTES>()?;
+        let (key, behind) = bytes.split_first_chunk::<KEY_BYTES>()?;
         if u64::from_le_bytes(*key) != self.searched_by {
             tracing::debug!(path = %self.path.display(), "the plan that is kept is another version's");
             return None;
         }
+        let (millis, plan) = behind.split_first_chunk::<TIME_BYTES>()?;
+        let searched = Duration::from_millis(u64::from_le_bytes(*millis));
         let loaded = load(graph, plan, options.limits);
         let loaded = loaded.inspect_err(|error| {
             tracing::debug!(path = %self.path.display(), %error, "the plan that is kept does not hold");
@@ -64,16 +128,14 @@ impl CachedPlan {
             (plan.requested(), plan.format().float_bits(), plan.weight_format())
                 == (options.phases, options.format.float_bits(), options.weight_format)
         };
-        loaded.ok().filter(asked)
+        loaded.ok().filter(asked).map(|compiled| KeptPlan { compiled, searched })
     }
 
-    /// Keeps a plan whose search was done; of one that was stopped the rest is yet to be searched. A folder that cannot
-    /// be written to is no error.
-    pub(crate) fn store(&self, compiled: &CompiledModel) {
-        if compiled.stopped().is_some() {
-            return;
-        }
-        let contents = [self.searched_by.to_le_bytes().to_vec(), compiled.save()];
+    /// Keeps a plan that so much time was spent on. A folder that cannot be written to is no error.
+    fn store(&self, compiled: &CompiledModel, searched: Duration) {
+        let millis = u64::try_from(searched.as_millis()).unwrap_or(u64::MAX);
+        let contents = [self.searched_by.to_le_bytes(), millis.to_le_bytes()].map(|number| number.to_vec());
+        let contents: Vec<Vec<u8>> = contents.into_iter().chain([compiled.save()]).collect();
         let written = PartFile::create(&self.path).and_then(|part| {
             part.write(contents.into_iter())?;
             part.rename()

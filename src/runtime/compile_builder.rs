@@ -175,8 +175,9 @@ impl<'a> CompileBuilder<'a> {
     /// Keeps the plan in this folder, and the next time takes it from there instead of searching: plans with bands of rows,
     /// and those with streamed weights, which take long to find. A file is named after the model and all
     /// that was asked, is checked like a new plan when it is taken, and is replaced where it does not hold or another
-    /// version searched for it. What a [deadline](Self::deadline) cut short is not kept. Where the folder cannot be written
-    /// to, the next start searches again.
+    /// version searched for it. Where a [deadline](Self::deadline) cut the search short, the best so far is kept: the next
+    /// start takes it at once where it keeps within the budget and that start has no more time to search, and else goes on
+    /// from it. Where the folder cannot be written to, the next start searches again.
     ///
     /// ```no_run
     /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
@@ -225,16 +226,13 @@ impl<'a> CompileBuilder<'a> {
 
     #[cfg(not(target_arch = "wasm32"))]
     fn kept_or_found(&mut self) -> Result<compile::CompiledModel, CompileError> {
-        let (graph, options) = (self.model.graph(), &self.options);
-        let cached = self.plans.as_deref().and_then(|folder| CachedPlan::new(folder, graph, options));
-        if let Some(kept) = cached.as_ref().and_then(|cached| cached.load(graph, options)) {
-            return Ok(kept);
-        }
-        let found = self.search(compile::compile)?;
-        if let Some(cached) = cached {
-            cached.store(&found);
-        }
-        Ok(found)
+        let (model, options, deadline) = (self.model.clone(), self.options.clone(), self.deadline);
+        let cached = self.plans.as_deref().and_then(|folder| CachedPlan::new(folder, model.graph(), &options));
+        let Some(cached) = cached else { return self.search(compile::compile) };
+        let found = cached.get_or_search(model.graph(), &options, deadline, |start| {
+            self.search(|graph, options, control| compile::compile_from(graph, options, start, control))
+        });
+        Ok(found?.0)
     }
 
     #[cfg(target_arch = "wasm32")]
@@ -243,10 +241,7 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Searches with the deadline and the callback that were given.
-    fn search<T>(
-        &mut self,
-        search: impl FnOnce(&Graph, &CompileOptions, &SearchControl<'_>) -> Result<T, CompileError>,
-    ) -> Result<T, CompileError> {
+    fn search<T>(&mut self, search: impl FnOnce(&Graph, &CompileOptions, &SearchControl<'_>) -> T) -> T {
         let mut control = SearchControl::new();
         if let Some(within) = self.deadline {
             control = control.timeout(within);

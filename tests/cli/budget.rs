@@ -49,13 +49,23 @@ fn phases_are_asked_for_by_name_and_by_budget() {
     // With weights and inputs in the pool there is more in it, and nothing beside it.
     let streamed = planned(&["--phases", "min"]);
     assert!(streamed["plan"]["bytes"].as_u64().unwrap() > least && streamed["weight_bytes"] == 0, "{streamed}");
+    // What a plan says that a session takes is enough of a budget for it.
+    let plain = planned(&[]);
+    let again = planned(&["--budget", &plain["device_bytes"].to_string()]);
+    assert_eq!((&again["plan"], &again["device_bytes"]), (&plain["plan"], &plain["device_bytes"]));
     // A budget is one of all that lies on the device.
     let [large, small] = ["64MiB", "1500KiB"].map(|budget| planned(&["--budget", budget]));
     assert!(large["phases"].is_null() && large["weight_bytes"].as_u64().unwrap() > 0, "{large}");
     assert!(small["plan"]["bytes"].as_u64().unwrap() < large["plan"]["bytes"].as_u64().unwrap(), "{small}");
     let none = texpool(&["plan", model, "--budget", "1KiB"]);
     assert_eq!(none.status.code(), Some(1));
-    assert!(stderr(&none).contains("within 1024 bytes; the smallest that was found takes"), "{}", stderr(&none));
+    let said = stderr(&none);
+    assert!(said.contains("within 1024 bytes: every plan of this model takes at least"), "{said}");
+    assert!(said.contains("524592 for wgpu itself"), "{said}");
+    let few = texpool(&["plan", model, "--budget", "600KiB"]);
+    assert_eq!(few.status.code(), Some(1));
+    let said = stderr(&few);
+    assert!(said.contains("within 614400 bytes; the smallest that was found takes"), "{said}");
 }
 
 #[test]

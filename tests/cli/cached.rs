@@ -148,16 +148,48 @@ fn nothing_is_kept_or_taken_without_the_cache() {
     assert_eq!(place.run(&args)["plan_source"], "search");
 }
 
-/// Half of a search is not kept: the next one may have the time.
+/// What a search that was stopped came to is kept and marked: it is taken where another would have no more time, and where
+/// there is more the search goes on.
 #[test]
-fn a_plan_whose_search_was_stopped_is_not_kept() {
+fn a_plan_whose_search_was_stopped_is_kept_and_goes_on() {
     let place = Place::new();
-    let stopped = place.run(&[&MIN[..], &["--deadline", "0"]].concat());
-    assert_eq!((&stopped["stopped"], &stopped["plan_source"]), (&"deadline".into(), &"search".into()));
-    assert!(place.kept("plans").is_empty());
-    assert_eq!(place.run(&MIN)["plan_source"], "search");
-    // What was found with time is taken where there is none.
-    assert_eq!(place.run(&[&MIN[..], &["--deadline", "0"]].concat())["plan_source"], "cache");
+    for phases in [&MIN[..], &["--budget", "700KiB"]] {
+        let at_once = [phases, &["--deadline", "0"]].concat();
+        let stopped = place.run(&at_once);
+        assert_eq!((&stopped["stopped"], &stopped["plan_source"]), (&"deadline".into(), &"search".into()));
+        let again = place.run(&at_once);
+        assert_eq!((&again["stopped"], &again["plan_source"]), (&"deadline".into(), &"cache".into()));
+        assert_eq!((&again["plan"], &again["outputs"]), (&stopped["plan"], &stopped["outputs"]));
+        let done = place.run(&[phases, &["--deadline", "none"]].concat());
+        assert_eq!((&done["stopped"], &done["plan_source"]), (&Value::Null, &"search".into()));
+        assert!(phases != MIN || device_bytes_of(&done) <= device_bytes_of(&stopped), "{done}");
+        // What was found with time is taken where there is none.
+        let last = place.run(&at_once);
+        assert_eq!((&last["stopped"], &last["plan_source"]), (&Value::Null, &"cache".into()));
+        assert_eq!(last["plan"], done["plan"]);
+    }
+    assert_eq!(place.kept("plans").len(), 2);
+}
+
+/// A budget that a stopped search did not meet is no plan to run, but the next search begins there.
+#[test]
+fn a_budget_that_was_not_met_in_time_is_searched_for_again() {
+    let place = Place::new();
+    let least = device_bytes_of(&place.run(&[&MIN[..], &["--no-cache", "--deadline", "none"]].concat()));
+    let args = ["--budget", &least.to_string()];
+    let refused = place.command(&[&args[..], &["--deadline", "0"]].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && said.contains("--deadline"), "{said}");
+    assert_eq!(place.kept("plans").len(), 1);
+    let found = place.run(&[&args[..], &["--deadline", "none"]].concat());
+    assert_eq!(found["plan_source"], "search");
+    assert!(device_bytes_of(&found) <= least, "{found}");
+    assert_eq!(place.run(&[&args[..], &["--deadline", "0"]].concat())["plan_source"], "cache");
+}
+
+/// What a session takes of the device by the plan alone.
+fn device_bytes_of(answer: &Value) -> u64 {
+    answer["device_bytes"].as_u64().unwrap()
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn a_deadline_answers_with_the_best_so_far_and_says_so() {
 fn what_is_no_answer_by_halves_names_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let model = long(folder.path());
-    for args in [&["plan", &model, "--budget", "1KiB", "--deadline", "0"][..], &["csdf", &model, "--deadline", "0"]] {
+    for args in [&["plan", &model, "--budget", "600KiB", "--deadline", "0"][..], &["csdf", &model, "--deadline", "0"]] {
         let (code, out, err) = run(args);
         assert_eq!((code, out.as_str()), (Some(1), ""), "{args:?}");
         assert!(err.contains("the deadline passed") && err.contains("--deadline"), "{args:?}: {err}");

@@ -1,6 +1,8 @@
 //! Phases: what operators need row by row, the order that follows, where rows lie, and how small pools become.
 
 #[cfg(test)]
+mod budgets;
+#[cfg(test)]
 mod control;
 #[cfg(test)]
 mod hostile;

@@ -74,9 +74,12 @@ fn nearly_the_smallest_has_fewer_steps() {
 fn a_budget_of_the_device_that_nothing_fits_names_the_least() {
     let graph = networks::small();
     let options = |bytes| CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
-    match compile(&graph, &options(100_000), &SearchControl::new()) {
-        Err(CompileError::DeviceBudget { bytes: 100_000, least, .. }) => {
-            assert!(least > 100_000);
+    let Err(CompileError::BelowFloor { floor, .. }) = compile(&graph, &options(100_000), &SearchControl::new()) else {
+        panic!("100,000 bytes are not refused");
+    };
+    match compile(&graph, &options(floor), &SearchControl::new()) {
+        Err(CompileError::DeviceBudget { bytes, least, .. }) => {
+            assert!(bytes == floor && least > floor);
             assert!(compile(&graph, &options(least - 1), &SearchControl::new()).is_err());
             let compiled = compile(&graph, &options(least), &SearchControl::new()).unwrap();
             println!("{least} named, {} taken", compiled.device_bytes());

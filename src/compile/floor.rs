@@ -1,0 +1,32 @@
+//! The bytes of the device's memory that no plan of a model goes below, known without a search.
+
+use super::{device_bytes::WGPU, lowered::LoweredModel};
+use crate::{graph::Graph, ops, plan::TexelFormat};
+
+/// Bytes that wgpu keeps for itself, and those of the rows that one step cannot do without: a row of its result, and the
+/// rows of one operand that this row is made of. They lie beside each other, since no step reads what it writes.
+pub(super) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
+    let LoweredModel { graph, views, in_place, .. } = lowered;
+    // Views have no step, and what is written in place may have none.
+    let steps = graph.nodes.ids().filter(|&id| !views.contains(id) && !in_place.contains(id));
+    let texels = steps.map(|id| {
+        let node = &graph.nodes[id];
+        let read = (0..=node.inputs.len()).map(|index| read_texels(graph, node, index)).max();
+        graph.shape(node.output).row_texels() as u64 + read.unwrap_or(0)
+    });
+    wgpu_bytes() + texels.max().unwrap_or(0) * format.texel_bytes()
+}
+
+/// Bytes that wgpu keeps for itself on each device.
+pub(super) fn wgpu_bytes() -> u64 {
+    WGPU.into_iter().sum()
+}
+
+/// Texels of the rows of an operand that the most demanding row of the result is made of.
+fn read_texels(graph: &Graph, node: &crate::graph::Node, index: usize) -> u64 {
+    let operands = node.inputs.iter().copied().chain(node.epilogue.add);
+    let Some(tensor) = operands.into_iter().nth(index) else { return 0 };
+    let rows = ops::input_rows(graph, node, index).unwrap_or_default();
+    let most = rows.iter().map(|rows| rows.len() as u64).max().unwrap_or(0);
+    most * graph.shape(tensor).row_texels() as u64
+}

@@ -1,0 +1,98 @@
+//! The tables that dispatches are told of: parameters and row tables, each content once, as a session uploads them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{device_format::DeviceFormat, placed_steps::PlacedSteps};
+use crate::{
+    graph::Graph,
+    kernels::{EpilogueParams, UNIFORM_WORDS, WeightPlace},
+    ops,
+    plan::{Plan, TextureSpec},
+    schedule::{Schedule, StorageKind},
+};
+
+/// Bytes of which each block begins with a multiple: what core WebGPU asks for, and devices that the library opens with it. A
+/// device of a caller's may ask for less. What dispatches alone are told lies in a buffer where a device has no immediates,
+/// which is not counted here.
+const ALIGN: u64 = 256;
+
+/// Bytes of the buffer of blocks in uniform memory, and of that of blocks in storage memory.
+pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> [u64; 2] {
+    let mut blocks = Blocks::default();
+    let packings = format.packings(graph, schedule);
+    let io = |&tensor| format.io_texture(graph, tensor);
+    let pool = plan.textures.len();
+    let specs: Vec<TextureSpec> =
+        plan.textures.iter().copied().chain(graph.inputs.iter().chain(&graph.outputs).map(io)).collect();
+    let texture_of_storage: Vec<usize> = schedule
+        .storages
+        .iter()
+        .map(|storage| match storage.kind {
+            StorageKind::Intermediate(record) => plan.placements.get(record).map_or(0, |placed| placed.texture),
+            StorageKind::Input(i) => pool + i,
+            StorageKind::Output(i) => pool + graph.inputs.len() + i,
+        })
+        .collect();
+    let spec = |texture: usize| specs.get(texture).copied();
+    let steps = PlacedSteps {
+        graph,
+        schedule,
+        plan,
+        packings: &packings,
+        texture_of_storage: &texture_of_storage,
+        spec: &spec,
+    };
+    let mut seen = BTreeSet::new();
+    for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
+        let node = &graph.nodes[step.node];
+        // All bands of an operator share their blocks, and so do tiles of its weights that are as large as each other, but for
+        // where PReLU's alphas lie.
+        let alphas = EpilogueParams::new(graph, node, 0).reads_weights();
+        let tile = if alphas { step.slices.start } else { step.slices.len() as u32 };
+        if !seen.insert((step.node, tile)) {
+            continue;
+        }
+        let packing = packings.get(step.node).copied().unwrap_or_default();
+        let texels = u32::try_from(ops::packed_weight_texels(graph, node, packing)).unwrap_or(u32::MAX);
+        let resident = WeightPlace { texels, packing, ..WeightPlace::default() };
+        // A step without a kernel has no session either, which says why.
+        let dispatches = steps.dispatches(step, resident).and_then(Result::ok);
+        for dispatch in dispatches.unwrap_or_default() {
+            blocks.add(dispatch.block.to_vec());
+        }
+    }
+    blocks.bytes()
+}
+
+/// Blocks of which each content lies in a buffer once.
+#[derive(Default)]
+struct Blocks {
+    seen: HashSet<Vec<u32>>,
+    /// Words of each block, in order: those in uniform memory, and those in storage memory.
+    uniform: Vec<u64>,
+    storage: Vec<u64>,
+}
+
+impl Blocks {
+    fn add(&mut self, block: Vec<u32>) {
+        let words = block.len() as u64;
+        if self.seen.insert(block) {
+            let fits = UNIFORM_WORDS.iter().any(|&most| words <= u64::from(most));
+            if fits { &mut self.uniform } else { &mut self.storage }.push(words);
+        }
+    }
+
+    fn bytes(&self) -> [u64; 2] {
+        // A shader in uniform memory sees the shortest array that holds the longest block, from where its own begins.
+        let longest = self.uniform.iter().copied().max().unwrap_or(0);
+        let seen = UNIFORM_WORDS.iter().copied().map(u64::from).find(|&most| longest <= most).unwrap_or(longest);
+        let uniform = end(&self.uniform, |_| seen);
+        [uniform, end(&self.storage, |words| words.next_multiple_of(4))]
+    }
+}
+
+/// Where a buffer ends, in bytes, whose last block is seen in so many words.
+fn end(blocks: &[u64], seen: impl Fn(u64) -> u64) -> u64 {
+    let Some((last, before)) = blocks.split_last() else { return 0 };
+    before.iter().fold(0, |begin, words| (begin + 4 * words).next_multiple_of(ALIGN)) + 4 * seen(*last)
+}

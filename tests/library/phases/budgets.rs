@@ -1,0 +1,102 @@
+//! A budget of all of the device's memory finds what there is: the plan without phases at once, and whatever the search for
+//! the smallest plan finds.
+
+use super::{networks, properties};
+use proptest::{prelude::*, strategy::Strategy};
+use texpool::{
+    compile::{CompileError, CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
+    graph::Graph,
+    plan::{SearchControl, StopReason},
+};
+
+const ALL: WeightStorage = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
+
+fn options(phases: Phases, weights: WeightStorage, stream_io: StreamedIo) -> CompileOptions {
+    CompileOptions { phases, weights, stream_io, ..CompileOptions::default() }
+}
+
+fn compiled(graph: &Graph, options: &CompileOptions) -> Result<CompiledModel, CompileError> {
+    compile(graph, options, &SearchControl::new())
+}
+
+/// What a budget is held to, and with which options beside.
+fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: StreamedIo) {
+    let least = compiled(graph, &options(Phases::Min, weights, stream_io)).unwrap().device_bytes();
+    let whole = compiled(graph, &options(Phases::Off, WeightStorage::Resident, stream_io)).unwrap();
+    let within = |bytes| compiled(graph, &options(Phases::DeviceBudget(bytes), weights, stream_io));
+    // The plan without phases comes out where it fits, to the byte.
+    let plain = whole.device_bytes();
+    let found = within(plain).unwrap();
+    assert_eq!((found.plan(), found.device_bytes(), found.phased()), (whole.plan(), plain, None));
+    // Whatever the search for the smallest plan finds is found, at the same bytes and between.
+    for bytes in [least, least.midpoint(plain.max(least))] {
+        let found = within(bytes).unwrap();
+        assert!(found.device_bytes() <= bytes, "{} bytes of {bytes}", found.device_bytes());
+    }
+}
+
+fn network() -> impl Strategy<Value = Graph> {
+    properties::inputs().prop_map(|(layers, two, _)| properties::network(&layers, two))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    #[test]
+    fn a_budget_finds_what_the_smallest_plan_takes(graph in network(), resident in any::<bool>(), io in any::<bool>()) {
+        let weights = if resident { WeightStorage::Resident } else { ALL };
+        let stream_io = if io { StreamedIo::BOTH } else { StreamedIo::NONE };
+        finds_what_there_is(&graph, weights, stream_io);
+    }
+}
+
+#[test]
+fn a_network_of_convolutions_fits_wherever_one_of_its_plans_does() {
+    finds_what_there_is(&networks::small(), ALL, StreamedIo::BOTH);
+    finds_what_there_is(&networks::small(), WeightStorage::Resident, StreamedIo::NONE);
+}
+
+/// Without any time for a search the plan without phases is there, where it fits.
+#[test]
+fn the_plan_without_phases_needs_no_time() {
+    let graph = networks::small();
+    let whole = compiled(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
+    let control = SearchControl::new().timeout(std::time::Duration::ZERO);
+    let asked = |bytes| options(Phases::DeviceBudget(bytes), WeightStorage::Resident, StreamedIo::BOTH);
+    // A search that is stopped at once may have another pool, which is what has to fit then.
+    let stopped = compile(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH), &control).unwrap();
+    let bytes = stopped.device_bytes().max(whole.device_bytes());
+    let found = compile(&graph, &asked(bytes), &control).unwrap();
+    assert_eq!((found.phased(), found.stopped()), (None, Some(StopReason::Deadline)));
+    assert!(found.device_bytes() <= bytes);
+}
+
+/// What is refused without a search names a bound that no plan goes below, and what is refused after one names no more than
+/// the plan takes that there is without a budget.
+#[test]
+fn refusals_name_a_floor_or_a_plan() {
+    let graph = networks::small();
+    let within = |bytes| compiled(&graph, &options(Phases::DeviceBudget(bytes), ALL, StreamedIo::BOTH));
+    let least = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap().device_bytes();
+    let whole = compiled(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
+    let floor = match within(4) {
+        Err(error @ CompileError::BelowFloor { bytes: 4, floor, wgpu }) => {
+            let said = error.to_string();
+            assert!(said.contains(&floor.to_string()) && said.contains(&wgpu.to_string()), "{said}");
+            assert!(wgpu < floor);
+            floor
+        }
+        other => panic!("{other:?}"),
+    };
+    assert!(floor <= least, "a floor of {floor}, and a plan of {least}");
+    match within(floor) {
+        Err(CompileError::DeviceBudget { least, .. }) => assert!(floor < least && least <= whole.device_bytes()),
+        other => panic!("{other:?}"),
+    }
+    // Stopped before anything was searched for, too.
+    let control = SearchControl::new().timeout(std::time::Duration::ZERO);
+    match compile(&graph, &options(Phases::DeviceBudget(floor), ALL, StreamedIo::BOTH), &control) {
+        Err(CompileError::DeviceBudget { least, stopped: Some(_), .. }) => assert!(least <= 2 * whole.device_bytes()),
+        other => panic!("{other:?}"),
+    }
+}
