@@ -154,7 +154,9 @@ fn status_of(error: &Error) -> texpool_status {
 
 fn of_compiler(error: &CompileError) -> texpool_status {
     match error {
-        CompileError::Budget { .. } | CompileError::DeviceBudget { .. } => TEXPOOL_ERROR_BUDGET,
+        CompileError::Budget { .. } | CompileError::BelowFloor { .. } | CompileError::DeviceBudget { .. } => {
+            TEXPOOL_ERROR_BUDGET
+        }
         _ => TEXPOOL_ERROR_PLAN,
     }
 }

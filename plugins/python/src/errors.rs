@@ -62,7 +62,9 @@ fn reason(error: &io::Error) -> String {
 fn of_compiler(error: &CompileError) -> PyErr {
     let text = error.to_string();
     match error {
-        CompileError::Budget { .. } | CompileError::DeviceBudget { .. } => classes::BudgetError::new_err(text),
+        CompileError::Budget { .. } | CompileError::BelowFloor { .. } | CompileError::DeviceBudget { .. } => {
+            classes::BudgetError::new_err(text)
+        }
         _ => classes::PlanError::new_err(text),
     }
 }

@@ -15,7 +15,7 @@ class PlanError(Error, ValueError):
 
 
 class BudgetError(PlanError):
-    """No plan keeps within the budget; the text names the smallest that was found."""
+    """No plan keeps within the budget; the text names the smallest that was found, or what every plan takes."""
 
 
 class SavedPlanError(PlanError):
