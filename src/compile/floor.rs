@@ -1,7 +1,11 @@
 //! The bytes of the device's memory that no plan of a model goes below, known without a search.
 
 use super::{device_bytes::WGPU, lowered::LoweredModel};
-use crate::{graph::Graph, ops, plan::TexelFormat};
+use crate::{
+    graph::{Graph, Node},
+    ops,
+    plan::TexelFormat,
+};
 
 /// Bytes that wgpu keeps for itself, and those of the rows that one step cannot do without: a row of its result, and the
 /// rows of one operand that this row is made of. They lie beside each other, since no step reads what it writes.
@@ -23,7 +27,7 @@ pub(super) fn wgpu_bytes() -> u64 {
 }
 
 /// Texels of the rows of an operand that the most demanding row of the result is made of.
-fn read_texels(graph: &Graph, node: &crate::graph::Node, index: usize) -> u64 {
+fn read_texels(graph: &Graph, node: &Node, index: usize) -> u64 {
     let operands = node.inputs.iter().copied().chain(node.epilogue.add);
     let Some(tensor) = operands.into_iter().nth(index) else { return 0 };
     let rows = ops::input_rows(graph, node, index).unwrap_or_default();
