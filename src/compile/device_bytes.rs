@@ -141,18 +141,26 @@ fn transfers(schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = 
     TransferBuffers::new(format.weights).made(&steps, texel).into_iter()
 }
 
-/// The textures of the weights that stay on the device.
-fn weight_textures(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<TextureSpec> {
+/// The weights that stay on the device, without those that nodes share with a node before them: the format of their
+/// texels, and how many there are.
+fn resident_weights(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<(TexelFormat, u64)> {
     let streamed = schedule.streamed();
     let packings = format.packings(graph, schedule);
     let firsts = ops::same_weights(graph, &packings, |id| !streamed.contains(id));
+    let nodes = graph.nodes.iter_enumerated().zip(packings.iter());
+    let resident = nodes.filter(|&((id, _), _)| !streamed.contains(id) && firsts[id] == id);
+    let texels = resident.map(|((_, node), &packing)| {
+        let format = if packing.is_words() { TexelFormat::Rgba32Uint } else { format.texels };
+        (format, ops::packed_weight_texels(graph, node, packing))
+    });
+    texels.collect()
+}
+
+/// The textures of the weights that stay on the device.
+fn weight_textures(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<TextureSpec> {
     let mut layouts = WeightLayouts::new(format.max_extent);
-    for ((id, node), &packing) in graph.nodes.iter_enumerated().zip(packings.iter()) {
-        if !streamed.contains(id) && firsts[id] == id {
-            let texels = ops::packed_weight_texels(graph, node, packing);
-            let format = if packing.is_words() { TexelFormat::Rgba32Uint } else { format.texels };
-            layouts.add(format, usize::try_from(texels).unwrap_or(usize::MAX));
-        }
+    for (format, texels) in resident_weights(graph, schedule, format) {
+        layouts.add(format, usize::try_from(texels).unwrap_or(usize::MAX));
     }
     layouts.specs()
 }
@@ -165,16 +173,8 @@ impl CompiledModel {
 
     /// Bytes of the weights that stay on the device, as they are packed there.
     pub fn resident_weight_bytes(&self) -> u64 {
-        let Self { graph, schedule, format, .. } = self;
-        let streamed = schedule.streamed();
-        let packings = self.device_format().packings(graph, schedule);
-        let resident =
-            graph.nodes.iter_enumerated().zip(packings.iter()).filter(|((id, _), _)| !streamed.contains(*id));
-        let bytes = resident.map(|((_, node), &packing)| {
-            let texel = if packing.is_words() { TexelFormat::Rgba32Uint } else { *format }.texel_bytes();
-            ops::packed_weight_texels(graph, node, packing) * texel
-        });
-        bytes.sum()
+        let weights = resident_weights(&self.graph, &self.schedule, self.device_format());
+        weights.into_iter().map(|(format, texels)| format.texel_bytes() * texels).sum()
     }
 
     /// Bytes of the device's memory that a session of it takes at most, by itself on its device: pool, weights, inputs and
