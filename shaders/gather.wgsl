@@ -34,8 +34,9 @@ fn computed_index(i: vec4<u32>) -> f32 {
     return read_second(t, texel_of(t, i.x * t.h + i.y, i.w >> 2u, i.z))[i.w & 3u];
 }
 
-// The operand's element that element `o` of the result is.
-fn source_of(o: vec4<u32>, dst: Tensor) -> vec4<u32> {
+// The operand's element that element `o` of the result is. An index outside the axis names the nearest element, and is
+// counted where `o` is `there`: the lanes past the last channel are not.
+fn source_of(o: vec4<u32>, dst: Tensor, there: bool) -> vec4<u32> {
     let args = params();
     var s = o;
     if INDICES == INDICES_IN_PARAMS {
@@ -43,7 +44,12 @@ fn source_of(o: vec4<u32>, dst: Tensor) -> vec4<u32> {
         s[args.axis] = param(args.indices + (i >> 2u))[i & 3u];
     } else {
         let extent = i32(args.extent);
-        let index = i32(computed_index(select(vec4(0u, 0u, 0u, o[args.axis]), o, vec4(ELEMENTWISE))));
+        let found = computed_index(select(vec4(0u, 0u, 0u, o[args.axis]), o, vec4(ELEMENTWISE)));
+        let inside = found >= -f32(args.extent) && found < f32(args.extent);
+        // Once for each index: by the first element of the result that it gives.
+        let first = ELEMENTWISE || all((o == vec4(0u)) | (vec4(0u, 1u, 2u, 3u) == vec4(args.axis)));
+        if there && first && !inside { count_clamped(COUNT_OUTSIDE, 1u); }
+        let index = i32(found);
         s[args.axis] = u32(clamp(select(index, index + extent, index < 0), 0, extent - 1));
     }
     return s;
@@ -53,11 +59,12 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     var src = input_tensor();
     if OPERAND_IN_WEIGHTS { src = params().constant; }
     let first = vec4(o.b, o.y, o.x, o.slice * 4u);
-    if WHOLE_TEXELS { return operand_texel(src, source_of(first, dst)); }
+    if WHOLE_TEXELS { return operand_texel(src, source_of(first, dst, true)); }
     var value: vec4<f32>;
     for (var lane = 0u; lane < 4u; lane++) {
         // Lanes past the last channel repeat it, so that every source is one that there is; `store_output` clears them.
-        let s = source_of(vec4(first.xyz, min(first.w + lane, dst.c - 1u)), dst);
+        let there = first.w + lane < dst.c;
+        let s = source_of(vec4(first.xyz, min(first.w + lane, dst.c - 1u)), dst, there);
         value[lane] = operand_texel(src, s)[s.w & 3u];
     }
     return value;

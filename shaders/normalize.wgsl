@@ -1,5 +1,6 @@
-// (x - mean) / sqrt(variance + epsilon) over any axes. A team of TEAM lanes takes a group of values with one mean: each
-// lane every TEAM-th texel, and the lanes' parts are put together in an order that never changes.
+// x / max(sqrt(sum of squares / divisor + epsilon) + offset, least) over any axes; where CENTRED, x less its mean, also
+// in the sum. A team of TEAM lanes takes a group of values with one sum: each lane every TEAM-th texel, and the lanes'
+// parts are put together in an order that never changes.
 
 // The first of a dispatch is one of the outer groups: rows, images or row numbers.
 struct Params {
@@ -12,10 +13,15 @@ struct Params {
     pixels: u32,
     slices: u32,
     values: f32,
+    divisor: f32,         // of the sum of squares
     epsilon: f32,
+    offset: f32,
+    least: f32,
 }
 
 override TEAM: u32 = LANES;
+// Whether the mean is taken off first.
+override CENTRED: bool = true;
 
 var<workgroup> parts: array<vec4<f32>, LANES>;
 
@@ -68,19 +74,23 @@ fn main(
     let dst = output_tensor();
     let src = input_tensor();
     let texels = args.batches * args.rows * args.pixels * args.slices;
+    var mean = vec4(0.0);
     var sum = vec4(0.0);
-    for (var i = member; i < texels; i += TEAM) {
-        sum += read_group(src, group_texel(src, which, i));
+    if CENTRED {
+        for (var i = member; i < texels; i += TEAM) {
+            sum += read_group(src, group_texel(src, which, i));
+        }
+        mean = workgroup_sum(lane, sum) / args.values;
+        sum = vec4(0.0);
     }
-    let mean = workgroup_sum(lane, sum) / args.values;
-    sum = vec4(0.0);
     for (var i = member; i < texels; i += TEAM) {
         let t = group_texel(src, which, i);
         let off = read_group(src, t) - mean;
         sum += select(vec4(0.0), off * off, has_channels(src, t.slice));
     }
-    let variance = workgroup_sum(lane, sum) / args.values;
-    let scale = 1.0 / sqrt(variance + args.epsilon);
+    let root = sqrt(workgroup_sum(lane, sum) / args.divisor + args.epsilon) + args.offset;
+    // A selection, since `max` may drop what is no number.
+    let scale = 1.0 / select(root, vec4(args.least), root < vec4(args.least));
     if id < dispatch.items {
         for (var i = member; i < texels; i += TEAM) {
             let t = group_texel(src, which, i);

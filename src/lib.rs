@@ -34,6 +34,7 @@
 //! | read outputs later, or without blocking | [`Session::encode_read`], [`Readback`], [`Session::run_async`] |
 //! | run several models in the memory of the largest | [`Context::pool`], [`Pool`] |
 //! | see what memory a session takes, give it back, take it again | [`Session::memory`], [`Session::trim`], [`Session::restore`] |
+//! | see what a run met that its answers do not show: values that 16 bits do not hold, indices outside an axis | [`Session::warnings`], [`RunWarnings`], [`ClampedValues`], [`NotFiniteOutput`], [`Clamp`] |
 //! | tell what went wrong | [`Error`], [`Error::is_lost`], [`Error::is_timeout`], [`Error::is_out_of_memory`] |
 //! | end a blocking call early | [`GpuOptions::interrupt`], [`Interrupt`] |
 //! | build a model without a file | [`graph::GraphBuilder`], [`Model::from_graph`] |
@@ -158,9 +159,9 @@ pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorV
 
 #[cfg(feature = "gpu")]
 pub use runtime::{
-    AdapterSummary, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory, MemoryParts,
-    MemoryPeak, Model, NamedOptions, OptionError, Outputs, Pool, PooledSession, Readback, Session, Submission,
-    TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, WantedTensor,
+    AdapterSummary, Clamp, ClampedValues, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory,
+    MemoryParts, MemoryPeak, Model, NamedOptions, NotFiniteOutput, OptionError, Outputs, Pool, PooledSession, Readback,
+    RunWarnings, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, WantedTensor,
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use runtime::{DispatchTime, Interrupt, Polling};

@@ -21,6 +21,17 @@ fn saturated(v: vec4<f32>) -> vec4<f32> {
     return select(v, sign(v) * 65504.0, beyond);
 }
 
+// Counts finite values that are stored as the greatest number although it is not the nearest.
+fn count_saturated(v: vec4<f32>) {
+    let size = bitcast<vec4<u32>>(abs(v));
+    // 65520, from which on values would be rounded to infinity, and infinity.
+    let beyond = (size >= vec4(0x477ff000u)) & (size < vec4(0x7f800000u));
+    if any(beyond) {
+        let ones = select(vec4(0u), vec4(1u), beyond);
+        count_clamped(COUNT_SATURATED, (ones.x + ones.y) + (ones.z + ones.w));
+    }
+}
+
 // The nearest values that 16 bits hold, ties to even: what is stored is then the same however a device rounds.
 fn stored(value: vec4<f32>) -> vec4<f32> {
     let v = saturated(value);

@@ -9,6 +9,8 @@
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
 @group(0) @binding(4) var second_texture: Readable;
+// Two counts for each node of the graph: of finite values that 16 bits do not hold, and of indices that name no element.
+@group(0) @binding(6) var<storage, read_write> counters: array<atomic<u32>>;
 
 // The epilogue: `THEN(FIRST(value) + added tensor)`, where functions are those of `activate`.
 override FIRST: u32 = ACT_NONE;
@@ -55,6 +57,12 @@ fn param(i: u32) -> vec4<u32> {
 
 fn dispatch_param(i: u32) -> vec4<u32> {
     return dispatch_table.groups[origin + i];
+}
+
+// Adds to one of the counts of the dispatch's node. The first count's number stands behind the output tensor's parameters.
+fn count_clamped(which: u32, number: u32) {
+    let first = param(OUTPUT_TENSOR + COUNTER_GROUP)[COUNTER_LANE];
+    atomicAdd(&counters[first + which], number);
 }
 
 // Linear index of this invocation; every GRID_ROW workgroups the grid begins a new row along y. Comes before anything
@@ -234,7 +242,8 @@ fn store_output(t: Tensor, row: u32, x: u32, slice: u32, value: vec4<f32>) {
             v += read_second(s, texel_of(s, row, slice, x));
         }
     }
-    v = saturated(activate(THEN, v, slice, step.alphas.y, step.betas.y));
+    v = activate(THEN, v, slice, step.alphas.y, step.betas.y);
     v = select(vec4(0.0), v, has_channels(t, slice));
-    textureStore(target_texture, at(texel_of(t, row, slice, x), t.shift), to_texel(v));
+    count_saturated(v);
+    textureStore(target_texture, at(texel_of(t, row, slice, x), t.shift), to_texel(saturated(v)));
 }

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     gpu::ExecutorOptions,
     io::{check_folder, printable, write_outputs},
-    report::{MemoryReport, ValueSummary},
+    report::{ClampedReport, MemoryReport, ValueSummary},
 };
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
@@ -42,6 +42,8 @@ struct Answer {
     plan_source: PlanSource,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
+    /// What was stored or looked up otherwise than it was computed.
+    clamped: ClampedReport,
 }
 
 #[derive(Serialize)]
@@ -64,6 +66,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
     let values = session.run(&slices)?;
+    let clamped = ClampedReport::from(&session.warnings()?);
 
     let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);
     let files = match &args.output {
@@ -79,7 +82,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         file: files.get(i).map(|file| file.display().to_string()),
     };
     let outputs = tensors().enumerate().map(output).collect();
-    let answer = Answer { inputs: inputs.described, outputs, plan_source, report };
+    let answer = Answer { inputs: inputs.described, outputs, clamped, plan_source, report };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
@@ -92,6 +95,9 @@ fn text(answer: &Answer) -> String {
     for (i, Output { name, shape, values, file }) in answer.outputs.iter().enumerate() {
         let to = file.as_ref().map(|f| format!(", in {}", printable(f))).unwrap_or_default();
         let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", printable(name));
+    }
+    for sentence in &answer.clamped.sentences {
+        let _ = writeln!(text, "{sentence}");
     }
     text + "\n" + &answer.report.to_string() + hint::stopped(answer.report.stopped)
 }

@@ -10,7 +10,7 @@ use super::{
     weight_textures::WeightLayouts,
 };
 use crate::{
-    graph::Graph,
+    graph::{Graph, Op},
     ops,
     plan::{Plan, TexelFormat, TextureSpec},
     schedule::{Schedule, StepKind, StorageKind},
@@ -69,7 +69,8 @@ impl BesidePool {
         let weights = weight_textures(graph, schedule, format);
         let loading = weights.iter().map(|&spec| buffer_bytes(piece_bytes(spec))).max().unwrap_or(0);
         let resident = WGPU.into_iter().chain([spare].into_iter().chain(weights).map(texture_bytes)).collect();
-        let running = io_allocations(graph, schedule, format).chain(transfers(schedule, format).map(buffer_bytes));
+        let buffers = transfers(schedule, format).chain(count_buffers(graph, format));
+        let running = io_allocations(graph, schedule, format).chain(buffers.map(buffer_bytes));
         Self { resident, loading, running: running.collect() }
     }
 
@@ -154,6 +155,14 @@ fn resident_weights(graph: &Graph, schedule: &Schedule, format: DeviceFormat) ->
         (format, ops::packed_weight_texels(graph, node, packing))
     });
     texels.collect()
+}
+
+/// The buffer in which kernels count what they clamp, two words a node, and the one through which it is read: in 16 bits, and
+/// where indices are computed.
+fn count_buffers(graph: &Graph, format: DeviceFormat) -> impl Iterator<Item = u64> {
+    let looks_up = |op: &Op| matches!(op, Op::Gather(_) | Op::GatherElements(_));
+    let counts = format.texels == TexelFormat::Rgba16Float || graph.nodes.iter().any(|node| looks_up(&node.op));
+    counts.then_some([8 * graph.nodes.len() as u64; 2]).into_iter().flatten()
 }
 
 /// The textures of the weights that stay on the device.

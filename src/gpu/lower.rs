@@ -3,6 +3,7 @@
 use super::{
     GpuError, TextureSet,
     params::SharedBlocks,
+    pipelines::counts,
     streamed::{TexelTransfer, TransferOf},
 };
 use crate::{
@@ -98,6 +99,7 @@ impl PlacedModel<'_> {
         max_bytes: u64,
     ) -> Result<Commands, GpuError> {
         let CompiledModel { graph, schedule, plan, .. } = self.compiled;
+        let format = self.compiled.format();
         let mut all: Vec<(Option<usize>, Dispatch)> = Vec::new();
         let mut transfers = Vec::new();
         let last_uses = if poison { schedule.last_uses() } else { Vec::new() };
@@ -119,6 +121,9 @@ impl PlacedModel<'_> {
                 self.dispatches(step, weights)?
             };
             for dispatch in &mut dispatches {
+                if counts(format, dispatch.shader) {
+                    dispatch.counting_for(step.node.index());
+                }
                 blocks.share(dispatch);
                 self.textures.check_iterations(dispatch.iterations, || {
                     format!("an invocation of operator {} ({})", node.op_index, node.op.name())

@@ -34,6 +34,7 @@ mod ports;
 mod profile;
 mod program;
 mod resident;
+mod run_warnings;
 mod staging;
 mod streamed;
 mod tensor_role;
@@ -66,6 +67,7 @@ pub use poller::Polling;
 #[cfg(not(target_arch = "wasm32"))]
 pub use profile::DispatchTime;
 pub use program::Program;
+pub use run_warnings::{Clamp, ClampedValues, NotFiniteOutput, RunWarnings};
 pub use tensor_role::TensorRole;
 pub(crate) use texture_format::texture_format;
 pub use texture_problem::TextureProblem;

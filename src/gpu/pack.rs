@@ -45,6 +45,16 @@ pub(super) fn half(value: f32) -> f16 {
     }
 }
 
+/// How many finite values the format does not hold: they are stored as its greatest number.
+pub(super) fn saturated(values: &[f32], format: TexelFormat) -> u64 {
+    match format {
+        TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => 0,
+        TexelFormat::Rgba16Float => {
+            values.iter().filter(|value| value.is_finite() && f16::from_f32(**value).is_infinite()).count() as u64
+        }
+    }
+}
+
 /// Writes dense values as texels into `bytes`, which is zero wherever no channel lies and stays so.
 ///
 /// # Panics

@@ -70,7 +70,16 @@ impl PipelineRecipe {
     }
 }
 
-/// What all pipelines have in common whose blocks lie in one kind of memory, and whose weights are texels, or words.
+/// Whether a kernel counts what it clamps: values in 16 bits, indices in any format.
+pub(super) fn counts(format: TexelFormat, shader: Shader) -> bool {
+    format == TexelFormat::Rgba16Float || shader.is_counting()
+}
+
+/// The binding of the counts.
+pub(super) const COUNTERS: u32 = 6;
+
+/// What all pipelines have in common whose blocks lie in one kind of memory, whose weights are texels, or words, and which
+/// count something, or nothing.
 #[derive(Debug)]
 struct Layouts {
     group: wgpu::BindGroupLayout,
@@ -84,9 +93,9 @@ pub struct Pipelines {
     gpu: Gpu,
     format: TexelFormat,
     own: DispatchBinding,
-    /// For weights as texels, then as words.
-    uniform: [Layouts; 2],
-    storage: [Layouts; 2],
+    /// For weights as texels, then as words; of either those that count nothing, then those that do.
+    uniform: [[Layouts; 2]; 2],
+    storage: [[Layouts; 2]; 2],
     modules: BTreeMap<(Shader, ParamBinding), wgpu::ShaderModule>,
     made: BTreeMap<Key, wgpu::ComputePipeline>,
     cache: SharedPipelines,
@@ -110,8 +119,10 @@ impl Pipelines {
         let [uniform, storage] = gpu.scoped("creating bind group layouts", || {
             let storage = wgpu::BufferBindingType::Storage { read_only: true };
             let weights = [texture_format(format), WORDS];
-            [wgpu::BufferBindingType::Uniform, storage]
-                .map(|block| weights.map(|weights| layouts(gpu, (texture_format(format), weights), block, own)))
+            let formats = |weights| (texture_format(format), weights);
+            [wgpu::BufferBindingType::Uniform, storage].map(|block| {
+                weights.map(|weights| [false, true].map(|counted| layouts(gpu, formats(weights), block, own, counted)))
+            })
         })?;
         let (modules, made) = (BTreeMap::new(), BTreeMap::new());
         Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, modules, made, cache })
@@ -138,7 +149,13 @@ impl Pipelines {
             ParamBinding::Uniform(_) => &self.uniform,
             ParamBinding::Storage => &self.storage,
         };
-        if shader.weights().is_words() { words } else { texels }
+        let [plain, counted] = if shader.weights().is_words() { words } else { texels };
+        if counts(self.format, shader) { counted } else { plain }
+    }
+
+    /// Whether pipelines of a shader have the counts bound.
+    pub(super) fn counts(&self, shader: Shader) -> bool {
+        counts(self.format, shader)
     }
 
     /// The pipeline of a shader with these constants, made if it is the first of its kind.
@@ -196,6 +213,7 @@ fn layouts(
     (format, weights): (wgpu::TextureFormat, wgpu::TextureFormat),
     block: wgpu::BufferBindingType,
     own: DispatchBinding,
+    counted: bool,
 ) -> Layouts {
     let texture = |binding, format, access| wgpu::BindGroupLayoutEntry {
         binding,
@@ -217,6 +235,9 @@ fn layouts(
         texture(3, weights, read),
         texture(4, format, read),
     ];
+    if counted {
+        entries.push(params(COUNTERS, wgpu::BufferBindingType::Storage { read_only: false }, false));
+    }
     let immediate_size = match own {
         DispatchBinding::Immediates => DispatchBinding::BYTES,
         DispatchBinding::Uniform => {
@@ -254,6 +275,7 @@ fn layouts(
 ///    them, and a block is bound with the length that its words are counted in (`gpu/params.rs`). Arrays of a shader: blocks
 ///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
 ///    (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits.
+///    Counts are as many as the greatest node asks for that a dispatch counts for (`gpu/program.rs`).
 ///    Indices that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.
 /// 7. **Texels are inside their texture**: each row that has a start has room behind it (`kernels/context.rs`), in a
 ///    texture as wide and as large as `Program::new` finds the bound one to be; weights are as many as were packed.

@@ -6,6 +6,7 @@ use super::{
     Gpu, GpuError, Role, TensorRole, TextureProblem,
     allocations::Allocations,
     io_texture,
+    pack::saturated,
     staging::{HostLayout, Readback, Staging, Upload},
     textures::make,
     transfer::{self, Transfer},
@@ -40,6 +41,8 @@ pub(super) struct Port {
     streamed: bool,
     /// Texels on their way in pieces. Zeroed once: packing writes the same lanes each time and leaves the others.
     packed: Vec<u8>,
+    /// How many of the values that it was given last its format does not hold.
+    saturated: u64,
     /// Whether there are values in its texture, as far as is known here: those of a texture that the caller has are the
     /// caller's business.
     filled: bool,
@@ -57,6 +60,7 @@ impl Port {
             place: Place::None,
             upload: None,
             packed: Vec::new(),
+            saturated: 0,
             streamed: false,
             filled: false,
         }
@@ -80,9 +84,19 @@ impl Port {
 
     /// Packs dense values for a run.
     pub(super) fn pack(&mut self, values: &[f32]) {
+        self.count_saturated(values);
         self.packed.resize(self.layout.spec.bytes() as usize, 0);
         self.layout.pack(values, &mut self.packed);
         self.filled = true;
+    }
+
+    fn count_saturated(&mut self, values: &[f32]) {
+        self.saturated = saturated(values, self.layout.spec.format);
+    }
+
+    /// How many of the values that it was given last its format does not hold.
+    pub(super) const fn saturated(&self) -> u64 {
+        self.saturated
     }
 
     /// Dense values of the bytes that were downloaded.
@@ -90,7 +104,6 @@ impl Port {
         self.layout.unpack(bytes, values);
     }
 
-    #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -122,7 +135,7 @@ impl Port {
         self.refuse_streamed()?;
         TextureProblem::check(texture, self.layout.spec).map_err(|problem| self.refuse(problem))?;
         self.place = Place::Bound(texture.clone());
-        (self.upload, self.filled) = (None, true);
+        (self.upload, self.filled, self.saturated) = (None, true, 0);
         Ok(())
     }
 
@@ -199,6 +212,7 @@ impl Port {
 
     /// Writes dense values where the device will fetch them.
     pub(super) fn write(&mut self, gpu: &Gpu, staging: &Arc<Staging>, values: &[f32]) -> Result<(), GpuError> {
+        self.count_saturated(values);
         let upload = match self.upload.take() {
             Some(upload) => upload,
             None => Upload::new(gpu, staging, &self.called(), &self.layout)?,
@@ -225,6 +239,7 @@ impl Port {
         transfer: &mut Option<Transfer>,
         values: &[f32],
     ) -> Result<(), GpuError> {
+        self.count_saturated(values);
         let (called, spec) = (self.called(), self.layout.spec);
         let texture = self.ensure(gpu, allocations)?.clone();
         (self.upload, self.filled) = (None, false);

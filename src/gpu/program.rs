@@ -8,8 +8,12 @@ use super::{
     DispatchBinding, Gpu, GpuError, Pipelines, TextureSet,
     allocations::TABLES,
     params::{BlockPlace, OwnParams, ParamRange, Params},
+    pipelines::COUNTERS,
 };
-use crate::{kernels::Dispatch, plan::TexelFormat};
+use crate::{
+    kernels::{COUNTS_PER_NODE, Dispatch},
+    plan::TexelFormat,
+};
 
 /// Bind groups that are kept for textures that change: a camera has two or three, in turns. They keep the textures alive.
 const KEPT: usize = 4;
@@ -23,6 +27,8 @@ pub struct Program {
     groups: Vec<Option<wgpu::BindGroup>>,
     rebindable: Vec<Rebindable>,
     table_bytes: u64,
+    /// What kernels count of a run, node by node; none where no kernel counts anything.
+    counters: Option<wgpu::Buffer>,
 }
 
 #[derive(Debug)]
@@ -57,6 +63,8 @@ struct Bindings {
     layout: wgpu::BindGroupLayout,
     /// Numbers of textures, by binding from 1 on.
     textures: [usize; 4],
+    /// The counts, where the kernels count something.
+    counters: Option<wgpu::Buffer>,
 }
 
 impl Bindings {
@@ -75,6 +83,9 @@ impl Bindings {
         ];
         if let Some(offsets) = &self.offsets {
             entries.push(wgpu::BindGroupEntry { binding: DispatchBinding::BINDING, resource: offsets.binding() });
+        }
+        if let Some(counters) = &self.counters {
+            entries.push(wgpu::BindGroupEntry { binding: COUNTERS, resource: counters.as_entire_binding() });
         }
         gpu.scoped(&format!("binding {}", self.label), || {
             let (label, layout) = (Some(self.label), &self.layout);
@@ -111,13 +122,15 @@ impl Program {
     ) -> Result<Self, GpuError> {
         let spare = textures.spare(format)?;
         let params = Params::upload(gpu, &textures.allocations().label(TABLES), dispatches)?;
+        let counters = counters(gpu, textures, pipelines, dispatches)?;
         let mut made = Self {
             bound: Vec::with_capacity(dispatches.len()),
             groups: Vec::new(),
             rebindable: Vec::new(),
-            table_bytes: params.bytes(),
+            table_bytes: params.bytes() + counters.as_ref().map_or(0, wgpu::Buffer::size),
+            counters,
         };
-        let mut groups: HashMap<(BlockPlace, [usize; 4]), usize> = HashMap::new();
+        let mut groups: HashMap<(BlockPlace, [usize; 4], bool), usize> = HashMap::new();
         for (dispatch, (&block, &own)) in dispatches.iter().zip(params.blocks.iter().zip(&params.own)) {
             let label = dispatch.shader.name();
             // Shaders run without bounds checks, so the textures must be those that the parameters were written for.
@@ -127,20 +140,22 @@ impl Program {
             let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, block.binding)?;
             let of = |texture: Option<usize>| texture.unwrap_or(spare);
             let bound = [dispatch.output, of(dispatch.input), of(dispatch.weights), of(dispatch.second)];
-            let group = match groups.get(&(block, bound)) {
+            let counts = pipelines.counts(dispatch.shader);
+            let group = match groups.get(&(block, bound, counts)) {
                 Some(&group) => group,
                 None => {
                     let layout = pipelines.layout(dispatch.shader, block.binding).clone();
                     let (block, offsets) = (params.block(block)?, params.offsets());
+                    let counters = made.counters.clone().filter(|_| counts);
                     made.add_group(
                         gpu,
                         textures,
                         changing,
-                        Bindings { label, block, offsets, layout, textures: bound },
+                        Bindings { label, block, offsets, layout, textures: bound, counters },
                     )?
                 }
             };
-            groups.insert((block, bound), group);
+            groups.insert((block, bound, counts), group);
             made.bound.push(Bound { label, pipeline, group, params: own, grid: dispatch.grid() });
         }
         Ok(made)
@@ -228,6 +243,18 @@ impl Program {
         self.bound.iter().map(|dispatch| dispatch.label)
     }
 
+    /// What kernels counted since the first dispatch was last encoded: for each node of the graph [`COUNTS_PER_NODE`].
+    pub(super) const fn counters(&self) -> Option<&wgpu::Buffer> {
+        self.counters.as_ref()
+    }
+
+    /// Begins to count anew where the first dispatch is among those that follow.
+    fn begin_counting(&self, which: &Range<usize>, encoder: &mut wgpu::CommandEncoder) {
+        if let Some(counters) = self.counters.as_ref().filter(|_| which.contains(&0)) {
+            encoder.clear_buffer(counters, 0, None);
+        }
+    }
+
     /// Encodes every dispatch into one pass.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         self.encode_some(encoder, 0..self.len());
@@ -237,6 +264,7 @@ impl Program {
     pub(super) fn encode_some(&self, encoder: &mut wgpu::CommandEncoder, which: Range<usize>) {
         // One pass for all: each dispatch is a usage scope of its own, so wgpu puts barriers between them.
         let descriptor = wgpu::ComputePassDescriptor { label: Some("texpool"), timestamp_writes: None };
+        self.begin_counting(&which, encoder);
         let mut pass = encoder.begin_compute_pass(&descriptor);
         for dispatch in self.bound.get(which).into_iter().flatten() {
             dispatch.encode(&self.groups, &mut pass);
@@ -251,6 +279,7 @@ impl Program {
         which: Range<usize>,
         queries: &wgpu::QuerySet,
     ) {
+        self.begin_counting(&which, encoder);
         for (dispatch, i) in self.bound.get(which).into_iter().flatten().zip(0u32..) {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                 label: Some(dispatch.label),
@@ -272,6 +301,7 @@ impl Program {
     pub fn run(&self, gpu: &Gpu, which: Range<usize>) -> Result<(), GpuError> {
         let index = gpu.scoped("running", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            self.begin_counting(&which, &mut encoder);
             for dispatch in self.bound.get(which).into_iter().flatten() {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 dispatch.encode(&self.groups, &mut pass);
@@ -280,6 +310,27 @@ impl Program {
         })?;
         now(gpu.done(Wait::Block, &Submitted { index }, "some steps of the model"))
     }
+}
+
+/// The counts of all nodes up to the last that one of the dispatches counts for; none where none of them counts.
+fn counters(
+    gpu: &Gpu,
+    textures: &TextureSet,
+    pipelines: &Pipelines,
+    dispatches: &[Dispatch],
+) -> Result<Option<wgpu::Buffer>, GpuError> {
+    let counting = dispatches.iter().filter(|dispatch| pipelines.counts(dispatch.shader));
+    let Some(last) = counting.map(|dispatch| dispatch.counted_node).max() else { return Ok(None) };
+    let buffer = gpu.buffer(
+        "counts",
+        &wgpu::BufferDescriptor {
+            label: Some(&textures.allocations().label(TABLES)),
+            size: 4 * ((last + 1) * COUNTS_PER_NODE) as u64,
+            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: false,
+        },
+    )?;
+    Ok(Some(buffer))
 }
 
 impl Bound {

@@ -17,6 +17,10 @@ impl NotFinite {
     /// Counts them.
     pub fn of(values: &[f32]) -> Self {
         let mut found = Self::default();
+        // Mostly there is none, which is found out without a branch a value.
+        if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
+            return found;
+        }
         for value in values.iter().filter(|value| !value.is_finite()) {
             let count = match value {
                 value if value.is_nan() => &mut found.nan,

@@ -39,6 +39,7 @@ pub(crate) use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
 
 pub use crate::ops::{
     depth_to_space::DepthOrder,
+    normalize::Statistic,
     op::*,
     pad::{PadAxis, PadMode},
     pool::PoolKind,

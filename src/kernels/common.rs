@@ -72,6 +72,7 @@ pub(crate) fn dispatch(
         iterations: 0,
         groups: items.div_ceil(LANES),
         reach: step.reach(),
+        counted_node: 0,
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     grid::GRID_ROW,
-    params::DISPATCH_WORDS,
+    params::{COUNTER_WORD, COUNTS_PER_NODE, DISPATCH_WORDS},
     shader::Shader,
     step::{Constants, Reach},
 };
@@ -34,9 +34,19 @@ pub struct Dispatch {
     pub(crate) groups: u32,
     /// What all its texels lie in.
     pub(crate) reach: Vec<Reach>,
+    /// The node of the graph that its counts are those of.
+    pub(crate) counted_node: usize,
 }
 
 impl Dispatch {
+    /// Has it count for a node of the graph.
+    pub(crate) fn counting_for(&mut self, node: usize) {
+        self.counted_node = node;
+        if let Some(word) = Arc::make_mut(&mut self.block).get_mut(COUNTER_WORD) {
+            *word = (node * COUNTS_PER_NODE) as u32;
+        }
+    }
+
     /// Workgroups along x and y: the grid begins a new row every `GRID_ROW` groups.
     pub const fn grid(&self) -> [u32; 2] {
         // The last row may have groups too many; their invocations are beyond `items`.

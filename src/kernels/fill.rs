@@ -79,5 +79,6 @@ fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: boo
         iterations: 0,
         groups: items.div_ceil(LANES),
         reach: vec![operand.reach()],
+        counted_node: 0,
     }
 }

@@ -27,7 +27,7 @@ pub use pack::WeightPieces;
 pub(crate) use packing::ChannelWeights;
 pub use packing::WeightPacking;
 pub use params::KernelParams;
-pub(crate) use params::{DISPATCH_WORDS, UNIFORM_WORDS};
+pub(crate) use params::{COUNTS_PER_NODE, DISPATCH_WORDS, UNIFORM_WORDS};
 pub use sections::WeightSections;
 pub use shader::Shader;
 pub(crate) use step::Reach;

@@ -18,7 +18,26 @@ shared_constants! {
     INPUT_TENSOR = 4,
     SECOND_TENSOR = 7,
     FAMILY_PARAMS = 10,
+    // The number of the first count that a dispatch adds to lies behind the parameters of the output tensor, which leave
+    // two words of their last group.
+    COUNTER_GROUP = 2,
+    COUNTER_LANE = 2,
 }
+
+shared_constants! {
+    /// What is counted for each node of a graph.
+    COUNTS:
+    /// Finite values that 16 bits do not hold.
+    COUNT_SATURATED = 0,
+    /// Indices that name no element.
+    COUNT_OUTSIDE = 1,
+}
+
+/// Counts of a node.
+pub(crate) const COUNTS_PER_NODE: usize = COUNTS.len();
+
+/// The word of a block that holds the number of the first count.
+pub(crate) const COUNTER_WORD: usize = (4 * (OUTPUT_TENSOR + COUNTER_GROUP) + COUNTER_LANE) as usize;
 
 /// Words of [`DispatchParams`], a multiple of four.
 pub(crate) const DISPATCH_WORDS: usize = 4 * wgsl::groups(DispatchParams::FIELDS);

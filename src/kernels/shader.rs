@@ -15,7 +15,8 @@ pub(crate) mod helpers {
 }
 
 /// Constants that every shader knows.
-const SHARED_CONSTANTS: [ConstantTable; 4] = [grid::GRID, params::POSITIONS, epilogue::ACTIVATIONS, block::LIMITS];
+const SHARED_CONSTANTS: [ConstantTable; 5] =
+    [grid::GRID, params::POSITIONS, params::COUNTS, epilogue::ACTIVATIONS, block::LIMITS];
 
 /// A kernel of `shaders/`: one of `ops::shaders`, for only kernels make them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -28,6 +29,8 @@ pub struct Shader {
     weights: WeightPacking,
     /// Whether it reads weights however they are packed.
     any_packing: bool,
+    /// Whether it counts something in every format.
+    counting: bool,
 }
 
 impl Shader {
@@ -40,6 +43,7 @@ impl Shader {
             kernel,
             weights: WeightPacking::Texels,
             any_packing: false,
+            counting: false,
         }
     }
 
@@ -59,6 +63,17 @@ impl Shader {
     pub(crate) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
         self.helpers = helpers;
         self
+    }
+
+    /// States that it counts something whatever format values are stored in; in 16 bits every kernel does.
+    pub(crate) const fn counting(mut self) -> Self {
+        self.counting = true;
+        self
+    }
+
+    /// Whether it counts something whatever format values are stored in.
+    pub(crate) const fn is_counting(&self) -> bool {
+        self.counting
     }
 
     /// States that it reads weights by functions of `weight_*.wgsl` alone, however they are packed.

@@ -4,6 +4,8 @@
 
 #[cfg(feature = "import")]
 mod chart;
+#[cfg(feature = "gpu")]
+mod clamped;
 #[cfg(feature = "import")]
 mod compiled;
 #[cfg(feature = "import")]
@@ -28,6 +30,8 @@ use serde::{Deserialize, Serialize};
 
 #[cfg(feature = "import")]
 pub use chart::picture;
+#[cfg(feature = "gpu")]
+pub use clamped::{ClampedPlace, ClampedReport};
 #[cfg(feature = "import")]
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use device_memory::{DeviceMemoryReport, PartBytes};

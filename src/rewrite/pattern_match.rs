@@ -65,7 +65,7 @@ pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMa
 }
 
 /// The nodes between `x` and a node's operands, if nothing that they compute is seen elsewhere.
-fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
+pub(super) fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
     let node = ctx.node(id);
     let (mut found, mut open) = (Vec::new(), node.inputs.clone());
     while let Some(tensor) = open.pop() {

@@ -99,6 +99,16 @@ impl RewriteContext {
         self.uniform_value(value.tensor).map(f64::from)
     }
 
+    /// What a value repeats along axes, where an exporter writes out the repeating that an operator would do by itself; the
+    /// value itself where nothing is repeated. Whoever uses it checks that the result has the extents that it had.
+    pub(super) fn unrepeated(&self, value: ValueRef) -> ValueRef {
+        let producer = self.producer(value.tensor).map(|producer| self.node(producer));
+        match producer.map(|node| (&node.op, &node.inputs[..])) {
+            Some((Op::Tile, &[x])) if value.stage == 0 => self.value(x),
+            _ => value,
+        }
+    }
+
     /// Whether a value may be taken apart as an operand of `whole`: it is the whole, or nobody else reads it.
     fn part_of(&self, value: ValueRef, whole: ValueRef) -> bool {
         value == whole || self.readers(value.tensor).len() == 1

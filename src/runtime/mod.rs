@@ -34,7 +34,8 @@ pub use session::Session;
 pub use texture_layout::TextureLayout;
 
 pub use crate::gpu::{
-    AdapterSummary, GpuError, GpuOptions, Memory, MemoryParts, MemoryPeak, TensorRole, TextureProblem,
+    AdapterSummary, Clamp, ClampedValues, GpuError, GpuOptions, Memory, MemoryParts, MemoryPeak, NotFiniteOutput,
+    RunWarnings, TensorRole, TextureProblem,
 };
 #[cfg(not(target_arch = "wasm32"))]
 pub use crate::gpu::{DispatchTime, Interrupt, Polling};

@@ -7,6 +7,8 @@ mod arguments;
 mod budget;
 #[cfg(unix)]
 mod cached;
+#[cfg(unix)]
+mod clamped;
 mod command;
 mod csdf;
 mod deadline;

@@ -5,6 +5,7 @@
 
 mod account;
 mod budget;
+mod clamped;
 mod compare;
 mod core_only;
 mod device_profile;

@@ -422,7 +422,7 @@ fn the_greatest_channels_come_in_order() {
 
 #[test]
 fn normalizations_and_running_sums() {
-    let op = Op::Normalize(Normalize { axes: [false, false, true, false], epsilon: 0.0 });
+    let op = Op::Normalize(Normalize::variance([false, false, true, false], 0.0));
     near(&run(op, [1, 1, 2, 2], &[1.0, 10.0, 3.0, 30.0], &[], [1, 1, 2, 2]), &[-1.0, -1.0, 1.0, 1.0]);
     // A window of four reaches one channel to the left and two to the right.
     let op = Op::Lrn(Lrn { size: 4, alpha: 4.0, beta: 1.0, bias: 1.0 });

@@ -5,6 +5,7 @@ mod memory;
 mod run;
 #[cfg(not(target_arch = "wasm32"))]
 mod stepwise;
+mod warnings;
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
@@ -28,7 +29,7 @@ use super::{
 use crate::{compile::compile, graph::Graph, plan::SearchControl};
 use crate::{
     compile::{CompileOptions, CompiledModel},
-    graph::check,
+    graph::{NotFinite, check},
     ops,
 };
 
@@ -69,6 +70,8 @@ pub struct Executor {
     transfer: Option<Transfer>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    /// Of each output what was not finite when it was read last.
+    not_finite: Vec<NotFinite>,
     /// None while the memory is given back.
     resident: Option<Resident>,
     state: State,
@@ -129,7 +132,7 @@ impl Executor {
             tensors.iter().enumerate().map(of).collect()
         };
         let inputs = port(TensorRole::Input, &compiled.graph.inputs);
-        let outputs = port(TensorRole::Output, &compiled.graph.outputs);
+        let outputs: Vec<Port> = port(TensorRole::Output, &compiled.graph.outputs);
         let allocations = Arc::new(Allocations::new());
         let shared = match &pool {
             PoolSource::Own => None,
@@ -144,6 +147,7 @@ impl Executor {
             staging: Staging::new(Arc::clone(&allocations)),
             allocations,
             transfer: None,
+            not_finite: vec![NotFinite::default(); outputs.len()],
             inputs,
             outputs,
             resident: None,

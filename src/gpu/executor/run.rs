@@ -1,17 +1,20 @@
 //! Running: values in, values out, by blocking or as a task, or a run in an encoder of the caller's.
 
 use super::{Executor, State};
-use crate::gpu::{
-    GpuError,
-    ports::Port,
-    resident::Resident,
-    staging::Readback,
-    streamed::Run,
-    transfer::Transfer,
-    wait::{RUN, Submitted, Wait},
-};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{TensorRole, wait::now};
+use crate::{
+    gpu::{
+        GpuError,
+        ports::Port,
+        resident::Resident,
+        staging::Readback,
+        streamed::Run,
+        transfer::Transfer,
+        wait::{RUN, Submitted, Wait},
+    },
+    graph::NotFinite,
+};
 
 impl Executor {
     /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
@@ -105,15 +108,13 @@ impl Executor {
         for (i, values) in outputs {
             if self.is_streamed(*i) {
                 self.take_streamed(*i, values)?;
-                continue;
+            } else if let Some(port) = self.outputs.get(*i).filter(|_| self.is_received(*i)) {
+                port.receive(&self.gpu, wait, what, &self.staging, values).await?;
+            } else if let Some(readback) = readbacks.next() {
+                readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
             }
-            match self.outputs.get(*i).filter(|_| self.is_received(*i)) {
-                Some(port) => port.receive(&self.gpu, wait, what, &self.staging, values).await?,
-                None => {
-                    if let Some(readback) = readbacks.next() {
-                        readback.finish(&self.gpu, wait, Some(&submitted), what, values).await?;
-                    }
-                }
+            if let Some(found) = self.not_finite.get_mut(*i) {
+                *found = NotFinite::of(values);
             }
         }
         self.note();

@@ -386,12 +386,6 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(id)
     }
 
-    /// A constant of one value.
-    pub(super) fn number(&mut self, value: f32) -> TensorId {
-        let constant = Some(Constant::from_f32(&[value]));
-        push_tensor(&mut self.lowering.graph, value.to_string(), Shape::new(1, 1, 1, 1), constant)
-    }
-
     /// What new tensors are called after.
     fn stem(&self, id: TensorId) -> String {
         stem(&self.lowering.graph.tensors[id].name)

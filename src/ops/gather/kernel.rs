@@ -15,7 +15,8 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("gather", include_str!("../../../shaders/gather.wgsl"))
     .constants(&[INDEX_PLACES])
     .params::<Params>()
-    .helpers(&[ONE_TEXEL]);
+    .helpers(&[ONE_TEXEL])
+    .counting();
 
 shared_constants! {
     /// Where the indices are.

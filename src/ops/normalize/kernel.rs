@@ -1,5 +1,6 @@
-//! Normalization over axes: a team of lanes for each group of values that have one mean.
+//! Normalization over axes: a team of lanes for each group of values that have one statistic.
 
+use super::{Normalize, Statistic};
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, wgsl::shader_params,
 };
@@ -9,7 +10,7 @@ pub(crate) const SHADER: Shader =
 
 shader_params! {
     struct Params {
-        /// Axes over which there is one mean.
+        /// Axes over which there is one statistic.
         joined: [bool; 4],
         /// Groups along width, and along channels in slices.
         columns: usize,
@@ -21,13 +22,18 @@ shader_params! {
         slices: usize,
         /// Values of a group.
         values: f32,
+        /// What the sum of squares is divided by.
+        divisor: f32,
         epsilon: f32,
+        offset: f32,
+        least: f32,
     }
 }
 
-/// A team of lanes for each group of values that have one mean. Groups that reach out of the step's rows are summed
+/// A team of lanes for each group of values that have one statistic. Groups that reach out of the step's rows are summed
 /// whole, in the order that they always are.
-pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) -> Result<Vec<Dispatch>, KernelError> {
+pub(crate) fn dispatches(step: &StepContext<'_>, op: &Normalize) -> Result<Vec<Dispatch>, KernelError> {
+    let Normalize { axes, statistic, epsilon, offset, least, .. } = *op;
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
@@ -42,7 +48,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
     };
     let [batches, rows] = [of(batch, x.b)[1], of(height, x.h)[1]];
     let texels = batches * rows * pixels * slices;
-    // Lanes past the last channel are zero in the sums and do not count; without channels each lane has its own mean.
+    // Lanes past the last channel are zero in the sums and do not count; without channels each lane is a group of its own.
     let count = batches * rows * pixels * if channels { x.c } else { 1 };
     // Each lane of a team has four texels or more: of fewer, waiting for each other would take longer than adding.
     let team = match texels {
@@ -61,10 +67,14 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axes: [bool; 4], epsilon: f32) 
         pixels,
         slices,
         values: count as f32,
+        divisor: op.divisor(count as f32),
         epsilon,
+        offset,
+        least,
     });
-    let constants = vec![("TEAM", f64::from(team))];
-    // For the mean, for the variance, and to store; then the sums of a team.
+    let centred = common::flag(statistic == Statistic::Variance);
+    let constants = vec![("TEAM", f64::from(team)), ("CENTRED", centred)];
+    // For the mean, for the squares, and to store; then the sums of a team.
     let iterations = 3 * common::nested(&[texels.div_ceil(team as usize)]) + 2 * u64::from(team);
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).iterating(iterations)])
 }

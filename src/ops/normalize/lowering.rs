@@ -1,4 +1,4 @@
-//! Values brought to a mean of zero and a variance of one.
+//! Values divided by a measure of their size.
 
 use std::ops::Range;
 
@@ -45,10 +45,10 @@ impl Operator for Normalize {
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
-        kernel::dispatches(step, self.axes, self.epsilon)
+        kernel::dispatches(step, self)
     }
 
     fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
-        Ok(reference::normalize(&operands.get(0)?, self.axes, self.epsilon))
+        Ok(reference::normalize(&operands.get(0)?, self))
     }
 }

@@ -1,12 +1,15 @@
 //! Normalization over axes.
 
+use super::{Normalize, Statistic};
 use crate::{
     graph::Shape,
     ops::reference::view::{View, each},
 };
 
-/// `(x - mean) / sqrt(variance + epsilon)` over the axes marked.
-pub(crate) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32> {
+/// `x`, or its distance from the mean, divided by the root of its statistic.
+pub(crate) fn normalize(x: &View<'_>, op: &Normalize) -> Vec<f32> {
+    let Normalize { axes, statistic, scale, epsilon, offset, least } = *op;
+    let [scale, epsilon, offset, least] = [scale, epsilon, offset, least].map(f64::from);
     let kept = |index: [usize; 4]| std::array::from_fn::<_, 4, _>(|axis| if axes[axis] { 0 } else { index[axis] });
     let extents = x.shape.dims();
     let group: Shape = std::array::from_fn(|axis| if axes[axis] { 1 } else { extents[axis] }).into();
@@ -18,10 +21,12 @@ pub(crate) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32>
     // `each` only walks here: the zeros that it collects are dropped.
     let mut sums = vec![0.0; group.len()];
     let mut squares = vec![0.0; group.len()];
-    each(x.shape, |index| {
-        sums[place(index)] += f64::from(x.at(index));
-        0.0
-    });
+    if statistic == Statistic::Variance {
+        each(x.shape, |index| {
+            sums[place(index)] += f64::from(x.at(index));
+            0.0
+        });
+    }
     // From the distances, as the kernel does: the mean square less the square of the mean would cancel.
     each(x.shape, |index| {
         squares[place(index)] += (f64::from(x.at(index)) - sums[place(index)] / count).powi(2);
@@ -29,7 +34,13 @@ pub(crate) fn normalize(x: &View<'_>, axes: [bool; 4], epsilon: f32) -> Vec<f32>
     });
     each(x.shape, |index| {
         let mean = sums[place(index)] / count;
-        let variance = squares[place(index)] / count;
-        ((f64::from(x.at(index)) - mean) / (variance + f64::from(epsilon)).sqrt()) as f32
+        let measured = match statistic {
+            Statistic::Variance | Statistic::MeanSquare => squares[place(index)] / count,
+            Statistic::SumSquare => squares[place(index)],
+        };
+        let root = (scale * measured + epsilon).sqrt() + offset;
+        // `f64::max` would drop NaN.
+        let divisor = if root < least { least } else { root };
+        ((f64::from(x.at(index)) - mean) / divisor) as f32
     })
 }

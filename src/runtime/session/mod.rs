@@ -7,7 +7,7 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
-use super::{CompiledModel, Error, Memory, TensorInfo, TensorKey, pool_ticket::PoolTicket};
+use super::{CompiledModel, Error, Memory, RunWarnings, TensorInfo, TensorKey, pool_ticket::PoolTicket};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{DispatchTime, now};
 use crate::gpu::{Executor, PoolTextures, TensorRole, Wait};
@@ -112,6 +112,43 @@ impl Session {
     /// ```
     pub fn memory(&self) -> Memory {
         self.executor.memory()
+    }
+
+    /// What the last run met that its answers do not show: outputs that were read and are not finite, values that 16-bit
+    /// textures do not hold and that were stored as 65504, and computed indices outside the axis that they are looked up in.
+    /// Waits for what was submitted. It is free where 32 bits hold everything and no index is computed, and costs a short
+    /// wait for the device elsewhere.
+    ///
+    /// Runs that were [encoded](Self::encode) count as one where they are in one command buffer or another: each begins to
+    /// count anew. Outputs count where [`run`](Self::run), [`run_into`](Self::run_into) or [`read`](Self::read) read them.
+    ///
+    /// ```no_run
+    /// # fn check(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// let warnings = session.warnings()?;
+    /// if !warnings.is_empty() {
+    ///     eprintln!("{warnings}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]: a timeout, a lost device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn warnings(&mut self) -> Result<RunWarnings, Error> {
+        now(self.find_warnings(Wait::Block))
+    }
+
+    /// The same where nobody may block.
+    ///
+    /// # Errors
+    /// As [`warnings`](Self::warnings).
+    pub async fn warnings_async(&mut self) -> Result<RunWarnings, Error> {
+        self.find_warnings(Wait::Task).await
+    }
+
+    async fn find_warnings(&mut self, wait: Wait) -> Result<RunWarnings, Error> {
+        Ok(self.executor.find_warnings(wait).await?)
     }
 
     /// Waits through this session, and for what it has read or submitted from now on, take at most `timeout`.

@@ -54,7 +54,7 @@ fn cases() -> Vec<Case> {
         (Op::MatMul(MatMul { transpose_b: false }), vec![x(), placed([2, 4, 8, 3])], [2, 4, 6, 3]),
         (Op::TopK(TopK { k: 3, largest: true, indices: true }), vec![x()], [2, 4, 6, 3]),
         (Op::Lrn(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }), vec![x()], X),
-        (Op::Normalize(Normalize { axes: [false, true, true, false], epsilon: 1e-3 }), vec![x()], X),
+        (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),

@@ -1,6 +1,6 @@
 //! Operators that look along axes: matrix products, reductions, selections, normalizations, running sums.
 
-use texpool::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, TopK};
+use texpool::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, Statistic, TopK};
 
 use super::{case, constant, epilogues, harness::Harness, placed};
 
@@ -147,12 +147,20 @@ fn normalizations_over_any_axes() {
     let mut harness = Harness::new();
     for mask in 1..16 {
         for dims in [DIMS, [2, 9, 10, 6], [1, 3, 1, 150]] {
-            case(&mut harness, Op::Normalize(Normalize { axes: axes(mask), epsilon: 1e-5 }), &[placed(dims)], dims);
+            case(&mut harness, Op::Normalize(Normalize::variance(axes(mask), 1e-5)), &[placed(dims)], dims);
+            let rms = Normalize::new(axes(mask), Statistic::MeanSquare, 1e-5);
+            case(&mut harness, Op::Normalize(rms), &[placed(dims)], dims);
+            let norm =
+                Normalize { scale: 0.25, offset: 0.125, ..Normalize::new(axes(mask), Statistic::SumSquare, 0.0) };
+            case(&mut harness, Op::Normalize(norm), &[placed(dims)], dims);
+            // More than any of the roots.
+            let least = Normalize { least: 1e3, ..norm };
+            case(&mut harness, Op::Normalize(least), &[placed(dims)], dims);
         }
     }
     // A mean far from zero.
     harness.inputs(|x| x + 30.0);
-    let op = Op::Normalize(Normalize { axes: axes(8), epsilon: 1e-2 });
+    let op = Op::Normalize(Normalize::variance(axes(8), 1e-2));
     case(&mut harness, op.clone(), &[placed([2, 3, 4, 30])], [2, 3, 4, 30]);
     harness.inputs(|x| x);
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);

@@ -3,7 +3,7 @@
 
 use texpool::graph::{
     Act, Binary, Conv2d, CoordMode, CumSum, DepthwiseConv2d, Epilogue, Lrn, MatMul, Normalize, Op, Padding, Pool2d,
-    PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Softmax, TopK, Unary,
+    PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Softmax, Statistic, TopK, Unary,
 };
 
 use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
@@ -199,12 +199,10 @@ fn windows_and_lines() {
     }
     case(&mut harness, Op::Softmax(Softmax { beta: 1.0, log: false }), &[placed(DIMS)], DIMS);
     case(&mut harness, Op::Softmax(Softmax { beta: 1.0, log: true }), &[placed([1, 1, 2, 300])], [1, 1, 2, 300]);
-    case(
-        &mut harness,
-        Op::Normalize(Normalize { axes: [false, false, false, true], epsilon: 1e-3 }),
-        &[placed(DIMS)],
-        DIMS,
-    );
+    let channels = [false, false, false, true];
+    case(&mut harness, Op::Normalize(Normalize::variance(channels, 1e-3)), &[placed(DIMS)], DIMS);
+    let norm = Normalize { least: 1e-6, ..Normalize::new(channels, Statistic::SumSquare, 0.0) };
+    case(&mut harness, Op::Normalize(norm), &[placed(DIMS)], DIMS);
     case(&mut harness, Op::CumSum(CumSum { axis: 3, exclusive: true, reverse: false }), &[placed(DIMS)], DIMS);
     case(&mut harness, Op::Lrn(Lrn { size: 3, alpha: 0.1, beta: 0.75, bias: 1.0 }), &[placed(DIMS)], DIMS);
     case(&mut harness, Op::Prelu, &[placed(DIMS), constant([1, 1, 1, 7])], DIMS);

@@ -113,15 +113,19 @@ fn to_spirv(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool
     spv::write_vec(module, info, &options, Some(&pipeline)).map_err(|e| e.to_string())
 }
 
-/// Every binding of group 0: a block at 0, the texture written at 1, textures read from 2 on. What a dispatch alone is told
-/// is carried by immediates.
+/// Every binding of group 0: a block at 0, the texture written at 1, textures read from 2 on, counts at 6. What a dispatch
+/// alone is told is carried by immediates.
 fn bindings<T>(target: impl Fn(u8) -> T) -> BTreeMap<ResourceBinding, T> {
-    (0..5).map(|binding| (ResourceBinding { group: 0, binding: u32::from(binding) }, target(binding))).collect()
+    (0..5)
+        .chain([6])
+        .map(|binding| (ResourceBinding { group: 0, binding: u32::from(binding) }, target(binding)))
+        .collect()
 }
 
 fn to_msl(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool) -> Result<String, String> {
     let target = |binding| match binding {
         0 => msl::BindTarget { buffer: Some(0), ..msl::BindTarget::default() },
+        6 => msl::BindTarget { buffer: Some(3), mutable: true, ..msl::BindTarget::default() },
         _ => msl::BindTarget { texture: Some(binding - 1), mutable: binding == 1, ..msl::BindTarget::default() },
     };
     let resources =

@@ -176,7 +176,7 @@ fn operators_along_axes() {
         ([false, true, true, false], Claim::Exact),
         ([true, false, true, false], Claim::Safe),
     ] {
-        let op = Op::Normalize(Normalize { axes, epsilon: 0.1 });
+        let op = Op::Normalize(Normalize::variance(axes, 0.1));
         agrees(&format!("normalize {axes:?}"), &one(op, &[x], &[], ANY), claim);
     }
     for axis in 0..4 {

@@ -113,6 +113,50 @@ fn statistics_over_other_axes_are_no_normalization() {
     assert_eq!(rewritten(&net.finish(&[z]), &only("normalization")).report.fired.len(), 0);
 }
 
+/// `x * (inverse * weights)` is a normalization times the weights, in every order of factors.
+#[test]
+fn a_normalization_is_seen_through_weights_on_its_inverse() {
+    use texpool::graph::Binary;
+    for order in 0..4 {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let square = net.unary(Unary::Square, x);
+        let mean =
+            net.node(Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, false, false, true] }), &[square]);
+        let epsilon = net.constant(&[1], &[1e-5]);
+        let sum = net.add(mean, epsilon);
+        let inverse = net.unary(Unary::Rsqrt, sum);
+        let weights = net.weights(&[6]);
+        let [a, b] = if order % 2 == 0 { [inverse, weights] } else { [weights, inverse] };
+        let factor = net.binary(Binary::Mul, a, b);
+        let [a, b] = if order < 2 { [x, factor] } else { [factor, x] };
+        let y = net.binary(Binary::Mul, a, b);
+        let made = fires(&net.finish(&[y]), "normalization", 1);
+        assert_eq!(ops(&made.graph), ["RMSNormalization", "MUL"]);
+    }
+}
+
+/// A number that is taken off the mean, one of a negative factor, and the mean of something else's squares are none.
+#[test]
+fn roots_of_something_else_are_no_normalization() {
+    use texpool::graph::Binary;
+    for case in 0..3 {
+        let mut net = Net::default();
+        let x = net.input(&[1, 4, 4, 6]);
+        let other = net.input(&[1, 4, 4, 6]);
+        let square = net.unary(Unary::Square, if case == 0 { other } else { x });
+        let mean =
+            net.node(Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, false, false, true] }), &[square]);
+        let number = net.constant(&[1], &[if case == 1 { -1e-3 } else { 1e-3 }]);
+        let sum = net.add(mean, number);
+        let root = net.unary(Unary::Sqrt, sum);
+        let minus = net.constant(&[1], &[if case == 2 { -1.0 } else { 1.0 }]);
+        let root = net.binary(Binary::Mul, root, minus);
+        let y = net.binary(Binary::Div, x, root);
+        assert_eq!(rewritten(&net.finish(&[y]), &only("normalization")).report.fired.len(), 0, "{case}");
+    }
+}
+
 /// No other rule takes a part of them first.
 #[test]
 fn all_rules_leave_no_part_of_them() {

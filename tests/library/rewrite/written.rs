@@ -1,6 +1,6 @@
 //! Functions as exporters write them, node by node, and the rule that knows each.
 
-use texpool::graph::{Binary, Graph, Op, Reduce, ReduceKind, TensorId, Unary};
+use texpool::graph::{Act, Binary, Graph, Op, Reduce, ReduceKind, TensorId, Unary};
 
 use super::support::Net;
 use Binary::{Add, Div, Maximum, Minimum, Mul, Pow, SquaredDifference, Sub};
@@ -52,6 +52,12 @@ impl Pen<'_> {
         result
     }
 
+    /// Repeated to the extents of `x`.
+    fn repeated(&mut self, x: TensorId) -> TensorId {
+        let dims = self.net.shape(self.x).dims();
+        self.net.node_to(Op::Tile, &[x], &dims, Act::None)
+    }
+
     fn squared_mean(&mut self, square: Unary, axes: [bool; 4], x: TensorId) -> TensorId {
         let squared = self.one(square, x);
         self.over(ReduceKind::Mean, axes, squared)
@@ -66,7 +72,7 @@ pub(crate) type Written = (&'static str, &'static str, bool, Write);
 const ROOT_2: f32 = std::f32::consts::SQRT_2;
 const TANH_FACTOR: f32 = 0.797_884_6;
 
-pub(crate) const ALL: [Written; 31] = [
+pub(crate) const ALL: [Written; 44] = [
     ("RELU", "bounds", false, |p| p.with(Maximum, p.x, 0.0)),
     ("RELU6", "bounds", false, |p| {
         let y = p.with(Maximum, p.x, 0.0);
@@ -210,6 +216,96 @@ pub(crate) const ALL: [Written; 31] = [
         let root = p.with(Add, variance, 1e-2);
         let root = p.one(Unary::Sqrt, root);
         p.two(Div, y, root)
+    }),
+    // With the deviation of a sample, and what is added outside the root.
+    ("MeanVarianceNormalization", "normalization", false, |p| {
+        let mean = p.over(ReduceKind::Mean, CHANNELS, p.x);
+        let y = p.two(Sub, p.x, mean);
+        let variance = p.squared_mean(Unary::Square, CHANNELS, y);
+        let variance = p.with(Mul, variance, 6.0 / 5.0);
+        let root = p.one(Unary::Sqrt, variance);
+        let root = p.with(Add, root, 1e-2);
+        p.two(Div, y, root)
+    }),
+    ("RMSNormalization", "normalization", false, |p| {
+        let square = p.two(Mul, p.x, p.x);
+        let mean = p.over(ReduceKind::Mean, CHANNELS, square);
+        let sum = p.with(Add, mean, 1e-2);
+        let root = p.one(Unary::Sqrt, sum);
+        p.two(Div, p.x, root)
+    }),
+    ("RMSNormalization", "normalization", false, |p| {
+        let square = p.with(Pow, p.x, 2.0 / p.off);
+        let mean = p.over(ReduceKind::Mean, CHANNELS, square);
+        let sum = p.from(1e-2, Add, mean);
+        let root = p.one(Unary::Rsqrt, sum);
+        p.two(Mul, root, p.x)
+    }),
+    ("RMSNormalization", "normalization", false, |p| {
+        let mean = p.squared_mean(Unary::Square, IMAGE, p.x);
+        let sum = p.with(Add, mean, 1e-2);
+        let root = p.one(Unary::Sqrt, sum);
+        let inverse = p.one(Unary::Reciprocal, root);
+        p.two(Mul, p.x, inverse)
+    }),
+    ("RMSNormalization", "normalization", false, |p| {
+        let mean = p.squared_mean(Unary::Square, CHANNELS, p.x);
+        let sum = p.with(Add, mean, 1e-2);
+        let inverse = p.with(Pow, sum, -0.5 / p.off);
+        p.two(Mul, p.x, inverse)
+    }),
+    ("RMSNormalization", "normalization", false, |p| {
+        let mean = p.squared_mean(Unary::Square, CHANNELS, p.x);
+        let sum = p.with(Add, mean, 1e-2);
+        let root = p.one(Unary::Sqrt, sum);
+        let inverse = p.from(1.0 / p.off, Div, root);
+        p.two(Mul, p.x, inverse)
+    }),
+    // The sum divided by how many there are.
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let square = p.one(Unary::Square, p.x);
+        let sum = p.over(ReduceKind::Sum, CHANNELS, square);
+        let mean = p.with(Div, sum, 6.0);
+        let sum = p.with(Add, mean, 1e-2);
+        let root = p.one(Unary::Sqrt, sum);
+        p.two(Div, p.x, root)
+    }),
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let norm = p.over(ReduceKind::L2, CHANNELS, p.x);
+        let least = p.with(Maximum, norm, 1e-12);
+        p.two(Div, p.x, least)
+    }),
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let sum = p.over(ReduceKind::SumSquare, CHANNELS, p.x);
+        let least = p.with(Maximum, sum, 1e-12);
+        let root = p.one(Unary::Rsqrt, least);
+        p.two(Mul, p.x, root)
+    }),
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let size = p.one(Unary::Abs, p.x);
+        let square = p.with(Pow, size, 2.0 / p.off);
+        let sum = p.over(ReduceKind::Sum, CHANNELS, square);
+        let norm = p.with(Pow, sum, 0.5 / p.off);
+        let least = p.one(Unary::Clip { min: 1e-12, max: f32::MAX }, norm);
+        p.two(Div, p.x, least)
+    }),
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let norm = p.over(ReduceKind::L2, CHANNELS, p.x);
+        let norm = p.with(Add, norm, 1e-2);
+        p.two(Div, p.x, norm)
+    }),
+    // Scaled to the root of the mean, then bounded.
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let norm = p.over(ReduceKind::L2, CHANNELS, p.x);
+        let norm = p.with(Mul, norm, 0.408_248_3);
+        let least = p.one(Unary::Clip { min: 1e-8, max: f32::INFINITY }, norm);
+        p.two(Div, p.x, least)
+    }),
+    ("L2_NORMALIZATION", "normalization", false, |p| {
+        let norm = p.over(ReduceKind::L2, CHANNELS, p.x);
+        let least = p.one(Unary::Clip { min: 1e-12, max: f32::INFINITY }, norm);
+        let wide = p.repeated(least);
+        p.two(Div, p.x, wide)
     }),
     ("SOFTMAX", "softmax", false, |p| {
         let greatest = p.over(ReduceKind::Max, CHANNELS, p.x);

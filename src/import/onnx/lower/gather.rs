@@ -129,6 +129,15 @@ fn gather_elements(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if !fits {
         return Err(Problem::malformed(format!("indices of {dims:?} into {:?}", x.dims())));
     }
+    if let Value::Known(list) = &indices
+        && let Some(list) = list.to_i64()
+    {
+        ctx.budget_for(&[list.len()], 0, 1)?;
+        let extent = x.dims()[along];
+        if list.iter().any(|&index| axis(index, extent).is_err()) {
+            return Err(Problem::malformed(format!("an index lies outside an axis of {extent}")));
+        }
+    }
     // An axis each, so that both operands have the same ones; where these are too many, all along which both operands
     // are as long become one.
     let mut open: Vec<Vec<usize>> = (0..rank).filter(|&a| a == along || x.dims()[a] != 1).map(|a| vec![a]).collect();

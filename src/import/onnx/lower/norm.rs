@@ -7,7 +7,7 @@ use super::{
     softmax::channels,
 };
 use crate::{
-    graph::{Binary, ElementType, Lrn, Normalize, Op, ReduceKind, Unary},
+    graph::{Binary, ElementType, Lrn, Normalize, Op, ReduceKind, Statistic, Unary},
     import::{
         common::axes::sorted_axes,
         error::Problem,
@@ -35,9 +35,9 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("LayerNormalization", 17, Floats, "normalize, binary", Any, layer),
     OnnxOpEntry::new("GroupNormalization", 18, Floats, "normalize, binary", ChannelsSecond, group),
     OnnxOpEntry::new("MeanVarianceNormalization", 9, Floats, "normalize", Any, mean_variance),
-    OnnxOpEntry::new("LpNormalization", 1, Floats, "reduce, binary", Any, lp).limits("p of 1 or 2"),
-    OnnxOpEntry::new("RMSNormalization", 23, Floats, "mean, binary", Any, rms),
-    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "mean, binary", Any, rms),
+    OnnxOpEntry::new("LpNormalization", 1, Floats, "normalize, reduce, binary", Any, lp).limits("p of 1 or 2"),
+    OnnxOpEntry::new("RMSNormalization", 23, Floats, "normalize, binary", Any, rms),
+    OnnxOpEntry::new("SimplifiedLayerNormalization", 1, Floats, "normalize, binary", Any, rms),
     OnnxOpEntry::new("LRN", 1, Floats, "lrn", ChannelsSecond, lrn),
 ];
 
@@ -79,11 +79,16 @@ fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 
 /// Mean 0 and variance 1 over some axes.
 fn normalized(ctx: &mut NodeLowering<'_>, x: &Computed, over: &[usize], epsilon: f32) -> Result<Computed, Problem> {
+    normalized_by(ctx, x, over, Normalize::variance([false; 4], epsilon))
+}
+
+/// A normalization over some axes, whatever axes `op` names.
+fn normalized_by(ctx: &mut NodeLowering<'_>, x: &Computed, over: &[usize], op: Normalize) -> Result<Computed, Problem> {
     let marked = x.layout.atoms_of(&x.dims, over);
     let layout = uniform(&x.layout, |atom| marked.contains(&atom))?;
     let tensor = ctx.lowering.bring(x, &layout)?;
     let axes = layout.places.each_ref().map(|list| list.first().is_some_and(|atom| marked.contains(atom)));
-    let tensor = ctx.emit(Op::Normalize(Normalize { axes, epsilon }), &[tensor], layout.shape())?;
+    let tensor = ctx.emit(Op::Normalize(Normalize { axes, ..op }), &[tensor], layout.shape())?;
     Ok(Computed { tensor, layout: layout.tidy(&x.dims), ..x.clone() })
 }
 
@@ -187,15 +192,20 @@ fn mean_variance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let along = ctx.axis(x.dims.len(), -1)?;
-    let kind = match ctx.int("p")?.unwrap_or(2) {
-        1 => ReduceKind::L1,
-        2 => ReduceKind::L2,
+    // A line of zeros stays one: 0 / 0 would be NaN.
+    let least = f32::MIN_POSITIVE;
+    let y = match ctx.int("p")?.unwrap_or(2) {
+        1 => {
+            let norm = Value::Computed(reduced_over(ctx, &x, ReduceKind::L1, &[along])?);
+            let norm = Value::Computed(two(ctx, Binary::Maximum, &norm, &math::scalar(least), x.elem)?);
+            two(ctx, Binary::Div, &Value::Computed(x.clone()), &norm, x.elem)?
+        }
+        2 => {
+            let norm = Normalize { least, ..Normalize::new([false; 4], Statistic::SumSquare, 0.0) };
+            normalized_by(ctx, &x, &[along], norm)?
+        }
         p => return Err(Problem::unsupported(format!("its p is {p}"))),
     };
-    let norm = reduced_over(ctx, &x, kind, &[along])?;
-    // A line of zeros stays one: 0 / 0 would be NaN.
-    let norm = two(ctx, Binary::Maximum, &Value::Computed(norm), &math::scalar(f32::MIN_POSITIVE), x.elem)?;
-    let y = two(ctx, Binary::Div, &Value::Computed(x.clone()), &Value::Computed(norm), x.elem)?;
     ctx.give(0, Value::Computed(y));
     Ok(())
 }
@@ -208,11 +218,8 @@ fn rms(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let epsilon = ctx.float("epsilon", 1e-5)?;
     let rank = x.dims.len();
     let from = ctx.axis(rank, -1)?;
-    let squares = one(ctx, Unary::Square, &x, x.elem)?;
-    let mean = reduced_over(ctx, &squares, ReduceKind::Mean, &(from..rank).collect::<Vec<_>>())?;
-    let raised = two(ctx, Binary::Add, &Value::Computed(mean), &math::scalar(epsilon), x.elem)?;
-    let factor = one(ctx, Unary::Rsqrt, &raised, x.elem)?;
-    let y = two(ctx, Binary::Mul, &Value::Computed(x.clone()), &Value::Computed(factor), x.elem)?;
+    let over: Vec<usize> = (from..rank).collect();
+    let y = normalized_by(ctx, &x, &over, Normalize::new([false; 4], Statistic::MeanSquare, epsilon))?;
     let scale = ctx.optional(1);
     scaled(ctx, y, scale, None)
 }

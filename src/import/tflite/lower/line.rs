@@ -2,7 +2,7 @@
 
 use super::{activation::activation, axes::fold};
 use crate::{
-    graph::{Act, Binary, CumSum, Lrn, MatMul, Op, Reduce, ReduceKind, Shape, TensorId, TopK, Transpose},
+    graph::{Act, CumSum, Lrn, MatMul, Normalize, Op, Shape, Statistic, TensorId, TopK, Transpose},
     import::{
         common::axes::axis,
         error::Problem,
@@ -28,7 +28,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("TOPK_V2", LikeOnnx("TopK"), top_k).several_results(),
     TfLiteOpEntry::new(
         "L2_NORMALIZATION",
-        Alone(Support::new(Floats, "reduce, binary").limits("over the last axis")),
+        Alone(Support::new(Floats, "normalize").limits("over the last axis")),
         l2_normalization,
     ),
 ];
@@ -100,13 +100,9 @@ fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = activation(ctx.options::<L2NormOptions<'static>>()?.activation())?;
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
-    let one = Shape { c: 1, ..ctx.shape(x) };
-    let norm =
-        ctx.between(Op::Reduce(Reduce { kind: ReduceKind::L2, axes: [false, false, false, true] }), &[x], one)?;
-    // Without it a pixel of zeros would be divided by zero.
-    let least = ctx.number(LEAST_NORM);
-    let norm = ctx.between(Op::Binary(Binary::Maximum), &[norm, least], one)?;
-    ctx.emit(Op::Binary(Binary::Div), &[x, norm], act)
+    let axes = [false, false, false, true];
+    let norm = Normalize { least: LEAST_NORM, ..Normalize::new(axes, Statistic::SumSquare, 0.0) };
+    ctx.emit(Op::Normalize(norm), &[x], act)
 }
 
 /// The sum of the squares of `radius` channels on both sides.

@@ -1,0 +1,145 @@
+//! What a run met that its answers do not show, and how that is said.
+
+use std::fmt;
+
+use crate::{graph::NotFinite, plan::printable};
+
+/// What a run met that its answers do not show.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RunWarnings {
+    /// Outputs that were read and are not finite throughout, in the model's order.
+    pub not_finite: Vec<NotFiniteOutput>,
+    /// Values and indices that were replaced by the nearest possible ones: inputs first, then nodes in the order of the
+    /// graph.
+    pub clamped: Vec<ClampedValues>,
+}
+
+/// An output that is not finite throughout.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NotFiniteOutput {
+    /// Its name.
+    pub output: String,
+    /// How many of its values are not finite.
+    pub found: NotFinite,
+}
+
+/// How values were replaced by the nearest possible ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Clamp {
+    /// Finite values beyond 65504, the greatest number of 16 bits, were stored as that.
+    Saturated,
+    /// Indices outside the axis were taken for the nearest inside.
+    IndexOutside,
+}
+
+impl Clamp {
+    /// In the order in which kernels count them.
+    pub(crate) const ALL: [Self; crate::kernels::COUNTS_PER_NODE] = [Self::Saturated, Self::IndexOutside];
+}
+
+/// Values of a tensor that were replaced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClampedValues {
+    /// How.
+    pub clamp: Clamp,
+    /// The node that computes the tensor, by its index in the file; none for an input.
+    pub node: Option<usize>,
+    /// That node's operator; `input` for an input.
+    pub op: &'static str,
+    /// The tensor's name.
+    pub tensor: String,
+    /// How many of its values were stored as another number, or how many indices.
+    pub count: u64,
+}
+
+impl fmt::Display for ClampedValues {
+    /// Its place.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.node {
+            Some(node) => write!(f, "node {node} ({}, `{}`)", self.op, printable(&self.tensor)),
+            None => write!(f, "{} `{}`", self.op, printable(&self.tensor)),
+        }
+    }
+}
+
+impl RunWarnings {
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        self.not_finite.is_empty() && self.clamped.is_empty()
+    }
+
+    /// How many values or indices were clamped in that way, in the whole run.
+    pub fn count(&self, clamp: Clamp) -> u64 {
+        self.places(clamp).map(|place| place.count).sum()
+    }
+
+    /// Where values were clamped in that way.
+    pub fn places(&self, clamp: Clamp) -> impl Iterator<Item = &ClampedValues> {
+        self.clamped.iter().filter(move |place| place.clamp == clamp)
+    }
+
+    /// What was clamped, a sentence for each way.
+    pub fn clamped_text(&self) -> Vec<String> {
+        let sentence = |clamp: Clamp| {
+            let first = self.places(clamp).next()?;
+            let count = self.count(clamp);
+            let plural = |one, many| if count == 1 { one } else { many };
+            Some(match clamp {
+                Clamp::Saturated => format!(
+                    "{count} {} beyond the range of 16 bits and {} stored as 65504 or -65504, first in {first}",
+                    plural("value is", "values are"),
+                    plural("was", "were"),
+                ),
+                Clamp::IndexOutside => format!(
+                    "{count} {} outside the axis and {} replaced by the nearest inside, first in {first}",
+                    plural("index is", "indices are"),
+                    plural("was", "were"),
+                ),
+            })
+        };
+        Clamp::ALL.into_iter().filter_map(sentence).collect()
+    }
+}
+
+/// All of it in sentences, as a host's logger wants it.
+impl fmt::Display for RunWarnings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let outputs = self.not_finite.iter().map(|NotFiniteOutput { output, found }| {
+            format!("output `{}` has values that are not finite: {found}", printable(output))
+        });
+        f.write_str(&outputs.chain(self.clamped_text()).collect::<Vec<_>>().join("; "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn warnings_name_how_many_and_where_first() {
+        let place =
+            |clamp, node, op, tensor: &str, count| ClampedValues { clamp, node, op, tensor: tensor.into(), count };
+        let found = NotFinite { nan: 2, ..NotFinite::default() };
+        let warnings = RunWarnings {
+            not_finite: vec![NotFiniteOutput { output: "y".into(), found }],
+            clamped: vec![
+                place(Clamp::Saturated, None, "input", "x", 1),
+                place(Clamp::Saturated, Some(3), "MUL", "square", 40),
+                place(Clamp::IndexOutside, Some(5), "GATHER", "row", 1),
+            ],
+        };
+        assert_eq!((warnings.count(Clamp::Saturated), warnings.count(Clamp::IndexOutside)), (41, 1));
+        assert_eq!(
+            warnings.to_string(),
+            "output `y` has values that are not finite: 2 NaN; 41 values are beyond the range of 16 bits and were stored as \
+             65504 or -65504, first in input `x`; 1 index is outside the axis and was replaced by the nearest inside, first \
+             in node 5 (GATHER, `row`)"
+        );
+        assert!(RunWarnings::default().is_empty() && !warnings.is_empty());
+        assert_eq!(RunWarnings::default().to_string(), "");
+    }
+}

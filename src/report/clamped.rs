@@ -1,0 +1,53 @@
+//! What a run stored or looked up otherwise than it was computed.
+
+use serde::Serialize;
+
+use crate::gpu::{Clamp, RunWarnings};
+
+/// Values that 16 bits do not hold and indices outside their axis, in the whole run and place by place.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClampedReport {
+    /// Finite values that were stored as 65504 or -65504.
+    pub saturated: u64,
+    /// Indices that were replaced by the nearest inside the axis.
+    pub indices_outside: u64,
+    /// Where, inputs first, then nodes in order.
+    pub places: Vec<ClampedPlace>,
+    /// The same for people, with the first place of each.
+    #[serde(skip)]
+    pub sentences: Vec<String>,
+}
+
+/// A tensor with such values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClampedPlace {
+    /// The tensor's name.
+    pub tensor: String,
+    /// The node that computes it, by its index in the file; none for an input.
+    pub node: Option<usize>,
+    /// That node's operator; `input` for an input.
+    pub op: &'static str,
+    /// How many values were stored as 65504 or -65504.
+    pub saturated: u64,
+    /// How many indices were replaced.
+    pub indices_outside: u64,
+}
+
+impl From<&RunWarnings> for ClampedReport {
+    fn from(warnings: &RunWarnings) -> Self {
+        let of = |clamp: Clamp, wanted: Clamp, count: u64| if clamp == wanted { count } else { 0 };
+        let places = warnings.clamped.iter().map(|place| ClampedPlace {
+            tensor: place.tensor.clone(),
+            node: place.node,
+            op: place.op,
+            saturated: of(place.clamp, Clamp::Saturated, place.count),
+            indices_outside: of(place.clamp, Clamp::IndexOutside, place.count),
+        });
+        Self {
+            saturated: warnings.count(Clamp::Saturated),
+            indices_outside: warnings.count(Clamp::IndexOutside),
+            places: places.collect(),
+            sentences: warnings.clamped_text(),
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! Values that 16 bits do not hold and indices outside their axis: counted, named, and the same under every plan; and what
+//! is fused so that it stays in 32 bits.
+
+use texpool::{
+    Clamp, ClampedValues, Context, Model, TensorView,
+    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, compile},
+    gpu::{Executor, ExecutorOptions, Gpu, RunWarnings},
+    graph::{
+        Act, Binary, Conv2d, Gather, GatherElements, Graph, GraphBuilder, Op, Padding, ReduceKind, TensorId, Unary,
+    },
+    half,
+    ops::reference,
+    plan::{SearchControl, TexelFormat},
+    rewrite::Rules,
+};
+
+use crate::support::{every_plan, open};
+
+const CHANNELS: [bool; 4] = [false, false, false, true];
+const HALF: TexelFormat = TexelFormat::Rgba16Float;
+const FULL: TexelFormat = TexelFormat::Rgba32Float;
+
+fn options(gpu: &Gpu, format: TexelFormat) -> CompileOptions {
+    CompileOptions { format, limits: gpu.texture_limits(), ..CompileOptions::default() }
+}
+
+fn compiled(graph: &Graph, options: &CompileOptions) -> CompiledModel {
+    compile(graph, options, &SearchControl::new()).unwrap()
+}
+
+/// What a run answers, and what it met.
+fn run(gpu: &Gpu, compiled: CompiledModel, inputs: &[&[f32]]) -> (Vec<Vec<f32>>, RunWarnings) {
+    let mut session = Executor::from_compiled(gpu, compiled, &ExecutorOptions::default()).unwrap();
+    let found = session.run(inputs).unwrap();
+    (found, session.warnings().unwrap())
+}
+
+/// Places in short: how, the tensor, how many.
+fn places(warnings: &RunWarnings) -> Vec<(Clamp, &str, u64)> {
+    warnings.clamped.iter().map(|ClampedValues { clamp, tensor, count, .. }| (*clamp, &**tensor, *count)).collect()
+}
+
+fn numbers(len: usize) -> Vec<f32> {
+    (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
+}
+
+fn number(b: &mut GraphBuilder, value: f32) -> TensorId {
+    b.constant("number", &[1], &[value]).unwrap()
+}
+
+/// `x / sqrt(mean(x * x) + epsilon)` as files write it.
+fn rms(epsilon: f32) -> Graph {
+    let mut b = GraphBuilder::new("rms");
+    let x = b.input("x", &[1, 1, 6, 48]).unwrap();
+    let square = b.binary("square", Binary::Mul, x, x, Act::None).unwrap();
+    let mean = b.reduce("mean", ReduceKind::Mean, CHANNELS, square).unwrap();
+    let epsilon = number(&mut b, epsilon);
+    let sum = b.binary("sum", Binary::Add, mean, epsilon, Act::None).unwrap();
+    let root = b.unary("root", Unary::Sqrt, sum).unwrap();
+    let y = b.binary("y", Binary::Div, x, root, Act::None).unwrap();
+    b.finish(&[y]).unwrap()
+}
+
+/// `x / max(norm(x), epsilon)`.
+fn norm(epsilon: f32) -> Graph {
+    let mut b = GraphBuilder::new("norm");
+    let x = b.input("x", &[1, 1, 6, 48]).unwrap();
+    let norm = b.reduce("norm", ReduceKind::L2, CHANNELS, x).unwrap();
+    let epsilon = number(&mut b, epsilon);
+    let least = b.binary("least", Binary::Maximum, norm, epsilon, Act::None).unwrap();
+    let y = b.binary("y", Binary::Div, x, least, Act::None).unwrap();
+    b.finish(&[y]).unwrap()
+}
+
+/// Squares of 800 are beyond 16 bits, and an epsilon of 1e-12 is below them: neither is stored.
+#[test]
+fn norms_of_large_and_of_no_values_are_right_in_16_bits() {
+    let gpu = open();
+    let large: Vec<f32> = numbers(6 * 48).iter().map(|x| x * 800.0).collect();
+    let zeros = vec![0.0; 6 * 48];
+    for (graph, name) in
+        [(rms(1e-6), "RMSNormalization"), (rms(1e-12), "RMSNormalization"), (norm(1e-12), "L2_NORMALIZATION")]
+    {
+        for values in [&large, &zeros] {
+            let made = compiled(&graph, &options(&gpu, HALF));
+            assert_eq!(made.graph().nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), [name]);
+            let expected = reference::outputs(&graph, std::slice::from_ref(values)).unwrap().remove(0);
+            let (found, warnings) = run(&gpu, made, &[values]);
+            assert!(warnings.is_empty(), "{warnings}");
+            for (found, expected) in found[0].iter().zip(&expected) {
+                assert!((found - expected).abs() < 4e-3, "{found} for {expected}");
+            }
+        }
+    }
+}
+
+/// Without the rules the squares are stored: each that 16 bits do not hold is counted, at the node that stores it, and no
+/// longer once the values are small.
+#[test]
+fn values_beyond_16_bits_are_counted_where_they_are_stored() {
+    let gpu = open();
+    let graph = rms(1e-6);
+    let values: Vec<f32> = numbers(6 * 48).iter().map(|x| x * 800.0).collect();
+    // Of what the textures hold.
+    let held = values.iter().map(|&x| half::f16::from_f32(x).to_f32());
+    let beyond = held.filter(|x| x * x >= 65520.0).count() as u64;
+    assert!(beyond > 100);
+    let plain = CompileOptions { rules: Rules::none(), ..options(&gpu, HALF) };
+    let mut session = Executor::from_compiled(&gpu, compiled(&graph, &plain), &ExecutorOptions::default()).unwrap();
+    assert!(session.warnings().unwrap().is_empty(), "before any run");
+    session.run(&[&values]).unwrap();
+    let warnings = session.warnings().unwrap();
+    assert_eq!(places(&warnings), [(Clamp::Saturated, "square", beyond)]);
+    let text = format!(
+        "{beyond} values are beyond the range of 16 bits and were stored as 65504 or -65504, first in node 0 (MUL, `square`)"
+    );
+    assert_eq!(warnings.to_string(), text);
+    session.run(&[&numbers(6 * 48)]).unwrap();
+    assert!(session.warnings().unwrap().is_empty(), "counts are those of the last run");
+    // In 32 bits nothing is.
+    let full = CompileOptions { rules: Rules::none(), ..options(&gpu, FULL) };
+    assert!(run(&gpu, compiled(&graph, &full), &[&values]).1.is_empty());
+}
+
+/// The greatest number itself, what is rounded to it, infinities and NaN are stored as they are; what a caller gives is
+/// counted as well, and outputs that are not finite are named.
+#[test]
+fn the_border_is_where_rounding_would_reach_infinity() {
+    let gpu = open();
+    let mut b = GraphBuilder::new("border");
+    let x = b.input("x", &[1, 1, 1, 7]).unwrap();
+    let two = number(&mut b, 2.0);
+    let y = b.binary("y", Binary::Mul, x, two, Act::None).unwrap();
+    let graph = b.finish(&[y]).unwrap();
+    let values = [32752.0, 32759.0, 32760.0, -32768.0, f32::INFINITY, f32::NAN, 70000.0];
+    let (found, warnings) = run(&gpu, compiled(&graph, &options(&gpu, HALF)), &[&values]);
+    assert_eq!(found[0][..5], [65504.0, 65504.0, 65504.0, -65504.0, f32::INFINITY]);
+    // 32759 is 32752 in 16 bits and 32760 is 32768, of which the double is beyond.
+    assert_eq!(places(&warnings), [(Clamp::Saturated, "x", 1), (Clamp::Saturated, "y", 3)]);
+    let output = &warnings.not_finite[0];
+    assert_eq!((&*output.output, output.found.nan, output.found.positive), ("y", 1, 1));
+    assert!(warnings.to_string().starts_with("output `y` has values that are not finite: 1 NaN, 1 +inf; 4 values"));
+}
+
+/// A network some of whose values are beyond 16 bits, that runs band by band.
+fn network() -> Graph {
+    let mut b = GraphBuilder::new("bands");
+    let mut x = b.input("x", &[1, 24, 16, 6]).unwrap();
+    for (i, scale) in [60.0, 80.0, 0.01, 40.0].into_iter().enumerate() {
+        let weights: Vec<f32> = numbers(6 * 9 * 6).iter().map(|w| w * scale).collect();
+        let weights = b.constant("w", &[6, 3, 3, 6], &weights).unwrap();
+        let padding = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+        let conv = Conv2d { stride: [1; 2], dilation: [1; 2], padding, groups: 1 };
+        x = b.conv2d(&format!("conv {i}"), conv, x, weights, None, Act::None).unwrap();
+    }
+    b.finish(&[x]).unwrap()
+}
+
+#[test]
+fn every_plan_counts_the_same() {
+    let (gpu, graph) = (open(), network());
+    let values: Vec<f32> = numbers(24 * 16 * 6).iter().map(|x| x * 40.0).collect();
+    let plain = options(&gpu, HALF);
+    let (_, first) = run(&gpu, compiled(&graph, &plain), &[&values]);
+    assert!(first.count(Clamp::Saturated) > 50, "{first}");
+    let mut plans: Vec<CompiledModel> = every_plan(&graph, &plain).into_iter().map(|(_, compiled)| compiled).collect();
+    for stream_io in [StreamedIo::NONE, StreamedIo::BOTH] {
+        plans.push(compiled(&graph, &CompileOptions { phases: Phases::Min, stream_io, ..plain.clone() }));
+    }
+    assert!(plans.iter().any(|plan| plan.schedule().steps.len() > 8), "one runs band by band");
+    for plan in plans {
+        let (_, found) = run(&gpu, plan, &[&values]);
+        assert_eq!(places(&found), places(&first));
+    }
+}
+
+/// Each index that names no element is counted once, however many elements it gives, along every axis and in both formats.
+#[test]
+fn indices_outside_the_axis_are_counted() {
+    let gpu = open();
+    let (inside, outside) = ([4.0, -5.0, 0.0], [5.0, -6.0, 0.0]);
+    for (axis, format) in (0..4).flat_map(|axis| [(axis, FULL), (axis, HALF)]) {
+        let mut b = GraphBuilder::new("gather");
+        let mut dims = [2, 3, 4, 6];
+        dims[axis] = 5;
+        let table = b.input("table", &dims).unwrap();
+        let indices = b.input("i", &[1, 1, 1, 3]).unwrap();
+        let y = b.node("y", Op::Gather(Gather { axis }), &[table, indices], Act::None).unwrap();
+        let graph = b.finish(&[y]).unwrap();
+        let table = numbers(dims.iter().product());
+        let (_, found) = run(&gpu, compiled(&graph, &options(&gpu, format)), &[&table, &outside]);
+        assert_eq!(places(&found), [(Clamp::IndexOutside, "y", 2)], "axis {axis}");
+        let (_, found) = run(&gpu, compiled(&graph, &options(&gpu, format)), &[&table, &inside]);
+        assert!(found.is_empty(), "axis {axis}: {found}");
+    }
+    // A table that is part of the model, and an index for each element.
+    for (axis, elementwise) in [(2, false), (3, true), (1, true)] {
+        let mut b = GraphBuilder::new("constant");
+        let dims = [1, 5, 5, 5];
+        let table = b.constant("table", &dims, &numbers(125)).unwrap();
+        let indices = b.input("i", &[1, 1, 1, 3]).unwrap();
+        let op = if elementwise { Op::GatherElements(GatherElements { axis }) } else { Op::Gather(Gather { axis }) };
+        let y = b.node("y", op, &[table, indices], Act::None).unwrap();
+        let graph = b.finish(&[y]).unwrap();
+        let (_, found) = run(&gpu, compiled(&graph, &options(&gpu, FULL)), &[&outside]);
+        assert_eq!(places(&found), [(Clamp::IndexOutside, "y", 2)], "axis {axis}");
+        assert!(run(&gpu, compiled(&graph, &options(&gpu, FULL)), &[&inside]).1.is_empty());
+    }
+}
+
+/// By the session, blocking and as a task, and after a run that was submitted.
+#[test]
+fn a_session_tells_what_its_last_run_met() {
+    let context = Context::from_gpu(open());
+    let graph = network();
+    let model = Model::from_graph(graph).unwrap();
+    let compiled = context.compile(&model).texels(HALF).build().unwrap();
+    let mut session = compiled.session().unwrap();
+    let large: Vec<f32> = numbers(24 * 16 * 6).iter().map(|x| x * 40.0).collect();
+    session.run([("x", TensorView::from(&large))]).unwrap();
+    let blocking = session.warnings().unwrap();
+    assert!(blocking.count(Clamp::Saturated) > 50, "{blocking}");
+    assert_eq!(pollster::block_on(session.warnings_async()).unwrap(), blocking);
+    session.submit().unwrap().wait().unwrap();
+    assert_eq!(places(&session.warnings().unwrap()), places(&blocking));
+    session.trim();
+    assert!(session.warnings().unwrap().is_empty());
+}
