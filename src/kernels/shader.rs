@@ -11,6 +11,7 @@ pub(crate) mod helpers {
     pub(crate) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
     pub(crate) const REGION: &str = include_str!("../../shaders/shared/region.wgsl");
     pub(crate) const SOFTMAX: &str = include_str!("../../shaders/shared/softmax.wgsl");
+    pub(crate) const TOP_K: &str = include_str!("../../shaders/shared/top_k.wgsl");
     pub(crate) const WEIGHTS: &str = include_str!("../../shaders/shared/weights.wgsl");
 }
 

@@ -3,7 +3,7 @@
 
 use texpool::{
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines},
-    graph::{Act, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind},
+    graph::{Act, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, ReduceKind, TopK},
 };
 
 use crate::support::open;
@@ -19,7 +19,7 @@ struct Case {
     answer: fn(usize) -> f32,
 }
 
-const CASES: [Case; 8] = [
+const CASES: [Case; 9] = [
     Case {
         name: "ReduceSum",
         graph: |rows| {
@@ -103,6 +103,17 @@ const CASES: [Case; 8] = [
             b.finish(&[y]).unwrap()
         },
         answer: |elements| elements as f32 + 1.0,
+    },
+    Case {
+        name: "TopK",
+        graph: |slices| {
+            let mut b = GraphBuilder::new("top");
+            let x = b.input("x", &[1, 1, 1, slices * 4]).unwrap();
+            let top = TopK { k: slices.min(50), largest: true, indices: false };
+            let y = b.node("y", Op::TopK(top), &[x], Act::None).unwrap();
+            b.finish(&[y]).unwrap()
+        },
+        answer: |_| 2.0,
     },
 ];
 

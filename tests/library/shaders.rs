@@ -87,6 +87,16 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("softmax", &[("LOG", Flag)]),
     ("softmax_wide", &[("LOG", Flag)]),
     ("top_k", &[("LARGEST", Flag), ("INDICES", Flag)]),
+    (
+        "top_k_wide",
+        &[
+            ("LARGEST", Flag),
+            ("INDICES", Flag),
+            ("DIGITS", Sizes(&[5.0, 8.0])),
+            ("SORTED", Sizes(&[4.0, 1024.0])),
+            ("WINDOWED", Flag),
+        ],
+    ),
     ("transpose_conv", &[]),
     ("unary", &[("FUNCTION", Named(&["ACT_", "UNARY_"]))]),
 ];

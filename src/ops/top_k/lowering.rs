@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Kernels for TopK {
-    const SHADERS: &'static [Shader] = &[kernel::SHADER];
+    const SHADERS: &'static [Shader] = &[kernel::NARROW, kernel::WIDE];
 }
 
 impl Operator for TopK {
@@ -37,7 +37,7 @@ impl Operator for TopK {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        Work::new(graph, node, CostClass::Pool, self.k, 1)
+        Work::of_all_texels(graph, node, CostClass::Pool)
     }
 
     fn weights<'a>(&self, _graph: &'a Graph, _node: &'a Node) -> WeightPieces<'a> {

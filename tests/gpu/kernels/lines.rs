@@ -128,6 +128,35 @@ fn the_greatest_and_least_channels() {
     harness.finish();
 }
 
+/// TopK of more channels than an invocation can look at one by one, and of more places than a workgroup sorts at once.
+#[test]
+fn the_greatest_and_least_of_many_channels() {
+    let mut harness = Harness::new();
+    let long = [
+        ([2, 1, 2, 1100], 64),
+        ([1, 2, 1, 2000], 300),
+        ([1, 1, 1, 300], 300),
+        ([1, 1, 3, 1025], 2),
+        ([1, 1, 1, 8400], 300),
+        ([1, 2, 1, 8399], 2500),
+        ([1, 1, 1, 2049], 2049),
+        ([1, 1, 1, 60_000], 5),
+    ];
+    // Among 8192 values few are equal, among 16 most, and among those of one sign the first bytes are, too.
+    for inputs in [(|x| x) as fn(f32) -> f32, |x| (x * 4.0).round(), |x| 1.0 + x.abs() / 8192.0] {
+        harness.inputs(inputs);
+        for (dims, k) in long {
+            for (largest, indices) in [(true, true), (false, false)] {
+                let out = [dims[0], dims[1], dims[2], k];
+                case(&mut harness, Op::TopK(TopK { k, largest, indices }), &[placed(dims)], out);
+            }
+        }
+    }
+    let op = Op::TopK(TopK { k: 70, largest: true, indices: false });
+    epilogues(&mut harness, &op, &[placed([1, 2, 3, 100])], [1, 2, 3, 70], true);
+    harness.finish();
+}
+
 /// Windows of channels that reach over either end.
 #[test]
 fn local_response_normalizations() {

@@ -184,6 +184,7 @@ fn the_greatest_and_the_least() {
     }
     for (largest, indices) in [(true, false), (true, true), (false, false), (false, true)] {
         case(&mut harness, Op::TopK(TopK { k: 5, largest, indices }), &[placed(DIMS)], [2, 3, 5, 5]);
+        case(&mut harness, Op::TopK(TopK { k: 40, largest, indices }), &[placed([1, 2, 1, 500])], [1, 2, 1, 40]);
     }
     harness.finish();
 }
