@@ -23,19 +23,54 @@ fn repeated_lanes(t: Tensor, v: vec4<f32>) -> vec4<f32> {
     return select(v, v.xxxx, t.c == 1u);
 }
 
-// `a / b` rounded towards zero. A device's division need not be exact, so that of whole numbers is put right.
-fn whole_quotient(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    let divisor = abs(b);
-    var q = trunc(abs(a) / divisor);
-    let rest = abs(a) - q * divisor;
-    q = select(q, q - 1.0, rest < vec4(0.0));
-    q = select(q, q + 1.0, rest >= divisor);
-    return select(q, -q, (a < vec4(0.0)) != (b < vec4(0.0)));
+const INFINITE_BITS: u32 = 0x7f800000u;
+const HIDDEN_BIT: u32 = 0x800000u;
+
+// Exponents of floats, as their bits have them; those of the least floats are 1, as if they were normal.
+fn exponents(magnitudes: vec4<u32>) -> vec4<u32> {
+    return max(magnitudes >> vec4(23u), vec4(1u));
 }
 
-// What `whole_quotient` leaves over; it has the sign of `a`.
+// Their significands, whole numbers of 24 bits.
+fn significands(magnitudes: vec4<u32>) -> vec4<u32> {
+    return (magnitudes & vec4(HIDDEN_BIT - 1u)) | select(vec4(0u), vec4(HIDDEN_BIT), magnitudes >= vec4(HIDDEN_BIT));
+}
+
+// `a - b * trunc(a / b)` without any rounding: a long division of the significands, which finds eight bits of the
+// quotient at a time. It has the sign of `a`. NaN where `a` is infinite or `b` is zero.
 fn rest_of(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    return a - whole_quotient(a, b) * b;
+    let dividend = bitcast<vec4<u32>>(a) & vec4(0x7fffffffu);
+    let divisor = bitcast<vec4<u32>>(b) & vec4(0x7fffffffu);
+    let by = max(significands(divisor), vec4(1u));
+    let exponent = exponents(divisor);
+    // Bits of the quotient that are left: at most 253.
+    var left = max(exponents(dividend), exponent) - exponent;
+    var rest = significands(dividend) % by;
+    for (var i = 0u; i < 32u; i++) {
+        if all(left == vec4(0u)) { break; }
+        let bits = min(left, vec4(8u));
+        rest = (rest << bits) % by;
+        left -= bits;
+    }
+    // As a float again: its highest bit becomes the hidden one, as far as there are exponents.
+    let up = min(countLeadingZeros(rest) - 8u, exponent - 1u);
+    let significand = rest << up;
+    let normal = (significand & vec4(HIDDEN_BIT - 1u)) | ((exponent - up) << vec4(23u));
+    var bits = select(significand, normal, significand >= vec4(HIDDEN_BIT));
+    bits = select(bits, dividend, dividend < divisor);
+    let none = (dividend >= vec4(INFINITE_BITS)) | (divisor == vec4(0u)) | (divisor > vec4(INFINITE_BITS));
+    bits = select(bits, vec4(0x7fc00000u), none);
+    return bitcast<vec4<f32>>(bits | (bitcast<vec4<u32>>(a) & vec4(0x80000000u)));
+}
+
+// `a / b` rounded towards zero. A device's division need not be exact, but it divides a multiple of `b` here, so that
+// the nearest whole number is right. Beyond 2^24 the result is as near as the division is.
+fn whole_quotient(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
+    let rest = rest_of(a, b);
+    let multiple = a - rest;
+    let q = round(multiple / b);
+    let exact = select(q, q + round((multiple - q * b) / b), abs(q) < vec4(16777216.0));
+    return select(exact, a / b, no_number(rest));
 }
 
 // Whole exponents of a few factors are multiplied out: powers of whole numbers are then exact.
@@ -78,7 +113,7 @@ fn apply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         case BINARY_FMOD: { return rest_of(a, b); }
         case BINARY_FLOOR_DIV: {
             let q = whole_quotient(a, b);
-            let rest = a - q * b;
+            let rest = rest_of(a, b);
             return select(q, q - 1.0, (rest != vec4(0.0)) & ((rest < vec4(0.0)) != (b < vec4(0.0))));
         }
         case BINARY_TRUNC_DIV: { return whole_quotient(a, b); }
@@ -94,8 +129,8 @@ fn apply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         case BINARY_XOR: { return truth(yes_a != yes_b); }
         case BINARY_ZERO_UNLESS: { return select(vec4(0.0), b, yes_a); }
         case BINARY_ZERO_IF: { return select(b, vec4(0.0), yes_a); }
-        // BINARY_PRELU.
-        default: { return select(a, a * b, a < vec4(0.0)); }
+        case BINARY_PRELU: { return select(a, a * b, a < vec4(0.0)); }
+        default: { return no_case(); }
     }
 }
 
@@ -110,6 +145,9 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let t = params().constant;
     let i = repeated_row(t, o) * (t.slices * t.pitch) + repeated_texel(t, o);
     let constant = repeated_lanes(t, read_weight(i));
-    if CONSTANT == CONSTANT_LEFT { return apply(constant, placed); }
-    return apply(placed, constant);
+    switch CONSTANT {
+        case CONSTANT_LEFT: { return apply(constant, placed); }
+        case CONSTANT_RIGHT: { return apply(placed, constant); }
+        default: { return no_case(); }
+    }
 }

@@ -22,8 +22,7 @@ fn right_tensor() -> Tensor {
     switch CONSTANT {
         case CONSTANT_NONE: { return second_tensor(); }
         case CONSTANT_LEFT: { return input_tensor(); }
-        // CONSTANT_RIGHT.
-        default: { return params().constant; }
+        case CONSTANT_RIGHT, default: { return params().constant; }
     }
 }
 
@@ -36,8 +35,8 @@ fn right(t: Tensor, texel: u32) -> vec4<f32> {
     switch CONSTANT {
         case CONSTANT_NONE: { return read_second(t, texel); }
         case CONSTANT_LEFT: { return read_input(t, texel); }
-        // CONSTANT_RIGHT.
-        default: { return read_weight(texel); }
+        case CONSTANT_RIGHT: { return read_weight(texel); }
+        default: { return no_case(); }
     }
 }
 

@@ -32,11 +32,9 @@ fn power(v: vec4<f32>, p: u32) -> vec4<f32> {
 }
 
 fn root(sum: vec4<f32>, p: u32) -> vec4<f32> {
-    switch p {
-        case 1u: { return sum; }
-        case 2u: { return sqrt(sum); }
-        default: { return select(raised(sum, vec4(1.0 / f32(p))), vec4(0.0), sum == vec4(0.0)); }
-    }
+    if p == 1u { return sum; }
+    if p == 2u { return sqrt(sum); }
+    return select(raised(sum, vec4(1.0 / f32(p))), vec4(0.0), sum == vec4(0.0));
 }
 
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
@@ -60,8 +58,8 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
             switch KIND {
                 case POOL_MAX: { value = select(value, v, (v > value) | no_number(v) | vec4(count == 0u)); }
                 case POOL_AVERAGE: { value += v; }
-                // POOL_NORM.
-                default: { value += power(v, args.power); }
+                case POOL_NORM: { value += power(v, args.power); }
+                default: { value = no_case(); }
             }
             count++;
         }

@@ -31,8 +31,7 @@ fn index_inside(i: vec4<i32>, n: vec4<i32>) -> vec4<i32> {
         }
         case PAD_EDGE: { return clamp(i, vec4(0), n - 1); }
         case PAD_WRAP: { return (i % n + n) % n; }
-        // PAD_CONSTANT.
-        default: { return i; }
+        case PAD_CONSTANT, default: { return i; }
     }
 }
 
@@ -64,8 +63,7 @@ fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
             let part = (o.y % block) * block + o.z % block;
             return vec4<i32>(vec4(o.x, o.y / block, o.z / block, o.w * block * block + part));
         }
-        // MAP_SPACE_TO_DEPTH.
-        default: {
+        case MAP_SPACE_TO_DEPTH, default: {
             let part = o.w / src.c;
             return vec4<i32>(vec4(o.x, o.y * block + part / block, o.z * block + part % block, o.w % src.c));
         }

@@ -34,12 +34,14 @@ fn choose(a: Best, b: Best) -> Best {
     return Best(select(a.value, b.value, take), select(a.index, b.index, take));
 }
 
+// The summand or factor that a value gives; extrema and indices have none.
 fn term(x: vec4<f32>, base: vec4<f32>) -> vec4<f32> {
     switch KIND {
         case REDUCE_SUM_SQUARE, REDUCE_L2: { return x * x; }
         case REDUCE_L1: { return abs(x); }
         case REDUCE_LOG_SUM_EXP: { return exponential(x - base); }
-        default: { return x; }
+        case REDUCE_SUM, REDUCE_PROD, REDUCE_LOG_SUM: { return x; }
+        default: { return no_case(); }
     }
 }
 

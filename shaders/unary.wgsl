@@ -48,18 +48,95 @@ fn outer_acos(x: vec4<f32>) -> vec4<f32> {
     return 2.0 * small_asin(sqrt(0.5 * (1.0 - x)));
 }
 
-// Cephes' `sinf` and `cosf`: sine for a `quarter` of 0, cosine for 1. Drivers' own may be off by a two-thousandth.
-fn circular(x: vec4<f32>, quarter: i32) -> vec4<f32> {
+// An angle as quarters of a turn, modulo four, and the rest in radians: at most an eighth of a turn of either sign.
+struct Angle {
+    quarters: i32,
+    rest: f32,
+}
+
+// Four of them.
+struct Angles {
+    quarters: vec4<i32>,
+    rest: vec4<f32>,
+}
+
+// Up to which angle a quarter of a turn in three parts is precise enough: multiples of the first two parts are exact.
+const NEAR_ANGLE: f32 = 4096.0;
+
+// The binary digits of 2 / pi, behind 32 zeros.
+const TWO_OVER_PI: array<u32, 8> = array(
+    0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+
+// The high word of a product.
+fn high_product(a: u32, b: u32) -> u32 {
+    let low = (a & 0xffffu) * (b & 0xffffu);
+    let middle = (a >> 16u) * (b & 0xffffu) + (low >> 16u);
+    let other = (a & 0xffffu) * (b >> 16u) + (middle & 0xffffu);
+    return (a >> 16u) * (b >> 16u) + (middle >> 16u) + (other >> 16u);
+}
+
+// 32 binary digits of 2 / pi from digit `first` of the table on.
+fn two_over_pi(first: u32) -> u32 {
+    let digits = TWO_OVER_PI;
+    let word = first / 32u;
+    let shift = first % 32u;
+    return select((digits[word] << shift) | (digits[word + 1u] >> ((32u - shift) & 31u)), digits[word], shift == 0u);
+}
+
+// A finite angle of an eighth of a radian or more, however large, by the method of Payne and Hanek: the significand
+// times those 96 digits of 2 / pi that decide the quarters modulo four and 62 bits of the rest.
+fn far_angle(x: f32) -> Angle {
+    let magnitude = bitcast<u32>(x) & 0x7fffffffu;
+    let significand = (magnitude & 0x7fffffu) | 0x800000u;
+    // The first digit that matters gives half a turn when it meets the lowest bit of the significand.
+    let first = (magnitude >> 23u) - 120u;
+    let last = high_product(significand, two_over_pi(first + 64u));
+    let middle = two_over_pi(first + 32u);
+    let low = significand * middle + last;
+    let carry = u32(low < last);
+    // Two bits of quarters, then a fraction of one.
+    let high = significand * two_over_pi(first) + high_product(significand, middle) + carry;
+    let fraction = (high << 2u) | (low >> 30u);
+    let negative = fraction >= 0x80000000u;
+    let turn = i32(high >> 30u) + i32(negative);
+    // The two words of the fraction's magnitude.
+    let under = select(low << 2u, ~(low << 2u), negative);
+    let over = select(fraction, ~fraction, negative);
+    let rest = (f32(over) * 2.3283064e-10 + f32(under) * 5.4210109e-20) * HALF_PI;
+    return Angle(select(turn, -turn, x < 0.0), select(rest, -rest, negative != (x < 0.0)));
+}
+
+fn angles(x: vec4<f32>) -> Angles {
     let quarters = round(x * (2.0 / 3.14159265));
-    // A quarter of a turn in three parts, so that what is taken off is exact.
-    let r = ((x - quarters * 1.5703125) - quarters * 4.83751297e-4) - quarters * 7.54978995e-8;
+    let rest = ((x - quarters * 1.5703125) - quarters * 4.83751297e-4) - quarters * 7.54978995e-8;
+    var found = Angles(vec4<i32>(quarters), rest);
+    let far = (abs(x) > vec4(NEAR_ANGLE)) & ((bitcast<vec4<u32>>(x) & vec4(0x7fffffffu)) < vec4(INFINITE_BITS));
+    if any(far) {
+        for (var lane = 0u; lane < 4u; lane++) {
+            if far[lane] {
+                let angle = far_angle(x[lane]);
+                found.quarters[lane] = angle.quarters;
+                found.rest[lane] = angle.rest;
+            }
+        }
+    }
+    return found;
+}
+
+// Cephes' `sinf` and `cosf`: sine for a `quarter` of 0, cosine for 1. Drivers' own may be off by a two-thousandth.
+fn circular(angles: Angles, quarter: i32) -> vec4<f32> {
+    let r = angles.rest;
     let z = r * r;
     let sine = r + r * z * (-1.6666654611e-1 + z * (8.3321608736e-3 - z * 1.9515295891e-4));
     let cosine = 1.0 - 0.5 * z
         + z * z * (4.166664568298827e-2 + z * (-1.388731625493765e-3 + z * 2.443315711809948e-5));
-    let turn = vec4<i32>(quarters) + quarter;
+    let turn = angles.quarters + quarter;
     let value = select(sine, cosine, (turn & vec4(1)) != vec4(0));
     return select(value, -value, (turn & vec4(2)) != vec4(0));
+}
+
+fn tangent_of(angles: Angles) -> vec4<f32> {
+    return circular(angles, 0) / circular(angles, 1);
 }
 
 fn arc_sine(v: vec4<f32>) -> vec4<f32> {
@@ -130,9 +207,9 @@ fn function(x: vec4<f32>, slice: u32) -> vec4<f32> {
         case UNARY_RECIPROCAL: { return 1.0 / x; }
         case UNARY_SIGN: { return select(sign(x), x, no_number(x)); }
         case UNARY_ERF: { return erf(x); }
-        case UNARY_SIN: { return circular(x, 0); }
-        case UNARY_COS: { return circular(x, 1); }
-        case UNARY_TAN: { return circular(x, 0) / circular(x, 1); }
+        case UNARY_SIN: { return circular(angles(x), 0); }
+        case UNARY_COS: { return circular(angles(x), 1); }
+        case UNARY_TAN: { return tangent_of(angles(x)); }
         case UNARY_ASIN: { return arc_sine(x); }
         case UNARY_ACOS: { return arc_cosine(x); }
         case UNARY_ATAN: { return arc_tangent(x); }

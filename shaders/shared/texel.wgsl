@@ -123,6 +123,12 @@ fn truth(yes: vec4<bool>) -> vec4<f32> {
     return select(vec4(0.0), vec4(1.0), yes);
 }
 
+// NaN: the answer of a `switch` that has no case for the function asked for. WGSL refuses a constant NaN, so the bits
+// depend on `origin`, which is zero.
+fn no_case() -> vec4<f32> {
+    return bitcast<vec4<f32>>(vec4(0x7fc00000u | origin));
+}
+
 // Which lanes are no number. By their bits: comparisons may be compiled as if there were none.
 fn no_number(v: vec4<f32>) -> vec4<bool> {
     return (bitcast<vec4<u32>>(v) & vec4(0x7fffffffu)) > vec4(0x7f800000u);
@@ -202,6 +208,7 @@ fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
 // the texel of PReLU's alphas among the weights, or the limits of a grid.
 fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<f32> {
     switch code {
+        case ACT_NONE: { return x; }
         case ACT_RELU: { return positive(x); }
         case ACT_RELU6: { return bounded(x, vec4(0.0), vec4(6.0)); }
         case ACT_RELU_N1_TO_1: { return bounded(x, vec4(-1.0), vec4(1.0)); }
@@ -228,7 +235,7 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_SOFTPLUS: { return softplus(x); }
         case ACT_MISH: { return mish(x); }
         case ACT_FAKE_QUANT: { return fake_quantised(x, alpha, beta); }
-        default: { return x; }
+        default: { return no_case(); }
     }
 }
 

@@ -28,263 +28,255 @@
 //! (their channels are no multiple of four) multiplies the other group's channels by zeros, and so does a resize by
 //! parts.
 
-/// Functions of one value.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Unary {
+/// Writes [`Unary`] from the table below: the functions with what they compute and their parameters, each of which has
+/// a value that stands for all others in [`Unary::EXAMPLES`], and the names.
+macro_rules! unary_functions {
+    ($(
+        $(#[$doc:meta])*
+        $function:ident $({ $($(#[$param_doc:meta])* $param:ident: $type:ty = $example:expr,)* })? => $name:literal,
+    )*) => {
+        /// Functions of one value.
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub enum Unary {
+            $($(#[$doc])* $function $({ $($(#[$param_doc])* $param: $type,)* })?,)*
+        }
+
+        impl Unary {
+            /// Every function, for tests that must know no other list.
+            #[doc(hidden)]
+            pub const EXAMPLES: &[Self] = &[$(Self::$function $({ $($param: $example),* })?),*];
+
+            /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+            pub const fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$function { .. } => $name,)*
+                }
+            }
+        }
+    };
+}
+
+/// Writes [`Binary`] likewise.
+macro_rules! binary_functions {
+    ($($(#[$doc:meta])* $function:ident => $name:literal,)*) => {
+        /// Functions of two values, with broadcasting.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Binary {
+            $($(#[$doc])* $function,)*
+        }
+
+        impl Binary {
+            /// Every function, for tests that must know no other list.
+            #[doc(hidden)]
+            pub const ALL: &[Self] = &[$(Self::$function),*];
+
+            /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$function => $name,)*
+                }
+            }
+        }
+    };
+}
+
+unary_functions! {
     /// `max(x, 0)`
-    Relu,
+    Relu => "RELU",
     /// `min(max(x, 0), 6)`
-    Relu6,
+    Relu6 => "RELU6",
     /// `min(max(x, -1), 1)`
-    ReluN1To1,
+    ReluN1To1 => "RELU_N1_TO_1",
     /// `x < 0 ? alpha * x : x`
     LeakyRelu {
         /// Slope below zero.
-        alpha: f32,
-    },
+        alpha: f32 = 0.3,
+    } => "LEAKY_RELU",
     /// `x < 0 ? alpha * (exp(x) - 1) : x`
     Elu {
         /// What is approached far below zero, negated.
-        alpha: f32,
-    },
+        alpha: f32 = 1.3,
+    } => "ELU",
     /// `gamma * (x <= 0 ? alpha * (exp(x) - 1) : x)`
     Selu {
         /// As that of [`Elu`](Self::Elu).
-        alpha: f32,
+        alpha: f32 = 1.673,
         /// Factor of everything.
-        gamma: f32,
-    },
+        gamma: f32 = 1.0507,
+    } => "Selu",
     /// `max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`
     Celu {
         /// What is approached far below zero, negated.
-        alpha: f32,
-    },
+        alpha: f32 = 0.8,
+    } => "Celu",
     /// `x > alpha ? x : 0`
     ThresholdedRelu {
         /// Above which values pass.
-        alpha: f32,
-    },
+        alpha: f32 = 0.7,
+    } => "ThresholdedRelu",
     /// `max(0, min(1, alpha * x + beta))`
     HardSigmoid {
         /// Slope.
-        alpha: f32,
+        alpha: f32 = 0.3,
         /// Value at zero.
-        beta: f32,
-    },
+        beta: f32 = 0.4,
+    } => "HardSigmoid",
     /// `min(max(x, min), max)`
     Clip {
         /// Least result.
-        min: f32,
+        min: f32 = -0.5,
         /// Greatest result.
-        max: f32,
-    },
+        max: f32 = 1.25,
+    } => "Clip",
     /// `x * min(max(x + 3, 0), 6) / 6`
-    HardSwish,
+    HardSwish => "HARD_SWISH",
     /// `1 / (1 + exp(-x))`
-    Logistic,
+    Logistic => "LOGISTIC",
     /// `x / (1 + exp(-x))`
-    Silu,
+    Silu => "Swish",
     /// `x / 2 * (1 + erf(x / sqrt(2)))`
-    Gelu,
+    Gelu => "GELU",
     /// `x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))`
-    GeluTanh,
+    GeluTanh => "GELU",
     /// `log(1 + exp(x))`
-    Softplus,
+    Softplus => "Softplus",
     /// `x / (1 + |x|)`
-    Softsign,
+    Softsign => "Softsign",
     /// `x * tanh(log(1 + exp(x)))`
-    Mish,
+    Mish => "Mish",
     /// `x < -lambda ? x + bias : x > lambda ? x - bias : 0`
     Shrink {
         /// By how much values come nearer to zero.
-        bias: f32,
+        bias: f32 = 0.25,
         /// Up to which absolute value they become zero.
-        lambda: f32,
-    },
+        lambda: f32 = 0.5,
+    } => "Shrink",
     /// `e^x`
-    Exp,
+    Exp => "EXP",
     /// Natural logarithm.
-    Log,
+    Log => "LOG",
     /// Square root.
-    Sqrt,
+    Sqrt => "SQRT",
     /// `1 / sqrt(x)`
-    Rsqrt,
+    Rsqrt => "RSQRT",
     /// `x * x`
-    Square,
+    Square => "SQUARE",
     /// `1 / x`
-    Reciprocal,
+    Reciprocal => "Reciprocal",
     /// Absolute value.
-    Abs,
+    Abs => "ABS",
     /// `-x`
-    Neg,
+    Neg => "NEG",
     /// -1, 0 or 1; NaN of NaN.
-    Sign,
+    Sign => "SIGN",
     /// The error function.
-    Erf,
-    /// Sine of radians.
-    Sin,
-    /// Cosine of radians.
-    Cos,
-    /// Tangent of radians.
-    Tan,
+    Erf => "Erf",
+    /// Sine of radians, within a few units of 2^-24 for every angle that a float holds.
+    Sin => "SIN",
+    /// Cosine of radians, likewise.
+    Cos => "COS",
+    /// Tangent of radians: the quotient of those two.
+    Tan => "Tan",
     /// Its inverse: radians.
-    Asin,
+    Asin => "Asin",
     /// Its inverse: radians.
-    Acos,
+    Acos => "Acos",
     /// Its inverse: radians.
-    Atan,
+    Atan => "Atan",
     /// Hyperbolic sine.
-    Sinh,
+    Sinh => "Sinh",
     /// Hyperbolic cosine.
-    Cosh,
+    Cosh => "Cosh",
     /// Hyperbolic tangent.
-    Tanh,
+    Tanh => "TANH",
     /// Inverse hyperbolic sine.
-    Asinh,
+    Asinh => "Asinh",
     /// Inverse hyperbolic cosine.
-    Acosh,
+    Acosh => "Acosh",
     /// Inverse hyperbolic tangent.
-    Atanh,
+    Atanh => "Atanh",
     /// The greatest whole number not above `x`.
-    Floor,
+    Floor => "FLOOR",
     /// The least whole number not below `x`.
-    Ceil,
+    Ceil => "CEIL",
     /// The nearest whole number, halves to the even one.
-    Round,
+    Round => "ROUND",
     /// The whole number next to `x` in the direction of zero.
-    Trunc,
+    Trunc => "CAST",
     /// The nearest value that 16 bits hold.
-    ToHalf,
+    ToHalf => "CAST",
     /// `min(max(round(x / scale), least), most) * scale`, halves rounded away from zero: what is left of a value that
     /// is stored as an 8-bit integer.
     FakeQuant {
         /// Distance of neighbouring values, above zero.
-        scale: f32,
+        scale: f32 = 0.125,
         /// Least multiple of it.
-        least: i16,
+        least: i16 = -9,
         /// Greatest multiple of it.
-        most: i16,
-    },
+        most: i16 = 6,
+    } => "FAKE_QUANT",
     /// `x == 0`
-    Not,
+    Not => "LOGICAL_NOT",
     /// `x != 0`
-    NotZero,
+    NotZero => "CAST",
     /// Whether `x` is no number.
-    IsNan,
+    IsNan => "IsNaN",
     /// Whether `x` is infinite.
     IsInf {
         /// Whether negative infinity counts.
-        negative: bool,
+        negative: bool = true,
         /// Whether positive infinity counts.
-        positive: bool,
-    },
+        positive: bool = false,
+    } => "IsInf",
 }
 
-impl Unary {
-    /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Relu => "RELU",
-            Self::Relu6 => "RELU6",
-            Self::ReluN1To1 => "RELU_N1_TO_1",
-            Self::LeakyRelu { .. } => "LEAKY_RELU",
-            Self::Elu { .. } => "ELU",
-            Self::Selu { .. } => "Selu",
-            Self::Celu { .. } => "Celu",
-            Self::ThresholdedRelu { .. } => "ThresholdedRelu",
-            Self::HardSigmoid { .. } => "HardSigmoid",
-            Self::Clip { .. } => "Clip",
-            Self::HardSwish => "HARD_SWISH",
-            Self::Logistic => "LOGISTIC",
-            Self::Silu => "Swish",
-            Self::Gelu | Self::GeluTanh => "GELU",
-            Self::Softplus => "Softplus",
-            Self::Softsign => "Softsign",
-            Self::Mish => "Mish",
-            Self::Shrink { .. } => "Shrink",
-            Self::Exp => "EXP",
-            Self::Log => "LOG",
-            Self::Sqrt => "SQRT",
-            Self::Rsqrt => "RSQRT",
-            Self::Square => "SQUARE",
-            Self::Reciprocal => "Reciprocal",
-            Self::Abs => "ABS",
-            Self::Neg => "NEG",
-            Self::Sign => "SIGN",
-            Self::Erf => "Erf",
-            Self::Sin => "SIN",
-            Self::Cos => "COS",
-            Self::Tan => "Tan",
-            Self::Asin => "Asin",
-            Self::Acos => "Acos",
-            Self::Atan => "Atan",
-            Self::Sinh => "Sinh",
-            Self::Cosh => "Cosh",
-            Self::Tanh => "TANH",
-            Self::Asinh => "Asinh",
-            Self::Acosh => "Acosh",
-            Self::Atanh => "Atanh",
-            Self::Floor => "FLOOR",
-            Self::Ceil => "CEIL",
-            Self::Round => "ROUND",
-            Self::FakeQuant { .. } => "FAKE_QUANT",
-            Self::Trunc | Self::ToHalf | Self::NotZero => "CAST",
-            Self::Not => "LOGICAL_NOT",
-            Self::IsNan => "IsNaN",
-            Self::IsInf { .. } => "IsInf",
-        }
-    }
-}
-
-/// Functions of two values, with broadcasting.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Binary {
+binary_functions! {
     /// `a + b`
-    Add,
+    Add => "ADD",
     /// `a - b`
-    Sub,
+    Sub => "SUB",
     /// `a * b`
-    Mul,
+    Mul => "MUL",
     /// `a / b`
-    Div,
+    Div => "DIV",
     /// The greater.
-    Maximum,
+    Maximum => "MAXIMUM",
     /// The lesser.
-    Minimum,
+    Minimum => "MINIMUM",
     /// `a^b`; 1 where `b` is 0, and no number where `a` is negative and `b` not whole.
-    Pow,
-    /// `a - b * floor(a / b)`: has the sign of `b`.
-    Mod,
-    /// `a - b * trunc(a / b)`: has the sign of `a`.
-    Fmod,
-    /// `floor(a / b)`
-    FloorDiv,
-    /// `trunc(a / b)`
-    TruncDiv,
+    Pow => "POW",
+    /// `a - b * floor(a / b)`, rounded once, however large the quotient: has the sign of `b`.
+    Mod => "FLOOR_MOD",
+    /// `a - b * trunc(a / b)`, exactly, however large the quotient: has the sign of `a`.
+    Fmod => "Mod",
+    /// `floor(a / b)`; beyond 2^24 as near as a division is.
+    FloorDiv => "FLOOR_DIV",
+    /// `trunc(a / b)`, likewise.
+    TruncDiv => "DIV",
     /// `(a - b)^2`
-    SquaredDifference,
+    SquaredDifference => "SQUARED_DIFFERENCE",
     /// `a == b`
-    Equal,
+    Equal => "EQUAL",
     /// `a != b`
-    NotEqual,
+    NotEqual => "NOT_EQUAL",
     /// `a < b`
-    Less,
+    Less => "LESS",
     /// `a <= b`
-    LessEqual,
+    LessEqual => "LESS_EQUAL",
     /// `a > b`
-    Greater,
+    Greater => "GREATER",
     /// `a >= b`
-    GreaterEqual,
+    GreaterEqual => "GREATER_EQUAL",
     /// Whether both are true.
-    And,
+    And => "LOGICAL_AND",
     /// Whether one is true, or both.
-    Or,
+    Or => "LOGICAL_OR",
     /// Whether one is true, and not both.
-    Xor,
+    Xor => "Xor",
     /// `a != 0 ? b : 0`
-    ZeroUnless,
+    ZeroUnless => "SELECT_V2",
     /// `a != 0 ? 0 : b`
-    ZeroIf,
+    ZeroIf => "SELECT_V2",
 }
 
 impl Binary {
@@ -302,32 +294,5 @@ impl Binary {
                 | Self::Or
                 | Self::Xor
         )
-    }
-
-    /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Add => "ADD",
-            Self::Sub => "SUB",
-            Self::Mul => "MUL",
-            Self::Div | Self::TruncDiv => "DIV",
-            Self::Maximum => "MAXIMUM",
-            Self::Minimum => "MINIMUM",
-            Self::Pow => "POW",
-            Self::Mod => "FLOOR_MOD",
-            Self::Fmod => "Mod",
-            Self::FloorDiv => "FLOOR_DIV",
-            Self::SquaredDifference => "SQUARED_DIFFERENCE",
-            Self::Equal => "EQUAL",
-            Self::NotEqual => "NOT_EQUAL",
-            Self::Less => "LESS",
-            Self::LessEqual => "LESS_EQUAL",
-            Self::Greater => "GREATER",
-            Self::GreaterEqual => "GREATER_EQUAL",
-            Self::And => "LOGICAL_AND",
-            Self::Or => "LOGICAL_OR",
-            Self::Xor => "Xor",
-            Self::ZeroUnless | Self::ZeroIf => "SELECT_V2",
-        }
     }
 }

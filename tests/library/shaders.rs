@@ -352,6 +352,62 @@ fn every_family_and_every_constant_is_listed() {
     }
 }
 
+/// The names in a line of WGSL.
+fn names(line: &str) -> impl Iterator<Item = &str> {
+    line.split(|c: char| !c.is_alphanumeric() && c != '_')
+}
+
+/// A function, kind or mode without its case is never answered as if it were another: each constant of a family that has
+/// cases is read somewhere, and a `switch` that none of its cases fits gives NaN.
+#[test]
+fn what_no_case_fits_is_not_answered() {
+    let mut defaults = 0;
+    for &(name, constants) in CONSTANTS {
+        let text = source(kernels(name)[0], TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);
+        let declared = declared(&text);
+        // Declarations name every constant, so they are left out.
+        let code = text.lines().map(|line| line.split("//").next().unwrap().trim());
+        let code: Vec<&str> = code.filter(|line| !line.starts_with("const ")).collect();
+        let read: Vec<&str> = code.iter().flat_map(|line| names(line)).collect();
+        let cases: Vec<&str> =
+            code.iter().filter(|line| line.starts_with("case ")).flat_map(|line| names(line)).collect();
+        let prefixes = constants.iter().flat_map(|&(_, values)| match values {
+            Named(prefixes) => prefixes,
+            Flag | Sizes(_) => &[],
+        });
+        for prefix in prefixes.filter(|prefix| cases.iter().any(|case| case.starts_with(**prefix))) {
+            let family = || declared.iter().filter(|(constant, _)| constant.starts_with(prefix));
+            for (constant, value) in family() {
+                let known = family().any(|(other, same)| same == value && read.contains(&other.as_str()));
+                assert!(known, "{name}: nothing reads {constant}");
+            }
+        }
+        let mut seen: Vec<&str> = Vec::new();
+        for line in code {
+            if line.starts_with("switch ") {
+                seen.clear();
+            }
+            let Some((label, body)) = line.split_once(':') else { continue };
+            if label == "default" {
+                defaults += 1;
+                assert!(body.contains("no_case()") || body.contains("activate("), "{name}: {line}");
+            } else if let Some(label) = label.strip_prefix("case ") {
+                seen.extend(label.split(", "));
+                // Where the answer is no float, the last case is the default, and there is a case for everything.
+                if seen.last() == Some(&"default") {
+                    defaults += 1;
+                    let prefix = seen[0].split_inclusive('_').next().unwrap();
+                    let family = declared.iter().map(|one| one.0.as_str()).filter(|one| one.starts_with(prefix));
+                    let left: Vec<&str> = family.filter(|one| !seen.contains(one)).collect();
+                    assert!(left.is_empty(), "{name}: no case for {left:?}");
+                }
+            }
+        }
+    }
+    // `activate` is part of every shader.
+    assert!(defaults > CONSTANTS.len(), "{defaults}");
+}
+
 /// Params are read by position, in the order in which the Rust side states them.
 #[test]
 fn structs_of_params_have_the_fields_that_are_written() {

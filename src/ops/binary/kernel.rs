@@ -107,10 +107,14 @@ pub(crate) fn which(index: usize) -> f64 {
     f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })
 }
 
+/// Rounds of the longest loop of a function: that of a rest, eight bits of the quotient a round.
+const FUNCTION_ROUNDS: usize = 32;
+
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
     let items = common::texels(step);
     let function = ("FUNCTION", f64::from(function));
+    let iterations = common::nested(&[FUNCTION_ROUNDS]);
     // The constant lies among the weights, which leaves the second input to what the epilogue adds.
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
@@ -120,7 +124,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
         let constants = vec![function, ("CONSTANT", which(index))];
         let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
-        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+        return Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)]);
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
@@ -128,5 +132,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     let params = Params { constant: ConstantTensor(None) };
     let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
     let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(a).reading_second(b)])
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
+    Ok(vec![dispatch.reading(a).reading_second(b).iterating(iterations)])
 }

@@ -1,10 +1,88 @@
 //! Functions of one and two values that have a step of their own, over the ranges in which they are defined.
 
-use texpool::graph::{Act, Binary, Epilogue, Op, Unary};
+use texpool::{
+    graph::{Act, Binary, Epilogue, Op, Unary},
+    kernels::EpilogueParams,
+};
 
 use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
+use crate::support::graphs::n;
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
+
+/// Inputs for which a function of one value is defined.
+fn domain(unary: Unary) -> fn(f32) -> f32 {
+    match unary {
+        Unary::Log | Unary::Sqrt | Unary::Rsqrt => |x| x.abs(),
+        Unary::Asin | Unary::Acos | Unary::Atanh => |x| 0.499 * x,
+        Unary::Acosh => |x| 1.0 + x.abs(),
+        Unary::Tan => |x| 0.7 * x,
+        _ => |x| x,
+    }
+}
+
+/// The table of functions decides what is tried: as a step of its own and, where one may hold it, in an epilogue. A
+/// function that shaders do not know gives NaN, never its operand.
+#[test]
+fn every_function_of_the_tables() {
+    let mut harness = Harness::new();
+    let mut in_epilogues = 0;
+    for &unary in Unary::EXAMPLES {
+        check(&mut harness, domain(unary), &[unary]);
+        let all = Op::Unary(Unary::Clip { min: f32::MIN, max: f32::MAX });
+        let graph = one_node(all, &[placed(DIMS)], DIMS.into(), Epilogue::of(Act::Unary(unary)));
+        if EpilogueParams::new(&graph, &graph.nodes[n(0)], 0).codes != [0; 2] {
+            in_epilogues += 1;
+            harness.check(&graph);
+        }
+    }
+    assert!(in_epilogues > 10, "{in_epilogues}");
+    for &binary in Binary::ALL {
+        let inputs: fn(f32) -> f32 = if binary == Binary::Pow { |x| x.abs() } else { |x| x };
+        harness.inputs(inputs);
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+    }
+    harness.finish();
+}
+
+/// Angles of many turns: the part of a turn that is left is as precise as that of small ones.
+#[test]
+fn large_angles() {
+    let mut harness = Harness::new();
+    let circular = [Unary::Sin, Unary::Cos, Unary::Tan];
+    for inputs in [(|x| 300.0 * x) as fn(f32) -> f32, |x| 4096.0 * x, |x| 1e6 * x, |x| 1e12 * x, |x| 1.7e38 * x] {
+        check(&mut harness, inputs, &circular[..2]);
+    }
+    // Whole numbers of a few digits lie nowhere near a pole.
+    check(&mut harness, |x| (1e5 * x).round(), &circular);
+    harness.finish();
+}
+
+/// Quotients that no float holds: the rest is exact.
+#[test]
+fn rests_of_large_quotients() {
+    let mut harness = Harness::new();
+    for (inputs, spread) in [
+        ((|x| 1e4 * x) as fn(f32) -> f32, 1e-6),
+        (|x| 1e7 * x, 1e-8),
+        (|x| 1e38 * x, 1e-38),
+        // The divisor has the higher exponent.
+        (|x| 1e-3 * x, 1e6),
+    ] {
+        harness.inputs(inputs);
+        harness.spread(spread);
+        for binary in [Binary::Mod, Binary::Fmod] {
+            case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+        }
+    }
+    // Quotients that are nearly whole, of numbers that no few bits hold.
+    harness.spread(0.01);
+    harness.inputs(|x| (x * 2000.0).round() * 0.1);
+    for binary in [Binary::FloorDiv, Binary::Mod, Binary::Fmod] {
+        case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
+    }
+    harness.finish();
+}
 
 fn check(harness: &mut Harness, inputs: fn(f32) -> f32, unaries: &[Unary]) {
     harness.inputs(inputs);
