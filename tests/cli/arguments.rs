@@ -26,7 +26,11 @@ const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite"
 fn texpool<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
     command.args(args).current_dir(folder);
-    command.envs([("VK_DRIVER_FILES", "/none"), ("VK_ICD_FILENAMES", "/none"), ("TEXPOOL_NO_INSTALL", "1")]);
+    command.envs([
+        ("VK_DRIVER_FILES", crate::ABSENT),
+        ("VK_ICD_FILENAMES", crate::ABSENT),
+        ("TEXPOOL_NO_INSTALL", "1"),
+    ]);
     command
 }
 

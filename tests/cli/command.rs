@@ -84,7 +84,7 @@ fn exit_codes_are_documented_and_kept() {
 #[test]
 fn a_plan_needs_no_device_and_its_json_is_stable() {
     let args = ["plan", &fetched("blazeface"), "--rules", "none", "--json"];
-    let output = Command::new(TEXPOOL).args(args).env("VK_DRIVER_FILES", "/none").output().unwrap();
+    let output = Command::new(TEXPOOL).args(args).env("VK_DRIVER_FILES", crate::ABSENT).output().unwrap();
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     let expected = [
         "bounds",
@@ -282,10 +282,9 @@ fn values_that_are_not_finite_are_counted() {
 /// As `diff` has it: 1 is a difference, and what could not be compared is 2.
 #[test]
 fn a_comparison_that_cannot_be_made_is_trouble() {
-    let missing =
-        texpool(&["compare", &fetched("blazeface"), "--against", "/nowhere.npy", "--against", "/nowhere.npy"]);
+    let missing = texpool(&["compare", &fetched("blazeface"), "--against", crate::ABSENT, "--against", crate::ABSENT]);
     assert_eq!(missing.status.code(), Some(2), "{}", stderr(&missing));
-    let model = texpool(&["compare", "/nowhere.tflite", "--against", "cpu"]);
+    let model = texpool(&["compare", crate::ABSENT, "--against", "cpu"]);
     assert_eq!(model.status.code(), Some(2), "{}", stderr(&model));
 }
 
@@ -358,7 +357,7 @@ fn no_room_for_an_output_leaves_no_half_of_it() {
 
 #[test]
 fn no_adapter_is_an_error_that_says_what_to_install() {
-    let none = [("VK_DRIVER_FILES", "/none"), ("VK_ICD_FILENAMES", "/none"), ("TEXPOOL_NO_INSTALL", "1")];
+    let none = [("VK_DRIVER_FILES", crate::ABSENT), ("VK_ICD_FILENAMES", crate::ABSENT), ("TEXPOOL_NO_INSTALL", "1")];
     for subject in ["run", "bench"] {
         let output = Command::new(TEXPOOL).args([subject, &fetched("blazeface")]).envs(none).output().unwrap();
         failed(&output, &["no GPU adapter", "mesa-vulkan-drivers"]);

@@ -37,7 +37,9 @@ fn no_driver_is_installed_unasked() {
     fs::write(place.path().join("uid"), "0\n").unwrap();
     let mut command = Command::new(TEXPOOL);
     command.args(["run", "tests/data/tiny.tflite"]).current_dir(env!("CARGO_MANIFEST_DIR"));
-    command.envs([("VK_DRIVER_FILES", "/none"), ("VK_ICD_FILENAMES", "/none")]).env_remove("TEXPOOL_NO_INSTALL");
+    command
+        .envs([("VK_DRIVER_FILES", crate::ABSENT), ("VK_ICD_FILENAMES", crate::ABSENT)])
+        .env_remove("TEXPOOL_NO_INSTALL");
     command.env("PATH", format!("{}:/usr/bin:/bin", place.path().display()));
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();

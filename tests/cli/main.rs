@@ -23,3 +23,6 @@ mod warnings;
 
 #[path = "../support/onnx_model.rs"]
 mod onnx_model;
+
+/// A path at which nothing can be on any machine, since it is below a file.
+const ABSENT: &str = concat!(env!("CARGO_BIN_EXE_texpool"), "/absent");

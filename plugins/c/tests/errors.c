@@ -95,8 +95,10 @@ static void options(void)
     CHECK(device == NULL);
 }
 
-static void models(void)
+/* `program` is the path of this program, a file, so that there is nothing below it. */
+static void models(const char *program)
 {
+    char path[4096];
     texpool_session *session = NULL;
     texpool_session_descriptor descriptor = described(NULL, "GIF89a is no model", 18);
     FAILS(TEXPOOL_ERROR_MODEL, "GIF picture", texpool_session_create(&descriptor, &session, error));
@@ -105,8 +107,9 @@ static void models(void)
     descriptor = described(NULL, "", 0);
     FAILS(TEXPOOL_ERROR_MODEL, "", texpool_session_create(&descriptor, &session, error));
     descriptor = described(NULL, NULL, 0);
-    descriptor.model_path = "/nonexistent/model.onnx";
-    FAILS(TEXPOOL_ERROR_FILE, "/nonexistent/model.onnx", texpool_session_create(&descriptor, &session, error));
+    CHECK(snprintf(path, sizeof path, "%s/model.onnx", program) < (int)sizeof path);
+    descriptor.model_path = path;
+    FAILS(TEXPOOL_ERROR_FILE, path, texpool_session_create(&descriptor, &session, error));
 }
 
 static void plans(texpool_device *device)
@@ -355,7 +358,7 @@ int main(int argc, char **argv)
 {
     CHECK(texpool_abi_version() == TEXPOOL_ABI_VERSION);
     planner();
-    models();
+    models(argv[0]);
     if (argc > 1 && strcmp(argv[1], "no-adapter") == 0) {
         texpool_device *device = NULL;
         texpool_session *session = NULL;

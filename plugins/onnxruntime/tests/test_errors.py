@@ -1,6 +1,7 @@
 """What goes wrong is an error of the runtime's, and the process goes on."""
 
 import ctypes
+import tempfile
 import unittest
 
 import numpy as np
@@ -66,7 +67,8 @@ class Errors(unittest.TestCase):
         self.alive()
 
     def test_a_report_that_cannot_be_written_is_no_reason_to_fail(self) -> None:
-        made = session(small(), report="/nonexistent/report.txt")
+        with tempfile.TemporaryDirectory() as folder:
+            made = session(small(), report=f"{folder}/absent/report.txt")
         self.assertEqual(made.run(None, values(made))[0].shape, (1, 8, 1, 1))
 
     def test_shapes_that_do_not_fit_are_an_error_of_that_run(self) -> None:
@@ -122,7 +124,9 @@ asked = [support.NAME, "CPUExecutionProvider"]
 print(support.onnxruntime.InferenceSession(support.small(), providers=asked).get_providers())
 print(cpu.run(None, support.values(cpu))[0].shape, [d.ep_name for d in support.onnxruntime.get_ep_devices()])
 """
-        said = python(code, VK_DRIVER_FILES="/nonexistent", VK_ICD_FILENAMES="/nonexistent")
+        with tempfile.TemporaryDirectory() as folder:
+            absent = f"{folder}/absent.json"
+            said = python(code, VK_DRIVER_FILES=absent, VK_ICD_FILENAMES=absent)
         self.assertEqual(said.returncode, 0, said.stderr)
         self.assertIn("(1, 8, 1, 1) ['CPUExecutionProvider']", said.stdout)
         self.assertIn("\n['CPUExecutionProvider']\n", said.stdout)

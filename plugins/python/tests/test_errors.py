@@ -82,7 +82,9 @@ class Errors(unittest.TestCase):
             "    except texpool.NoAdapterError as error: print(type(error).__mro__[1].__name__, error)\n"
             "assert texpool.plan([(0, 1, 8), (1, 2, 4)]).total == 12"
         )
-        done = python(code, VK_DRIVER_FILES="/nonexistent", VK_ICD_FILENAMES="/nonexistent")
+        with tempfile.TemporaryDirectory() as folder:
+            absent = f"{folder}/absent.json"
+            done = python(code, VK_DRIVER_FILES=absent, VK_ICD_FILENAMES=absent)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(done.stdout.count("DeviceError no GPU adapter was found"), 2, done.stdout)
 

@@ -120,9 +120,11 @@ class CompiledModels(unittest.TestCase):
             self.assertIn(why, said)
 
     def test_a_machine_without_an_adapter(self) -> None:
-        none = {"VK_DRIVER_FILES": "/nonexistent", "VK_ICD_FILENAMES": "/nonexistent"}
         made = "from_buffer(tiny.supported()"
-        answer, said = self.answer(made, f"{GPU} | {CPU}", **none)
+        with tempfile.TemporaryDirectory() as folder:
+            absent = f"{folder}/absent.json"
+            none = {"VK_DRIVER_FILES": absent, "VK_ICD_FILENAMES": absent}
+            answer, said = self.answer(made, f"{GPU} | {CPU}", **none)
         self.assertIn("texpool: no GPU adapter was found", said)
         expected, _ = self.answer(made, CPU)
         np.testing.assert_array_equal(answer, expected, said)

@@ -57,21 +57,24 @@ class Errors(unittest.TestCase):
             interpreter(MOBILENET, delegate(budget="10KiB"))
 
     def test_a_report_that_cannot_be_written(self) -> None:
-        with self.assertRaisesRegex(RuntimeError, "option `report`: cannot write /nonexistent/report"):
-            interpreter(tiny.split(), delegate(report="/nonexistent/report"))
+        with tempfile.TemporaryDirectory() as folder:
+            report = f"{folder}/absent/report"
+            with self.assertRaisesRegex(RuntimeError, f"option `report`: cannot write {report}"):
+                interpreter(tiny.split(), delegate(report=report))
 
     def test_a_machine_without_an_adapter(self) -> None:
-        done = python(
+        code = (
             "import tiny\n"
             "from support import *\n"
             "try:\n"
             "    delegate()\n"
             "except ValueError as error:\n"
             "    print(error)\n"
-            "print(len(run(interpreter(tiny.split()))))\n",
-            VK_DRIVER_FILES="/nonexistent",
-            VK_ICD_FILENAMES="/nonexistent",
+            "print(len(run(interpreter(tiny.split()))))\n"
         )
+        with tempfile.TemporaryDirectory() as folder:
+            absent = f"{folder}/absent.json"
+            done = python(code, VK_DRIVER_FILES=absent, VK_ICD_FILENAMES=absent)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("texpool: no GPU adapter was found", done.stdout)
         self.assertTrue(done.stdout.endswith("1\n"), done.stdout)
