@@ -7,7 +7,7 @@ use super::{
 };
 use crate::{
     compile::{
-        CompileOptions, Phases, StreamedIo, WeightFormat,
+        CompileOptions, CompiledModel, Phases, StreamedIo, WeightFormat,
         option_text::{
             Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_planner, parse_rules, parse_seconds,
             parse_texture_planner,
@@ -15,7 +15,7 @@ use crate::{
         parse_size,
     },
     fetch::cache_folder,
-    gpu::{Gpu, GpuOptions, SharedWeights},
+    gpu::{Gpu, GpuOptions, SharedWeights, make_cache_folder},
     plan::{Planner, TexelFormat},
     rewrite::Rules,
     setup::{self, Install},
@@ -259,9 +259,31 @@ pub(super) struct Search {
 }
 
 impl Search {
-    /// The weights of a session: those that it uploads in every run lie in the cache folder, too.
-    pub(super) fn weights(&self) -> SharedWeights {
-        self.cache.as_deref().map_or_else(SharedWeights::default, |cache| SharedWeights::kept_in(cache.join("weights")))
+    /// The weights of a session by this plan: those that it uploads in every run lie in the cache folder, too.
+    pub(super) fn weights(&self, compiled: &CompiledModel) -> SharedWeights {
+        let streams = !compiled.schedule.streamed().is_empty();
+        match self.cache.as_deref().filter(|_| streams) {
+            Some(cache) => {
+                self.make_cache();
+                SharedWeights::kept_in(cache.join("weights"))
+            }
+            None => SharedWeights::default(),
+        }
+    }
+
+    /// The folder in which plans are kept.
+    pub(super) fn plans(&self) -> Option<PathBuf> {
+        self.cache.as_ref().map(|cache| cache.join("plans"))
+    }
+
+    /// Makes the cache folder, so that it is tagged as one and not each of its folders by itself. One that cannot be made
+    /// keeps nothing, which is no error.
+    pub(super) fn make_cache(&self) {
+        if let Some(cache) = &self.cache
+            && let Err(error) = make_cache_folder(cache)
+        {
+            tracing::debug!(path = %cache.display(), %error, "there is no cache folder");
+        }
     }
 }
 

@@ -40,7 +40,7 @@ impl SavedPlanArgs {
         let bytes = read_bytes(path)?;
         let loaded = load(graph, &bytes, gpu.texture_limits());
         let compiled = loaded.map_err(|source| CliError::SavedPlan { path: path.clone(), source: Box::new(source) })?;
-        let options = ExecutorOptions { weights: search.weights(), ..options.clone() };
+        let options = ExecutorOptions { weights: search.weights(&compiled), ..options.clone() };
         Ok((Executor::from_compiled(gpu, compiled, &options)?, PlanSource::File))
     }
 }

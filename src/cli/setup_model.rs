@@ -51,6 +51,7 @@ pub(super) enum PlanSource {
 /// The device's profile, measured if there is none yet, or `again`.
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
+    Search { deadline: None, cache: Some(folder.clone()) }.make_cache();
     let found = progress::with_progress(None, |control| {
         let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
         setup::device_profile(gpu, format, &folder, again, &mut tell)
@@ -115,10 +116,10 @@ pub(super) fn kept_or_compiled(
     options: &CompileOptions,
     search: &Search,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
-    let folder = search.cache.as_ref().map(|cache| cache.join("plans"));
-    let Some(cached) = folder.and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
+    let Some(cached) = search.plans().and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
         return Ok((compiled(graph, options, search.deadline)?, PlanSource::Search));
     };
+    search.make_cache();
     let found = cached.get_or_search(graph, options, search.deadline, |start| {
         progress::with_progress(search.deadline, |control| compile_from(graph, options, start, control))
     });
@@ -158,7 +159,7 @@ pub(super) fn session(
     let compile = options_for(gpu, options.compile.clone())?;
     let (compiled, source) = kept_or_compiled(graph, &compile, search)?;
     check_interrupted(PLANNING)?;
-    let options = ExecutorOptions { compile, weights: search.weights(), ..options.clone() };
+    let options = ExecutorOptions { compile, weights: search.weights(&compiled), ..options.clone() };
     Ok((Executor::from_compiled(gpu, compiled, &options)?, source))
 }
 

@@ -1,7 +1,11 @@
 //! The cache folder: files with their pinned hash, a lock, and a place to work in.
 
 use super::{Entry, FetchError, Progress};
-use crate::io::write_atomic;
+use crate::{
+    gpu::{check_replaceable, make_cache_folder, open_lock},
+    import::{Links, open_plain_file},
+    io::write_atomic,
+};
 use sha2::{Digest, Sha256};
 use std::{
     env,
@@ -9,6 +13,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
+use tempfile::TempDir;
 
 /// The cache folder that the command uses: `TEXPOOL_CACHE`, else [`default_folder`].
 ///
@@ -42,9 +47,10 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
 
 /// Whether `path` holds the entry's very bytes.
 pub(super) fn holds(path: &Path, entry: &Entry) -> bool {
-    let right_size = fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.len() == entry.bytes);
+    // Links are followed, since users may have models elsewhere: the hash says whether it is the right one.
+    let Ok((file, found)) = open_plain_file(path, Links::Followed) else { return false };
     // The size comes first, since it takes no reading.
-    right_size && File::open(path).and_then(hash_of).is_ok_and(|hash| hash == entry.sha256)
+    found.len() == entry.bytes && hash_of(file).is_ok_and(|hash| hash == entry.sha256)
 }
 
 fn hash_of(file: File) -> io::Result<String> {
@@ -89,6 +95,19 @@ impl<W: Write> Write for HashingWriter<W> {
     }
 }
 
+/// How names of folders to work in begin, and how many letters and digits at random follow, so that nobody else makes such
+/// a name.
+const WORK: &str = ".texpool-fetch-";
+const WORK_LETTERS: usize = 16;
+
+/// Whether a name is one that [`Cache::work_folder`] makes.
+fn is_work_folder(name: &str) -> bool {
+    let letters = name.strip_prefix(WORK);
+    letters.is_some_and(|letters| {
+        letters.len() == WORK_LETTERS && letters.bytes().all(|letter| letter.is_ascii_alphanumeric())
+    })
+}
+
 /// The cache folder.
 pub(super) struct Cache<'a> {
     folder: &'a Path,
@@ -106,10 +125,10 @@ impl<'a> Cache<'a> {
 
     /// Keeps other processes from fetching until the file returned is dropped; waits for those that do.
     pub(super) fn lock(&self, progress: &dyn Progress) -> Result<File, FetchError> {
-        fs::create_dir_all(self.folder).map_err(|e| FetchError::folder(self.folder, e))?;
+        make_cache_folder(self.folder).map_err(|e| FetchError::folder(self.folder, e))?;
         let path = self.folder.join(".lock");
         let failed = |e| FetchError::folder(&path, e);
-        let file = File::options().create(true).truncate(false).write(true).open(&path).map_err(failed)?;
+        let file = open_lock(&path).map_err(failed)?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => {
@@ -121,14 +140,20 @@ impl<'a> Cache<'a> {
         Ok(file)
     }
 
-    /// A folder to work in, gone when dropped. Under the lock: what is left there belongs to a process that was killed.
-    pub(super) fn work_folder(&self) -> Result<tempfile::TempDir, FetchError> {
-        let parent = self.folder.join(".work");
-        match fs::remove_dir_all(&parent) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(FetchError::folder(&parent, e)),
-            _ => fs::create_dir_all(&parent).map_err(|e| FetchError::folder(&parent, e))?,
+    /// A folder to work in, gone when dropped. Those of processes that were killed are removed, too: nobody else works
+    /// while this process has the lock.
+    pub(super) fn work_folder(&self) -> Result<TempDir, FetchError> {
+        for entry in fs::read_dir(self.folder).into_iter().flatten().flatten() {
+            // The type of the entry itself, so a link to a folder is none.
+            if entry.file_name().to_str().is_some_and(is_work_folder)
+                && entry.file_type().is_ok_and(|kind| kind.is_dir())
+                && let Err(error) = fs::remove_dir_all(entry.path())
+            {
+                tracing::debug!(path = %entry.path().display(), %error, "what a killed process left stays");
+            }
         }
-        tempfile::tempdir_in(&parent).map_err(|e| FetchError::folder(&parent, e))
+        let made = tempfile::Builder::new().prefix(WORK).rand_bytes(WORK_LETTERS).tempdir_in(self.folder);
+        made.map_err(|e| FetchError::folder(self.folder, e))
     }
 
     /// Puts what `fill` writes into the cache as `entry`, whole or not at all; until it is whole it lies in `work`.
@@ -140,8 +165,12 @@ impl<'a> Cache<'a> {
     ) -> Result<PathBuf, FetchError> {
         let path = self.path(entry);
         let whole = work.join("whole");
-        // The folder to work in lies in the cache, so the rename crosses no file system.
-        match write_atomic(&whole, fill).and_then(|()| Ok(fs::rename(&whole, &path)?)) {
+        let placed = || {
+            check_replaceable(&path)?;
+            // The folder to work in lies in the cache, so the rename crosses no file system.
+            fs::rename(&whole, &path)
+        };
+        match write_atomic(&whole, fill).and_then(|()| Ok(placed()?)) {
             Ok(()) => Ok(path),
             Err(StoreError::Write(source)) => Err(FetchError::folder(path, source)),
             Err(StoreError::Refused(error)) => Err(error),

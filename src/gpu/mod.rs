@@ -11,6 +11,10 @@ mod error;
 mod executor;
 #[cfg(not(target_arch = "wasm32"))]
 mod interrupt;
+#[cfg(not(target_arch = "wasm32"))]
+mod kept_file;
+#[cfg(not(target_arch = "wasm32"))]
+mod kept_weights;
 mod loss;
 mod lower;
 mod memory;
@@ -75,8 +79,14 @@ pub use textures::{Role, TextureSet};
 pub use wait::Wait;
 pub use weights::SharedWeights;
 
+#[cfg(feature = "cli")]
+pub(crate) use kept_file::{check_replaceable, open_lock};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use {part_file::PartFile, wait::now};
+pub(crate) use {
+    kept_file::{make_cache_folder, read_kept},
+    part_file::PartFile,
+    wait::now,
+};
 pub(crate) use {
     pool::PoolTextures,
     staging::Readback,

@@ -1,54 +1,161 @@
-//! A file of packed weights, written once and mapped: those that no run has touched for a while need not be in memory.
+//! A file of packed weights, with a checksum for each block of it.
+//!
+//! | bytes | what |
+//! |---|---|
+//! | 32 | header: magic, what the weights are, how many bytes, zeros |
+//! | as many | the weights |
+//! | 4 a block | CRC-32 of each block of the weights |
+//! | 4 | CRC-32 of the header and of the checksums |
+//!
+//! The file is read piece by piece and never mapped: a file that is cut short is an error then, where a map would end the
+//! process. A block is compared with its checksum when it is read first, and again after the file changed.
 
-use std::{fs::File, io, path::Path};
+use std::{
+    fs::{File, Metadata},
+    io,
+    ops::Range,
+    path::Path,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::SystemTime,
+};
 
-use memmap2::Mmap;
+use super::{
+    kept_file::{open_kept, read_exact_at},
+    part_file::PartFile,
+};
 
-use super::part_file::PartFile;
-use crate::import::map_file;
-
-const MAGIC: [u8; 8] = *b"texwght\0";
-/// Bytes in front of the weights: `MAGIC`, what they are, how many, and zeros up to a whole texel.
+/// The last byte is the version of this format.
+const MAGIC: [u8; 8] = *b"texwght\x01";
+/// Bytes in front of the weights.
 const HEADER: usize = 32;
+/// Bytes of weights under one checksum. A run that needs less of a block reads all of it once.
+const BLOCK: usize = 64 << 10;
+const SUM: usize = size_of::<u32>();
+
 /// Packed weights in a file.
 #[derive(Debug)]
 pub(super) struct PackedFile {
-    map: Mmap,
+    file: File,
+    length: usize,
+    sums: Vec<u32>,
+    /// Whether each block had its checksum when it was read.
+    checked: Vec<AtomicBool>,
+    /// When the file was last changed, as far as `checked` knows.
+    modified: Mutex<Option<SystemTime>>,
 }
 
 impl PackedFile {
-    /// The file at `path` if it holds `contents` in so many bytes, else one that is made of `pieces`. It has its name
-    /// once it is whole, and is never altered: another one takes its place, and who has mapped the old one keeps that.
-    pub(super) fn open_or_write(
+    /// The file at `path` if it holds `contents` in so many bytes; none where there is none, or one of something else.
+    pub(super) fn open(path: &Path, contents: u64, length: usize) -> io::Result<Option<Self>> {
+        let Some((file, found)) = open_kept(path)? else { return Ok(None) };
+        let mut head = [0; HEADER];
+        // Too short for a header is not ours either.
+        if found.len() < HEADER as u64 {
+            return Ok(None);
+        }
+        read_exact_at(&file, &mut head, 0)?;
+        if head != header(contents, length) {
+            return Ok(None);
+        }
+        let blocks = length.div_ceil(BLOCK);
+        let sums_at = (HEADER + length) as u64;
+        if found.len() != sums_at + ((blocks + 1) * SUM) as u64 {
+            return Err(damaged(format!("it has {} bytes", found.len())));
+        }
+        let mut table = vec![0; (blocks + 1) * SUM];
+        read_exact_at(&file, &mut table, sums_at)?;
+        let mut sums: Vec<u32> = table.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
+        let last = sums.pop();
+        if last != Some(sum_of_sums(&head, &sums)) {
+            return Err(damaged("its checksums are wrong".to_owned()));
+        }
+        Ok(Some(Self::new(file, &found, length, sums)))
+    }
+
+    /// One that is made of `pieces`. It has its name once it is whole, and is never altered: another one takes its place,
+    /// and whoever has the old one open keeps that.
+    pub(super) fn write(
         path: &Path,
         contents: u64,
         length: usize,
         pieces: impl Iterator<Item = Vec<u8>>,
     ) -> io::Result<Self> {
         let header = header(contents, length);
-        if let Ok(found) = File::open(path).and_then(|file| map_file(&file))
-            && found.len() == HEADER + length
-            && found.starts_with(&header)
-        {
-            return Ok(Self { map: found });
-        }
         let part = PartFile::create(path)?;
-        part.write([header.to_vec()].into_iter().chain(pieces))?;
-        let map = map_file(part.file())?;
-        if map.len() != HEADER + length {
-            return Err(io::Error::other(format!(
-                "{} bytes were packed of {length}",
-                map.len().saturating_sub(HEADER)
-            )));
+        let mut summed = BlockSums::default();
+        part.write(|out| {
+            out.write_all(&header)?;
+            for piece in pieces {
+                summed.update(&piece);
+                out.write_all(&piece)?;
+            }
+            summed.close();
+            let all = sum_of_sums(&header, &summed.sums);
+            summed.sums.iter().chain([&all]).try_for_each(|sum| out.write_all(&sum.to_le_bytes()))
+        })?;
+        if summed.bytes != length {
+            return Err(io::Error::other(format!("{} bytes were packed of {length}", summed.bytes)));
         }
-        part.rename()?;
-        Ok(Self { map })
+        let file = part.rename()?;
+        let found = file.metadata()?;
+        Ok(Self::new(file, &found, length, summed.sums))
     }
 
-    /// The packed weights.
-    pub(super) fn bytes(&self) -> &[u8] {
-        self.map.get(HEADER..).unwrap_or_default()
+    fn new(file: File, found: &Metadata, length: usize, sums: Vec<u32>) -> Self {
+        let checked = sums.iter().map(|_| AtomicBool::new(false)).collect();
+        Self { file, length, sums, checked, modified: Mutex::new(found.modified().ok()) }
     }
+
+    /// Hands some of the weights to `take`, piece by piece, with the place of each piece among them.
+    pub(super) fn read(&self, range: &Range<usize>, take: &mut dyn FnMut(usize, &[u8])) -> io::Result<()> {
+        self.notice_change()?;
+        let end = range.end.min(self.length);
+        let mut at = range.start;
+        let mut buffer = Vec::new();
+        while at < end {
+            let block = at / BLOCK;
+            let whole = block * BLOCK..((block + 1) * BLOCK).min(self.length);
+            let wanted = at..end.min(whole.end);
+            let is_checked = self.checked.get(block).is_some_and(|checked| checked.load(Ordering::Relaxed));
+            let read = if is_checked { wanted.clone() } else { whole };
+            buffer.resize(read.len(), 0);
+            read_exact_at(&self.file, &mut buffer, (HEADER + read.start) as u64).map_err(|error| {
+                match error.kind() {
+                    io::ErrorKind::UnexpectedEof => damaged("it was cut short while it was in use".to_owned()),
+                    _ => error,
+                }
+            })?;
+            if !is_checked {
+                if self.sums.get(block) != Some(&crc32fast::hash(&buffer)) {
+                    return Err(damaged(format!("the checksum of bytes {} to {} is wrong", read.start, read.end)));
+                }
+                if let Some(checked) = self.checked.get(block) {
+                    checked.store(true, Ordering::Relaxed);
+                }
+            }
+            take(wanted.start - range.start, &buffer[wanted.start - read.start..wanted.end - read.start]);
+            at = wanted.end;
+        }
+        Ok(())
+    }
+
+    /// Has blocks compared with their checksums again if somebody wrote to the file.
+    fn notice_change(&self) -> io::Result<()> {
+        let now = self.file.metadata()?.modified().ok();
+        let mut modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
+        if *modified != now {
+            self.checked.iter().for_each(|checked| checked.store(false, Ordering::Relaxed));
+            *modified = now;
+        }
+        Ok(())
+    }
+}
+
+fn damaged(what: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 fn header(contents: u64, length: usize) -> [u8; HEADER] {
@@ -56,4 +163,45 @@ fn header(contents: u64, length: usize) -> [u8; HEADER] {
     let numbers = [MAGIC, contents.to_le_bytes(), (length as u64).to_le_bytes()];
     header.iter_mut().zip(numbers.as_flattened()).for_each(|(to, &from)| *to = from);
     header
+}
+
+/// The checksum that guards the header and the other checksums.
+fn sum_of_sums(header: &[u8; HEADER], sums: &[u32]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(header);
+    sums.iter().for_each(|sum| hasher.update(&sum.to_le_bytes()));
+    hasher.finalize()
+}
+
+/// The checksums of what is written one piece after another.
+#[derive(Default)]
+struct BlockSums {
+    sums: Vec<u32>,
+    /// Of the block that is not full yet, and how much of that there is.
+    hasher: crc32fast::Hasher,
+    filled: usize,
+    bytes: usize,
+}
+
+impl BlockSums {
+    fn update(&mut self, mut bytes: &[u8]) {
+        self.bytes += bytes.len();
+        while !bytes.is_empty() {
+            let (now, later) = bytes.split_at(bytes.len().min(BLOCK - self.filled));
+            self.hasher.update(now);
+            self.filled += now.len();
+            if self.filled == BLOCK {
+                self.close();
+            }
+            bytes = later;
+        }
+    }
+
+    /// Ends a block that has bytes.
+    fn close(&mut self) {
+        if self.filled > 0 {
+            self.sums.push(std::mem::take(&mut self.hasher).finalize());
+            self.filled = 0;
+        }
+    }
 }

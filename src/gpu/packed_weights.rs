@@ -1,11 +1,12 @@
 //! Weights as the device wants them, on the host: what is uploaded in every run is only copied from here.
 
-use std::{ops::Range, path::Path};
+use std::{ops::Range, path::Path, sync::Arc};
 
-use super::weight_source::WeightSource;
 #[cfg(not(target_arch = "wasm32"))]
-use super::{packed_file::PackedFile, packing_key::PackingKey};
+use super::kept_weights::KeptWeights;
+use super::weight_source::WeightSource;
 use crate::{
+    compile::CompiledModel,
     graph::{IdVec, NodeId, NodeSet},
     kernels::WeightSections,
     ops,
@@ -25,7 +26,7 @@ pub(super) struct PackedWeights {
 enum PackedBytes {
     Memory(Vec<u8>),
     #[cfg(not(target_arch = "wasm32"))]
-    File(PackedFile),
+    Kept(KeptWeights),
 }
 
 #[derive(Debug)]
@@ -37,7 +38,12 @@ struct PackedNode {
 impl PackedWeights {
     /// Those of `which`, as texels of the pool: in a file of `folder` where one is given and can be kept there, packed by
     /// whoever wants them first; else in memory.
-    pub(super) fn new(source: &WeightSource<'_>, which: &NodeSet, folder: Option<&Path>) -> Self {
+    pub(super) fn new(
+        compiled: &Arc<CompiledModel>,
+        source: &WeightSource<'_>,
+        which: &NodeSet,
+        folder: Option<&Path>,
+    ) -> Self {
         let &WeightSource { graph, format, .. } = source;
         let mut length = 0;
         let mut place = |(id, node)| {
@@ -48,20 +54,17 @@ impl PackedWeights {
             })
         };
         let nodes = graph.nodes.iter_enumerated().map(&mut place).collect();
-        let pieces = || which.iter().flat_map(|id| source.pieces(id));
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = folder.filter(|_| length > 0) {
-            let key = PackingKey::new(source, which);
-            let path = folder.join(key.file_name(&graph.name));
-            match PackedFile::open_or_write(&path, key.contents(), length, pieces()) {
-                Ok(file) => return Self { bytes: PackedBytes::File(file), nodes },
-                Err(error) => tracing::info!(path = %path.display(), %error, "packed weights are not kept"),
+            match KeptWeights::new(compiled, source, which, length, folder) {
+                Ok(kept) => return Self { bytes: PackedBytes::Kept(kept), nodes },
+                Err(error) => tracing::info!(folder = %folder.display(), %error, "packed weights are not kept"),
             }
         }
         #[cfg(target_arch = "wasm32")]
-        let _ = folder;
+        let _ = (compiled, folder);
         let mut bytes = Vec::with_capacity(length);
-        pieces().for_each(|piece| bytes.extend(piece));
+        which.iter().flat_map(|id| source.pieces(id)).for_each(|piece| bytes.extend(piece));
         Self { bytes: PackedBytes::Memory(bytes), nodes }
     }
 
@@ -76,13 +79,13 @@ impl PackedWeights {
         }
     }
 
-    /// Bytes that [`ranges`](Self::ranges) names.
-    pub(super) fn get(&self, range: Range<usize>) -> Option<&[u8]> {
-        let bytes = match &self.bytes {
-            PackedBytes::Memory(bytes) => &bytes[..],
+    /// Hands the bytes that [`ranges`](Self::ranges) names to `take`, piece by piece, with the place of each piece in the
+    /// range. A piece may come twice, with other values if the first were damaged.
+    pub(super) fn read(&self, range: &Range<usize>, take: &mut dyn FnMut(usize, &[u8])) {
+        match &self.bytes {
+            PackedBytes::Memory(bytes) => bytes.get(range.clone()).into_iter().for_each(|bytes| take(0, bytes)),
             #[cfg(not(target_arch = "wasm32"))]
-            PackedBytes::File(file) => file.bytes(),
-        };
-        bytes.get(range)
+            PackedBytes::Kept(kept) => kept.read(range, take),
+        }
     }
 }

@@ -1,16 +1,20 @@
 //! Files that have their name once they are whole.
 
 use std::{
-    fs::{self, File},
+    fs::{self, File, Metadata},
+    hash::{BuildHasher, RandomState},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
-    process,
-    sync::atomic::{AtomicU64, Ordering},
     time::Duration,
 };
 
-/// How files end that are being written.
-const PART: &str = "part";
+use super::kept_file::{check_replaceable, open_kept};
+
+/// How names of files that are being written begin and end. Between them stand so many hexadecimal digits at random, so
+/// that nobody else makes such a name.
+const BEGINNING: &str = ".texpool-";
+const DIGITS: usize = 16;
+const ENDING: &str = ".part";
 
 /// Longer than anybody takes from making such a file to locking it.
 const UNLOCKED: Duration = Duration::from_secs(60);
@@ -26,39 +30,36 @@ impl<'p> PartFile<'p> {
     /// A file beside `target`, whose folder is made if need be. What processes left in there that were ended while they
     /// wrote is removed.
     pub(crate) fn create(target: &'p Path) -> io::Result<Self> {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
         let folder = target.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder)?;
+        check_replaceable(target)?;
         remove_abandoned(folder);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let mut path = target.as_os_str().to_owned();
-        path.push(format!(".{}-{number}.{PART}", process::id()));
-        let path = PathBuf::from(path);
+        // A hasher of the standard library begins with a random number of the system's.
+        let path = folder.join(format!("{BEGINNING}{:016x}{ENDING}", RandomState::new().hash_one(())));
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         let part = Self { file, path, target };
         part.file.lock()?;
         Ok(part)
     }
 
-    pub(crate) const fn file(&self) -> &File {
-        &self.file
-    }
-
-    /// Writes pieces one after another, down to the disk.
-    pub(crate) fn write(&self, pieces: impl Iterator<Item = Vec<u8>>) -> io::Result<()> {
+    /// Writes what `fill` writes, down to the disk.
+    pub(crate) fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, &self.file);
-        for piece in pieces {
-            out.write_all(&piece)?;
-        }
+        fill(&mut out)?;
         out.flush()?;
         drop(out);
         // Before the rename: else a crash could leave the name with half a file behind it.
         self.file.sync_data()
     }
 
-    /// Gives it its name; a file that had it before is replaced.
-    pub(crate) fn rename(self) -> io::Result<()> {
-        fs::rename(&self.path, self.target)
+    /// Gives it its name, and answers the open file. A plain file that had the name before is replaced.
+    pub(crate) fn rename(self) -> io::Result<File> {
+        let file = self.file.try_clone()?;
+        check_replaceable(self.target)?;
+        fs::rename(&self.path, self.target)?;
+        // The lock would last as long as the file is open.
+        file.unlock()?;
+        Ok(file)
     }
 }
 
@@ -69,18 +70,38 @@ impl Drop for PartFile<'_> {
     }
 }
 
-/// Removes what processes left that were ended while they wrote: nobody holds the lock on it.
+/// Removes what processes left that were ended while they wrote: plain files of the names made here that are old, that
+/// belong to the user, and that nobody has locked. Everything else is somebody else's.
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
-        let age = entry.metadata().and_then(|metadata| metadata.modified()).ok().and_then(|time| time.elapsed().ok());
-        if path.extension().is_some_and(|extension| extension == PART)
-            && age.is_some_and(|age| age > UNLOCKED)
-            && let Ok(file) = File::open(&path)
+        if entry.file_name().to_str().is_some_and(is_part)
+            && let Ok(Some((file, found))) = open_kept(&path)
+            && found.modified().ok().and_then(|time| time.elapsed().ok()).is_some_and(|age| age > UNLOCKED)
+            && is_own(&found)
             && file.try_lock().is_ok()
         {
             // Another process may have done it.
             let _ = fs::remove_file(&path);
         }
     }
+}
+
+/// Whether a name is one that [`PartFile::create`] makes.
+fn is_part(name: &str) -> bool {
+    let digits = name.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(ENDING));
+    digits.is_some_and(|digits| {
+        digits.len() == DIGITS && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
+    })
+}
+
+/// Whether a file belongs to the user of this process.
+#[cfg(unix)]
+fn is_own(found: &Metadata) -> bool {
+    std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw()
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &Metadata) -> bool {
+    true
 }

@@ -72,8 +72,8 @@ pub struct SharedWeights {
 }
 
 impl SharedWeights {
-    /// Those that are uploaded in every run lie in a file of `folder`, packed: written where there is none yet, and
-    /// mapped. The file must not change while it is in use; texpool only ever replaces it by another.
+    /// Those that are uploaded in every run lie in a file of `folder`, packed, which is written where there is none yet.
+    /// What a run reads of it is checked; a file that is damaged or cut short is packed again.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn kept_in(folder: impl Into<Arc<Path>>) -> Self {
         Self { folder: Some(folder.into()), ..Self::default() }
@@ -84,7 +84,7 @@ impl SharedWeights {
         &self,
         gpu: &Gpu,
         wait: Wait,
-        compiled: &CompiledModel,
+        compiled: &Arc<CompiledModel>,
         account: &Account,
     ) -> Result<Arc<WeightTextures>, GpuError> {
         if let Some(held) = self.lock().upgrade() {
@@ -111,7 +111,7 @@ impl SharedWeights {
 async fn upload(
     gpu: &Gpu,
     wait: Wait,
-    compiled: &CompiledModel,
+    compiled: &Arc<CompiledModel>,
     account: &Account,
     folder: Option<&Path>,
 ) -> Result<WeightTextures, GpuError> {
@@ -160,7 +160,7 @@ async fn upload(
     }
     writer.flush().await?;
     let bytes = specs.iter().map(TextureSpec::bytes).sum();
-    let packed = PackedWeights::new(&source, &streamed, folder);
+    let packed = PackedWeights::new(compiled, &source, &streamed, folder);
     Ok(WeightTextures { textures, places: places.into(), packed, bytes })
 }
 

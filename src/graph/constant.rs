@@ -1,4 +1,4 @@
-//! Values that are part of the model, borrowed from the mapped file where they can be.
+//! Values that are part of the model, borrowed from the file's bytes where they can be.
 
 use std::{
     borrow::Cow,
@@ -9,7 +9,7 @@ use std::{
 
 use super::{ElementType, Quantization};
 
-/// A range of shared bytes, of a mapped file or of a buffer of our own; or one element over and over, which takes no
+/// A range of shared bytes, of a file or of a buffer of our own; or one element over and over, which takes no
 /// memory until it is asked for whole.
 #[derive(Clone)]
 pub struct Bytes(Source);

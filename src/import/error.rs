@@ -40,7 +40,7 @@ impl fmt::Display for UnsupportedOp {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
-    /// The file cannot be opened or mapped.
+    /// The file cannot be opened or read, or it changed while it was read.
     #[error("cannot read {}: {source}", path.display())]
     Read {
         /// The file.

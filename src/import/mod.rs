@@ -11,16 +11,20 @@
 mod common;
 mod error;
 mod label;
-mod map;
 mod matrix;
 mod meter;
+mod model_file;
 mod onnx;
 mod op_registry;
 mod options;
 mod outline;
+mod plain_file;
 mod tflite;
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
 pub use matrix::{Operator, operators, supported};
@@ -33,14 +37,15 @@ pub(crate) use options::{parse_dim, parse_fake_quant};
 pub use outline::{Format, GraphOutline, NodeOutline, Outline, Refusal, TensorOutline, Verdict};
 
 use crate::graph::Graph;
-use map::Owner;
+use model_file::{FileBytes, Owner};
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-pub(crate) use map::map_file;
+pub(crate) use plain_file::{Links, check_plain, open_plain_file};
 
-/// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the mapped file.
+/// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the file's bytes.
 ///
-/// The file must not change while the graph is in use: its values would change with it, and cutting it short would end
-/// the process at the next read. Of an `.onnx` file the same holds for the files beside it that it names.
+/// The file is read into memory, so it may change or go afterwards. One of more than 1 GiB is mapped and must not change
+/// while the graph is in use: its values would change with it, and cutting it short would end the process at the next read.
+/// Of an `.onnx` file the same holds for the files beside it that it names.
 ///
 /// # Errors
 /// If the file cannot be read, is no sound model, or holds operators that are not supported; those are all listed.
@@ -53,13 +58,23 @@ pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
 /// # Errors
 /// As [`open`], and if a name is bound that the file does not have, or an extent is left open; those are all listed.
 pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
+    Ok(open_listing(path, options)?.0)
+}
+
+/// The same, and the files beside it in which values of it lie.
+///
+/// # Errors
+/// As [`open_with`].
+#[doc(hidden)]
+pub fn open_listing(path: impl AsRef<Path>, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
     let path = path.as_ref();
-    let bytes = map::map(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
-    let mut graph = read(Arc::new(bytes), Some(path), options)?;
+    let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    let mut beside = Vec::new();
+    let mut graph = read(Arc::new(bytes), Some(path), options, &mut beside)?;
     if let Some(stem) = path.file_stem() {
         graph.name = stem.to_string_lossy().into_owned();
     }
-    Ok(graph)
+    Ok((graph, beside))
 }
 
 /// Reads a model from shared bytes. The graph is named as in the file; its constants are borrowed from the bytes.
@@ -78,7 +93,7 @@ pub fn from_bytes_with(
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
     options: &ImportOptions,
 ) -> Result<Graph, ImportError> {
-    read(owner, None, options)
+    read(owner, None, options, &mut Vec::new())
 }
 
 /// Reads an array in ONNX's form for a single tensor (`.pb`), as its own tests have them.
@@ -97,7 +112,7 @@ pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, I
 #[doc(hidden)]
 pub fn outline(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
     let path = path.as_ref();
-    let bytes = map::map(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
     outline_of(Arc::new(bytes), Some(path), options)
 }
 
@@ -123,13 +138,19 @@ fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Res
     }
 }
 
-fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
+/// Reads a model, and notes the files beside it that it names.
+fn read(
+    owner: Owner,
+    path: Option<&Path>,
+    options: &ImportOptions,
+    beside: &mut Vec<PathBuf>,
+) -> Result<Graph, ImportError> {
     match format((*owner).as_ref(), path)? {
         Format::TfLite => {
             nothing_bound(&owner, options)?;
             tflite::read(owner, options.fake_quant)
         }
-        Format::Onnx => onnx::read(owner, path, options),
+        Format::Onnx => onnx::read(owner, path, options, beside),
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use crate::{
     compile::{CompileError, CompileOptions, CompiledModel, Phases, Unmet, WeightStorage, load},
-    gpu::PartFile,
+    gpu::{PartFile, read_kept},
     graph::Graph,
 };
 
@@ -24,6 +24,9 @@ const TIME_BYTES: usize = 8;
 
 /// The version of what stands in front of a plan.
 const VERSION: u32 = 2;
+
+/// The most bytes that are read of a file: 64 MiB, where plans of the largest networks have some hundred kilobytes.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The file in which a model's plan is kept, for one kind of plan.
 #[derive(Debug)]
@@ -110,7 +113,10 @@ impl CachedPlan {
     /// The plan, checked as a new one is; `None` where there is none, or one that is damaged or was found by another
     /// version.
     fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<KeptPlan> {
-        let bytes = fs::read(&self.path).ok()?;
+        let bytes = read_kept(&self.path, MAX_BYTES).unwrap_or_else(|error| {
+            tracing::warn!(path = %self.path.display(), %error, "the plan that is kept cannot be read");
+            None
+        })?;
         let (key, behind) = bytes.split_first_chunk::<KEY_BYTES>()?;
         if u64::from_le_bytes(*key) != self.searched_by {
             tracing::debug!(path = %self.path.display(), "the plan that is kept is another version's");
@@ -120,7 +126,7 @@ impl CachedPlan {
         let searched = Duration::from_millis(u64::from_le_bytes(*millis));
         let loaded = load(graph, plan, options.limits);
         let loaded = loaded.inspect_err(|error| {
-            tracing::debug!(path = %self.path.display(), %error, "the plan that is kept does not hold");
+            tracing::warn!(path = %self.path.display(), %error, "the plan that is kept does not hold");
         });
         // A plan is also one of the model that somebody put there and that was searched for with other options.
         let asked = |plan: &CompiledModel| {
@@ -134,10 +140,12 @@ impl CachedPlan {
     /// Keeps a plan that so much time was spent on. A folder that cannot be written to is no error.
     fn store(&self, compiled: &CompiledModel, searched: Duration) {
         let millis = u64::try_from(searched.as_millis()).unwrap_or(u64::MAX);
-        let contents = [self.searched_by.to_le_bytes(), millis.to_le_bytes()].map(|number| number.to_vec());
-        let contents: Vec<Vec<u8>> = contents.into_iter().chain([compiled.save()]).collect();
         let written = PartFile::create(&self.path).and_then(|part| {
-            part.write(contents.into_iter())?;
+            part.write(|out| {
+                out.write_all(&self.searched_by.to_le_bytes())?;
+                out.write_all(&millis.to_le_bytes())?;
+                out.write_all(&compiled.save())
+            })?;
             part.rename()
         });
         if let Err(error) = written {

@@ -166,7 +166,7 @@ impl<'a> CompileBuilder<'a> {
         self.options = CompileOptions { limits, device_profile, ..named.compile().clone() };
         self.deadline = named.deadline();
         #[cfg(not(target_arch = "wasm32"))]
-        if let Some(folder) = named.cache_dir() {
+        if let Some(folder) = named.made_cache_dir() {
             self.plans = Some(folder.join("plans"));
         }
         self

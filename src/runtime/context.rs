@@ -95,17 +95,17 @@ impl Context {
 
     /// The same, and weights that are [uploaded in every run](crate::CompileBuilder::stream_weights) are kept in
     /// this folder, packed as the device wants them: a file for each model, written by the first of its sessions and
-    /// mapped by all. So they need not be in memory from run to run, and no later start packs them, which only reads the
-    /// model's own weights to see that they are the same. Without a folder they lie in memory.
+    /// read piece by piece by all. So no packed weights need be in memory from run to run, and no later start packs them,
+    /// which only reads the model's own weights to see that they are the same. Without a folder they lie in memory.
     ///
     /// The folder is made if need be. A file that is damaged, cut short or of other weights is made again, under another
-    /// name until it is whole, and where none can be written, weights lie in memory. Nobody else may change a file while
-    /// it is in use: weights would change with it, and cutting it short would end the process. Removing it is safe on Unix.
+    /// name until it is whole, and where none can be written, weights lie in memory. What a run reads is compared with checksums, when a session reads it first and after the file changed, so
+    /// that damage costs packing once more, of which a warning is logged, and no answer. Removing a file is safe on Unix.
     ///
     /// ```no_run
     /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
     /// let context = texpool::Context::open(&Default::default())?.with_weights_folder(cache.join("weights"));
-    /// // No more than 64 KiB of an operator's weights on the device, and none on the host.
+    /// // No more than 64 KiB of an operator's packed weights on the device, and as much on the host.
     /// let session = context.compile(&model).smallest().stream_weights(64 << 10).build()?.session()?;
     /// # Ok(())
     /// # }

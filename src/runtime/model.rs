@@ -10,7 +10,7 @@ use crate::{
     ops,
 };
 
-/// A model: read and checked, not yet planned. Clones are the same model; constants are borrowed from the mapped file.
+/// A model: read and checked, not yet planned. Clones are the same model; constants are borrowed from the file's bytes.
 ///
 /// ```no_run
 /// let model = texpool::Model::open("face_detection_short.tflite")?;
@@ -27,7 +27,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a `.tflite` or `.onnx` file, which must not change while the model is in use.
+    /// Reads a `.tflite` or `.onnx` file into memory. One of more than 1 GiB is mapped, and must not change while the model is
+    /// in use.
     ///
     /// # Errors
     /// [`Error::Import`] where it cannot be read, is damaged, or holds what is not supported; all of that is listed.

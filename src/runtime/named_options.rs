@@ -7,6 +7,8 @@ use std::{
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::{Context, Error};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::make_cache_folder;
 use crate::{
     compile::{
         CompileOptions, Phases, StreamedIo,
@@ -271,10 +273,21 @@ impl NamedOptions {
     /// The same context, and packed weights are kept where the options say.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn with_folder(&self, context: Context) -> Context {
-        match &self.cache_dir {
+        match self.made_cache_dir() {
             Some(folder) => context.with_weights_folder(folder.join("weights")),
             None => context,
         }
+    }
+
+    /// The folder where files are kept, made and tagged as a cache. Where it cannot be made, nothing will be kept, which is
+    /// no error.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn made_cache_dir(&self) -> Option<&Path> {
+        let folder = self.cache_dir()?;
+        if let Err(error) = make_cache_folder(folder) {
+            tracing::debug!(path = %folder.display(), %error, "there is no cache folder");
+        }
+        Some(folder)
     }
 
     pub(super) const fn compile(&self) -> &CompileOptions {

@@ -1,7 +1,7 @@
 //! The device's profile, kept from run to run: measured once for a device, a driver, a texel format and this version.
 
 use std::{
-    fs,
+    io,
     ops::ControlFlow,
     path::{Path, PathBuf},
     sync::OnceLock,
@@ -16,8 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::SetupError;
 use crate::{
     compile::{Clock, DeviceProfile},
-    gpu::{Gpu, Stopwatch, calibrate},
-    io::write_atomic,
+    gpu::{Gpu, PartFile, Stopwatch, calibrate, read_kept},
     plan::TexelFormat,
 };
 
@@ -54,6 +53,16 @@ struct ProfileKey {
 struct CachedProfile {
     key: ProfileKey,
     device_profile: DeviceProfile,
+    /// CRC-32 of the profile as it is read: a digit that changed on the disk would choose other plans.
+    checksum: u32,
+}
+
+/// The most bytes that are read of a file: 1 MiB, where profiles have some kilobytes.
+const MAX_BYTES: u64 = 1 << 20;
+
+/// The checksum of a profile that was read.
+fn checksum(read: &DeviceProfile) -> serde_json::Result<u32> {
+    Ok(crc32fast::hash(&serde_json::to_vec(read)?))
 }
 
 impl ProfileKey {
@@ -84,9 +93,33 @@ pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Opt
 }
 
 fn kept(key: &ProfileKey, folder: &Path) -> Option<DeviceProfile> {
-    let text = fs::read(key.file(folder)).ok()?;
-    let kept: CachedProfile = serde_json::from_slice(&text).ok()?;
-    (kept.key == *key).then_some(kept.device_profile)
+    let path = key.file(folder);
+    let unusable = |error: &dyn std::fmt::Display| {
+        tracing::warn!(path = %path.display(), %error, "the device's profile that is kept cannot be used");
+    };
+    let text = read_kept(&path, MAX_BYTES).inspect_err(|error| unusable(error)).ok()??;
+    let kept: CachedProfile = serde_json::from_slice(&text).inspect_err(|error| unusable(error)).ok()?;
+    if kept.key != *key {
+        return None;
+    }
+    if checksum(&kept.device_profile).ok() != Some(kept.checksum) {
+        unusable(&"its checksum is wrong");
+        return None;
+    }
+    Some(kept.device_profile)
+}
+
+/// Keeps a profile in a file.
+fn keep(path: &Path, key: ProfileKey, device_profile: &DeviceProfile) -> io::Result<()> {
+    // As it will be read: a number may come back with another last bit.
+    let read: DeviceProfile = serde_json::from_slice(&serde_json::to_vec(device_profile)?)?;
+    let kept = CachedProfile { key, device_profile: device_profile.clone(), checksum: checksum(&read)? };
+    let part = PartFile::create(path)?;
+    part.write(|mut out| {
+        serde_json::to_writer_pretty(&mut out, &kept)?;
+        out.write_all(b"\n")
+    })?;
+    part.rename().map(drop)
 }
 
 /// The profile of a device for texels of `format`: the one kept in `folder`, else one that is measured and kept there.
@@ -110,15 +143,8 @@ pub fn device_profile(
     }
     let clock = clock_of(gpu);
     let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| clock_time(clock) }, progress)?;
-    let kept = CachedProfile { key, device_profile };
-    let written = fs::create_dir_all(folder).and_then(|()| {
-        write_atomic(&path, |out| -> std::io::Result<()> {
-            serde_json::to_writer_pretty(&mut *out, &kept)?;
-            out.write_all(b"\n")
-        })
-    });
-    if let Err(error) = written {
+    if let Err(error) = keep(&path, key, &device_profile) {
         tracing::warn!(path = %path.display(), %error, "the device's profile is not kept");
     }
-    Ok(kept.device_profile)
+    Ok(device_profile)
 }

@@ -48,6 +48,11 @@ impl Place {
         command
     }
 
+    /// The answer of a run with something of the cache damaged, and what was said of that.
+    fn warned(&self, args: &[&str]) -> (Value, String) {
+        answer_and_warnings(self.command(args).spawn().unwrap())
+    }
+
     /// The answer of a run, of which nothing was to be said beside.
     fn run(&self, args: &[&str]) -> Value {
         answer(self.command(args).spawn().unwrap())
@@ -63,16 +68,24 @@ impl Place {
 }
 
 fn answer(child: Child) -> Value {
+    let (answer, said) = answer_and_warnings(child);
+    assert_eq!(said, "");
+    answer
+}
+
+/// Also what was said on standard error, but that random numbers are the input.
+fn answer_and_warnings(child: Child) -> (Value, String) {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.success(), "{said}");
-    // That random numbers are the input.
-    assert!(said.lines().all(|line| line.starts_with("note: no --input")), "{said}");
-    serde_json::from_slice(&output.stdout).unwrap()
+    let warnings = said.lines().filter(|line| !line.starts_with("note: no --input"));
+    let warnings = warnings.map(|line| format!("{line}\n")).collect();
+    (serde_json::from_slice(&output.stdout).unwrap(), warnings)
 }
 
-/// Puts every kind of damage in the place of a file, one after another.
-fn damaged(path: &Path, mut check: impl FnMut(&str)) {
+/// Puts every kind of damage in the place of a file, one after another. `check` is told whether the file still says what
+/// it holds, so that the damage is to be noticed and not taken for another file.
+fn damaged(path: &Path, mut check: impl FnMut(&str, bool)) {
     let whole = fs::read(path).unwrap();
     let flipped = |at: usize| {
         let mut bytes = whole.clone();
@@ -81,16 +94,18 @@ fn damaged(path: &Path, mut check: impl FnMut(&str)) {
     };
     let (half, end) = (whole.len() / 2, whole.len() - 1);
     let kinds = [
-        ("empty", Vec::new()),
-        ("cut", whole[..half].to_vec()),
-        ("cut by a byte", whole[..end].to_vec()),
-        ("longer", [&whole[..], &[0]].concat()),
-        ("first byte", flipped(0)),
-        ("something else", vec![7; whole.len()]),
+        ("empty", Vec::new(), false),
+        ("cut", whole[..half].to_vec(), true),
+        ("cut by a byte", whole[..end].to_vec(), true),
+        ("longer", [&whole[..], &[0]].concat(), true),
+        ("first byte", flipped(0), false),
+        ("a bit in the middle", flipped(half), true),
+        ("a bit at the end", flipped(end), true),
+        ("something else", vec![7; whole.len()], false),
     ];
-    for (kind, bytes) in kinds {
+    for (kind, bytes, is_noticed) in kinds {
         fs::write(path, bytes).unwrap();
-        check(kind);
+        check(kind, is_noticed);
         assert_eq!(fs::read(path).unwrap(), whole, "{kind}: the file is not made again");
     }
 }
@@ -197,9 +212,10 @@ fn a_damaged_plan_is_searched_for_again() {
     let place = Place::new();
     let first = place.run(&MIN);
     let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
-    damaged(path, |kind| {
-        let again = place.run(&MIN);
+    damaged(path, |kind, is_noticed| {
+        let (again, said) = place.warned(&MIN);
         assert_eq!((&again["plan_source"], &again["outputs"]), (&"search".into(), &first["outputs"]), "{kind}");
+        assert_eq!(said.contains("the plan that is kept does not hold"), is_noticed, "{kind}: {said}");
     });
     // A sound plan of the same model that is not the one that was asked for.
     let whole = fs::read(path).unwrap();
@@ -254,11 +270,6 @@ fn weights_are_packed_once() {
     // Texels of other bytes are other weights.
     place.run(&[&STREAMED[..], &["--precision", "f16"]].concat());
     assert_eq!(place.kept("weights").len(), 2);
-    // What is in the file is what is computed with.
-    let mut bytes = fs::read(path).unwrap();
-    bytes[32..].fill(0);
-    fs::write(path, bytes).unwrap();
-    assert_ne!(place.run(&STREAMED)["outputs"], first["outputs"]);
 }
 
 #[test]
@@ -266,7 +277,11 @@ fn a_damaged_file_of_weights_is_made_again() {
     let place = Place::new();
     let first = place.run(&STREAMED);
     let [path] = &place.kept("weights")[..] else { panic!("{:?}", place.kept("weights")) };
-    damaged(path, |kind| assert_eq!(place.run(&STREAMED)["outputs"], first["outputs"], "{kind}"));
+    damaged(path, |kind, is_noticed| {
+        let (again, said) = place.warned(&STREAMED);
+        assert_eq!(again["outputs"], first["outputs"], "{kind}");
+        assert_eq!(said.contains("weights"), is_noticed, "{kind}: {said}");
+    });
     // A model of the same form and other weights.
     let (whole, model) = (fs::read(path).unwrap(), fs::read(&place.model).unwrap());
     let at = model.windows(4).position(|four| four == (-0.2_f32).to_le_bytes()).unwrap();
@@ -286,15 +301,82 @@ fn abandoned_files_are_removed() {
     let weights = place.cache().join("weights");
     fs::create_dir_all(&weights).unwrap();
     let long_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(3600);
-    let [abandoned, held, fresh] = ["a.part", "b.part", "c.part"].map(|name| {
+    let name = |digit: char| format!(".texpool-{}.part", digit.to_string().repeat(16));
+    let file = |name: &str, modified| {
         let file = fs::File::create(weights.join(name)).unwrap();
-        file.set_modified(if name == "c.part" { std::time::SystemTime::now() } else { long_ago }).unwrap();
+        file.set_modified(modified).unwrap();
         file
-    });
-    drop((abandoned, fresh));
+    };
+    drop(file(&name('a'), long_ago));
+    let held = file(&name('b'), long_ago);
     held.lock().unwrap();
+    drop(file(&name('c'), std::time::SystemTime::now()));
+    // What others made, however it is called.
+    let others =
+        ["film.part", ".texpool-aaaaaaaaaaaaaaa.part", ".texpool-AAAAAAAAAAAAAAAA.part", "x.weights.12-0.part"];
+    others.map(|name| drop(file(name, long_ago)));
+    pipe(&weights.join(name('d')));
+    fs::create_dir(weights.join(name('e'))).unwrap();
+    std::os::unix::fs::symlink("film.part", weights.join(name('f'))).unwrap();
     place.run(&STREAMED);
-    let names: Vec<String> =
+    let mut left: Vec<String> =
         place.kept("weights").iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
-    assert_eq!((&names[..2], names.len()), (&["b.part".to_owned(), "c.part".to_owned()][..], 3));
+    left.retain(|name| !name.ends_with(".weights"));
+    let mut right: Vec<String> = "bcdef".chars().map(name).chain(others.map(str::to_owned)).collect();
+    right.sort();
+    assert_eq!(left, right);
+}
+
+fn pipe(path: &Path) {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+    mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+}
+
+/// Guards against waiting for ever, and against writing through a link: others may write to a cache folder, too.
+#[test]
+fn what_is_no_plain_file_is_neither_read_nor_replaced() {
+    use std::os::unix::fs::{FileTypeExt, symlink};
+
+    let place = Place::new();
+    let args = [&MIN[..], &["--stream=all"]].concat();
+    let first = place.run(&args);
+    let outside = place.folder.path().join("outside");
+    for kind in ["plans", "weights"] {
+        let [path] = &place.kept(kind)[..] else { panic!("{:?}", place.kept(kind)) };
+        fs::rename(path, &outside).unwrap();
+        let whole = fs::read(&outside).unwrap();
+        pipe(path);
+        let (again, said) = place.warned(&args);
+        assert_eq!(again["outputs"], first["outputs"], "{kind}");
+        assert!(said.contains("it is a pipe, not a plain file"), "{kind}: {said}");
+        assert!(fs::symlink_metadata(path).unwrap().file_type().is_fifo());
+        fs::remove_file(path).unwrap();
+        symlink(&outside, path).unwrap();
+        let (again, said) = place.warned(&args);
+        assert_eq!(again["outputs"], first["outputs"], "{kind}");
+        assert!(said.contains("it is a symbolic link, not a plain file"), "{kind}: {said}");
+        assert!(path.is_symlink() && fs::read(&outside).unwrap() == whole);
+        fs::remove_file(path).unwrap();
+        fs::rename(&outside, path).unwrap();
+        assert_eq!(place.run(&args)["outputs"], first["outputs"], "{kind}");
+    }
+    // A plan far too long is not read into memory.
+    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
+    fs::File::options().write(true).open(path).unwrap().set_len(1 << 33).unwrap();
+    let (again, said) = place.warned(&args);
+    assert_eq!((&again["outputs"], &again["plan_source"]), (&first["outputs"], &"search".into()), "{said}");
+    assert!(said.contains("bytes") && fs::metadata(path).unwrap().len() < 1 << 20, "{said}");
+}
+
+/// The folder is one that backups may leave out, and says so once.
+#[test]
+fn the_cache_folder_is_tagged() {
+    for args in [&MIN[..], &STREAMED] {
+        let place = Place::new();
+        place.run(args);
+        let tag = fs::read_to_string(place.cache().join("CACHEDIR.TAG")).unwrap();
+        assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"), "{tag}");
+        let folders = ["plans", "weights"].map(|kind| place.cache().join(kind).join("CACHEDIR.TAG").exists());
+        assert_eq!(folders, [false; 2]);
+    }
 }

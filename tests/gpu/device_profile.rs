@@ -41,7 +41,11 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
     let files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     let text = fs::read_to_string(file).unwrap();
-    for damaged in ["", &text[..text.len() / 2], &text.replace("texpool", "other")] {
+    let another_time = first.dispatch_us + 1.0;
+    let figure = |us: f64| format!("\"dispatch_us\": {us:?}");
+    assert!(text.contains(&figure(first.dispatch_us)), "{text}");
+    let altered = text.replace(&figure(first.dispatch_us), &figure(another_time));
+    for damaged in ["", &text[..text.len() / 2], &text.replace("texpool", "other"), &altered] {
         fs::write(file, damaged).unwrap();
         assert!(measures(false), "{damaged:?} was taken for a profile");
     }

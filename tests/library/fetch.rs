@@ -83,7 +83,7 @@ impl Place {
         error
     }
 
-    /// What is in the cache folder but the lock and the empty folder for work.
+    /// What is in the cache folder but the lock and the tag.
     fn left(&self) -> Vec<String> {
         fn walk(folder: &Path, found: &mut Vec<String>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -95,7 +95,7 @@ impl Place {
         }
         let mut found = Vec::new();
         walk(&self.cache(), &mut found);
-        found.retain(|name| name != ".lock");
+        found.retain(|name| name != ".lock" && name != "CACHEDIR.TAG");
         found.sort();
         found
     }
@@ -233,11 +233,76 @@ fn a_download_always_cut_is_an_error_and_the_next_fetch_starts_anew() {
 fn what_a_killed_process_left_is_cleared_away() {
     let place = Place::new();
     place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
-    let stale = place.cache().join(".work/old/package");
+    let stale = place.cache().join(".texpool-fetch-0123456789abcdeF/package");
     fs::create_dir_all(&stale).unwrap();
     fs::write(stale.join("half.tgz"), b"half").unwrap();
     place.fetcher("good").get("thing").unwrap();
     assert_eq!(place.left(), ["thing.bin"]);
+    assert!(!stale.exists());
+}
+
+/// Whatever else is in the cache folder is not ours, however it is called.
+#[cfg(unix)]
+#[test]
+fn nothing_that_others_made_is_removed() {
+    let place = Place::new();
+    place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    let others = [
+        ".work/thesis/ch1.tex",
+        ".texpool-fetch-0123456789abcde/short.tex",
+        ".texpool-fetch-0123456789abcde./dot.tex",
+        ".texpool-fetch-0123456789abcdef0/long.tex",
+        ".texpool-0123456789abcdef/x.tex",
+        "film.part",
+    ];
+    for name in others {
+        let path = place.cache().join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, b"precious").unwrap();
+    }
+    // A link of the right name leads out of the cache.
+    let outside = place.0.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept"), b"precious").unwrap();
+    std::os::unix::fs::symlink(&outside, place.cache().join(".texpool-fetch-0123456789abcdef")).unwrap();
+    place.fetcher("good").get("thing").unwrap();
+    for path in others.map(|name| place.cache().join(name)).into_iter().chain([outside.join("kept")]) {
+        assert_eq!(fs::read(&path).unwrap(), b"precious", "{}", path.display());
+    }
+    // A folder that held something may be anybody's.
+    assert!(!place.cache().join("CACHEDIR.TAG").exists());
+}
+
+#[test]
+fn a_cache_folder_that_was_empty_is_tagged_as_one() {
+    let place = Place::new();
+    place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+    place.fetcher("good").get("thing").unwrap();
+    let tag = fs::read_to_string(place.cache().join("CACHEDIR.TAG")).unwrap();
+    assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"), "{tag}");
+}
+
+/// Guards against waiting for ever, and against replacing what is no file.
+#[cfg(unix)]
+#[test]
+fn what_is_no_plain_file_in_the_cache_is_an_error() {
+    use rustix::fs::{CWD, FileType, Mode, mknodat};
+
+    let pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+    for name in [".lock", "thing.bin"] {
+        let place = Place::new();
+        place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+        let path = place.cache().join(name);
+        fs::create_dir(place.cache()).unwrap();
+        pipe(&path);
+        let error = place.fetcher("good").get("thing").unwrap_err();
+        assert!(matches!(error, FetchError::Folder { .. }) && error.to_string().contains("a pipe"), "{error}");
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink(place.0.path().join("elsewhere"), &path).unwrap();
+        let error = place.fetcher("good").get("thing").unwrap_err();
+        assert!(matches!(error, FetchError::Folder { .. }) && error.to_string().contains("a symbolic link"), "{error}");
+        assert!(!place.0.path().join("elsewhere").exists());
+    }
 }
 
 #[test]

@@ -261,7 +261,7 @@ typedef struct texpool_session_descriptor {
     size_t struct_size;
     // A device that the session shares, or NULL: it opens one of its own, as the options "adapter" and "timeout" say.
     const struct texpool_device *device;
-    // A .tflite or .onnx file, which must not change while the session is there; or NULL.
+    // A .tflite or .onnx file; or NULL. One of more than 1 GiB must not change while the session is there.
     const char *model_path;
     // The bytes of such a file, which are copied; or NULL. Either these or a file must be given.
     const void *model_data;

@@ -37,7 +37,7 @@ pub struct texpool_session_descriptor {
     pub struct_size: usize,
     /// A device that the session shares, or NULL: it opens one of its own, as the options "adapter" and "timeout" say.
     pub device: *const texpool_device,
-    /// A .tflite or .onnx file, which must not change while the session is there; or NULL.
+    /// A .tflite or .onnx file; or NULL. One of more than 1 GiB must not change while the session is there.
     pub model_path: *const c_char,
     /// The bytes of such a file, which are copied; or NULL. Either these or a file must be given.
     pub model_data: *const c_void,

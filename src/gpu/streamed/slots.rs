@@ -88,9 +88,9 @@ impl Slots {
         };
         let mut mapped = buffer.get().get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?;
         for (source, offset) in &submission.fills {
-            if let Some(bytes) = run.bytes(source) {
-                mapped.slice(*offset..*offset + bytes.len()).copy_from_slice(bytes);
-            }
+            run.read(source, &mut |at, bytes| {
+                mapped.slice(offset + at..offset + at + bytes.len()).copy_from_slice(bytes);
+            });
         }
         drop(mapped);
         buffer.get().unmap();

@@ -30,12 +30,15 @@ pub(in crate::gpu) struct Run<'a> {
     pub(in crate::gpu) inputs: &'a [Port],
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn bytes(&self, bytes: &Bytes) -> Option<&'a [u8]> {
-        let range = bytes.range.clone();
+impl Run<'_> {
+    /// Hands the bytes to `take`, piece by piece, with the place of each piece among them.
+    pub(super) fn read(&self, bytes: &Bytes, take: &mut dyn FnMut(usize, &[u8])) {
         match bytes.from {
-            Source::Weights => self.packed.get(range),
-            Source::Input(input) => self.inputs.get(input)?.packed(range),
+            Source::Weights => self.packed.read(&bytes.range, take),
+            Source::Input(input) => {
+                let packed = self.inputs.get(input).and_then(|port| port.packed(bytes.range.clone()));
+                packed.into_iter().for_each(|bytes| take(0, bytes));
+            }
         }
     }
 }

@@ -50,10 +50,12 @@ impl Submission {
         let mut made = vec![0; copy.texels as usize * format.texel_bytes() as usize];
         let (begin, end) = (copy.offset as usize, copy.offset as usize + made.len());
         for (source, offset) in &self.fills {
-            let Some(bytes) = run.bytes(source) else { continue };
-            let (from, to) = ((*offset).max(begin), (offset + bytes.len()).min(end));
+            let (from, to) = ((*offset).max(begin), (offset + source.range.len()).min(end));
             if from < to {
-                made[from - begin..to - begin].copy_from_slice(&bytes[from - offset..to - offset]);
+                let first = source.range.start + from - offset;
+                let part = Bytes { from: source.from, range: first..first + to - from };
+                let made = &mut made[from - begin..to - begin];
+                run.read(&part, &mut |at, bytes| made[at..at + bytes.len()].copy_from_slice(bytes));
             }
         }
         made

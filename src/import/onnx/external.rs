@@ -6,11 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use memmap2::Mmap;
-
 use crate::{
     graph::Bytes,
-    import::{error::Problem, map::map, meter::Meter},
+    import::{error::Problem, meter::Meter, model_file::FileBytes},
 };
 
 const REMEDY: &str = "put the file with the values into the model's folder, and name it relative to that";
@@ -20,8 +18,8 @@ const REMEDY: &str = "put the file with the values into the model's folder, and 
 pub(super) struct External {
     /// Resolved, without symbolic links; none for a model that is no file.
     folder: Option<PathBuf>,
-    /// By the path that a location resolves to: a file has many spellings, and is mapped once.
-    files: BTreeMap<PathBuf, Arc<Mmap>>,
+    /// By the path that a location resolves to: a file has many spellings, and is read once.
+    files: BTreeMap<PathBuf, Arc<FileBytes>>,
 }
 
 impl External {
@@ -32,6 +30,11 @@ impl External {
             parent => parent,
         };
         Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new() }
+    }
+
+    /// The files that were asked for.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.files.keys().map(PathBuf::as_path)
     }
 
     /// The bytes that a tensor's keys and values name.
@@ -47,7 +50,7 @@ impl External {
         let location = find("location").ok_or_else(|| Problem::malformed("it names no file with its values"))?;
         let (offset, length) = (number("offset")?.unwrap_or(0), number("length")?);
         let file = self.file(location, meter)?;
-        let size = file.len();
+        let size = (*file).as_ref().len();
         let end = length.map_or(Some(size), |length| offset.checked_add(length)).filter(|&end| end <= size);
         let range = end.filter(|&end| offset <= end).map(|end| offset..end);
         range.and_then(|range| Bytes::new(file, range)).ok_or_else(|| {
@@ -56,7 +59,7 @@ impl External {
         })
     }
 
-    fn file(&mut self, location: &str, meter: &mut Meter) -> Result<Arc<Mmap>, Problem> {
+    fn file(&mut self, location: &str, meter: &mut Meter) -> Result<Arc<FileBytes>, Problem> {
         let Some(folder) = &self.folder else {
             return Err(Problem::new(
                 format!("its values lie in the file `{location}`, and the model was given as bytes"),
@@ -77,9 +80,9 @@ impl External {
         if let Some(file) = self.files.get(&path) {
             return Ok(file.clone());
         }
-        let file = Arc::new(map(&path).map_err(cannot)?);
+        let file = Arc::new(FileBytes::read(&path).map_err(cannot)?);
         // Once a file: tensors that name the same bytes must not widen it again and again.
-        meter.widen(file.len());
+        meter.widen((*file).as_ref().len());
         self.files.insert(path, file.clone());
         Ok(file)
     }

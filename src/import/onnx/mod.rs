@@ -33,7 +33,7 @@ mod wire;
 use std::{
     cell::RefCell,
     collections::{HashMap, HashSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 pub use array::Array;
@@ -46,8 +46,8 @@ use super::{
     common::{finish::finished, integers::inexact, refusals::Refusals},
     error::{ImportError, Problem},
     label::label,
-    map::Owner,
     meter::Meter,
+    model_file::Owner,
     op_registry::Types,
 };
 use crate::graph::Graph;
@@ -79,8 +79,13 @@ pub(super) fn looks_right(bytes: &[u8]) -> bool {
     }
 }
 
-/// Reads a model. `path` is where it lies, if it is a file: values may lie beside it.
-pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
+/// Reads a model. `path` is where it lies, if it is a file: values may lie in files beside it, which are added to `beside`.
+pub(super) fn read(
+    owner: Owner,
+    path: Option<&Path>,
+    options: &ImportOptions,
+    beside: &mut Vec<PathBuf>,
+) -> Result<Graph, ImportError> {
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let model = Model::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
@@ -109,6 +114,7 @@ pub(super) fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -
     }
     refusals.finish()?;
     graph_io::outputs(file, options, &mut lowering, &mut names, &mut values)?;
+    beside.extend(values.external.paths().map(Path::to_owned));
     let bytes = (*values.owner.0).as_ref();
     stated::warn_of_others(file, wire::Message::of(bytes, &RefCell::new(Meter::new(bytes.len()))), &names);
     if let Some((indices, problem)) = inexact(&lowering.graph) {

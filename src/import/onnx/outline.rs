@@ -23,8 +23,8 @@ use crate::import::{
     ImportOptions,
     error::ImportError,
     label::label,
-    map::Owner,
     meter::Meter,
+    model_file::Owner,
     outline::{Format, GraphOutline, NodeOutline, Outline, Verdict},
 };
 

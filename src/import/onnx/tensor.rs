@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     graph::{Bytes, Constant, ElementType},
-    import::{error::Problem, map::Owner, meter::Meter},
+    import::{error::Problem, meter::Meter, model_file::Owner},
 };
 
 /// Where values come from: the file's bytes, and files beside it.

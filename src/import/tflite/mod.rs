@@ -23,8 +23,8 @@ use super::{
     common::{finish::finished, graph::NODE_BYTES, integers::inexact, refusals::Refusals},
     error::{ImportError, Problem},
     label::label,
-    map::Owner,
     meter::Meter,
+    model_file::Owner,
 };
 use crate::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
 use crate::plan::printable;

@@ -10,8 +10,8 @@ use crate::{
         FakeQuant,
         common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
         error::Problem,
-        map::Owner,
         meter::Meter,
+        model_file::Owner,
     },
     ops::reference,
 };

@@ -15,8 +15,8 @@ use crate::{
         FakeQuant,
         error::{ImportError, Problem},
         label::label,
-        map::Owner,
         meter::Meter,
+        model_file::Owner,
         outline::{Format, GraphOutline, NodeOutline, Outline, TensorOutline, Told, Verdict},
     },
 };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Quantization, Shape, Unary, evaluate},
-    import::{error::Problem, map::Owner, meter::Meter},
+    import::{error::Problem, meter::Meter, model_file::Owner},
 };
 
 /// Most extents of a tensor; the reference runtime's operators end at six or eight.

@@ -94,4 +94,6 @@ fn a_cache_folder_keeps_plans() {
     let options = NamedOptions::parse([("phases", "min"), ("cache_dir", path)]).unwrap();
     context().compile(&model()).named_options(&options).build().unwrap();
     assert_eq!(fs::read_dir(folder.path().join("plans")).unwrap().count(), 1);
+    let tag = fs::read_to_string(folder.path().join("CACHEDIR.TAG")).unwrap();
+    assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"), "{tag}");
 }

@@ -1,8 +1,13 @@
 //! Sessions of one model on a device that others use, too: each knows its own bytes, and weights are there once.
 
-use texpool::{CompiledModel, Memory, MemoryParts, Session};
+use std::{
+    fs::{self, File},
+    path::PathBuf,
+};
 
-use super::{compiled, context, idle, run};
+use texpool::{CompiledModel, Context, Memory, MemoryParts, Session};
+
+use super::{compiled, context, idle, model, run};
 
 /// Bytes that the driver has set aside for weights, and for how many textures of them.
 fn weights(compiled: &CompiledModel) -> (u64, usize) {
@@ -65,4 +70,65 @@ fn sessions_that_share_report_what_each_would_alone() {
     let pools = |memory: Memory| (memory.planned.pool, memory.allocated.unwrap().pool);
     let (least, most) = (pools(found[1]), pools(alone));
     assert!(least.0 < most.0 && least.1 < most.1, "{found:?}");
+}
+
+/// A session whose weights are kept in a folder and uploaded in every run, its first answer, and the file.
+fn kept(folder: &std::path::Path) -> (Session, Vec<u32>, PathBuf) {
+    let context: Context = context().with_weights_folder(folder);
+    let mut session = context.compile(&model()).stream_weights(256).build().unwrap().session().unwrap();
+    let right = run(&mut session, 0);
+    let files: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    (session, right, file.clone())
+}
+
+/// Writes over a file, when the clock by which the system notes changes has moved on: it ticks every few milliseconds.
+fn overwrite(file: &std::path::Path, bytes: &[u8]) {
+    std::thread::sleep(std::time::Duration::from_millis(50));
+    fs::write(file, bytes).unwrap();
+}
+
+/// Whatever happens to the file between two runs, answers stay, and the file is made again.
+#[test]
+fn damage_to_kept_weights_changes_no_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, right, file) = kept(folder.path());
+    let whole = fs::read(&file).unwrap();
+    // The session has the new file open when the old one is replaced, so each kind of damage meets a session of its own.
+    drop(session);
+    let flipped = |at: usize| {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 0x40;
+        bytes
+    };
+    for bytes in
+        [flipped(40), flipped(whole.len() / 2), whole[..whole.len() / 2].to_vec(), Vec::new(), vec![0; whole.len()]]
+    {
+        (session, ..) = kept(folder.path());
+        // In place, as somebody does who cuts or copies over a file.
+        overwrite(&file, &bytes);
+        assert!(run(&mut session, 0) == right);
+        assert!(fs::read(&file).unwrap() == whole, "it is not made again");
+        // Twice in one session: it then keeps them in memory.
+        overwrite(&file, &bytes);
+        assert!(run(&mut session, 0) == right);
+        fs::remove_file(&file).unwrap();
+        assert!(run(&mut session, 0) == right);
+    }
+}
+
+/// Many sessions that find the damage at once pack once, and none answers wrong.
+#[test]
+fn sessions_that_find_damage_at_once_answer_right() {
+    let folder = tempfile::tempdir().unwrap();
+    let (session, right, file) = kept(folder.path());
+    let compiled = session.compiled().clone();
+    let mut sessions: Vec<Session> = (0..3).map(|_| compiled.session().unwrap()).chain([session]).collect();
+    File::options().write(true).open(&file).unwrap().set_len(100).unwrap();
+    std::thread::scope(|scope| {
+        for session in &mut sessions {
+            scope.spawn(|| assert!(run(session, 0) == right));
+        }
+    });
+    assert!(fs::metadata(&file).unwrap().len() > 100);
 }

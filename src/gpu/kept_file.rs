@@ -1,0 +1,100 @@
+//! Files that are kept from run to run in a folder of the user's, and the names that texpool has there.
+//!
+//! Others may write to that folder, too, so what is found is not trusted: anything but a plain file is left alone and
+//! never waited for, and what a file holds is checked by whoever reads it. Nothing is deleted but files under our
+//! temporary names (`part_file.rs`); a kept file is replaced by another one of the same name.
+
+use std::{
+    fs::{self, File, Metadata},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use crate::import::{Links, check_plain, open_plain_file};
+
+/// The name by which programs that make backups know a folder that they may leave out.
+const TAG: &str = "CACHEDIR.TAG";
+
+/// The signature is that of the Cache Directory Tagging Specification, <https://bford.info/cachedir/>.
+const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55
+# This file is a cache directory tag created by texpool.
+# For information about cache directory tags, see https://bford.info/cachedir/
+";
+
+/// Makes a user's cache folder, if need be. One that was empty gets a `CACHEDIR.TAG`; one that holds something may hold
+/// what backups must not leave out.
+pub(crate) fn make_cache_folder(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    if !fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
+        return Ok(());
+    }
+    let tag = File::options().write(true).create_new(true).open(folder.join(TAG));
+    // The folder serves without the tag, and another process may have made it.
+    if let Err(error) = tag.and_then(|mut file| file.write_all(TAG_TEXT.as_bytes())) {
+        tracing::debug!(folder = %folder.display(), %error, "the folder has no CACHEDIR.TAG");
+    }
+    Ok(())
+}
+
+/// Opens a kept file, and says what the system knows of it; none where nothing has the name.
+pub(crate) fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {
+    match open_plain_file(path, Links::Refused) {
+        Ok(found) => Ok(Some(found)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The bytes of a kept file, which are no more than `most`; none where nothing has the name.
+pub(crate) fn read_kept(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let Some((file, found)) = open_kept(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    // One more than may be shows a file that grows meanwhile.
+    if found.len() <= most && file.take(most + 1).read_to_end(&mut bytes)? as u64 <= most {
+        return Ok(Some(bytes));
+    }
+    Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")))
+}
+
+/// Refuses a name that something else than a plain file has: that was not made by texpool, and is not replaced.
+pub(crate) fn check_replaceable(path: &Path) -> io::Result<()> {
+    match fs::symlink_metadata(path) {
+        Ok(found) => check_plain(&found),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens the file that processes lock, made if need be.
+#[cfg(feature = "cli")]
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    check_replaceable(path)?;
+    let mut options = File::options();
+    options.create(true).truncate(false).read(true).write(true);
+    #[cfg(unix)]
+    {
+        use rustix::fs::OFlags;
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((OFlags::NONBLOCK | OFlags::NOFOLLOW | OFlags::NOCTTY).bits() as i32);
+    }
+    let file = options.open(path)?;
+    check_plain(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Fills `bytes` from place `at` of a file on.
+#[cfg(unix)]
+pub(super) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+pub(super) fn read_exact_at(file: &File, mut bytes: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match std::os::windows::fs::FileExt::seek_read(file, bytes, at)? {
+            0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+            read => (bytes, at) = (&mut bytes[read..], at + read as u64),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! Packed weights in a file of the user's cache folder, made again where that file turns out to be damaged.
+
+use std::{
+    io,
+    ops::Range,
+    path::{Path, PathBuf},
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use super::{packed_file::PackedFile, packing_key::PackingKey, weight_source::WeightSource};
+use crate::{compile::CompiledModel, graph::NodeSet};
+
+/// The packed weights that a model uploads in every run, in a file.
+#[derive(Debug)]
+pub(super) struct KeptWeights {
+    /// What they are packed from.
+    compiled: Arc<CompiledModel>,
+    path: PathBuf,
+    contents: u64,
+    length: usize,
+    held: RwLock<Arc<Held>>,
+}
+
+#[derive(Debug)]
+enum Held {
+    /// As they were found or written at first.
+    File(PackedFile),
+    /// Written again, since the first file was damaged.
+    Rewritten(PackedFile),
+    /// That was damaged, too, or could not be written.
+    Memory(Vec<u8>),
+}
+
+impl KeptWeights {
+    /// Those of `which`, `length` bytes: in a file of `folder` that holds them, else packed into one.
+    pub(super) fn new(
+        compiled: &Arc<CompiledModel>,
+        source: &WeightSource<'_>,
+        which: &NodeSet,
+        length: usize,
+        folder: &Path,
+    ) -> io::Result<Self> {
+        let key = PackingKey::new(source, which);
+        let (path, contents) = (folder.join(key.file_name(&source.graph.name)), key.contents());
+        let found = PackedFile::open(&path, contents, length).unwrap_or_else(|error| {
+            tracing::warn!(path = %path.display(), %error, "packed weights that were kept cannot be used");
+            None
+        });
+        let file = match found {
+            Some(file) => file,
+            None => PackedFile::write(&path, contents, length, pieces(source, which))?,
+        };
+        let held = RwLock::new(Arc::new(Held::File(file)));
+        Ok(Self { compiled: Arc::clone(compiled), path, contents, length, held })
+    }
+
+    /// Hands some of them to `take`, piece by piece, with the place of each piece among them. What was handed over before
+    /// damage was found is handed over again.
+    pub(super) fn read(&self, range: &Range<usize>, take: &mut dyn FnMut(usize, &[u8])) {
+        let mut held = Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner));
+        loop {
+            let error = match &*held {
+                Held::Memory(bytes) => return bytes.get(range.clone()).into_iter().for_each(|bytes| take(0, bytes)),
+                Held::File(file) | Held::Rewritten(file) => match file.read(range, take) {
+                    Ok(()) => return,
+                    Err(error) => error,
+                },
+            };
+            held = self.pack_again(&held, &error);
+        }
+    }
+
+    /// What takes the place of weights that cannot be read.
+    fn pack_again(&self, failed: &Arc<Held>, error: &io::Error) -> Arc<Held> {
+        let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
+        // Another session of the model may have met the same damage.
+        if Arc::ptr_eq(&held, failed) {
+            tracing::warn!(path = %self.path.display(), %error, "kept weights are damaged, and are packed again");
+            *held = Arc::new(self.packed(failed));
+        }
+        Arc::clone(&held)
+    }
+
+    /// Into a file once more, else into memory.
+    fn packed(&self, failed: &Held) -> Held {
+        let source = WeightSource::new(&self.compiled);
+        let which = self.compiled.schedule.streamed();
+        if let Held::File(_) = failed {
+            match PackedFile::write(&self.path, self.contents, self.length, pieces(&source, &which)) {
+                Ok(file) => return Held::Rewritten(file),
+                Err(error) => {
+                    tracing::warn!(path = %self.path.display(), %error, "packed weights are not kept");
+                }
+            }
+        }
+        Held::Memory(pieces(&source, &which).flatten().collect())
+    }
+}
+
+/// The packed weights of some nodes, piece by piece.
+fn pieces<'a>(source: &'a WeightSource<'_>, which: &'a NodeSet) -> impl Iterator<Item = Vec<u8>> + 'a {
+    which.iter().flat_map(|id| source.pieces(id))
+}
