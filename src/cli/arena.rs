@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::{capacity::CapacityAnswer, error::CliError, out, picture, progress, stopped};
 use crate::{
-    io::{IoError, printable, write_atomic},
+    io::{DistinctFiles, printable},
     plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, arena_svg, io::buffers_to_csv},
     report::grouped,
 };
@@ -22,6 +22,8 @@ pub(super) struct ArenaArgs<'a> {
     pub(super) picture: Option<&'a Path>,
     /// Where to write the plan as CSV.
     pub(super) write: Option<&'a Path>,
+    /// The files of the call, those two among them.
+    pub(super) files: &'a DistinctFiles,
 }
 
 /// The plan as it is printed.
@@ -58,10 +60,10 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     stopped::say(plan.stopped, begun);
     // What does not fit is not written, as where there are records alone.
     if code == 0 {
-        picture::write(args.picture, || Ok(arena_svg(&printable(path).to_string(), &buffers, &plan)?))?;
+        picture::write(args.picture, args.files, || Ok(arena_svg(&printable(path).to_string(), &buffers, &plan)?))?;
         if let Some(to) = args.write {
             let csv = buffers_to_csv(&buffers, Some(&plan))?;
-            write_atomic(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
+            args.files.write(to, csv.as_bytes())?;
         }
     }
     stopped::exit(plan.stopped, code)

@@ -7,7 +7,7 @@ use super::{
     setup_model::{self, PlanSource},
 };
 use crate::{
-    io::{IoError, check_target, printable, write_atomic},
+    io::{DistinctFiles, printable},
     report::{MemoryReport, grouped},
 };
 use serde::Serialize;
@@ -34,14 +34,15 @@ struct Answer {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    check_target(&args.output)?;
-    let graph = args.model.find()?.import()?;
+    let mut files = DistinctFiles::default();
+    files.writes("the plan", &args.output)?;
+    let graph = args.model.find()?.import_apart(&mut files)?;
     let gpu = args.adapter.open(false)?;
     let options = setup_model::options_for(&gpu, args.model.compile_options())?;
     let (compiled, plan_source) = setup_model::kept_or_compiled(&graph, &options, &args.model.search())?;
     setup_model::check_interrupted("planning")?;
     let bytes = compiled.save();
-    write_atomic(&args.output, |file| file.write_all(&bytes)).map_err(|e| IoError::write(&args.output, e))?;
+    files.write(&args.output, &bytes)?;
     let report = setup_model::report(&graph, &compiled, args.model.search().deadline);
     let (file, file_bytes) = (args.output.display().to_string(), bytes.len());
     let answer = Answer { report, plan_source, file, file_bytes };

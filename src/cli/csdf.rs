@@ -8,7 +8,7 @@ use crate::{
         Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, published::ELEMENT_BYTES,
         repetition, to_sdf3,
     },
-    io::{IoError, check_target, write_atomic},
+    io::DistinctFiles,
     report::CsdfReport,
 };
 
@@ -48,8 +48,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to convert, or --published".into()));
     };
-    args.output.as_deref().map_or(Ok(()), check_target)?;
-    let graph = args.dims.find(model)?.import()?;
+    let mut files = DistinctFiles::default();
+    args.output.as_deref().map_or(Ok(()), |output| files.writes("the graph", output))?;
+    let graph = args.dims.find(model)?.import_apart(&mut files)?;
     let network = Network::from_graph(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
@@ -61,7 +62,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);
     if let Some(to) = &args.output {
         let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
-        write_atomic(to, |file| file.write_all(xml.as_bytes())).map_err(|e| IoError::write(to, e))?;
+        files.write(to, xml.as_bytes())?;
     }
     if json { out::json(&report) } else { out::text(&report.to_string()) }
 }

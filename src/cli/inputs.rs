@@ -10,7 +10,7 @@ use serde::Serialize;
 use std::{
     ffi::OsString,
     fmt::{self, Display},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// Where a run's inputs come from.
@@ -63,6 +63,11 @@ impl Display for Input {
 }
 
 impl InputArgs {
+    /// The files that are named, fetched if need be.
+    pub(super) fn paths(&self) -> impl Iterator<Item = Result<PathBuf, CliError>> {
+        self.input.iter().map(|text| file_or_name(text))
+    }
+
     /// Reads the files, or makes up numbers; who did not ask for these is told.
     pub(super) fn read(&self, graph: &Graph) -> Result<Inputs, CliError> {
         let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);

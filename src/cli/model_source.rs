@@ -5,7 +5,7 @@ use crate::{
     fetch::{Bar, Catalog, Fetcher},
     graph::Graph,
     import::{self, FakeQuant, ImportError, ImportOptions, Outline, parse_dim, parse_fake_quant},
-    io::{IoError, printable},
+    io::{DistinctFiles, IoError, printable},
 };
 use std::{
     collections::BTreeMap,
@@ -72,8 +72,17 @@ impl BoundArgs {
 impl ModelSource {
     /// Reads the model.
     pub(super) fn import(&self) -> Result<Graph, CliError> {
-        let read = import::open_with(&self.path, &self.options);
-        let mut graph = read.map_err(|source| self.failed(source))?;
+        self.import_apart(&mut DistinctFiles::default())
+    }
+
+    /// The same for a call that writes `files`: an error where one of them is a file of the model.
+    pub(super) fn import_apart(&self, files: &mut DistinctFiles) -> Result<Graph, CliError> {
+        files.reads("the model", &self.path)?;
+        let read = import::open_listing(&self.path, &self.options);
+        let (mut graph, beside) = read.map_err(|source| self.failed(source))?;
+        for path in beside {
+            files.reads("the model's values", &path)?;
+        }
         // The graph is called after its file, and some reports print that as it is.
         graph.name = printable(&graph.name).to_string();
         Ok(graph)

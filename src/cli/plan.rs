@@ -19,7 +19,7 @@ use crate::{
         parse_size,
     },
     graph::Graph,
-    io::check_target,
+    io::DistinctFiles,
     plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies, published},
     report::{self, FrontReport},
     rewrite::{RULES, Rule, Rules},
@@ -83,9 +83,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let cells = published::tables()?;
         return if json { out::json(&cells) } else { out::text(&published::tables_text()?) };
     }
-    args.picture.as_deref().map_or(Ok(()), picture::check)?;
-    args.write.as_deref().map_or(Ok(()), check_target)?;
+    let mut files = DistinctFiles::default();
+    args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;
+    args.write.as_deref().map_or(Ok(()), |write| files.writes("the plan", write))?;
     if let Some(path) = &args.records {
+        files.reads("the records", path)?;
         let asked = RecordsArgs {
             strategy: args.strategy,
             capacity: args.capacity,
@@ -93,6 +95,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             nodes: args.nodes,
             picture: args.picture.as_deref(),
             write: args.write.as_deref(),
+            files: &files,
         };
         return records::run(path, &asked, json);
     }
@@ -114,10 +117,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
         ));
     }
-    let graph = args.plan.dims.find(model)?.import()?;
+    let graph = args.plan.dims.find(model)?.import_apart(&mut files)?;
     if args.frontier {
         let front = front(args, &graph, options)?;
-        picture::write(args.picture.as_deref(), || Ok(front.svg()))?;
+        picture::write(args.picture.as_deref(), &files, || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
         if json { out::json(&front) } else { out::text(&format!("{front}{}{assumed}", hint::stopped(front.stopped))) }?;
         return setup_model::check_answered();
@@ -126,7 +129,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.why {
         return out::text(&format!("{}{}", compiled.rewriting, rules(&options.rules)));
     }
-    picture::write(args.picture.as_deref(), || Ok(report::picture(&compiled)?))?;
+    picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
     if args.strategy == StrategyArg::All {
         let found = surveyed(&compiled.schedule.records, &compiled.schedule.uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };

@@ -18,7 +18,7 @@ use super::{
     stopped,
 };
 use crate::{
-    io::{IoError, printable, read_text, write_atomic},
+    io::{DistinctFiles, printable, read_text},
     plan::{
         Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
         check_layout, compare_strategies,
@@ -43,6 +43,8 @@ pub(super) struct RecordsArgs<'a> {
     pub(super) picture: Option<&'a Path>,
     /// Where to write the plan as CSV.
     pub(super) write: Option<&'a Path>,
+    /// The files of the call, those two among them.
+    pub(super) files: &'a DistinctFiles,
 }
 
 pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(), CliError> {
@@ -61,7 +63,8 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
             let why = "alignments, gaps and given places go with the strategy `best` only";
             return Err(CliError::Usage(format!("{}: {why}", printable(path))));
         }
-        let asked = ArenaArgs { capacity: args.capacity, deadline, picture: args.picture, write: args.write };
+        let &RecordsArgs { capacity, picture, write, files, .. } = args;
+        let asked = ArenaArgs { capacity, deadline, picture, write, files };
         return arena::run(path, buffers, &asked, json);
     };
     drop(buffers);
@@ -78,10 +81,12 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     })?;
     stopped::say(stopped, begun);
     if let Some(layout) = layout {
-        picture::write(args.picture, || Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?))?;
+        picture::write(args.picture, args.files, || {
+            Ok(plan_svg(&printable(path).to_string(), &set.records, &layout)?)
+        })?;
         if let Some(to) = args.write {
             let csv = to_minimalloc(&set, Some(&layout))?;
-            write_atomic(to, |file| file.write_all(csv.as_bytes())).map_err(|e| IoError::write(to, e))?;
+            args.files.write(to, csv.as_bytes())?;
         }
     }
     stopped::exit(stopped, code)

@@ -11,11 +11,15 @@ use super::{
 };
 use crate::{
     gpu::ExecutorOptions,
-    io::{check_folder, printable, write_outputs},
+    graph::Graph,
+    io::{DistinctFiles, check_folder, output_file_name, printable, write_outputs},
     report::{ClampedReport, MemoryReport, ValueSummary},
 };
 use serde::Serialize;
-use std::{fmt::Write, path::PathBuf};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -57,7 +61,9 @@ struct Output {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     args.output.as_deref().map_or(Ok(()), check_folder)?;
-    let graph = args.model.find()?.import()?;
+    let mut files = DistinctFiles::default();
+    let graph = args.model.find()?.import_apart(&mut files)?;
+    args.output.as_deref().map_or(Ok(()), |folder| args.declare(&graph, folder, &mut files))?;
     let inputs = args.inputs.read(&graph)?;
     // After the files: what is wrong with those is told without a device.
     let gpu = args.adapter.open(false)?;
@@ -70,7 +76,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
     let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);
     let files = match &args.output {
-        Some(folder) => write_outputs(folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?,
+        Some(folder) => {
+            files.check()?;
+            write_outputs(folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?
+        }
         None => vec![],
     };
     let report = setup_model::report(&graph, session.compiled(), args.model.search().deadline);
@@ -84,6 +93,24 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let outputs = tensors().enumerate().map(output).collect();
     let answer = Answer { inputs: inputs.described, outputs, clamped, plan_source, report };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
+}
+
+impl Args {
+    /// Notes the files that are read beside the model, and those of `folder` that will be written.
+    fn declare(&self, graph: &Graph, folder: &Path, files: &mut DistinctFiles) -> Result<(), CliError> {
+        self.saved_plan.path().map_or(Ok(()), |plan| files.reads("the plan", plan))?;
+        for path in self.inputs.paths() {
+            files.reads("an input", &path?)?;
+        }
+        // In a folder that is not there yet there is nothing to replace.
+        if folder.is_dir() {
+            for (index, &tensor) in graph.outputs.iter().enumerate() {
+                let name = output_file_name(index, &graph.tensors[tensor].name);
+                files.writes(&format!("output {index}"), &folder.join(name))?;
+            }
+        }
+        Ok(())
+    }
 }
 
 fn text(answer: &Answer) -> String {

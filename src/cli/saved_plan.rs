@@ -11,7 +11,7 @@ use crate::{
     graph::Graph,
     io::read_bytes,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// The plan that was made before, if one was.
 #[derive(Debug, clap::Args)]
@@ -28,6 +28,11 @@ pub(super) struct SavedPlanArgs {
 }
 
 impl SavedPlanArgs {
+    /// The plan's file, where one is given.
+    pub(super) fn path(&self) -> Option<&Path> {
+        self.plan.as_deref()
+    }
+
     /// A session by the plan of the file; where none is given, by one that is searched for.
     pub(super) fn session(
         &self,

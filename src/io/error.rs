@@ -64,8 +64,8 @@ pub enum IoError {
         /// What was found.
         what: String,
     },
-    /// A picture was to be written under a name that promises another format.
-    #[error("cannot write {}: the picture is {}, and its name says otherwise; call it {}, and convert that if need be",
+    /// A picture was to be written under a name that does not end as its format does.
+    #[error("cannot write {}: the picture is {}, so its name ends in .{format}; call it {}, and convert that if need be",
         printable(path), format.to_uppercase(), printable(instead))]
     PictureName {
         /// The name given.
@@ -74,6 +74,22 @@ pub enum IoError {
         format: &'static str,
         /// A name that would do.
         instead: PathBuf,
+    },
+    /// Two files of a call are the same one, and it would be written.
+    #[error(
+        "cannot write {what} to {}: that is the same file as {other}, {}, which would be lost; name another file",
+        printable(path),
+        printable(other_path)
+    )]
+    SameFile {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What was to be written: "the picture".
+        what: String,
+        /// What the file is already: "the model".
+        other: String,
+        /// The path by which it was named as that.
+        other_path: PathBuf,
     },
     /// It does not decode as a picture.
     #[error("{} is not a picture that can be read ({reason}); give a PNG or a JPEG, or a .npy array", printable(path))]

@@ -3,6 +3,7 @@
 
 mod atomic;
 mod complete;
+mod distinct_files;
 mod dtype;
 mod error;
 mod input;
@@ -14,6 +15,7 @@ mod source;
 mod target;
 
 pub use atomic::write_atomic;
+pub use distinct_files::DistinctFiles;
 pub use error::IoError;
 pub use input::{InputFile, read_npy, read_picture};
 pub use npy::write_npy;

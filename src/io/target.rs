@@ -117,20 +117,21 @@ pub fn check_folder(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// Endings of files that hold pictures or documents: whoever writes one expects that format.
-const FORMATS: [&str; 16] = [
-    "svg", "svgz", "png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "ico", "avif", "heic", "pdf", "eps", "ps",
-];
+/// Where a file would be made that is not there yet: behind all links, from the root on.
+pub(super) fn final_path(path: &Path) -> Option<PathBuf> {
+    let path = resolve_links(path).ok()??;
+    Some(folder_of(&path).canonicalize().ok()?.join(path.file_name()?))
+}
 
-/// Whether the name of a picture that is written as `format` (`svg`, `png`) promises no other format. Names without an
-/// ending that is known promise nothing.
+/// Whether the name of a picture ends as its format (`svg`, `png`) does, so that no file of another kind is replaced by one.
+/// What is written through, as a pipe is, may have any name, and what cannot be written at all is refused by others.
 ///
 /// # Errors
 /// [`IoError::PictureName`].
 pub fn check_picture_name(path: &Path, format: &'static str) -> Result<(), IoError> {
-    let ending = path.extension().map(|e| e.to_string_lossy().to_ascii_lowercase());
-    match ending {
-        Some(ending) if ending != format && FORMATS.contains(&&*ending) => {
+    let ends = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(format));
+    match Target::find(path) {
+        Ok(Target::Replaced { .. }) if !ends => {
             Err(IoError::PictureName { path: path.into(), format, instead: path.with_extension(format) })
         }
         _ => Ok(()),

@@ -8,7 +8,7 @@ use std::{
     ffi::{OsStr, OsString},
     fs::{self, File},
     io::Read,
-    os::unix::ffi::OsStrExt,
+    os::unix::{ffi::OsStrExt, fs::symlink},
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
     time::{Duration, Instant},
@@ -17,6 +17,8 @@ use texpool::{
     fetch::{Bar, Fetcher},
     io::write_npy,
 };
+
+use crate::onnx_model::{FLOAT, Model, bytes, number};
 
 /// Far more than any bound of ours, on any machine.
 const NOT_A_HANG: Duration = Duration::from_secs(60);
@@ -201,7 +203,7 @@ fn a_place_for_the_answer_is_refused_before_any_work() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("file"), "kept").unwrap();
     let missing = "no-such-model.tflite";
-    for wrong in ["pool.png", "pool.JPG", "pool.pdf"] {
+    for wrong in ["pool.png", "pool.JPG", "pool.pdf", "pool", "pool.tflite"] {
         let svg = Path::new(wrong).with_extension("svg");
         refused(dir.path(), &["plan", missing, "--picture", wrong], 2, &[wrong, svg.to_str().unwrap(), "SVG"]);
     }
@@ -215,6 +217,61 @@ fn a_place_for_the_answer_is_refused_before_any_work() {
         refused(dir.path(), args, 1, words);
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+}
+
+/// Guards the files of a call: no output takes the place of what the call reads, or of another output, by whatever name.
+#[test]
+fn no_output_replaces_another_file_of_its_call() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let kept = || {
+        let names = ["m.svg", "r.csv", "r.svg", "m.onnx", "values.bin", "out/0_y.npy"];
+        names.map(|name| fs::read(at(name)).unwrap())
+    };
+    fs::copy(TINY, at("m.svg")).unwrap();
+    fs::hard_link(at("m.svg"), at("hard.svg")).unwrap();
+    symlink("m.svg", at("soft.svg")).unwrap();
+    fs::write(at("r.csv"), "id,lower,upper,size\na,0,2,8\n").unwrap();
+    fs::hard_link(at("r.csv"), at("r.svg")).unwrap();
+    // Values of the model that lie in a file beside it.
+    let mut model = Model::new();
+    model.input("x", &[1, 1, 1, 2]);
+    let location = [bytes(1, b"location"), bytes(2, b"values.bin")].concat();
+    model.tensor("w", FLOAT, &[1, 1, 1, 2], &[bytes(13, &location), number(14, 1)].concat());
+    model.raw_node("Add", &["x", "w"], &["y"], &[]);
+    model.output("y");
+    fs::write(at("m.onnx"), model.bytes()).unwrap();
+    fs::write(at("values.bin"), [0; 8]).unwrap();
+    fs::create_dir(at("out")).unwrap();
+    write_npy(&at("out/0_y.npy"), &[1, 1, 1, 2], &[0.0; 2]).unwrap();
+    let before = kept();
+    let absolute = at("m.svg");
+    let absolute = absolute.to_str().unwrap();
+    for (args, words) in [
+        (&["plan", "m.svg", "--picture", "m.svg"][..], &["m.svg", "the model", "the same file"][..]),
+        (&["plan", "m.svg", "--picture", "hard.svg"], &["hard.svg", "the model"]),
+        (&["plan", "soft.svg", "--picture", "m.svg"], &["soft.svg", "the model"]),
+        (&["plan", "m.svg", "--picture", absolute], &["the model"]),
+        (&["plan", "m.svg", "--frontier", "--picture", "./out/../m.svg"], &["the model"]),
+        (&["compile", "m.svg", "-o", "m.svg"], &["the plan to m.svg", "the model"]),
+        (&["compile", "m.svg", "-o", "soft.svg"], &["soft.svg", "the model"]),
+        (&["csdf", "m.svg", "-o", "hard.svg"], &["hard.svg", "the model"]),
+        (&["plan", "--records", "r.csv", "--write", "r.csv"], &["the records"]),
+        (&["plan", "--records", "r.csv", "--picture", "r.svg"], &["the records"]),
+        (&["plan", "--records", "r.csv", "--write", "new.svg", "--picture", "./new.svg"], &["the picture"]),
+        (&["compile", "m.onnx", "-o", "values.bin"], &["values.bin", "the model's values"]),
+        (&["csdf", "m.onnx", "-o", "values.bin"], &["the model's values"]),
+        (&["run", "m.onnx", "--input", "out/0_y.npy", "--output", "out"], &["output 0", "an input"]),
+        (&["run", "m.onnx", "--random", "--plan", "out/0_y.npy", "--output", "out"], &["output 0", "the plan"]),
+    ] {
+        refused(dir.path(), args, 1, words);
+        assert!(kept() == before, "{args:?}");
+    }
+    // The model itself as one of the outputs.
+    fs::rename(at("m.onnx"), at("out/0_y.npy")).unwrap();
+    fs::rename(at("values.bin"), at("out/values.bin")).unwrap();
+    refused(dir.path(), &["run", "out/0_y.npy", "--random", "--output", "out"], 1, &["output 0", "the model"]);
+    assert!(!at("new.svg").exists());
 }
 
 /// Guards what is no plain file: a pipe is written through, and so is standard output, behind what was printed.

@@ -260,19 +260,21 @@ fn names_of_outputs_never_meet_and_never_leave_the_folder() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-/// Guards names of pictures: what is called a JPEG is one, or is not written.
+/// Guards names of pictures: what is called otherwise is another file, which a picture is not to replace.
 #[test]
-fn a_picture_is_not_written_under_the_name_of_another_format() {
+fn a_picture_is_written_under_the_name_of_its_format_alone() {
     let dir = tempfile::tempdir().unwrap();
     let picture = image::RgbImage::new(2, 2);
-    for wrong in ["p.jpg", "p.SVG", "p.pdf"] {
+    for wrong in ["p.jpg", "p.SVG", "p.pdf", "p", "p.tflite", "p.Xa3b9"] {
         let error = write_png(&dir.path().join(wrong), &picture).unwrap_err();
         assert!(matches!(error, IoError::PictureName { .. }) && error.to_string().contains("p.png"), "{error}");
     }
     assert!(names(dir.path()).is_empty());
-    for right in ["p.png", "p.PNG", "p", "tmp.Xa3b9"] {
+    for right in ["p.png", "p.PNG"] {
         write_png(&dir.path().join(right), &picture).unwrap();
     }
     assert!(check_picture_name(Path::new("pool.png"), "svg").unwrap_err().to_string().contains("pool.svg"));
     check_picture_name(Path::new("pool.svg"), "svg").unwrap();
+    // What is written through has the name that it has.
+    check_picture_name(Path::new("/dev/null"), "svg").unwrap();
 }
