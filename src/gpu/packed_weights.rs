@@ -45,18 +45,26 @@ impl PackedWeights {
         folder: Option<&Path>,
     ) -> Self {
         let &WeightSource { graph, format, .. } = source;
+        let firsts = source.same_weights(|id| which.contains(id));
+        // Those that nodes share are packed once.
+        let packed: NodeSet = which.iter().filter(|&id| firsts[id] == id).collect();
         let mut length = 0;
-        let mut place = |(id, node)| {
-            which.contains(id).then(|| {
-                let (first, packing) = (length, source.packing(id));
+        let place = |id| {
+            packed.contains(id).then(|| {
+                let first = length;
                 length += source.texels(id) as usize * format.texel_bytes() as usize;
-                PackedNode { bytes: first..length, sections: ops::weight_sections(graph, node, packing) }
+                first..length
             })
         };
-        let nodes = graph.nodes.iter_enumerated().map(&mut place).collect();
+        let places: IdVec<NodeId, Option<Range<usize>>> = graph.nodes.ids().map(place).collect();
+        let packed_node = |(id, node)| {
+            let bytes = places[firsts[id]].clone().filter(|_| which.contains(id))?;
+            Some(PackedNode { bytes, sections: ops::weight_sections(graph, node, source.packing(id)) })
+        };
+        let nodes = graph.nodes.iter_enumerated().map(packed_node).collect();
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = folder.filter(|_| length > 0) {
-            match KeptWeights::new(compiled, source, which, length, folder) {
+            match KeptWeights::new(compiled, source, &packed, length, folder) {
                 Ok(kept) => return Self { bytes: PackedBytes::Kept(kept), nodes },
                 Err(error) => tracing::info!(folder = %folder.display(), %error, "packed weights are not kept"),
             }
@@ -64,7 +72,7 @@ impl PackedWeights {
         #[cfg(target_arch = "wasm32")]
         let _ = (compiled, folder);
         let mut bytes = Vec::with_capacity(length);
-        which.iter().flat_map(|id| source.pieces(id)).for_each(|piece| bytes.extend(piece));
+        packed.iter().flat_map(|id| source.pieces(id)).for_each(|piece| bytes.extend(piece));
         Self { bytes: PackedBytes::Memory(bytes), nodes }
     }
 

@@ -314,7 +314,9 @@ fn abandoned_files_are_removed() {
     // What others made, however it is called.
     let others =
         ["film.part", ".texpool-aaaaaaaaaaaaaaa.part", ".texpool-AAAAAAAAAAAAAAAA.part", "x.weights.12-0.part"];
-    others.map(|name| drop(file(name, long_ago)));
+    for name in others {
+        drop(file(name, long_ago));
+    }
     pipe(&weights.join(name('d')));
     fs::create_dir(weights.join(name('e'))).unwrap();
     std::os::unix::fs::symlink("film.part", weights.join(name('f'))).unwrap();
