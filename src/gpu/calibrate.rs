@@ -12,7 +12,7 @@ mod uploads;
 use std::{ops::ControlFlow, time::Duration};
 
 use self::probes::{PROBES, Probe};
-use super::{Executor, ExecutorOptions, Gpu, GpuError};
+use super::{Executor, ExecutorOptions, Gpu, GpuError, Wait, wait::now};
 use crate::{
     compile::{Clock, CompileOptions, DeviceProfile, Rate, WeightStorage},
     graph::{BuildError, Graph, GraphBuilder, NodeId, TensorId, Unary},
@@ -231,9 +231,9 @@ impl Calibrator<'_> {
             let submission = self.gpu.scoped("measuring", || {
                 let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
                 session.encode(&mut encoder)?;
-                Ok::<_, GpuError>(self.gpu.queue.submit([encoder.finish()]))
+                Ok::<_, GpuError>(self.gpu.submit([encoder.finish()]))
             })??;
-            self.gpu.wait(&submission, "a measurement")?;
+            now(self.gpu.done(Wait::Block, &submission, "a measurement"))?;
             times.push(self.since(begun) * 1e6);
         }
         times.sort_by(f64::total_cmp);

@@ -13,13 +13,10 @@ use std::{
 #[cfg(not(target_arch = "wasm32"))]
 use std::{task::Waker, time::Instant};
 
-use super::{
-    DispatchBinding, GpuError,
-    loss::Loss,
-    poll::{catch_panic, poll_once},
-};
+use super::{DispatchBinding, GpuError, loss::Loss, poll::poll_once, process::Process};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
+    driver::Driver,
     interrupt::Interrupt,
     poller::{Poller, Polling},
 };
@@ -99,7 +96,14 @@ pub struct Gpu {
 struct Shared {
     /// No other device's. wgpu's own handles compare equal where they are of different instances.
     number: u64,
+    /// The process that opened it.
+    process: Process,
+    /// Handles that a fork of the process keeps for ever.
+    device: wgpu::Device,
+    queue: wgpu::Queue,
     loss: Arc<Loss>,
+    #[cfg(not(target_arch = "wasm32"))]
+    driver: Arc<Driver>,
     #[cfg(not(target_arch = "wasm32"))]
     poller: Arc<Poller>,
     #[cfg(not(target_arch = "wasm32"))]
@@ -109,13 +113,18 @@ struct Shared {
 }
 
 impl Shared {
-    fn new(loss: Loss, options: &GpuOptions) -> Arc<Self> {
+    fn new(device: &wgpu::Device, queue: &wgpu::Queue, loss: Loss, options: &GpuOptions) -> Arc<Self> {
         #[cfg(target_arch = "wasm32")]
         let _ = options;
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Arc::new(Self {
             number: NEXT.fetch_add(1, Ordering::Relaxed),
+            process: Process::current(),
+            device: device.clone(),
+            queue: queue.clone(),
             loss: Arc::new(loss),
+            #[cfg(not(target_arch = "wasm32"))]
+            driver: Arc::default(),
             #[cfg(not(target_arch = "wasm32"))]
             poller: Arc::default(),
             #[cfg(not(target_arch = "wasm32"))]
@@ -123,6 +132,15 @@ impl Shared {
             #[cfg(not(target_arch = "wasm32"))]
             interrupt: options.interrupt.clone(),
         })
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // A device that is closed waits for its queue, whose threads a fork does not have.
+        if self.process.was_forked() {
+            mem::forget((self.device.clone(), self.queue.clone()));
+        }
     }
 }
 
@@ -165,6 +183,8 @@ impl fmt::Debug for Unsettled {
 }
 
 fn instance() -> wgpu::Instance {
+    #[cfg(target_os = "linux")]
+    super::fork_stacks::keep();
     wgpu::Instance::new(
         wgpu::InstanceDescriptor {
             backends: wgpu::Backends::PRIMARY,
@@ -268,14 +288,8 @@ impl Gpu {
             })
             .await
             .map_err(|e| GpuError::NoDevice { adapter: adapter.get_info().name, reason: e.to_string() })?;
-        let loss = Loss::told_by(&device);
-        Ok(Self {
-            device,
-            queue,
-            shared: Shared::new(loss, options),
-            unsettled: Arc::default(),
-            timeout: options.timeout,
-        })
+        let shared = Shared::new(&device, &queue, Loss::told_by(&device), options);
+        Ok(Self { device, queue, shared, unsettled: Arc::default(), timeout: options.timeout })
     }
 
     /// Uses a device and queue of the caller's. Core WebGPU limits suffice; with `IMMEDIATES` of 32 bytes no buffer is
@@ -297,7 +311,7 @@ impl Gpu {
 
     /// The same with a timeout and a way of polling of the caller's; the other options are for opening a device.
     pub fn from_device_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Self {
-        let shared = Shared::new(Loss::probed(&device), options);
+        let shared = Shared::new(&device, &queue, Loss::probed(&device), options);
         Self { device, queue, shared, unsettled: Arc::default(), timeout: options.timeout }
     }
 
@@ -365,15 +379,37 @@ impl Gpu {
         settled.error.map_or(Ok(()), Err)
     }
 
+    /// Whether this process has the handle from the one that it was forked from.
+    pub(crate) fn is_inherited(&self) -> bool {
+        self.shared.process.was_forked()
+    }
+
+    /// Checks that the process that runs is the one that opened the device. What waits for the device, or takes a lock that
+    /// another thread may have held during a fork, comes after this.
+    ///
+    /// # Errors
+    /// [`GpuError::Forked`].
+    pub(crate) fn check_process(&self) -> Result<(), GpuError> {
+        self.shared.process.check()
+    }
+
     /// What is known of the device's loss, without asking it.
     pub(super) fn check_told(&self) -> Result<(), GpuError> {
+        self.check_process()?;
         self.shared.loss.check_told()
     }
 
     /// Has the device polled until the answer that a task waits for is there.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn watch(&self, waker: &Waker, deadline: Option<Instant>) -> Option<u64> {
-        self.shared.poller.watch(&self.device, &self.shared.loss, waker.clone(), deadline)
+        let Shared { poller, driver, loss, .. } = &*self.shared;
+        poller.watch(&self.device, driver, loss, waker.clone(), deadline)
+    }
+
+    /// Who has turns with the device.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn driver(&self) -> &Driver {
+        &self.shared.driver
     }
 
     #[cfg(not(target_arch = "wasm32"))]
@@ -400,14 +436,18 @@ impl Gpu {
     /// Whether the device is still there.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with the reason and what the driver says.
+    /// [`GpuError::Lost`], with the reason and what the driver says; [`GpuError::Forked`] in a process that was forked from
+    /// the one that opened the device.
     pub fn check_lost(&self) -> Result<(), GpuError> {
+        self.check_process()?;
         self.shared.loss.check(&self.device)
     }
 
     /// The same of a device that did what a lost one does, and may have had no occasion to say so.
     pub(super) fn check_again(&self) -> Result<(), GpuError> {
-        let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
+        self.check_process()?;
+        #[cfg(not(target_arch = "wasm32"))]
+        self.poll_now();
         self.check_lost()?;
         self.shared.loss.probe(&self.device)
     }

@@ -81,6 +81,12 @@ pub enum GpuError {
         /// What was waited for.
         what: String,
     },
+    /// The device belongs to the process that this one was forked from.
+    #[error(
+        "the device was opened before this process was forked, and works in the parent alone; open one, and make \
+         sessions, in the process that runs them"
+    )]
+    Forked,
     /// The command encoder that something was read with was dropped, or finished and never submitted.
     #[error("the commands for {what} were never submitted")]
     NotSubmitted {

@@ -7,8 +7,12 @@ mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
 mod compare;
 mod device;
+#[cfg(not(target_arch = "wasm32"))]
+mod driver;
 mod error;
 mod executor;
+#[cfg(target_os = "linux")]
+mod fork_stacks;
 #[cfg(not(target_arch = "wasm32"))]
 mod interrupt;
 #[cfg(not(target_arch = "wasm32"))]
@@ -34,6 +38,7 @@ mod poll;
 mod poller;
 mod pool;
 mod ports;
+mod process;
 #[cfg(not(target_arch = "wasm32"))]
 mod profile;
 mod program;
@@ -68,6 +73,7 @@ pub use param_binding::{DispatchBinding, ParamBinding};
 pub use pipelines::{PipelineRecipe, Pipelines, SharedPipelines, source};
 #[cfg(not(target_arch = "wasm32"))]
 pub use poller::Polling;
+pub use process::PerProcess;
 #[cfg(not(target_arch = "wasm32"))]
 pub use profile::DispatchTime;
 pub use program::Program;

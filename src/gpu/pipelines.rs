@@ -2,11 +2,13 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    mem,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use super::{
     DispatchBinding, Gpu, GpuError, ParamBinding, param_binding,
+    process::Process,
     texture_format::{WORDS, texture_format},
 };
 use crate::{
@@ -34,16 +36,37 @@ type DeviceKey = (u64, TexelFormat, Key);
 /// pipelines; they live as long as the last of them.
 #[derive(Clone, Debug, Default)]
 pub struct SharedPipelines {
-    made: Arc<Mutex<HashMap<DeviceKey, wgpu::ComputePipeline>>>,
+    made: Arc<Made>,
+}
+
+#[derive(Debug)]
+struct Made {
+    process: Process,
+    pipelines: Mutex<HashMap<DeviceKey, wgpu::ComputePipeline>>,
+}
+
+impl Default for Made {
+    fn default() -> Self {
+        Self { process: Process::current(), pipelines: Mutex::default() }
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        // What a fork has of its parent's device is not touched.
+        if self.process.was_forked() {
+            mem::forget(mem::take(self.pipelines.get_mut().unwrap_or_else(PoisonError::into_inner)));
+        }
+    }
 }
 
 impl SharedPipelines {
     fn get(&self, key: &DeviceKey) -> Option<wgpu::ComputePipeline> {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+        self.made.pipelines.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
     }
 
     fn keep(&self, key: DeviceKey, pipeline: &wgpu::ComputePipeline) {
-        self.made.lock().unwrap_or_else(PoisonError::into_inner).insert(key, pipeline.clone());
+        self.made.pipelines.lock().unwrap_or_else(PoisonError::into_inner).insert(key, pipeline.clone());
     }
 }
 

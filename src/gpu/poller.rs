@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{loss::Loss, poll::catch_panic};
+use super::{driver::Driver, loss::Loss, poll::catch_panic};
 
 /// Pauses between two looks at the device. It is polled and never waited for: a wait holds a lock that a host needs to
 /// present a frame. The first is short because runs of small networks take less than a millisecond.
@@ -62,6 +62,7 @@ impl Poller {
     pub(super) fn watch(
         self: &Arc<Self>,
         device: &wgpu::Device,
+        driver: &Arc<Driver>,
         loss: &Arc<Loss>,
         waker: Waker,
         deadline: Option<Instant>,
@@ -70,9 +71,10 @@ impl Poller {
         let number = state.next;
         state.next += 1;
         if !state.running {
-            let (poller, device, loss) = (Arc::clone(self), device.clone(), Arc::clone(loss));
+            let (poller, device) = (Arc::clone(self), device.clone());
+            let (driver, loss) = (Arc::clone(driver), Arc::clone(loss));
             // It does not come to look before the lock is released.
-            let spawned = thread::Builder::new().name(THREAD.into()).spawn(move || poller.run(&device, &loss));
+            let spawned = thread::Builder::new().name(THREAD.into()).spawn(move || poller.run(&device, &driver, &loss));
             spawned.ok()?;
             state.running = true;
         }
@@ -100,12 +102,14 @@ impl Poller {
         drop(ended);
     }
 
-    fn run(&self, device: &wgpu::Device, loss: &Loss) {
+    fn run(&self, device: &wgpu::Device, driver: &Driver, loss: &Loss) {
         let (mut round, mut newest) = (0u32, 0);
         loop {
-            // A panic is wgpu's, about a lost device, or comes from a callback of the host's, which is no matter of ours:
+            // Whoever has the turn for longer polls the device, too. A panic is wgpu's, about a lost device, or comes from a callback of the host's, which is no matter of ours:
             // who waits goes on to wait.
-            let panicked = catch_panic(|| device.poll(wgpu::PollType::Poll)).is_err();
+            let turn = driver.turn(PAUSES[1]);
+            let panicked = turn.is_some() && catch_panic(|| device.poll(wgpu::PollType::Poll)).is_err();
+            drop(turn);
             let lost = if panicked || round % PROBE_ROUNDS == 0 { loss.check(device) } else { loss.check_told() };
             let now = Instant::now();
             let mut state = self.state();

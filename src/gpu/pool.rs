@@ -1,6 +1,9 @@
 //! The textures of a pool, which the sessions of several models may take turns in.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    mem,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use super::{
     Gpu, GpuError, MemoryParts, Role,
@@ -47,6 +50,7 @@ impl PoolTextures {
 
     /// The textures, made where there are none, and how often they were.
     pub(super) fn textures(&self) -> Result<(u64, Vec<(TextureSpec, wgpu::Texture)>), GpuError> {
+        self.gpu.check_process()?;
         let mut state = self.state();
         let textures = match state.textures.take() {
             Some(textures) => textures,
@@ -77,6 +81,9 @@ impl PoolTextures {
 
     /// Gives the memory back, although sessions still name the textures.
     pub(crate) fn trim(&self) {
+        if self.gpu.is_inherited() {
+            return;
+        }
         if let Some(textures) = self.state().textures.take() {
             textures.iter().for_each(wgpu::Texture::destroy);
         }
@@ -89,6 +96,7 @@ impl PoolTextures {
 
     /// Bytes by the driver's count; none where it does not say, or labels do not reach it.
     pub(crate) fn driver_bytes(&self) -> Option<u64> {
+        self.gpu.check_process().ok()?;
         let mut parts = MemoryParts::default();
         self.allocations.add_to(&self.gpu.device.generate_allocator_report()?, &mut parts);
         (parts.pool > 0 || self.bytes() == 0).then_some(parts.pool)
@@ -101,6 +109,15 @@ impl PoolTextures {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for PoolTextures {
+    fn drop(&mut self) {
+        // What a fork has of its parent's device is not touched.
+        if self.gpu.is_inherited() {
+            mem::forget(self.state.get_mut().unwrap_or_else(PoisonError::into_inner).textures.take());
+        }
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Gpu, GpuError, Program, allocations::Allocations, wait::Mapping};
+use super::{
+    Gpu, GpuError, Program,
+    allocations::Allocations,
+    wait::{Mapping, Submitted},
+};
 
 /// One dispatch's time.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,7 +71,7 @@ impl TimestampQueries {
         program: &Program,
         borders: &[usize],
         before: &dyn Fn(usize) -> Result<(), GpuError>,
-        submitted: &mut dyn FnMut(wgpu::SubmissionIndex),
+        submitted: &mut dyn FnMut(Submitted),
     ) -> Result<Mapping, GpuError> {
         let mut first = 0;
         while first < self.dispatches {
@@ -83,14 +87,14 @@ impl TimestampQueries {
         gpu.scoped("timing", || Mapping::new(&self.mapped, wgpu::MapMode::Read))
     }
 
-    fn submit(&self, gpu: &Gpu, program: &Program, piece: Range<usize>) -> wgpu::SubmissionIndex {
+    fn submit(&self, gpu: &Gpu, program: &Program, piece: Range<usize>) -> Submitted {
         let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let (at, length) = (piece.start as u64 * TIMESTAMP_BYTES, piece.len() as u64 * TIMESTAMP_BYTES);
         let queries = 0..2 * piece.len() as u32;
         program.encode_timed(&mut encoder, piece, &self.queries);
         encoder.resolve_query_set(&self.queries, queries, &self.resolved, 0);
         encoder.copy_buffer_to_buffer(&self.resolved, 0, &self.mapped, at, length);
-        gpu.queue.submit([encoder.finish()])
+        gpu.submit([encoder.finish()])
     }
 
     /// Each dispatch's milliseconds, when the device is done and the timestamps are mapped.

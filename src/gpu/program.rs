@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 #[cfg(not(target_arch = "wasm32"))]
-use super::wait::{Submitted, Wait, now};
+use super::wait::{Wait, now};
 use super::{
     DispatchBinding, Gpu, GpuError, Pipelines, TextureSet,
     allocations::TABLES,
@@ -299,16 +299,16 @@ impl Program {
     /// What the device says.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run(&self, gpu: &Gpu, which: Range<usize>) -> Result<(), GpuError> {
-        let index = gpu.scoped("running", || {
+        let submitted = gpu.scoped("running", || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             self.begin_counting(&which, &mut encoder);
             for dispatch in self.bound.get(which).into_iter().flatten() {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
                 dispatch.encode(&self.groups, &mut pass);
             }
-            gpu.queue.submit([encoder.finish()])
+            gpu.submit([encoder.finish()])
         })?;
-        now(gpu.done(Wait::Block, &Submitted { index }, "some steps of the model"))
+        now(gpu.done(Wait::Block, &submitted, "some steps of the model"))
     }
 }
 

@@ -10,7 +10,7 @@ use super::{Gpu, GpuError, allocations::Allocations, pack::half, texture_format:
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
     allocations::TRANSFER,
-    wait::{Mapping, Submitted, Wait, now},
+    wait::{Mapping, Wait, now},
 };
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{graph::Shape, kernels::Operand};
@@ -226,8 +226,8 @@ impl TextureSet {
                 },
                 extent(spec),
             );
-            let index = gpu.queue.submit([encoder.finish()]);
-            (Submitted { index }, Mapping::new(&buffer, wgpu::MapMode::Read))
+            let submitted = gpu.submit([encoder.finish()]);
+            (submitted, Mapping::new(&buffer, wgpu::MapMode::Read))
         })?;
         now(mapping.finish(gpu, Wait::Block, Some(&submission), "a copy of a texture"))?;
         let view = buffer

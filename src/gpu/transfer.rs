@@ -87,15 +87,15 @@ impl Transfer {
         drop(view);
         buffer.unmap();
         let rows = (bytes.len() / row_bytes(spec)) as u32;
-        let (index, mapping) = gpu.scoped(what, || {
+        let (submitted, mapping) = gpu.scoped(what, || {
             let label = Some("transfer");
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
             let (to, size) = region(texture, spec, (first, rows));
             encoder.copy_buffer_to_texture(in_buffer(buffer, spec), to, size);
             let mapping = Mapping::on_submit(&encoder, buffer, wgpu::MapMode::Write);
-            (gpu.queue.submit([encoder.finish()]), mapping)
+            (gpu.submit([encoder.finish()]), mapping)
         })?;
-        let submitted = self.begun.insert(Submitted { index });
+        let submitted = self.begun.insert(submitted);
         mapping.finish(gpu, wait, Some(submitted), what).await?;
         self.begun = None;
         Ok(())
@@ -115,15 +115,15 @@ pub(super) async fn read(
     let held = staging.readback(gpu, what, piece_bytes(spec))?;
     let buffer = held.get();
     for piece @ (_, rows) in pieces(spec, buffer.size()) {
-        let (index, mapping) = gpu.scoped(what, || {
+        let (submitted, mapping) = gpu.scoped(what, || {
             let label = Some("transfer");
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label });
             let (from, size) = region(texture, spec, piece);
             encoder.copy_texture_to_buffer(from, in_buffer(buffer, spec), size);
             let mapping = Mapping::on_submit(&encoder, buffer, wgpu::MapMode::Read);
-            (gpu.queue.submit([encoder.finish()]), mapping)
+            (gpu.submit([encoder.finish()]), mapping)
         })?;
-        mapping.finish(gpu, wait, Some(&Submitted { index }), what).await?;
+        mapping.finish(gpu, wait, Some(&submitted), what).await?;
         let length = u64::from(rows) * row_bytes(spec) as u64;
         bytes.extend_from_slice(&buffer.get_mapped_range(..length).map_err(|error| gpu.unmapped(error))?);
         buffer.unmap();

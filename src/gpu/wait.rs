@@ -118,7 +118,17 @@ impl Gpu {
 #[derive(Clone, Debug)]
 pub(crate) struct Submitted {
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "there is no blocking wait"))]
-    pub(super) index: wgpu::SubmissionIndex,
+    index: wgpu::SubmissionIndex,
+}
+
+impl Gpu {
+    /// Submits commands to the queue. Nothing else in this crate does.
+    pub(super) fn submit(&self, commands: impl IntoIterator<Item = wgpu::CommandBuffer>) -> Submitted {
+        // Where a callback keeps another thread's turn open, this goes on without one.
+        #[cfg(not(target_arch = "wasm32"))]
+        let _turn = self.driver().turn(native::PATIENCE);
+        Submitted { index: self.queue.submit(commands) }
+    }
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -146,18 +156,24 @@ mod native {
     use super::{Answer, Gpu, GpuError};
     use crate::gpu::{poll::catch_panic, poller::Polling};
 
-    /// How long one call of `Device::poll` may wait. wgpu holds a lock meanwhile, and notices lost devices only between
-    /// calls; a call returns as soon as the device is done, so a short slice costs nothing.
-    const POLL_SLICE: Duration = Duration::from_millis(100);
-    /// The same where it is not known what is waited for: all that was submitted is, and the answer may come before.
-    const UNKNOWN_SLICE: Duration = Duration::from_millis(1);
+    /// How often a wait asks whether its device is lost, and whether it is to go on.
+    const ROUND: Duration = Duration::from_millis(100);
+    /// How long one call of `Device::poll` may wait: other threads wait for its end to submit. A call returns as soon as the
+    /// device is done, so a short slice costs little. Where it is not known what is waited for, all that was submitted is,
+    /// and the answer may come before.
+    const SLICE: Duration = Duration::from_millis(1);
+    /// The same where another thread waits for its turn.
+    const SHARED_SLICE: Duration = Duration::from_micros(200);
+    /// How long a submission, or a single look at the device, waits for its turn. Chosen far above a slice.
+    pub(in crate::gpu) const PATIENCE: Duration = Duration::from_millis(20);
     /// Between two looks for an answer to what was not submitted yet.
     const PAUSE: Duration = Duration::from_micros(200);
     /// How long to wait for a callback that another thread's poll has taken up and has yet to call. Chosen far above
     /// what a scheduler may delay a thread.
     const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
     /// What wgpu 30 panics with where a wait has ended without the device being done, and another thread's poll has seen it
-    /// done before this one looks (gfx-rs/wgpu#9958). Nothing is wrong then, and the next poll says so.
+    /// done before this one looks (gfx-rs/wgpu#9958). Nothing is wrong then, and the next poll says so. Threads of this
+    /// crate take turns (`driver.rs`), so only a host that polls the device itself can bring it about.
     const OVERTAKEN: &str = "If the queue is empty, the current submission index";
 
     impl Gpu {
@@ -168,11 +184,23 @@ mod native {
                 self.check_lost()?;
                 self.check_interrupted(what)?;
                 let left = self.timeout().saturating_sub(begun.elapsed());
-                match self.poll_for(Some(submission), left.min(POLL_SLICE))? {
+                match self.poll_round(submission, left.min(ROUND))? {
                     Polled::Done => return self.check_lost(),
-                    // A slice has passed, and not yet all the time there is.
-                    Polled::Busy if left > POLL_SLICE => {}
+                    // A round has passed, and not yet all the time there is.
+                    Polled::Busy if left > ROUND => {}
                     Polled::Busy => return Err(GpuError::Timeout { what: what.to_owned(), waited: begun.elapsed() }),
+                }
+            }
+        }
+
+        /// Polls, in turn with other threads, until the device is done or so much time has passed.
+        fn poll_round(&self, submission: &wgpu::SubmissionIndex, round: Duration) -> Result<Polled, GpuError> {
+            let begun = Instant::now();
+            loop {
+                let left = round.saturating_sub(begun.elapsed());
+                match self.poll_for(Some(submission), left.min(SLICE))? {
+                    Polled::Busy if !left.is_zero() => self.check_told()?,
+                    polled => return Ok(polled),
                 }
             }
         }
@@ -206,7 +234,7 @@ mod native {
                 if waited >= self.timeout() {
                     return Err(late(waited));
                 }
-                match self.poll_for(None, UNKNOWN_SLICE)? {
+                match self.poll_for(None, SLICE)? {
                     Polled::Busy => {}
                     // Nothing is on the device, so another thread has yet to submit what is waited for.
                     Polled::Done => {
@@ -219,6 +247,9 @@ mod native {
         }
 
         fn poll_for(&self, submission: Option<&wgpu::SubmissionIndex>, timeout: Duration) -> Result<Polled, GpuError> {
+            // A thread that waits for long for its turn looks again whether its device is there.
+            let Some(turn) = self.driver().turn(timeout.max(SLICE)) else { return Ok(Polled::Busy) };
+            let timeout = if turn.is_wanted() { timeout.min(SHARED_SLICE) } else { timeout };
             let wait = wgpu::PollType::Wait { submission_index: submission.cloned(), timeout: Some(timeout) };
             match catch_panic(|| self.device.poll(wait)) {
                 Ok(Ok(_)) => Ok(Polled::Done),
@@ -228,6 +259,12 @@ mod native {
                 Err(message) if message.starts_with(OVERTAKEN) => Ok(Polled::Busy),
                 Err(message) => Err(self.loss(message)),
             }
+        }
+
+        /// Looks at the device once. A panic is wgpu's, about a lost device.
+        pub(in crate::gpu) fn poll_now(&self) {
+            let _turn = self.driver().turn(PATIENCE);
+            let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
         }
 
         /// The error of a device that did not do what only a lost one does not do: as the device itself says, if it does.
@@ -280,7 +317,7 @@ mod native {
                     this.watched = this.gpu.watch(cx.waker(), this.begun.checked_add(this.gpu.timeout()));
                     if this.watched.is_none() {
                         // Without a thread the task drives the device itself.
-                        let _ = catch_panic(|| this.gpu.device.poll(wgpu::PollType::Poll));
+                        this.gpu.poll_now();
                         cx.waker().wake_by_ref();
                     }
                 }

@@ -220,6 +220,7 @@ impl<'a> CompileBuilder<'a> {
     /// # Errors
     /// [`Error::Compile`] where no plan fits the budget or the device.
     pub fn build(mut self) -> Result<CompiledModel, Error> {
+        self.context.gpu().check_process()?;
         let compiled = self.kept_or_found()?;
         Ok(CompiledModel::new(&self.context, &self.model, compiled))
     }

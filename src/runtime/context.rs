@@ -177,9 +177,27 @@ impl Context {
     /// Whether the device is still there.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with what is known of the reason.
+    /// [`GpuError::Lost`], with what is known of the reason, and [`GpuError::Forked`] in a
+    /// [fork](Self::is_inherited) of the process that opened it.
     pub fn check(&self) -> Result<(), Error> {
         Ok(self.gpu.check_lost()?)
+    }
+
+    /// Whether this process was forked from the one that opened the device. The device then works in the parent alone: each
+    /// call that needs it answers [`GpuError::Forked`], dropping what was made with it does nothing, and
+    /// [`open`](Self::open) opens another one here. Asking costs a system call and takes no lock.
+    ///
+    /// ```no_run
+    /// # fn example(context: &mut texpool::Context) -> Result<(), texpool::Error> {
+    /// // In a worker that was forked after its parent had opened a device.
+    /// if context.is_inherited() {
+    ///     *context = texpool::Context::open(&Default::default())?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn is_inherited(&self) -> bool {
+        self.gpu.is_inherited()
     }
 
     pub(super) fn gpu(&self) -> &Gpu {

@@ -128,6 +128,12 @@ impl Error {
         matches!(self, Self::Gpu(GpuError::Interrupted { .. }))
     }
 
+    /// Whether the device belongs to the process that this one was forked from: a device opened, and a session made, in this
+    /// process work.
+    pub fn is_forked(&self) -> bool {
+        matches!(self, Self::Gpu(GpuError::Forked))
+    }
+
     /// Whether the device has too little memory.
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::OutOfMemory { .. }))

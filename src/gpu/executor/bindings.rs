@@ -25,6 +25,7 @@ impl Executor {
     /// [`GpuError::NoSuchTensor`] for one past the last, [`GpuError::ExternalTexture`] where the texture is not as
     /// [`io_texture`](crate::gpu::io_texture) says, or another tensor lies in it and one of the two is written.
     pub fn bind_texture(&mut self, role: TensorRole, index: usize, texture: &wgpu::Texture) -> Result<(), GpuError> {
+        self.gpu.check_process()?;
         // No dispatch may read and write one texture, nor may two outputs be written over each other.
         let others = self.outputs.iter().enumerate().map(|(i, port)| (TensorRole::Output, i, port));
         let inputs = self.inputs.iter().enumerate().map(|(i, port)| (TensorRole::Input, i, port));
@@ -56,6 +57,7 @@ impl Executor {
     /// The texture that an input or output lies in, made if there is none. That of an input counts as written from then
     /// on: the caller will.
     pub(crate) fn texture(&mut self, role: TensorRole, index: usize) -> Result<wgpu::Texture, GpuError> {
+        self.gpu.check_process()?;
         let port = port_mut(&mut self.inputs, &mut self.outputs, role, index)?;
         let texture = port.ensure(&self.gpu, &self.allocations)?.clone();
         port.set_filled();

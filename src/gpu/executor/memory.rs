@@ -10,9 +10,10 @@ impl Executor {
     /// device holds.
     pub fn memory(&self) -> Memory {
         let (planned, shared) = self.planned();
-        let Some(sample) = self.account.sample(&self.gpu, self.weight_allocations()) else {
-            return Memory { planned, shared, ..Memory::default() };
-        };
+        // A fork of the process has no driver to ask.
+        let asked =
+            self.gpu.check_process().ok().and_then(|()| self.account.sample(&self.gpu, self.weight_allocations()));
+        let Some(sample) = asked else { return Memory { planned, shared, ..Memory::default() } };
         // Labels do not reach the driver with `wgpu::InstanceFlags::DISCARD_HAL_LABELS`: nothing is found then.
         let is_labelled = sample.labelled.sum() > 0 || planned.sum() == 0;
         let allocated = MemoryParts { other: sample.labelled.other + sample.of_wgpu, ..sample.labelled };

@@ -9,7 +9,7 @@ mod warnings;
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
-use std::{fmt, sync::Arc};
+use std::{fmt, mem, sync::Arc};
 
 #[cfg(not(target_arch = "wasm32"))]
 use super::wait::now;
@@ -158,8 +158,12 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Gives the device's memory back, but for what the caller bound; the next run takes it again.
+    /// Gives the device's memory back, but for what the caller bound; the next run takes it again. A fork of the process
+    /// has nothing to give back.
     pub(crate) fn trim(&mut self) {
+        if self.gpu.is_inherited() {
+            return;
+        }
         self.resident = None;
         self.inputs.iter_mut().chain(&mut self.outputs).for_each(Port::trim);
         self.transfer = None;
@@ -168,6 +172,7 @@ impl Executor {
 
     /// Takes the device's memory again, where it was given back.
     pub(crate) async fn restore(&mut self, wait: Wait) -> Result<(), GpuError> {
+        self.gpu.check_process()?;
         if let Some(held) = &self.resident
             && self.pool.generation() == Some(held.generation)
         {
@@ -182,8 +187,8 @@ impl Executor {
         let placed = self.resident.take();
         // What tables were written through is given back before a run takes more.
         let what = "an upload of tables";
-        let index = self.gpu.scoped(what, || self.gpu.queue.submit([]))?;
-        self.gpu.done(wait, &Submitted { index }, what).await?;
+        let submitted = self.gpu.scoped(what, || self.gpu.submit([]))?;
+        self.gpu.done(wait, &submitted, what).await?;
         self.gpu.settle().await?;
         if let PoolSource::Shared { pool, .. } = &self.pool {
             pool.settle().await?;
@@ -194,6 +199,7 @@ impl Executor {
 
     /// Takes the textures of a shared pool as they are now, where this executor is on the device.
     pub(crate) fn refresh(&mut self) -> Result<(), GpuError> {
+        self.gpu.check_process()?;
         if let PoolSource::Shared { pool, .. } = &self.pool {
             pool.textures()?;
         }
@@ -244,6 +250,16 @@ impl Executor {
     /// The pipelines made.
     pub fn pipelines(&self) -> &[PipelineRecipe] {
         self.resident.as_ref().map_or(&[], |held| &held.recipes)
+    }
+}
+
+impl Drop for Executor {
+    fn drop(&mut self) {
+        // What a fork has of its parent's device is neither touched nor given back.
+        if self.gpu.is_inherited() {
+            mem::forget((self.resident.take(), self.transfer.take(), Arc::clone(&self.staging)));
+            mem::forget((mem::take(&mut self.inputs), mem::take(&mut self.outputs)));
+        }
     }
 }
 

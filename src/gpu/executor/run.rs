@@ -68,12 +68,12 @@ impl Executor {
 
     /// Submits a run on what lies in the inputs' textures.
     pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
+        self.gpu.check_process()?;
         let gpu = self.gpu.clone();
         let descriptor = wgpu::CommandEncoderDescriptor { label: Some("run") };
         let mut encoder = gpu.scoped(RUN, || gpu.device.create_command_encoder(&descriptor))?;
         self.encode(&mut encoder)?;
-        let index = gpu.scoped(RUN, || gpu.queue.submit([encoder.finish()]))?;
-        Ok(Submitted { index })
+        gpu.scoped(RUN, || gpu.submit([encoder.finish()]))
     }
 
     /// Writes inputs, runs the model if that is wanted, reads outputs, and waits until all that is done.
@@ -85,6 +85,7 @@ impl Executor {
         run: bool,
         outputs: &mut [(usize, &mut [f32])],
     ) -> Result<(), GpuError> {
+        self.gpu.check_process()?;
         check_lengths(&self.inputs, inputs.iter().map(|(i, values)| (*i, values.len())))?;
         check_lengths(&self.outputs, outputs.iter().map(|(i, values)| (*i, values.len())))?;
         self.settle(wait).await?;
@@ -199,16 +200,13 @@ impl Executor {
                 let run = Run { program, textures, packed: weights.packed(), inputs: ports };
                 streamed.run(gpu, wait, encoder, run, finish).await?
             }
-            resident => {
-                let index = gpu.scoped(what, || {
-                    if let Some(resident) = resident {
-                        resident.program.encode(&mut encoder);
-                    }
-                    finish(&mut encoder);
-                    gpu.queue.submit([encoder.finish()])
-                })?;
-                Submitted { index }
-            }
+            resident => gpu.scoped(what, || {
+                if let Some(resident) = resident {
+                    resident.program.encode(&mut encoder);
+                }
+                finish(&mut encoder);
+                gpu.submit([encoder.finish()])
+            })?,
         };
         let readbacks = read.into_iter().map(|(_, readback)| readback).collect();
         self.note();
@@ -296,8 +294,8 @@ impl Executor {
 
     /// Writes an input by a submission of its own, without waiting for it.
     pub(crate) fn write(&mut self, input: usize, values: &[f32]) -> Result<(), GpuError> {
-        check_lengths(&self.inputs, [(input, values.len())].into_iter())?;
         self.gpu.check_lost()?;
+        check_lengths(&self.inputs, [(input, values.len())].into_iter())?;
         let Self { gpu, staging, allocations, inputs, .. } = self;
         let Some(port) = inputs.get_mut(input) else { return Ok(()) };
         if port.is_streamed() {
@@ -310,7 +308,7 @@ impl Executor {
             let mut encoder =
                 gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("write") });
             port.encode_upload(&mut encoder);
-            gpu.queue.submit([encoder.finish()])
+            gpu.submit([encoder.finish()])
         })?;
         port.set_filled();
         self.note();

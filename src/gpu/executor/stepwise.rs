@@ -5,7 +5,7 @@ use crate::{
     gpu::{
         GpuError,
         profile::{DispatchTime, TimestampQueries},
-        wait::{Submitted, Wait, now},
+        wait::{Wait, now},
     },
     kernels::Operand,
     schedule::StepKind,
@@ -77,7 +77,7 @@ impl Executor {
                 let mut borders: Vec<usize> = held.streamed.borders().collect();
                 borders.dedup();
                 let before = |dispatch| held.streamed.write(&gpu, dispatch, &held.run(&self.inputs));
-                queries.run(&gpu, &held.program, &borders, &before, &mut |index| last = Some(Submitted { index }))
+                queries.run(&gpu, &held.program, &borders, &before, &mut |submitted| last = Some(submitted))
             }
             None => return Err(GpuError::Trimmed),
         };

@@ -128,7 +128,7 @@ impl StreamedRun {
                 };
                 let upload = map(slots.upload().filter(|_| !submission.fills.is_empty()), wgpu::MapMode::Write);
                 let download = map(slots.download().filter(|_| !submission.takes.is_empty()), wgpu::MapMode::Read);
-                ((upload, download), Submitted { index: gpu.queue.submit([encoder.finish()]) })
+                ((upload, download), gpu.submit([encoder.finish()]))
             })?;
             slots.submitted(mappings, &submitted, &submission.takes);
             last = Some(submitted);

@@ -2,6 +2,8 @@
 
 mod elements;
 mod errors;
+#[cfg(target_os = "linux")]
+mod forks;
 mod into;
 mod loss;
 mod planning;
@@ -9,6 +11,7 @@ mod pool;
 mod reading;
 mod rebinding;
 mod saved;
+mod threads;
 mod trim;
 mod weights;
 mod writing;
