@@ -75,6 +75,9 @@ enum texpool_status
     TEXPOOL_ERROR_OUT_OF_MEMORY = 17,
     // Buffers that are to be placed contradict themselves or each other, or are too many.
     TEXPOOL_ERROR_BUFFERS = 18,
+    // The session or device was created before this process was forked, and works in the parent alone. Open a device and
+    // create sessions in the process that runs them.
+    TEXPOOL_ERROR_FORKED = 19,
     // A defect of the library. A session in which this happened answers every later run with it: release it.
     TEXPOOL_ERROR_INTERNAL = 100,
 };

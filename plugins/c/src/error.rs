@@ -50,6 +50,9 @@ pub enum texpool_status {
     TEXPOOL_ERROR_OUT_OF_MEMORY = 17,
     /// Buffers that are to be placed contradict themselves or each other, or are too many.
     TEXPOOL_ERROR_BUFFERS = 18,
+    /// The session or device was created before this process was forked, and works in the parent alone. Open a device and
+    /// create sessions in the process that runs them.
+    TEXPOOL_ERROR_FORKED = 19,
     /// A defect of the library. A session in which this happened answers every later run with it: release it.
     TEXPOOL_ERROR_INTERNAL = 100,
 }
@@ -57,7 +60,7 @@ pub enum texpool_status {
 use texpool_status::*;
 
 impl texpool_status {
-    const ALL: [(Self, &'static CStr); 20] = [
+    const ALL: [(Self, &'static CStr); 21] = [
         (TEXPOOL_OK, c"TEXPOOL_OK"),
         (TEXPOOL_ERROR_ARGUMENT, c"TEXPOOL_ERROR_ARGUMENT"),
         (TEXPOOL_ERROR_OPTION, c"TEXPOOL_ERROR_OPTION"),
@@ -77,6 +80,7 @@ impl texpool_status {
         (TEXPOOL_ERROR_TIMEOUT, c"TEXPOOL_ERROR_TIMEOUT"),
         (TEXPOOL_ERROR_OUT_OF_MEMORY, c"TEXPOOL_ERROR_OUT_OF_MEMORY"),
         (TEXPOOL_ERROR_BUFFERS, c"TEXPOOL_ERROR_BUFFERS"),
+        (TEXPOOL_ERROR_FORKED, c"TEXPOOL_ERROR_FORKED"),
         (TEXPOOL_ERROR_INTERNAL, c"TEXPOOL_ERROR_INTERNAL"),
     ];
 }
@@ -165,6 +169,7 @@ fn of_device(error: &GpuError) -> texpool_status {
     match error {
         GpuError::NoAdapter { .. } | GpuError::NoDevice { .. } => TEXPOOL_ERROR_NO_ADAPTER,
         GpuError::Lost { .. } => TEXPOOL_ERROR_DEVICE_LOST,
+        GpuError::Forked => TEXPOOL_ERROR_FORKED,
         GpuError::Timeout { .. } => TEXPOOL_ERROR_TIMEOUT,
         GpuError::OutOfMemory { .. } => TEXPOOL_ERROR_OUT_OF_MEMORY,
         GpuError::Compile(error) => of_compiler(error),

@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use texpool_rust::{CompiledModel, Context, Error, Model, NamedOptions, Session, TensorInfo};
+use texpool_rust::{CompiledModel, Context, Error, GpuError, Model, NamedOptions, Session, TensorInfo};
 
 use crate::{
     arguments::{SizedStruct, bytes_of, held, read, room, text, values, values_mut},
@@ -96,6 +96,10 @@ impl texpool_session {
 
     /// Uses the session, by one thread at a time.
     pub(crate) fn with<T>(&self, use_it: impl FnOnce(&mut Session) -> Result<T, Error>) -> Result<T, Failure> {
+        if self.compiled.context().is_inherited() {
+            // In a forked child nobody gives the lock back that another thread of the parent has.
+            return Err(Error::Gpu(GpuError::Forked).into());
+        }
         let mut session = self.session.lock().map_err(|_| {
             let message = "an earlier call with this session met a defect of texpool; release it";
             Failure::new(texpool_status::TEXPOOL_ERROR_INTERNAL, message)

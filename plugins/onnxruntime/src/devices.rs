@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use texpool::{AdapterSummary, Context};
+use texpool::{AdapterSummary, Context, gpu::PerProcess};
 
 use crate::{failure::Failure, options::Options};
 
@@ -72,20 +72,20 @@ struct Key {
 }
 
 /// Devices that are open. They stay so until the provider is released: opening one, and making its pipelines, takes longer
-/// than anything else that a small session does.
+/// than anything else that a small session does. A forked child opens its own, since those of its parent do not work there.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
     open: Arc<Open>,
 }
 
-type Open = Mutex<Vec<(Key, Context)>>;
+type Open = PerProcess<Mutex<Vec<(Key, Context)>>>;
 
 impl Devices {
     /// The device that options ask for. One that is lost is opened again.
     pub(crate) fn context(&self, options: &Options) -> Result<Context, Failure> {
         let gpu = options.named.gpu();
         let key = Key { adapter: gpu.adapter.clone(), timeout: gpu.timeout };
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.open.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, context)| context.check().is_ok());
         let context = match open.iter().find(|(other, _)| *other == key) {
             Some((_, context)) => context.clone(),
@@ -111,7 +111,7 @@ static OPENED: Mutex<Vec<std::sync::Weak<Open>>> = Mutex::new(Vec::new());
 pub(crate) extern "C" fn texpool_onnxruntime_lose_devices() {
     let opened = std::mem::take(&mut *OPENED.lock().unwrap_or_else(PoisonError::into_inner));
     for open in opened.iter().filter_map(std::sync::Weak::upgrade) {
-        let open = open.lock().unwrap_or_else(PoisonError::into_inner);
+        let open = open.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.iter().for_each(|(_, context)| context.device().destroy());
     }
 }

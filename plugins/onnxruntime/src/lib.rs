@@ -3,8 +3,8 @@
 //! Files in their order, each of which uses those above it alone: what the runtime's interface is (`api`), errors and the
 //! runtime's tables (`failure`, `host`), a graph and how it is written as a model (`graph`, `onnx`, `groups`, `extents`,
 //! `integers`),
-//! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), what is run (`views`,
-//! `partition`, `budget`), the runtime's graphs (`tensors`, `attribute`, `read_graph`), what is told (`report`), and what the
+//! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), Ctrl-C (`python_signals`), what is
+//! run (`views`, `partition`, `budget`), the runtime's graphs (`tensors`, `attribute`, `read_graph`), what is told (`report`), and what the
 //! runtime calls (`compute`, `provider`, `factory`).
 
 mod api;
@@ -24,6 +24,8 @@ mod survey;
 
 mod devices;
 mod options;
+#[path = "../../shared/python_signals.rs"]
+mod python_signals;
 
 mod partition;
 mod views;

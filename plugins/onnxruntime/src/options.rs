@@ -18,6 +18,9 @@ pub(crate) struct Options {
     pub(crate) verbose: bool,
 }
 
+/// How long a plan is searched for, in seconds, unless said: an application waits for it.
+const DEADLINE: (&str, &str) = ("deadline", "30");
+
 /// Options that texpool does not have by itself.
 const OWN: &str = "report, verbose";
 
@@ -40,6 +43,9 @@ impl Options {
                 "dim" => others.extend(text.split(',').map(|one| (name, one.trim()))),
                 _ => others.push((name, text)),
             }
+        }
+        if !others.iter().any(|(name, _)| *name == DEADLINE.0) {
+            others.push(DEADLINE);
         }
         parsed.named = NamedOptions::parse(others).map_err(|error| match error {
             OptionError::Unknown { .. } => wrong(format!("{error}, {OWN}")),
@@ -96,6 +102,18 @@ mod tests {
         assert_eq!(options.named.of_plan(), Some("budget"));
         let dims: Vec<_> = options.reading.dims.iter().map(|(name, &extent)| (&**name, extent)).collect();
         assert_eq!(dims, [("batch", 2), ("length", 5)]);
+    }
+
+    /// An application waits for its plans, which is not so where a program compiles a model itself.
+    #[test]
+    fn a_search_has_a_deadline_unless_another_is_said() {
+        let deadline = |options: &[(&str, &str)]| {
+            let parsed = format!("{:?}", Options::parse(options.iter().copied()).unwrap().named);
+            parsed.split("deadline: ").nth(1).unwrap().split([',', ' ']).next().unwrap().to_owned()
+        };
+        assert_eq!(deadline(&[]), "Some(30s)");
+        assert_eq!(deadline(&[("deadline", "5")]), "Some(5s)");
+        assert_eq!(deadline(&[("deadline", "none")]), "None");
     }
 
     #[test]

@@ -3,11 +3,11 @@
 use std::{
     collections::BTreeMap,
     fmt::Write,
-    ops::Range,
-    sync::{Arc, Mutex, PoisonError},
+    ops::{ControlFlow, Range},
+    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
 };
 
-use texpool::{Context, Model, Session, TensorInfo};
+use texpool::{CompiledModel, Context, Error, Model, Session, StopReason, TensorInfo};
 
 use crate::{
     api::types::ErrorCode,
@@ -16,6 +16,7 @@ use crate::{
     graph::{Extent, Graph, Node, Part},
     onnx::{self, Written},
     options::Options,
+    python_signals::interruptible,
     survey,
 };
 
@@ -34,6 +35,9 @@ fn called(graph: &Graph<'_>) -> String {
 
 /// Shapes for which sessions are kept. With a budget it is one, so that all of them together keep it.
 const KEPT: usize = 4;
+
+/// Shapes for which plans are kept: some kilobytes each.
+const PLANS_KEPT: usize = 256;
 
 /// What goes in, in the order of the model's inputs.
 #[derive(Clone, Debug)]
@@ -72,6 +76,9 @@ pub(crate) struct Partition {
     share: Mutex<Option<u64>>,
     /// The last one used at the end.
     sessions: Mutex<Vec<(Shapes, Session)>>,
+    /// Saved plans of shapes that it was run on, the last one used at the end: a search may take seconds, and shapes come
+    /// back.
+    plans: Mutex<Vec<(Shapes, Vec<u8>)>>,
 }
 
 impl Partition {
@@ -107,8 +114,8 @@ impl Partition {
             Some(Fixed { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
         });
         let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
-        let (name, share, sessions) = (called(graph), Mutex::default(), Mutex::default());
-        let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions };
+        let (name, share, sessions, plans) = (called(graph), Mutex::default(), Mutex::default(), Mutex::default());
+        let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions, plans };
         if let Some(shapes) = partition.known_shapes() {
             partition.with(&shapes, |_| Ok(()))?;
         }
@@ -144,13 +151,38 @@ impl Partition {
     fn session(&self, shapes: &Shapes) -> Result<Session, Failure> {
         let begun = || {
             let model = self.model(shapes)?;
-            let mut builder = self.context.compile(&model).named_options(&self.options.named);
-            if let Some(share) = *self.share.lock().unwrap_or_else(PoisonError::into_inner) {
-                builder = builder.device_budget(share);
-            }
-            Ok(builder.build()?.session()?)
+            Ok(self.compiled(&model, shapes)?.session()?)
         };
         begun().map_err(|failure: Failure| failure.during(&format!("{}, {}", self.name, self.said(shapes))))
+    }
+
+    /// The model with the plan that is kept for these shapes, or with one that is searched for.
+    fn compiled(&self, model: &Model, shapes: &Shapes) -> Result<CompiledModel, Failure> {
+        let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(at) = plans.iter().position(|(kept, _)| kept == shapes) {
+            let kept = plans.remove(at);
+            if let Ok(compiled) = self.context.load(model, &kept.1) {
+                plans.push(kept);
+                return Ok(compiled);
+            }
+        }
+        let mut builder = self.context.compile(model).named_options(&self.options.named);
+        if let Some(share) = *self.share.lock().unwrap_or_else(PoisonError::into_inner) {
+            builder = builder.device_budget(share);
+        }
+        let searched = interruptible(|ends| {
+            let goes_on =
+                |_| if ends.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+            builder.progress(goes_on).build()
+        });
+        let compiled = searched.map_err(|error| Error::NoThread { reason: error.to_string() })??;
+        // One that Ctrl-C cut short is for this run alone.
+        if compiled.stopped() != Some(StopReason::Cancelled) {
+            let over = (plans.len() + 1).saturating_sub(PLANS_KEPT);
+            plans.drain(..over);
+            plans.push((shapes.clone(), compiled.save()));
+        }
+        Ok(compiled)
     }
 
     /// Shapes in words.
@@ -173,6 +205,8 @@ impl Partition {
     ) -> Result<T, Failure> {
         let broken =
             |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
+        // Before any lock: in a forked child, who held it may be no more.
+        self.context.check()?;
         let mut sessions = self.sessions.lock().map_err(broken)?;
         let (shapes, mut session) = match sessions.iter().position(|(kept, _)| kept == shapes) {
             Some(at) => sessions.remove(at),
@@ -185,7 +219,9 @@ impl Partition {
             }
         };
         let done = call(&mut session);
-        sessions.push((shapes, session));
+        if session.compiled().stopped() != Some(StopReason::Cancelled) {
+            sessions.push((shapes, session));
+        }
         done
     }
 
@@ -218,6 +254,7 @@ impl Partition {
     /// Compiles anew so that it takes no more than so many bytes.
     pub(crate) fn keep_within(&self, share: u64) -> Result<(), Failure> {
         *self.share.lock().unwrap_or_else(PoisonError::into_inner) = Some(share);
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).clear();
         let broken =
             |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
         let shapes: Vec<Shapes> = self.sessions.lock().map_err(broken)?.drain(..).map(|(shapes, _)| shapes).collect();

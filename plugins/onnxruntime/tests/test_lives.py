@@ -126,5 +126,56 @@ class Lives(unittest.TestCase):
         self.assertLessEqual(grown, MOST)
 
 
+#: Forks as `gunicorn --preload` and `multiprocessing` by "fork" do. A child ends as programs do.
+FORKS = """
+import os, sys, time, support
+import numpy as np
+
+def child(what, work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except Exception as error:
+            print(what, "raised", error, flush=True)
+            os._exit(0)
+        sys.exit(0)
+    begun = time.monotonic()
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        if time.monotonic() - begun > 60:
+            os.kill(pid, 9)
+            print(what, "hangs")
+        time.sleep(0.01)
+
+def new():
+    made = support.session(support.small())
+    assert support.off(made.run(None, feed), wanted) <= 1
+    print("new runs", flush=True)
+
+cpu = support.on_cpu(support.small())
+feed = support.values(cpu)
+wanted = cpu.run(None, feed)
+support.register()
+child("before", new)
+made = support.session(support.small())
+child("not run", lambda: made.run(None, feed))
+made.run(None, feed)
+child("run", lambda: made.run(None, feed))
+child("after", new)
+assert support.off(made.run(None, feed), wanted) <= 1
+print("parent runs", flush=True)
+"""
+
+class Forks(unittest.TestCase):
+    def test_a_child_makes_sessions_of_its_own(self) -> None:
+        said = python(FORKS)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(said.stdout.count("new runs"), 2, said.stdout)
+        for what in ("not run", "run"):
+            self.assertRegex(said.stdout, f"(?m)^{what} raised .*texpool: the device was opened before this process was forked")
+        self.assertIn("parent runs", said.stdout)
+        self.assertNotIn("hangs", said.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -1,12 +1,9 @@
 //! Devices, one an adapter and process: sessions share pipelines there, and a device goes with the last of them.
 
-use std::{
-    process,
-    sync::{Arc, Mutex, PoisonError, Weak},
-};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
-use texpool::{Context, Error, GpuOptions};
+use texpool::{Context, Error, GpuOptions, gpu::PerProcess};
 
 use crate::interrupt::{detached, interrupt};
 
@@ -16,35 +13,26 @@ pub(crate) struct Device {
     pub(crate) context: Context,
     /// What was asked for.
     adapter: Option<String>,
-    /// The process that opened it: a fork has no device of its own.
-    process: u32,
 }
 
-/// Those that sessions use.
-static OPEN: Mutex<Vec<Weak<Device>>> = Mutex::new(Vec::new());
+/// Those that sessions use. A forked child opens its own, since those of its parent do not work there.
+static OPEN: PerProcess<Mutex<Vec<Weak<Device>>>> = PerProcess::new();
 
 impl Device {
     /// The device of the adapter that is asked for, opened if need be. A lost one is left to the sessions that have it.
     pub(crate) fn open(adapter: Option<String>) -> Result<Arc<Self>, Error> {
         // Held until it is open, so that two threads open one.
-        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|device| device.strong_count() > 0);
-        let same = |device: &Arc<Self>| {
-            device.adapter == adapter && device.is_of_this_process() && device.context.check().is_ok()
-        };
+        let same = |device: &Arc<Self>| device.adapter == adapter && device.context.check().is_ok();
         if let Some(device) = open.iter().filter_map(Weak::upgrade).find(same) {
             return Ok(device);
         }
         let options = GpuOptions { adapter: adapter.clone(), interrupt: Some(interrupt()), ..GpuOptions::default() };
         let context = Context::open(&options)?;
-        let device = Arc::new(Self { context, adapter, process: process::id() });
+        let device = Arc::new(Self { context, adapter });
         open.push(Arc::downgrade(&device));
         Ok(device)
-    }
-
-    /// Whether this process opened it, and not the one that it was forked from.
-    pub(crate) fn is_of_this_process(&self) -> bool {
-        self.process == process::id()
     }
 }
 

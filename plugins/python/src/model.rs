@@ -43,12 +43,13 @@ impl Opened {
         Ok(Self { model, device, context })
     }
 
-    /// Loads the plan that is given, or takes the one that is kept, or searches for one.
+    /// Loads the plan that is given; else takes the one that is kept, where it is of this model and fits the device; else
+    /// searches for one.
     pub(crate) fn compile(
         &self,
         py: Python<'_>,
         options: &Options,
-        plan: Option<&[u8]>,
+        (plan, kept_plan): (Option<&[u8]>, Option<&[u8]>),
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<CompiledModel> {
         let Self { model, context, .. } = self;
@@ -58,6 +59,11 @@ impl Opened {
                 return Err(PyValueError::new_err(format!("{says}; leave {name} out")));
             }
             return detached(py, || context.load(model, plan))?.map_err(raised);
+        }
+        if let Some(kept) = kept_plan
+            && let Ok(compiled) = detached(py, || context.load(model, kept))?
+        {
+            return Ok(compiled);
         }
         let builder = context.compile(model).named_options(&options.named);
         search(py, progress, |tell| builder.progress(tell).build())?.map_err(raised)

@@ -1,7 +1,6 @@
 //! A session: made, run and closed.
 
 use std::{
-    mem,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -69,7 +68,7 @@ impl Session {
 
     /// A fork has the memory of its parent, but not its device.
     fn check_process(&self) -> PyResult<()> {
-        if self.device.is_of_this_process() {
+        if !self.device.context.is_inherited() {
             return Ok(());
         }
         Err(PyRuntimeError::new_err(
@@ -125,17 +124,18 @@ fn described(tensors: &[TensorInfo]) -> Vec<Described> {
 #[pymethods]
 impl Session {
     #[new]
-    #[pyo3(signature = (source, options, plan, progress))]
+    #[pyo3(signature = (source, options, plan, kept_plan, progress))]
     fn new(
         py: Python<'_>,
         source: Source,
         options: Vec<Pair>,
         plan: Option<&[u8]>,
+        kept_plan: Option<&[u8]>,
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let options = Options::parse(&options)?;
         let opened = Opened::new(py, &source, &options)?;
-        let compiled = opened.compile(py, &options, plan, progress)?;
+        let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
         // The model has its own copy of the bytes, or the file.
         drop(source);
         Self::create(py, compiled, opened.device, options.named.gpu().timeout)
@@ -269,17 +269,6 @@ impl Session {
         let textures = self.compiled.plan().textures.iter().map(|texture| texture.bytes()).collect();
         let blocks = memory::blocks(&self.compiled).map_err(|error| of_planner(&error))?;
         Ok((textures, self.compiled.compiled().schedule().steps.len(), blocks))
-    }
-}
-
-impl Drop for Session {
-    fn drop(&mut self) {
-        // What a fork has of its parent's device must not be touched, nor given back.
-        if !self.device.is_of_this_process() {
-            mem::forget(Arc::clone(&self.slot));
-            mem::forget(self.compiled.clone());
-            mem::forget(Arc::clone(&self.device));
-        }
     }
 }
 

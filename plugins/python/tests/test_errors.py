@@ -160,6 +160,22 @@ class Errors(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("before this process was forked", done.stdout)
 
+    def test_a_fork_makes_sessions_of_its_own(self) -> None:
+        code = (
+            "import os, support, sys, texpool\n"
+            "session, feed = support.blazeface()\n"
+            "expected = session.run(None, feed)\n"
+            "if os.fork() == 0:\n"
+            "    own, _ = support.blazeface()\n"
+            "    assert support.same_bits(own.run(None, feed), expected)\n"
+            "    sys.exit(0)\n"
+            "_, status = os.wait()\n"
+            "assert status == 0, status\n"
+            "assert support.same_bits(session.run(None, feed), expected)\n"
+        )
+        done = python(code)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_what_is_kept_in_a_folder_is_used(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             first = texpool.InferenceSession(BLAZEFACE, stream="weights", cache_dir=folder)

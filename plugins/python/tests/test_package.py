@@ -55,7 +55,7 @@ class Package(unittest.TestCase):
     def test_sessions_are_pickled_by_path_and_options(self) -> None:
         session = texpool.InferenceSession(BLAZEFACE, precision="f16", timeout=60)
         pickled = pickle.dumps(session)
-        self.assertLess(len(pickled), 1000)
+        self.assertLess(len(pickled), 1000 + len(session.save_plan()))
         again = pickle.loads(pickled)
         self.assertEqual((again.precision, again.pool_bytes), ("f16", session.pool_bytes))
         path, dims = MODELS["minilm"]
@@ -67,6 +67,19 @@ class Package(unittest.TestCase):
             relative = pickle.dumps(texpool.InferenceSession("model.tflite"))
             os.chdir("/")
             pickle.loads(relative)
+
+    def test_a_pickled_session_carries_its_plan(self) -> None:
+        session = texpool.InferenceSession(BLAZEFACE, phases="min", stream="none", deadline=0)
+        # What another search would find is another plan.
+        self.assertEqual(session.stopped, "deadline")
+        again = pickle.loads(pickle.dumps(session))
+        self.assertEqual(again.save_plan(), session.save_plan())
+        kind, arguments = session.__reduce__()
+        marked = texpool.InferenceSession(BLAZEFACE, budget="2MiB").save_plan()
+        self.assertNotEqual(marked, session.save_plan())
+        self.assertEqual(kind(*arguments[:-1], marked).save_plan(), marked)
+        # One that does not hold is searched for.
+        self.assertEqual(kind(*arguments[:-1], b"damaged").pool_bytes, session.pool_bytes)
 
     def test_sessions_of_bytes_and_plans_are_pickled(self) -> None:
         plan = texpool.frontier(BLAZEFACE)[-1].plan

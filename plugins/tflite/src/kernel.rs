@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use texpool::Session;
+use texpool::{Session, StopReason};
 
 use crate::{
     abi::{TfLiteContext, TfLiteDelegateParams, TfLiteNode, TfLiteRegistration, TfLiteStatus, code},
@@ -42,11 +42,19 @@ struct Kernel {
     graph: usize,
     part: Part,
     prepared: Result<Prepared, String>,
+    /// Saved plans for extents that there were, the last one used at the end: a search may take seconds.
+    plans: Vec<(Extents, Vec<u8>)>,
 }
+
+/// The extents of each tensor.
+type Extents = Vec<(i32, Vec<i32>)>;
+
+/// Extents for which plans are kept: some kilobytes each.
+const PLANS_KEPT: usize = 64;
 
 /// A kernel's nodes on the device, for the extents that they had.
 struct Prepared {
-    extents: Vec<(i32, Vec<i32>)>,
+    extents: Extents,
     session: Session,
     inputs: Vec<i32>,
     outputs: Vec<i32>,
@@ -69,7 +77,8 @@ impl Kernel {
         if part.partition.outputs != partition.outputs {
             return Err("the runtime reads other results of a part than it said".to_owned());
         }
-        Ok(Self { shared, graph, part, prepared: Err("the runtime runs a part that is not prepared".to_owned()) })
+        let prepared = Err("the runtime runs a part that is not prepared".to_owned());
+        Ok(Self { shared, graph, part, prepared, plans: Vec::new() })
     }
 
     /// Plans the nodes, unless they are planned for these extents already.
@@ -100,7 +109,14 @@ impl Kernel {
             }
         };
         let Readable { model, inputs, outputs, .. } = readable;
-        let (session, planned, device) = self.shared.session(&model)?;
+        let kept = self.plans.iter().position(|(extents, _)| *extents == now).map(|at| self.plans.remove(at));
+        let (session, planned, device) = self.shared.session(&model, kept.as_ref().map(|(_, plan)| &plan[..]))?;
+        // One that Ctrl-C cut short is for this time alone.
+        if session.compiled().stopped() != Some(StopReason::Cancelled) {
+            let over = (self.plans.len() + 1).saturating_sub(PLANS_KEPT);
+            self.plans.drain(..over);
+            self.plans.push((now.clone(), session.compiled().save()));
+        }
         self.shared.note_planned(self.graph, &partition.nodes, planned)?;
         self.prepared = Ok(Prepared { extents: now, session, inputs, outputs, _device: device });
         Ok(())

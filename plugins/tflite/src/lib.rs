@@ -21,6 +21,8 @@ mod kernel;
 mod log;
 mod options;
 mod plugin;
+#[path = "../../shared/python_signals.rs"]
+mod python_signals;
 mod read;
 mod report;
 mod select;

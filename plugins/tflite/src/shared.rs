@@ -2,17 +2,19 @@
 
 use std::{
     fs, io,
+    ops::ControlFlow,
     path::Path,
     process,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
 };
 
-use texpool::{Model, Session};
+use texpool::{Model, Session, gpu::PerProcess};
 
 use crate::{
     abi::TfLiteDelegate,
     device::Device,
     options::Options,
+    python_signals::interruptible,
     report::{self, GraphReport, Planned},
     select::Part,
 };
@@ -24,7 +26,8 @@ const REMEMBERED: usize = 8;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
-    device: Mutex<Arc<Device>>,
+    /// The device, once it is opened.
+    device: PerProcess<Mutex<Option<Arc<Device>>>>,
     /// Parts that the runtime is about to make kernels of, by graph.
     waiting: Mutex<Vec<(usize, Part)>>,
     reports: Mutex<Vec<(usize, GraphReport)>>,
@@ -46,25 +49,42 @@ pub(crate) unsafe fn shared_of(delegate: *const TfLiteDelegate) -> Result<Arc<Sh
 
 impl Shared {
     pub(crate) fn new(options: Options) -> Result<Self, String> {
-        let device = Mutex::new(Device::open(&options.named)?);
-        Ok(Self { options, device, waiting: Mutex::default(), reports: Mutex::default() })
+        let made = Self { options, device: PerProcess::new(), waiting: Mutex::default(), reports: Mutex::default() };
+        made.device()?;
+        Ok(made)
     }
 
-    /// The device; another one where the last is lost.
+    /// The device; another one where the last is lost, or in a fork of the process that opened it.
     fn device(&self) -> Result<Arc<Device>, String> {
-        let mut device = locked(&self.device);
-        if device.is_lost() {
-            *device = Device::open(&self.options.named)?;
+        let mut device = locked(self.device.get());
+        match &*device {
+            Some(open) if !open.is_lost() => Ok(Arc::clone(open)),
+            _ => Ok(Arc::clone(device.insert(Device::open(&self.options.named)?))),
         }
-        Ok(Arc::clone(&device))
     }
 
-    /// Plans a model and puts it on the device.
-    pub(crate) fn session(&self, model: &Model) -> Result<(Session, Planned, Arc<Device>), String> {
+    /// Plans a model, unless there is a saved plan, and puts it on the device.
+    pub(crate) fn session(
+        &self,
+        model: &Model,
+        plan: Option<&[u8]>,
+    ) -> Result<(Session, Planned, Arc<Device>), String> {
         let device = self.device()?;
         let context = self.options.named.with_folder(device.context().clone());
-        let compiled = context.compile(model).named_options(&self.options.named).build();
-        let compiled = compiled.map_err(|error| error.to_string())?;
+        let compiled = match plan.and_then(|plan| context.load(model, plan).ok()) {
+            Some(compiled) => compiled,
+            None => {
+                let builder = context.compile(model).named_options(&self.options.named);
+                let searched = interruptible(|ends| {
+                    let ended = || ends.load(Ordering::Relaxed);
+                    builder
+                        .progress(|_| if ended() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+                        .build()
+                });
+                let searched = searched.map_err(|error| format!("no thread to plan on: {error}"))?;
+                searched.map_err(|error| error.to_string())?
+            }
+        };
         let session = compiled.session().map_err(|error| error.to_string())?;
         let memory = session.memory();
         let planned = Planned {

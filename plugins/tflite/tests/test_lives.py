@@ -128,5 +128,54 @@ class Lives(unittest.TestCase):
         self.lives("delegates, each alone", one, 200)
 
 
+#: Forks as `gunicorn --preload` and `multiprocessing` by "fork" do. A child ends as programs do.
+FORKS = """
+import os, sys, time, support, tiny
+
+def child(what, work):
+    pid = os.fork()
+    if pid == 0:
+        try:
+            work()
+        except Exception as error:
+            print(what, "raised", error, flush=True)
+            os._exit(0)
+        sys.exit(0)
+    begun = time.monotonic()
+    while os.waitpid(pid, os.WNOHANG) == (0, 0):
+        if time.monotonic() - begun > 60:
+            os.kill(pid, 9)
+            print(what, "hangs")
+        time.sleep(0.01)
+
+def new(*delegates):
+    made = support.interpreter(tiny.split(), *(delegates or [support.delegate()]))
+    assert support.same_bits(support.run(made), expected)
+    print("new runs", flush=True)
+
+expected = support.run(support.interpreter(tiny.split()))
+child("before", new)
+delegate = support.delegate()
+made = support.interpreter(tiny.split(), delegate)
+assert support.same_bits(support.run(made), expected)
+child("parent's", lambda: support.run(made))
+child("after", new)
+child("after, by the parent's delegate", lambda: new(delegate))
+assert support.same_bits(support.run(made), expected)
+print("parent runs", flush=True)
+"""
+
+
+class Forks(unittest.TestCase):
+    def test_a_child_makes_interpreters_of_its_own(self) -> None:
+        said = python(FORKS)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        self.assertEqual(said.stdout.count("new runs"), 3, said.stdout)
+        self.assertRegex(said.stdout + said.stderr, "the device was opened before this process was forked")
+        self.assertIn("parent's raised", said.stdout)
+        self.assertIn("parent runs", said.stdout)
+        self.assertNotIn("hangs", said.stdout)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -86,6 +86,33 @@ fn sessions_of_the_last_shapes_are_kept() {
     assert_eq!(kept(&one), [7]);
 }
 
+/// A shape that comes back is loaded with the plan that is kept, whatever a search would find.
+#[test]
+fn plans_of_past_shapes_are_kept() {
+    let context = Devices::default().context(&Options::default()).unwrap();
+    let open = [Extent::Known(1), Extent::Named("length".into())];
+    let options = |plan: &[(&str, &str)]| Options::parse(plan.iter().copied()).unwrap();
+    let made = |plan| partition(&context, open.clone(), options(plan)).unwrap();
+    let (usual, least) = (made(&[("budget", "1MiB")]), made(&[("phases", "min")]));
+    for length in [64, 65] {
+        run(&usual, &vec![0.5; length]).unwrap();
+        run(&least, &vec![0.5; length]).unwrap();
+    }
+    let lengths = || -> Vec<usize> { usual.plans.lock().unwrap().iter().map(|(shapes, _)| shapes[0][1]).collect() };
+    assert_eq!(lengths(), [64, 65]);
+    // Marked by being another one than a search finds.
+    let other = least.plans.lock().unwrap()[0].1.clone();
+    assert_ne!(usual.plans.lock().unwrap()[0].1, other);
+    usual.plans.lock().unwrap()[0].1 = other.clone();
+    assert_eq!(run(&usual, &vec![2.0; 64]).unwrap(), vec![-2.0; 64]);
+    assert_eq!(lengths(), [65, 64]);
+    assert_eq!(usual.sessions.lock().unwrap()[0].1.compiled().save(), other);
+    // What is kept and does not hold is searched for again.
+    usual.plans.lock().unwrap()[0].1 = vec![0; 8];
+    assert_eq!(run(&usual, &vec![3.0; 65]).unwrap(), vec![-3.0; 65]);
+    assert_eq!(usual.sessions.lock().unwrap()[0].1.compiled().save(), usual.plans.lock().unwrap()[1].1);
+}
+
 /// Each keeps the budget by itself already; together they must.
 #[test]
 fn partitions_share_a_budget() {

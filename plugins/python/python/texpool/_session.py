@@ -139,8 +139,8 @@ class InferenceSession:
     fake_quant
         Whether values that a file stores in 8 bits are rounded to what those can say.
 
-    Threads may share a session; their runs follow each other. A session pickles by its path or bytes and its options,
-    and is made anew where it is unpickled.
+    Threads may share a session; their runs follow each other. A session pickles by its path or bytes, its options and its
+    plan, and is made anew where it is unpickled, without another search.
     """
 
     def __init__(
@@ -163,6 +163,7 @@ class InferenceSession:
         dims: Mapping[str, int] | None = None,
         rules: str | Sequence[str] | None = None,
         fake_quant: bool = True,
+        _kept_plan: bytes | None = None,
     ) -> None:
         self._options: dict[str, Any] = {
             "budget": budget,
@@ -184,7 +185,7 @@ class InferenceSession:
         pairs = option_pairs(self._options)
         self._source = checked_source(path_or_bytes)
         self._plan = checked_plan(plan)
-        self._session = _texpool.Session(self._source, pairs, self._plan, native_progress(progress))
+        self._session = _texpool.Session(self._source, pairs, self._plan, _kept_plan, native_progress(progress))
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Array]
@@ -281,7 +282,8 @@ class InferenceSession:
         self.close()
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-        return _restored, (type(self), self._source, dict(self._options), self._plan)
+        found = self.save_plan() if self._plan is None else None
+        return _restored, (type(self), self._source, dict(self._options), self._plan, found)
 
     def __repr__(self) -> str:
         source = f"{len(self._source)} bytes" if isinstance(self._source, bytes) else repr(self._source)
@@ -289,10 +291,14 @@ class InferenceSession:
 
 
 def _restored(
-    kind: type[InferenceSession], source: Source, options: dict[str, Any], plan: bytes | None
+    kind: type[InferenceSession],
+    source: Source,
+    options: dict[str, Any],
+    plan: bytes | None,
+    found: bytes | None = None,
 ) -> InferenceSession:
-    """A session as it was pickled."""
-    return kind(source, plan=plan, **options)
+    """A session as it was pickled: with the plan that it had, found again only where that does not fit the device."""
+    return kind(source, plan=plan, _kept_plan=found, **options)
 
 
 def _node_args(described: list[tuple[str, list[int], str, tuple[float, int] | None]]) -> list[NodeArg]:

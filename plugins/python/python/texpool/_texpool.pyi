@@ -18,6 +18,7 @@ class Session:
         source: str | bytes,
         options: list[Pair],
         plan: bytes | None,
+        kept_plan: bytes | None,
         progress: Callable[[str, int, int, int | None], object] | None,
     ) -> Session: ...
     def another(self) -> Session: ...
