@@ -126,10 +126,10 @@ class Lives(unittest.TestCase):
         self.assertLessEqual(grown, MOST)
 
 
-#: Forks as `gunicorn --preload` and `multiprocessing` by "fork" do. A child ends as programs do.
+#: Forks as `gunicorn --preload` and `multiprocessing` by "fork" do. A child ends as those of `multiprocessing` do: at an
+#: ordinary end the runtime, also without any provider, waits for threads of its own that the child does not have.
 FORKS = """
-import os, sys, time, support
-import numpy as np
+import os, time, support
 
 def child(what, work):
     pid = os.fork()
@@ -138,8 +138,7 @@ def child(what, work):
             work()
         except Exception as error:
             print(what, "raised", error, flush=True)
-            os._exit(0)
-        sys.exit(0)
+        os._exit(0)
     begun = time.monotonic()
     while os.waitpid(pid, os.WNOHANG) == (0, 0):
         if time.monotonic() - begun > 60:
@@ -175,6 +174,38 @@ class Forks(unittest.TestCase):
             self.assertRegex(said.stdout, f"(?m)^{what} raised .*texpool: the device was opened before this process was forked")
         self.assertIn("parent runs", said.stdout)
         self.assertNotIn("hangs", said.stdout)
+
+
+#: A search of minutes, of which Ctrl-C leaves a second.
+CTRL_C = """
+import os, signal, threading, time, support
+support.register()
+pressed = 0.0
+
+def press():
+    global pressed
+    pressed = time.monotonic()
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Timer(2, press).start()
+try:
+    try:
+        support.session(support.CACHE / "mobilenet_v2.onnx", budget="1400KiB", deadline="none")
+    except Exception as error:
+        # Where nothing keeps the budget yet, the runtime raises that, and Python `KeyboardInterrupt` next.
+        print(error)
+except KeyboardInterrupt:
+    print("interrupted", time.monotonic() - pressed)
+"""
+
+
+class Interrupts(unittest.TestCase):
+    def test_ctrl_c_ends_a_search(self) -> None:
+        said = python(CTRL_C)
+        self.assertEqual(said.returncode, 0, said.stderr)
+        [after] = [float(line.split()[1]) for line in said.stdout.splitlines() if line.startswith("interrupted")]
+        print(f"a search ended {after:.2f} s after Ctrl-C")
+        self.assertLess(after, 20)
 
 
 if __name__ == "__main__":

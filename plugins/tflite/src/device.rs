@@ -13,8 +13,11 @@ pub(crate) struct Device {
 /// How a device was asked for.
 type Asked = String;
 
-/// Devices that are open, or were. A forked child opens its own, since those of its parent do not work there.
-static OPEN: PerProcess<Mutex<Vec<(Asked, Weak<Device>)>>> = PerProcess::new();
+/// Devices that are open, or were.
+type Open = Mutex<Vec<(Asked, Weak<Device>)>>;
+
+/// Those of this process. A forked child opens its own, since those of its parent do not work there.
+static OPEN: PerProcess<Open> = PerProcess::new();
 
 impl Device {
     /// The device that these options ask for: one that is open and not lost, else a new one.

@@ -6,7 +6,7 @@ import unittest
 from collections.abc import Callable
 
 import tiny
-from support import CACHE, Report, delegate, interpreter, resident_bytes, run, same_bits
+from support import CACHE, Report, delegate, interpreter, python, resident_bytes, run, same_bits
 
 #: What hundreds of interpreters with a delegate may leave behind: 4 KiB each of a thousand, less than the least of a
 #: part's textures takes.
