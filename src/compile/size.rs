@@ -1,28 +1,30 @@
 //! Sizes in bytes as people write them.
 
-/// Units and their bytes.
+/// Units in small letters, and their bytes.
 // Longer endings stand before those that they end with: `2MiB` ends with `B` too.
 const UNITS: [(&str, u64); 10] = [
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-    ("kB", 1_000),
-    ("KB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("K", 1 << 10),
-    ("M", 1 << 20),
-    ("B", 1),
+    ("kib", 1 << 10),
+    ("mib", 1 << 20),
+    ("gib", 1 << 30),
+    ("kb", 1_000),
+    ("mb", 1_000_000),
+    ("gb", 1_000_000_000),
+    ("k", 1 << 10),
+    ("m", 1 << 20),
+    ("g", 1 << 30),
+    ("b", 1),
 ];
 
-/// Bytes of a size such as `2MiB`, `1.5 MB` or `4096`.
+/// Bytes of a size such as `2MiB`, `1.5 MB` or `4096`. Units may be in capitals or not: those with an `i`, and single
+/// letters, are powers of 1024, the others of 1000.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
-    const SUCH: &str = "write a number and a unit, such as 2MiB, 512KiB, 1.5MB or 4096 (bytes)";
-    let trimmed = text.trim();
+    const SUCH: &str =
+        "write a number and a unit, such as 2MiB or 512KiB (powers of 1024), 1.5MB (of 1000) or 4096 (bytes)";
+    let trimmed = text.trim().to_ascii_lowercase();
     let unit = UNITS.iter().find(|(unit, _)| trimmed.ends_with(unit));
     let (number, bytes) = match unit {
         Some((unit, bytes)) => (trimmed[..trimmed.len() - unit.len()].trim_end(), *bytes),
-        None => (trimmed, 1),
+        None => (&*trimmed, 1),
     };
     let value = number.parse::<f64>().ok().filter(|value| value.is_finite());
     let size = value.ok_or_else(|| format!("`{text}` is no size; {SUCH}"))? * bytes as f64;
@@ -48,6 +50,12 @@ mod tests {
             ("512K", 512 << 10),
             ("0.5GiB", 1 << 29),
             ("7B", 7),
+            ("4mb", 4_000_000),
+            ("4 MB", 4_000_000),
+            ("4mib", 4 << 20),
+            ("1kB", 1000),
+            ("1Gib", 1 << 30),
+            ("3g", 3 << 30),
         ] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
