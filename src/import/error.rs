@@ -2,7 +2,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use super::{label::label, meter::Excess};
+use super::{file_kind::FileKind, label::label, meter::Excess};
 use crate::{graph::CheckError, plan::printable};
 
 /// One operator that cannot be imported.
@@ -52,10 +52,10 @@ pub enum ImportError {
     #[error("the file is empty")]
     Empty,
     /// The bytes are something else.
-    #[error("neither a TensorFlow Lite nor an ONNX model: {looks_like}")]
+    #[error("neither a TensorFlow Lite nor an ONNX model: {kind}")]
     NotAModel {
-        /// What they look like.
-        looks_like: &'static str,
+        /// What they are.
+        kind: FileKind,
     },
     /// A model, but truncated or damaged.
     #[error("the model is damaged or cut short: {}", printable(what))]

@@ -10,6 +10,7 @@
 
 mod common;
 mod error;
+mod file_kind;
 mod label;
 mod matrix;
 mod meter;
@@ -27,6 +28,7 @@ use std::{
 };
 
 pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
+pub use file_kind::FileKind;
 pub use matrix::{Operator, operators, supported};
 pub use meter::{Excess, Resource};
 pub use onnx::Array;
@@ -175,29 +177,15 @@ fn format(bytes: &[u8], path: Option<&Path>) -> Result<Format, ImportError> {
     if tflite::is(bytes) {
         return Ok(Format::TfLite);
     }
-    match looks_like(bytes) {
-        Some(looks_like) => Err(ImportError::NotAModel { looks_like }),
-        // A file that is called `.onnx` is read as one however it begins: the error then says where it breaks off.
-        None if named || onnx::looks_right(bytes) => Ok(Format::Onnx),
-        None => Err(ImportError::NotAModel { looks_like: "its first bytes are those of neither" }),
+    let looks_right = || onnx::looks_right(bytes);
+    match FileKind::of_signature(bytes) {
+        Some(kind) => Err(ImportError::NotAModel { kind }),
+        None if looks_right() => Ok(Format::Onnx),
+        None => match FileKind::of_content(bytes, path) {
+            Some(kind) => Err(ImportError::NotAModel { kind }),
+            // A file that is called `.onnx` is read as one however it begins: the error then says where it breaks off.
+            None if named => Ok(Format::Onnx),
+            None => Err(ImportError::NotAModel { kind: FileKind::Unknown }),
+        },
     }
-}
-
-/// What a file that is no model begins like.
-fn looks_like(bytes: &[u8]) -> Option<&'static str> {
-    const KNOWN: [(&[u8], &str); 9] = [
-        (b"\x89PNG", "it is a PNG picture"),
-        (b"\xff\xd8\xff", "it is a JPEG picture"),
-        (b"PK\x03\x04", "it is a zip archive; unpack it first"),
-        (b"\x1f\x8b", "it is a gzip archive; unpack it first"),
-        (b"\x93NUMPY", "it is a NumPy array"),
-        (b"GIF8", "it is a GIF picture"),
-        (b"version https://git-lfs", "it is a Git LFS pointer; fetch the file that it stands for"),
-        (b"<", "it is a web page or XML; the download went wrong"),
-        (b"\x80\x02", "it is a pickle of Python's; export the model first"),
-    ];
-    if bytes.len() < 8 {
-        return Some("it is too short");
-    }
-    KNOWN.iter().find(|(start, _)| bytes.starts_with(start)).map(|(_, what)| *what)
 }

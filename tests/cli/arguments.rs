@@ -347,7 +347,7 @@ fn whatever_is_wrong_is_called_by_its_name() {
         (&["plan", "no-such-model"], 1, &["no-such-model", "there are: blazeface"]),
         (&["plan", "text.onnx"], 1, &["text.onnx"]),
         (&["plan", "empty.onnx"], 1, &["empty.onnx: the file is empty"]),
-        (&["plan", "picture.tflite"], 1, &["it is a PNG picture"]),
+        (&["plan", "picture.tflite"], 1, &["it is a picture; a model comes first"]),
         (&["plan", "wrong.npy"], 1, &["it is a NumPy array"]),
         (&["plan", "--records", "binary.csv"], 1, &["binary.csv is not text"]),
         (&["plan", "--records", "empty.csv"], 1, &["empty.csv"]),

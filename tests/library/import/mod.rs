@@ -6,6 +6,7 @@ mod cases;
 mod constants;
 mod eval;
 mod hostile;
+mod kinds;
 mod large;
 mod layout;
 mod one;

@@ -1,0 +1,257 @@
+//! Files that are brought as models and are none that is read: what they are, by their bytes.
+
+use std::{fmt, path::Path};
+
+/// What a file that is neither a TensorFlow Lite nor an ONNX model is.
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool::import::{FileKind, ImportError, from_bytes};
+///
+/// let refused = from_bytes(Arc::new(*b"GGUF\x03\0\0\0\0\0\0\0"));
+/// assert!(matches!(refused, Err(ImportError::NotAModel { kind: FileKind::Gguf })));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileKind {
+    /// PyTorch's pickle of tensors, or of a module with them.
+    TorchCheckpoint,
+    /// PyTorch's compiled program.
+    TorchScript,
+    /// Another pickle of Python's.
+    Pickle,
+    /// Keras's own archive.
+    Keras,
+    /// An HDF5 file, as older versions of Keras write.
+    Hdf5,
+    /// Tensors by name, without a network.
+    Safetensors,
+    /// A language model for llama.cpp.
+    Gguf,
+    /// TensorFlow's program with its signatures.
+    SavedModel,
+    /// TensorFlow's nodes alone.
+    GraphDef,
+    /// ONNX Runtime's own form of a model.
+    Ort,
+    /// An engine that TensorRT built for one GPU.
+    TensorRt,
+    /// A network for ncnn.
+    Ncnn,
+    /// A network for OpenVINO.
+    OpenVino,
+    /// A model for Apple's Core ML.
+    CoreMl,
+    /// A program for ExecuTorch.
+    ExecuTorch,
+    /// Weights alone, as lie beside a network for ncnn or OpenVINO.
+    Weights,
+    /// An archive with models in it.
+    ModelArchive,
+    /// Another zip archive.
+    Zip,
+    /// A gzip archive.
+    Gzip,
+    /// A pointer of Git LFS's instead of a file.
+    GitLfsPointer,
+    /// A web page or XML.
+    WebPage,
+    /// A picture.
+    Picture,
+    /// An array of NumPy's, or several.
+    NumpyArray,
+    /// A PDF.
+    Pdf,
+    /// Too few bytes for anything.
+    TooShort,
+    /// None of these.
+    Unknown,
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::TorchCheckpoint => "it is a PyTorch checkpoint",
+            Self::TorchScript => "it is a TorchScript program",
+            Self::Pickle => "it is a Python pickle; export the model that it holds",
+            Self::Keras => "it is a Keras model",
+            Self::Hdf5 => "it is an HDF5 file, as older versions of Keras write",
+            Self::Safetensors => "it is a safetensors file, which has weights and no network",
+            Self::Gguf => "it is a GGUF file, a language model for llama.cpp",
+            Self::SavedModel => "it is a TensorFlow SavedModel",
+            Self::GraphDef => "it is a TensorFlow GraphDef",
+            Self::Ort => "it is a model in ONNX Runtime's own format",
+            Self::TensorRt => "it is a TensorRT engine",
+            Self::Ncnn => "it is a network for ncnn",
+            Self::OpenVino => "it is a network for OpenVINO",
+            Self::CoreMl => "it is a Core ML model",
+            Self::ExecuTorch => "it is an ExecuTorch program",
+            Self::Weights => "it begins as no format that is known; such files have weights for ncnn or OpenVINO",
+            Self::ModelArchive => "it is a zip archive with models in it; unpack it, and name one of these",
+            Self::Zip => "it is a zip archive; unpack it first",
+            Self::Gzip => "it is a gzip archive; unpack it first",
+            Self::GitLfsPointer => "it is a Git LFS pointer; fetch the file that it stands for with `git lfs pull`",
+            Self::WebPage => "it is a web page or XML; the download went wrong",
+            Self::Picture => "it is a picture; a model comes first, and the picture is an input",
+            Self::NumpyArray => "it is a NumPy array; a model comes first, and the array is an input",
+            Self::Pdf => "it is a PDF",
+            Self::TooShort => "it is too short",
+            Self::Unknown => "its first bytes are those of neither",
+        })
+    }
+}
+
+/// Bytes from either end of an archive in which names of its files are looked for.
+const NAMES: usize = 1 << 20;
+
+impl FileKind {
+    /// The kind of a file by what it must begin with, if it is one of those that are known.
+    pub(super) fn of_signature(bytes: &[u8]) -> Option<Self> {
+        const STARTS: [(&[u8], FileKind); 22] = [
+            (b"\x89PNG", FileKind::Picture),
+            (b"\xff\xd8\xff", FileKind::Picture),
+            (b"GIF8", FileKind::Picture),
+            (b"RIFF", FileKind::Picture),
+            (b"BM", FileKind::Picture),
+            (b"II*\0", FileKind::Picture),
+            (b"MM\0*", FileKind::Picture),
+            (b"%PDF", FileKind::Pdf),
+            (b"\x1f\x8b", FileKind::Gzip),
+            (b"\x93NUMPY", FileKind::NumpyArray),
+            (b"version https://git-lfs", FileKind::GitLfsPointer),
+            (b"\x89HDF\r\n\x1a\n", FileKind::Hdf5),
+            (b"GGUF", FileKind::Gguf),
+            (b"ptrt", FileKind::TensorRt),
+            (b"ftrt", FileKind::TensorRt),
+            // ncnn's number, as text and in its binary form, and the flag of weights in 16 bits.
+            (b"7767517", FileKind::Ncnn),
+            (b"\xdd\x85\x76\x00", FileKind::Ncnn),
+            (b"\x47\x6b\x30\x01", FileKind::Weights),
+            // A pickle that begins with PyTorch's number, and any other.
+            (b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9", FileKind::TorchCheckpoint),
+            (b"\x80\x02", FileKind::Pickle),
+            (b"\x80\x04", FileKind::Pickle),
+            (b"\x80\x05", FileKind::Pickle),
+        ];
+        if bytes.len() < 8 {
+            return Some(Self::TooShort);
+        }
+        let start = || STARTS.iter().find(|(start, _)| bytes.starts_with(start)).map(|&(_, kind)| kind);
+        match &bytes[4..8] {
+            b"ORTM" => return Some(Self::Ort),
+            b"ET12" => return Some(Self::ExecuTorch),
+            b"ftyp" => return Some(Self::Picture),
+            _ => {}
+        }
+        match bytes {
+            [b'P', b'K', 3, 4, ..] => Some(Self::of_archive(bytes)),
+            [b'<', ..] if contains(&bytes[..bytes.len().min(512)], b"<net ") => Some(Self::OpenVino),
+            [b'<', ..] => Some(Self::WebPage),
+            _ if is_safetensors(bytes) => Some(Self::Safetensors),
+            _ => start(),
+        }
+    }
+
+    /// The kind of a zip archive, by the names in it.
+    fn of_archive(bytes: &[u8]) -> Self {
+        let (head, tail) = (&bytes[..bytes.len().min(NAMES)], &bytes[bytes.len().saturating_sub(NAMES)..]);
+        let has = |name: &[u8]| contains(head, name) || contains(tail, name);
+        match () {
+            () if has(b"data.pkl") && has(b"/code/") => Self::TorchScript,
+            () if has(b"data.pkl") => Self::TorchCheckpoint,
+            () if has(b"model.weights.h5") || (has(b"config.json") && has(b"metadata.json")) => Self::Keras,
+            () if has(b".mlmodel") => Self::CoreMl,
+            () if has(b"saved_model.pb") => Self::SavedModel,
+            () if has(b".tflite") || has(b".onnx") => Self::ModelArchive,
+            () if has(b".npy") => Self::NumpyArray,
+            () => Self::Zip,
+        }
+    }
+
+    /// The kind of a file that has no signature and does not look like an ONNX model: by its messages, else by its name.
+    pub(super) fn of_content(bytes: &[u8], path: Option<&Path>) -> Option<Self> {
+        let extension = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().to_lowercase());
+        match extension.as_deref() {
+            _ if is_saved_model(bytes) => Some(Self::SavedModel),
+            _ if is_graph_def(bytes) => Some(Self::GraphDef),
+            _ if is_core_ml(bytes) => Some(Self::CoreMl),
+            Some("engine" | "plan" | "trt") => Some(Self::TensorRt),
+            Some("bin") => Some(Self::Weights),
+            _ => None,
+        }
+    }
+}
+
+fn contains(bytes: &[u8], part: &[u8]) -> bool {
+    bytes.windows(part.len()).any(|window| window == part)
+}
+
+/// Whether a file begins with the length of a JSON text and that text.
+fn is_safetensors(bytes: &[u8]) -> bool {
+    let stated = bytes.first_chunk().map(|length| u64::from_le_bytes(*length));
+    let fits = stated.is_some_and(|length| length >= 2 && length <= (bytes.len() as u64).saturating_sub(8));
+    fits && bytes.get(8) == Some(&b'{')
+}
+
+/// A field of a protocol buffer's message: its number and, if it has a length, its bytes.
+type Field<'a> = (u64, Option<&'a [u8]>);
+
+/// The first fields of a message, as far as they can be read.
+fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Field<'_>> {
+    /// A Core ML model has its network as one of the first few.
+    const MOST: usize = 64;
+    let next = move || {
+        let tag = varint(&mut bytes)?;
+        let content = match tag & 7 {
+            0 => varint(&mut bytes).map(|_| None)?,
+            1 => bytes.split_off(..8).map(|_| None)?,
+            2 => {
+                let length = usize::try_from(varint(&mut bytes)?).ok()?;
+                // The last one may be cut: what there is of it says enough.
+                let whole = length.min(bytes.len());
+                Some(bytes.split_off(..whole)?)
+            }
+            5 => bytes.split_off(..4).map(|_| None)?,
+            _ => return None,
+        };
+        Some((tag >> 3, content))
+    };
+    std::iter::from_fn(next).take(MOST)
+}
+
+fn varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut value = 0u64;
+    for shift in (0..64).step_by(7) {
+        let byte = *bytes.split_off_first()?;
+        value |= u64::from(byte & 0x7f) << shift;
+        if byte & 0x80 == 0 {
+            return Some(value);
+        }
+    }
+    None
+}
+
+/// Whether a message begins with the version of the schema, 1, and a graph with facts about it, as `saved_model.pb` does.
+fn is_saved_model(bytes: &[u8]) -> bool {
+    bytes.starts_with(&[0x08, 0x01, 0x12])
+        && fields(bytes).nth(1).is_some_and(|(number, graph)| {
+            number == 2
+                && graph.is_some_and(|graph| fields(graph).any(|(number, inner)| number == 1 && inner.is_some()))
+        })
+}
+
+/// Whether a message begins with a node that has a name and then an operator, as a GraphDef does.
+fn is_graph_def(bytes: &[u8]) -> bool {
+    let Some((1, Some(node))) = fields(bytes).next() else { return false };
+    let mut parts = fields(node);
+    let text = |bytes: &[u8]| !bytes.is_empty() && bytes.iter().all(|byte| byte.is_ascii_graphic());
+    let (name, operator) = (parts.next(), parts.next());
+    matches!((name, operator), (Some((1, Some(name))), Some((2, Some(operator)))) if text(name)
+        && text(operator) && operator[0].is_ascii_uppercase())
+}
+
+/// Whether a message has the fields of a Core ML model: a version, a description, and a network under a high number.
+fn is_core_ml(bytes: &[u8]) -> bool {
+    let numbers: Vec<u64> = fields(bytes).map(|(number, _)| number).collect();
+    matches!(numbers[..], [1, 2, ..]) && numbers.iter().any(|number| (200..=3000).contains(number))
+}
