@@ -8,7 +8,7 @@ use texpool::{
     TensorView,
     // What the command fetches, reads pictures and installs a driver with; a program has its own.
     fetch::{Bar, Fetcher},
-    io::{Fit, Range, preprocess, printable, read_picture},
+    io::{Fit, Preprocessing, Range, preprocess, printable, read_picture},
     setup::{self, Install},
 };
 
@@ -31,7 +31,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let labels = std::fs::read_to_string(fetcher.get("imagenet_labels")?)?;
     let photo = std::env::args_os().nth(1).map(PathBuf::from).map_or_else(|| fetcher.get("coffee"), Ok)?;
 
-    let input = preprocess(&read_picture(&photo)?, 224, 224, Fit::Centre, Range::Signed);
+    let input = preprocess(&read_picture(&photo)?, 224, 224, &Preprocessing::new(Fit::Centre, Range::Signed));
     let mut session = context.compile(&model).build()?.session()?;
     let outputs = session.run([("input", TensorView::from(&input.values))])?;
 

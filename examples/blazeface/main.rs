@@ -11,7 +11,7 @@ use texpool::{
     TensorView,
     // What the command fetches, reads pictures, reports and installs a driver with; a program has its own.
     fetch::{Bar, Fetcher},
-    io::{Fit, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
+    io::{Fit, Preprocessing, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
     report::MemoryReport,
     setup::{self, Install},
 };
@@ -43,7 +43,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let photo = photo.map_or_else(|| fetcher.get("astronaut"), Ok)?;
 
     let mut picture = read_picture(&photo)?;
-    let input = preprocess(&picture, 128, 128, Fit::Letterbox, Range::Signed);
+    let input = preprocess(&picture, 128, 128, &Preprocessing::new(Fit::Letterbox, Range::Signed));
 
     let compiled = context.compile(&model).build()?;
     let mut session = compiled.session()?;

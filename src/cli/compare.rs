@@ -7,17 +7,18 @@
 use super::{
     args::{self, AdapterArgs, ModelArgs},
     error::CliError,
-    inputs::{Input, InputArgs},
+    inputs::{Input, InputArgs, Inputs},
+    model_source::file_or_name,
     out, progress, setup_model,
 };
 use crate::{
     gpu::{ExecutorOptions, Gpu, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance},
-    graph::{Graph, NotFinite},
-    io::read_npy,
+    graph::{Graph, NotFinite, Tensor},
+    io::InputFile,
     report::NotFiniteCounts,
 };
 use serde::Serialize;
-use std::{ffi::OsString, fmt::Write};
+use std::{ffi::OsString, fmt::Write, path::Path};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -66,14 +67,15 @@ struct Answer {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let graph = args.model.find()?.import()?;
-    let inputs = args.inputs.read(&graph)?;
-    let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
+    let model = args.model.find()?;
+    let graph = model.import()?;
+    let format = args.model.format();
+    let inputs = args.inputs.read(&graph, &model, format)?;
     let gpu = args.adapter.open(false)?;
-    let tolerance = args.tolerance.unwrap_or(tolerance(args.model.format()));
+    let tolerance = args.tolerance.unwrap_or(tolerance(format));
     let rows = match &args.against[..] {
-        [one] if one == "cpu" => steps(args, &gpu, &graph, &slices, tolerance)?,
-        _ => outputs(args, &gpu, &graph, &slices)?,
+        [one] if one == "cpu" => steps(args, &gpu, &graph, &inputs, tolerance)?,
+        _ => outputs(args, &gpu, &graph, &inputs)?,
     };
     let far = |row: &&Row| row.relative > tolerance;
     let first = rows.iter().find(far).map(|row| match &row.operator {
@@ -87,13 +89,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }
 
-fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f32) -> Result<Vec<Row>, CliError> {
+fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs, tolerance: f32) -> Result<Vec<Row>, CliError> {
     let options = setup_model::options_for(gpu, args.model.compile_options())?;
     let (compiled, _) = setup_model::kept_or_compiled(graph, &options, &args.model.search())?;
     setup_model::check_interrupted("planning")?;
+    inputs.check_ranges(&compiled.graph, args.model.format())?;
+    let inputs = inputs.slices();
     let differences = progress::with_progress(None, |control| {
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
-        compare_compiled(gpu, compiled, options, inputs, tolerance, tell)
+        compare_compiled(gpu, compiled, options, &inputs, tolerance, tell)
     });
     // Asked first: Ctrl-C makes the comparison fail too, in words that say less.
     setup_model::check_interrupted("comparing")?;
@@ -113,7 +117,7 @@ fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]], tolerance: f3
     Ok(differences?.into_iter().map(row).collect())
 }
 
-fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<Vec<Row>, CliError> {
+fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<Vec<Row>, CliError> {
     if args.against.len() != graph.outputs.len() {
         let (outputs, files) = (graph.outputs.len(), args.against.len());
         return Err(CliError::Usage(format!(
@@ -122,11 +126,12 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
     }
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let (mut session, _) = setup_model::session(gpu, graph, &options, &args.model.search())?;
-    let found = session.run(inputs)?;
+    inputs.check_ranges(&session.compiled().graph, args.model.format())?;
+    let found = session.run(&inputs.slices())?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];
-        let expected = read_npy(file.as_ref(), &tensor.dims)?;
+        let expected = read_output(&file_or_name(file)?, tensor)?;
         let (worst, at) = largest_difference(values, &expected);
         // At least one, as for steps: of small values any rounding would be a large part.
         let largest = largest_magnitude(&expected).max(1.0);
@@ -147,6 +152,12 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &[&[f32]]) -> Result<V
         });
     }
     Ok(rows)
+}
+
+/// The values of an array that another runtime wrote; integers of the type that a quantised output has stand for reals.
+fn read_output(path: &Path, tensor: &Tensor) -> Result<Vec<f32>, CliError> {
+    let read = InputFile::open(path).and_then(|file| file.output(tensor.into()));
+    read.map_err(|source| CliError::output(tensor, source))
 }
 
 /// The index along each axis of element `at`.

@@ -48,11 +48,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         })
         .collect();
     if json {
-        return out::json(&devices);
+        out::json(&devices)?;
     }
     if devices.is_empty() {
-        let none = "no adapter; on Debian or Ubuntu: apt-get install mesa-vulkan-drivers libvulkan1\n";
-        return out::text(none);
+        return Err(CliError::NoAdapter);
+    }
+    if json {
+        return Ok(());
     }
     let line = |d: &Device| {
         let timestamps = if d.timestamps { "timestamps" } else { "no timestamps" };

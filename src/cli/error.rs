@@ -1,15 +1,18 @@
 //! What makes the command fail: the errors of the layers below, as they are.
 
+use super::suggestion;
 use crate::io::printable;
 use crate::{
     compile::{CompileError, SavedPlanError},
     dataflow::DataflowError,
     fetch::FetchError,
     gpu::GpuError,
+    graph::Tensor,
     import::ImportError,
     io::IoError,
     plan::PlanError,
     setup::SetupError,
+    tensor::ConvertError,
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
 
@@ -20,6 +23,10 @@ pub(super) enum CliError {
     Fetch(#[from] FetchError),
     #[error(transparent)]
     Io(#[from] IoError),
+    #[error("{role} `{}`: {source}", printable(name))]
+    Tensor { role: &'static str, name: String, source: Box<IoError> },
+    #[error("input `{}`: {source}", printable(input))]
+    Value { input: String, source: ConvertError },
     #[error(transparent)]
     Setup(#[from] SetupError),
     #[error(transparent)]
@@ -30,6 +37,8 @@ pub(super) enum CliError {
     Compile(#[from] CompileError),
     #[error("{}: {source}", printable(path))]
     SavedPlan { path: PathBuf, source: Box<SavedPlanError> },
+    #[error("{} is no saved plan; `texpool compile MODEL -o FILE` writes one", printable(path))]
+    NotAPlan { path: PathBuf },
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{}: {source}", printable(path))]
@@ -46,10 +55,22 @@ pub(super) enum CliError {
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error(
-        "there is no file `{}`, and nothing that can be fetched is called that; there are: {known}",
-        printable(text)
+        "there is no file `{}`, and nothing that can be fetched is called that{}; `texpool models list` shows what there is",
+        printable(text),
+        suggestion::text(near)
     )]
-    NoSuchFile { text: OsString, known: String },
+    NoSuchFile { text: OsString, near: Option<String> },
+    #[error(
+        "there is no GPU adapter; without one, a software driver does: on Debian or Ubuntu, apt-get install \
+         mesa-vulkan-drivers libvulkan1"
+    )]
+    NoAdapter,
+    #[error(
+        "nothing that can be fetched is called `{}`{}; `texpool models list` shows what there is",
+        printable(name),
+        suggestion::text(near)
+    )]
+    NoSuchName { name: String, near: Option<String> },
     #[error("there is no file `{}`", printable(path))]
     NoSuchPath { path: PathBuf },
     #[error("`{}` is a folder; name a file in it, or something from `texpool models list`", printable(path))]
@@ -64,6 +85,27 @@ pub(super) enum CliError {
     Print(std::io::Error),
     #[error("cannot write JSON: {0}")]
     Json(#[from] serde_json::Error),
+}
+
+impl CliError {
+    /// A file that cannot be an input.
+    pub(super) fn input(tensor: &Tensor, source: IoError) -> Self {
+        Self::Tensor { role: "input", name: tensor.name.clone(), source: Box::new(source) }
+    }
+
+    /// A file that cannot be compared with an output.
+    pub(super) fn output(tensor: &Tensor, source: IoError) -> Self {
+        Self::Tensor { role: "output", name: tensor.name.clone(), source: Box::new(source) }
+    }
+
+    /// Whether Ctrl-C is why.
+    pub(super) fn is_interrupt(&self) -> bool {
+        match self {
+            Self::Interrupted { .. } => true,
+            Self::Fetch(error) => error.is_interrupt(),
+            _ => false,
+        }
+    }
 }
 
 /// The extents that a model was bound to, where any were.

@@ -1,10 +1,11 @@
 //! Which flag helps against an error of the library's, whose texts know of none.
 
-use super::error::CliError;
+use super::{conversion, error::CliError};
 use crate::{
-    compile::CompileError, dataflow::DataflowError, gpu::GpuError, import::ImportError, plan::StopReason,
+    compile::CompileError, dataflow::DataflowError, gpu::GpuError, import::ImportError, io::IoError, plan::StopReason,
     setup::SetupError,
 };
+use std::{borrow::Cow, path::Path};
 
 /// What a reader of the command line is told about a search that was stopped.
 pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
@@ -12,7 +13,26 @@ pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
 }
 
 /// What goes behind an error's text.
-pub(super) fn hint(error: &CliError) -> &'static str {
+pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
+    match error {
+        CliError::Import { source, path, dims } => of_import(source, path, !dims.is_empty()),
+        CliError::Folder { path } => conversion::hint_for_folder(path).into(),
+        _ => of_flag(error).into(),
+    }
+}
+
+fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str> {
+    match error {
+        ImportError::UnresolvedDim(_) => "\n  bind them by --dim NAME=VALUE".into(),
+        ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
+        ImportError::TooMuch(_) | ImportError::Malformed { .. } | ImportError::Graph(_) if bound => {
+            "\n  the extents are those of --dim; smaller ones may do".into()
+        }
+        _ => "".into(),
+    }
+}
+
+fn of_flag(error: &CliError) -> &'static str {
     match error {
         CliError::Setup(SetupError::NotAsked { .. }) => {
             "; or give texpool the flag --install-driver to have it installed"
@@ -27,6 +47,10 @@ pub(super) fn hint(error: &CliError) -> &'static str {
         CliError::Import { source, .. } if matches!(**source, ImportError::UnstatedShape { .. }) => {
             "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on"
         }
+        CliError::Tensor { source, .. } => match **source {
+            IoError::Pixels { .. } => " (--range raw)",
+            _ => "",
+        },
         _ => "",
     }
 }

@@ -1,10 +1,20 @@
 //! What a model is run on: arrays, pictures, or random numbers.
 
-use super::{error::CliError, model_source::file_or_name, out};
+use super::{
+    error::CliError,
+    model_source::{ModelSource, file_or_name},
+    out,
+    picture_args::{PictureArgs, PictureUse},
+};
 use crate::{
-    graph::{Graph, Tensor, TensorId},
-    io::{Fit, InputFile, IoError, Range, preprocess, printable},
+    graph::{ElementType, Graph, Quantization, Tensor},
+    io::{InputFile, IoError, printable},
+    plan::TexelFormat,
     report::ValueSummary,
+    tensor::{
+        ConvertError, TensorView,
+        convert::{TensorSpec, borrow_reals},
+    },
 };
 use serde::Serialize;
 use std::{
@@ -16,20 +26,16 @@ use std::{
 /// Where a run's inputs come from.
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
-    /// A .npy array, a PNG or a JPEG, or a photo's name from `texpool models list`; once for each input of the model,
-    /// in order. Arrays are taken as the numbers they hold. Without any, as with --random.
+    /// A .npy array, a PNG or a JPEG, a photo's name from `texpool models list`, or `-` for standard input; once for each
+    /// input of the model, in order. Arrays are taken as the numbers they hold, which the input's type must hold too; those
+    /// of a quantised input's own type are the integers that it stores. Without any, as with --random.
     #[arg(long, value_name = "FILE")]
     input: Vec<OsString>,
     /// Run on random numbers from -1 to 1, the same every time: for trying out, since what comes out means nothing.
     #[arg(long, conflicts_with = "input")]
     random: bool,
-    /// How a picture becomes one of the input's aspect.
-    #[arg(long, value_enum, default_value_t)]
-    fit: Fit,
-    /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of
-    /// ImageNet's photos taken out of 0 to 1. The model does not say what it wants; most of PyTorch's take `imagenet`.
-    #[arg(long, value_enum, default_value_t)]
-    range: Range,
+    #[command(flatten)]
+    picture: PictureArgs,
 }
 
 /// Dense values, a vector an input, and what is said of each.
@@ -48,17 +54,41 @@ pub(super) struct Input {
     /// Whether the values mean nothing.
     random: bool,
     file: Option<String>,
+    /// How a picture became the values.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    preprocessing: Option<PictureUse>,
+    /// How many values lie beyond what the input's integers can stand for, and are taken as the nearest that they can.
+    #[serde(skip_serializing_if = "is_zero")]
+    clamped: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Display for Input {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, shape, values, random, file } = self;
+        let Self { name, shape, values, random, file, preprocessing, clamped } = self;
         write!(f, "{} {shape:?}: {values}", printable(name))?;
         match file {
-            Some(file) => write!(f, ", from {file}"),
-            None if *random => write!(f, ", random numbers, the same every time"),
+            Some(file) => write!(f, ", from {file}")?,
+            None if *random => f.write_str(", random numbers, the same every time")?,
+            None => {}
+        }
+        if *clamped > 0 {
+            write!(f, "; {clamped} values are beyond what the input's 8 bits can stand for, and are clamped")?;
+        }
+        match preprocessing {
+            Some(preprocessing) => write!(f, "\n  photo → {preprocessing}"),
             None => Ok(()),
         }
+    }
+}
+
+impl Input {
+    /// Whether it shows a photo.
+    pub(super) fn is_picture(&self) -> bool {
+        self.preprocessing.is_some()
     }
 }
 
@@ -68,58 +98,126 @@ impl InputArgs {
         self.input.iter().map(|text| file_or_name(text))
     }
 
-    /// Reads the files, or makes up numbers; who did not ask for these is told.
-    pub(super) fn read(&self, graph: &Graph) -> Result<Inputs, CliError> {
+    /// Reads the files, or makes up numbers; who did not ask for these is told. Values lie in texels of `format`.
+    pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
         let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
         let listed = || {
             let one = |t: &Tensor| format!("{} {:?}", printable(&t.name), t.dims);
             tensors().map(one).collect::<Vec<_>>().join(", ")
         };
-        let values = if self.input.is_empty() {
+        if self.input.iter().filter(|input| *input == "-").count() > 1 {
+            return Err(CliError::Usage("standard input can be read once; say `--input -` for one input only".into()));
+        }
+        let read: Vec<(Vec<f32>, Option<PictureUse>)> = if self.input.is_empty() {
             if !self.random && !graph.inputs.is_empty() {
                 out::stderr(&format!(
                     "note: no --input, so this runs on random numbers from -1 to 1, the same every time; the model takes: {}",
                     listed()
                 ));
             }
-            random(graph)
+            random(graph).into_iter().map(|values| (values, None)).collect()
         } else if self.input.len() != graph.inputs.len() {
             let (expected, found) = (graph.inputs.len(), self.input.len());
             return Err(CliError::InputCount { expected, found, shapes: listed() });
         } else {
-            let pairs = self.input.iter().zip(&graph.inputs);
-            let read = pairs.map(|(text, &tensor)| self.read_one(&file_or_name(text)?, graph, tensor));
+            let read = self.input.iter().zip(tensors()).map(|(text, tensor)| {
+                let path = file_or_name(text)?;
+                self.read_one(&path, tensor, model, format).map_err(|source| CliError::input(tensor, source))
+            });
             read.collect::<Result<_, _>>()?
         };
-        let described = tensors().zip(&values).enumerate().map(|(i, (tensor, values))| Input {
-            name: tensor.name.clone(),
-            shape: tensor.dims.clone(),
-            values: ValueSummary::from_slice(values),
-            random: self.input.is_empty(),
-            file: self.input.get(i).map(|file| printable(file).to_string()),
-        });
+        let (values, pictures): (Vec<_>, Vec<_>) = read.into_iter().unzip();
+        let described =
+            tensors().zip(&values).zip(pictures).enumerate().map(|(i, ((tensor, values), picture))| Input {
+                name: tensor.name.clone(),
+                shape: tensor.dims.clone(),
+                values: ValueSummary::from_slice(values),
+                random: self.input.is_empty(),
+                file: self.input.get(i).map(|file| printable(file).to_string()),
+                preprocessing: picture,
+                clamped: clamped(tensor, values),
+            });
         let described = described.collect();
         Ok(Inputs { values, described })
     }
 
-    fn read_one(&self, path: &Path, graph: &Graph, tensor: TensorId) -> Result<Vec<f32>, CliError> {
-        let dims = &graph.tensors[tensor].dims;
+    fn read_one(
+        &self,
+        path: &Path,
+        tensor: &Tensor,
+        model: &ModelSource,
+        format: TexelFormat,
+    ) -> Result<(Vec<f32>, Option<PictureUse>), IoError> {
         let file = InputFile::open(path)?;
         if file.is_array() {
-            return Ok(file.array(dims)?);
+            return Ok((file.input(tensor.into(), format)?, None));
         }
         let picture = file.picture()?;
-        match dims[..] {
-            [1, height, width, 3] => Ok(preprocess(&picture, width as u32, height as u32, self.fit, self.range).values),
-            [1, 3, height, width] => {
-                Ok(preprocess(&picture, width as u32, height as u32, self.fit, self.range).planar())
-            }
-            _ => Err(IoError::NotAPictureInput { path: path.into(), expected: dims.clone() }.into()),
-        }
+        let entry = || model.catalogue_entry();
+        let Some((values, used)) = self.picture.values(&picture, tensor, entry) else {
+            return Err(IoError::NotAPictureInput { path: path.into(), expected: tensor.dims.clone() });
+        };
+        check_pixels(path, tensor, &values)?;
+        Ok((values, Some(used)))
     }
 }
 
-/// Numbers from -1 to 1, the same every time: the high bits of Steele, Lea and Flood's SplitMix64 (2014).
+impl Inputs {
+    /// The values, as a session takes them.
+    pub(super) fn slices(&self) -> Vec<&[f32]> {
+        self.values.iter().map(Vec::as_slice).collect()
+    }
+
+    /// Checks that the compiled model, whose texels are of `format`, computes exactly with the integers among the values.
+    pub(super) fn check_ranges(&self, compiled: &Graph, format: TexelFormat) -> Result<(), CliError> {
+        let mut unused = Vec::new();
+        for (&tensor, values) in compiled.inputs.iter().zip(&self.values) {
+            let tensor = &compiled.tensors[tensor];
+            let refused = |source| CliError::Value { input: tensor.name.clone(), source };
+            let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
+            let exact = f64::from(format.max_exact_integer());
+            if let Some(index) = values.iter().position(|&value| counts && f64::from(value).abs() > exact) {
+                return Err(refused(ConvertError::Inexact { index, value: values[index] as i128, format }));
+            }
+            borrow_reals(&TensorView::from(&values[..]), TensorSpec::from(tensor), format, &mut unused)
+                .map_err(refused)?;
+        }
+        Ok(())
+    }
+}
+
+/// Checks that the values of a picture's pixels are of the input's type, where that is one of integers that stand for
+/// themselves.
+fn check_pixels(path: &Path, tensor: &Tensor, values: &[f32]) -> Result<(), IoError> {
+    let element_type = tensor.element_type;
+    if element_type.is_float() || tensor.quantization.is_some() {
+        return Ok(());
+    }
+    let (least, greatest) = integers(element_type);
+    let fits = |value: f32| value.fract() == 0.0 && (least..=greatest).contains(&f64::from(value));
+    match values.iter().find(|&&value| !fits(value)) {
+        Some(value) => Err(IoError::Pixels { path: path.into(), value: value.to_string(), element_type }),
+        None => Ok(()),
+    }
+}
+
+/// How many values lie beyond what a quantised input's integers stand for, by more than one of them: by one the greatest
+/// value of a picture often does, such as 1 where they end at 127/128.
+fn clamped(tensor: &Tensor, values: &[f32]) -> usize {
+    let Some(Quantization { scale, zero_point }) = tensor.quantization else { return 0 };
+    let (least, greatest) = integers(tensor.element_type);
+    let real = |integer: f64| f64::from(scale) * (integer - f64::from(zero_point));
+    let held = real(least - 1.0)..=real(greatest + 1.0);
+    values.iter().filter(|&&value| !held.contains(&f64::from(value))).count()
+}
+
+/// The least and the greatest integer of a type.
+fn integers(element_type: ElementType) -> (f64, f64) {
+    let (least, greatest) = element_type.range();
+    (least as f64, greatest as f64)
+}
+
+/// Numbers from -1 to 1, the same every time, zero and one for integers: the high bits of Steele, Lea and Flood's SplitMix64 (2014).
 pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
     let mut state = 7u64;
     let mut next = || {
@@ -130,5 +228,11 @@ pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
         // 24 bits, so that a 32-bit float holds each number exactly.
         ((bits ^ (bits >> 31)) >> 40) as f32 / (1u32 << 23) as f32 - 1.0
     };
-    graph.inputs.iter().map(|&tensor| (0..graph.shape(tensor).len()).map(|_| next()).collect()).collect()
+    let tensors = graph.inputs.iter().map(|&tensor| &graph.tensors[tensor]);
+    let values = |tensor: &Tensor| -> Vec<f32> {
+        // Of integers that stand for themselves, and of truth values, zero and one are all that lies in that range.
+        let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
+        (0..tensor.shape.len()).map(|_| next()).map(|v| if counts { f32::from(u8::from(v > 0.0)) } else { v }).collect()
+    };
+    tensors.map(values).collect()
 }

@@ -7,16 +7,19 @@ mod capacity;
 mod compare;
 mod compare_plans;
 mod compile;
+mod conversion;
 mod csdf;
 mod devices;
 mod error;
 mod explain;
 mod hint;
 mod inputs;
+mod labels;
 mod model_source;
 mod models;
 mod out;
 mod picture;
+mod picture_args;
 mod plan;
 mod progress;
 mod published;
@@ -28,12 +31,17 @@ mod saved_plan;
 mod setup_model;
 mod stats;
 mod stopped;
+mod suggestion;
 mod table;
 
 use crate::io::printable_lines;
 use clap::{Parser, Subcommand};
 use error::CliError;
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    io::{self, IsTerminal},
+    process::ExitCode,
+};
 
 /// Runs neural networks on the GPU out of a fixed pool of textures.
 ///
@@ -55,7 +63,7 @@ Exit codes:
   2  usage; the command line is not understood
   3  plan --records --capacity: the records do not fit, which is proven
   4  plan --records --capacity: undecided when the deadline passed
-  130  Ctrl-C ended a search; what is printed is the best so far
+  130  Ctrl-C ended a search, and what is printed is the best so far; or it ended a fetch
 Those of `compare` are as of `diff`: 0 all agrees, 1 something diverges, 2 trouble.
 
 Environment:
@@ -63,7 +71,11 @@ Environment:
                       (default: texpool in the user's cache folder)
   TEXPOOL_MODELS      another folder to look for those files in before fetching them
   TEXPOOL_NO_INSTALL  never install a Vulkan driver, whatever is asked for
-  TEXPOOL_LOG         what to log, such as debug or texpool=trace";
+  TEXPOOL_LOG         what to log on standard error, such as debug or texpool=trace
+  NO_COLOR            log without colours; where standard error is no terminal there are none
+
+Sizes such as those of --budget are in bytes, or have a unit, in capitals or not: KB, MB and GB are powers of 1000,
+KiB, MiB and GiB of 1024.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -107,7 +119,7 @@ pub fn main() -> ExitCode {
         Err(error) => {
             out::stderr(&format!("error: {error}{}", hint::hint(&error)));
             match error {
-                CliError::Interrupted { .. } => ExitCode::from(progress::INTERRUPTED),
+                error if error.is_interrupt() => ExitCode::from(progress::INTERRUPTED),
                 CliError::Usage(_) => ExitCode::from(2),
                 CliError::Diverges(_) => ExitCode::FAILURE,
                 _ if compares => ExitCode::from(2),
@@ -150,5 +162,8 @@ impl Command {
 fn log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TEXPOOL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("texpool=warn,error"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).without_time().init();
+    // As https://no-color.org asks; colours in a file are noise.
+    let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
+    log.with_ansi(colours).init();
 }

@@ -1,16 +1,16 @@
 //! A model by its file or its name, and the extents that the file leaves open.
 
-use super::error::CliError;
+use super::{error::CliError, suggestion};
 use crate::{
-    fetch::{Bar, Catalog, Fetcher},
+    fetch::{Bar, Catalog, Entry, Fetcher},
     graph::Graph,
     import::{self, FakeQuant, ImportError, ImportOptions, Outline, parse_dim, parse_fake_quant},
     io::{DistinctFiles, IoError, printable},
 };
 use std::{
-    collections::BTreeMap,
     ffi::{OsStr, OsString},
-    fs, io,
+    fs,
+    io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
 
@@ -36,6 +36,8 @@ pub(super) struct DimArgs {
 #[derive(Debug)]
 pub(super) struct ModelSource {
     pub(super) path: PathBuf,
+    /// What the catalogue says of it, if it was named by a name of the catalogue's.
+    entry: Option<Entry>,
     options: ImportOptions,
     /// The flags by which the user bound some.
     asked: String,
@@ -59,13 +61,14 @@ impl BoundArgs {
                 return Err(CliError::Usage(format!("--dim says twice what `{}` is; leave one out", printable(name))));
             }
         }
-        let (path, mut dims) = locate(text)?;
+        let (path, entry) = locate(text)?;
+        let mut dims = entry.as_ref().map(|entry| entry.dims.clone()).unwrap_or_default();
         // Later ones win, so what the user binds stands above what the catalogue says.
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
         let options = ImportOptions { dims, ..ImportOptions::default() };
-        Ok(ModelSource { path, options, asked })
+        Ok(ModelSource { path, entry, options, asked })
     }
 }
 
@@ -91,6 +94,12 @@ impl ModelSource {
     /// Its nodes as the file has them, also where some cannot be read.
     pub(super) fn outline(&self) -> Result<Outline, CliError> {
         import::outline(&self.path, &self.options).map_err(|source| self.failed(source))
+    }
+
+    /// What the catalogue says of it: by its name there, else because the file's bytes are those of an entry.
+    pub(super) fn catalogue_entry(&self) -> Option<Entry> {
+        let bar = Bar::default();
+        self.entry.clone().or_else(|| Fetcher::new(&bar).ok()?.entry_of(&self.path).cloned())
     }
 
     /// What it is called: as its file.
@@ -129,21 +138,32 @@ impl ModelSource {
 
 /// A file as it is; else what the catalogue has under that name, fetched if need be.
 pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
-    Ok(locate(text)?.0)
+    if text != "-" {
+        return Ok(locate(text)?.0);
+    }
+    if cfg!(not(unix)) {
+        return Err(CliError::Usage("standard input is not read on this system; name a file".into()));
+    }
+    if io::stdin().is_terminal() {
+        return Err(CliError::Usage(
+            "standard input is a terminal; `-` reads what another program writes, or a file behind `<`".into(),
+        ));
+    }
+    Ok("/dev/stdin".into())
 }
 
-/// Also the extents that the catalogue names.
-fn locate(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> {
+/// Also what the catalogue says of it, if it is from there.
+fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
     let path = Path::new(text);
     let found = fs::metadata(path);
     // A folder is neither model nor photo: it hides nothing that is called the same.
     if found.as_ref().is_ok_and(|found| !found.is_dir()) {
-        return Ok((path.into(), BTreeMap::new()));
+        return Ok((path.into(), None));
     }
     let catalog = Catalog::builtin()?;
     if let Some(entry) = text.to_str().and_then(|name| catalog.entry(name).ok()) {
         let bar = Bar::default();
-        return Ok((Fetcher::new(&bar)?.get(&entry.name)?, entry.dims.clone()));
+        return Ok((Fetcher::new(&bar)?.get(&entry.name)?, Some(entry.clone())));
     }
     let absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
     match found {
@@ -154,8 +174,9 @@ fn locate(text: &OsStr) -> Result<(PathBuf, BTreeMap<String, usize>), CliError> 
             Err(CliError::NoSuchPath { path: path.into() })
         }
         Err(_) => {
-            let known = catalog.files.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
-            Err(CliError::NoSuchFile { text: OsString::from(text), known })
+            let known = catalog.files.iter().map(|entry| entry.name.as_str());
+            let near = text.to_str().and_then(|text| suggestion::nearest(text, known)).map(str::to_owned);
+            Err(CliError::NoSuchFile { text: OsString::from(text), near })
         }
     }
 }

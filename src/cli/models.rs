@@ -1,7 +1,7 @@
 //! `texpool models list` and `texpool models fetch`.
 
-use super::{error::CliError, out};
-use crate::fetch::{Bar, Entry, Fetcher};
+use super::{error::CliError, out, suggestion};
+use crate::fetch::{Bar, Catalog, Entry, Fetcher};
 use clap::Subcommand;
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
@@ -76,11 +76,17 @@ fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
     out::text(&text)
 }
 
+fn no_such_name(catalog: &Catalog, name: &str) -> CliError {
+    let near = suggestion::nearest(name, catalog.files.iter().map(|entry| entry.name.as_str()));
+    CliError::NoSuchName { name: name.into(), near: near.map(str::to_owned) }
+}
+
 fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliError> {
     let wanted: Vec<&Entry> = if names.iter().any(|name| name == "all") {
         fetcher.catalog.files.iter().collect()
     } else {
-        names.iter().map(|name| fetcher.catalog.entry(name)).collect::<Result<_, _>>()?
+        let find = |name: &String| fetcher.catalog.entry(name).map_err(|_| no_such_name(&fetcher.catalog, name));
+        names.iter().map(find).collect::<Result<_, _>>()?
     };
     let mut fetched = Vec::new();
     for Entry { name, bytes, sha256, .. } in wanted {

@@ -5,13 +5,14 @@ use super::{
     error::CliError,
     hint,
     inputs::{Input, InputArgs},
+    labels::{Class, ClassNames},
     out,
     saved_plan::SavedPlanArgs,
     setup_model::{self, PlanSource},
 };
 use crate::{
     gpu::ExecutorOptions,
-    graph::Graph,
+    graph::{Graph, Tensor},
     io::{DistinctFiles, check_folder, output_file_name, printable, write_outputs},
     report::{ClampedReport, MemoryReport, ValueSummary},
 };
@@ -56,22 +57,27 @@ struct Output {
     shape: Vec<usize>,
     #[serde(flatten)]
     values: ValueSummary,
+    /// What the photo shows, the likeliest first, where the catalogue names the classes.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    classes: Vec<Class>,
     file: Option<String>,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     args.output.as_deref().map_or(Ok(()), check_folder)?;
     let mut files = DistinctFiles::default();
-    let graph = args.model.find()?.import_apart(&mut files)?;
+    let model = args.model.find()?;
+    let graph = model.import_apart(&mut files)?;
     args.output.as_deref().map_or(Ok(()), |folder| args.declare(&graph, folder, &mut files))?;
-    let inputs = args.inputs.read(&graph)?;
+    let inputs = args.inputs.read(&graph, &model, args.model.format())?;
     // After the files: what is wrong with those is told without a device.
     let gpu = args.adapter.open(false)?;
     let options =
         ExecutorOptions { compile: args.model.compile_options(), poison: args.poison, ..ExecutorOptions::default() };
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
-    let slices: Vec<&[f32]> = inputs.values.iter().map(Vec::as_slice).collect();
-    let values = session.run(&slices)?;
+    let compiled = session.compiled();
+    inputs.check_ranges(&compiled.graph, compiled.format)?;
+    let values = session.run(&inputs.slices())?;
     let clamped = ClampedReport::from(&session.warnings()?);
 
     let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);
@@ -84,10 +90,16 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     };
     let report = setup_model::report(&graph, session.compiled(), args.model.search().deadline);
     let report = report.on_device(&session.memory());
-    let output = |(i, (tensor, values)): (usize, (&crate::graph::Tensor, &Vec<f32>))| Output {
+    // Of random numbers no class is worth a name.
+    let labels = match inputs.described.iter().any(Input::is_picture) {
+        true => model.catalogue_entry().and_then(|entry| ClassNames::of(&entry)),
+        false => None,
+    };
+    let output = |(i, (tensor, values)): (usize, (&Tensor, &Vec<f32>))| Output {
         name: tensor.name.clone(),
         shape: tensor.dims.clone(),
         values: ValueSummary::from_slice(values),
+        classes: labels.as_ref().map(|labels| labels.likeliest(&tensor.dims, values)).unwrap_or_default(),
         file: files.get(i).map(|file| file.display().to_string()),
     };
     let outputs = tensors().enumerate().map(output).collect();
@@ -119,9 +131,12 @@ fn text(answer: &Answer) -> String {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "input {i} {input}");
     }
-    for (i, Output { name, shape, values, file }) in answer.outputs.iter().enumerate() {
+    for (i, Output { name, shape, values, classes, file }) in answer.outputs.iter().enumerate() {
         let to = file.as_ref().map(|f| format!(", in {}", printable(f))).unwrap_or_default();
         let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", printable(name));
+        for class in classes {
+            let _ = writeln!(text, "  {class}");
+        }
     }
     for sentence in &answer.clamped.sentences {
         let _ = writeln!(text, "{sentence}");

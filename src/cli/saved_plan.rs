@@ -6,7 +6,7 @@ use super::{
     setup_model::{self, PlanSource},
 };
 use crate::{
-    compile::load,
+    compile::{SavedPlanError, load},
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     io::read_bytes,
@@ -44,7 +44,10 @@ impl SavedPlanArgs {
         let Some(path) = &self.plan else { return setup_model::session(gpu, graph, options, search) };
         let bytes = read_bytes(path)?;
         let loaded = load(graph, &bytes, gpu.texture_limits());
-        let compiled = loaded.map_err(|source| CliError::SavedPlan { path: path.clone(), source: Box::new(source) })?;
+        let compiled = loaded.map_err(|source| match source {
+            SavedPlanError::NotAPlan => CliError::NotAPlan { path: path.clone() },
+            source => CliError::SavedPlan { path: path.clone(), source: Box::new(source) },
+        })?;
         let options = ExecutorOptions { weights: search.weights(&compiled), ..options.clone() };
         Ok((Executor::from_compiled(gpu, compiled, &options)?, PlanSource::File))
     }

@@ -1,6 +1,7 @@
 //! What can be fetched, from where, and with which hash: `models/models.json` in memory.
 
 use super::FetchError;
+use crate::io::Preprocessing;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -89,7 +90,7 @@ impl Source {
 }
 
 /// A file that can be fetched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// The name it is asked for by.
     pub name: String,
@@ -114,6 +115,31 @@ pub struct Entry {
     /// Numbers for the extents that the file leaves open, where its user names none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dims: BTreeMap<String, usize>,
+    /// How a picture becomes the model's input, if it takes pictures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preprocessing: Option<PublishedPreprocessing>,
+    /// The names of the classes that the last axis of its output tells apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<ClassLabels>,
+}
+
+/// How a picture becomes a model's input, as its publisher says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishedPreprocessing {
+    /// What is done to the picture.
+    #[serde(flatten)]
+    pub how: Preprocessing,
+    /// Where that is said.
+    pub source: String,
+}
+
+/// Names of classes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClassLabels {
+    /// The entry whose file has them, one a line.
+    pub entry: String,
+    /// The line of the first class, from 0: some lists begin with a class "background" that not every model has.
+    pub first: usize,
 }
 
 /// What `models/make.py` is asked for.
@@ -126,7 +152,7 @@ pub struct Recipe {
 }
 
 /// All files that can be fetched.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
     /// The entries, in the order they are listed.
     pub files: Vec<Entry>,
@@ -152,12 +178,9 @@ impl Catalog {
     /// The entry called `name`.
     ///
     /// # Errors
-    /// [`FetchError::UnknownName`], with all names there are.
+    /// [`FetchError::UnknownName`].
     pub fn entry(&self, name: &str) -> Result<&Entry, FetchError> {
-        self.files.iter().find(|entry| entry.name == name).ok_or_else(|| FetchError::UnknownName {
-            name: name.into(),
-            names: self.files.iter().map(|entry| entry.name.clone()).collect::<Vec<_>>().join(", "),
-        })
+        self.files.iter().find(|entry| entry.name == name).ok_or_else(|| FetchError::UnknownName { name: name.into() })
     }
 
     /// The other entries that lie in the package `source` of `entry`, each with its own path there.

@@ -10,12 +10,10 @@ pub enum FetchError {
     #[error("the catalogue of models is damaged: {0}")]
     Catalog(serde_json::Error),
     /// No entry has this name.
-    #[error("nothing is called `{name}`; there are: {names}")]
+    #[error("nothing that can be fetched is called `{name}`")]
     UnknownName {
         /// The name asked for.
         name: String,
-        /// All names.
-        names: String,
     },
     /// No folder to keep files in.
     #[error("there is no cache folder: neither TEXPOOL_CACHE, XDG_CACHE_HOME nor HOME is set; set TEXPOOL_CACHE")]
@@ -155,6 +153,15 @@ impl FetchError {
     /// Whether a connection cut in the middle can look like this, so that a second try may do better.
     pub(super) const fn may_be_truncated(&self) -> bool {
         matches!(self, Self::Client { .. } | Self::Package { .. } | Self::NotOnePackage { .. })
+    }
+
+    /// Whether the user stopped it.
+    pub fn is_interrupt(&self) -> bool {
+        match self {
+            Self::Interrupted { .. } => true,
+            Self::EverySource { failed, .. } => failed.iter().any(Self::is_interrupt),
+            _ => false,
+        }
     }
 
     pub(super) fn folder(path: impl Into<PathBuf>, source: io::Error) -> Self {

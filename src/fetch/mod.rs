@@ -22,7 +22,7 @@ use std::{
 };
 
 pub use cache::{cache_folder, default_folder};
-pub use catalog::{Catalog, Entry, Kind, Recipe, Registry, Source};
+pub use catalog::{Catalog, ClassLabels, Entry, Kind, PublishedPreprocessing, Recipe, Registry, Source};
 pub use client::Clients;
 pub use error::FetchError;
 pub use progress::{Bar, Progress, Quiet};
@@ -62,6 +62,12 @@ impl<'a> Fetcher<'a> {
         let cached = Cache::new(&self.folder).path(entry);
         let search_dirs = self.search_dirs.iter().map(|folder| folder.join(&entry.file));
         std::iter::once(cached).chain(search_dirs).find(|path| cache::holds(path, entry))
+    }
+
+    /// The entry whose very bytes the file at `path` has, whatever it is called.
+    pub fn entry_of(&self, path: &Path) -> Option<&Entry> {
+        let bytes = path.metadata().ok()?.len();
+        self.catalog.files.iter().filter(|entry| entry.bytes == bytes).find(|entry| cache::holds(path, entry))
     }
 
     /// The file called `name`, fetched if it is not at hand.

@@ -31,9 +31,19 @@ pub(super) fn png(bytes: &[u8]) -> Result<(), String> {
     }
 }
 
+/// How the coefficients of a JPEG lie in its file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Coding {
+    /// Block by block.
+    Sequential,
+    /// A coarse picture first, then what makes it finer.
+    Progressive,
+}
+
 /// Walks a JPEG's segments to the marker of its end; says what is wrong.
-pub(super) fn jpeg(bytes: &[u8]) -> Result<(), String> {
+pub(super) fn jpeg(bytes: &[u8]) -> Result<Coding, String> {
     let cut = || format!("the JPEG ends at byte {} without the marker of its end", bytes.len());
+    let mut coding = Coding::Sequential;
     // Behind the marker of the start.
     let mut at = 2;
     loop {
@@ -48,8 +58,11 @@ pub(super) fn jpeg(bytes: &[u8]) -> Result<(), String> {
                 _ => at += 1,
             }
         };
-        if marker == 0xd9 {
-            return Ok(());
+        match marker {
+            0xd9 => return Ok(coding),
+            // Frames with Huffman and with arithmetic codes.
+            0xc2 | 0xca => coding = Coding::Progressive,
+            _ => {}
         }
         let length = bytes.get(at + 2..at + 4).ok_or_else(cut)?;
         at += 2 + usize::from(length[0]) * 256 + usize::from(length[1]);

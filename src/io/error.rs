@@ -1,6 +1,7 @@
 //! Why files could not be read or written.
 
 use super::printable;
+use crate::graph::ElementType;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -92,7 +93,7 @@ pub enum IoError {
         other_path: PathBuf,
     },
     /// It does not decode as a picture.
-    #[error("{} is not a picture that can be read ({reason}); give a PNG or a JPEG, or a .npy array", printable(path))]
+    #[error("{} is not a picture that can be read: {reason}; give a PNG or a JPEG, or a .npy array", printable(path))]
     NotAPicture {
         /// The file.
         path: PathBuf,
@@ -107,19 +108,18 @@ pub enum IoError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The array's element type is not one that holds a network's input.
-    #[error(
-        "{} is an array of {got}; the input takes 32-bit floats: save it with array.astype(\"float32\")",
-        printable(path)
-    )]
+    /// The array's element type is not one that is taken.
+    #[error("{} is an array of {got}; {instead}", printable(path))]
     DType {
         /// The file.
         path: PathBuf,
         /// The elements found, in words.
         got: String,
+        /// Which are taken, and how to save them.
+        instead: String,
     },
-    /// An element that no 32-bit float can stand for.
-    #[error("{}: element {at:?} is {value}, which the input's 32-bit floats cannot hold", printable(path))]
+    /// An element that does not fit the type of the tensor that it is for.
+    #[error("{}: element {at:?} is {value}, {why}", printable(path))]
     Element {
         /// The file.
         path: PathBuf,
@@ -127,16 +127,32 @@ pub enum IoError {
         at: Vec<usize>,
         /// The element, as a decimal number.
         value: String,
+        /// The type, why it does not hold the element, and what to do.
+        why: String,
     },
-    /// The array's extents are not the input's.
-    #[error("{} has shape {got:?}; the input takes {expected:?}", printable(path))]
+    /// The array's extents are others than those that are asked for.
+    #[error("{} has shape {got:?} instead of {expected:?}", printable(path))]
     Shape {
         /// The file.
         path: PathBuf,
-        /// Extents of the input.
+        /// Extents that are asked for.
         expected: Vec<usize>,
         /// Extents found.
         got: Vec<u64>,
+    },
+    /// A picture whose pixels become values that an input of integers cannot hold.
+    #[error(
+        "{}: its pixels become values such as {value}, and the input takes integers of type {element_type}; take them as \
+         they are, 0 to 255, or give a .npy array",
+        printable(path)
+    )]
+    Pixels {
+        /// The file.
+        path: PathBuf,
+        /// The first value that is none of the type.
+        value: String,
+        /// The input's type.
+        element_type: ElementType,
     },
     /// A picture was given for an input that is no picture.
     #[error(

@@ -1,11 +1,12 @@
 //! A file that a network is run on, known by its first bytes and not by its name.
 
-use super::{IoError, dtype, npy, picture, source::FileOrPipe};
+use super::{IoError, dtype, element::Target, foreign, npy, picture, source::FileOrPipe};
+use crate::{plan::TexelFormat, tensor::convert::TensorSpec};
 use image::RgbImage;
 use std::path::{Path, PathBuf};
 
-/// Bytes by which arrays and pictures are told apart.
-const SIGNATURE: usize = 8;
+/// Bytes by which arrays and pictures are told apart, and what else a file is.
+const SIGNATURE: usize = 64;
 
 /// An array or a picture, opened and known, but not yet read: so a pipe can be either, and nothing is read that is too
 /// large or of the wrong kind.
@@ -39,12 +40,39 @@ impl InputFile {
     ///
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
-    pub fn array(mut self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
+    pub fn array(self, expected: &[usize]) -> Result<Vec<f32>, IoError> {
+        self.elements(expected, Target::Floats)
+    }
+
+    /// Reads an array as the values of a model's input, which lie in texels of `format`.
+    ///
+    /// Elements of any numeric type are taken whose value the input's own type holds: no fraction becomes an integer, and
+    /// nothing wraps around or is cut off. Integers that texels would round are refused too. Of a quantised input, elements
+    /// of its own type are the integers that the model stores, and floats are the real numbers that those stand for; other
+    /// integers could be either, and are refused.
+    ///
+    /// # Errors
+    /// Those of [`read_npy`](super::read_npy).
+    pub fn input(self, spec: TensorSpec<'_>, format: TexelFormat) -> Result<Vec<f32>, IoError> {
+        self.elements(spec.dims, Target::Input(spec, format))
+    }
+
+    /// Reads an array that another runtime computed for a model's output. Where the output is quantised and the elements
+    /// are of its own type, they are the integers that the model stores; all others are taken as by
+    /// [`read_npy`](super::read_npy).
+    ///
+    /// # Errors
+    /// Those of [`read_npy`](super::read_npy).
+    pub fn output(self, spec: TensorSpec<'_>) -> Result<Vec<f32>, IoError> {
+        self.elements(spec.dims, Target::Output(spec))
+    }
+
+    fn elements(mut self, expected: &[usize], target: Target<'_>) -> Result<Vec<f32>, IoError> {
         // Never more than the input needs, whatever the file states or however long it is.
         let elements = expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
         let most = elements.saturating_mul(dtype::MAX_ELEMENT_BYTES).saturating_add(npy::MAX_HEADER_BYTES);
         self.source.fill(&mut self.bytes, most)?;
-        npy::parse(&self.path, &self.bytes, expected)
+        npy::parse(&self.path, &self.bytes, expected, target)
     }
 
     /// Reads a picture; see [`read_picture`](super::read_picture).
@@ -53,8 +81,10 @@ impl InputFile {
     /// Those of [`read_picture`](super::read_picture).
     pub fn picture(mut self) -> Result<RgbImage, IoError> {
         // Asked before the rest is read: what cannot be a picture may be of any length.
-        let kind = picture::kind(&self.bytes)
-            .ok_or_else(|| IoError::NotAPicture { path: self.path.clone(), reason: described(&self.bytes).into() })?;
+        let kind = picture::kind(&self.bytes).ok_or_else(|| IoError::NotAPicture {
+            path: self.path.clone(),
+            reason: foreign::described(&self.path, &self.bytes),
+        })?;
         self.source.fill_whole(&mut self.bytes, picture::MAX_FILE_BYTES)?;
         picture::decode(&self.path, kind, &self.bytes)
     }
@@ -73,31 +103,15 @@ pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
     InputFile::open(path)?.array(expected)
 }
 
-/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparency is dropped, grey becomes three
-/// equal channels. A file that is cut short or damaged is an error, though much of it could be shown.
+/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparent pixels are drawn on white, grey becomes
+/// three equal channels. A file that is cut short or damaged is an error, though much of it could be shown.
+///
+/// A picture of more than 64 Mi pixels is made smaller while it is decoded, to a half or a quarter of its extents, so that
+/// beside the file (512 MiB at most) its pixels take 192 MiB at most, twice that for a JPEG. The limit is 1024 Mi pixels;
+/// interlaced PNG and progressive JPEG files, which have to be held whole, end at 64 Mi pixels.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Malformed`].
 pub fn read_picture(path: &Path) -> Result<RgbImage, IoError> {
     InputFile::open(path)?.picture()
-}
-
-/// What a file that is no picture begins as.
-fn described(bytes: &[u8]) -> &'static str {
-    const KNOWN: [(&[u8], &str); 8] = [
-        (npy::MAGIC, "it is a NumPy array"),
-        (b"GIF8", "it is a GIF"),
-        (b"RIFF", "it is a WebP picture or a sound"),
-        (b"BM", "it is a BMP"),
-        (b"II*\0", "it is a TIFF"),
-        (b"MM\0*", "it is a TIFF"),
-        (b"PK\x03\x04", "it is a zip archive, as .npz is"),
-        (b"<", "it is SVG, XML or a web page"),
-    ];
-    match bytes {
-        [] => "it is empty",
-        // FlatBuffers have their identifier in bytes four to seven.
-        _ if bytes.get(4..8) == Some(b"TFL3") => "it is a TensorFlow Lite model",
-        _ => KNOWN.iter().find(|(start, _)| bytes.starts_with(start)).map_or("it begins as neither", |(_, what)| what),
-    }
 }

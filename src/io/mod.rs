@@ -1,15 +1,19 @@
 //! Files in and out of a run: pictures, `.npy` arrays, and writing whole files or none.
-//! Knows no model, no graph and no device; speaks of extents and dense values only.
+//! Knows no model, no graph and no device; speaks of extents, element types and dense values only.
 
 mod atomic;
 mod complete;
 mod distinct_files;
 mod dtype;
+mod element;
 mod error;
+mod foreign;
 mod input;
+mod large_picture;
 mod npy;
 mod output;
 mod picture;
+mod preprocessing;
 mod printable;
 mod source;
 mod target;
@@ -20,7 +24,8 @@ pub use error::IoError;
 pub use input::{InputFile, read_npy, read_picture};
 pub use npy::write_npy;
 pub use output::{output_file_name, write_outputs};
-pub use picture::{Fit, Frame, ImageTensor, Range, preprocess, write_png};
+pub use picture::write_png;
+pub use preprocessing::{ChannelOrder, Fit, Frame, ImageTensor, PixelValues, Preprocessing, Range, preprocess};
 pub use printable::{printable, printable_lines};
 pub use source::{read_bytes, read_text};
 pub use target::{check_folder, check_picture_name, check_target};

@@ -1,8 +1,13 @@
 //! NumPy's `.npy` arrays, read as and written from dense 32-bit floats.
 
-use super::{IoError, dtype, write_atomic};
+use super::{
+    IoError, dtype,
+    element::{Conversion, Target},
+    write_atomic,
+};
 use npyz::{Deserialize, NpyFile, Order, TypeChar, WriterBuilder};
 use std::{
+    fmt::Debug,
     io::{self, Write},
     path::Path,
 };
@@ -15,8 +20,8 @@ pub(super) const MAX_HEADER_BYTES: usize = 10_000;
 /// each.
 const MAX_HEADER_NESTING: usize = 8;
 
-/// An array's values out of the bytes of its file.
-pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec<f32>, IoError> {
+/// An array's values out of the bytes of its file, as far as they fit the target.
+pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Target<'_>) -> Result<Vec<f32>, IoError> {
     let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
     check_header(bytes).map_err(bad)?;
     // Asked of the extents that are not 0, too, so that products of any of them can be counted, here and in the parser.
@@ -28,29 +33,27 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize]) -> Result<Vec
     let shape = npy.shape().to_vec();
     let array = Array { path, expected, order: npy.order(), stored: bytes.len() };
     let elements = npy.dtype();
-    let refused = || IoError::DType { path: path.into(), got: dtype::in_words(&elements) };
-    let (kind, size) = dtype::numeric(&elements).ok_or_else(refused)?;
+    let refused = |instead| IoError::DType { path: path.into(), got: dtype::in_words(&elements), instead };
+    const FLOATS: &str = "save numbers, as with array.astype(\"float32\")";
+    let (kind, size) = dtype::numeric(&elements).ok_or_else(|| refused(FLOATS.into()))?;
     if shape.len() != expected.len() || shape.iter().zip(expected).any(|(&got, &want)| got != want as u64) {
         return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape });
     }
+    let conversion = Conversion::new(target, kind, size).map_err(refused)?;
     let values = match (kind, size) {
-        (TypeChar::Float, 2) => array.each(npy, |v: half::f16| Ok(v.to_f32())),
-        (TypeChar::Float, 4) => array.each(npy, Ok),
-        (TypeChar::Float, 8) => array.each(npy, |v: f64| match v as f32 {
-            // A finite number must not become infinite without a word.
-            rounded if rounded.is_infinite() && v.is_finite() => Err(format!("{v:e}")),
-            rounded => Ok(rounded),
-        }),
-        (TypeChar::Int, 1) => array.integers::<i8>(npy),
-        (TypeChar::Int, 2) => array.integers::<i16>(npy),
-        (TypeChar::Int, 4) => array.integers::<i32>(npy),
-        (TypeChar::Int, 8) => array.integers::<i64>(npy),
-        (TypeChar::Uint, 1) => array.integers::<u8>(npy),
-        (TypeChar::Uint, 2) => array.integers::<u16>(npy),
-        (TypeChar::Uint, 4) => array.integers::<u32>(npy),
-        (TypeChar::Uint, 8) => array.integers::<u64>(npy),
-        (TypeChar::Bool, _) => array.integers::<bool>(npy),
-        _ => Err(refused()),
+        (TypeChar::Float, 2) => array.each(npy, |v: half::f16| conversion.float(v.into())),
+        (TypeChar::Float, 4) => array.each(npy, |v: f32| conversion.float(v.into())),
+        (TypeChar::Float, 8) => array.each(npy, |v: f64| conversion.float(v)),
+        (TypeChar::Int, 1) => array.integers::<i8>(npy, conversion),
+        (TypeChar::Int, 2) => array.integers::<i16>(npy, conversion),
+        (TypeChar::Int, 4) => array.integers::<i32>(npy, conversion),
+        (TypeChar::Int, 8) => array.integers::<i64>(npy, conversion),
+        (TypeChar::Uint, 1) => array.integers::<u8>(npy, conversion),
+        (TypeChar::Uint, 2) => array.integers::<u16>(npy, conversion),
+        (TypeChar::Uint, 4) => array.integers::<u32>(npy, conversion),
+        (TypeChar::Uint, 8) => array.integers::<u64>(npy, conversion),
+        (TypeChar::Bool, _) => array.integers::<bool>(npy, conversion),
+        _ => Err(refused(FLOATS.into())),
     }?;
     Ok(match array.order {
         Order::C => values,
@@ -69,7 +72,7 @@ struct Array<'a> {
 
 impl Array<'_> {
     /// Every element, converted; where that fails, the error says which it is.
-    fn each<T: Deserialize>(
+    fn each<T: Deserialize + Copy + Debug>(
         &self,
         npy: NpyFile<&[u8]>,
         convert: impl Fn(T) -> Result<f32, String>,
@@ -83,19 +86,20 @@ impl Array<'_> {
                 io::ErrorKind::UnexpectedEof => bad(format!("it ends after {at} of its {elements} elements")),
                 _ => bad(e.to_string()),
             })?;
-            let whole = |value| IoError::Element { path: self.path.into(), at: self.index(at), value };
-            values.push(convert(element).map_err(whole)?);
+            values.push(convert(element).map_err(|why| {
+                let value = format!("{element:?}");
+                IoError::Element { path: self.path.into(), at: self.index(at), value, why }
+            })?);
         }
         Ok(values)
     }
 
-    fn integers<T: Deserialize + Into<i128>>(&self, npy: NpyFile<&[u8]>) -> Result<Vec<f32>, IoError> {
-        self.each(npy, |element: T| {
-            let integer = element.into();
-            let float = integer as f32;
-            // Back in 128 bits, which hold whatever an integer of 64 bits is rounded to.
-            if float as i128 == integer { Ok(float) } else { Err(integer.to_string()) }
-        })
+    fn integers<T: Deserialize + Copy + Debug + Into<i128>>(
+        &self,
+        npy: NpyFile<&[u8]>,
+        conversion: Conversion<'_>,
+    ) -> Result<Vec<f32>, IoError> {
+        self.each(npy, |element: T| conversion.integer(element.into()))
     }
 
     /// The place along each axis of the element that lies at `at` in the file.
@@ -121,7 +125,7 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
     let Some(rest) = bytes.strip_prefix(MAGIC) else {
         let zip = bytes.starts_with(b"PK\x03\x04");
         return Err(if zip {
-            "it is a zip archive, as .npz is; save the array by itself"
+            "it is a zip archive, as .npz and .pt files are; save the array by itself, with np.save"
         } else {
             "it begins as none"
         });

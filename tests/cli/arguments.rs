@@ -25,7 +25,7 @@ const NOT_A_HANG: Duration = Duration::from_secs(60);
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite");
 
 /// The command in a folder, without any device.
-fn texpool<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Command {
+pub(crate) fn texpool<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
     command.args(args).current_dir(folder);
     command.envs([
@@ -36,12 +36,12 @@ fn texpool<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Command {
     command
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// Runs, expects this exit code and all these words on standard error, and nothing on standard output.
-fn refused<S: AsRef<OsStr>>(folder: &Path, args: &[S], code: i32, words: &[&str]) {
+pub(crate) fn refused<S: AsRef<OsStr>>(folder: &Path, args: &[S], code: i32, words: &[&str]) {
     let output = texpool(folder, args).output().unwrap();
     let said = said(&output);
     assert_eq!(output.status.code(), Some(code), "{said}");
@@ -61,7 +61,7 @@ fn blazeface() -> PathBuf {
 }
 
 /// An `.onnx` file of one node: `y = Relu(x)`, where `x` is `[batch, 3, ?]`.
-fn open_model() -> Vec<u8> {
+pub(crate) fn open_model() -> Vec<u8> {
     fn field(number: u8, content: &[u8]) -> Vec<u8> {
         [&[number << 3 | 2, content.len() as u8][..], content].concat()
     }
@@ -344,7 +344,7 @@ fn whatever_is_wrong_is_called_by_its_name() {
     for (args, code, words) in [
         (&["plan", "nowhere/model.tflite"][..], 1, &["there is no file `nowhere/model.tflite`"][..]),
         (&["plan", "text.onnx/model.tflite"], 1, &["there is no file `text.onnx/model.tflite`"]),
-        (&["plan", "no-such-model"], 1, &["no-such-model", "there are: blazeface"]),
+        (&["plan", "no-such-model"], 1, &["no-such-model", "`texpool models list`"]),
         (&["plan", "text.onnx"], 1, &["text.onnx"]),
         (&["plan", "empty.onnx"], 1, &["empty.onnx: the file is empty"]),
         (&["plan", "picture.tflite"], 1, &["it is a picture; a model comes first"]),
@@ -353,11 +353,11 @@ fn whatever_is_wrong_is_called_by_its_name() {
         (&["plan", "--records", "empty.csv"], 1, &["empty.csv"]),
         (&["plan", "--records", "none.csv"], 1, &["cannot read none.csv"]),
         (&["run", TINY, "--input", "empty.npy"], 1, &["empty.npy", "it is empty"]),
-        (&["run", TINY, "--input", "wrong.npy"], 1, &["has shape [2, 3]; the input takes [1, 9, 9, 3]"]),
+        (&["run", TINY, "--input", "wrong.npy"], 1, &["input `", "has shape [2, 3] instead of [1, 9, 9, 3]"]),
         (&["run", TINY, "--input", TINY], 1, &["it is a TensorFlow Lite model"]),
         (&["run", TINY, "--input", "none.png"], 1, &["there is no file `none.png`"]),
         (&["run", TINY, "--input", "wrong.npy", "--input", "wrong.npy"], 1, &["takes 1 inputs", "2 were given"]),
-        (&["models", "fetch", "nothing"], 1, &["nothing is called `nothing`"]),
+        (&["models", "fetch", "nothing"], 1, &["nothing that can be fetched is called `nothing`"]),
         (&["bench", TINY, "--seconds", "1e30"], 2, &["`1e30` is no time"]),
         (&["bench", TINY, "--seconds", "nan"], 2, &["`nan` is no time"]),
         (&["compare", TINY, "--against", "cpu", "--tolerance", "nan"], 2, &["`nan` is no part"]),

@@ -78,7 +78,7 @@ fn exit_codes_are_documented_and_kept() {
     let rules = texpool(&["plan", "x", "--rules", "magic"]);
     assert_eq!(rules.status.code(), Some(2));
     assert!(stderr(&rules).contains("magic"), "{}", stderr(&rules));
-    fails(&["plan", "no-such-model"], &["no-such-model", "mobilenet_v1"]);
+    fails(&["plan", "no-such-model"], &["no-such-model", "texpool models list"]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
 
     let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite");
     fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);
-    fails(&["run", &model, "--plan", &photo], &["no saved plan"]);
+    fails(&["run", &model, "--plan", &photo], &["astronaut.png is no saved plan", "`texpool compile MODEL -o FILE`"]);
     fails(&["run", &model, "--plan", "no-such.plan"], &["no-such.plan"]);
     for decided in [["--phases", "min"], ["--stream", "none"], ["--weight-tile", "1KiB"]] {
         let refused = texpool(&[&["run", &model, "--plan", file], &decided[..]].concat());
@@ -364,6 +364,9 @@ fn no_adapter_is_an_error_that_says_what_to_install() {
     }
     let output = Command::new(TEXPOOL).args(["devices", "--json"]).envs(none).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "[]");
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let output = Command::new(TEXPOOL).arg("devices").envs(none).output().unwrap();
+    failed(&output, &["no GPU adapter", "mesa-vulkan-drivers"]);
     fails(&["run", &fetched("blazeface"), "--adapter", "no such adapter"], &["no such adapter"]);
 }
 

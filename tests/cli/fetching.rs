@@ -101,7 +101,7 @@ fn an_interrupt_while_fetching_leaves_nothing() {
     let status = child.wait().unwrap();
     let mut said = String::new();
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(status.code(), Some(1), "{said}");
+    assert_eq!(status.code(), Some(130), "{said}");
     assert!(said.contains("was interrupted; nothing was kept"), "{said}");
     assert_eq!(left(&cache), Vec::<String>::new());
     for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {

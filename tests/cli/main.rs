@@ -18,6 +18,8 @@ mod explain;
 mod fetching;
 #[cfg(unix)]
 mod fresh;
+#[cfg(unix)]
+mod inputs;
 mod plan;
 mod warnings;
 

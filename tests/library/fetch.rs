@@ -510,9 +510,9 @@ fn two_at_once_fetch_once() {
 }
 
 #[test]
-fn an_unknown_name_is_answered_with_those_there_are() {
+fn an_unknown_name_is_an_error_that_names_it() {
     let error = Place::new().fetcher("good").get("thong").unwrap_err();
-    assert!(error.to_string().contains("thing, sibling"), "{error}");
+    assert!(matches!(error, FetchError::UnknownName { .. }) && error.to_string().contains("`thong`"), "{error}");
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 #![cfg(test)]
 
+mod fitting;
+mod pictures;
 #[cfg(unix)]
 mod reading;
 #[cfg(unix)]
@@ -14,8 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use texpool::io::{
-    Fit, IoError, Range, output_file_name, preprocess, read_npy, read_picture, write_atomic, write_npy, write_outputs,
-    write_png,
+    Fit, IoError, Preprocessing, Range, output_file_name, preprocess, read_npy, read_picture, write_atomic, write_npy,
+    write_outputs, write_png,
 };
 
 fn left(folder: &Path) -> Vec<PathBuf> {
@@ -142,14 +144,20 @@ fn a_picture_is_turned_as_its_camera_noted() {
 #[test]
 fn values_are_scaled_and_the_frame_says_where_they_come_from() {
     let mut photo = RgbImage::from_pixel(40, 20, Rgb([255, 0, 127]));
-    let signed = preprocess(&photo, 8, 8, Fit::Stretch, Range::Signed);
+    let signed = preprocess(&photo, 8, 8, &Preprocessing::new(Fit::Stretch, Range::Signed));
     assert_eq!(signed.values.len(), 8 * 8 * 3);
     assert_eq!(signed.values[..3], [1.0, -1.0, 127.0 / 127.5 - 1.0]);
     assert_eq!(signed.frame.at(0.5, 0.5), [20.0, 10.0]);
-    assert_eq!(preprocess(&photo, 8, 8, Fit::Stretch, Range::Unit).values[..3], [1.0, 0.0, 127.0 / 255.0]);
-    assert_eq!(preprocess(&photo, 8, 8, Fit::Stretch, Range::Raw).values[..3], [255.0, 0.0, 127.0]);
+    assert_eq!(
+        preprocess(&photo, 8, 8, &Preprocessing::new(Fit::Stretch, Range::Unit)).values[..3],
+        [1.0, 0.0, 127.0 / 255.0]
+    );
+    assert_eq!(
+        preprocess(&photo, 8, 8, &Preprocessing::new(Fit::Stretch, Range::Raw)).values[..3],
+        [255.0, 0.0, 127.0]
+    );
 
-    let planar = preprocess(&photo, 8, 8, Fit::Stretch, Range::Imagenet).planar();
+    let planar = preprocess(&photo, 8, 8, &Preprocessing::new(Fit::Stretch, Range::Imagenet)).planar();
     let expected = [(1.0 - 0.485) / 0.229, (0.0 - 0.456) / 0.224, (127.0 / 255.0 - 0.406) / 0.225];
     assert_eq!([planar[0], planar[64], planar[191]], expected);
 
@@ -157,12 +165,17 @@ fn values_are_scaled_and_the_frame_says_where_they_come_from() {
     for (x, _, pixel) in photo.enumerate_pixels_mut() {
         *pixel = Rgb([if (10..30).contains(&x) { 255 } else { 0 }; 3]);
     }
-    let centre = preprocess(&photo, 8, 8, Fit::Centre, Range::Unit);
+    let centre = preprocess(&photo, 8, 8, &Preprocessing::new(Fit::Centre, Range::Unit));
     assert!(centre.values.iter().all(|&v| v == 1.0));
     assert_eq!(centre.frame.at(0.0, 0.0), [10.0, 0.0]);
     assert_eq!(centre.frame.at(1.0, 1.0), [30.0, 20.0]);
 
-    let boxed = preprocess(&RgbImage::from_pixel(40, 20, Rgb([255; 3])), 8, 8, Fit::Letterbox, Range::Unit);
+    let boxed = preprocess(
+        &RgbImage::from_pixel(40, 20, Rgb([255; 3])),
+        8,
+        8,
+        &Preprocessing::new(Fit::Letterbox, Range::Unit),
+    );
     let row = |y: usize| boxed.values[y * 24..][..24].iter().sum::<f32>();
     assert_eq!([0, 1, 2, 5, 6, 7].map(row), [0.0, 0.0, 24.0, 24.0, 0.0, 0.0]);
     assert_eq!(boxed.frame.at(0.0, 0.25), [0.0, 0.0]);
@@ -173,7 +186,7 @@ fn values_are_scaled_and_the_frame_says_where_they_come_from() {
 fn shrinking_averages_as_pillow_does() {
     // Pillow's BILINEAR of eight alternating columns to two: weights 5 7 7 5 3 1 (of 28), and the same from behind.
     let photo = RgbImage::from_fn(8, 1, |x, _| Rgb([if x % 2 == 0 { 0 } else { 200 }; 3]));
-    let small = preprocess(&photo, 2, 1, Fit::Stretch, Range::Raw);
+    let small = preprocess(&photo, 2, 1, &Preprocessing::new(Fit::Stretch, Range::Raw));
     assert_eq!(small.values, [93.0, 93.0, 93.0, 107.0, 107.0, 107.0]);
 }
 
@@ -191,7 +204,7 @@ fn a_photo_becomes_what_pillow_makes_of_it() {
         let expected: Vec<u8> = npyz::NpyFile::new(File::open(path).unwrap()).unwrap().into_vec().unwrap();
         let whole = read_picture(&fetcher.get(photo).unwrap()).unwrap();
         let part = image::imageops::crop_imm(&whole, x, y, width, height).to_image();
-        let found = preprocess(&part, size, size, Fit::Stretch, Range::Raw).values;
+        let found = preprocess(&part, size, size, &Preprocessing::new(Fit::Stretch, Range::Raw)).values;
         assert_eq!(found.len(), expected.len());
         let differences = found.iter().zip(&expected).map(|(a, &b)| (a - f32::from(b)).abs());
         let worst = differences.fold(0.0, f32::max);

@@ -305,9 +305,20 @@ fn a_file_of_another_kind_is_called_what_it_is() {
     for (content, words) in [
         (&b""[..], "it is empty"),
         (b"GIF89a..", "a GIF"),
-        (b"RIFF....WEBP", "WebP"),
+        (b"RIFF....WEBP", "a WebP picture: convert it with `dwebp"),
+        (b"RIFF....WAVE", "a sound"),
+        (b"\0\0\0\x18ftypheic\0\0\0\0mif1heic", "a HEIC photo: convert it with `heif-convert"),
+        (b"\0\0\0\x18ftypmif1\0\0\0\0mif1avif", "an AVIF picture: convert it with `avifdec"),
+        (b"\0\0\0\x18ftypisom\0\0\0\0isommp42", "a video"),
+        (b"\0\0\0\x0cJXL \r\n\x87\n", "JPEG XL picture: convert it with `djxl"),
+        (b"%PDF-1.7", "a PDF: draw its first page with `pdftoppm"),
+        (b"BM......", "a BMP"),
+        (b"II*\0....", "a TIFF"),
+        (b"PK\x03\x04....", "zip archive, as .npz and .pt files are"),
         (b"\x1c\0\0\0TFL3....", "TensorFlow Lite model"),
-        (b"<svg></svg>", "SVG"),
+        (b"<svg></svg>", "SVG: draw it with `rsvg-convert"),
+        (b"<?xml version=\"1.0\"?><svg xmlns=\"http:", "SVG"),
+        (b"<!DOCTYPE html>", "a web page"),
     ] {
         fs::write(&path, content).unwrap();
         let error = read_picture(&path).unwrap_err();

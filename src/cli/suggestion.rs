@@ -1,0 +1,50 @@
+//! What somebody may have meant who typed a name that there is not.
+
+/// The known name that a few slips of the keyboard lead to `text` from.
+pub(super) fn nearest<'n>(text: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let text: Vec<char> = text.to_lowercase().chars().collect();
+    // In a long name more slips are likely, and in a short one any other name is near.
+    let most = (text.len() / 3).min(3);
+    let near = known.into_iter().map(|name| (slips(&text, &name.chars().collect::<Vec<_>>()), name));
+    near.filter(|&(slips, _)| slips <= most).min_by_key(|&(slips, _)| slips).map(|(_, name)| name)
+}
+
+/// What is said of it.
+pub(super) fn text(near: &Option<String>) -> String {
+    near.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// How many characters must be put in, left out or replaced to make one text of the other (Levenshtein's distance).
+fn slips(one: &[char], other: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, b) in other.iter().enumerate() {
+            let replaced = diagonal + usize::from(a != b);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn a_slip_is_understood_and_another_word_is_not() {
+        let known = ["mobilenet_v1", "mobilenet_v2", "minilm", "page"];
+        for (typed, meant) in [
+            ("mobilnet_v2", Some("mobilenet_v2")),
+            ("MobileNet_V1", Some("mobilenet_v1")),
+            ("minlim", Some("minilm")),
+            ("resnet50", None),
+            ("pa", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, known), meant, "{typed}");
+        }
+    }
+}
