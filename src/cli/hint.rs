@@ -25,7 +25,12 @@ fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str>
     match error {
         ImportError::UnresolvedDim(_) => "\n  bind them by --dim NAME=VALUE".into(),
         ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
-        ImportError::TooMuch(_) | ImportError::Malformed { .. } | ImportError::Graph(_) if bound => {
+        ImportError::TooMuch(_)
+        | ImportError::Malformed { .. }
+        | ImportError::GraphIo { .. }
+        | ImportError::Graph(_)
+            if bound =>
+        {
             "\n  the extents are those of --dim; smaller ones may do".into()
         }
         _ => "".into(),
