@@ -24,6 +24,7 @@ pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
 fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str> {
     match error {
         ImportError::UnresolvedDim(_) => "\n  bind them by --dim NAME=VALUE".into(),
+        ImportError::UnstatedShape { .. } => "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on".into(),
         ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
         ImportError::TooMuch(_)
         | ImportError::Malformed { .. }
@@ -46,12 +47,6 @@ fn of_flag(error: &CliError) -> &'static str {
         CliError::Compile(error) => of_compiler(error),
         CliError::Dataflow(DataflowError::Stopped { .. }) => " (--deadline, --phases)",
         CliError::Dataflow(DataflowError::TooManyPhases { .. }) => " (--phases)",
-        CliError::Import { source, .. } if matches!(**source, ImportError::UnresolvedDim(_)) => {
-            "\n  bind them by --dim NAME=VALUE"
-        }
-        CliError::Import { source, .. } if matches!(**source, ImportError::UnstatedShape { .. }) => {
-            "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on"
-        }
         CliError::Tensor { source, .. } => match **source {
             IoError::Pixels { .. } => " (--range raw)",
             _ => "",

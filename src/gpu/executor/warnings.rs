@@ -7,7 +7,7 @@ use crate::{
     gpu::{
         ClampedValues, GpuError, RunWarnings,
         run_warnings::{Clamp, NotFiniteOutput},
-        wait::{Mapping, Submitted, Wait},
+        wait::{Mapping, Wait},
     },
     kernels::COUNTS_PER_NODE,
 };
@@ -72,7 +72,7 @@ impl Executor {
             let mut encoder = gpu.device.create_command_encoder(&descriptor);
             encoder.copy_buffer_to_buffer(counters, 0, buffer.get(), 0, counters.size());
             let mapping = Mapping::on_submit(&encoder, buffer.get(), wgpu::MapMode::Read);
-            (mapping, Submitted { index: gpu.queue.submit([encoder.finish()]) })
+            (mapping, gpu.submit([encoder.finish()]))
         })?;
         mapping.finish(gpu, wait, Some(&submitted), WHAT).await?;
         let view = buffer.get().get_mapped_range(..).map_err(|error| gpu.unmapped(error))?;
