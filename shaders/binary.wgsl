@@ -46,7 +46,7 @@ fn rest_of(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     // Bits of the quotient that are left: at most 253.
     var left = max(exponents(dividend), exponent) - exponent;
     var rest = significands(dividend) % by;
-    for (var i = 0u; i < 32u; i++) {
+    for (var byte = 0u; byte < 32u; byte++) {
         if all(left == vec4(0u)) { break; }
         let bits = min(left, vec4(8u));
         rest = (rest << bits) % by;
@@ -84,8 +84,8 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     // No number: the logarithm of a negative one.
     by_logarithm = select(by_logarithm, log2(a), negative & !whole);
     var product = vec4(1.0);
-    for (var i = 1u; i <= 16u; i++) {
-        product = select(product, product * a, vec4(f32(i)) <= abs(b));
+    for (var factor = 0u; factor < 16u; factor++) {
+        product = select(product, product * a, vec4(f32(factor)) < abs(b));
     }
     product = select(product, 1.0 / product, b < vec4(0.0));
     by_logarithm = select(by_logarithm, a + b, no_number(a) | no_number(b));

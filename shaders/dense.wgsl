@@ -10,11 +10,13 @@ struct Params {
 // Whether each four inputs in a row are one texel.
 override ALIGNED: bool = true;
 
-// Value `n` of the input in dense order.
-fn dense(src: Tensor, n: u32) -> f32 {
-    let pixel = n / src.c;
-    let channel = n % src.c;
-    return read_input(src, texel_of(src, pixel / src.w, channel / 4u, pixel % src.w))[channel % 4u];
+// Value `n` of the input in dense order, zero behind the last.
+fn dense(src: Tensor, n: u32, last: u32) -> f32 {
+    let held = min(n, last);
+    let pixel = held / src.c;
+    let channel = held % src.c;
+    let value = read_input(src, texel_of(src, pixel / src.w, channel / 4u, pixel % src.w))[channel % 4u];
+    return select(0.0, value, n <= last);
 }
 
 @compute @workgroup_size(LANES)
@@ -39,9 +41,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             let pixel_in = n / src.c;
             x = read_input(src, texel_of(src, pixel_in / src.w, n % src.c / 4u, pixel_in % src.w));
         } else {
-            for (var j = 0u; j < 4u; j++) {
-                if k * 4u + j < args.inputs { x[j] = dense(src, n + j); }
-            }
+            let last = (pixel + 1u) * args.inputs - 1u;
+            x = vec4(dense(src, n, last), dense(src, n + 1u, last), dense(src, n + 2u, last), dense(src, n + 3u, last));
         }
         sum += product(x, weight_matrix(weights, dispatch.weight_shift, scale));
         weights += MATRIX_TEXELS;

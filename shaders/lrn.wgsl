@@ -9,6 +9,12 @@ struct Params {
     behind: u32,   // and behind it
 }
 
+// The square of channel `c`, for the channels in whose windows it lies.
+fn square_of(value: f32, c: u32, channels: vec4<u32>, args: Params) -> vec4<f32> {
+    let inside = (vec4(c + args.before) >= channels) & (vec4(c) <= channels + args.behind);
+    return select(vec4(0.0), vec4(value * value), inside);
+}
+
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
     let args = params();
@@ -20,11 +26,11 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     var sum = vec4(0.0);
     for (var s = first; s <= last; s++) {
         let v = read_input(src, start + s * src.pitch);
-        for (var lane = 0u; lane < 4u; lane++) {
-            let c = s * 4u + lane;
-            let inside = (vec4(c + args.before) >= channels) & (vec4(c) <= channels + args.behind);
-            sum += select(vec4(0.0), vec4(v[lane] * v[lane]), inside);
-        }
+        let c = s * 4u;
+        sum += square_of(v.x, c, channels, args);
+        sum += square_of(v.y, c + 1u, channels, args);
+        sum += square_of(v.z, c + 2u, channels, args);
+        sum += square_of(v.w, c + 3u, channels, args);
     }
     let v = read_input(src, start + o.slice * src.pitch);
     return v / raised(args.bias + args.scale * sum, vec4(args.beta));

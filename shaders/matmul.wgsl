@@ -93,7 +93,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
         var b_texel: array<u32, MAX_SLICES>;
         for (var s = 0u; s < SLICES; s++) { b_texel[s] = b_start + min(slice + s, b.slices - 1u) * b.pitch; }
         let whole = b.w / 4u;
-        for (var k = 0u; k < whole; k++) {
+        for (var four = 0u; four < whole; four++) {
             var x: array<vec4<f32>, MAX_PIXELS>;
             for (var p = 0u; p < PIXELS; p++) {
                 x[p] = left(a, a_texel[p]);
@@ -109,11 +109,11 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
             }
         }
         // The last rows of the second matrix, where they are no four: behind them lies something else.
-        for (var k = whole * 4u; k < b.w; k++) {
+        for (var rest = whole * 4u; rest < b.w; rest++) {
             for (var s = 0u; s < SLICES; s++) {
                 let w = right(b, b_texel[s]);
                 b_texel[s] += 1u;
-                for (var p = 0u; p < PIXELS; p++) { sum[p][s] += left(a, a_texel[p])[k & 3u] * w; }
+                for (var p = 0u; p < PIXELS; p++) { sum[p][s] += left(a, a_texel[p])[rest & 3u] * w; }
             }
         }
     }

@@ -15,18 +15,15 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let args = params();
     let region = region_of(args.reduced, src, o);
     var sum = vec4(0.0);
-    for (var b = region.batches.x; b < region.batches.y; b++) {
-        for (var y = region.rows.x; y < region.rows.y; y++) {
-            let start = row_start(src, b * src.h + y);
-            var line = vec4(0.0);
-            for (var x = region.pixels.x; x < region.pixels.y; x++) {
-                for (var s = region.slices.x; s < region.slices.y; s++) {
-                    line += read_input(src, start + s * src.pitch + x);
-                }
-            }
-            if args.stored == STORED_ROW_MEANS { line = stored(line / args.row_divisor); }
-            sum += line;
+    for (var row = 0u; row < rows_of(region); row++) {
+        var place = row_place(region, src, row);
+        var line = vec4(0.0);
+        for (var texel = 0u; texel < row_texels_of(region); texel++) {
+            line += read_input(src, place.texel);
+            place = next_place(region, src, place);
         }
+        if args.stored == STORED_ROW_MEANS { line = stored(line / args.row_divisor); }
+        sum += line;
     }
     // Lanes past the last channel are zero, so all four may be added.
     if args.reduced.w != 0u { sum = vec4((sum.x + sum.y) + (sum.z + sum.w), 0.0, 0.0, 0.0); }

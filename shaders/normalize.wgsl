@@ -32,7 +32,7 @@ fn workgroup_sum(lane: u32, value: vec4<f32>) -> vec4<f32> {
     workgroupBarrier();
     let base = lane / TEAM * TEAM;
     var sum = vec4(0.0);
-    for (var i = 0u; i < TEAM; i++) { sum += parts[base + i]; }
+    for (var member = 0u; member < TEAM; member++) { sum += parts[base + member]; }
     return select(sum, vec4((sum.x + sum.y) + (sum.z + sum.w)), params().joined.w != 0u);
 }
 

@@ -15,20 +15,38 @@ override KIND: u32 = POOL_MAX;
 // Whether pixels outside the image may count in a mean.
 override COUNTED: bool = false;
 
-// Positions of a window from `corner` on that lie in `first..end`, along one axis.
-fn positions(corner: u32, window: u32, dilation: u32, first: i32, end: i32) -> u32 {
-    var count = 0u;
-    for (var k = 0u; k < window; k++) {
-        let at = i32(corner + k * dilation);
-        count += u32(at >= first && at < end);
-    }
-    return count;
+// How many positions of a window from `corner` on lie in front of `end`, along one axis.
+fn positions_before(end: i32, corner: u32, window: u32, dilation: u32) -> u32 {
+    let distance = u32(max(end - i32(corner), 0));
+    return min((distance + dilation - 1u) / dilation, window);
 }
 
+// Positions of a window from `corner` on that lie in `first..end`, along one axis.
+fn positions(corner: u32, window: u32, dilation: u32, first: i32, end: i32) -> u32 {
+    let before = positions_before(first, corner, window, dilation);
+    return max(positions_before(end, corner, window, dilation), before) - before;
+}
+
+// The factor of a power's bit: `v` where `p` has the bit, else one.
+fn factor(v: vec4<f32>, p: u32, bit: u32) -> vec4<f32> {
+    return select(vec4(1.0), v, (p & bit) != 0u);
+}
+
+// `|v|^p` for `p` of at most 256, without a loop: those inside the loops over a window would be counted for each pixel.
 fn power(v: vec4<f32>, p: u32) -> vec4<f32> {
-    var product = abs(v);
-    for (var i = 1u; i < p; i++) { product *= abs(v); }
-    return product;
+    let v1 = abs(v);
+    let v2 = v1 * v1;
+    if p == 1u { return v1; }
+    if p == 2u { return v2; }
+    let v4 = v2 * v2;
+    let v8 = v4 * v4;
+    let v16 = v8 * v8;
+    let v32 = v16 * v16;
+    let v64 = v32 * v32;
+    let v128 = v64 * v64;
+    let low = factor(v1, p, 1u) * factor(v2, p, 2u) * factor(v4, p, 4u) * factor(v8, p, 8u);
+    let high = factor(v16, p, 16u) * factor(v32, p, 32u) * factor(v64, p, 64u) * factor(v128, p, 128u);
+    return low * high * factor(v128 * v128, p, 256u);
 }
 
 fn root(sum: vec4<f32>, p: u32) -> vec4<f32> {

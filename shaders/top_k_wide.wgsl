@@ -41,9 +41,9 @@ fn bound(src: Tensor, start: u32, lane: u32, wanted: u32, upper: bool) -> Channe
     var mask = Channel(0u, 0u);
     var place = wanted;
     var found = false;
-    for (var i = 0u; i < DIGITS; i++) {
-        let of_number = i >= 4u;
-        let shift = 8u * select(3u - i, DIGITS - 1u - i, of_number);
+    for (var byte = 0u; byte < DIGITS; byte++) {
+        let of_number = byte >= 4u;
+        let shift = 8u * select(3u - byte, DIGITS - 1u - byte, of_number);
         let bins = lane * BINS_A_LANE;
         for (var bin = bins; bin < bins + BINS_A_LANE; bin++) { atomicStore(&histogram[bin], 0u); }
         workgroupBarrier();
@@ -105,8 +105,8 @@ fn sort(lane: u32) {
     for (var run = 2u; run <= SORTED; run *= 2u) {
         for (var distance = run / 2u; distance > 0u; distance /= 2u) {
             workgroupBarrier();
-            for (var i = lane; i < SORTED / 2u; i += LANES) {
-                let low = 2u * i - (i & (distance - 1u));
+            for (var pair = lane; pair < SORTED / 2u; pair += LANES) {
+                let low = 2u * pair - (pair & (distance - 1u));
                 let high = low + distance;
                 let a = entries[low];
                 let b = entries[high];
@@ -153,14 +153,16 @@ fn main(
         collect(src, Channel(keys.w, s * 4u + 3u), first, last);
     }
     // What fills the places up comes behind all channels.
-    for (var i = places + lane; i < SORTED; i += LANES) { entries[i] = Channel(0xffffffffu, 0xffffffffu); }
+    for (var fill = places + lane; fill < SORTED; fill += LANES) {
+        entries[fill] = Channel(0xffffffffu, 0xffffffffu);
+    }
     sort(lane);
     if id < dispatch.items {
-        for (var s = lane; s * 4u < places; s += LANES) {
-            let i = s * 4u;
+        for (var out = lane; out * 4u < places; out += LANES) {
+            let i = out * 4u;
             let front = vec2(answer(entries[i]), answer(entries[i + 1u]));
             let back = vec2(answer(entries[i + 2u]), answer(entries[i + 3u]));
-            store_output(dst, row, x, place / 4u + s, vec4(front, back));
+            store_output(dst, row, x, place / 4u + out, vec4(front, back));
         }
     }
 }

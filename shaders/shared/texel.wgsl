@@ -87,6 +87,24 @@ fn texel_of(t: Tensor, row: u32, slice: u32, x: u32) -> u32 {
     return row_start(t, row) + slice * t.pitch + x;
 }
 
+// Where a texel of the result lies: pixel `x` of `slice` of `row`, which is image row `y` of batch `b`.
+struct OutputTexel {
+    row: u32,
+    b: u32,
+    y: u32,
+    x: u32,
+    slice: u32,
+}
+
+// Texel `i` of the rows from `first_row` on.
+fn output_texel(dst: Tensor, first_row: u32, i: u32) -> OutputTexel {
+    let row_texels = dst.slices * dst.w;
+    let row = first_row + i / row_texels;
+    let slice = (i % row_texels) / dst.w;
+    let x = (i % row_texels) % dst.w;
+    return OutputTexel(row, row / dst.h, row % dst.h, x, slice);
+}
+
 // The channels that the four lanes of a slice are.
 fn channels_of(slice: u32) -> vec4<u32> {
     return vec4(0u, 1u, 2u, 3u) + slice * 4u;

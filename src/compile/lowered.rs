@@ -182,8 +182,9 @@ pub(super) fn rewritten(
 ) -> Result<Rewritten, CompileError> {
     graph::check(graph)?;
     let split = rewrite::split(graph);
+    let steps = rewrite::two_steps(&split);
     let least = if row_means { 1 } else { rewrite::LARGE_MEAN };
-    let mut rewritten = rewrite::rewrite(&rewrite::row_means(&split, least), rules);
+    let mut rewritten = rewrite::rewrite(&rewrite::row_means(&steps, least), rules);
     // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the rewriter
     // made is checked like what came from a file.
     graph::check(&rewritten.graph)?;

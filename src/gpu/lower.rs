@@ -125,7 +125,7 @@ impl PlacedModel<'_> {
                     dispatch.counting_for(step.node.index());
                 }
                 blocks.share(dispatch);
-                self.textures.check_iterations(dispatch.iterations, || {
+                self.textures.check_rounds(dispatch.rounds, || {
                     format!("an invocation of operator {} ({})", node.op_index, node.op.name())
                 })?;
             }

@@ -107,8 +107,8 @@ impl TextureSet {
         }
     }
 
-    /// Checks that the device goes round loops as often as a dispatch needs.
-    pub(super) fn check_iterations(&self, needed: u64, what: impl FnOnce() -> String) -> Result<(), GpuError> {
+    /// Checks that the device runs as many rounds of loops as an invocation of a dispatch takes.
+    pub(super) fn check_rounds(&self, needed: u64, what: impl FnOnce() -> String) -> Result<(), GpuError> {
         match self.loop_limit {
             Some(allowed) if needed > allowed => {
                 Err(GpuError::Limit { what: what(), limit: "LP_MAX_TGSI_LOOP_ITERATIONS", needed, allowed })
@@ -302,9 +302,9 @@ pub(super) fn make(
     texture.map_err(|error| error.for_bytes(spec.bytes()))
 }
 
-/// How often an invocation goes round its loops before the driver ends them without a word, where it does. Mesa's
-/// llvmpipe (lavapipe) counts all loops together, to `LP_MAX_TGSI_LOOP_ITERATIONS` in its `lp_limits.h`: a mean of 300
-/// rows of 256 pixels was that of the first 85.
+/// Rounds after which a driver ends the loops of an invocation without an error, where it does so. Mesa's llvmpipe
+/// (lavapipe) counts all loops together, up to `LP_MAX_TGSI_LOOP_ITERATIONS` of its `lp_limits.h`: a mean of 300 rows of
+/// 256 pixels was that of the first 85 rows.
 fn loop_limit(device: &wgpu::Device) -> Option<u64> {
     (device.adapter_info().driver == "llvmpipe").then_some(65535)
 }

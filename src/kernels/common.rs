@@ -49,6 +49,7 @@ pub(crate) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError>
 }
 
 /// A dispatch of `items` invocations that writes the step's output, with the epilogue's constants and what it reads.
+/// `extents` says how many indices each loop of the shader has.
 pub(crate) fn dispatch(
     step: &StepContext<'_>,
     shader: Shader,
@@ -56,6 +57,7 @@ pub(crate) fn dispatch(
     params: KernelParams,
     items: u32,
     mut constants: Constants,
+    extents: &[(&'static str, usize)],
 ) -> Dispatch {
     epilogue.constants(&mut constants);
     let (own, block) = params.finish();
@@ -69,28 +71,14 @@ pub(crate) fn dispatch(
         second: step.add.as_ref().map(|add| add.texture),
         // Kernels without weights of their own bind the texture for PReLU's alphas alone.
         weights: epilogue.reads_weights().then_some(step.weights.texture),
-        iterations: 0,
+        rounds: shader.rounds(extents),
         groups: items.div_ceil(LANES),
         reach: step.reach(),
         counted_node: 0,
     }
 }
 
-/// How often loops inside each other go round at most, the outermost first, as drivers count that: on llvmpipe a loop takes
-/// one or two rounds more than it has indices. Measured, with one loop of many indices at each depth
-/// (`tests/gpu/loops.rs`).
-pub(crate) fn nested(extents: &[usize]) -> u64 {
-    let round = |inner: u64, &extent: &usize| inner.saturating_add(1).saturating_mul(extent as u64).saturating_add(2);
-    extents.iter().rev().fold(0, round)
-}
-
 impl Dispatch {
-    /// States how often an invocation goes round its loops at most.
-    pub(crate) fn iterating(mut self, iterations: u64) -> Self {
-        self.iterations = iterations;
-        self
-    }
-
     /// States the texture of the first input.
     pub(crate) fn reading(mut self, input: &Operand) -> Self {
         self.input = Some(input.texture);

@@ -28,8 +28,8 @@ pub struct Dispatch {
     pub(crate) second: Option<usize>,
     /// Weight texture, if one is read.
     pub(crate) weights: Option<usize>,
-    /// How often an invocation goes round its loops at most, all of them together; 0 where extents do not decide that.
-    pub(crate) iterations: u64,
+    /// Rounds that an invocation takes in all its loops together, at most ([`Shader::rounds`]).
+    pub(crate) rounds: u64,
     /// Workgroups needed, in all.
     pub(crate) groups: u32,
     /// What all its texels lie in.

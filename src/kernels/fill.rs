@@ -76,7 +76,7 @@ fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: boo
         input: None,
         second: None,
         weights: None,
-        iterations: 0,
+        rounds: SHADER.rounds(&[]),
         groups: items.div_ceil(LANES),
         reach: vec![operand.reach()],
         counted_node: 0,

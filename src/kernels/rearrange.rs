@@ -152,5 +152,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
     let constants =
         vec![("MAP", f64::from(kind)), ("WHOLE_TEXELS", common::flag(whole)), ("OUTSIDE", f64::from(code(outside)))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]).reading(input)])
 }

@@ -1,7 +1,7 @@
 //! A shader: the WGSL of a kernel, and what its Rust side states for it.
 
 use super::{
-    WeightPacking, block, epilogue, grid, params,
+    Loop, WeightPacking, block, epilogue, grid, loops, params,
     wgsl::{self, ConstantTable, Field, ShaderParams},
 };
 
@@ -9,6 +9,7 @@ use super::{
 pub(crate) mod helpers {
     pub(crate) const BLOCK: &str = include_str!("../../shaders/shared/block.wgsl");
     pub(crate) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
+    pub(crate) const REDUCTION: &str = include_str!("../../shaders/shared/reduction.wgsl");
     pub(crate) const REGION: &str = include_str!("../../shaders/shared/region.wgsl");
     pub(crate) const SOFTMAX: &str = include_str!("../../shaders/shared/softmax.wgsl");
     pub(crate) const TOP_K: &str = include_str!("../../shaders/shared/top_k.wgsl");
@@ -32,6 +33,7 @@ pub struct Shader {
     any_packing: bool,
     /// Whether it counts something in every format.
     counting: bool,
+    loops: &'static [Loop],
 }
 
 impl Shader {
@@ -45,6 +47,7 @@ impl Shader {
             weights: WeightPacking::Texels,
             any_packing: false,
             counting: false,
+            loops: &[],
         }
     }
 
@@ -77,6 +80,12 @@ impl Shader {
         self.counting
     }
 
+    /// States its loops.
+    pub(crate) const fn loops(mut self, loops: &'static [Loop]) -> Self {
+        self.loops = loops;
+        self
+    }
+
     /// States that it reads weights by functions of `weight_*.wgsl` alone, however they are packed.
     pub(crate) const fn any_packing(mut self) -> Self {
         self.any_packing = true;
@@ -98,6 +107,16 @@ impl Shader {
     /// How the weights are packed that it reads.
     pub const fn weights(&self) -> WeightPacking {
         self.weights
+    }
+
+    /// Its loops that take rounds, those of shared functions that it calls among them.
+    pub const fn stated_loops(&self) -> &'static [Loop] {
+        self.loops
+    }
+
+    /// Rounds that an invocation takes at most, where each loop has as many indices as `extents` say.
+    pub(crate) fn rounds(&self, extents: &[(&'static str, usize)]) -> u64 {
+        loops::rounds(self.loops, extents)
     }
 
     /// Its name, for messages and profiles.

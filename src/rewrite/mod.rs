@@ -44,6 +44,7 @@ mod split;
 mod term;
 mod transpose_chain;
 mod transpose_reshape;
+mod two_steps;
 mod views;
 mod weight_indexing;
 mod weights;
@@ -55,6 +56,7 @@ pub use rule::Rule;
 pub use rules::{RULES, Rules, UnknownRule};
 pub use skip_reason::SkipReason;
 pub use split::split;
+pub use two_steps::two_steps;
 
 use crate::graph::{Graph, NodeId, NodeSet};
 use context::RewriteContext;

@@ -4,11 +4,13 @@
 
 use std::borrow::Cow;
 
-use crate::graph::{Epilogue, Graph, Node, Op, Reduce, ReduceKind, Shape, Tensor};
+use crate::{
+    graph::{Epilogue, Graph, Node, Op, Reduce, ReduceKind, Shape, Tensor},
+    ops::reduce,
+};
 
-/// Pixels from which on a mean is in two steps in every plan. llvmpipe ends the loops of an invocation after 65535 rounds,
-/// three a pixel, and one that adds up so many takes long on any device.
-pub const LARGE_MEAN: usize = 1 << 14;
+/// Pixels from which on a mean over height and width is in two steps in every plan.
+pub const LARGE_MEAN: usize = reduce::LARGE_MEAN;
 
 /// The graph with every mean over height and width of so many pixels or more in two steps; the graph itself where there is
 /// none.

@@ -2,8 +2,9 @@
 //! process.
 
 use texpool::{
-    compile::{CompileOptions, CompiledModel, compile},
+    compile::{CompileOptions, CompiledModel, Phases, compile},
     gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
+    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind},
     plan::{Planner, SearchControl, Strategy, TexelFormat},
     rewrite::Rules,
 };
@@ -77,6 +78,54 @@ mod every_strategy {
         selfie_segmentation "selfie_segmentation.tflite"
         posenet "posenet_mv1_075_float_from_checkpoints.tflite"
         deeplab "deeplabv3_257_mv_gpu.tflite"
+    }
+}
+
+/// A graph of large pools and reductions.
+fn large_reductions(format: TexelFormat) -> Graph {
+    let mut b = GraphBuilder::new("large");
+    let x = b.input("x", &[1, 160, 150, 5]).unwrap();
+    let weights: Vec<f32> = (0..45).map(|i| (i % 7) as f32 / 7.0 - 0.4).collect();
+    let weights = b.constant("w", &[1, 3, 3, 5], &weights).unwrap();
+    let conv = Conv2d {
+        stride: [1, 1],
+        dilation: [1, 1],
+        padding: Padding { top: 1, bottom: 1, left: 1, right: 1 },
+        groups: 1,
+    };
+    let x = b.depthwise("conv", conv, x, weights, None, Act::None).unwrap();
+    let pool = |kind| Pool2d::plain(kind, [129, 130], [3, 2], Padding { top: 4, ..Padding::default() });
+    let mut outputs = Vec::new();
+    for kind in [PoolKind::Max, PoolKind::Average, PoolKind::Lp { p: 2 }] {
+        outputs.push(b.pool(&format!("{kind:?}"), pool(kind), x).unwrap());
+    }
+    for kind in [ReduceKind::Sum, ReduceKind::Max, ReduceKind::L2, ReduceKind::LogSumExp, ReduceKind::Mean] {
+        outputs.push(b.reduce(&format!("{kind:?}"), kind, [false, true, true, false], x).unwrap());
+    }
+    // Texels of 16 bits hold no indices so great.
+    if format == TexelFormat::Rgba32Float {
+        let flat = b.reshape("flat", x, &[1, 1, 160 * 150, 5]).unwrap();
+        outputs.push(b.reduce("index", ReduceKind::ArgMax { last: false }, [false, false, true, false], flat).unwrap());
+    }
+    b.finish(&outputs).unwrap()
+}
+
+/// Pools and reductions that are in two steps, or made by workgroups, give the same bits under every plan and in phases.
+#[test]
+fn large_reductions_agree() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        let graph = large_reductions(format);
+        let options = CompileOptions { format, limits: gpu.texture_limits(), ..CompileOptions::default() };
+        let options = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options };
+        let with = |phases| CompileOptions { phases, ..options.clone() };
+        let planned = |phases| compile(&graph, &with(phases), &SearchControl::new()).unwrap();
+        let naive = run(&gpu, planned(Phases::Off), &pipelines, false, 1);
+        let phased = planned(Phases::Min);
+        assert_eq!(naive, run(&gpu, phased, &pipelines, true, 2), "phases, {format:?}");
+        for (planner, compiled) in every_plan(&graph, &options) {
+            assert_eq!(naive, run(&gpu, compiled, &pipelines, true, 1), "{planner}, {format:?}");
+        }
     }
 }
 

@@ -1,9 +1,15 @@
-//! Loops that go round very often: llvmpipe ends them without a word, so what needs more rounds is refused there, and what
-//! is not refused is right to the last element.
+//! Loops of very many rounds: llvmpipe ends them without an error, so what needs more rounds is refused there, and what is
+//! not refused is right to the last element.
 
 use texpool::{
+    WeightFormat,
+    compile::CompileOptions,
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines},
-    graph::{Act, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, ReduceKind, TopK},
+    graph::{
+        Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
+        ReduceKind, Softmax, TopK,
+    },
+    plan::TexelFormat,
 };
 
 use crate::support::open;
@@ -16,81 +22,117 @@ struct Case {
     name: &'static str,
     graph: fn(usize) -> Graph,
     /// Of the number of elements.
-    answer: fn(usize) -> f32,
+    answer: fn(f64) -> f64,
 }
 
-const CASES: [Case; 9] = [
+/// A graph of one operator.
+fn one(dims: &[usize], op: Op) -> Graph {
+    let mut b = GraphBuilder::new("one");
+    let x = b.input("x", dims).unwrap();
+    let y = b.node("y", op, &[x], Act::None).unwrap();
+    b.finish(&[y]).unwrap()
+}
+
+fn reduce(dims: &[usize], kind: ReduceKind, axes: [bool; 4]) -> Graph {
+    one(dims, Op::Reduce(Reduce { kind, axes }))
+}
+
+fn pool(dims: &[usize], kind: PoolKind, window: [usize; 2]) -> Graph {
+    one(dims, Op::Pool2d(Pool2d::plain(kind, window, [1, 1], Padding::default())))
+}
+
+const IMAGE: [bool; 4] = [false, true, true, false];
+const WIDTH: [bool; 4] = [false, false, true, false];
+const CHANNELS: [bool; 4] = [false, false, false, true];
+
+/// What takes a round or more for each element, and is refused nowhere: in two steps, or by a workgroup.
+const REDUCTIONS: [Case; 17] = [
+    Case {
+        name: "TopK",
+        graph: |n| one(&[1, 1, 1, 4 * n], Op::TopK(TopK { k: 1, largest: true, indices: false })),
+        answer: |_| 2.0,
+    },
     Case {
         name: "ReduceSum",
-        graph: |rows| {
-            let mut b = GraphBuilder::new("sum");
-            let x = b.input("x", &[1, rows, 16, 1]).unwrap();
-            let y = b.reduce("y", ReduceKind::Sum, [false, true, true, false], x).unwrap();
-            b.finish(&[y]).unwrap()
-        },
-        answer: |elements| elements as f32 + 1.0,
+        graph: |rows| reduce(&[1, rows, 16, 1], ReduceKind::Sum, IMAGE),
+        answer: |elements| elements + 1.0,
+    },
+    Case { name: "ReduceMax", graph: |rows| reduce(&[1, rows, 16, 1], ReduceKind::Max, IMAGE), answer: |_| 2.0 },
+    Case {
+        name: "ReduceMin over channels",
+        graph: |n| reduce(&[1, 1, 1, 4 * n], ReduceKind::Min, CHANNELS),
+        answer: |_| 1.0,
     },
     Case {
-        name: "ReduceMax",
-        graph: |rows| {
-            let mut b = GraphBuilder::new("max");
-            let x = b.input("x", &[1, rows, 16, 1]).unwrap();
-            let y = b.reduce("y", ReduceKind::Max, [false, true, true, false], x).unwrap();
-            b.finish(&[y]).unwrap()
-        },
+        name: "ReduceProd of images",
+        graph: |images| reduce(&[images, 1, 1, 1], ReduceKind::Prod, [true, false, false, false]),
         answer: |_| 2.0,
     },
     Case {
-        name: "MaxPool",
-        graph: |rows| {
-            let mut b = GraphBuilder::new("pool");
-            let x = b.input("x", &[1, rows, 16, 1]).unwrap();
-            let pool = Pool2d::plain(PoolKind::Max, [rows, 16], [1, 1], Padding::default());
-            let y = b.pool("y", pool, x).unwrap();
-            b.finish(&[y]).unwrap()
-        },
-        answer: |_| 2.0,
+        name: "ReduceL1 over rows",
+        graph: |rows| reduce(&[1, rows, 1, 1], ReduceKind::L1, [false, true, false, false]),
+        answer: |elements| elements + 1.0,
+    },
+    Case {
+        name: "ReduceL2 over width",
+        graph: |n| reduce(&[1, 1, n, 1], ReduceKind::L2, WIDTH),
+        answer: |elements| (elements + 3.0).sqrt(),
+    },
+    Case {
+        name: "ReduceLogSumExp",
+        graph: |rows| reduce(&[1, rows, 1, 4], ReduceKind::LogSumExp, [false, true, false, true]),
+        answer: |elements| (elements - 1.0 + 1.0_f64.exp()).ln() + 1.0,
+    },
+    Case {
+        name: "ArgMax over width",
+        graph: |n| reduce(&[1, 1, n, 1], ReduceKind::ArgMax { last: false }, WIDTH),
+        answer: |elements| elements - 1.0,
+    },
+    Case {
+        name: "ArgMin over channels, the last",
+        graph: |n| reduce(&[1, 1, 1, n], ReduceKind::ArgMin { last: true }, CHANNELS),
+        answer: |elements| elements - 2.0,
     },
     Case {
         name: "Mean",
-        graph: |rows| {
-            let mut b = GraphBuilder::new("mean");
-            let x = b.input("x", &[1, rows, 16, 1]).unwrap();
-            let y = b.mean("y", [false, true, true, false], x).unwrap();
-            b.finish(&[y]).unwrap()
-        },
-        answer: |elements| (elements as f32 + 1.0) / elements as f32,
+        graph: |rows| reduce(&[1, rows, 16, 1], ReduceKind::Mean, IMAGE),
+        answer: |elements| (elements + 1.0) / elements,
+    },
+    Case {
+        name: "Mean of narrow rows",
+        graph: |rows| reduce(&[1, rows, 1, 1], ReduceKind::Mean, IMAGE),
+        answer: |elements| (elements + 1.0) / elements,
     },
     Case {
         name: "ReduceMean over width",
-        graph: |pixels| {
-            let mut b = GraphBuilder::new("mean");
-            let x = b.input("x", &[1, 1, pixels, 1]).unwrap();
-            let y = b.mean("y", [false, false, true, false], x).unwrap();
-            b.finish(&[y]).unwrap()
-        },
-        answer: |elements| (elements as f32 + 1.0) / elements as f32,
+        graph: |n| reduce(&[1, 1, n, 1], ReduceKind::Mean, WIDTH),
+        answer: |elements| (elements + 1.0) / elements,
     },
     Case {
         name: "ReduceMean over channels",
-        graph: |slices| {
-            let mut b = GraphBuilder::new("mean");
-            let x = b.input("x", &[1, 1, 1, slices * 4]).unwrap();
-            let y = b.mean("y", [false, false, false, true], x).unwrap();
-            b.finish(&[y]).unwrap()
-        },
-        answer: |elements| (elements as f32 + 1.0) / elements as f32,
+        graph: |slices| reduce(&[1, 1, 1, slices * 4], ReduceKind::Mean, CHANNELS),
+        answer: |elements| (elements + 1.0) / elements,
     },
+    Case { name: "MaxPool", graph: |rows| pool(&[1, rows, 16, 1], PoolKind::Max, [rows, 16]), answer: |_| 2.0 },
+    Case { name: "MaxPool over width", graph: |n| pool(&[1, 1, n, 1], PoolKind::Max, [1, n]), answer: |_| 2.0 },
     Case {
-        name: "MaxPool over width",
-        graph: |pixels| {
-            let mut b = GraphBuilder::new("pool");
-            let x = b.input("x", &[1, 1, pixels, 1]).unwrap();
-            let pool = Pool2d::plain(PoolKind::Max, [1, pixels], [1, 1], Padding::default());
-            let y = b.pool("y", pool, x).unwrap();
-            b.finish(&[y]).unwrap()
+        name: "LpPool",
+        graph: |rows| pool(&[1, rows, 16, 1], PoolKind::Lp { p: 3 }, [rows, 16]),
+        answer: |elements| (elements + 7.0).cbrt(),
+    },
+];
+
+/// What goes round for each element of an axis, and is refused where that is too often.
+const LIMITED: [Case; 6] = [
+    Case {
+        name: "AveragePool over width",
+        graph: |n| {
+            let counted = Some(Padding { left: 1, ..Padding::default() });
+            let padding = Padding { left: 1, ..Padding::default() };
+            let pool = Pool2d { counted, ..Pool2d::plain(PoolKind::Average, [1, n + 1], [1, 1], padding) };
+            one(&[1, 1, n, 1], Op::Pool2d(pool))
         },
-        answer: |_| 2.0,
+        answer: |_| 1.0,
     },
     Case {
         name: "FullyConnected",
@@ -102,7 +144,27 @@ const CASES: [Case; 9] = [
             let y = b.fully_connected("y", x, weights, None, Act::None).unwrap();
             b.finish(&[y]).unwrap()
         },
-        answer: |elements| elements as f32 + 1.0,
+        answer: |elements| elements + 1.0,
+    },
+    Case {
+        name: "LRN over all channels",
+        graph: |n| one(&[1, 1, 1, n], Op::Lrn(Lrn { size: 2 * n, alpha: 2.0 * n as f32, beta: 1.0, bias: 0.0 })),
+        answer: |elements| 2.0 / (elements + 3.0),
+    },
+    Case {
+        name: "CumSum",
+        graph: |n| one(&[1, n, 1, 1], Op::CumSum(CumSum { axis: 1, exclusive: false, reverse: false })),
+        answer: |elements| elements + 1.0,
+    },
+    Case {
+        name: "Softmax",
+        graph: |n| one(&[1, 1, 1, 4 * n], Op::Softmax(Softmax { beta: 1.0, log: false })),
+        answer: |elements| 1.0_f64.exp() / (elements - 1.0 + 1.0_f64.exp()),
+    },
+    Case {
+        name: "Normalize",
+        graph: |n| one(&[1, 1, 1, 4 * n], Op::Normalize(Normalize { axes: CHANNELS, epsilon: 0.0 })),
+        answer: |elements| (elements - 1.0).sqrt(),
     },
     Case {
         name: "TopK",
@@ -121,11 +183,41 @@ fn executor(gpu: &Gpu, graph: &Graph, pipelines: &SharedPipelines) -> Result<Exe
     Executor::new(gpu, graph, &ExecutorOptions { pipelines: pipelines.clone(), ..ExecutorOptions::default() })
 }
 
+/// What a graph answers last, to ones before a last two, or zeros.
+fn last(executor: &mut Executor, before: f32) -> f32 {
+    let graph = executor.compiled().graph();
+    let mut values = vec![before; graph.shape(graph.inputs[0]).len()];
+    *values.last_mut().unwrap() = 2.0;
+    *executor.run(&[&values]).unwrap()[0].last().unwrap()
+}
+
+/// Fails where a case of an extent is not answered right.
+fn is_right(gpu: &Gpu, Case { name, graph, answer }: &Case, extent: usize, pipelines: &SharedPipelines) {
+    let graph = graph(extent);
+    let elements = graph.shape(graph.inputs[0]).len();
+    let found = last(&mut executor(gpu, &graph, pipelines).unwrap(), 1.0);
+    let expected = answer(elements as f64) as f32;
+    println!("{name}: {elements} elements");
+    assert!((found - expected).abs() <= 2e-5 * expected, "{name}: {found} of {elements} elements, not {expected}");
+}
+
+#[test]
+fn reductions_are_refused_nowhere() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    for case in &REDUCTIONS {
+        // Below what a workgroup takes over and what is in two steps, above, and where one loop would be cut.
+        for extent in [500, 8191, 8193, 16381, 72_022] {
+            is_right(&gpu, case, extent, &pipelines);
+        }
+    }
+}
+
 #[test]
 fn what_is_not_refused_is_right_to_the_last_element() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     let limited = gpu.device.adapter_info().driver == "llvmpipe";
-    for Case { name, graph, answer } in CASES {
+    for case in &LIMITED {
+        let Case { name, graph, .. } = case;
         // The largest extent that is taken.
         let (mut taken, mut refused) = (1, MOST);
         while refused - taken > 1 {
@@ -140,27 +232,84 @@ fn what_is_not_refused_is_right_to_the_last_element() {
                 }
             }
         }
-        let graph = graph(taken);
-        let elements = graph.shape(graph.inputs[0]).len();
-        let mut values = vec![1.0; elements];
-        values[elements - 1] = 2.0;
-        let found = executor(&gpu, &graph, &pipelines).unwrap().run(&[&values]).unwrap();
-        let (found, expected) = (found[0][0], answer(elements));
-        println!("{name}: {elements} elements are taken");
-        assert!((found - expected).abs() <= 1e-6 * expected, "{name}: {found} of {elements} elements, not {expected}");
+        is_right(&gpu, case, taken, &pipelines);
     }
 }
 
-/// A mean of many pixels is taken in two steps, so it is refused nowhere.
+/// Loops over the pixels and slices of a block stand inside loops that are counted and are not counted themselves: drivers
+/// unroll them. Each shader that has such loops runs nearly as many rounds as llvmpipe allows, with blocks and weights of
+/// every form.
 #[test]
-fn a_mean_of_a_large_image_is_right() {
+fn loops_over_a_block_take_no_rounds() {
+    const ROUNDS: usize = 64_900;
+    let conv = |channels: usize, taps: usize, out: usize| {
+        let mut b = GraphBuilder::new("conv");
+        let x = b.input("x", &[1, 1, 7 + taps, channels]).unwrap();
+        let weights = b.constant("w", &[out, 1, taps, channels], &vec![1.0; out * taps * channels]).unwrap();
+        let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+        let y = b.conv2d("y", conv, x, weights, None, Act::None).unwrap();
+        b.finish(&[y]).unwrap()
+    };
+    let matmul = |transpose_b: bool| {
+        let mut b = GraphBuilder::new("matmul");
+        let x = b.input("x", &[1, 1, 8, 4 * ROUNDS]).unwrap();
+        let dims = if transpose_b { [1, 1, 16, 4 * ROUNDS] } else { [1, 1, 4 * ROUNDS, 16] };
+        let weights = b.constant("w", &dims, &vec![1.0; 64 * ROUNDS]).unwrap();
+        let y = b.node("y", Op::MatMul(MatMul { transpose_b }), &[x, weights], Act::None).unwrap();
+        b.finish(&[y]).unwrap()
+    };
+    let depthwise = |width: usize| {
+        let mut b = GraphBuilder::new("depthwise");
+        // Rounds of a row of the window: its own, columns of four pixels, and the window's columns.
+        let rows = ROUNDS / (1 + (3 + width + 1) + (width + 1));
+        let x = b.input("x", &[1, rows, 3 + width, 1]).unwrap();
+        let weights = b.constant("w", &[1, rows, width, 1], &vec![1.0; rows * width]).unwrap();
+        let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+        let y = b.depthwise("y", conv, x, weights, None, Act::None).unwrap();
+        b.finish(&[y]).unwrap()
+    };
+    let graphs = [
+        conv(4 * ROUNDS, 1, 16),
+        conv(4 * ROUNDS, 1, 5),
+        conv(4 * ROUNDS, 1, 4),
+        conv(4 * (ROUNDS / 3 - 2), 3, 16),
+        matmul(false),
+        matmul(true),
+        depthwise(3),
+        depthwise(13),
+    ];
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        for weight_format in [WeightFormat::F32, WeightFormat::F16, WeightFormat::Int8] {
+            for (number, graph) in graphs.iter().enumerate() {
+                let compile = CompileOptions { format, weight_format, ..CompileOptions::default() };
+                let options = ExecutorOptions { compile, pipelines: pipelines.clone(), ..ExecutorOptions::default() };
+                let found = last(&mut Executor::new(&gpu, graph, &options).unwrap(), 0.0);
+                assert!(
+                    (found - 2.0).abs() < 0.02,
+                    "{} ({number}), {format:?}, {weight_format:?}: {found}",
+                    graph.name
+                );
+            }
+        }
+    }
+}
+
+/// As many rows as no invocation adds up, and as many elements as are reduced in two steps: 4 in each texel.
+#[test]
+fn an_image_of_a_million_texels_is_reduced_in_two_steps() {
     let gpu = open();
-    for rows in [200, 256, 257, 300] {
-        let mut b = GraphBuilder::new("mean");
-        let x = b.input("x", &[1, rows, 256, 1]).unwrap();
-        let y = b.mean("y", [false, true, true, false], x).unwrap();
-        let graph = b.finish(&[y]).unwrap();
+    for (kind, expected) in [
+        (ReduceKind::Sum, (1 << 22) as f32),
+        (ReduceKind::SumSquare, (1 << 22) as f32),
+        (ReduceKind::L2, (1 << 11) as f32),
+        (ReduceKind::LogSum, 22.0 * 2.0_f32.ln()),
+        (ReduceKind::Mean, 1.0),
+    ] {
+        let graph = reduce(&[1, 1024, 1024, 4], kind, [false, true, true, true]);
         let mut executor = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
-        assert_eq!(executor.run(&[&vec![3.0; rows * 256]]).unwrap(), [[3.0]]);
+        assert_eq!(executor.compiled().graph().nodes.len(), 2, "{kind:?}");
+        let found = executor.run(&[&vec![1.0; 1 << 22]]).unwrap()[0][0];
+        assert!((found - expected).abs() <= 1e-5 * expected, "{kind:?}: {found}, not {expected}");
     }
 }

@@ -13,6 +13,7 @@ mod import_onnx;
 mod integers;
 mod io;
 mod layers;
+mod loops;
 mod packing;
 mod phases;
 mod precision;

@@ -82,6 +82,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
     ("rearrange", &[("MAP", Named(&["MAP_"])), ("OUTSIDE", Named(&["PAD_"])), ("WHOLE_TEXELS", Flag)]),
     ("reduce", &[("KIND", Named(&["REDUCE_"]))]),
+    ("reduce_wide", &[("KIND", Named(&["REDUCE_"]))]),
     ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("OUTSIDE", Flag)]),
     ("resize", &[("BILINEAR", Flag), ("COORDS", Named(&["COORDS_"]))]),
     ("softmax", &[("LOG", Flag)]),

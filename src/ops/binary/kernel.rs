@@ -4,7 +4,9 @@
 use crate::{
     graph::{Binary, Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+        loops::loops,
+        pack,
         params::ConstantTensor,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
@@ -14,7 +16,8 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("binary", include_str!("../../../shaders/binary.wgsl"))
     .constants(&[FUNCTIONS, CONSTANT_OPERANDS])
     .params::<Params>()
-    .helpers(&[ONE_TEXEL]);
+    .helpers(&[ONE_TEXEL])
+    .loops(loops![i, i, i]);
 
 shared_constants! {
     /// Functions that `binary.wgsl` knows.
@@ -53,6 +56,10 @@ shared_constants! {
     CONSTANT_LEFT = 1,
     CONSTANT_RIGHT = 2,
 }
+
+/// Indices of the loops in the shader: whole powers are multiplied out up to 16 factors, and a rest finds eight bits of the
+/// quotient at a time.
+const LOOPS: [(&str, usize); 2] = [("factor", 16), ("byte", 32)];
 
 shader_params! {
     struct Params {
@@ -107,14 +114,10 @@ pub(crate) fn which(index: usize) -> f64 {
     f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })
 }
 
-/// Rounds of the longest loop of a function: that of a rest, eight bits of the quotient a round.
-const FUNCTION_ROUNDS: usize = 32;
-
 /// One texel an invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
     let items = common::texels(step);
     let function = ("FUNCTION", f64::from(function));
-    let iterations = common::nested(&[FUNCTION_ROUNDS]);
     // The constant lies among the weights, which leaves the second input to what the epilogue adds.
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
@@ -123,8 +126,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
         let params = Params { constant: ConstantTensor(Some(shape)) };
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
         let constants = vec![function, ("CONSTANT", which(index))];
-        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
-        return Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)]);
+        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &LOOPS);
+        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
@@ -132,6 +135,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     let params = Params { constant: ConstantTensor(None) };
     let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
     let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
-    Ok(vec![dispatch.reading(a).reading_second(b).iterating(iterations)])
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &LOOPS);
+    Ok(vec![dispatch.reading(a).reading_second(b)])
 }

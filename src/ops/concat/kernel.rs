@@ -246,7 +246,7 @@ fn dispatch(
         ("CONSTANTS", common::flag(constant_slices > 0)),
         ("ALIGNED", common::flag(aligned)),
     ];
-    let mut dispatch = common::dispatch(step, SHADER, epilogue, params, items, constants);
+    let mut dispatch = common::dispatch(step, SHADER, epilogue, params, items, constants, &[]);
     dispatch.input = read.first().map(|part: &&Operand| part.texture);
     if let Some(second) = read.get(1) {
         dispatch = dispatch.reading_second(second);

@@ -7,17 +7,22 @@ use crate::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
         WeightSections,
         block::Block,
-        common, pack,
+        common,
+        loops::loops,
+        pack,
         shader::helpers::{BLOCK, WEIGHTS},
         wgsl::shader_params,
     },
 };
 
-pub(crate) const POINTWISE: Shader =
-    Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl")).helpers(&[BLOCK, WEIGHTS]).any_packing();
+pub(crate) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl"))
+    .helpers(&[BLOCK, WEIGHTS])
+    .loops(loops![k])
+    .any_packing();
 pub(crate) const CONV: Shader = Shader::new("conv", include_str!("../../../shaders/conv.wgsl"))
     .params::<ConvParams>()
     .helpers(&[BLOCK, WEIGHTS])
+    .loops(loops![ky[kx[k]]])
     .any_packing();
 
 shader_params! {
@@ -183,8 +188,9 @@ pub(crate) fn dispatches(
     let blocks = (step.rows.len() * out.w).div_ceil(block.pixels);
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
     let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input);
-    let (shader, params) = if is_pointwise(&geometry, conv) {
-        (POINTWISE, params)
+    let extents = [("k", span), ("ky", geometry.weights.h), ("kx", geometry.weights.w)];
+    let (shader, params, extents) = if is_pointwise(&geometry, conv) {
+        (POINTWISE, params, &extents[..1])
     } else {
         let params = params.params(&ConvParams {
             span,
@@ -195,12 +201,10 @@ pub(crate) fn dispatches(
             out_group: geometry.groups.out_group,
             in_group: geometry.groups.in_group,
         });
-        (CONV, params)
+        (CONV, params, &extents[..])
     };
     let shader = shader.reading(step.weights.packing);
     let constants = vec![("PIXELS", block.pixels as f64), ("SLICES", block.slices as f64)];
-    // Loops over a block are unrolled.
-    let iterations = common::nested(&[geometry.weights.h, geometry.weights.w, span]);
-    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants);
-    Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
+    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, extents);
+    Ok(vec![dispatch.reading(input).reading_weights(step)])
 }

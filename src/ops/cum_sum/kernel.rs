@@ -1,11 +1,11 @@
 //! Running sums: a line along the axis an invocation.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, loops::loops, wgsl::shader_params,
 };
 
 pub(crate) const SHADER: Shader =
-    Shader::new("cum_sum", include_str!("../../../shaders/cum_sum.wgsl")).params::<Params>();
+    Shader::new("cum_sum", include_str!("../../../shaders/cum_sum.wgsl")).params::<Params>().loops(loops![i]);
 
 shader_params! {
     struct Params {
@@ -34,6 +34,6 @@ pub(crate) fn dispatches(
     let params = KernelParams::new(step, &epilogue, items).input(input).first(outer.start).params(&Params { axis });
     let constants = vec![("EXCLUSIVE", common::flag(exclusive)), ("REVERSE", common::flag(reverse))];
     let length = [x.b, x.h, x.w, x.slices()].get(axis).copied().unwrap_or_default();
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input);
-    Ok(vec![dispatch.iterating(common::nested(&[length]))])
+    let extents = [("i", length)];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
 }

@@ -4,7 +4,9 @@ use crate::{
     graph::{Constant, Conv2d, Graph, Node, Shape},
     kernels::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
-        WeightSections, common, pack,
+        WeightSections, common,
+        loops::loops,
+        pack,
         wgsl::{shader_params, shared_constants},
     },
     ops::conv::kernel::{self as conv, WeightLayout},
@@ -13,6 +15,7 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("depthwise", include_str!("../../../shaders/depthwise.wgsl"))
     .constants(&[LIMITS])
     .params::<Params>()
+    .loops(loops![ky[c, kx]])
     .any_packing();
 
 shared_constants! {
@@ -132,5 +135,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         ("COLUMNS", columns(conv, window.w, pixels) as f64),
     ];
     let shader = SHADER.reading(step.weights.packing);
-    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).reading_weights(step)])
+    let extents = [("ky", window.h), ("c", columns(conv, window.w, pixels)), ("kx", window.w)];
+    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, &extents);
+    Ok(vec![dispatch.reading(input).reading_weights(step)])
 }

@@ -4,7 +4,7 @@ use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
-        WeightSections, common, pack, shader::helpers::WEIGHTS, wgsl::shader_params,
+        WeightSections, common, loops::loops, pack, shader::helpers::WEIGHTS, wgsl::shader_params,
     },
     ops::conv::kernel::{self as conv, WeightLayout},
 };
@@ -12,6 +12,7 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("dense", include_str!("../../../shaders/dense.wgsl"))
     .params::<Params>()
     .helpers(&[WEIGHTS])
+    .loops(loops![k])
     .any_packing();
 
 shader_params! {
@@ -95,7 +96,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     // Four values in dense order are a texel of the operand only where channels fill their texels.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];
-    let iterations = common::nested(&[inputs.div_ceil(4)]);
-    let dispatch = common::dispatch(step, SHADER.reading(step.weights.packing), &epilogue, params, items, constants);
-    Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
+    let shader = SHADER.reading(step.weights.packing);
+    let extents = [("k", inputs.div_ceil(4))];
+    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, &extents);
+    Ok(vec![dispatch.reading(input).reading_weights(step)])
 }

@@ -90,7 +90,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         // Along channels, or with an index for each element, every lane may come from another texel.
         ("WHOLE_TEXELS", common::flag(!elementwise && axis != 3)),
     ];
-    let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants);
+    let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]);
     dispatch.input = first.or(computed).map(|operand| operand.texture);
     if let Some(second) = second {
         dispatch = dispatch.reading_second(second);

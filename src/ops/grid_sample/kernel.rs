@@ -34,13 +34,13 @@ pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result
         let shape = step.graph.shape(grid);
         let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = KernelParams::new(step, &plan, items).input(input);
-        let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(true));
+        let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(true), &[]);
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let grid = common::placed(step, 1)?;
     common::no_added_tensor(step)?;
     let plan = EpilogueParams::new(step.graph, step.node, 0);
     let params = KernelParams::new(step, &plan, items).input(input).second(grid);
-    let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(false));
+    let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(false), &[]);
     Ok(vec![dispatch.reading(input).reading_second(grid)])
 }

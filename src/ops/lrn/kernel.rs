@@ -1,12 +1,14 @@
 //! Local response normalization: one texel an invocation.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, shader::helpers::ONE_TEXEL,
-    wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, loops::loops,
+    shader::helpers::ONE_TEXEL, wgsl::shader_params,
 };
 
-pub(crate) const SHADER: Shader =
-    Shader::new("lrn", include_str!("../../../shaders/lrn.wgsl")).params::<Params>().helpers(&[ONE_TEXEL]);
+pub(crate) const SHADER: Shader = Shader::new("lrn", include_str!("../../../shaders/lrn.wgsl"))
+    .params::<Params>()
+    .helpers(&[ONE_TEXEL])
+    .loops(loops![s]);
 
 shader_params! {
     struct Params {
@@ -32,5 +34,8 @@ pub(crate) fn dispatches(
     let [before, behind] = [reach((size - 1) / 2), reach(size / 2)];
     let params = Params { scale: alpha / size as f32, beta, bias, before, behind };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, Vec::new()).reading(input)])
+    // Those in front of the texel's own slice, that slice, and those behind it.
+    let slices = (before as usize).div_ceil(4) + 1 + (behind as usize).div_ceil(4);
+    let extents = [("s", slices.min(input.shape.slices()))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, Vec::new(), &extents).reading(input)])
 }

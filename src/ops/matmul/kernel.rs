@@ -3,7 +3,7 @@
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, common,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, common, loops::loops,
         params::ConstantTensor, shader::helpers::WEIGHTS, wgsl::shader_params,
     },
     ops::binary::kernel as binary,
@@ -12,7 +12,8 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("matmul", include_str!("../../../shaders/matmul.wgsl"))
     .constants(&[binary::CONSTANT_OPERANDS])
     .params::<Params>()
-    .helpers(&[WEIGHTS]);
+    .helpers(&[WEIGHTS])
+    .loops(loops![k, four, rest]);
 
 shader_params! {
     struct Params {
@@ -39,8 +40,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     let block = block(step.graph, step.node);
     let blocks = out.w.div_ceil(block.pixels);
     let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
-    // Loops over a block are unrolled.
-    let iterations = common::nested(&[depth(step.graph, step.node)]);
+    // Either one loop runs, or the other two.
+    let depth = depth(step.graph, step.node);
+    let [k, four, rest] = if transpose_b { [depth, 0, 0] } else { [0, depth, 3] };
+    let extents = [("k", k), ("four", four), ("rest", rest)];
     let constants = |constant: f64| {
         vec![
             ("PIXELS", block.pixels as f64),
@@ -55,18 +58,16 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
         let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
         let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
-        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants(binary::which(index)));
-        return Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)]);
+        let constants = constants(binary::which(index));
+        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
+        return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let params = Params { blocks, constant: ConstantTensor(None) };
     let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
-    Ok(vec![
-        common::dispatch(step, SHADER, &epilogue, params, items, constants(f64::from(binary::CONSTANT_NONE)))
-            .reading(a)
-            .reading_second(b)
-            .iterating(iterations),
-    ])
+    let constants = constants(f64::from(binary::CONSTANT_NONE));
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
+    Ok(vec![dispatch.reading(a).reading_second(b)])
 }

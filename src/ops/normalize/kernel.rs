@@ -2,11 +2,13 @@
 
 use super::{Normalize, Statistic};
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, loops::loops,
+    wgsl::shader_params,
 };
 
-pub(crate) const SHADER: Shader =
-    Shader::new("normalize", include_str!("../../../shaders/normalize.wgsl")).params::<Params>();
+pub(crate) const SHADER: Shader = Shader::new("normalize", include_str!("../../../shaders/normalize.wgsl"))
+    .params::<Params>()
+    .loops(loops![i, member, i, member, i]);
 
 shader_params! {
     struct Params {
@@ -74,7 +76,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, op: &Normalize) -> Result<Vec<D
     });
     let centred = common::flag(statistic == Statistic::Variance);
     let constants = vec![("TEAM", f64::from(team)), ("CENTRED", centred)];
-    // For the mean, for the squares, and to store; then the sums of a team.
-    let iterations = 3 * common::nested(&[texels.div_ceil(team as usize)]) + 2 * u64::from(team);
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input).iterating(iterations)])
+    let extents = [("i", texels.div_ceil(team as usize)), ("member", team as usize)];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
 }

@@ -4,6 +4,7 @@ use crate::{
     graph::{Padding, Pool2d, PoolKind, Shape},
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+        loops::loops,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
     },
@@ -12,7 +13,8 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("pool", include_str!("../../../shaders/pool.wgsl"))
     .constants(&[KINDS])
     .params::<Params>()
-    .helpers(&[ONE_TEXEL]);
+    .helpers(&[ONE_TEXEL])
+    .loops(loops![y[x]]);
 
 shared_constants! {
     /// What is made of a window.
@@ -61,7 +63,6 @@ pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Di
     });
     let constants = vec![("KIND", f64::from(kind)), ("COUNTED", common::flag(pool.counted.is_some()))];
     // No more of a window counts than there is of the image.
-    let extents = [pool.window[0].min(input.shape.h), pool.window[1].min(input.shape.w)];
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input);
-    Ok(vec![dispatch.iterating(common::nested(&extents))])
+    let extents = [("y", pool.window[0].min(input.shape.h)), ("x", pool.window[1].min(input.shape.w))];
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
 }

@@ -19,7 +19,7 @@ use crate::{
 const IMAGE: [bool; 4] = [false, true, true, false];
 
 impl Kernels for Pool2d {
-    const SHADERS: &'static [Shader] = &[kernel::SHADER, reduce::kernel::MEAN];
+    const SHADERS: &'static [Shader] = &[kernel::SHADER, reduce::kernel::MEAN, reduce::kernel::WIDE];
 }
 
 impl Operator for Pool2d {

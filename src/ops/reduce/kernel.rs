@@ -1,10 +1,13 @@
 //! Reductions over axes.
 
+use super::LARGE_MEAN;
 use crate::{
     graph::ReduceKind,
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
-        shader::helpers::{ONE_TEXEL, REGION},
+        grid::LANES,
+        loops::loops,
+        shader::helpers::{ONE_TEXEL, REDUCTION, REGION},
         wgsl::{shader_params, shared_constants},
     },
 };
@@ -12,15 +15,33 @@ use crate::{
 pub(crate) const MEAN: Shader = Shader::new("mean", include_str!("../../../shaders/mean.wgsl"))
     .constants(&[STORED_MEANS])
     .params::<MeanParams>()
-    .helpers(&[ONE_TEXEL, REGION]);
+    .helpers(&[ONE_TEXEL, REGION])
+    .loops(loops![row[texel]]);
 pub(crate) const REDUCE: Shader = Shader::new("reduce", include_str!("../../../shaders/reduce.wgsl"))
     .constants(&[KINDS])
     .params::<ReduceParams>()
-    .helpers(&[ONE_TEXEL, REGION]);
+    .helpers(&[ONE_TEXEL, REGION, REDUCTION])
+    .loops(loops![best_row[best_texel], row[texel]]);
+pub(crate) const WIDE: Shader = Shader::new("reduce_wide", include_str!("../../../shaders/reduce_wide.wgsl"))
+    .constants(&[KINDS])
+    .params::<WideParams>()
+    .helpers(&[REGION, REDUCTION])
+    .loops(loops![best_texel, best_lane, texel, part]);
+
+/// Texels from which on a workgroup makes one texel of the result, instead of an invocation. Decided by the shapes of
+/// whole tensors alone, so that every plan gives the same bits. Rows of one texel take three rounds a texel, a logarithm
+/// of a sum of powers goes through all texels twice, and llvmpipe ends the loops of an invocation after 65535 rounds.
+const WIDE_TEXELS: usize = 1 << 13;
+
+/// The same for means. It is no less than the pixels from which on a mean over height and width is in two steps
+/// ([`LARGE_MEAN`]): such a mean has the same bits in one step and in two.
+const WIDE_MEAN_TEXELS: usize = LARGE_MEAN;
 
 shared_constants! {
-    /// Reductions that `reduce.wgsl` knows.
+    /// Reductions that `reduce.wgsl` and `reduce_wide.wgsl` know.
     KINDS:
+    /// In `reduce_wide.wgsl` alone.
+    REDUCE_MEAN = 0,
     REDUCE_SUM = 1,
     REDUCE_SUM_SQUARE = 2,
     REDUCE_MAX = 3,
@@ -56,6 +77,13 @@ shader_params! {
 }
 
 shader_params! {
+    struct WideParams {
+        reduced: [bool; 4],
+        divisor: f32,
+    }
+}
+
+shader_params! {
     struct MeanParams {
         reduced: [bool; 4],
         divisor: f32,
@@ -72,7 +100,8 @@ const fn stored([_, height, width, channels]: [bool; 4]) -> u32 {
     }
 }
 
-/// One texel of the result an invocation; it sums in one order, whatever the rows of the step.
+/// One texel of the result an invocation, or a workgroup where very many texels make one. Either adds in one order,
+/// whatever the rows of the step.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     kind: ReduceKind,
@@ -80,33 +109,62 @@ pub(crate) fn dispatches(
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let shape = input.shape;
+    let reduced = |axis: usize, extent: usize| if axes[axis] { extent } else { 1 };
+    let rows = reduced(0, shape.b) * reduced(1, shape.h);
+    let row_texels = reduced(2, shape.w) * reduced(3, shape.slices());
+    let extents = shape.dims();
+    let divisor =
+        |axes: [bool; 4]| (0..4).filter(|&axis| axes[axis]).map(|axis| extents[axis]).product::<usize>() as f32;
+    let wide = if kind == ReduceKind::Mean { WIDE_MEAN_TEXELS } else { WIDE_TEXELS };
+    if rows * row_texels >= wide {
+        let items = common::texels(step) * LANES;
+        let params = KernelParams::new(step, &epilogue, items).input(input);
+        let params = params.params(&WideParams { reduced: axes, divisor: divisor(axes) });
+        let passes = passes(kind).map(|pass| if pass { (rows * row_texels).div_ceil(LANES as usize) } else { 0 });
+        let parts = passes.map(|texels| if texels > 0 { LANES as usize } else { 0 });
+        let loops = [("best_texel", passes[0]), ("best_lane", parts[0]), ("texel", passes[1]), ("part", parts[1])];
+        let kind = ("KIND", f64::from(code(kind)));
+        return Ok(vec![common::dispatch(step, WIDE, &epilogue, params, items, vec![kind], &loops).reading(input)]);
+    }
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
-    let shape = input.shape;
-    let looped = |axis: usize, extent: usize| if axes[axis] { extent } else { 1 };
-    let region = [looped(0, shape.b), looped(1, shape.h), looped(2, shape.w), looped(3, shape.slices())];
-    let iterations = common::nested(&region);
     // Means have a shader of their own, because theirs are made as if rows' means had been stored.
-    if let Some(code) = code(kind) {
-        let params = params.params(&ReduceParams { reduced: axes });
-        let kind = ("KIND", f64::from(code));
-        let dispatch = common::dispatch(step, REDUCE, &epilogue, params, items, vec![kind]).reading(input);
-        // The logarithm of a sum of powers looks for the greatest first.
-        return Ok(vec![dispatch.iterating(2 * iterations)]);
+    if kind == ReduceKind::Mean {
+        let stored = stored(axes);
+        // The rows' means have been divided by the width already.
+        let [batch, height, width, channels] = axes;
+        let divisor = divisor([batch, height, width && stored != STORED_ROW_MEANS, channels]);
+        let params = params.params(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
+        let loops = [("row", rows), ("texel", row_texels)];
+        return Ok(vec![common::dispatch(step, MEAN, &epilogue, params, items, Vec::new(), &loops).reading(input)]);
     }
-    let extents = input.shape.dims();
-    let stored = stored(axes);
-    // The rows' means have been divided by the width already.
-    let reduced = |axis: &usize| axes[*axis] && !(stored == STORED_ROW_MEANS && *axis == 2);
-    let divisor = (0..4).filter(reduced).map(|axis| extents[axis]).product::<usize>() as f32;
-    let params = params.params(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
-    Ok(vec![common::dispatch(step, MEAN, &epilogue, params, items, Vec::new()).reading(input).iterating(iterations)])
+    let params = params.params(&ReduceParams { reduced: axes });
+    let [best, terms] = passes(kind).map(|pass| if pass { [rows, row_texels] } else { [0, 0] });
+    let loops = [("best_row", best[0]), ("best_texel", best[1]), ("row", terms[0]), ("texel", terms[1])];
+    let kind = ("KIND", f64::from(code(kind)));
+    Ok(vec![common::dispatch(step, REDUCE, &epilogue, params, items, vec![kind], &loops).reading(input)])
 }
 
-/// The code of a reduction in `reduce.wgsl`; the mean has a shader of its own.
-const fn code(kind: ReduceKind) -> Option<u32> {
-    Some(match kind {
-        ReduceKind::Mean => return None,
+/// Whether a reduction goes through all texels for the best of them, and to add them up.
+const fn passes(kind: ReduceKind) -> [bool; 2] {
+    match kind {
+        ReduceKind::Max | ReduceKind::Min | ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => [true, false],
+        ReduceKind::LogSumExp => [true, true],
+        ReduceKind::Mean
+        | ReduceKind::Sum
+        | ReduceKind::SumSquare
+        | ReduceKind::Prod
+        | ReduceKind::L1
+        | ReduceKind::L2
+        | ReduceKind::LogSum => [false, true],
+    }
+}
+
+/// The code of a reduction in `reduce.wgsl`.
+const fn code(kind: ReduceKind) -> u32 {
+    match kind {
+        ReduceKind::Mean => REDUCE_MEAN,
         ReduceKind::Sum => REDUCE_SUM,
         ReduceKind::SumSquare => REDUCE_SUM_SQUARE,
         ReduceKind::Max => REDUCE_MAX,
@@ -120,5 +178,5 @@ const fn code(kind: ReduceKind) -> Option<u32> {
         ReduceKind::ArgMin { last: false } => REDUCE_ARG_MIN,
         ReduceKind::ArgMax { last: true } => REDUCE_LAST_ARG_MAX,
         ReduceKind::ArgMin { last: true } => REDUCE_LAST_ARG_MIN,
-    })
+    }
 }

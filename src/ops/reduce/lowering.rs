@@ -15,7 +15,7 @@ use crate::{
 };
 
 impl Kernels for Reduce {
-    const SHADERS: &'static [Shader] = &[kernel::MEAN, kernel::REDUCE];
+    const SHADERS: &'static [Shader] = &[kernel::MEAN, kernel::REDUCE, kernel::WIDE];
 }
 
 impl Operator for Reduce {

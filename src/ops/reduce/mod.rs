@@ -10,6 +10,10 @@ pub use kind::ReduceKind;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
+/// Pixels from which on a mean over height and width is in two steps in every plan: an invocation that adds up so many
+/// takes long on any device.
+pub(crate) const LARGE_MEAN: usize = 1 << 14;
+
 /// A reduction of the axes of `x` that are marked: exactly one where the result is an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduce {

@@ -53,5 +53,5 @@ pub(crate) fn dispatches(
         Coords::AlignCorners => COORDS_ALIGN_CORNERS,
     };
     let constants = vec![("BILINEAR", common::flag(bilinear)), ("COORDS", f64::from(code))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]).reading(input)])
 }

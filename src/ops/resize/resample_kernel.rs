@@ -82,5 +82,5 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
     });
     let params = params.table(&tables.concat());
     let constants = vec![("TAPS", taps as f64), ("OUTSIDE", common::flag(extrapolation.is_some()))];
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants).reading(input)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]).reading(input)])
 }

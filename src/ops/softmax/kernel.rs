@@ -1,15 +1,18 @@
 //! Softmax over channels, and its logarithm.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, loops::loops,
     shader::helpers::SOFTMAX, wgsl::shader_params,
 };
 
-pub(crate) const NARROW: Shader =
-    Shader::new("softmax", include_str!("../../../shaders/softmax.wgsl")).params::<Params>().helpers(&[SOFTMAX]);
+pub(crate) const NARROW: Shader = Shader::new("softmax", include_str!("../../../shaders/softmax.wgsl"))
+    .params::<Params>()
+    .helpers(&[SOFTMAX])
+    .loops(loops![s, s, s]);
 pub(crate) const WIDE: Shader = Shader::new("softmax_wide", include_str!("../../../shaders/softmax_wide.wgsl"))
     .params::<Params>()
-    .helpers(&[SOFTMAX]);
+    .helpers(&[SOFTMAX])
+    .loops(loops![s, i, s, i, s]);
 
 shader_params! {
     struct Params {
@@ -35,9 +38,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result
     let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY_PIXELS * shape.slices();
     let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { beta });
-    // For the greatest, for the sum, and to store.
     let slices = if wide { shape.slices().div_ceil(LANES as usize) } else { shape.slices() };
-    let iterations = 3 * common::nested(&[slices]) + 2 * u64::from(LANES);
+    // The narrow one puts no lanes together.
+    let extents = [("s", slices), ("i", LANES as usize)];
+    let extents = if wide { &extents[..] } else { &extents[..1] };
     let constants = vec![("LOG", common::flag(log))];
-    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).iterating(iterations)])
+    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants, extents).reading(input)])
 }

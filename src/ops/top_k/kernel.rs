@@ -4,14 +4,25 @@
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
     grid::LANES,
+    loops::loops,
     shader::helpers::{ONE_TEXEL, TOP_K},
     wgsl::shared_constants,
 };
 
-pub(crate) const NARROW: Shader =
-    Shader::new("top_k", include_str!("../../../shaders/top_k.wgsl")).helpers(&[ONE_TEXEL, TOP_K]);
-pub(crate) const WIDE: Shader =
-    Shader::new("top_k_wide", include_str!("../../../shaders/top_k_wide.wgsl")).constants(&[SIZES]).helpers(&[TOP_K]);
+pub(crate) const NARROW: Shader = Shader::new("top_k", include_str!("../../../shaders/top_k.wgsl"))
+    .helpers(&[ONE_TEXEL, TOP_K])
+    .loops(loops![place [s [lane]]]);
+pub(crate) const WIDE: Shader = Shader::new("top_k_wide", include_str!("../../../shaders/top_k_wide.wgsl"))
+    .constants(&[SIZES])
+    .helpers(&[TOP_K])
+    .loops(loops![
+        byte [bin, s, bin, other, bin],
+        byte [bin, s, bin, other, bin],
+        s,
+        fill,
+        run [distance [pair]],
+        out
+    ]);
 
 shared_constants! {
     /// Sizes of `top_k_wide.wgsl`.
@@ -36,7 +47,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -
     let mut constants = vec![("LARGEST", common::flag(largest)), ("INDICES", common::flag(indices))];
     // The looks of the last texel, which has the most. Shapes alone decide, so every plan has the same kernel.
     let wide = places * channels > FEW_LOOKS[usize::from(input.shape.pixels() >= MANY_PIXELS)];
-    let (shader, items, iterations) = if wide {
+    let (shader, items, extents) = if wide {
         let windows = places.div_ceil(TOP_K_WINDOW as usize);
         let sizes = WideSizes::new(channels, places);
         constants.push(("DIGITS", f64::from(sizes.digits)));
@@ -44,12 +55,12 @@ pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -
         constants.push(("WINDOWED", common::flag(windows > 1)));
         // Does not wrap: there are fewer windows than channels for each lane, and `ops::check` bounds elements.
         let windows = step.rows.len() as u32 * input.shape.w as u32 * windows as u32;
-        (WIDE, windows * LANES, sizes.iterations(slices, places))
+        (WIDE, windows * LANES, sizes.extents(slices))
     } else {
-        (NARROW, common::texels(step), common::nested(&[places, slices, 4]))
+        (NARROW, common::texels(step), vec![("place", places), ("s", slices), ("lane", 4)])
     };
     let params = KernelParams::new(step, &epilogue, items).input(input);
-    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants).reading(input).iterating(iterations)])
+    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants, &extents).reading(input)])
 }
 
 /// Constants of `top_k_wide.wgsl`.
@@ -67,19 +78,21 @@ impl WideSizes {
         Self { digits: 4 + number_bits.div_ceil(8), sorted: sorted as u32 }
     }
 
-    /// How often a lane goes round its loops at most.
-    fn iterations(&self, slices: usize, places: usize) -> u64 {
+    /// Indices of the loops of a lane.
+    fn extents(&self, slices: usize) -> Vec<(&'static str, usize)> {
         let lanes = LANES as usize;
-        let (bins, sorted) = (256 / lanes, self.sorted as usize);
-        let all_channels = common::nested(&[slices.div_ceil(lanes)]);
-        // Clearing bins, counting channels, adding bins up, those of other lanes, and finding the bin.
-        let digit = 3 * common::nested(&[bins]) + all_channels + common::nested(&[lanes]) + 1;
-        let bound = u64::from(self.digits) * digit + 2;
-        let bounds = if places > TOP_K_WINDOW as usize { 2 } else { 1 };
-        let stages = self.sorted.ilog2() as usize;
-        // Not all stages have as many steps as the last.
-        let sort = common::nested(&[stages, stages, (sorted / 2).div_ceil(lanes)]);
-        let fill_and_store = 2 * common::nested(&[sorted.div_ceil(lanes)]);
-        bounds * bound + all_channels + sort + fill_and_store
+        let (sorted, stages) = (self.sorted as usize, self.sorted.ilog2() as usize);
+        vec![
+            ("byte", self.digits as usize),
+            ("bin", 256 / lanes),
+            ("s", slices.div_ceil(lanes)),
+            ("other", lanes),
+            ("fill", sorted.div_ceil(lanes)),
+            ("run", stages),
+            // Not all stages have as many steps as the last.
+            ("distance", stages),
+            ("pair", (sorted / 2).div_ceil(lanes)),
+            ("out", sorted.div_ceil(4 * lanes)),
+        ]
     }
 }

@@ -4,6 +4,7 @@ use crate::{
     graph::{Graph, Node, TransposeConv},
     kernels::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, common,
+        loops::loops,
         pack,
         shader::helpers::{ONE_TEXEL, WEIGHTS},
         wgsl::shader_params,
@@ -14,6 +15,7 @@ use crate::{
 pub(crate) const SHADER: Shader = Shader::new("transpose_conv", include_str!("../../../shaders/transpose_conv.wgsl"))
     .params::<Params>()
     .helpers(&[ONE_TEXEL, WEIGHTS])
+    .loops(loops![ky[kx[k]]])
     .any_packing();
 
 shader_params! {
@@ -80,7 +82,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
         out_group: geometry.groups.out_group,
         in_group: geometry.groups.in_group,
     });
-    let iterations = common::nested(&[geometry.weights.h, geometry.weights.w, geometry.groups.span(1)]);
-    let dispatch = common::dispatch(step, SHADER.reading(step.weights.packing), &epilogue, params, items, Vec::new());
-    Ok(vec![dispatch.reading(input).reading_weights(step).iterating(iterations)])
+    let extents = [("ky", geometry.weights.h), ("kx", geometry.weights.w), ("k", geometry.groups.span(1))];
+    let shader = SHADER.reading(step.weights.packing);
+    let dispatch = common::dispatch(step, shader, &epilogue, params, items, Vec::new(), &extents);
+    Ok(vec![dispatch.reading(input).reading_weights(step)])
 }

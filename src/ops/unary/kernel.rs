@@ -67,10 +67,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dis
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { alpha, beta });
     let function = ("FUNCTION", f64::from(code));
-    // Large angles are reduced lane by lane.
-    let iterations = common::nested(&[4]);
-    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, vec![function]);
-    Ok(vec![dispatch.reading(input).iterating(iterations)])
+    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, vec![function], &[]).reading(input)])
 }
 
 /// The code and the two parameters of a function that `unary.wgsl` knows itself.

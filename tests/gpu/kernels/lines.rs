@@ -93,6 +93,49 @@ fn reductions_over_any_axes() {
     harness.finish();
 }
 
+/// Regions of so many texels that a workgroup makes one texel of the result, over every set of axes: of several results, of
+/// rows of a band, and of channels that fill no slice.
+#[test]
+fn reductions_of_very_many_texels() {
+    let mut harness = Harness::new();
+    let kinds = [
+        ReduceKind::Sum,
+        ReduceKind::SumSquare,
+        ReduceKind::Max,
+        ReduceKind::Min,
+        ReduceKind::Prod,
+        ReduceKind::L1,
+        ReduceKind::L2,
+        ReduceKind::LogSumExp,
+        ReduceKind::ArgMax { last: false },
+        ReduceKind::ArgMin { last: true },
+    ];
+    for kind in kinds {
+        // The reference adds one after another: sums and products of so many are compared where none of them rounds.
+        harness.inputs(if kind == ReduceKind::Prod { f32::signum } else { |x| (x * 4.0).round() / 4.0 });
+        for (dims, mask) in [
+            ([1, 2, 8300, 5], 0b0100),
+            ([1, 1, 2, 32_801], 0b1000),
+            ([1, 8200, 2, 3], 0b0010),
+            ([8200, 1, 1, 6], 0b0001),
+            ([2, 91, 95, 6], 0b0110),
+            ([3, 30, 31, 13], 0b1111),
+        ] {
+            let axes = axes(mask);
+            if kind.is_index() && mask.count_ones() > 1 {
+                continue;
+            }
+            case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed(dims)], reduced(dims, axes));
+        }
+    }
+    harness.inputs(|x| (x * 4.0).round() / 4.0);
+    let mean = |axes| Op::Reduce(Reduce { kind: ReduceKind::Mean, axes });
+    for (dims, mask) in [([1, 2, 16_500, 5], 0b0100), ([1, 1, 2, 65_603], 0b1000), ([1, 16_500, 1, 3], 0b0010)] {
+        case(&mut harness, mean(axes(mask)), &[placed(dims)], reduced(dims, axes(mask)));
+    }
+    harness.finish();
+}
+
 /// The first or the last of equal values, along each axis.
 #[test]
 fn indices_along_any_axis() {

@@ -34,4 +34,6 @@ mod residual;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod two_steps;
+#[cfg(test)]
 mod written;
