@@ -11,7 +11,7 @@ use crate::kernels::{
 
 pub(crate) const NARROW: Shader = Shader::new("top_k", include_str!("../../../shaders/top_k.wgsl"))
     .helpers(&[ONE_TEXEL, TOP_K])
-    .loops(loops![place [s [lane]]]);
+    .loops(loops![place[s[lane]]]);
 pub(crate) const WIDE: Shader = Shader::new("top_k_wide", include_str!("../../../shaders/top_k_wide.wgsl"))
     .constants(&[SIZES])
     .helpers(&[TOP_K])
