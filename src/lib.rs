@@ -161,7 +161,8 @@ pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorV
 pub use runtime::{
     AdapterSummary, Clamp, ClampedValues, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory,
     MemoryParts, MemoryPeak, Model, NamedOptions, NotFiniteOutput, OptionError, Outputs, Pool, PooledSession, Readback,
-    RunWarnings, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, WantedTensor,
+    RunWarnings, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, Uncomputable,
+    WantedTensor,
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use runtime::{DispatchTime, Interrupt, Polling};

@@ -457,7 +457,7 @@ impl Gpu {
         let allowed = self.device.limits().max_buffer_size;
         if buffer.size > allowed {
             let (what, needed) = (what.to_owned(), buffer.size);
-            return Err(GpuError::Limit { what, limit: "maxBufferSize", needed, allowed });
+            return Err(GpuError::Limit { what, node: None, limit: "maxBufferSize", needed, allowed });
         }
         self.scoped(&format!("creating a buffer for {what}"), || self.device.create_buffer(buffer))
             .map_err(|error| error.for_bytes(buffer.size))

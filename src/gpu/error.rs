@@ -35,6 +35,8 @@ pub enum GpuError {
     Limit {
         /// What was to be made.
         what: String,
+        /// Index in the model file of the node that needs it, where a single node does.
+        node: Option<usize>,
         /// Name of the limit, as WebGPU writes it.
         limit: &'static str,
         /// What is needed.

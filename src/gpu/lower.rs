@@ -125,15 +125,14 @@ impl PlacedModel<'_> {
                     dispatch.counting_for(step.node.index());
                 }
                 blocks.share(dispatch);
-                self.textures.check_rounds(dispatch.rounds, || {
-                    format!("an invocation of operator {} ({})", node.op_index, node.op.name())
-                })?;
+                self.textures.check_rounds(dispatch.rounds, node)?;
             }
             // Counted on the way, so that tables which are far too long are refused before all of them are made.
             let bytes = blocks.bytes();
             if bytes > max_bytes {
                 let what = format!("parameters of all steps up to operator {} ({})", node.op_index, node.op.name());
-                return Err(GpuError::Limit { what, limit: "maxBufferSize", needed: bytes, allowed: max_bytes });
+                let (limit, needed, allowed) = ("maxBufferSize", bytes, max_bytes);
+                return Err(GpuError::Limit { what, node: None, limit, needed, allowed });
             }
             all.extend(dispatches.into_iter().map(|dispatch| (Some(index), dispatch)));
             for (storage, rows) in last_uses.get(index).into_iter().flatten() {

@@ -148,7 +148,7 @@ impl<'a> Layout<'a> {
         let (needed, allowed) = (length as u64 * 4, limits.max_storage_buffer_binding_size);
         if needed > allowed {
             let what = format!("parameters of a step ({})", dispatch.shader.name());
-            return Err(GpuError::Limit { what, limit: "maxStorageBufferBindingSize", needed, allowed });
+            return Err(GpuError::Limit { what, node: None, limit: "maxStorageBufferBindingSize", needed, allowed });
         }
         let offset = self.storage.push(&dispatch.block, length);
         Ok(BlockPlace { binding: ParamBinding::Storage, offset, size: needed })

@@ -12,12 +12,13 @@ use super::{
     allocations::TRANSFER,
     wait::{Mapping, Wait, now},
 };
-#[cfg(not(target_arch = "wasm32"))]
-use crate::{graph::Shape, kernels::Operand};
 use crate::{
+    graph::Node,
     kernels::Reach,
     plan::{TexelFormat, TextureSpec},
 };
+#[cfg(not(target_arch = "wasm32"))]
+use crate::{graph::Shape, kernels::Operand};
 
 /// What a texture is for, and so what may be done with it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +109,12 @@ impl TextureSet {
     }
 
     /// Checks that the device runs as many rounds of loops as an invocation of a dispatch takes.
-    pub(super) fn check_rounds(&self, needed: u64, what: impl FnOnce() -> String) -> Result<(), GpuError> {
+    pub(super) fn check_rounds(&self, needed: u64, node: &Node) -> Result<(), GpuError> {
         match self.loop_limit {
             Some(allowed) if needed > allowed => {
-                Err(GpuError::Limit { what: what(), limit: "LP_MAX_TGSI_LOOP_ITERATIONS", needed, allowed })
+                let what = format!("an invocation of operator {} ({})", node.op_index, node.op.name());
+                let (node, limit) = (Some(node.op_index), "LP_MAX_TGSI_LOOP_ITERATIONS");
+                Err(GpuError::Limit { what, node, limit, needed, allowed })
             }
             _ => Ok(()),
         }
@@ -273,7 +276,7 @@ pub(super) fn make(
     let needed = u64::from(spec.width.max(spec.height));
     if needed > allowed {
         let what = format!("texture {label} of {}x{} texels", spec.width, spec.height);
-        return Err(GpuError::Limit { what, limit: "maxTextureDimension2D", needed, allowed });
+        return Err(GpuError::Limit { what, node: None, limit: "maxTextureDimension2D", needed, allowed });
     }
     let storage = wgpu::TextureUsages::STORAGE_BINDING;
     let usage = match role {

@@ -127,6 +127,7 @@ async fn upload(
         let texels = if is_stored { source.texels(id) } else { 0 };
         let too_large = || GpuError::Limit {
             what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
+            node: Some(node.op_index),
             limit: "maxTextureDimension2D",
             needed: texels.div_ceil(widest as u64),
             allowed: limit as u64,

@@ -242,7 +242,7 @@ fn check_limits(limits: &wgpu::Limits) -> Result<(), GpuError> {
     for (limit, needed, allowed) in needed {
         if allowed < needed {
             let (needed, allowed) = (needed.into(), allowed.into());
-            return Err(GpuError::Limit { what: "running models".into(), limit, needed, allowed });
+            return Err(GpuError::Limit { what: "running models".into(), node: None, limit, needed, allowed });
         }
     }
     Ok(())

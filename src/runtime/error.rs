@@ -140,6 +140,58 @@ impl Error {
     }
 }
 
+/// The part of a model that no plan lets the device compute.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Uncomputable {
+    /// A node, by its index in the model file.
+    Node(usize),
+    /// More than one node, or one that the error does not name.
+    Model,
+}
+
+impl Error {
+    /// The part of the model that cannot be computed on the device, whatever plan is chosen: a program that can compute it
+    /// elsewhere does so and compiles the rest. Nothing where the error is of the device's state, of a budget or of how the
+    /// library was called.
+    ///
+    /// ```
+    /// use texpool::{Error, GpuError, Uncomputable};
+    ///
+    /// let limit = "maxTextureDimension2D";
+    /// let what = "the weights of operator 3 (CONV_2D)".to_owned();
+    /// let error = Error::Gpu(GpuError::Limit { what, node: Some(3), limit, needed: 40_000, allowed: 8192 });
+    /// assert_eq!(error.uncomputable(), Some(Uncomputable::Node(3)));
+    /// ```
+    pub fn uncomputable(&self) -> Option<Uncomputable> {
+        match self {
+            Self::Kernel(error) | Self::Gpu(GpuError::Kernel(error)) => Some(of_kernel(error)),
+            Self::Compile(error) | Self::Gpu(GpuError::Compile(error)) => of_compiler(error),
+            Self::Gpu(GpuError::Limit { node, .. }) => Some(node.map_or(Uncomputable::Model, Uncomputable::Node)),
+            Self::Gpu(GpuError::Refused { .. } | GpuError::Graph(_)) | Self::Graph(_) => Some(Uncomputable::Model),
+            _ => None,
+        }
+    }
+}
+
+fn of_kernel(error: &KernelError) -> Uncomputable {
+    match error {
+        KernelError::Unsupported { op_index, .. } | KernelError::TooLarge { op_index, .. } => {
+            Uncomputable::Node(*op_index)
+        }
+        KernelError::Misfit { .. } | KernelError::Graph(_) => Uncomputable::Model,
+    }
+}
+
+fn of_compiler(error: &CompileError) -> Option<Uncomputable> {
+    match error {
+        CompileError::Indices { node, .. }
+        | CompileError::ManyIndices { node, .. }
+        | CompileError::Integers { node, .. } => Some(Uncomputable::Node(*node)),
+        CompileError::Budget { .. } | CompileError::BelowFloor { .. } | CompileError::DeviceBudget { .. } => None,
+        _ => Some(Uncomputable::Model),
+    }
+}
+
 /// Names in quotes.
 fn listed(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();

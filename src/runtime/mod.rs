@@ -22,7 +22,7 @@ mod texture_wgsl;
 pub use compile_builder::CompileBuilder;
 pub use compiled::CompiledModel;
 pub use context::Context;
-pub use error::Error;
+pub use error::{Error, Uncomputable};
 pub use info::TensorInfo;
 pub use key::{TensorKey, WantedTensor};
 pub use model::Model;
