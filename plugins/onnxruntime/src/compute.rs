@@ -1,13 +1,20 @@
 //! How the runtime runs a partition.
 
-use std::{ffi::c_void, ptr, slice, sync::Arc};
+use std::{
+    ffi::c_void,
+    ptr, slice,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use texpool::{Session, TensorView, TensorViewMut};
 
 use crate::{
     api::{
         provider::OrtNodeComputeInfo,
-        types::{ORT_API_VERSION, OrtKernelContext, OrtNodeComputeContext, OrtStatus},
+        types::{ORT_API_VERSION, OrtKernelContext, OrtLogger, OrtNodeComputeContext, OrtStatus, Severity},
     },
     failure::Failure,
     graph::element_type,
@@ -27,12 +34,45 @@ pub(crate) struct ComputeInfo {
     table: OrtNodeComputeInfo,
     host: Host,
     partition: Arc<Partition>,
+    warnings: Arc<Warnings>,
+}
+
+/// Where a session's runs tell, once, what their answers do not show.
+#[derive(Debug)]
+pub(crate) struct Warnings {
+    host: Host,
+    /// The session's, which is there as long as what it has compiled.
+    logger: *const OrtLogger,
+    told: AtomicBool,
+}
+
+// SAFETY: the runtime's loggers may be used by any thread.
+unsafe impl Send for Warnings {}
+// SAFETY: as above.
+unsafe impl Sync for Warnings {}
+
+impl Warnings {
+    pub(crate) fn new(host: Host, logger: *const OrtLogger) -> Self {
+        Self { host, logger, told: AtomicBool::new(false) }
+    }
+
+    /// Tells of the last run of a session, unless something was told before.
+    fn tell(&self, session: &mut Session) -> Result<(), Failure> {
+        if self.told.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let warnings = session.warnings()?;
+        if !warnings.is_empty() && !self.told.swap(true, Ordering::Relaxed) {
+            self.host.log(self.logger, Severity::Warning, &format!("told once: {warnings}"));
+        }
+        Ok(())
+    }
 }
 
 impl ComputeInfo {
-    pub(crate) fn new(host: Host, partition: Arc<Partition>) -> Self {
+    pub(crate) fn new(host: Host, partition: Arc<Partition>, warnings: Arc<Warnings>) -> Self {
         let table = OrtNodeComputeInfo { ort_version_supported: ORT_API_VERSION, create_state, compute, release_state };
-        Self { table, host, partition }
+        Self { table, host, partition, warnings }
     }
 
     /// For the runtime, which gives it back for `release`.
@@ -69,14 +109,19 @@ unsafe extern "system" fn compute(
     context: *mut OrtKernelContext,
 ) -> *mut OrtStatus {
     // SAFETY: the runtime calls this for what `into_raw` gave it and `release` was not called for.
-    let ComputeInfo { host, partition, .. } = unsafe { &*info.cast::<ComputeInfo>() };
+    let ComputeInfo { host, partition, warnings, .. } = unsafe { &*info.cast::<ComputeInfo>() };
     // SAFETY: the context is there for as long as the call.
-    host.answer(|| unsafe { run(*host, partition, context) })
+    host.answer(|| unsafe { run(*host, partition, warnings, context) })
 }
 
 /// # Safety
 /// The context is there.
-unsafe fn run(host: Host, partition: &Partition, context: *mut OrtKernelContext) -> Result<(), Failure> {
+unsafe fn run(
+    host: Host,
+    partition: &Partition,
+    warnings: &Warnings,
+    context: *mut OrtKernelContext,
+) -> Result<(), Failure> {
     let mut given = Vec::with_capacity(partition.inputs.len());
     let mut shapes = Vec::with_capacity(partition.inputs.len());
     for input in &partition.inputs {
@@ -98,7 +143,8 @@ unsafe fn run(host: Host, partition: &Partition, context: *mut OrtKernelContext)
         }
         // SAFETY: as the caller promises.
         let rooms = unsafe { rooms(host, session, context)? };
-        Ok(session.run_into(views, rooms)?)
+        session.run_into(views, rooms)?;
+        warnings.tell(session)
     })
 }
 

@@ -81,6 +81,32 @@ pub(crate) struct Partition {
     plans: Mutex<Vec<(Shapes, Vec<u8>)>>,
 }
 
+/// A plan that was found before there was a partition.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundPlan {
+    /// Of each input.
+    pub(crate) shapes: BTreeMap<String, Vec<usize>>,
+    pub(crate) plan: Vec<u8>,
+}
+
+/// Searches for a plan, which Ctrl-C ends. A share of a budget stands for the budget.
+pub(crate) fn search(
+    context: &Context,
+    model: &Model,
+    options: &Options,
+    share: Option<u64>,
+) -> Result<CompiledModel, Error> {
+    let mut builder = context.compile(model).named_options(&options.named);
+    if let Some(share) = share {
+        builder = builder.device_budget(share);
+    }
+    let searched = interruptible(|ends| {
+        let goes_on = |_| if ends.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        builder.progress(goes_on).build()
+    });
+    searched.map_err(|error| Error::NoThread { reason: error.to_string() })?
+}
+
 impl Partition {
     /// Copies what is needed of the nodes; compiles them where all extents are known.
     pub(crate) fn new(
@@ -88,6 +114,7 @@ impl Partition {
         [inputs, outputs]: [Vec<String>; 2],
         context: Context,
         options: Arc<Options>,
+        found: Option<FoundPlan>,
     ) -> Result<Self, Failure> {
         let find = |name: &String| {
             let found = graph.values.iter().position(|value| value.name == *name);
@@ -116,6 +143,12 @@ impl Partition {
         let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
         let (name, share, sessions, plans) = (called(graph), Mutex::default(), Mutex::default(), Mutex::default());
         let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions, plans };
+        if let Some(FoundPlan { shapes, plan }) = found {
+            // It is loaded where inputs have these shapes, and only if the nodes are the same.
+            let shapes = partition.inputs.iter().map(|input| shapes.get(&input.name).cloned()).collect::<Option<_>>();
+            let known = shapes.map(|shapes| (shapes, plan));
+            partition.plans.lock().unwrap_or_else(PoisonError::into_inner).extend(known);
+        }
         if let Some(shapes) = partition.known_shapes() {
             partition.with(&shapes, |_| Ok(()))?;
         }
@@ -166,16 +199,8 @@ impl Partition {
                 return Ok(compiled);
             }
         }
-        let mut builder = self.context.compile(model).named_options(&self.options.named);
-        if let Some(share) = *self.share.lock().unwrap_or_else(PoisonError::into_inner) {
-            builder = builder.device_budget(share);
-        }
-        let searched = interruptible(|ends| {
-            let goes_on =
-                |_| if ends.load(Ordering::Relaxed) { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-            builder.progress(goes_on).build()
-        });
-        let compiled = searched.map_err(|error| Error::NoThread { reason: error.to_string() })??;
+        let share = *self.share.lock().unwrap_or_else(PoisonError::into_inner);
+        let compiled = search(&self.context, model, &self.options, share)?;
         // One that Ctrl-C cut short is for this run alone.
         if compiled.stopped() != Some(StopReason::Cancelled) {
             let over = (plans.len() + 1).saturating_sub(PLANS_KEPT);

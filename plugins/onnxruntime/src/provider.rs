@@ -1,12 +1,13 @@
 //! The provider of a session: says which nodes it takes, and compiles them.
 
 use std::{
+    collections::BTreeMap,
     ffi::c_char,
     ptr, slice,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use texpool::Context;
+use texpool::{Context, Model, StopReason, Uncomputable};
 
 use crate::{
     api::{
@@ -14,14 +15,15 @@ use crate::{
         types::{ORT_API_VERSION, OrtEpGraphSupportInfo, OrtGraph, OrtLogger, OrtNode, OrtStatus, Severity},
     },
     budget::share_budget,
-    compute::ComputeInfo,
+    compute::{ComputeInfo, Warnings},
     extents,
     failure::Failure,
+    graph::{Graph, Part},
     host::{Host, quiet},
     options::Options,
-    partition::Partition,
+    partition::{FoundPlan, Partition, search},
     read_graph::{ReadGraph, ports, read_graph},
-    report::{GraphReport, Report},
+    report::{GraphReport, Report, called},
     survey::{Survey, survey},
 };
 
@@ -37,6 +39,9 @@ pub(crate) struct Provider {
     context: Context,
     options: Arc<Options>,
     report: Mutex<Report>,
+    warnings: Arc<Warnings>,
+    /// Plans of nodes that were compiled to see whether they can be, by the names of their results.
+    plans: Mutex<BTreeMap<Vec<String>, FoundPlan>>,
 }
 
 impl Provider {
@@ -61,7 +66,8 @@ impl Provider {
         };
         let device = context.device().adapter_info().name;
         let report = Mutex::new(Report { device, ..Report::default() });
-        Box::new(Self { table, host, logger, context, options: Arc::new(options), report })
+        let (options, warnings) = (Arc::new(options), Arc::new(Warnings::new(host, logger)));
+        Box::new(Self { table, host, logger, context, options, report, warnings, plans: Mutex::default() })
     }
 
     /// For the runtime, which gives it back for `release`.
@@ -91,8 +97,9 @@ impl Provider {
                 let why = "it is in the body of a control flow node, which stays where that is".to_owned();
                 Survey { left: (0..graph.nodes.len()).map(|node| (node, why.clone())).collect(), ..Survey::default() }
             }
-            None => survey(&graph, &self.options.reading),
+            None => survey(&graph, &self.options.reading, &|graph, part, model| self.try_compile(graph, part, model)),
         };
+        self.tell_of_device(&graph, &survey);
         for part in &survey.parts {
             let taken: Vec<*const OrtNode> = part.nodes.iter().map(|&node| nodes[node]).collect();
             let options =
@@ -104,6 +111,36 @@ impl Provider {
         let guessed = extents::guessed(&graph, &self.options.reading.dims);
         self.tell(GraphReport::new(&graph, parent, &survey, guessed));
         Ok(())
+    }
+
+    /// Compiles nodes, and keeps the plan until they are a partition. Says which cannot be computed on the device; any other
+    /// error is told when the partition is made.
+    fn try_compile(&self, graph: &Graph<'_>, part: &Part, model: &Model) -> Option<(Uncomputable, String)> {
+        let compiled = search(&self.context, model, &self.options, None);
+        match compiled.and_then(|compiled| compiled.session().map(drop).map(|()| compiled)) {
+            Ok(compiled) => {
+                let shapes = || model.inputs().iter().map(|input| (input.name.clone(), input.dims.clone())).collect();
+                let found = || FoundPlan { shapes: shapes(), plan: compiled.save() };
+                let plan = (compiled.stopped() != Some(StopReason::Cancelled)).then(found);
+                let names = key(part.outputs.iter().map(|&value| graph.values[value].name.clone()));
+                let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
+                plans.extend(plan.map(|plan| (names, plan)));
+                None
+            }
+            Err(error) => Some((error.uncomputable()?, error.to_string())),
+        }
+    }
+
+    /// Logs which nodes this device cannot compute: another one may.
+    fn tell_of_device(&self, graph: &Graph<'_>, survey: &Survey) {
+        let mut nodes = survey.beyond_device.iter().filter_map(|node| Some((node, survey.left.get(node)?)));
+        if let Some((&first, why)) = nodes.next() {
+            let more = nodes.count();
+            let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
+            let called = called(graph, first);
+            let message = format!("left to other providers, since it cannot be compiled: {called}: {why}{more}");
+            self.host.log(self.logger, Severity::Warning, &message);
+        }
     }
 
     /// Logs what became of a graph, and writes the report.
@@ -143,7 +180,8 @@ impl Provider {
         let partition = |(&graph, &fused): (&*const OrtGraph, &*const OrtNode)| {
             // SAFETY: as the caller promises.
             let (graph, ports) = unsafe { (read_graph(self.host, graph)?.graph, ports(self.host, fused)?) };
-            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options))?))
+            let plan = self.plans.lock().unwrap_or_else(PoisonError::into_inner).remove(&key(ports[1].iter().cloned()));
+            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options), plan)?))
         };
         let partitions = graphs.iter().zip(fused_nodes).map(partition).collect::<Result<Vec<_>, Failure>>()?;
         if let Some(budget) = self.options.named.budget() {
@@ -161,8 +199,18 @@ impl Provider {
             }
         }
         self.write(&report);
-        Ok(partitions.into_iter().map(|partition| ComputeInfo::new(self.host, partition)).collect())
+        Ok(partitions
+            .into_iter()
+            .map(|partition| ComputeInfo::new(self.host, partition, Arc::clone(&self.warnings)))
+            .collect())
     }
+}
+
+/// By what nodes are found again that the runtime has fused: the names of their results.
+fn key(results: impl Iterator<Item = String>) -> Vec<String> {
+    let mut names: Vec<String> = results.collect();
+    names.sort_unstable();
+    names
 }
 
 unsafe extern "system" fn get_name(_ep: *const OrtEp) -> *const c_char {

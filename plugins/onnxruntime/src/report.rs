@@ -50,7 +50,7 @@ impl GraphReport {
 }
 
 /// A node as its model's author knows it.
-fn called(graph: &Graph<'_>, index: NodeIndex) -> String {
+pub(crate) fn called(graph: &Graph<'_>, index: NodeIndex) -> String {
     let node = &graph.nodes[index];
     let result = node.outputs.iter().flatten().next().map_or("", |&value| &graph.values[value].name);
     let name = if node.name.is_empty() { result } else { &node.name };

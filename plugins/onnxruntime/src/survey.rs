@@ -7,7 +7,7 @@ use std::{
 };
 
 use texpool::{
-    Error, ImportError, ImportOptions, Model,
+    Error, ImportError, ImportOptions, Model, Uncomputable,
     graph::Op,
     import::{self, FakeQuant},
 };
@@ -33,6 +33,8 @@ pub(crate) struct Survey {
     pub(crate) parts: Vec<Part>,
     /// Nodes that are left, each with the reason.
     pub(crate) left: BTreeMap<NodeIndex, String>,
+    /// Those of them that can be read and not be computed on this device.
+    pub(crate) beyond_device: BTreeSet<NodeIndex>,
 }
 
 /// How models are read.
@@ -50,8 +52,11 @@ pub(crate) fn read(bytes: &Arc<Vec<u8>>, dims: BTreeMap<String, usize>, fake_qua
     Model::from_graph(import::from_bytes_with(owner, &options)?)
 }
 
+/// Compiles nodes that were read; where they cannot be computed on the device, says which and why.
+pub(crate) type TryCompile<'c> = dyn Fn(&Graph<'_>, &Part, &Model) -> Option<(Uncomputable, String)> + 'c;
+
 /// Asks which nodes can be taken.
-pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading) -> Survey {
+pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<'_>) -> Survey {
     Surveyor {
         graph,
         reading,
@@ -60,6 +65,9 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading) -> Survey {
         refusals: 0,
         bytes: 0,
         accepted: HashSet::new(),
+        compile,
+        compiled: HashSet::new(),
+        beyond_device: BTreeSet::new(),
     }
     .survey()
 }
@@ -74,6 +82,11 @@ struct Surveyor<'a, 'g> {
     bytes: usize,
     /// Groups that were read well.
     accepted: HashSet<Vec<NodeIndex>>,
+    compile: &'a TryCompile<'a>,
+    /// Groups that were compiled.
+    compiled: HashSet<Vec<NodeIndex>>,
+    /// Nodes that were read and cannot be computed on the device.
+    beyond_device: BTreeSet<NodeIndex>,
 }
 
 /// Nodes that are refused, each with the reason.
@@ -98,7 +111,7 @@ impl Surveyor<'_, '_> {
             let taken: Vec<bool> = (0..self.graph.nodes.len()).map(|index| !self.left.contains_key(&index)).collect();
             let mut parts = Vec::new();
             for group in groups(self.graph, &taken) {
-                match self.try_part(group) {
+                match self.try_part(group).and_then(|part| self.try_compile(part)) {
                     Ok(part) => parts.push(part),
                     Err(refused) => {
                         self.left.extend(refused);
@@ -109,7 +122,30 @@ impl Surveyor<'_, '_> {
             break parts;
         };
         let assigned = |index: &NodeIndex| self.graph.nodes[*index].assigned;
-        Survey { parts, left: self.left.into_iter().filter(|(index, _)| !assigned(index)).collect() }
+        let left = self.left.into_iter().filter(|(index, _)| !assigned(index)).collect();
+        Survey { parts, left, beyond_device: self.beyond_device }
+    }
+
+    /// Compiles nodes that can be read. Where that is refused, it is for at least one of them.
+    fn try_compile(&mut self, part: Part) -> Result<Part, Refused> {
+        if part.nodes.is_empty() || self.compiled.contains(&part.nodes) {
+            return Ok(part);
+        }
+        // Both were possible a moment ago.
+        let Ok(dims) = extents::tried(self.graph, &part, &self.names) else { return Ok(part) };
+        let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
+        let Ok(model) = read(&bytes, dims, self.reading.fake_quant) else { return Ok(part) };
+        let Some((refused, why)) = (self.compile)(self.graph, &part, &model) else {
+            self.compiled.insert(part.nodes.clone());
+            return Ok(part);
+        };
+        let named = match refused {
+            Uncomputable::Node(position) => part.nodes.get(position).map(|&node| vec![node]),
+            Uncomputable::Model => None,
+        };
+        let nodes = named.unwrap_or(part.nodes);
+        self.beyond_device.extend(&nodes);
+        Err(nodes.into_iter().map(|node| (node, why.clone())).collect())
     }
 
     /// Leaves nodes of operators that the importer does not know at all. A reading of the graph would stop at each of them

@@ -21,6 +21,24 @@ def split(height: int | str = 12) -> bytes:
     return file(nodes, [tensor("x", [2, 3, height, 12])], [tensor("y", [2, 4, height, 12])], constants)
 
 
+def many_indices() -> bytes:
+    """The place of the greatest of 4000 magnitudes: more places than 16-bit floats tell apart."""
+    nodes = [
+        helper.make_node("Mul", ["x", "x"], ["a"], name="square"),
+        helper.make_node("ArgMax", ["a"], ["y"], name="place", axis=1, keepdims=0),
+    ]
+    return file(nodes, [tensor("x", [1, 4000])], [tensor("y", [1], TensorProto.INT64)])
+
+
+def fourth_power() -> bytes:
+    """x to the fourth."""
+    nodes = [
+        helper.make_node("Mul", ["x", "x"], ["a"], name="square"),
+        helper.make_node("Mul", ["a", "a"], ["y"], name="fourth"),
+    ]
+    return file(nodes, [tensor("x", [1, 4])], [tensor("y", [1, 4])])
+
+
 def none() -> bytes:
     """Nothing that is supported."""
     node = helper.make_node("ReverseSequence", ["x", "lengths"], ["y"], name="reverse", batch_axis=1, time_axis=0)
@@ -92,6 +110,34 @@ class Parts(unittest.TestCase):
             feed = values(cpu, seed=seed)
             self.assertLessEqual(off(made.run(None, feed), cpu.run(None, feed)), 1)
         return report
+
+    def test_a_node_that_cannot_be_compiled_is_left_and_the_log_says_so(self) -> None:
+        made, lines = reported(many_indices(), precision="f16")
+        x = np.zeros((1, 4000), np.float32)
+        x[0, 3001] = -7
+        self.assertEqual(made.run(None, {"x": x})[0].tolist(), [3001])
+        self.assertIn("1 of 2 nodes are taken", "\n".join(lines))
+        self.assertIn("left: node `place` ArgMax: node 1 (ARG_MAX): the indices `y` name 4000 positions", "\n".join(lines))
+        code = "from support import *\nfrom test_parts import many_indices\nsession(many_indices(), precision='f16')\n"
+        said = python(code).stderr
+        self.assertIn("left to other providers, since it cannot be compiled: node `place` ArgMax", said)
+
+    def test_what_a_run_clamps_or_cannot_compute_is_told_once(self) -> None:
+        code = (
+            "from support import *\n"
+            "from test_parts import fourth_power\n"
+            "made = session(fourth_power(), {})\n"
+            "for _ in range(3):\n"
+            "    made.run(None, {{'x': np.full((1, 4), {}, np.float32)}})\n"
+        )
+        for options, value, said in (
+            ("precision='f16'", 50, "values are beyond the range of 16 bits and were stored as 65504"),
+            ("", "np.nan", "output `y` has values that are not finite: 4 NaN"),
+        ):
+            done = python(code.format(options, value))
+            self.assertEqual((done.returncode, done.stderr.count("texpool: told once: ")), (0, 1), done.stderr)
+            self.assertIn(said, done.stderr)
+        self.assertNotIn("texpool", python(code.format("precision='f16'", 2)).stderr)
 
     def test_a_node_in_the_middle_is_left(self) -> None:
         report = self.check(split())

@@ -4,7 +4,10 @@
 //! back and applies them anew, before it has worked out the extents of the tensors between. Nodes then look as if they
 //! contradicted themselves, though they are the same, and can be planned once the runtime is done.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, PoisonError},
+};
 
 use texpool::ImportOptions;
 
@@ -12,6 +15,7 @@ use crate::{
     graph::{Node, Tensors},
     host::{Host, Partition},
     read::Refusal,
+    ready::Prepare,
     select::{Part, Selection, select},
 };
 
@@ -41,8 +45,9 @@ impl Decisions {
         nodes: &[Node],
         tensors: &Tensors<'_>,
         options: &ImportOptions,
+        prepare: &Prepare<'_>,
     ) -> Result<Selection, String> {
-        let selection = select(host, nodes, tensors, options)?;
+        let selection = select(host, nodes, tensors, options, prepare)?;
         // Whoever panicked with it has left it whole.
         let mut decisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = decisions.iter().find(|(graph, _)| *graph == host.address()).map(|(_, decision)| decision);
@@ -82,6 +87,8 @@ impl Decision {
             taken: self.taken.clone(),
             left: self.left.iter().map(|refusal| (refusal.node, refusal.clone())).collect(),
             parts: self.parts.iter().map(part).collect(),
+            // Told already.
+            beyond_device: BTreeSet::new(),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     cell::UnsafeCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::c_void,
     ptr,
     sync::{
@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use texpool::import::supported;
+use texpool::{Model, import::supported};
 
 use crate::{
     abi::{TfLiteContext, TfLiteDelegate, TfLiteStatus, flags},
@@ -78,10 +78,12 @@ impl Delegate {
         let layout = host.layout(&plan)?;
         let nodes = plan.iter().map(|&index| Node::read(host, index)).collect::<Result<Vec<_>, _>>()?;
         let tensors = Tensors::read(host, &nodes);
-        let selection = self.decisions.select(host, &nodes, &tensors, self.shared.options.named.import())?;
+        let import = self.shared.options.named.import();
+        let prepare = |model: &Model| self.shared.session(model, None);
+        let selection = self.decisions.select(host, &nodes, &tensors, import, &prepare)?;
         let report = GraphReport { layout, ..reported(&nodes, &tensors, &selection) };
         self.shared.note(host.address(), report.clone())?;
-        self.say(&report)?;
+        self.say(&report, &selection.beyond_device)?;
         let Selection { taken, parts, .. } = selection;
         if taken.is_empty() {
             return Ok(());
@@ -102,8 +104,9 @@ impl Delegate {
         }
     }
 
-    /// Tells what is taken where that was asked for, or where nothing is.
-    fn say(&self, report: &GraphReport) -> Result<(), String> {
+    /// Tells what is taken where that was asked for, or where nothing is; and what this device cannot compute, which another
+    /// one may.
+    fn say(&self, report: &GraphReport, beyond_device: &BTreeSet<i32>) -> Result<(), String> {
         let (left, options) = (report.left(), &self.shared.options);
         let count = report.left_count();
         if options.verbose {
@@ -111,6 +114,13 @@ impl Delegate {
         } else if count == report.nodes.len() && !options.whole_graph {
             let first = left.lines().next().unwrap_or("it has none");
             tell(&format!("no node of the graph is taken, the runtime runs all {count} of them. The first: {first}"));
+        } else if !options.whole_graph {
+            let of_device = report.nodes.iter().filter(|node| beyond_device.contains(&node.index));
+            let lines: Vec<String> = of_device.filter_map(NodeReport::line).collect();
+            if let [first, others @ ..] = &lines[..] {
+                let more = if others.is_empty() { String::new() } else { format!(" (and {} more)", others.len()) };
+                tell(&format!("left to the runtime, since it cannot be compiled: {first}{more}"));
+            }
         }
         match options.whole_graph && count > 0 {
             true => Err(format!("option `whole_graph` is set, and nodes are left:\n{left}")),

@@ -15,6 +15,7 @@ use crate::{
     guard::guarded,
     host::{Host, partition, report},
     read::{Readable, extents, read},
+    ready::Ready,
     select::Part,
     shared::{Shared, shared_of},
     values::{check_apart, room, view},
@@ -108,9 +109,10 @@ impl Kernel {
                 return Ok(());
             }
         };
-        let Readable { model, inputs, outputs, .. } = readable;
+        let Readable { model, inputs, outputs, ready, .. } = readable;
         let kept = self.plans.iter().position(|(extents, _)| *extents == now).map(|at| self.plans.remove(at));
-        let (session, planned, device) = self.shared.session(&model, kept.as_ref().map(|(_, plan)| &plan[..]))?;
+        let made = || self.shared.session(&model, kept.as_ref().map(|(_, plan)| &plan[..]));
+        let Ready { session, planned, device } = ready.map_or_else(made, Ok).map_err(|error| error.to_string())?;
         // One that Ctrl-C cut short is for this time alone.
         if session.compiled().stopped() != Some(StopReason::Cancelled) {
             let over = (self.plans.len() + 1).saturating_sub(PLANS_KEPT);
@@ -129,7 +131,12 @@ impl Kernel {
         // Where it panics, nothing of it is used again.
         let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());
         let mut prepared = mem::replace(&mut self.prepared, defect);
-        let result = prepared.as_mut().map_err(|reason| reason.clone()).and_then(|prepared| prepared.run(host));
+        let shared = &self.shared;
+        let run = |prepared: &mut Prepared| {
+            prepared.run(host)?;
+            shared.warn_once(&mut prepared.session)
+        };
+        let result = prepared.as_mut().map_err(|reason| reason.clone()).and_then(run);
         self.prepared = prepared;
         result
     }

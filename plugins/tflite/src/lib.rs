@@ -24,6 +24,7 @@ mod plugin;
 #[path = "../../shared/python_signals.rs"]
 mod python_signals;
 mod read;
+mod ready;
 mod report;
 mod select;
 mod shared;

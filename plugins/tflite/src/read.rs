@@ -9,6 +9,7 @@ use texpool::{
 
 use crate::{
     graph::{Node, Tensors},
+    ready::Ready,
     written::{Written, write},
 };
 
@@ -22,6 +23,8 @@ pub(crate) struct Readable {
     pub(crate) outputs: Vec<i32>,
     /// Extents of all tensors that it was read with.
     pub(crate) extents: Vec<(i32, Vec<i32>)>,
+    /// The model on the device, once it is there.
+    pub(crate) ready: Option<Ready>,
 }
 
 /// Why a node is not taken.
@@ -47,7 +50,7 @@ pub(crate) fn read(
     let Written { bytes, inputs, outputs } =
         write(nodes, tensors, outputs).map_err(|(node, reason)| vec![Refusal { node, operator: None, reason }])?;
     match Model::from_bytes_with(bytes, options) {
-        Ok(model) => Ok(Readable { model, inputs, outputs, extents: extents(nodes, tensors) }),
+        Ok(model) => Ok(Readable { model, inputs, outputs, extents: extents(nodes, tensors), ready: None }),
         Err(error) => Err(refusals(nodes, tensors, &error)),
     }
 }

@@ -62,12 +62,7 @@ impl GraphReport {
 
     /// The nodes that are left, a line each.
     pub(crate) fn left(&self) -> String {
-        let line = |node: &NodeReport| {
-            let [operator, result, reason] =
-                [&node.operator, &node.result, node.left.as_ref()?].map(|text| printable(text));
-            Some(format!("node {} {operator} `{result}`: {reason}", node.index))
-        };
-        self.nodes.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+        self.nodes.iter().filter_map(NodeReport::line).collect::<Vec<_>>().join("\n")
     }
 
     /// All of it as text, a line each.
@@ -100,6 +95,13 @@ impl GraphReport {
 }
 
 impl NodeReport {
+    /// Why it is left, in a line; nothing of one that is taken.
+    pub(crate) fn line(&self) -> Option<String> {
+        let [operator, result, reason] =
+            [&self.operator, &self.result, self.left.as_ref()?].map(|text| printable(text));
+        Some(format!("node {} {operator} `{result}`: {reason}", self.index))
+    }
+
     fn json(&self) -> String {
         let Self { index, operator, result, left } = self;
         let left = left.as_ref().map_or("null".to_owned(), |reason| quoted(reason));

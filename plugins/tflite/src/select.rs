@@ -11,6 +11,7 @@ use crate::{
     graph::{Node, Tensors, of_constants},
     host::{Host, Partition},
     read::{Readable, Refusal, read},
+    ready::{NotComputed, Prepare, make_ready},
 };
 
 /// What is taken of a graph.
@@ -19,6 +20,8 @@ pub(crate) struct Selection {
     pub(crate) taken: Vec<i32>,
     pub(crate) left: BTreeMap<i32, Refusal>,
     pub(crate) parts: Vec<Part>,
+    /// Nodes among those that are left which can be read and not be computed on this device.
+    pub(crate) beyond_device: BTreeSet<i32>,
 }
 
 /// A set of nodes that become one kernel.
@@ -45,6 +48,9 @@ struct Search<'g, 'h> {
     unreadable: BTreeSet<i32>,
     graph_outputs: BTreeSet<i32>,
     left: BTreeMap<i32, Refusal>,
+    beyond_device: BTreeSet<i32>,
+    /// What was put on the device in an earlier round: nodes that are read, results that are wanted, and the model.
+    kept: Vec<(Vec<Node>, Vec<i32>, Readable)>,
 }
 
 /// Finds what is taken. Ends, since each round leaves at least one more node.
@@ -53,6 +59,7 @@ pub(crate) fn select(
     nodes: &[Node],
     tensors: &Tensors<'_>,
     options: &ImportOptions,
+    prepare: &Prepare<'_>,
 ) -> Result<Selection, String> {
     let all: Vec<i32> = nodes.iter().map(|node| node.index).collect();
     let graph_outputs = host.preview(&all)?.into_iter().flat_map(|partition| partition.outputs).collect();
@@ -64,13 +71,18 @@ pub(crate) fn select(
         unreadable: BTreeSet::new(),
         graph_outputs,
         left: BTreeMap::new(),
+        beyond_device: BTreeSet::new(),
+        kept: Vec::new(),
     };
     loop {
         search.leave_what_follows();
         let taken = search.taken();
         let partitions = if taken.is_empty() { Vec::new() } else { host.preview(&taken)? };
-        match search.parts(partitions) {
-            Ok(parts) => return Ok(Selection { taken, left: search.left, parts }),
+        match search.ready_parts(partitions, prepare)? {
+            Ok(parts) => {
+                let Search { left, beyond_device, .. } = search;
+                return Ok(Selection { taken, left, parts, beyond_device });
+            }
             Err(refusals) => {
                 let before = search.decided();
                 refusals.into_iter().for_each(|refusal| search.leave(refusal));
@@ -154,6 +166,44 @@ impl Search<'_, '_> {
             }
         }
         if refusals.is_empty() { Ok(parts) } else { Err(refusals) }
+    }
+
+    /// The same, with each of them on the device.
+    fn ready_parts(
+        &mut self,
+        partitions: Vec<Partition>,
+        prepare: &Prepare<'_>,
+    ) -> Result<Result<Vec<Part>, Vec<Refusal>>, String> {
+        let mut parts = match self.parts(partitions) {
+            Ok(parts) => parts,
+            Err(refusals) => return Ok(Err(refusals)),
+        };
+        // What is not of this round makes room.
+        let mut kept = std::mem::take(&mut self.kept);
+        kept.retain(|(nodes, outputs, _)| parts.iter().any(|part| part.nodes == *nodes && part.outputs == *outputs));
+        let mut refusals = Vec::new();
+        for part in &mut parts {
+            let same = |(nodes, outputs, _): &(Vec<Node>, Vec<i32>, Readable)| {
+                part.nodes == *nodes && part.outputs == *outputs
+            };
+            if let Some(at) = kept.iter().position(same) {
+                part.readable = Some(kept.swap_remove(at).2);
+            }
+            let Some(readable) = &mut part.readable else { continue };
+            let nodes: Vec<&Node> = part.nodes.iter().collect();
+            match make_ready(readable, &nodes, prepare) {
+                Ok(()) => {}
+                Err(NotComputed::Refused(refused)) => refusals.extend(refused),
+                Err(NotComputed::Failed(reason)) => return Err(reason),
+            }
+        }
+        if refusals.is_empty() {
+            return Ok(Ok(parts));
+        }
+        self.beyond_device.extend(refusals.iter().map(|refusal| refusal.node));
+        let ready = parts.into_iter().filter_map(|part| Some((part.nodes, part.outputs, part.readable?)));
+        self.kept = ready.filter(|(_, _, readable)| readable.ready.is_some()).collect();
+        Ok(Err(refusals))
     }
 
     fn part(&self, partition: Partition) -> Result<Part, Vec<Refusal>> {

@@ -5,7 +5,10 @@ use std::{
     ops::ControlFlow,
     path::Path,
     process,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, atomic::Ordering},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use texpool::{Model, Session, gpu::PerProcess};
@@ -13,8 +16,10 @@ use texpool::{Model, Session, gpu::PerProcess};
 use crate::{
     abi::TfLiteDelegate,
     device::Device,
+    log::tell,
     options::Options,
     python_signals::interruptible,
+    ready::{Ready, Unready},
     report::{self, GraphReport, Planned},
     select::Part,
 };
@@ -31,6 +36,8 @@ pub(crate) struct Shared {
     /// Parts that the runtime is about to make kernels of, by graph.
     waiting: Mutex<Vec<(usize, Part)>>,
     reports: Mutex<Vec<(usize, GraphReport)>>,
+    /// Whether a run's warnings were told.
+    warned: AtomicBool,
 }
 
 /// What a kernel has with the delegate that it is made for.
@@ -49,7 +56,13 @@ pub(crate) unsafe fn shared_of(delegate: *const TfLiteDelegate) -> Result<Arc<Sh
 
 impl Shared {
     pub(crate) fn new(options: Options) -> Result<Self, String> {
-        let made = Self { options, device: PerProcess::new(), waiting: Mutex::default(), reports: Mutex::default() };
+        let made = Self {
+            options,
+            device: PerProcess::new(),
+            waiting: Mutex::default(),
+            reports: Mutex::default(),
+            warned: AtomicBool::new(false),
+        };
         made.device()?;
         Ok(made)
     }
@@ -64,12 +77,8 @@ impl Shared {
     }
 
     /// Plans a model, unless there is a saved plan, and puts it on the device.
-    pub(crate) fn session(
-        &self,
-        model: &Model,
-        plan: Option<&[u8]>,
-    ) -> Result<(Session, Planned, Arc<Device>), String> {
-        let device = self.device()?;
+    pub(crate) fn session(&self, model: &Model, plan: Option<&[u8]>) -> Result<Ready, Unready> {
+        let device = self.device().map_err(Unready::Other)?;
         let context = self.options.named.with_folder(device.context().clone());
         let compiled = match plan.and_then(|plan| context.load(model, plan).ok()) {
             Some(compiled) => compiled,
@@ -81,11 +90,11 @@ impl Shared {
                         .progress(|_| if ended() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
                         .build()
                 });
-                let searched = searched.map_err(|error| format!("no thread to plan on: {error}"))?;
-                searched.map_err(|error| error.to_string())?
+                let searched = searched.map_err(|error| Unready::Other(format!("no thread to plan on: {error}")))?;
+                searched?
             }
         };
-        let session = compiled.session().map_err(|error| error.to_string())?;
+        let session = compiled.session()?;
         let memory = session.memory();
         let planned = Planned {
             pool: compiled.pool_bytes(),
@@ -93,7 +102,19 @@ impl Shared {
             reserved: memory.reserved,
             stopped: compiled.stopped().is_some(),
         };
-        Ok((session, planned, device))
+        Ok(Ready { session, planned, device })
+    }
+
+    /// Tells once of what a run met that its answers do not show: values that are no numbers, or were clamped.
+    pub(crate) fn warn_once(&self, session: &mut Session) -> Result<(), String> {
+        if self.warned.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let warnings = session.warnings().map_err(|error| error.to_string())?;
+        if !warnings.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
+            tell(&format!("warning, told once: {warnings}"));
+        }
+        Ok(())
     }
 
     /// Keeps parts until the runtime has made kernels of them. Answers how many there were of which it has made none.

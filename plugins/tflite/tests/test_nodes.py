@@ -52,6 +52,38 @@ class Nodes(unittest.TestCase):
         self.assertIn("texpool: no node of the graph is taken, the runtime runs all 1 of them", done.stderr)
         self.assertIn("node 0 REVERSE_V2 `y`: the operator is not supported", done.stderr)
 
+    def test_a_node_that_cannot_be_compiled_is_left_to_the_runtime_which_is_told(self) -> None:
+        report = Report()
+        made = interpreter(tiny.many_indices(), delegate(precision="f16", report=report.path))
+        x = np.zeros((1, 4000), np.float32)
+        x[0, 3001] = -7
+        self.assertEqual(run(made, [x])[0].tolist(), [3001])
+        self.assertEqual(report.left, [(1, "ARG_MAX")])
+        self.assertIn("name 4000 positions, and 16-bit floats hold", report.graph["nodes"][1]["left"])
+        code = "import tiny\nfrom support import *\nrun(interpreter(tiny.many_indices(), delegate(precision='f16')))\n"
+        said = python(code).stderr
+        self.assertIn("texpool: left to the runtime, since it cannot be compiled: node 1 ARG_MAX `place`", said)
+        with self.assertRaisesRegex(RuntimeError, "nodes are left:\nnode 1 ARG_MAX"):
+            interpreter(tiny.many_indices(), delegate(precision="f16", whole_graph=1))
+
+    def test_what_a_run_clamps_or_cannot_compute_is_told_once(self) -> None:
+        code = (
+            "import tiny\n"
+            "import numpy as np\n"
+            "from support import *\n"
+            "made = interpreter(tiny.squared(), delegate({}))\n"
+            "for _ in range(3):\n"
+            "    run(made, [np.full((1, 4), {}, np.float32)])\n"
+        )
+        for options, value, said in (
+            ("precision='f16'", 50, "values are beyond the range of 16 bits and were stored as 65504"),
+            ("", "np.nan", "output `z` has values that are not finite: 4 NaN"),
+        ):
+            done = python(code.format(options, value))
+            self.assertEqual((done.returncode, done.stderr.count("texpool: warning, told once: ")), (0, 1), done.stderr)
+            self.assertIn(said, done.stderr)
+        self.assertNotIn("texpool", python(code.format("precision='f16'", 2)).stderr)
+
     def test_verbose_says_what_is_taken_and_otherwise_there_is_silence(self) -> None:
         code = "import tiny\nfrom support import *\nrun(interpreter(tiny.split(), delegate({})))\n"
         said = python(code.format("verbose=True")).stderr

@@ -14,7 +14,8 @@ import numpy as np
 FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
-ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, TILE, ABS, REVERSE_V2, IF = 0, 3, 6, 18, 22, 32, 40, 69, 101, 105, 118
+ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, ARG_MAX, TILE = 0, 3, 6, 18, 22, 32, 40, 56, 69
+ABS, REVERSE_V2, IF = 101, 105, 118
 
 #: A value of a table's field: of which kind, and the value.
 Field = tuple[str, object]
@@ -153,6 +154,26 @@ def constants() -> bytes:
     model.op(REVERSE_V2, [e, first], [row])
     model.op(ADD, [product, row], [y], ADD_OPTIONS)
     model.op(ABS, [y], [z])
+    return model.bytes([x], [z])
+
+
+def many_indices() -> bytes:
+    """The place of the greatest of 4000 magnitudes: more places than 16-bit floats tell apart."""
+    model = Model()
+    x, y = (model.tensor(name, (1, 4000)) for name in "xy")
+    place = model.tensor("place", (1,), INT32)
+    axis = model.constant("axis", np.array([1], np.int32))
+    model.op(ABS, [x], [y])
+    model.op(ARG_MAX, [y, axis], [place], (40, {4: ("i8", INT32)}))
+    return model.bytes([x], [place])
+
+
+def squared() -> bytes:
+    """The fourth power of x."""
+    model = Model()
+    x, y, z = (model.tensor(name, (1, 4)) for name in "xyz")
+    model.op(MUL, [x, x], [y], MUL_OPTIONS)
+    model.op(MUL, [y, y], [z], MUL_OPTIONS)
     return model.bytes([x], [z])
 
 

@@ -36,7 +36,7 @@ fn graph(dims: [Extent; 2]) -> Graph<'static> {
 
 fn partition(context: &Context, dims: [Extent; 2], options: Options) -> Result<Arc<Partition>, Failure> {
     let ports = [vec!["x".to_owned()], vec!["y".to_owned()]];
-    Partition::new(&graph(dims), ports, context.clone(), Arc::new(options)).map(Arc::new)
+    Partition::new(&graph(dims), ports, context.clone(), Arc::new(options), None).map(Arc::new)
 }
 
 fn run(partition: &Partition, values: &[f32]) -> Result<Vec<f32>, Failure> {

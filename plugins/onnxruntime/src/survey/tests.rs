@@ -1,7 +1,11 @@
 //! What is taken of small graphs.
 
+use std::cell::RefCell;
+
+use texpool::{Model, Uncomputable};
+
 use super::{Reading, survey};
-use crate::graph::{Extent, Graph, Node, Value};
+use crate::graph::{Extent, Graph, Node, Part, Value};
 
 /// A chain of operators of one operand; values of one shape.
 fn chain(operators: &[&str], dims: &[Extent]) -> Graph<'static> {
@@ -30,7 +34,7 @@ fn chain(operators: &[&str], dims: &[Extent]) -> Graph<'static> {
 }
 
 fn parts(graph: &Graph<'_>) -> (Vec<Vec<usize>>, Vec<(usize, String)>) {
-    let found = survey(graph, &Reading::default());
+    let found = survey(graph, &Reading::default(), &|_, _, _| None);
     (found.parts.into_iter().map(|part| part.nodes).collect(), found.left.into_iter().collect())
 }
 
@@ -89,4 +93,21 @@ fn operators_that_are_not_known_are_left_at_once() {
     let (parts, left) = parts(&chain(&operators, &fixed()));
     assert_eq!((parts.len(), left.len()), (400, 400));
     assert!(left.iter().all(|(_, why)| why.starts_with("the operator is not supported; ")));
+}
+
+/// The groups that are left of one are compiled anew, and others are not.
+#[test]
+fn a_node_that_cannot_be_compiled_is_left_and_divides() {
+    let graph = chain(&["Relu", "Tanh", "Exp"], &fixed());
+    let tried = RefCell::new(Vec::new());
+    let compile = |_: &Graph<'_>, part: &Part, _: &Model| {
+        tried.borrow_mut().push(part.nodes.clone());
+        let position = part.nodes.iter().position(|&node| node == 1)?;
+        Some((Uncomputable::Node(position), "it is too much for the device".to_owned()))
+    };
+    let found = survey(&graph, &Reading::default(), &compile);
+    assert_eq!(found.parts.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0], [2]]);
+    assert_eq!(found.left.into_iter().collect::<Vec<_>>(), [(1, "it is too much for the device".to_owned())]);
+    assert_eq!(found.beyond_device.into_iter().collect::<Vec<_>>(), [1]);
+    assert_eq!(tried.into_inner(), [vec![0, 1, 2], vec![0], vec![2]]);
 }
