@@ -1,19 +1,20 @@
 //! A session: made, run and closed.
 
 use std::{
+    ffi::CString,
     sync::{
         Arc,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
 };
 
 use pyo3::{
-    exceptions::PyRuntimeError,
+    exceptions::{PyRuntimeError, PyRuntimeWarning},
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
-use texpool::{CompiledModel, Error, StopReason, TensorError, TensorInfo};
+use texpool::{CompiledModel, Error, RunWarnings, StopReason, TensorError, TensorInfo};
 
 use crate::{
     array::{Array, name_of, numpy_name},
@@ -39,6 +40,8 @@ pub(crate) struct Session {
     timeout: Duration,
     /// Nanoseconds of the last run in the library.
     run_nanoseconds: AtomicU64,
+    /// Whether a run's warnings were told.
+    warned: AtomicBool,
 }
 
 /// Name, shape, type, and scale and zero point of an input or output.
@@ -57,7 +60,14 @@ impl Session {
         let mut session = detached(py, || compiled.session())?.map_err(raised)?;
         // Sessions share the device, but not how long they wait for it.
         session.set_timeout(timeout);
-        Ok(Self { slot: Arc::new(Slot::new(session)), compiled, device, timeout, run_nanoseconds: AtomicU64::new(0) })
+        Ok(Self {
+            slot: Arc::new(Slot::new(session)),
+            compiled,
+            device,
+            timeout,
+            run_nanoseconds: AtomicU64::new(0),
+            warned: AtomicBool::new(false),
+        })
     }
 
     /// Uses the session without the interpreter's lock, after those who use it now.
@@ -171,11 +181,17 @@ impl Session {
             let results = session.run(views).map_err(Failure::Texpool);
             let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.run_nanoseconds.store(took, Ordering::Relaxed);
-            results
+            let results = results?;
+            // Told once, so that nobody waits for it again.
+            let warnings = match self.warned.load(Ordering::Relaxed) {
+                true => RunWarnings::default(),
+                false => session.warnings().map_err(Failure::Texpool)?,
+            };
+            Ok((results, warnings))
         };
         self.check_process()?;
         let ran = detached(py, || self.slot.with(run).map_err(Failure::Unusable).flatten())?;
-        let mut results = ran.map_err(|failure| match failure {
+        let (mut results, warnings) = ran.map_err(|failure| match failure {
             Failure::Unusable(why) => unusable(why),
             Failure::View(input, error) => {
                 let name = &self.compiled.inputs()[input].name;
@@ -183,6 +199,11 @@ impl Session {
             }
             Failure::Texpool(error) => raised(error),
         })?;
+        if !warnings.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
+            // Of whoever calls `InferenceSession.run`. It is raised where the caller has made warnings errors.
+            let text = CString::new(format!("{warnings}; later runs of this session are not warned of"))?;
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 2)?;
+        }
         // An output that is named twice is one array.
         let mut made: Vec<(usize, Bound<'py, PyAny>)> = Vec::with_capacity(wanted.len());
         let list = PyList::empty(py);

@@ -3,12 +3,13 @@
 import array
 import tracemalloc
 import unittest
+import warnings
 from typing import Any
 
 import numpy as np
 
 import texpool
-from support import MODELS, blazeface, same_bits, values
+from support import MODELS, blazeface, onnx_chain, same_bits, values
 
 
 class OnlyDLPack:
@@ -43,6 +44,29 @@ class Arrays(unittest.TestCase):
         path, dims = MODELS["minilm"]
         text = texpool.InferenceSession(path, dims=dims)
         self.assertEqual({node.type for node in text.get_inputs()}, {"tensor(int64)"})
+
+    def test_what_a_run_cannot_compute_or_clamps_is_warned_of_once(self) -> None:
+        model = onnx_chain([1, 4], ["Exp", "Exp"])
+        for options, value, said in (
+            ({"precision": "f16"}, 3, "4 values are beyond the range of 16 bits and were stored as 65504"),
+            ({}, np.nan, "output `t2` has values that are not finite: 4 NaN"),
+        ):
+            session = texpool.InferenceSession(model, **options)
+            feed = {"t0": np.full((1, 4), value, np.float32)}
+            with warnings.catch_warnings(record=True, action="always") as caught:
+                for _ in range(3):
+                    session.run(None, feed)
+            [warning] = caught
+            self.assertIs(warning.category, RuntimeWarning)
+            self.assertIn(said, str(warning.message))
+        with warnings.catch_warnings(action="error"):
+            texpool.InferenceSession(model, precision="f16").run(None, {"t0": np.zeros((1, 4), np.float32)})
+
+    def test_arguments_of_onnx_runtime_are_taken(self) -> None:
+        model, feed = onnx_chain([1, 4], ["Relu"]), {"t0": np.array([[-1, 0, 1, 2]], np.float32)}
+        session = texpool.InferenceSession(model, None, providers=["CPUExecutionProvider"], provider_options=[{}])
+        self.assertEqual(session.run(None, feed, run_options=None)[0].tolist(), [[0, 0, 1, 2]])
+        self.assertEqual(session.get_providers(), ["TexpoolExecutionProvider"])
 
     def test_arrays_are_read_in_any_strides(self) -> None:
         image = self.image

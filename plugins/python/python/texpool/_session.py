@@ -139,6 +139,10 @@ class InferenceSession:
     fake_quant
         Whether values that a file stores in 8 bits are rounded to what those can say.
 
+    sess_options, providers, provider_options
+        Accepted and ignored, so that a program that was written for ONNX Runtime needs no change: the device runs all of
+        the model.
+
     Threads may share a session; their runs follow each other. A session pickles by its path or bytes, its options and its
     plan, and is made anew where it is unpickled, without another search.
     """
@@ -146,6 +150,9 @@ class InferenceSession:
     def __init__(
         self,
         path_or_bytes: Source,
+        sess_options: object = None,
+        providers: Sequence[object] | None = None,
+        provider_options: Sequence[Mapping[str, object]] | None = None,
         *,
         budget: Size | None = None,
         phases: Phases | None = None,
@@ -182,20 +189,25 @@ class InferenceSession:
             # Whole, since a session may be unpickled elsewhere.
             "cache_dir": None if cache_dir is None else os.path.abspath(os.fspath(cache_dir)),
         }
+        del sess_options, providers, provider_options
         pairs = option_pairs(self._options)
         self._source = checked_source(path_or_bytes)
         self._plan = checked_plan(plan)
         self._session = _texpool.Session(self._source, pairs, self._plan, _kept_plan, native_progress(progress))
 
     def run(
-        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Array]
+        self, output_names: Sequence[str] | None, input_feed: Mapping[str, Array], run_options: object = None
     ) -> list[numpy.typing.NDArray[Any]]:
         """Runs the model: an array for each of the outputs that are named, or for all.
 
         Arrays are of the inputs' types, or of float32, in any strides; those that do not run backwards are read where
         they lie, and nobody may write them meanwhile. Other threads of Python run on. Ctrl-C ends a run within a tenth
-        of a second, and the next one waits for what is left of it.
+        of a second, and the next one waits for what is left of it. `run_options` is accepted and ignored, as ONNX Runtime
+        has it.
+
+        A `RuntimeWarning`, one a session, says that outputs are not finite or that values or indices were clamped.
         """
+        del run_options
         # A text is a sequence, too, of its letters.
         if isinstance(output_names, str):
             raise TypeError(f"output_names must be a list of names or None, not the string {output_names!r}")
@@ -211,6 +223,10 @@ class InferenceSession:
     def get_outputs(self) -> list[NodeArg]:
         """What it gives."""
         return _node_args(self._session.outputs())
+
+    def get_providers(self) -> list[str]:
+        """What runs the model, by the name that the provider for ONNX Runtime has."""
+        return ["TexpoolExecutionProvider"]
 
     def memory(self) -> Memory:
         """All that the session takes of the device's memory, in bytes, by what it is for.
