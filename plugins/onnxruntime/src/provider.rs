@@ -108,7 +108,7 @@ impl Provider {
             // SAFETY: as the caller promises; the nodes are the graph's.
             unsafe { self.host.check(add(info, taken.as_ptr(), taken.len(), &options))? };
         }
-        let guessed = extents::guessed(&graph, &self.options.reading.dims);
+        let guessed = extents::guessed(&graph, &self.options.reading.dims, survey.image);
         self.tell(GraphReport::new(&graph, parent, &survey, guessed));
         Ok(())
     }

@@ -35,6 +35,8 @@ pub(crate) struct Survey {
     pub(crate) left: BTreeMap<NodeIndex, String>,
     /// Those of them that can be read and not be computed on this device.
     pub(crate) beyond_device: BTreeSet<NodeIndex>,
+    /// What open heights and widths of images were tried with.
+    pub(crate) image: usize,
 }
 
 /// How models are read.
@@ -55,27 +57,37 @@ pub(crate) fn read(bytes: &Arc<Vec<u8>>, dims: BTreeMap<String, usize>, fake_qua
 /// Compiles nodes that were read; where they cannot be computed on the device, says which and why.
 pub(crate) type TryCompile<'c> = dyn Fn(&Graph<'_>, &Part, &Model) -> Option<(Uncomputable, String)> + 'c;
 
-/// Asks which nodes can be taken.
+/// Asks which nodes can be taken. Open heights and widths of images are tried with several extents, until one of them lets
+/// all nodes be taken; else the one counts that lets most be.
 pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<'_>) -> Survey {
-    Surveyor {
-        graph,
-        reading,
-        names: extents::named(graph, &reading.dims),
-        left: BTreeMap::new(),
-        refusals: 0,
-        bytes: 0,
-        accepted: HashSet::new(),
-        compile,
-        compiled: HashSet::new(),
-        beyond_device: BTreeSet::new(),
+    let surveyed = |image, compile| Surveyor::new(graph, reading, image, compile).survey();
+    let [usual, others @ ..] = extents::IMAGES;
+    let differs = |image: &usize| {
+        let guessed = |image| extents::guessed(graph, &reading.dims, image);
+        guessed(*image) != guessed(usual)
+    };
+    let first = surveyed(usual, compile);
+    // What cannot be compiled is no matter of these extents.
+    let readable = |found: &Survey| found.left.len() - found.beyond_device.len();
+    if readable(&first) == 0 || !others.iter().any(differs) {
+        return first;
     }
-    .survey()
+    let mut best = (readable(&first), usual);
+    for image in others {
+        let left = readable(&surveyed(image, &|_, _, _| None));
+        if left < best.0 {
+            best = (left, image);
+        }
+    }
+    if best.1 == usual { first } else { surveyed(best.1, compile) }
 }
 
 struct Surveyor<'a, 'g> {
     graph: &'a Graph<'g>,
     reading: &'a Reading,
     names: BTreeMap<String, usize>,
+    /// What open heights and widths of images are tried with.
+    image: usize,
     left: BTreeMap<NodeIndex, String>,
     refusals: usize,
     /// What refused readings have copied.
@@ -92,7 +104,23 @@ struct Surveyor<'a, 'g> {
 /// Nodes that are refused, each with the reason.
 type Refused = BTreeMap<NodeIndex, String>;
 
-impl Surveyor<'_, '_> {
+impl<'a, 'g> Surveyor<'a, 'g> {
+    fn new(graph: &'a Graph<'g>, reading: &'a Reading, image: usize, compile: &'a TryCompile<'a>) -> Self {
+        Self {
+            graph,
+            reading,
+            names: extents::named(graph, &reading.dims, image),
+            image,
+            left: BTreeMap::new(),
+            refusals: 0,
+            bytes: 0,
+            accepted: HashSet::new(),
+            compile,
+            compiled: HashSet::new(),
+            beyond_device: BTreeSet::new(),
+        }
+    }
+
     fn survey(mut self) -> Survey {
         for (index, node) in self.graph.nodes.iter().enumerate() {
             if let Some(why) = self.unfit(index) {
@@ -123,7 +151,7 @@ impl Surveyor<'_, '_> {
         };
         let assigned = |index: &NodeIndex| self.graph.nodes[*index].assigned;
         let left = self.left.into_iter().filter(|(index, _)| !assigned(index)).collect();
-        Survey { parts, left, beyond_device: self.beyond_device }
+        Survey { parts, left, beyond_device: self.beyond_device, image: self.image }
     }
 
     /// Compiles nodes that can be read. Where that is refused, it is for at least one of them.
@@ -132,7 +160,7 @@ impl Surveyor<'_, '_> {
             return Ok(part);
         }
         // Both were possible a moment ago.
-        let Ok(dims) = extents::tried(self.graph, &part, &self.names) else { return Ok(part) };
+        let Ok(dims) = extents::tried(self.graph, &part, &self.names, self.image) else { return Ok(part) };
         let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
         let Ok(model) = read(&bytes, dims, self.reading.fake_quant) else { return Ok(part) };
         let Some((refused, why)) = (self.compile)(self.graph, &part, &model) else {
@@ -204,7 +232,8 @@ impl Surveyor<'_, '_> {
             let why = "the graph has too many nodes that cannot be taken to look at them all";
             return Err(part.nodes.iter().map(|&node| (node, why.to_owned())).collect());
         }
-        let dims = extents::tried(self.graph, &part, &self.names).map_err(|input| self.unknown(&part, input))?;
+        let dims =
+            extents::tried(self.graph, &part, &self.names, self.image).map_err(|input| self.unknown(&part, input))?;
         let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
         let refused = match read(&bytes, dims, self.reading.fake_quant) {
             Ok(model) => self.refused_of_model(&part, &model),
@@ -290,7 +319,7 @@ impl Surveyor<'_, '_> {
         let mut refused = Refused::new();
         for &node in part.nodes.iter().filter(|_| part.nodes.len() > 1) {
             let alone = self.graph.part(vec![node]);
-            let Ok(dims) = extents::tried(self.graph, &alone, &self.names) else { continue };
+            let Ok(dims) = extents::tried(self.graph, &alone, &self.names, self.image) else { continue };
             let bytes = Arc::new(onnx::model(self.graph, &alone).bytes);
             match read(&bytes, dims, self.reading.fake_quant) {
                 // What it reads may be known in the part and not here.

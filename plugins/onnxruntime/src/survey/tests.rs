@@ -111,3 +111,17 @@ fn a_node_that_cannot_be_compiled_is_left_and_divides() {
     assert_eq!(found.beyond_device.into_iter().collect::<Vec<_>>(), [1]);
     assert_eq!(tried.into_inner(), [vec![0, 1, 2], vec![0], vec![2]]);
 }
+
+/// A reader of text has lines of 48 rows, which a weight states: at 224 the sum is refused.
+#[test]
+fn open_heights_are_tried_with_those_of_text_readers() {
+    let open = [Extent::Known(1), Extent::Known(4), Extent::Named("height".to_owned()), Extent::Known(6)];
+    let mut graph = chain(&["Relu", "Add"], &open);
+    let rows = [1, 1, 48, 1].map(Extent::Known).to_vec();
+    graph.values.push(Value { name: "rows".into(), dims: Some(rows), ..graph.values[0].clone() });
+    graph.nodes[1].inputs.push(Some(3));
+    graph.inputs.push(3);
+    let found = survey(&graph, &Reading::default(), &|_, _, _| None);
+    assert_eq!((found.left.len(), found.image), (0, 48));
+    assert_eq!(found.parts[0].nodes, [0, 1]);
+}
