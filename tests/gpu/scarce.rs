@@ -72,7 +72,7 @@ fn buffers_beyond_the_limit_are_refused_by_name() {
         let session = Executor::new(&gpu, graph, &ExecutorOptions::default());
         let elements = graph.shape(graph.inputs[0]).len();
         let error = session.and_then(|mut session| session.run(&[&vec![1.0; elements]])).unwrap_err();
-        let GpuError::Limit { what, limit: "maxBufferSize", needed, allowed } = error else { panic!("{error:?}") };
+        let GpuError::Limit { what, limit: "maxBufferSize", needed, allowed, .. } = error else { panic!("{error:?}") };
         assert_eq!(allowed, 4 * MIB);
         assert!(needed > allowed, "{needed}");
         what
