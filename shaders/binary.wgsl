@@ -137,17 +137,22 @@ fn apply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let src = input_tensor();
     let placed = repeated_lanes(src, read_input(src, row_start(src, repeated_row(src, o)) + repeated_texel(src, o)));
+    // One call of `apply`, whose loops are counted once for each.
+    var left = placed;
+    var right = placed;
     if CONSTANT == CONSTANT_NONE {
         let other = second_tensor();
         let texel = row_start(other, repeated_row(other, o)) + repeated_texel(other, o);
-        return apply(placed, repeated_lanes(other, read_second(other, texel)));
+        right = repeated_lanes(other, read_second(other, texel));
+    } else {
+        let t = params().constant;
+        let i = repeated_row(t, o) * (t.slices * t.pitch) + repeated_texel(t, o);
+        let constant = repeated_lanes(t, read_weight(i));
+        switch CONSTANT {
+            case CONSTANT_LEFT: { left = constant; }
+            case CONSTANT_RIGHT: { right = constant; }
+            default: { left = no_case(); }
+        }
     }
-    let t = params().constant;
-    let i = repeated_row(t, o) * (t.slices * t.pitch) + repeated_texel(t, o);
-    let constant = repeated_lanes(t, read_weight(i));
-    switch CONSTANT {
-        case CONSTANT_LEFT: { return apply(constant, placed); }
-        case CONSTANT_RIGHT: { return apply(placed, constant); }
-        default: { return no_case(); }
-    }
+    return apply(left, right);
 }

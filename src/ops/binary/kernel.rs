@@ -17,7 +17,7 @@ pub(crate) const SHADER: Shader = Shader::new("binary", include_str!("../../../s
     .constants(&[FUNCTIONS, CONSTANT_OPERANDS])
     .params::<Params>()
     .helpers(&[ONE_TEXEL])
-    .loops(loops![byte, factor]);
+    .loops(loops![factor, byte, byte, byte, byte, byte]);
 
 shared_constants! {
     /// Functions that `binary.wgsl` knows.
