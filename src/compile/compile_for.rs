@@ -37,7 +37,7 @@ pub(super) fn compile_within(
         let whole = lowered.planned(options, control)?;
         let compiled = lowered.compiled(whole, options, control);
         let fits = limit.is_none_or(|limit| limit.holds_compiled(&compiled));
-        let bound = compiled.device_bytes();
+        let bound = limit.map_or(0, |_| compiled.device_bytes());
         return Ok(Attempt { compiled, fits, bound });
     }
     let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, start, control)?;

@@ -134,7 +134,7 @@ impl Program {
         for (dispatch, (&block, &own)) in dispatches.iter().zip(params.blocks.iter().zip(&params.own)) {
             let label = dispatch.shader.name();
             // Shaders run without bounds checks, so the textures must be those that the parameters were written for.
-            for reach in &dispatch.reach {
+            for reach in dispatch.reach.iter() {
                 textures.check_reach(reach)?;
             }
             let pipeline = pipelines.get(dispatch.shader, &dispatch.constants, block.binding)?;

@@ -1,6 +1,6 @@
 //! What the kernels share: finding operands, packing epilogues, putting a dispatch together.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{
     Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, grid::LANES,
@@ -73,7 +73,7 @@ pub(crate) fn dispatch(
         weights: epilogue.reads_weights().then_some(step.weights.texture),
         rounds: shader.rounds(extents),
         groups: items.div_ceil(LANES),
-        reach: step.reach(),
+        reach: Arc::default(),
         counted_node: 0,
     }
 }

@@ -119,10 +119,13 @@ impl WeightPlace {
 }
 
 impl StepContext<'_> {
-    /// What a dispatch of this step may touch.
+    /// What the dispatches of this step may touch, each once: an operator may have thousands of operands in one texture.
     pub(crate) fn reach(&self) -> Vec<Reach> {
         let operands = self.inputs.iter().flatten().chain(&self.add).chain([&self.output]);
         let weights = (self.weights.texels > 0).then(|| self.weights.reach());
-        operands.map(Operand::reach).chain(weights).collect()
+        let mut all: Vec<Reach> = operands.map(Operand::reach).chain(weights).collect();
+        all.sort_unstable_by_key(|reach| (reach.texture, reach.shift, reach.texels));
+        all.dedup();
+        all
     }
 }

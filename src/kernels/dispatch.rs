@@ -32,8 +32,8 @@ pub struct Dispatch {
     pub(crate) rounds: u64,
     /// Workgroups needed, in all.
     pub(crate) groups: u32,
-    /// What all its texels lie in.
-    pub(crate) reach: Vec<Reach>,
+    /// What all its texels lie in; all dispatches of a step share it.
+    pub(crate) reach: Arc<[Reach]>,
     /// The node of the graph that its counts are those of.
     pub(crate) counted_node: usize,
 }

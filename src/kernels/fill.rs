@@ -1,7 +1,7 @@
 //! Filling texels with one value: the poison that shows what reads memory it should not, and the border of a pad whose
 //! operand lies inside its result.
 
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 use super::{Dispatch, KernelError, KernelParams, Operand, Shader, common, context, grid::LANES, wgsl::shader_params};
 use crate::graph::{Graph, Node, Op, Pad, PadMode, SubtensorOffset, subtensor_offsets};
@@ -78,7 +78,7 @@ fn dispatch(operand: &Operand, params: KernelParams, items: u32, pad_border: boo
         weights: None,
         rounds: SHADER.rounds(&[]),
         groups: items.div_ceil(LANES),
-        reach: vec![operand.reach()],
+        reach: Arc::new([operand.reach()]),
         counted_node: 0,
     }
 }

@@ -1,9 +1,11 @@
 //! A step to its dispatches.
 
+use std::sync::Arc;
+
 use super::{bounds, lookup, weights::weight_sections, words::packed_weight_texels};
 use crate::{
     graph,
-    kernels::{Dispatch, KernelError, StepContext, context, epilogue},
+    kernels::{Dispatch, KernelError, Reach, StepContext, context, epilogue},
 };
 
 /// The dispatches of a step, in order.
@@ -31,7 +33,10 @@ pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError
     if !inside || step.slices != all && sections().is_none() {
         return Err(context::misfit(format!("slices {:?} are asked for of {}", step.slices, all.end)));
     }
-    lookup::dispatches(step)
+    let mut dispatches = lookup::dispatches(step)?;
+    let reach: Arc<[Reach]> = step.reach().into();
+    dispatches.iter_mut().for_each(|dispatch| dispatch.reach = Arc::clone(&reach));
+    Ok(dispatches)
 }
 
 /// Checks all of a step that was put together by hand: the graph too, and that its weights have room.
