@@ -63,9 +63,14 @@ struct Angles {
 // Up to which angle a quarter of a turn in three parts is precise enough: multiples of the first two parts are exact.
 const NEAR_ANGLE: f32 = 4096.0;
 
-// The binary digits of 2 / pi, behind 32 zeros.
-const TWO_OVER_PI: array<u32, 8> = array(
-    0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u, 0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+// The binary digits of 2 / pi, behind 32 zeros. Vectors, since glslang rejects the HLSL that naga writes for a constant array.
+const TWO_OVER_PI_FRONT = vec4<u32>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u);
+const TWO_OVER_PI_BACK = vec4<u32>(0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
+
+fn two_over_pi_word(i: u32) -> u32 {
+    let four = select(TWO_OVER_PI_BACK, TWO_OVER_PI_FRONT, i < 4u);
+    return four[i & 3u];
+}
 
 // The high word of a product.
 fn high_product(a: u32, b: u32) -> u32 {
@@ -77,10 +82,10 @@ fn high_product(a: u32, b: u32) -> u32 {
 
 // 32 binary digits of 2 / pi from digit `first` of the table on.
 fn two_over_pi(first: u32) -> u32 {
-    let digits = TWO_OVER_PI;
-    let word = first / 32u;
+    let word = two_over_pi_word(first / 32u);
+    let next = two_over_pi_word(first / 32u + 1u);
     let shift = first % 32u;
-    return select((digits[word] << shift) | (digits[word + 1u] >> ((32u - shift) & 31u)), digits[word], shift == 0u);
+    return select((word << shift) | (next >> ((32u - shift) & 31u)), word, shift == 0u);
 }
 
 // A finite angle of an eighth of a radian or more, however large, by the method of Payne and Hanek: the significand

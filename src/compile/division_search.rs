@@ -64,7 +64,7 @@ impl Chain<'_, '_> {
             }
             let placed = self.variant.placed_in(segments, &texture_of, PACKINGS, self.control)?;
             smallest = match (placed, smallest) {
-                (Some(placed), Some(smallest)) if placed.device_bytes >= smallest.device_bytes => Some(smallest),
+                (Some(placed), Some(smallest)) if placed.running_bytes >= smallest.running_bytes => Some(smallest),
                 (placed, smallest) => placed.or(smallest),
             };
         }

@@ -142,7 +142,7 @@ impl<'a> VariantFront<'a> {
             for placed in parallel_map(&drawn, place) {
                 let Some(placed) = placed? else { continue };
                 spent += (placed.steps as u64).pow(2);
-                if (placed.device_bytes, placed.dispatches) < (best.device_bytes, best.dispatches) {
+                if (placed.running_bytes, placed.dispatches) < (best.running_bytes, best.dispatches) {
                     best = placed;
                 }
             }
@@ -157,7 +157,7 @@ impl<'a> VariantFront<'a> {
         let place = |segments: &Vec<Segment>| self.variant.placed(segments.clone(), effort, &control.stage(progress));
         for placed in parallel_map(&ends, place) {
             let Some(placed) = placed? else { continue };
-            if (placed.device_bytes, placed.dispatches) < (best.device_bytes, best.dispatches) {
+            if (placed.running_bytes, placed.dispatches) < (best.running_bytes, best.dispatches) {
                 best = placed;
             }
         }
@@ -167,7 +167,7 @@ impl<'a> VariantFront<'a> {
             for placed in
                 division_search::search(&self.variant, self.costs.finest(), &starts, &control.stage(progress))?
             {
-                if (placed.device_bytes, placed.dispatches) < (best.device_bytes, best.dispatches) {
+                if (placed.running_bytes, placed.dispatches) < (best.running_bytes, best.dispatches) {
                     best = placed;
                 }
             }

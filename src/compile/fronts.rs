@@ -111,13 +111,13 @@ impl<'a> Fronts<'a> {
     pub(super) fn unbeaten_of(mut all: Vec<FrontEntry>) -> Vec<FrontEntry> {
         all.sort_by(|a, b| {
             let (a, b) = (&a.placed, &b.placed);
-            a.predicted_us.total_cmp(&b.predicted_us).then(a.device_bytes.cmp(&b.device_bytes))
+            a.predicted_us.total_cmp(&b.predicted_us).then(a.running_bytes.cmp(&b.running_bytes))
         });
         // In order of time, a plan is beaten in both unless it has fewer bytes than all before it.
         let mut least = u64::MAX;
         all.retain(|found| {
-            let better = found.placed.device_bytes < least;
-            least = least.min(found.placed.device_bytes);
+            let better = found.placed.running_bytes < least;
+            least = least.min(found.placed.running_bytes);
             better
         });
         all
@@ -162,14 +162,14 @@ impl<'a> Fronts<'a> {
     /// divisions whose bound is no better than the best plan so far are not placed: placing takes most of the time.
     pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<FrontEntry, CompileError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
-        let bound = |candidate: &Candidate| worth(candidate.least_device_bytes(), candidate.predicted_us);
+        let bound = |candidate: &Candidate| worth(candidate.least_running_bytes(), candidate.predicted_us);
         let mut candidates: Vec<(usize, Candidate)> = Vec::new();
         for (index, front) in self.fronts.iter().enumerate() {
             candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
         }
         // The loop below ends at the first bound that is no better, which is right only in this order.
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
-        let product = |found: &FrontEntry| worth(found.placed.device_bytes, found.placed.predicted_us);
+        let product = |found: &FrontEntry| worth(found.placed.running_bytes, found.placed.predicted_us);
         let mut best = FrontEntry { front: None, placed: self.whole.clone() };
         if let Some(start) = self.start.as_ref().filter(|start| product(start) < product(&best)) {
             best = start.clone();
@@ -177,14 +177,15 @@ impl<'a> Fronts<'a> {
         let count = candidates.len() as u64;
         for (done, (front, candidate)) in (0..).zip(candidates) {
             let progress = Progress::new("placing rows of divisions into phases", done, count);
-            if bound(&candidate) >= worth(best.placed.device_bytes, best.placed.predicted_us) || control.should_stop() {
+            if bound(&candidate) >= worth(best.placed.running_bytes, best.placed.predicted_us) || control.should_stop()
+            {
                 break;
             }
             let variant = &self.fronts[front].variant;
             let placed = variant.placed(candidate.segments, SearchBudget::ROWS, &control.stage(progress))?;
             let Some(placed) = placed else { continue };
-            if worth(placed.device_bytes, placed.predicted_us)
-                < worth(best.placed.device_bytes, best.placed.predicted_us)
+            if worth(placed.running_bytes, placed.predicted_us)
+                < worth(best.placed.running_bytes, best.placed.predicted_us)
             {
                 best = FrontEntry { front: Some(front), placed };
             }
@@ -200,7 +201,7 @@ impl<'a> Fronts<'a> {
     ) -> Result<Vec<FrontEntry>, CompileError> {
         for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
             // There is none where the search was stopped, or where the steps of every division read too many rows.
-            if let Some(least) = mine.iter().min_by_key(|placed| (placed.device_bytes, placed.dispatches)).cloned() {
+            if let Some(least) = mine.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned() {
                 mine.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
         }

@@ -44,9 +44,9 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// No plan of it takes fewer bytes of the device.
-    pub(super) fn least_device_bytes(&self) -> u64 {
-        self.beside.most(self.live_bytes, 0)
+    /// Lower bound of the bytes of the device that a plan of it takes while the model runs.
+    pub(super) fn least_running_bytes(&self) -> u64 {
+        self.live_bytes + self.beside.while_running().sum::<u64>()
     }
 }
 
@@ -56,8 +56,11 @@ impl Candidate {
 pub(super) struct PlacedCandidate {
     /// Bytes of the pool.
     pub(super) bytes: u64,
-    /// Bytes of all of the device's memory.
+    /// Bytes of the device's memory at the moment when most is taken, which a budget limits.
     pub(super) device_bytes: u64,
+    /// Bytes of the device's memory while the model runs. Plans are compared by these: where loading takes most, the peak is
+    /// the same for all of them.
+    pub(super) running_bytes: u64,
     /// Bytes of the blocks that the allocator takes from the driver for those.
     pub(super) block_bytes: u64,
     /// Bytes of tables, which are among those.
@@ -79,11 +82,14 @@ impl PlacedCandidate {
         let (bytes, steps) = (plan.bytes(), schedule.steps.len());
         let all_tables: Vec<u64> = table_allocations(graph, schedule, &plan, format).collect();
         let tables = all_tables.iter().sum();
-        let device_bytes = beside.most(pool_allocations(&plan).sum(), tables);
+        let pool = pool_allocations(&plan).sum();
+        let device_bytes = beside.most(pool, tables);
+        let running_bytes = beside.while_running().sum::<u64>() + pool + tables;
         let block_bytes = block_bytes(beside.while_running().chain(pool_allocations(&plan)).chain(all_tables));
         Self {
             bytes,
             device_bytes,
+            running_bytes,
             block_bytes,
             tables,
             live_bytes,

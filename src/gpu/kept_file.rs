@@ -40,7 +40,8 @@ pub(crate) fn make_cache_folder(folder: &Path) -> io::Result<()> {
 pub(crate) fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     match open_plain_file(path, Links::Refused) {
         Ok(found) => Ok(Some(found)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A folder's name that a file has holds nothing either.
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }
 }

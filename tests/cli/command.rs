@@ -88,6 +88,7 @@ fn a_plan_needs_no_device_and_its_json_is_stable() {
     let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
     let expected = [
         "bounds",
+        "device_bytes",
         "intermediates_alone",
         "io_bytes",
         "model",

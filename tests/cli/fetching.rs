@@ -71,7 +71,7 @@ fn a_registry_that_does_not_answer_is_given_up_soon() {
                     }
                     Err(_) => assert!(said.contains("cannot reach its registry"), "{said}"),
                 }
-                assert_eq!(left(cache.path()), Vec::<String>::new());
+                assert_eq!(left(cache.path()), ["CACHEDIR.TAG"]);
             });
         }
     });
@@ -103,7 +103,7 @@ fn an_interrupt_while_fetching_leaves_nothing() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(status.code(), Some(130), "{said}");
     assert!(said.contains("was interrupted; nothing was kept"), "{said}");
-    assert_eq!(left(&cache), Vec::<String>::new());
+    assert_eq!(left(&cache), ["CACHEDIR.TAG"]);
     for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
         let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
         let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();

@@ -220,10 +220,11 @@ fn is_invariant(network: &Network) {
             let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
             assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
-            // Whoever is short of memory is short of all of it. A plan that gives bytes for time takes more of both.
+            // Whoever is short of memory is short of all of it. A plan that gives bytes for time takes more of both. What the
+            // driver takes is counted without a device, to a few kilobytes.
             let taken = allocated(&found);
             assert!(
-                taken < least_taken || bytes > whole,
+                taken < least_taken + (8 << 10) || bytes > whole,
                 "{name}, {format:?}: {taken} bytes for a pool of {bytes}, without phases {least_taken}"
             );
             let most = driver_limit(bytes, compiled.plan().textures.len());

@@ -41,20 +41,17 @@ fn front(graph: &Graph) -> Arc<Frontier> {
 
 /// Rows and weights alive at the peak, in MiB: no more than a dynamic programme over borders between segments
 /// finds that counts rows and weights as this does, but for the classifiers, which it leaves out. And the pool of the plan
-/// that takes the least of the device, tables and transfer buffers among it, and all that this takes: both stay at what was
-/// reached.
+/// that takes least of the device, tables and transfer buffers among it, which stays at what was reached.
 #[test]
 fn few_rows_and_weights_live_at_once() {
-    let most = [(0.889, 0.916, 9.9), (0.641, 0.713, 9.9), (1.193, 1.178, 9.9), (1.563, 1.567, 9.9)];
-    for (graph, (most, most_in_pool, most_of_device)) in all().iter().zip(most) {
+    let most = [(0.889, 0.916), (0.641, 0.713), (1.193, 1.178), (1.563, 1.567)];
+    for (graph, (most, most_in_pool)) in all().iter().zip(most) {
         let front = front(graph);
         let live = front.points().iter().map(|point| point.live_bytes).min().unwrap() as f64 / f64::from(1 << 20);
         let pool = front.points().last().unwrap().bytes as f64 / f64::from(1 << 20);
-        let device = front.points().last().unwrap().device_bytes as f64 / f64::from(1 << 20);
-        println!("{}: {live:.3} MiB alive, {pool:.3} in the pool, {device:.3} of the device", graph.name);
+        println!("{}: {live:.3} MiB alive, {pool:.3} in the pool", graph.name);
         assert!(live < most + 0.0005, "{}: {live} MiB, not {most}", graph.name);
         assert!(pool < most_in_pool + 0.0005, "{}: a pool of {pool} MiB, not {most_in_pool}", graph.name);
-        assert!(device < most_of_device + 0.0005, "{}: {device} MiB of the device, not {most_of_device}", graph.name);
     }
 }
 
