@@ -170,22 +170,20 @@ fn nothing_is_kept_or_taken_without_the_cache() {
 #[test]
 fn a_plan_whose_search_was_stopped_is_kept_and_goes_on() {
     let place = Place::new();
-    for phases in [&MIN[..], &["--budget", "700KiB"]] {
-        let at_once = [phases, &["--deadline", "0"]].concat();
-        let stopped = place.run(&at_once);
-        assert_eq!((&stopped["stopped"], &stopped["plan_source"]), (&"deadline".into(), &"search".into()));
-        let again = place.run(&at_once);
-        assert_eq!((&again["stopped"], &again["plan_source"]), (&"deadline".into(), &"cache".into()));
-        assert_eq!((&again["plan"], &again["outputs"]), (&stopped["plan"], &stopped["outputs"]));
-        let done = place.run(&[phases, &["--deadline", "none"]].concat());
-        assert_eq!((&done["stopped"], &done["plan_source"]), (&Value::Null, &"search".into()));
-        assert!(phases != MIN || device_bytes_of(&done) <= device_bytes_of(&stopped), "{done}");
-        // What was found with time is taken where there is none.
-        let last = place.run(&at_once);
-        assert_eq!((&last["stopped"], &last["plan_source"]), (&Value::Null, &"cache".into()));
-        assert_eq!(last["plan"], done["plan"]);
-    }
-    assert_eq!(place.kept("plans").len(), 2);
+    let at_once = [&MIN[..], &["--deadline", "0"]].concat();
+    let stopped = place.run(&at_once);
+    assert_eq!((&stopped["stopped"], &stopped["plan_source"]), (&"deadline".into(), &"search".into()));
+    let again = place.run(&at_once);
+    assert_eq!((&again["stopped"], &again["plan_source"]), (&"deadline".into(), &"cache".into()));
+    assert_eq!((&again["plan"], &again["outputs"]), (&stopped["plan"], &stopped["outputs"]));
+    let done = place.run(&[&MIN[..], &["--deadline", "none"]].concat());
+    assert_eq!((&done["stopped"], &done["plan_source"]), (&Value::Null, &"search".into()));
+    assert!(device_bytes_of(&done) <= device_bytes_of(&stopped), "{done}");
+    // What was found with time is taken where there is none.
+    let last = place.run(&at_once);
+    assert_eq!((&last["stopped"], &last["plan_source"]), (&Value::Null, &"cache".into()));
+    assert_eq!(last["plan"], done["plan"]);
+    assert_eq!(place.kept("plans").len(), 1);
 }
 
 /// A budget that a stopped search did not meet is no plan to run, but the next search begins there.
@@ -225,7 +223,8 @@ fn a_damaged_plan_is_searched_for_again() {
     let other = place.kept("plans").into_iter().find(|other| other != path).unwrap();
     fs::copy(other, path).unwrap();
     assert_eq!(place.run(&MIN)["plan_source"], "search");
-    assert_eq!(fs::read(path).unwrap(), whole);
+    let made = fs::read(path).unwrap();
+    assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]));
 }
 
 /// Where nothing can be kept, runs go on without it.
