@@ -29,6 +29,7 @@ impl WeightLayouts {
     }
 
     /// The largest power of two within the limit, since kernels find a texel by shift and mask.
+    #[cfg(feature = "gpu")]
     pub(crate) const fn widest(&self) -> usize {
         (self.limit + 1).next_power_of_two() / 2
     }
@@ -51,6 +52,7 @@ impl WeightLayouts {
     }
 
     /// Of each node that was added its texture, its first texel, and how many there are.
+    #[cfg(feature = "gpu")]
     pub(crate) fn places(&self) -> &[(usize, usize, usize)] {
         &self.places
     }
