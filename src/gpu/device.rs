@@ -259,6 +259,9 @@ impl Gpu {
                 .await
                 .map_err(|e| GpuError::NoAdapter { reason: e.to_string() })?,
         };
+        if let Some(reason) = super::unforkable::refusal(&adapter.get_info()) {
+            return Err(GpuError::NoDevice { adapter: adapter.get_info().name, reason });
+        }
         // Dispatches are told a few words each; that costs nothing where they travel with the commands.
         let mut required_features = adapter.features() & wgpu::Features::IMMEDIATES;
         if options.timestamps {

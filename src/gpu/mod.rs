@@ -51,6 +51,7 @@ mod texture_format;
 mod texture_problem;
 mod textures;
 mod transfer;
+mod unforkable;
 mod wait;
 mod weight_source;
 mod weights;

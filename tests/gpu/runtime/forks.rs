@@ -9,7 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use texpool::{Context, TensorView};
+use texpool::{
+    Context, TensorView,
+    gpu::{Gpu, GpuOptions},
+};
 
 use super::{answer, compiled, gain, image, model, run};
 use crate::{support::open, witness::Child};
@@ -108,6 +111,13 @@ fn a_child_opens_a_device_of_its_own() {
         drop((session.take(), pooled.take(), pool.take(), streamed.take()));
         drop((context.clone(), compiled.clone()));
     });
+    if context.device().adapter_info().name.contains("SwiftShader") {
+        in_child("is refused a device that would never do its work", || {
+            let error = Gpu::open(&GpuOptions::default()).unwrap_err().to_string();
+            assert!(error.contains("`spawn` instead of `fork`"), "{error}");
+        });
+        return;
+    }
     in_child("makes a session of its own", || {
         let context = open_context();
         let own = context.compile(&model()).build().unwrap();
