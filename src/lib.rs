@@ -23,7 +23,7 @@
 //! | to | there is |
 //! |---|---|
 //! | open a device, or use the one that a program has | [`Context`], [`GpuOptions`] |
-//! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`]; [`import`] for formats, operators and open extents |
+//! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`], [`ModelMetadata`]; [`import`] for formats, operators and open extents |
 //! | say what a run may take, and plan it | [`Context::compile`], [`CompileBuilder`]; [`Context::calibrate`] for this device's figures |
 //! | take options by name, from a file or from another language | [`NamedOptions`] |
 //! | keep a plan in a file, since planning may take seconds | [`CompiledModel::save`], [`Context::load`] |
@@ -147,7 +147,7 @@ pub use compile::{Clock, CompileError, DeviceProfile, Rate, SavedPlanError};
 pub use graph::{ElementType, Quantization};
 #[cfg(feature = "import")]
 #[doc(inline)]
-pub use import::{ImportError, ImportOptions};
+pub use import::{ImportError, ImportOptions, ModelMetadata};
 #[cfg(feature = "import")]
 pub use kernels::KernelError;
 #[cfg(feature = "import")]

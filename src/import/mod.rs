@@ -13,6 +13,7 @@ mod error;
 mod file_kind;
 mod label;
 mod matrix;
+mod metadata;
 mod meter;
 mod model_file;
 mod onnx;
@@ -30,6 +31,7 @@ use std::{
 pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
 pub use file_kind::FileKind;
 pub use matrix::{Operator, operators, supported};
+pub use metadata::ModelMetadata;
 pub use meter::{Excess, Resource};
 pub use onnx::Array;
 pub use options::{FakeQuant, ImportOptions};
@@ -63,6 +65,15 @@ pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Grap
     Ok(open_listing(path, options)?.0)
 }
 
+/// Reads the same and the facts that the file states about its origin.
+#[cfg(feature = "gpu")]
+pub(crate) fn open_with_metadata(path: &Path, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
+    let owner: Owner =
+        Arc::new(FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?);
+    let metadata = metadata((*owner).as_ref(), Some(path))?;
+    Ok((open_owned(owner, path, options)?.0, metadata))
+}
+
 /// The same, and the files beside it in which values of it lie.
 ///
 /// # Errors
@@ -71,8 +82,12 @@ pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Grap
 pub fn open_listing(path: impl AsRef<Path>, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
     let path = path.as_ref();
     let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    open_owned(Arc::new(bytes), path, options)
+}
+
+fn open_owned(owner: Owner, path: &Path, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
     let mut beside = Vec::new();
-    let mut graph = read(Arc::new(bytes), Some(path), options, &mut beside)?;
+    let mut graph = read(owner, Some(path), options, &mut beside)?;
     if let Some(stem) = path.file_stem() {
         graph.name = stem.to_string_lossy().into_owned();
     }
@@ -96,6 +111,24 @@ pub fn from_bytes_with(
     options: &ImportOptions,
 ) -> Result<Graph, ImportError> {
     read(owner, None, options, &mut Vec::new())
+}
+
+/// Reads the same and the facts that the bytes state about the model's origin.
+#[cfg(feature = "gpu")]
+pub(crate) fn from_bytes_with_metadata(
+    owner: Owner,
+    options: &ImportOptions,
+) -> Result<(Graph, ModelMetadata), ImportError> {
+    let metadata = metadata((*owner).as_ref(), None)?;
+    Ok((from_bytes_with(owner, options)?, metadata))
+}
+
+#[cfg(feature = "gpu")]
+fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportError> {
+    match format(bytes, path)? {
+        Format::TfLite => tflite::metadata(bytes),
+        Format::Onnx => onnx::metadata(bytes),
+    }
 }
 
 /// Reads an array in ONNX's form for a single tensor (`.pb`), as its own tests have them.

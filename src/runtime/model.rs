@@ -6,7 +6,7 @@ use super::{Error, TensorInfo, TensorKey, info::infos, lookup::find};
 use crate::{
     gpu::TensorRole,
     graph::{Graph, check},
-    import::{self, ImportOptions},
+    import::{self, ImportOptions, ModelMetadata},
     ops,
 };
 
@@ -24,6 +24,7 @@ pub struct Model {
     graph: Arc<Graph>,
     inputs: Arc<[TensorInfo]>,
     outputs: Arc<[TensorInfo]>,
+    metadata: Arc<ModelMetadata>,
 }
 
 impl Model {
@@ -41,7 +42,8 @@ impl Model {
     /// # Errors
     /// As [`open`](Self::open), and for names that the file does not have and extents that are left open.
     pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, Error> {
-        Self::from_graph(import::open_with(path, options)?)
+        let (graph, metadata) = import::open_with_metadata(path.as_ref(), options)?;
+        Self::new(graph, metadata)
     }
 
     /// Reads a model from bytes.
@@ -57,7 +59,8 @@ impl Model {
     /// # Errors
     /// As [`open_with`](Self::open_with).
     pub fn from_bytes_with(bytes: impl Into<Vec<u8>>, options: &ImportOptions) -> Result<Self, Error> {
-        Self::from_graph(import::from_bytes_with(Arc::new(bytes.into()), options)?)
+        let (graph, metadata) = import::from_bytes_with_metadata(Arc::new(bytes.into()), options)?;
+        Self::new(graph, metadata)
     }
 
     /// Takes a graph that was built by hand.
@@ -65,10 +68,19 @@ impl Model {
     /// # Errors
     /// [`Error::Graph`] where it is not whole.
     pub fn from_graph(graph: Graph) -> Result<Self, Error> {
+        Self::new(graph, ModelMetadata::default())
+    }
+
+    fn new(graph: Graph, metadata: ModelMetadata) -> Result<Self, Error> {
         check(&graph)?;
         ops::check(&graph)?;
         let (inputs, outputs) = (infos(&graph, &graph.inputs), infos(&graph, &graph.outputs));
-        Ok(Self { inputs: inputs.into(), outputs: outputs.into(), graph: Arc::new(graph) })
+        Ok(Self {
+            inputs: inputs.into(),
+            outputs: outputs.into(),
+            graph: Arc::new(graph),
+            metadata: Arc::new(metadata),
+        })
     }
 
     /// Its name: that of the file, without the extension.
@@ -111,6 +123,19 @@ impl Model {
             TensorRole::Input => &self.inputs,
             TensorRole::Output => &self.outputs,
         }
+    }
+
+    /// Facts that the file states about its origin, such as its producer; all empty for a graph that was built by hand.
+    ///
+    /// ```no_run
+    /// let model = texpool::Model::open("model.onnx")?;
+    /// let metadata = model.metadata();
+    /// println!("written by {}, version {}", metadata.producer_name, metadata.version);
+    /// println!("classes: {:?}", metadata.custom.get("names"));
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
+    pub fn metadata(&self) -> &ModelMetadata {
+        &self.metadata
     }
 
     /// Its operators and tensors.

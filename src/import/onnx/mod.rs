@@ -17,6 +17,7 @@ mod integers;
 mod layout;
 mod layout_selection;
 mod lower;
+mod metadata;
 mod model;
 mod names;
 mod node_by_node;
@@ -38,6 +39,7 @@ use std::{
 
 pub use array::Array;
 pub(super) use lower::operators;
+pub(super) use metadata::metadata;
 pub(super) use op_registry::OnnxOpEntry;
 pub(super) use outline::outline;
 

@@ -2,9 +2,7 @@
 
 use std::{collections::HashSet, ops::Range};
 
-use super::wire::{Broken, FieldValue, Message};
-
-type Read<T> = Result<T, Broken>;
+use super::wire::{FieldValue, Message, Read};
 
 /// `ModelProto`.
 #[derive(Debug, Default)]

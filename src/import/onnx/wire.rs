@@ -44,7 +44,7 @@ impl Broken {
     }
 }
 
-type Read<T> = Result<T, Broken>;
+pub(super) type Read<T> = Result<T, Broken>;
 
 impl<'a> Message<'a> {
     /// The whole file as a message.

@@ -19,7 +19,7 @@ pub(super) use op_registry::Described;
 pub(super) use outline::outline;
 
 use super::{
-    FakeQuant,
+    FakeQuant, ModelMetadata,
     common::{finish::finished, graph::NODE_BYTES, integers::inexact, refusals::Refusals},
     error::{ImportError, Problem},
     label::label,
@@ -73,6 +73,14 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         tracing::warn!(graphs = others.len(), names, "only the first graph of the model is read, others are left out");
     }
     finished(lowering.graph, &lowering.meter)
+}
+
+/// Reads the facts that a model states about its origin: its description and the name of its first graph.
+pub(super) fn metadata(bytes: &[u8]) -> Result<ModelMetadata, ImportError> {
+    let model = supported(bytes)?;
+    let graphs = model.subgraphs().unwrap_or_default();
+    let graph_name = graphs.first().and_then(SubGraph::name).unwrap_or_default();
+    Ok(ModelMetadata { graph_name, description: model.description().unwrap_or_default(), ..ModelMetadata::default() })
 }
 
 /// Why extents cannot be bound: the format has no names for them.

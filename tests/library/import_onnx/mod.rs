@@ -9,6 +9,7 @@ mod large;
 mod layout;
 mod limits;
 mod matrix;
+mod metadata;
 mod names;
 mod options;
 mod outline;

@@ -24,6 +24,7 @@ tables! {
         version: u32 = 4, 0;
         operator_codes: Many<OperatorCode<'static>> = 6;
         subgraphs: Many<SubGraph<'static>> = 8;
+        description: Text = 10;
         buffers: Many<Buffer<'static>> = 12;
     }
     /// Which operator an index of [`Operator`] means.
