@@ -100,7 +100,7 @@ impl Loss {
 }
 
 /// What is said of a device that is only seen to be lost.
-const SEEN: &str = "it maps no buffers any more";
+const SEEN: &str = "it maps no buffers any more, so it was destroyed, or its driver lost it";
 
 /// A buffer to probe a device with; none where there is no memory for it, since such a buffer is never mapped, which is no
 /// sign of a loss.

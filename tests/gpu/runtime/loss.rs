@@ -66,8 +66,11 @@ fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
             ("a session of a pool", pool.enter(&mut pooled).unwrap().run(inputs()).map(drop)),
             ("check", context.check()),
         ];
-        let text =
-            if tells { "the device was lost (Destroyed)" } else { "the device was lost: it maps no buffers any more" };
+        let text = if tells {
+            "the device was lost (Destroyed)"
+        } else {
+            "the device was lost: it maps no buffers any more, so it was destroyed, or its driver lost it"
+        };
         for (call, result) in errors {
             let error = result.expect_err(call);
             assert!(error.is_lost() && !error.is_timeout() && !error.is_out_of_memory(), "{call}: {error:?}");
