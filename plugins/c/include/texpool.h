@@ -383,6 +383,18 @@ typedef struct texpool_memory {
     uint64_t peak_reserved;
 } texpool_memory;
 
+// Counts of values that the last run of a session could not represent. All zero: the answers are as computed.
+typedef struct texpool_warnings {
+    // sizeof(texpool_warnings), set by the caller.
+    size_t struct_size;
+    // NaN and infinite values in the outputs that were read.
+    uint64_t not_finite;
+    // Finite values beyond 65504, the greatest 16-bit float, that were stored as 65504 or -65504 (option "precision").
+    uint64_t saturated;
+    // Indices outside their axis that were replaced by the nearest index inside.
+    uint64_t index_outside;
+} texpool_warnings;
+
 // A range of bytes that is needed for a range of steps. Sizes may be in any other unit, too. This struct does not change.
 typedef struct texpool_plan_buffer {
     // The first step that uses it.
@@ -605,6 +617,25 @@ texpool_status texpool_session_memory(const struct texpool_session *session,
 // Gives the device's memory back until the next run, which takes it again. What lay in inputs is lost. Waits for a run
 // that is under way.
 texpool_status texpool_session_trim(const struct texpool_session *session, struct texpool_error **error);
+
+// Fills in the counts of the session's last run; zeros before the first run. The struct's struct_size must be set. Waits
+// for a run that is under way.
+//
+// Errors: DEVICE, DEVICE_LOST, TIMEOUT.
+texpool_status texpool_session_warnings(const struct texpool_session *session,
+                                        struct texpool_warnings *warnings,
+                                        struct texpool_error **error);
+
+// Writes the same as English text that names the tensors, for a log: UTF-8 that ends in a zero byte, or just that byte if
+// there is nothing to report. *bytes becomes the length with the zero byte; if capacity is less, nothing is written: call
+// it with capacity 0 first.
+//
+// Errors: ARGUMENT if capacity is neither 0 nor enough; DEVICE, DEVICE_LOST, TIMEOUT.
+texpool_status texpool_session_warnings_text(const struct texpool_session *session,
+                                             char *text,
+                                             size_t capacity,
+                                             size_t *bytes,
+                                             struct texpool_error **error);
 
 // Places buffers in one arena, as small as it can. offsets gets the offset of each buffer, in their order, and there must
 // be room for offset_count of them, which is buffer_count. The plan was checked by code that shares nothing with the

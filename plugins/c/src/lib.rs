@@ -25,6 +25,8 @@ mod run;
 
 mod memory;
 
+mod warnings;
+
 mod planner;
 
 mod progress;
@@ -52,3 +54,4 @@ pub use session::{
 };
 pub use tensor::{texpool_element_type, texpool_tensor_info};
 pub use version::{TEXPOOL_ABI_VERSION, texpool_abi_version, texpool_version};
+pub use warnings::{texpool_session_warnings, texpool_session_warnings_text, texpool_warnings};

@@ -101,7 +101,7 @@ static void models(const char *program)
     char path[4096];
     texpool_session *session = NULL;
     texpool_session_descriptor descriptor = described(NULL, "GIF89a is no model", 18);
-    FAILS(TEXPOOL_ERROR_MODEL, "GIF picture", texpool_session_create(&descriptor, &session, error));
+    FAILS(TEXPOOL_ERROR_MODEL, "it is a picture", texpool_session_create(&descriptor, &session, error));
     descriptor = described(NULL, SINE, sizeof SINE / 2);
     FAILS(TEXPOOL_ERROR_MODEL, "", texpool_session_create(&descriptor, &session, error));
     descriptor = described(NULL, "", 0);
@@ -242,6 +242,44 @@ static void tensors(texpool_device *device)
     texpool_session_release(session);
 }
 
+/* Values that 16 bits cannot hold are counted and named; a run without any clears the counts. */
+static void clamped(texpool_device *device)
+{
+    texpool_session *session = NULL;
+    texpool_session_descriptor descriptor = described(device, SINE, sizeof SINE);
+    texpool_option option = {"precision", "f16"};
+    descriptor.options = &option, descriptor.option_count = 1;
+    OK(texpool_session_create(&descriptor, &session, error));
+    texpool_warnings warnings;
+    warnings.struct_size = sizeof warnings;
+    OK(texpool_session_warnings(session, &warnings, error));
+    CHECK(warnings.not_finite + warnings.saturated + warnings.index_outside == 0);
+
+    float values[SINE_ELEMENTS] = {0}, room[SINE_ELEMENTS];
+    values[0] = 1e6f, values[3] = -7e4f, values[5] = NAN;
+    texpool_input input = input_of(values, SINE_ELEMENTS);
+    texpool_output output = output_of(room, SINE_ELEMENTS);
+    OK(RUN);
+    OK(texpool_session_warnings(session, &warnings, error));
+    CHECK(warnings.not_finite == 1 && warnings.saturated == 2 && warnings.index_outside == 0);
+    char text[512];
+    size_t bytes = 0, again = 0;
+    OK(texpool_session_warnings_text(session, NULL, 0, &bytes, error));
+    FAILS(TEXPOOL_ERROR_ARGUMENT, "capacity is 1", texpool_session_warnings_text(session, text, 1, &again, error));
+    CHECK(bytes <= sizeof text);
+    OK(texpool_session_warnings_text(session, text, sizeof text, &again, error));
+    CHECK(bytes == again && strlen(text) + 1 == bytes && strstr(text, "2 values are beyond the range of 16 bits"));
+    CHECK(strstr(text, "output `y`"));
+
+    values[0] = values[3] = values[5] = 0;
+    OK(RUN);
+    OK(texpool_session_warnings(session, &warnings, error));
+    CHECK(warnings.not_finite + warnings.saturated + warnings.index_outside == 0);
+    warnings.struct_size = 1;
+    FAILS(TEXPOOL_ERROR_ARGUMENT, "texpool_warnings: struct_size is 1", texpool_session_warnings(session, &warnings, error));
+    texpool_session_release(session);
+}
+
 static void integers(texpool_device *device)
 {
     texpool_session *session = NULL;
@@ -374,6 +412,7 @@ int main(int argc, char **argv)
     OK(texpool_device_check(device, error));
     plans(device);
     tensors(device);
+    clamped(device);
     integers(device);
     texpool_device_release(device);
     return 0;

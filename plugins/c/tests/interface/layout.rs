@@ -43,6 +43,7 @@ fn assertions() -> String {
         texpool_output { name, index, data, bytes, element_type }
         texpool_memory_parts { sum, pool, weights, io, tables, transfer, other }
         texpool_memory { struct_size, planned, allocated, shared, reserved, peak_allocated, peak_reserved }
+        texpool_warnings { struct_size, not_finite, saturated, index_outside }
         texpool_progress { stage, done, total, has_best, best }
         texpool_plan_buffer { first, last, bytes, alignment, offset, placement }
         texpool_plan_gap { buffer, first, last, window_begin, window_end }
