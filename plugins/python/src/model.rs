@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use pyo3::{exceptions::PyValueError, prelude::*, pybacked::PyBackedBytes, types::PyBytes};
-use texpool::{CompiledModel, Context, Error, Model};
+use texpool::{CompiledModel, Context, Error, ImportError, ImportOptions, Model};
 
 use crate::{
     device::Device,
@@ -24,6 +24,8 @@ pub(crate) enum Source {
 pub(crate) struct Opened {
     pub(crate) model: Model,
     pub(crate) device: Arc<Device>,
+    /// Names of open batch extents that nobody bound and that were taken as 1.
+    pub(crate) assumed: Vec<String>,
     context: Context,
 }
 
@@ -32,15 +34,12 @@ impl Opened {
     pub(crate) fn new(py: Python<'_>, source: &Source, options: &Options) -> PyResult<Self> {
         let Options { named, .. } = options;
         let opened = detached(py, || {
-            let model = match source {
-                Source::Bytes(bytes) => Model::from_bytes_with(&bytes[..], named.import())?,
-                Source::Path(path) => Model::open_with(path, named.import())?,
-            };
-            Ok::<_, Error>((model, Device::open(named.gpu().adapter.clone())?))
+            let (model, assumed) = read(source, named.import())?;
+            Ok::<_, Error>((model, assumed, Device::open(named.gpu().adapter.clone())?))
         });
-        let (model, device) = opened?.map_err(raised)?;
+        let (model, assumed, device) = opened?.map_err(raised)?;
         let context = named.with_folder(device.context.clone());
-        Ok(Self { model, device, context })
+        Ok(Self { model, device, assumed, context })
     }
 
     /// Loads the plan that is given; else takes the one that is kept, where it is of this model and fits the device; else
@@ -67,6 +66,26 @@ impl Opened {
         }
         let builder = context.compile(model).named_options(&options.named);
         search(py, progress, |tell| builder.progress(tell).build())?.map_err(raised)
+    }
+}
+
+/// Reads a model. If only extents of batches are open, which programs written for ONNX Runtime leave open, they are taken
+/// as 1; returns their names.
+fn read(source: &Source, options: &ImportOptions) -> Result<(Model, Vec<String>), Error> {
+    let read = |options: &ImportOptions| match source {
+        Source::Bytes(bytes) => Model::from_bytes_with(&bytes[..], options),
+        Source::Path(path) => Model::open_with(path, options),
+    };
+    match read(options) {
+        Err(Error::Import(ImportError::UnresolvedDim(open))) if open.iter().all(|dim| dim.axis == 0 && !dim.zero) => {
+            let mut assumed: Vec<String> = open.into_iter().map(|dim| dim.name).collect();
+            assumed.sort_unstable();
+            assumed.dedup();
+            let mut options = options.clone();
+            options.dims.extend(assumed.iter().map(|name| (name.clone(), 1)));
+            Ok((read(&options)?, assumed))
+        }
+        read => Ok((read?, Vec::new())),
     }
 }
 

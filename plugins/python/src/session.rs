@@ -1,6 +1,7 @@
 //! A session: made, run and closed.
 
 use std::{
+    collections::BTreeMap,
     ffi::CString,
     sync::{
         Arc,
@@ -10,11 +11,11 @@ use std::{
 };
 
 use pyo3::{
-    exceptions::{PyRuntimeError, PyRuntimeWarning},
+    exceptions::{PyRuntimeError, PyRuntimeWarning, PyUserWarning},
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
-use texpool::{CompiledModel, Error, RunWarnings, StopReason, TensorError, TensorInfo};
+use texpool::{CompiledModel, Error, ModelMetadata, RunWarnings, StopReason, TensorError, TensorInfo};
 
 use crate::{
     array::{Array, name_of, numpy_name},
@@ -38,6 +39,7 @@ pub(crate) struct Session {
     compiled: CompiledModel,
     device: Arc<Device>,
     timeout: Duration,
+    metadata: ModelMetadata,
     /// Nanoseconds of the last run in the library.
     run_nanoseconds: AtomicU64,
     /// Whether a run's warnings were told.
@@ -46,6 +48,9 @@ pub(crate) struct Session {
 
 /// Name, shape, type, and scale and zero point of an input or output.
 type Described = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
+
+/// Facts that a model's file states about its origin.
+type Metadata<'s> = (&'s str, &'s str, &'s str, &'s str, &'s str, i64, &'s BTreeMap<String, String>);
 
 /// What a run can end with beside its outputs.
 enum Failure {
@@ -56,7 +61,13 @@ enum Failure {
 
 impl Session {
     /// Puts a compiled model on its device.
-    fn create(py: Python<'_>, compiled: CompiledModel, device: Arc<Device>, timeout: Duration) -> PyResult<Self> {
+    fn create(
+        py: Python<'_>,
+        compiled: CompiledModel,
+        device: Arc<Device>,
+        timeout: Duration,
+        metadata: ModelMetadata,
+    ) -> PyResult<Self> {
         let mut session = detached(py, || compiled.session())?.map_err(raised)?;
         // Sessions share the device, but not how long they wait for it.
         session.set_timeout(timeout);
@@ -65,6 +76,7 @@ impl Session {
             compiled,
             device,
             timeout,
+            metadata,
             run_nanoseconds: AtomicU64::new(0),
             warned: AtomicBool::new(false),
         })
@@ -131,6 +143,16 @@ fn described(tensors: &[TensorInfo]) -> Vec<Described> {
     tensors.iter().map(one).collect()
 }
 
+/// Warns the caller of `InferenceSession` of a batch that was taken as 1.
+fn warn_of_assumed(py: Python<'_>, names: &[String]) -> PyResult<()> {
+    let [first, ..] = names else { return Ok(()) };
+    let text = format!(
+        "the model's batch `{}` is open and taken as 1; dims={{{first:?}: N}} plans for another",
+        names.join("`, `")
+    );
+    PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 2)
+}
+
 #[pymethods]
 impl Session {
     #[new]
@@ -145,16 +167,19 @@ impl Session {
     ) -> PyResult<Self> {
         let options = Options::parse(&options)?;
         let opened = Opened::new(py, &source, &options)?;
+        warn_of_assumed(py, &opened.assumed)?;
         let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
         // The model has its own copy of the bytes, or the file.
         drop(source);
-        Self::create(py, compiled, opened.device, options.named.gpu().timeout)
+        let metadata = opened.model.metadata().clone();
+        Self::create(py, compiled, opened.device, options.named.gpu().timeout, metadata)
     }
 
     /// Another session of the same compiled model, which shares the weights.
     fn another(&self, py: Python<'_>) -> PyResult<Self> {
         self.check_process()?;
-        Self::create(py, self.compiled.clone(), Arc::clone(&self.device), self.timeout)
+        let (compiled, metadata) = (self.compiled.clone(), self.metadata.clone());
+        Self::create(py, compiled, Arc::clone(&self.device), self.timeout, metadata)
     }
 
     fn run<'py>(
@@ -230,6 +255,14 @@ impl Session {
 
     fn outputs(&self) -> Vec<Described> {
         described(self.compiled.outputs())
+    }
+
+    /// Fields of the Python class `ModelMetadata`, in its order.
+    fn metadata(&self) -> Metadata<'_> {
+        let ModelMetadata {
+            producer_name, graph_name, graph_description, domain, description, version, custom, ..
+        } = &self.metadata;
+        (producer_name, graph_name, domain, description, graph_description, *version, custom)
     }
 
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

@@ -4,6 +4,7 @@ import os
 import resource
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -74,7 +75,7 @@ def python(code: str, timeout: float = 120, **env: str) -> subprocess.CompletedP
     )
 
 
-def onnx_chain(extents: list[int], operators: list[str]) -> bytes:
+def onnx_chain(extents: Sequence[int | str], operators: list[str]) -> bytes:
     """An `.onnx` file of functions of one tensor, one after the other."""
 
     def field(number: int, value: bytes | str | int) -> bytes:
@@ -88,7 +89,8 @@ def onnx_chain(extents: list[int], operators: list[str]) -> bytes:
         return bytes([value & 127 | (128 if more else 0)]) + (varint(more) if more else b"")
 
     def tensor(name: str) -> bytes:
-        shape = b"".join(field(1, field(1, extent)) for extent in extents)
+        # `dim_value` is field 1 and `dim_param`, a name, is field 2.
+        shape = b"".join(field(1, field(2 if isinstance(extent, str) else 1, extent)) for extent in extents)
         return field(1, name) + field(2, field(1, field(1, 1) + field(2, shape)))
 
     nodes = [

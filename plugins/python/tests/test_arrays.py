@@ -67,6 +67,18 @@ class Arrays(unittest.TestCase):
         session = texpool.InferenceSession(model, None, providers=["CPUExecutionProvider"], provider_options=[{}])
         self.assertEqual(session.run(None, feed, run_options=None)[0].tolist(), [[0, 0, 1, 2]])
         self.assertEqual(session.get_providers(), ["TexpoolExecutionProvider"])
+        metadata = session.clone().get_modelmeta()
+        self.assertEqual((metadata.graph_name, metadata.version, metadata.custom_metadata_map), ("chain", 0, {}))
+
+    def test_an_open_batch_is_taken_as_1_with_a_warning(self) -> None:
+        model = onnx_chain(["batch", 4], ["Relu"])
+        with self.assertWarnsRegex(UserWarning, "`batch` is open and taken as 1"):
+            session = texpool.InferenceSession(model)
+        self.assertEqual(session.get_inputs()[0].shape, [1, 4])
+        with warnings.catch_warnings(action="error"):
+            self.assertEqual(texpool.InferenceSession(model, dims={"batch": 3}).get_inputs()[0].shape, [3, 4])
+            with self.assertRaisesRegex(texpool.ModelError, "length"):
+                texpool.InferenceSession(onnx_chain(["batch", "length"], ["Relu"]))
 
     def test_arrays_are_read_in_any_strides(self) -> None:
         image = self.image

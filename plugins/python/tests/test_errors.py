@@ -32,7 +32,7 @@ class Errors(unittest.TestCase):
             (TypeError, "deadline must be a number of seconds", {"deadline": "1"}),
             (ValueError, "not negative", {"timeout": -1}),
             (TypeError, "progress must be callable", {"progress": 7}),
-            (TypeError, "unexpected keyword", {"providers": []}),
+            (TypeError, "unexpected keyword", {"provider": []}),
             (texpool.SavedPlanError, "", {"plan": b"no plan"}),
             (FileNotFoundError, "nowhere.plan", {"plan": "nowhere.plan"}),
             (texpool.NoAdapterError, "none is named like \"nonsense\"", {"device": "nonsense"}),

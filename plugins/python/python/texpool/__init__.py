@@ -29,7 +29,7 @@ from ._errors import (
 from ._memory import Memory, MemoryBlock, MemoryMap, MemoryParts, MemoryPeak
 from ._options import Progress
 from ._planner import Plan, plan, strategies
-from ._session import FrontierPoint, InferenceSession, NodeArg, Quantization, frontier
+from ._session import FrontierPoint, InferenceSession, ModelMetadata, NodeArg, Quantization, frontier
 from ._texpool import VERSION as __version__
 
 __all__ = [
@@ -49,6 +49,7 @@ __all__ = [
     "MemoryParts",
     "MemoryPeak",
     "ModelError",
+    "ModelMetadata",
     "NoAdapterError",
     "NoSuchTensorError",
     "NodeArg",

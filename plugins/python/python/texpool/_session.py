@@ -73,6 +73,27 @@ class NodeArg(NamedTuple):
     quantization: Quantization | None
 
 
+class ModelMetadata(NamedTuple):
+    """Facts that a model's file states about its origin, as ONNX Runtime's class of this name; texts it does not state
+    are empty.
+    """
+
+    #: Name of the tool that wrote the file.
+    producer_name: str
+    #: Name of the main graph.
+    graph_name: str
+    #: Namespace of the model.
+    domain: str
+    #: Description of the model.
+    description: str
+    #: Description of the main graph.
+    graph_description: str
+    #: Version of the model, which its author counts.
+    version: int
+    #: Further facts, by their names.
+    custom_metadata_map: dict[str, str]
+
+
 class FrontierPoint(NamedTuple):
     """A plan that no other beats in both the device's bytes and time."""
 
@@ -133,7 +154,8 @@ class InferenceSession:
     timeout
         Seconds that the device may take for a run; 600 by default.
     dims
-        Extents that an `.onnx` file leaves open, by name: `{"batch": 1}`. Without it the error names all that are open.
+        Extents that an `.onnx` file leaves open, by name: `{"batch": 8}`. If only batches are open, they are taken as 1, with
+        a `UserWarning`; otherwise the error names all that are open.
     rules
         Which rewrites are made: "default", "exact", "all", "none", or a list of names.
     fake_quant
@@ -223,6 +245,10 @@ class InferenceSession:
     def get_outputs(self) -> list[NodeArg]:
         """What it gives."""
         return _node_args(self._session.outputs())
+
+    def get_modelmeta(self) -> ModelMetadata:
+        """Facts that the model's file states about its origin."""
+        return ModelMetadata(*self._session.metadata())
 
     def get_providers(self) -> list[str]:
         """What runs the model, by the name that the provider for ONNX Runtime has."""
