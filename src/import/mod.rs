@@ -66,15 +66,21 @@ pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Grap
 }
 
 /// Reads the same and the facts that the file states about its origin.
-#[cfg(feature = "gpu")]
-pub(crate) fn open_with_metadata(path: &Path, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
+///
+/// # Errors
+/// As [`open_with`].
+pub fn open_with_metadata(
+    path: impl AsRef<Path>,
+    options: &ImportOptions,
+) -> Result<(Graph, ModelMetadata), ImportError> {
+    let path = path.as_ref();
     let owner: Owner =
         Arc::new(FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?);
     let metadata = metadata((*owner).as_ref(), Some(path))?;
     Ok((open_owned(owner, path, options)?.0, metadata))
 }
 
-/// The same, and the files beside it in which values of it lie.
+/// Reads a file as [`open_with`] does, and lists the files beside it in which values of it lie.
 ///
 /// # Errors
 /// As [`open_with`].
@@ -114,16 +120,14 @@ pub fn from_bytes_with(
 }
 
 /// Reads the same and the facts that the bytes state about the model's origin.
-#[cfg(feature = "gpu")]
-pub(crate) fn from_bytes_with_metadata(
-    owner: Owner,
-    options: &ImportOptions,
-) -> Result<(Graph, ModelMetadata), ImportError> {
+///
+/// # Errors
+/// As [`open_with`].
+pub fn from_bytes_with_metadata(owner: Owner, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
     let metadata = metadata((*owner).as_ref(), None)?;
     Ok((from_bytes_with(owner, options)?, metadata))
 }
 
-#[cfg(feature = "gpu")]
 fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportError> {
     match format(bytes, path)? {
         Format::TfLite => tflite::metadata(bytes),

@@ -42,7 +42,7 @@ impl Model {
     /// # Errors
     /// As [`open`](Self::open), and for names that the file does not have and extents that are left open.
     pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, Error> {
-        let (graph, metadata) = import::open_with_metadata(path.as_ref(), options)?;
+        let (graph, metadata) = import::open_with_metadata(path, options)?;
         Self::new(graph, metadata)
     }
 
