@@ -1,14 +1,18 @@
-//! What wgpu's allocator takes from the driver for what a session allocates: blocks, which are seldom full.
+//! Estimates how much memory wgpu's allocator takes from the driver. It takes whole blocks, which are seldom full, so
+//! this is more than the session allocates.
 
-/// Bytes of a block, the fewest that wgpu 30 can be asked for (`gpu-allocator` 0.28, `AllocationSizes`), as devices that the
-/// library opens do. What is larger has a block of its own, of its own size.
+/// Size of an allocator block, in bytes. This is the smallest that wgpu 30 supports (`gpu-allocator` 0.28,
+/// `AllocationSizes`), and devices opened by the library request it. A larger allocation gets a dedicated block of
+/// exactly its size.
 pub(super) const BLOCK: u64 = 4 << 20;
 
-/// What a driver adds to a texture that is larger than a block. Measured on lavapipe: up to 2 KiB, doubled.
+/// Padding that a driver adds to a texture larger than a block. Measured on lavapipe: up to 2 KiB; doubled here for
+/// safety.
 const ALIGNMENT: u64 = 4 << 10;
 
-/// Bytes of the blocks that hold all of these at once, the largest first, each in the first block with room: on a device
-/// whose memory is of one kind, as software devices and most integrated ones have it.
+/// Returns the total size of the blocks that hold all of these allocations at once, packed first-fit in order of
+/// decreasing size. Assumes that the device has only one kind of memory, as software devices and most integrated ones
+/// do.
 pub(super) fn block_bytes(allocations: impl IntoIterator<Item = u64>) -> u64 {
     let (mut alone, mut shared) = (0, Vec::new());
     for bytes in allocations {
@@ -42,7 +46,7 @@ mod tests {
             (&[BLOCK + 1], BLOCK + 1 + ALIGNMENT),
             (&[MIB, 3 * MIB], BLOCK),
             (&[MIB, 3 * MIB, 1], 2 * BLOCK),
-            // Three of more than half a block share none, whatever their order.
+            // Three allocations of more than half a block each need three blocks, in any order.
             (&[3 * MIB, MIB, 3 * MIB, MIB, 3 * MIB], 3 * BLOCK),
             (&[9 * MIB, MIB], 9 * MIB + ALIGNMENT + BLOCK),
         ] {

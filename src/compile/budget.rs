@@ -1,12 +1,12 @@
-//! Plans that keep all of the device's memory within a budget: what is streamed follows from how much there is.
+//! Finds plans that keep the total device memory within a budget. The budget decides which tensors are streamed.
 //!
-//! In this order, each as far as the one before does not settle it:
+//! The search goes through these stages and stops at the first that settles the question:
 //!
-//! 1. What no plan goes below ([`device_floor`]): a smaller budget is refused at once.
-//! 2. The plan without phases and with all weights on the device, which is the fastest as a rule.
-//! 3. Any plan that fits: the search that [`Phases::Min`] is, up to the first that does. So no budget misses what that one
-//!    finds in the same time.
-//! 4. The fastest plan that fits, of all settings of what is streamed.
+//! 1. Lower bound ([`device_floor`]): a budget below it is refused immediately.
+//! 2. The plan without phases and with all weights on the device, which is usually the fastest.
+//! 3. Any plan that fits: the same search as [`Phases::Min`], stopped at the first plan that fits. This way, a budget
+//!    succeeds whenever [`Phases::Min`] would find a small enough plan in the same time.
+//! 4. The fastest plan that fits, over all streaming settings.
 
 use super::{
     allocator_blocks::BLOCK,
@@ -28,35 +28,36 @@ use crate::{
     schedule::stream,
 };
 
-/// Bytes from which on an operator's weights are streamed, and of tiles: each tile costs an upload and a dispatch, and
-/// each of the buffers that they go through a submission. The sizes are chosen: most networks have a few operators with most
-/// of the weights.
+/// Size thresholds for streaming an operator's weights (`RESIDENT_BELOW`), and tile sizes (`TILES`), in bytes. Each
+/// tile costs an upload and a dispatch, and each buffer of tiles costs a submission. The values are a choice: in most
+/// networks a few operators have most of the weights.
 const RESIDENT_BELOW: [u64; 4] = [1 << 20, 256 << 10, 64 << 10, 0];
 const TILES: [u64; 5] = [512 << 10, 256 << 10, 128 << 10, 64 << 10, 16 << 10];
 
-/// Settings whose smallest plans are searched for where nothing fits at once.
+/// Number of settings that get a search for their smallest plan when no setting fits at first try.
 const SEARCHED: usize = 2;
 
-/// How much slower than without phases the fastest plan may be before another setting is searched with all effort, too.
-/// Chosen: such a budget is tight, and then room counts for more than a search without effort can tell. By the figures
-/// of one device MobileNet v2 with weights of 8 bits has 453 dispatches in 1536 KiB in the setting that seems the fastest, and
-/// 253 in the smallest.
+/// Slowdown relative to the run without phases above which a second setting is searched with full effort, too. The
+/// value is a choice: a budget that slows the run down this much is tight, and then free space matters more than a
+/// quick search can see. With one device's profile, MobileNet v2 with 8-bit weights in 1536 KiB needs 453 dispatches
+/// in the setting that looks fastest, and 253 in the smallest one.
 const TIGHT: f64 = 1.25;
 
-/// What is streamed.
+/// Weight storage and streamed inputs/outputs of one setting.
 type Streamed = (WeightStorage, StreamedIo);
 
-/// What [`Phases::Min`] streams unless somebody says: everything.
+/// Default of [`Phases::Min`] if the caller sets nothing: everything is streamed.
 const ALL: Streamed = (WeightStorage::Streamed { resident_below: 0, tile_bytes: DEFAULT_TILE }, StreamedIo::BOTH);
 
-/// What may be streamed.
+/// A streaming setting that the search can try.
 struct Setting {
     streamed: Streamed,
-    /// Predicted time of a run without phases, which all others take longer than.
+    /// Predicted time of a run without phases; a lower bound for all other plans of this setting.
     least_us: f64,
 }
 
-/// All that is tried, from what takes the least time. Inputs and outputs that are asked for in the pool are there in each.
+/// Returns all settings to try, fastest first. If the caller wants inputs or outputs in the pool, they are in the
+/// pool in every setting.
 fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
     let streamed = RESIDENT_BELOW.into_iter().flat_map(|resident_below| {
         TILES.map(|tile_bytes| (WeightStorage::Streamed { resident_below, tile_bytes }, StreamedIo::BOTH))
@@ -73,7 +74,8 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
     settings
 }
 
-/// All weights on the device; inputs and outputs as is asked for, and in the pool.
+/// Settings with all weights on the device: first with inputs and outputs as the options request, then with both in
+/// the pool.
 fn resident(options: &CompileOptions) -> impl Iterator<Item = Streamed> + use<> {
     let asked = Some(options.stream_io).filter(|&io| io != StreamedIo::BOTH);
     asked.into_iter().chain([StreamedIo::BOTH]).map(|io| (WeightStorage::Resident, io))
@@ -83,7 +85,8 @@ fn with(options: &CompileOptions, (weights, stream_io): Streamed) -> CompileOpti
     CompileOptions { weights, stream_io, ..options.clone() }
 }
 
-/// The same where the plan without phases is searched for less: with uploads it has many records, and is seldom chosen.
+/// Reduces the search budget for the plan without phases: with uploads that plan has many records, and it is seldom
+/// chosen.
 fn quick(options: CompileOptions) -> CompileOptions {
     match options.planner {
         Planner::Best if options.streams() => CompileOptions { budget: SearchBudget::PORTFOLIO, ..options },
@@ -105,7 +108,7 @@ impl Fitting {
     }
 }
 
-/// The one that is predicted to be faster; where none is, the first.
+/// Returns the plan with the shorter predicted time; `a` wins ties.
 fn faster(a: Option<Fitting>, b: Option<Fitting>) -> Option<Fitting> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if b.predicted_us() < a.predicted_us() { b } else { a }),
@@ -113,22 +116,22 @@ fn faster(a: Option<Fitting>, b: Option<Fitting>) -> Option<Fitting> {
     }
 }
 
-/// The search for a plan within a budget of the device's memory.
+/// Search for a plan within a device memory budget.
 struct BudgetSearch<'a, 'c> {
     graph: &'a Graph,
     options: CompileOptions,
     bytes: u64,
-    /// What an earlier search came to.
+    /// Result of an earlier search, if any.
     start: Option<&'a CompiledModel>,
     control: &'a SearchControl<'c>,
     settings: Vec<Setting>,
-    /// The plan that takes the fewest bytes of the device, of all that were found.
+    /// The smallest plan by device memory, with its size in bytes.
     smallest: Option<(u64, CompiledModel)>,
 }
 
-/// Of all settings' plans that fit the fastest, as far as that is predicted; and that one with all effort. Where the budget
-/// is of a block or more, the blocks that the allocator takes from the driver are to fit, if they do so at once: else what
-/// is allocated alone. `start` is what an earlier search came to.
+/// Returns the plan with the shortest predicted time that fits, over all settings, refined with full effort. If the
+/// budget is at least one allocator block, the search first tries to fit the blocks that the allocator takes from the
+/// driver; if that fails, it counts only the allocations themselves. `start` is the result of an earlier search.
 pub(super) fn within(
     graph: &Graph,
     options: &CompileOptions,
@@ -151,7 +154,8 @@ pub(super) fn within(
     }
     let smallest = search.smallest.map(|(_, smallest)| smallest);
     let (least, phases) = smallest.as_ref().map_or((0, true), |smallest| {
-        // Without streamed weights it is the plan that there is without a budget.
+        // If the smallest plan keeps all weights resident, no streaming was tried; it is the plan used without a
+        // budget.
         (smallest.device_bytes(), smallest.phased().is_some() || smallest.lowering.weights == WeightStorage::Resident)
     });
     let error = MemoryLimit::Device(bytes).refused(least, phases, control.stopped(), too_many_rows);
@@ -159,14 +163,15 @@ pub(super) fn within(
 }
 
 impl BudgetSearch<'_, '_> {
-    /// The plan; none where none that was found fits.
+    /// Returns the best plan, or `None` if no plan that was found fits.
     fn found(&mut self) -> Result<Option<CompiledModel>, CompileError> {
         let device = MemoryLimit::Device(self.bytes);
         let blocks = (self.bytes >= BLOCK).then_some(MemoryLimit::Blocks(self.bytes));
         if let Some(whole) = self.without_phases(blocks.unwrap_or(device))? {
             return Ok(Some(whole));
         }
-        // What there is already: the plan without phases, in more blocks, or what an earlier search came to.
+        // Plans that are available already: the plan without phases, in more blocks, or the result of an earlier
+        // search.
         let whole = self.smallest.as_ref().map(|(_, whole)| whole.clone()).filter(|whole| device.holds_compiled(whole));
         let start = self.start.filter(|start| device.holds_compiled(start)).cloned();
         let mut known = start.or_else(|| whole.clone()).map(|known| self.fitting(known));
@@ -192,7 +197,7 @@ impl BudgetSearch<'_, '_> {
         Ok(faster(found, known).map(|found| found.compiled))
     }
 
-    /// Compiles within a limit, and notes the smallest plan.
+    /// Compiles within a limit, and records the plan if it is the smallest so far that does not fit.
     fn attempt(
         &mut self,
         options: &CompileOptions,
@@ -210,14 +215,14 @@ impl BudgetSearch<'_, '_> {
         Ok(attempt)
     }
 
-    /// A plan that fits, of one of the settings.
+    /// Wraps a compiled plan that fits, together with the prediction for its setting.
     fn fitting(&self, compiled: CompiledModel) -> Fitting {
         let streamed = (compiled.lowering.weights, compiled.lowering.stream_io);
         let setting = self.settings.iter().find(|setting| setting.streamed == streamed);
         Fitting { streamed, least_us: setting.map_or(f64::INFINITY, |setting| setting.least_us), compiled }
     }
 
-    /// The plan without phases and with all weights on the device, where that fits.
+    /// Returns the plan without phases and with all weights on the device, if it fits.
     fn without_phases(&mut self, limit: MemoryLimit) -> Result<Option<CompiledModel>, CompileError> {
         for streamed in resident(&self.options) {
             let options = CompileOptions { phases: Phases::Off, ..with(&self.options, streamed) };
@@ -232,14 +237,15 @@ impl BudgetSearch<'_, '_> {
         Ok(None)
     }
 
-    /// A plan that fits, found as the smallest one is: with everything streamed, or as was asked for.
+    /// Returns any plan that fits, with the search of [`Phases::Min`]: first with everything streamed, then with the
+    /// streaming that the options request.
     fn any(&mut self, limit: MemoryLimit) -> Result<Option<Fitting>, CompileError> {
         let asked = (self.options.weights, self.options.stream_io);
         for streamed in [Some(ALL), Some(asked).filter(|&asked| asked != ALL)].into_iter().flatten() {
             let options = with(&self.options, streamed);
             let mut found = self.attempt(&quick(options.clone()), limit, Effort::Fitting, self.start)?;
             if !found.fits && !self.control.should_stop() {
-                // What is left of that search is the plan without phases with all effort.
+                // The only part of that search still to be done is the plan without phases with full effort.
                 found = self.attempt(&options, limit, Effort::Quick, None)?;
             }
             if found.fits {
@@ -249,7 +255,8 @@ impl BudgetSearch<'_, '_> {
         Ok(None)
     }
 
-    /// The fastest plan within a limit, where some fit at once; of the settings where none does, what they need at least.
+    /// Returns the fastest plan within a limit, over all settings whose quick search fits. For each setting that does
+    /// not fit, pushes the lower bound on its memory to `refused`.
     fn fastest(
         &mut self,
         limit: MemoryLimit,
@@ -283,7 +290,7 @@ impl BudgetSearch<'_, '_> {
         Ok(faster(Some(fastest), other))
     }
 
-    /// The same plan with all effort: as few steps as there is room for.
+    /// Repeats the search of this setting with full effort, starting from the given plan, to get as few steps as fit.
     fn with_all_effort(&mut self, found: Fitting, limit: MemoryLimit) -> Result<Fitting, CompileError> {
         let options = with(&self.options, found.streamed);
         if !options.streams() {
@@ -291,11 +298,12 @@ impl BudgetSearch<'_, '_> {
         }
         let start = Some(&found.compiled);
         let Attempt { compiled, fits, .. } = self.attempt(&options, limit, Effort::Full, start)?;
-        // A search that is stopped may find nothing that fits.
+        // If the search is stopped, it may not find a plan that fits.
         Ok(if fits { Fitting { compiled, ..found } } else { found })
     }
 
-    /// The first of several settings whose smallest plan fits: of those that need least, for a search takes seconds.
+    /// Returns the first setting whose smallest plan fits. Tries only the settings that need least memory, because
+    /// each search takes seconds.
     fn smallest_of(&mut self, mut refused: Vec<(u64, Streamed)>) -> Result<Option<Fitting>, CompileError> {
         let limit = MemoryLimit::Device(self.bytes);
         refused.sort_by_key(|(bound, _)| *bound);

@@ -1,4 +1,4 @@
-//! A model compiled as its options say, all of which are decided.
+//! Compiles a model with fully decided options.
 
 use super::{
     error::CompileError,
@@ -11,18 +11,19 @@ use super::{
 };
 use crate::{graph::Graph, plan::SearchControl};
 
-/// What compiling within a limit came to.
+/// Result of compiling within a limit.
 pub(super) struct Attempt {
-    /// The plan; where none that was found keeps within the limit, the smallest.
+    /// The plan; if no plan keeps within the limit, the smallest that was found.
     pub(super) compiled: CompiledModel,
-    /// Whether it keeps within the limit, if there is one.
+    /// True if the plan keeps within the limit, or if no limit was set.
     pub(super) fits: bool,
-    /// The fewest bytes that live at once in any division that was looked at, with all that lies beside the pool.
+    /// Lower bound in bytes: the smallest live size of any division that was examined, plus the memory beside the
+    /// pool.
     pub(super) bound: u64,
 }
 
-/// The model, rewritten, scheduled and planned; what is streamed is as the options say. The search begins with the plan
-/// `start`, where that is one of the same model and the same options, and answers with none that is worse.
+/// Rewrites, schedules and plans the model; streaming follows the options. If `start` is a plan of the same model and
+/// the same options, the search starts with it and never returns a worse one.
 pub(super) fn compile_within(
     graph: &Graph,
     options: &CompileOptions,
@@ -43,7 +44,7 @@ pub(super) fn compile_within(
     let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, start, control)?;
     let (baseline_us, bound) = (fronts.baseline_us(), limit.map_or(0, |limit| fronts.lower_bound(limit)));
     let Selected { point, fits } = select::select(&fronts, options.phases, limit, effort, control)?;
-    // They borrow `lowered`, which is taken apart next.
+    // The fronts borrow `lowered`, which is consumed next.
     drop(fronts);
     let compiled = lowered.compiled(whole, options, control).at(point, baseline_us);
     Ok(Attempt { compiled, fits, bound })

@@ -1,4 +1,4 @@
-//! What the steps of a schedule are predicted to take: dispatches, and the time of a run.
+//! Predicts the cost of a schedule: its dispatches and the time of a run.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,11 +9,12 @@ use crate::{
     schedule::{Schedule, Step, StepKind, StorageKind, phases::dispatches_of},
 };
 
-/// What is known of the operators of a network, whatever bands they run in.
+/// Costs of a network's operators, independent of the bands that they run in.
 pub(super) struct CostModel<'a> {
     device_profile: &'a DeviceProfile,
     operators: BTreeMap<NodeId, Operator>,
-    /// Microseconds of a run beside its dispatches: submission, and transfers of inputs and outputs.
+    /// Fixed cost of a run in microseconds, in addition to its dispatches: submission, and transfers of inputs and
+    /// outputs.
     fixed_us: f64,
     buffers: TransferBuffers,
     texel_bytes: u64,
@@ -27,10 +28,10 @@ struct Operator {
 }
 
 impl<'a> CostModel<'a> {
-    /// Of the operators of a schedule whose every step computes all rows of its result.
+    /// Builds the model from `unphased`, a schedule in which every step computes all rows of its result.
     pub(super) fn new(graph: &Graph, unphased: &Schedule, options: &'a CompileOptions) -> Self {
         let device_profile = &options.device_profile;
-        // The pool stays on the device; all that lies outside of it crosses between host and device in every run.
+        // The pool stays on the device; all storage outside the pool crosses between host and device in every run.
         let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
         let moved: u64 = outside.map(|storage| storage.texels()).sum();
         let operator = |step: &Step| {
@@ -47,14 +48,15 @@ impl<'a> CostModel<'a> {
         }
     }
 
-    /// Dispatches of a run of `schedule`, and its microseconds.
+    /// Returns the number of dispatches of a run of `schedule`, and its predicted time in microseconds.
     pub(super) fn predict(&self, schedule: &Schedule) -> (u64, f64) {
         let (mut dispatches, mut predicted_us) = (0, self.fixed_us);
         let (mut uploaded, mut downloaded) = (0, 0);
         for step in &schedule.steps {
             let Some(operator) = self.operators.get(&step.node) else { continue };
             if step.kind.is_transfer() {
-                // What inputs and outputs take is in `fixed_us`, wherever they lie.
+                // `fixed_us` already includes the transfer of inputs and outputs, whether they are in the pool or
+                // not.
                 let storage = &schedule.storages[step.to];
                 let row_texels = u64::from(storage.row_texels);
                 let (moved, weights) = match (step.kind, storage.tensor()) {
@@ -70,7 +72,7 @@ impl<'a> CostModel<'a> {
             dispatches += taken;
             let share = |part: usize, all: u32| part as f64 / f64::from(all.max(1));
             let share = share(step.rows.len(), operator.rows) * share(step.slices.len(), operator.slices);
-            // `band_us` counts one dispatch already.
+            // `band_us` already includes one dispatch.
             let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
             predicted_us += self.device_profile.band_us(&operator.work, share) + more;
         }
@@ -80,12 +82,12 @@ impl<'a> CostModel<'a> {
     }
 }
 
-/// What a step has to do for all rows of its result.
+/// Returns the work for computing all rows of the step's result.
 fn step_work(graph: &Graph, step: &Step) -> Work {
     let node = &graph.nodes[step.node];
     let work = work(graph, node);
     match (step.kind == StepKind::PadBorder, node.inputs.first()) {
-        // Whoever computes what the pad surrounds writes it in place, so this step is left with the border.
+        // The producer of the padded tensor writes its result in place, so this step only has to fill the border.
         (true, Some(&part)) => Work { texels: work.texels - graph.shape(part).texels() as f64, ..work },
         _ => work,
     }

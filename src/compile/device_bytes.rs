@@ -1,5 +1,5 @@
-//! The bytes of the device's memory that a session of a compiled model takes, counted without a device: each texture and
-//! each buffer that the session makes, at the moment when there are most of them.
+//! Counts the device memory that a session of a compiled model needs, without a device. Adds up every texture and
+//! buffer that the session creates, at the moment when most of them exist.
 
 use super::{
     allocator_blocks::block_bytes,
@@ -16,55 +16,55 @@ use crate::{
     schedule::{Schedule, StepKind, StorageKind},
 };
 
-/// Bytes that go to the device or back at a time, where they are loaded or lie in textures of their own.
-/// `Queue::write_texture` would take as much for each call, and give it back only after a submission. Measured on lavapipe,
-/// 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
+/// Chunk size in bytes for uploading weights, and for transferring inputs and outputs that have textures outside the
+/// pool. `Queue::write_texture` would allocate as much per call and free it only after a submission. Measured on
+/// lavapipe, 14 MiB: 4.7 ms in pieces of 64 KiB, 1.6 ms of 256 KiB, 2.0 ms of 1 MiB.
 pub(crate) const PIECE: u64 = 256 << 10;
 
-/// What wgpu 30 keeps on each device for itself: zeros that it clears textures with, and 304 bytes more.
+/// Bytes that wgpu 30 allocates on each device for internal use: a zero buffer for clearing textures, and 304 bytes
+/// more.
 pub(super) const WGPU: [u64; 2] = [512 << 10, 304];
 
-/// Bytes that the allocator leaves out in front of a texture or buffer at most, so that it begins where it may. Measured on
-/// lavapipe.
+/// Upper limit on the bytes that the allocator skips to align a texture or buffer. Measured on lavapipe.
 const ALIGNMENT: u64 = 256;
 
-/// Rows of a texture and bytes of each row that lavapipe rounds up to: it lays textures out in tiles of four by four
-/// texels. How other drivers round is not known without a device.
+/// Lavapipe rounds textures up to multiples of this many rows, and rows to multiples of this many bytes, because it
+/// lays textures out in tiles of four by four texels. The rounding of other drivers cannot be known without a device.
 const TEXTURE_ROWS: u32 = 4;
 const ROW_BYTES: u64 = 64;
 
-/// Bytes of a piece of a texture that is written piece by piece: whole rows.
+/// Returns the size of the pieces in which a texture is written, in bytes. A piece consists of whole rows.
 pub(crate) fn piece_bytes(spec: TextureSpec) -> u64 {
     let row = u64::from(spec.width) * spec.format.texel_bytes();
     spec.bytes().min((PIECE - PIECE % row.max(1)).max(row))
 }
 
-/// What the driver sets aside for a texture.
+/// Returns the memory that the driver reserves for a texture.
 fn texture_bytes(spec: TextureSpec) -> u64 {
     let row = u64::from(spec.width.next_multiple_of(TEXTURE_ROWS)) * spec.format.texel_bytes();
     let rows = u64::from(spec.height).next_multiple_of(u64::from(TEXTURE_ROWS));
     row.next_multiple_of(ROW_BYTES) * rows + ALIGNMENT
 }
 
-/// The same for a buffer.
+/// Returns the memory that the driver reserves for a buffer.
 const fn buffer_bytes(bytes: u64) -> u64 {
     bytes.next_multiple_of(ROW_BYTES) + ALIGNMENT
 }
 
-/// What a session makes beside the pool and the tables: the bytes of each allocation.
+/// Sizes of a session's allocations outside the pool and the tables.
 #[derive(Clone, Debug)]
 pub(super) struct BesidePool {
-    /// There from loading on.
+    /// Allocations that exist for the whole lifetime of a session.
     resident: Vec<u64>,
-    /// There while weights are loaded, before there is a pool.
+    /// Size of the buffer that exists only while weights are loaded, before the pool is created.
     loading: u64,
-    /// There while the model runs: textures of inputs and outputs, and buffers that values go through.
+    /// Allocations that exist while the model runs: textures of inputs and outputs, and transfer buffers.
     running: Vec<u64>,
 }
 
 impl BesidePool {
     pub(super) fn new(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Self {
-        // What dispatches leave open is bound to a texture of one texel.
+        // Dispatches bind a texture of one texel to the bindings that they do not use.
         let spare = TextureSpec { width: 1, height: 1, format: format.texels };
         let weights = weight_textures(graph, schedule, format);
         let loading = weights.iter().map(|&spec| buffer_bytes(piece_bytes(spec))).max().unwrap_or(0);
@@ -74,27 +74,27 @@ impl BesidePool {
         Self { resident, loading, running: running.collect() }
     }
 
-    /// Bytes at the moment when there are most of them, with a pool and tables of so many.
+    /// Returns the peak memory in bytes, for a pool of `pool` bytes and tables of `tables` bytes.
     pub(super) fn most(&self, pool: u64, tables: u64) -> u64 {
         let resident: u64 = self.resident.iter().sum();
-        // The queue uploads tables through a buffer of its own.
+        // The queue uploads tables through a staging buffer of the same size.
         let placing = pool + 2 * tables;
         let running = pool + tables + self.running.iter().sum::<u64>();
         resident + self.loading.max(placing).max(running)
     }
 
-    /// What there is beside pool and tables while the model runs, one by one.
+    /// Returns the size of each allocation outside the pool and the tables that exists while the model runs.
     pub(super) fn while_running(&self) -> impl Iterator<Item = u64> + '_ {
         self.resident.iter().chain(&self.running).copied()
     }
 }
 
-/// What the driver sets aside for a pool, texture by texture.
+/// Returns the memory that the driver reserves for each texture of the pool.
 pub(super) fn pool_allocations(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
     plan.textures.iter().map(|&spec| texture_bytes(spec))
 }
 
-/// What it sets aside for the tables of a plan, buffer by buffer.
+/// Returns the memory that the driver reserves for each table buffer of a plan.
 pub(super) fn table_allocations(
     graph: &Graph,
     schedule: &Schedule,
@@ -104,10 +104,11 @@ pub(super) fn table_allocations(
     table_buffers(graph, schedule, plan, format).into_iter().filter(|&bytes| bytes > 0).map(buffer_bytes)
 }
 
-/// The textures of inputs and outputs that lie beside the pool, and the buffers that their values go through.
+/// Returns the sizes of the input and output textures outside the pool, and of the buffers that transfer their
+/// values.
 fn io_allocations(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = u64> {
     let (mut textures, mut buffers) = (Vec::new(), Vec::new());
-    // Large inputs share one buffer, and large outputs of one size another.
+    // All large inputs share one buffer. Large outputs share one buffer per piece size.
     let (mut largest, mut read) = (0, Vec::new());
     for storage in &schedule.storages {
         let Some(tensor) = storage.tensor() else { continue };
@@ -126,7 +127,7 @@ fn io_allocations(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> i
     textures.into_iter().chain(buffers.into_iter().chain(large).map(buffer_bytes))
 }
 
-/// The buffers that values go through in the middle of a run.
+/// Returns the sizes of the buffers for transfers in the middle of a run.
 fn transfers(schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = u64> {
     let texel = format.texels.texel_bytes();
     let transfer = |kind: StepKind| match kind {
@@ -142,8 +143,8 @@ fn transfers(schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = 
     TransferBuffers::new(format.weights).made(&steps, texel).into_iter()
 }
 
-/// The weights that stay on the device, without those that nodes share with a node before them: the format of their
-/// texels, and how many there are.
+/// Returns the texel format and the number of texels of each node's weights that stay on the device. A node whose
+/// weights equal those of an earlier node shares them and is skipped.
 fn resident_weights(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<(TexelFormat, u64)> {
     let streamed = schedule.streamed();
     let packings = format.packings(graph, schedule);
@@ -157,15 +158,15 @@ fn resident_weights(graph: &Graph, schedule: &Schedule, format: DeviceFormat) ->
     texels.collect()
 }
 
-/// The buffer in which kernels count what they clamp, two words a node, and the one through which it is read: in 16 bits, and
-/// where indices are computed.
+/// Returns the sizes of the buffer in which kernels count clamped values, with two words per node, and of its
+/// readback buffer. They exist if texels have 16 bits, or if the graph computes indices.
 fn count_buffers(graph: &Graph, format: DeviceFormat) -> impl Iterator<Item = u64> {
     let looks_up = |op: &Op| matches!(op, Op::Gather(_) | Op::GatherElements(_));
     let counts = format.texels == TexelFormat::Rgba16Float || graph.nodes.iter().any(|node| looks_up(&node.op));
     counts.then_some([8 * graph.nodes.len() as u64; 2]).into_iter().flatten()
 }
 
-/// The textures of the weights that stay on the device.
+/// Returns the textures of the weights that stay on the device.
 fn weight_textures(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<TextureSpec> {
     let mut layouts = WeightLayouts::new(format.max_extent);
     for (format, texels) in resident_weights(graph, schedule, format) {
@@ -180,16 +181,16 @@ impl CompiledModel {
         DeviceFormat { weights, weight_format, texels: self.format, max_extent: self.limits.max_extent }
     }
 
-    /// Bytes of the weights that stay on the device, as they are packed there.
+    /// Returns the size of the weights that stay on the device, in bytes, as packed there.
     pub fn resident_weight_bytes(&self) -> u64 {
         let weights = resident_weights(&self.graph, &self.schedule, self.device_format());
         weights.into_iter().map(|(format, texels)| format.texel_bytes() * texels).sum()
     }
 
-    /// Bytes of the device's memory that a session of it takes at most, by itself on its device: pool, weights, inputs and
-    /// outputs, tables, buffers for transfers, and half a MiB that wgpu keeps on each device. Counted is what lavapipe sets
-    /// aside for each of them, and 256 bytes each for alignment; other drivers may round textures otherwise, which
-    /// [`Session::memory`](crate::Session::memory) says.
+    /// Returns the peak device memory of a session of this model in bytes, if it is the only session on its device.
+    /// This includes the pool, weights, inputs and outputs, tables, transfer buffers, and half a MiB that wgpu keeps
+    /// on each device. Each allocation is counted as lavapipe rounds it, plus 256 bytes for alignment. Other drivers
+    /// may round textures differently; [`Session::memory`](crate::Session::memory) reports the actual size.
     pub fn device_bytes(&self) -> u64 {
         let Self { graph, schedule, plan, .. } = self;
         let format = self.device_format();
@@ -197,7 +198,7 @@ impl CompiledModel {
         BesidePool::new(graph, schedule, format).most(pool_allocations(plan).sum(), tables)
     }
 
-    /// Bytes of the blocks that the allocator takes from the driver for what a run of it has on the device.
+    /// Returns the total size of the allocator blocks that hold everything a run has on the device.
     pub(super) fn block_bytes(&self) -> u64 {
         let Self { graph, schedule, plan, .. } = self;
         let format = self.device_format();
@@ -206,7 +207,7 @@ impl CompiledModel {
         block_bytes(beside.while_running().chain(pool_allocations(plan)).chain(tables))
     }
 
-    /// The buffers that uploads in the middle of a run go through, and as many for downloads.
+    /// Returns the buffers for uploads in the middle of a run; downloads use an equal set.
     #[cfg(feature = "gpu")]
     pub(crate) fn transfer_buffers(&self) -> TransferBuffers {
         TransferBuffers::new(self.lowering.weights)

@@ -1,4 +1,4 @@
-//! What the bytes of a model on a device depend on beside its steps and its plan.
+//! Storage formats that determine a model's size on a device, in addition to its steps and its plan.
 
 use super::{
     io_texture::io_texture,
@@ -12,33 +12,33 @@ use crate::{
     schedule::Schedule,
 };
 
-/// How weights and texels are stored.
+/// Storage formats of weights and texels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeviceFormat {
-    /// Where weights are while it runs.
+    /// Location of the weights while the model runs.
     pub(super) weights: WeightStorage,
-    /// How those are stored that stay on the device.
+    /// Storage format of the weights that stay on the device.
     pub(super) weight_format: WeightFormat,
-    /// Of all other texels.
+    /// Format of all other texels.
     pub(super) texels: TexelFormat,
     /// The largest extent of a texture.
     pub(super) max_extent: u32,
 }
 
 impl DeviceFormat {
-    /// As a model is compiled.
+    /// Takes the formats from the compile options.
     pub(super) const fn of(options: &CompileOptions) -> Self {
         let CompileOptions { weights, weight_format, format, limits, .. } = options;
         Self { weights: *weights, weight_format: *weight_format, texels: *format, max_extent: limits.max_extent }
     }
 
-    /// How the weights of each node are packed.
+    /// Returns the packing of each node's weights.
     pub(super) fn packings(self, graph: &Graph, schedule: &Schedule) -> IdVec<NodeId, WeightPacking> {
         let streamed = schedule.streamed();
         packings(graph, self.weight_format, self.texels, |id| streamed.contains(id))
     }
 
-    /// The texture of a graph input or output that lies beside the pool.
+    /// Returns the texture of a graph input or output that is stored outside the pool.
     pub(super) fn io_texture(self, graph: &Graph, tensor: TensorId) -> TextureSpec {
         io_texture(graph.shape(tensor), self.texels, self.max_extent)
     }

@@ -1,66 +1,66 @@
-//! What a device takes for what it does: the figures that a plan's time is predicted from. They are measured
-//! elsewhere.
+//! Timing figures of a device, from which the time of a plan is predicted. They are measured elsewhere.
 
 use std::collections::BTreeMap;
 
 use crate::ops::{CostClass, Work};
 
-/// What a class of kernels takes.
+/// Speed of a class of kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate {
-    /// Microseconds of a million floating point operations.
+    /// Microseconds per million floating point operations.
     pub mflop_us: f64,
-    /// Microseconds of a thousand texels of the result.
+    /// Microseconds per thousand texels of the result.
     pub ktexel_us: f64,
 }
 
-/// Which time a profile is in.
+/// Clock that the times of a profile refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum Clock {
-    /// The time that passes.
+    /// Wall-clock time.
     #[default]
     Wall,
-    /// The time that processors spend on the process, all cores together. A software device computes on processors that
-    /// it shares with everything else; this time is what it needs of them, whoever else runs.
+    /// Processor time of the process, summed over all cores. A software device shares the processors with all other
+    /// programs; this time does not depend on what else is running.
     Processor,
 }
 
-/// What a device takes for a dispatch and for arithmetic: the figures that a plan's time is predicted from.
+/// Timing figures of a device for dispatches and arithmetic, from which the time of a plan is predicted.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceProfile {
-    /// Which time it is in.
+    /// Clock that all times of this profile refer to.
     pub clock: Clock,
-    /// Microseconds of a dispatch that computes next to nothing.
+    /// Microseconds per dispatch with almost no work.
     pub dispatch_us: f64,
-    /// Microseconds of a run that computes nothing: submitting and waiting.
+    /// Microseconds per run with no work: submitting and waiting.
     pub run_us: f64,
-    /// Microseconds that a thousand texels of inputs and outputs take to and from the device, made from values and into them.
+    /// Microseconds per thousand texels of inputs and outputs, for conversion from or to values and transfer to or
+    /// from the device.
     pub transfer_us: f64,
-    /// Microseconds that a thousand texels of weights take that are uploaded in a run.
+    /// Microseconds per thousand texels of weights that are uploaded during a run.
     pub upload_us: f64,
-    /// Microseconds of an upload or download of next to nothing in the middle of a run.
+    /// Microseconds per upload or download of almost no data in the middle of a run.
     pub copy_us: f64,
-    /// Microseconds of each submission of a run but the first.
+    /// Microseconds per submission of a run after the first.
     pub submission_us: f64,
-    /// Workgroups that run side by side.
+    /// Number of workgroups that run concurrently.
     pub concurrent_workgroups: f64,
-    /// What each class takes.
+    /// Speed of each class of kernels.
     pub rates: BTreeMap<CostClass, Rate>,
 }
 
-/// Invocations of a workgroup.
+/// Invocations per workgroup.
 const WORKGROUP_SIZE: f64 = 64.0;
-/// The least part of a workgroup that takes a time of its own: 8 lanes, as many as lavapipe computes in one AVX
-/// register.
+/// Smallest fraction of a workgroup that the model distinguishes: 8 lanes, the number that lavapipe computes in one
+/// AVX register.
 const MIN_WORKGROUPS: f64 = 8.0 / WORKGROUP_SIZE;
 
 impl Default for DeviceProfile {
-    /// Rounded figures of lavapipe on two cores with 32-bit texels: the same plans on every machine. Those that are
-    /// fast on a device come from its own figures.
+    /// Returns rounded figures of lavapipe on two cores with 32-bit texels. A fixed profile gives the same plans on
+    /// every machine. For plans that are fast on a specific device, use a profile of that device.
     fn default() -> Self {
         let rates = [
             (CostClass::Pointwise, 11.0, 2.0),
@@ -96,24 +96,24 @@ impl Default for DeviceProfile {
 }
 
 impl DeviceProfile {
-    /// Microseconds of the whole operator, its dispatch not counted, on a device that it fills.
+    /// Returns the microseconds of the whole operator without its dispatch, on a device that it fills.
     #[doc(hidden)]
     pub fn work_us(&self, work: &Work) -> f64 {
         let rate = self.rates.get(&work.class).copied().unwrap_or_default();
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
     }
 
-    /// Microseconds of a band that is `share` of the operator, its dispatch included. Workgroups run in waves of
-    /// [`concurrent_workgroups`](Self::concurrent_workgroups), and a band of fewer leaves the device partly idle.
+    /// Returns the microseconds of a band that is `share` of the operator, including its dispatch. Workgroups run in
+    /// waves of [`concurrent_workgroups`](Self::concurrent_workgroups), and a band with fewer workgroups leaves the
+    /// device partly idle.
     #[doc(hidden)]
     pub fn band_us(&self, work: &Work, share: f64) -> f64 {
         let groups = (work.texels / work.block / WORKGROUP_SIZE).max(MIN_WORKGROUPS);
         let band_groups = (groups * share).max(MIN_WORKGROUPS);
         let concurrent_workgroups = self.concurrent_workgroups.max(1.0);
-        // Less than a workgroup takes the time of its lanes; from one on, workgroups run in whole waves.
+        // A partial workgroup takes time in proportion to its lanes; otherwise workgroups run in whole waves.
         let waves = if band_groups <= 1.0 { band_groups } else { (band_groups / concurrent_workgroups).ceil() };
-        // A wave takes as long as a full device takes for `concurrent_workgroups` of them, however few places are
-        // taken.
+        // Every wave takes as long as a full wave of `concurrent_workgroups`, even if it is only partly filled.
         self.dispatch_us + self.work_us(work) * (waves * concurrent_workgroups / groups).max(share)
     }
 }

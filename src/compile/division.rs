@@ -1,4 +1,4 @@
-//! A division into segments along with the textures of its records, which searches mutate together.
+//! A division into segments, together with the assignment of its records to textures. Searches mutate both together.
 
 use std::collections::HashMap;
 
@@ -11,28 +11,28 @@ use crate::{
     schedule::{Contents, Schedule, StorageKind, phases::Segment},
 };
 
-/// What a record holds, and how many records before it hold the same: the tiles of a node's weights are several. It is
-/// the same record in every division.
+/// Identifies a record across divisions: its contents, and the number of earlier records with the same contents (the
+/// tiles of one node's weights have the same contents).
 type RecordName = (Contents, usize);
 
-/// A division with textures of its records.
+/// A division whose records are assigned to textures.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Division {
     pub(super) segments: Vec<Segment>,
-    /// What the peaks of the textures add up to.
+    /// Sum of the textures' peaks.
     pub(super) texels: u64,
     names: Vec<RecordName>,
-    /// The texture of each record.
+    /// Index of the texture of each record.
     pub(super) texture_of: Vec<usize>,
 }
 
 impl Division {
-    /// How many textures it has.
+    /// Returns the number of textures.
     pub(super) fn textures(&self) -> usize {
         self.texture_of.iter().max().map_or(0, |&last| last + 1)
     }
 
-    /// The division of a plan, which takes so many texels.
+    /// Returns the division of a plan that takes `texels` texels.
     pub(super) fn of(placed: &PlacedCandidate, schedule: &Schedule, texels: u64) -> Self {
         let names = names(schedule);
         let mut texture_of = vec![0; names.len()];
@@ -41,30 +41,30 @@ impl Division {
     }
 }
 
-/// One of several searches side by side.
+/// One of several searches that run in parallel.
 pub(super) struct Chain<'a, 'c> {
     pub(super) variant: &'a Variant<'a>,
-    /// How many textures there are.
+    /// Number of textures to use.
     pub(super) textures: usize,
-    /// Each draws random numbers of its own.
+    /// Number of this chain; selects its random sequence.
     pub(super) number: u64,
     pub(super) control: &'a SearchControl<'c>,
 }
 
-/// How far textures of a division are searched for.
+/// Effort and limits of the search for a texture assignment.
 #[derive(Clone, Copy)]
 pub(super) struct Effort {
-    /// Moves of records between textures.
+    /// Number of moves of records between textures.
     pub(super) moves: u64,
-    /// Divisions with more texels alive at once are not looked at.
+    /// Upper limit on live texels; a division with more is rejected.
     pub(super) most: u64,
-    /// Textures whose peaks add up to no more are good enough.
+    /// Stop once the textures' peaks add up to this value or less.
     pub(super) enough: u64,
 }
 
 impl Chain<'_, '_> {
-    /// A division with the best textures that are found, from those of another division on, in the random order of a
-    /// number. None where more texels are alive than at most are looked at.
+    /// Searches for the best texture assignment of a division, starting from that of `from`; `number` selects the
+    /// random sequence. Returns `None` if more texels are alive at once than `most` allows.
     pub(super) fn assigned(
         &self,
         segments: Vec<Segment>,
@@ -85,7 +85,7 @@ impl Chain<'_, '_> {
     }
 }
 
-/// The name of each record of a schedule.
+/// Returns the name of each record of a schedule.
 fn names(schedule: &Schedule) -> Vec<RecordName> {
     let mut before: HashMap<Contents, usize> = HashMap::new();
     let records = schedule.storages.iter().filter(|storage| matches!(storage.kind, StorageKind::Intermediate(_)));

@@ -1,11 +1,11 @@
-//! Divisions into segments, and textures of records, searched together: for models whose weights are uploaded in every
-//! run.
+//! Searches divisions into segments and texture assignments of records together. Used for models whose weights are
+//! uploaded in every run.
 //!
-//! Weights lie beside few rows late in a network, rows beside few weights early. So what the peaks of the textures add
-//! up to is far above what is alive at once, and differs between divisions that keep as much alive: a division can only
-//! be judged along with textures. Each starts from the textures of the one that it is a mutation of, which are good
-//! already, and their peaks are all that it is judged by: rows can nearly always be packed into them. Only the best are
-//! packed.
+//! Early in a network there are many rows and few weights; late, few rows and many weights. So the sum of the
+//! textures' peaks is far above the live size, and it differs between divisions with equal live size: a division can
+//! only be judged together with its textures. Each division starts from the texture assignment of the division that
+//! it mutates, which is already good. It is judged by the sum of its peaks alone, because rows can nearly always be
+//! packed into them; only the best divisions are packed.
 
 use super::{
     division::{Chain, Division, Effort},
@@ -19,25 +19,26 @@ use crate::{
     schedule::phases::Segment,
 };
 
-// The effort below is chosen, not tuned figure by figure: with it MobileNet v2 takes 3 s on two cores.
+// The effort below is a choice and not tuned value by value. With it, MobileNet v2 takes 3 s on two cores.
 
-/// Numbers of textures that are tried.
+/// Numbers of textures to try.
 const TEXTURES: [usize; 2] = [3, 4];
-/// Mutations that are tried from each first division with each number of textures.
+/// Number of mutations to try, per starting division and per number of textures.
 const MUTATIONS: u64 = 1_000;
-/// Moves of records between textures: of the first division, and of each mutation.
+/// Number of moves of records between textures, for the first division and for each mutation.
 const FIRST_MOVES: u64 = 40_000;
 const MOVES: u64 = 1_000;
-/// Earlier peaks that a mutation's are compared with, as in late acceptance hill climbing.
+/// History length of late acceptance hill climbing: a mutation's peaks are compared with those of this many mutations
+/// ago.
 const HISTORY: usize = 100;
-/// Steps, and rows that they read, of all mutations of a chain.
+/// Upper limit on the work of a chain: steps, plus rows that they read, of all mutations.
 const MAX_ROWS: u64 = 10_000_000;
-/// Divisions of a chain whose rows are packed, and packings of each: the one with the least peaks does not always pack
-/// best.
+/// Number of divisions per chain whose rows are packed, and packings of each. Several are packed because the division
+/// with the least peaks does not always pack best.
 const PACKED: usize = 6;
 const PACKINGS: u64 = 200;
 
-/// The smallest pools that are found from each of several divisions on; none where the search is stopped.
+/// Returns the smallest pool found from each start. The list is empty if the search is stopped early.
 pub(super) fn search(
     variant: &Variant<'_>,
     finest: u32,
@@ -53,12 +54,13 @@ pub(super) fn search(
 }
 
 impl Chain<'_, '_> {
-    /// The smallest pool of the best divisions.
+    /// Packs the best divisions and returns the one with the smallest pool.
     fn smallest(&self, start: &[Segment], finest: u32) -> Result<Option<PlacedCandidate>, CompileError> {
         let mut smallest: Option<PlacedCandidate> = None;
         for Division { segments, texels, texture_of, .. } in self.best(start, finest)? {
             let bytes = texels * self.variant.options.format.texel_bytes();
-            // They come in the order of their peaks, and no pool is smaller than those.
+            // Divisions are sorted by their peaks, and a pool is never smaller than its peaks, so the rest cannot be
+            // better.
             if smallest.as_ref().is_some_and(|smallest| smallest.bytes <= bytes) || self.control.should_stop() {
                 break;
             }
@@ -71,7 +73,7 @@ impl Chain<'_, '_> {
         Ok(smallest)
     }
 
-    /// The divisions with the least peaks, best first.
+    /// Returns the divisions with the least peaks, best first.
     fn best(&self, start: &[Segment], finest: u32) -> Result<Vec<Division>, CompileError> {
         let Some(mut last) = self.first(start)? else { return Ok(Vec::new()) };
         let operators = self.variant.model.operators.len();
@@ -85,7 +87,7 @@ impl Chain<'_, '_> {
             }
             let segments = mutator.mutate_once_or_twice(&last.segments, operators);
             let Some(schedule) = self.variant.schedule(&segments) else {
-                // To see that it is too much takes time, too.
+                // Finding out that a schedule is too large takes time, too.
                 rows += MAX_ROWS / 10;
                 continue;
             };

@@ -1,4 +1,4 @@
-//! Why a model cannot be compiled.
+//! Compile errors.
 
 use crate::{
     graph::{CheckError, ElementType},
@@ -6,20 +6,20 @@ use crate::{
     schedule::ScheduleError,
 };
 
-/// Why a model cannot be compiled.
+/// Reason why a model cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {
-    /// The graph is not whole.
+    /// The graph is invalid.
     #[error(transparent)]
     Graph(Box<CheckError>),
-    /// The graph has no schedule.
+    /// The graph cannot be scheduled.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
-    /// The records have no plan.
+    /// No plan exists for the records.
     #[error(transparent)]
     Plan(#[from] PlanError),
-    /// Indices would be rounded to others by 16-bit floats.
+    /// 16-bit floats would round some indices to other values.
     #[error(
         "node {node} ({op}): the indices `{}` name {places} positions, and 16-bit floats hold every whole number \
          only up to 2048: run it with 32-bit floats",
@@ -32,10 +32,10 @@ pub enum CompileError {
         op: &'static str,
         /// Name of the indices.
         tensor: String,
-        /// Places that they tell apart.
+        /// Number of positions that the indices distinguish.
         places: usize,
     },
-    /// Indices would be rounded to others by any floats that there are.
+    /// Even 32-bit floats would round some indices to other values.
     #[error(
         "node {node} ({op}): the indices `{}` name {places} positions, and 32-bit floats hold every whole number \
          only up to 16777216: split the axis, and look in each part",
@@ -48,10 +48,10 @@ pub enum CompileError {
         op: &'static str,
         /// Name of the indices.
         tensor: String,
-        /// Places that they tell apart.
+        /// Number of positions that the indices distinguish.
         places: usize,
     },
-    /// A node computes integers that floats may round, whatever integers the inputs have.
+    /// A node computes integers that floats may round, for any input values.
     #[error(
         "node {node} ({op}): the integers of `{}`, of type {element_type}, may not be exact: they are computed in \
          {bits}-bit floats, which hold every whole number only up to {most}{}",
@@ -65,25 +65,25 @@ pub enum CompileError {
         op: &'static str,
         /// Name of its result.
         tensor: String,
-        /// The type of its result.
+        /// Element type of its result.
         element_type: ElementType,
-        /// Bits of the floats.
+        /// Bits per float.
         bits: u8,
-        /// The greatest whole number that they hold together with all smaller ones.
+        /// Largest integer up to which these floats hold every whole number.
         most: u32,
     },
-    /// A constant has an integer that floats do not hold.
+    /// A constant contains an integer that the floats cannot represent.
     #[error("the constant `{}` holds {value}, which {bits}-bit floats do not{}", printable(tensor),
         if *bits == 16 { ": run it with 32-bit floats" } else { "" })]
     InexactConstant {
-        /// Its name.
+        /// Name of the constant.
         tensor: String,
         /// The integer.
         value: i64,
-        /// Bits of the floats.
+        /// Bits per float.
         bits: u8,
     },
-    /// Weights that are to be quantised have no greatest magnitude.
+    /// Weights to be quantised contain a value that is not finite, so they have no scale.
     #[error("the weights `{}` are not all finite numbers, and no scale brings others into 8 bits", printable(tensor))]
     NotFinite {
         /// Name of the weights.
@@ -97,16 +97,16 @@ pub enum CompileError {
     Budget {
         /// The budget.
         bytes: u64,
-        /// The smallest pool that was found.
+        /// The smallest pool that was found, in bytes.
         least: u64,
-        /// Whether that runs in phases.
+        /// True if the smallest plan runs in phases.
         phases: bool,
-        /// Why the search ended before it was done, if it did: a smaller one may exist.
+        /// Reason why the search ended early, if it did; a smaller plan may exist.
         stopped: Option<StopReason>,
-        /// The rows of all operators' results, where they are too many to look for phases.
+        /// Total number of rows of all operators' results, if this is too large for a search for phases.
         too_many_rows: Option<u64>,
     },
-    /// The budget of the device's memory is less than any plan takes, which is known without a search.
+    /// The device budget is below a lower bound on every plan, which is known without a search.
     #[error(
         "no plan keeps all of the device's memory within {bytes} bytes: every plan of this model takes at least {floor}, \
          {wgpu} for wgpu itself and the rest for the rows that the most demanding step needs at once"
@@ -114,12 +114,12 @@ pub enum CompileError {
     BelowFloor {
         /// The budget.
         bytes: u64,
-        /// Bytes that every plan takes.
+        /// Lower bound on the memory of every plan, in bytes.
         floor: u64,
-        /// Those of them that wgpu keeps for itself on each device.
+        /// Part of the lower bound that wgpu keeps for internal use on each device.
         wgpu: u64,
     },
-    /// No plan keeps all of the device's memory within the budget.
+    /// No plan keeps the total device memory within the budget.
     #[error(
         "no plan keeps all of the device's memory within {bytes} bytes; the smallest that was found takes {least} bytes{}",
         beyond(*phases, *stopped, *too_many_rows)
@@ -127,13 +127,13 @@ pub enum CompileError {
     DeviceBudget {
         /// The budget.
         bytes: u64,
-        /// What the smallest plan takes that was found, in phases or not.
+        /// Device memory of the smallest plan that was found, with or without phases, in bytes.
         least: u64,
-        /// Whether that runs in phases.
+        /// True if the smallest plan runs in phases.
         phases: bool,
-        /// Why the search ended before it was done, if it did: a smaller one may exist.
+        /// Reason why the search ended early, if it did; a smaller plan may exist.
         stopped: Option<StopReason>,
-        /// The rows of all operators' results, where they are too many to look for phases.
+        /// Total number of rows of all operators' results, if this is too large for a search for phases.
         too_many_rows: Option<u64>,
     },
 }
@@ -144,7 +144,7 @@ impl From<CheckError> for CompileError {
     }
 }
 
-/// What is to be said of smaller pools than the smallest that was found.
+/// Explains whether a smaller pool than the smallest found may exist.
 fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
     match (stopped, too_many_rows) {
         (Some(reason), _) => {

@@ -1,4 +1,4 @@
-//! The bytes of the device's memory that no plan of a model goes below, known without a search.
+//! Lower bound on the device memory of every plan of a model, known without a search.
 
 use super::{device_bytes::WGPU, lowered::LoweredModel};
 use crate::{
@@ -7,11 +7,12 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// Bytes that wgpu keeps for itself, and those of the rows that one step cannot do without: a row of its result, and the
-/// rows of one operand that this row is made of. They lie beside each other, since no step reads what it writes.
+/// Returns the lower bound in bytes: the memory that wgpu keeps for internal use, plus the rows that the most
+/// demanding step needs. A step needs one row of its result and the rows of one operand that this row depends on.
+/// They cannot overlap, because no step reads what it writes.
 pub(super) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
     let LoweredModel { graph, views, in_place, .. } = lowered;
-    // Views have no step, and what is written in place may have none.
+    // Views have no step, and operators whose parts are written in place may have none.
     let steps = graph.nodes.ids().filter(|&id| !views.contains(id) && !in_place.contains(id));
     let texels = steps.map(|id| {
         let node = &graph.nodes[id];
@@ -21,12 +22,12 @@ pub(super) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
     wgpu_bytes() + texels.max().unwrap_or(0) * format.texel_bytes()
 }
 
-/// Bytes that wgpu keeps for itself on each device.
+/// Returns the memory that wgpu keeps for internal use on each device, in bytes.
 pub(super) fn wgpu_bytes() -> u64 {
     WGPU.into_iter().sum()
 }
 
-/// Texels of the rows of an operand that the most demanding row of the result is made of.
+/// Returns the texels of an operand that the most demanding row of the result depends on.
 fn read_texels(graph: &Graph, node: &Node, index: usize) -> u64 {
     let operands = node.inputs.iter().copied().chain(node.epilogue.add);
     let Some(tensor) = operands.into_iter().nth(index) else { return 0 };

@@ -1,4 +1,5 @@
-//! The Pareto front of one variant of a model: divisions into segments under falling memory limits, and the smallest.
+//! Pareto front of one variant of a model: divisions into segments under decreasing memory limits, and the smallest
+//! pool.
 
 use std::ops::Range;
 
@@ -16,55 +17,58 @@ use crate::{
     schedule::phases::{Band, Segment, SegmentCosts, order},
 };
 
-// The effort below is chosen, not tuned figure by figure: with it RetinaFace, the slowest of the catalogue, takes 5 s
-// on two cores (`texpool plan retinaface --phases min`).
+// The effort below is a choice and not tuned value by value. With it, RetinaFace, the slowest model of the catalogue,
+// takes 5 s on two cores (`texpool plan retinaface --phases min`).
 
-/// Memory limits between the least and no phases at all that are tried, a constant factor apart.
+/// Number of steps between the smallest memory limit and the limit without phases. The limits are a constant factor
+/// apart.
 const LIMITS: u32 = 10;
-/// Mutations of the smallest schedule that are tried.
+/// Number of mutations of the smallest schedule to try.
 const MAX_MUTATIONS: usize = 160;
-/// Mutations that are tried side by side. Fixed, whatever the number of cores: each pair starts from the best so far,
-/// so another number would give another plan.
+/// Number of mutations that are tried in parallel. Fixed, independent of the number of cores: each pair starts from
+/// the best plan before it, so another number would give another plan.
 const MUTATIONS_AT_ONCE: usize = 2;
-/// Work of placing mutations, in squares of their numbers of steps: placing takes time that grows so.
+/// Upper limit on the work of placing mutations. The work of a mutation is the square of its number of steps, because
+/// placement time grows quadratically.
 const MAX_PLACING_WORK: u64 = 900_000_000;
-/// Schedules with more steps than these are placed with less effort at the end.
+/// Number of steps above which the final placement uses less effort.
 const MAX_THOROUGH_STEPS: u64 = 2_500;
 
-/// What part more of the device than the smallest a plan may take that has fewer steps. Few layouts of rows are as tight as
-/// the tightest: MobileNet v2 has a third of the steps for 1.4 % more.
+/// Memory that a plan with fewer steps may take above the smallest, as a fraction of the device memory: 1/64. Few row
+/// layouts are as tight as the tightest one: MobileNet v2 has a third of the steps for 1.4 % more memory.
 const NEARLY: u64 = 64;
 
-/// A variant, and the costs of its segments.
+/// A variant and the costs of its segments.
 pub(super) struct VariantFront<'a> {
     pub(super) variant: Variant<'a>,
     costs: SegmentCosts,
 }
 
 impl<'a> VariantFront<'a> {
-    /// Evaluates segments until `bands` bands were simulated.
+    /// Evaluates segments until `bands` bands have been simulated.
     pub(super) fn new(variant: Variant<'a>, bands: u64, control: &SearchControl<'_>) -> Self {
         Self { costs: SegmentCosts::new(&variant.model, bands, control), variant }
     }
 
-    /// The bands of the division that keeps the fewest texels busy.
+    /// Returns the bands of the division with the fewest live texels.
     pub(super) fn least_bands(&self) -> Vec<Band> {
         order(&self.variant.model, &self.costs.least(false).1)
     }
 
-    /// The fewest bytes that live at once in any division that was looked at.
+    /// Returns the smallest live size of any division that was examined, in bytes.
     pub(super) fn least_live_bytes(&self) -> u64 {
         self.costs.least(false).0 * self.variant.options.format.texel_bytes()
     }
 
-    /// The divisions with the fewest dispatches under each limit of live texels, and that of the finest phases.
+    /// Returns the divisions with the fewest dispatches under each limit on live texels, and the division with the
+    /// finest phases.
     fn divisions(&self) -> Vec<Vec<Segment>> {
         let mut divisions: Vec<Vec<Segment>> = Vec::new();
-        // `within` takes the fewest dispatches under each limit and may never come to the finest phases, so they are
-        // added.
+        // `within` returns the fewest dispatches under each limit and may never reach the finest phases, so they are
+        // added here.
         let finest = std::iter::once(self.costs.least(true).1);
         for segments in self.limits().into_iter().filter_map(|limit| self.costs.within(limit)).chain(finest) {
-            // Several limits can come to the same division.
+            // Several limits can lead to the same division.
             if !divisions.contains(&segments) {
                 divisions.push(segments);
             }
@@ -72,7 +76,7 @@ impl<'a> VariantFront<'a> {
         divisions
     }
 
-    /// The divisions, not placed yet; none of those that a stopped search has not come to.
+    /// Returns the divisions without placing them. If the search is stopped, the remaining divisions are left out.
     pub(super) fn candidates(&self, control: &SearchControl<'_>) -> Result<Vec<Candidate>, CompileError> {
         let candidate = |segments: &Vec<Segment>| match control.should_stop() {
             true => Ok(None),
@@ -81,7 +85,7 @@ impl<'a> VariantFront<'a> {
         parallel_map(&self.divisions(), candidate).into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// The divisions; none of those that a stopped search has not come to.
+    /// Places the divisions. If the search is stopped, the remaining divisions are left out.
     pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<PlacedCandidate>, CompileError> {
         let divisions: Vec<(u64, Vec<Segment>)> = (0..).zip(self.divisions()).collect();
         let count = divisions.len() as u64;
@@ -92,7 +96,7 @@ impl<'a> VariantFront<'a> {
         parallel_map(&divisions, placed).into_iter().filter_map(Result::transpose).collect()
     }
 
-    /// Limits in texels, from the least that any schedule keeps within to what no phases at all need.
+    /// Returns the limits in texels, from the smallest that any schedule fits to the live size without phases.
     fn limits(&self) -> Vec<u64> {
         let (least, most) = (self.costs.least(false).0, self.costs.unphased());
         let ratio = (most.max(1) as f64 / least.max(1) as f64).max(1.0);
@@ -100,8 +104,9 @@ impl<'a> VariantFront<'a> {
         (0..=LIMITS).map(between).collect()
     }
 
-    /// The smallest pool that is found: from a small one on, borders and numbers of phases are changed one at a time,
-    /// and what is left is placed with more effort. It is the search of number `search.start` of `search.end`.
+    /// Searches for the smallest pool. Starting from `from`, it mutates borders and numbers of phases one at a time,
+    /// and then places the result with more effort. `search` gives the number of this search and the total number of
+    /// searches, for progress reports.
     pub(super) fn smallest(
         &self,
         from: PlacedCandidate,
@@ -109,7 +114,7 @@ impl<'a> VariantFront<'a> {
         control: &SearchControl<'_>,
     ) -> Result<PlacedCandidate, CompileError> {
         let mut best = from;
-        // The mutator draws one of the segments, so there must be one.
+        // The mutator picks one of the segments, so at least one must exist.
         if best.segments.is_empty() {
             return Ok(best);
         }
@@ -131,7 +136,8 @@ impl<'a> VariantFront<'a> {
             }
             let mut drawn: Vec<Vec<Segment>> =
                 (0..MUTATIONS_AT_ONCE).map(|_| mutator.mutate(&best.segments, operators)).collect();
-            // A pool is no smaller than the peak, so a division whose peak is known and no better is not worth placing.
+            // A pool is never smaller than its peak, so a division is not worth placing if its known peak does not
+            // beat the best pool.
             drawn.retain(|segments| {
                 self.costs.peak(segments).is_none_or(|peak| peak * texel_bytes < best.bytes)
                     && *segments != best.segments
@@ -147,8 +153,8 @@ impl<'a> VariantFront<'a> {
                 }
             }
         }
-        // A placement with little effort ranks divisions only roughly, so the first and the last are placed again with
-        // all effort, and the better one is the answer.
+        // Placement with little effort ranks divisions only roughly. So the first and the last are placed again with
+        // full effort, and the better one wins.
         let ends = if best.segments == first { vec![first] } else { vec![first, best.segments.clone()] };
         let steps = (best.steps as u64).max(MAX_THOROUGH_STEPS);
         let share = |effort: u64| effort * MAX_THOROUGH_STEPS / steps;
@@ -162,7 +168,8 @@ impl<'a> VariantFront<'a> {
             }
         }
         if self.variant.streams_weights() {
-            // What lives at once decides less there, so the division that is best by it is a second start.
+            // With streamed weights the live size is less decisive, so the division with the smallest live size is a
+            // second start.
             let starts = [best.segments.clone(), self.costs.least(false).1];
             for placed in
                 division_search::search(&self.variant, self.costs.finest(), &starts, &control.stage(progress))?
@@ -175,13 +182,14 @@ impl<'a> VariantFront<'a> {
         Ok(best)
     }
 
-    /// Not without bands, and not where nothing is streamed: there the fewest dispatches follow from what is alive at once.
+    /// Returns false without bands, and if nothing is streamed: then the live size already determines the fewest
+    /// dispatches.
     fn may_have_fewer_steps(&self, placed: &PlacedCandidate) -> bool {
         !placed.segments.is_empty() && self.variant.streams()
     }
 
-    /// A plan with fewer steps than this one, as far as there is room, perhaps from a larger one on; the same where none is
-    /// found.
+    /// Returns a plan with fewer steps than `from` within the limit, or `from` if none is found. Some searches may
+    /// start from the plan `larger`.
     pub(super) fn with_fewer_steps(
         &self,
         from: PlacedCandidate,
@@ -197,14 +205,16 @@ impl<'a> VariantFront<'a> {
         Ok(found.unwrap_or(from))
     }
 
-    /// The plan with the fewest steps of those that are nearly as small as the smallest. Fewer steps are fewer records to
-    /// search textures for, so from those on the smallest is searched for once more: VGG-19 comes down by 3 %.
+    /// Returns the plan with the fewest steps of those nearly as small as the smallest. Fewer steps mean fewer
+    /// records to assign to textures, so the search for the smallest plan runs again from there: VGG-19 gets 3 %
+    /// smaller.
     pub(super) fn finished(
         &self,
         smallest: PlacedCandidate,
         control: &SearchControl<'_>,
     ) -> Result<PlacedCandidate, CompileError> {
-        // Beside weights that stay on the device, what is nearly as small may have a pool many times as large.
+        // If weights stay on the device, a plan with nearly the same device memory may have a pool many times as
+        // large.
         if smallest.segments.is_empty() || !self.variant.streams_weights() {
             return Ok(smallest);
         }

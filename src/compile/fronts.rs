@@ -1,7 +1,8 @@
-//! The Pareto front of all variants of a model: bytes of the device against predicted time.
+//! Pareto front of device memory against predicted time, over all variants of a model.
 //!
-//! Variants differ in the concatenations and pads that are written in place: those that cost no memory where memory is
-//! shortest, or all. Writing in place saves steps, but a part that is made long before the others keeps limit for them.
+//! Variants differ in the concatenations and pads that are written in place: either all, or only those that cost no
+//! memory at the peak. Writing in place saves steps, but a part that is computed long before the others occupies
+//! memory for the whole result.
 
 use super::{
     error::CompileError,
@@ -21,20 +22,21 @@ use crate::{
     schedule::{phases::select_in_place, schedule},
 };
 
-/// Bands that are simulated to evaluate segments; fewer where only a first division is wanted. Both are chosen.
+/// Upper limit on the bands that are simulated to evaluate segments: a high one, and a low one for when only a first
+/// division is needed. Both values are a choice.
 const THOROUGH_BANDS: u64 = 3_000_000;
 const QUICK_BANDS: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
     fronts: Vec<VariantFront<'a>>,
-    /// A plan that was found before.
+    /// Result of an earlier search, if it belongs to one of the variants.
     start: Option<FrontEntry>,
-    /// The plan without phases, and its schedule with uploads of weights.
+    /// The plan without phases.
     whole: PlacedCandidate,
     unphased: UnphasedSchedule,
 }
 
-/// A placed division, and the index of its front; none for the plan without phases.
+/// A placed division with the index of its front; the index is `None` for the plan without phases.
 #[derive(Clone)]
 pub(super) struct FrontEntry {
     front: Option<usize>,
@@ -42,9 +44,9 @@ pub(super) struct FrontEntry {
 }
 
 impl<'a> Fronts<'a> {
-    /// The fronts of all variants of a model, and its plan without phases. A `thorough` search includes the variant
-    /// that copies every part: for a few networks it has the smallest pool. `start` is a plan that was found before: it is
-    /// on the front where it is one of these variants.
+    /// Builds the fronts of all variants of a model, and its plan without phases. A `thorough` search includes the
+    /// variant that copies every part, because for a few networks it has the smallest pool. `start` is a plan of an
+    /// earlier search; if it belongs to one of the variants, it is added to the front.
     pub(super) fn new(
         lowered: &'a LoweredModel,
         options: &'a CompileOptions,
@@ -64,13 +66,13 @@ impl<'a> Fronts<'a> {
         Ok((whole, Self { fronts, start, whole: placed, unphased }))
     }
 
-    /// The predicted time without phases.
+    /// Returns the predicted time without phases.
     pub(super) fn baseline_us(&self) -> f64 {
         self.whole.predicted_us
     }
 
-    /// The fewest bytes that any of the divisions that were looked at can take of what is limited: no placement takes less
-    /// than the rows and weights that live at once.
+    /// Returns a lower bound on the limited size, over all examined divisions: a placement never takes less than the
+    /// rows and weights that are live at once.
     pub(super) fn lower_bound(&self, limit: MemoryLimit) -> u64 {
         let beside = match limit {
             MemoryLimit::Pool(_) => 0,
@@ -82,7 +84,7 @@ impl<'a> Fronts<'a> {
         live.map_or_else(|| limit.taken(&self.whole), |live| live + beside)
     }
 
-    /// The divisions of every front, front by front.
+    /// Returns the placed divisions of each front.
     pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
         if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
@@ -93,12 +95,12 @@ impl<'a> Fronts<'a> {
         Ok(placed)
     }
 
-    /// The one with the fewest bytes, of those that no other beats; the plan without phases where there are none.
+    /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan without phases if the list is empty.
     pub(super) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
         unbeaten.pop().unwrap_or_else(|| FrontEntry { front: None, placed: self.whole.clone() })
     }
 
-    /// The Pareto optimal ones of the divisions and the plan without phases, fewest bytes last.
+    /// Returns the Pareto front of the given divisions and the plan without phases, smallest last.
     pub(super) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
         let mut all = vec![FrontEntry { front: None, placed: self.whole.clone() }];
         for (front, placed) in placed.iter().enumerate() {
@@ -107,13 +109,13 @@ impl<'a> Fronts<'a> {
         Self::unbeaten_of(all)
     }
 
-    /// Those that no other beats in both bytes and time, fewest bytes last.
+    /// Returns the entries that no other entry beats in both bytes and time, smallest last.
     pub(super) fn unbeaten_of(mut all: Vec<FrontEntry>) -> Vec<FrontEntry> {
         all.sort_by(|a, b| {
             let (a, b) = (&a.placed, &b.placed);
             a.predicted_us.total_cmp(&b.predicted_us).then(a.running_bytes.cmp(&b.running_bytes))
         });
-        // In order of time, a plan is beaten in both unless it has fewer bytes than all before it.
+        // Entries are sorted by time, so an entry stays only if it has fewer bytes than all entries before it.
         let mut least = u64::MAX;
         all.retain(|found| {
             let better = found.placed.running_bytes < least;
@@ -123,7 +125,7 @@ impl<'a> Fronts<'a> {
         all
     }
 
-    /// The same with fewer steps, as far as they are found.
+    /// Returns the entry with fewer steps, or unchanged if no plan with fewer steps is found.
     pub(super) fn with_fewer_steps(
         &self,
         entry: FrontEntry,
@@ -136,7 +138,7 @@ impl<'a> Fronts<'a> {
         Ok(FrontEntry { placed, ..entry })
     }
 
-    /// The smallest, as far as it comes down with fewer steps.
+    /// Reduces the steps and then the size of the smallest plan.
     pub(super) fn finished(
         &self,
         smallest: FrontEntry,
@@ -147,7 +149,7 @@ impl<'a> Fronts<'a> {
         Ok(FrontEntry { placed, ..smallest })
     }
 
-    /// The point of a division.
+    /// Returns the point of a placed division.
     pub(super) fn point(&self, found: FrontEntry) -> Point {
         match found.front.and_then(|front| self.fronts.get(front)) {
             Some(front) => front.variant.point(found.placed),
@@ -158,8 +160,8 @@ impl<'a> Fronts<'a> {
         }
     }
 
-    /// The point with the least product of bytes and time. What lives at once is a lower bound of a pool's bytes, so
-    /// divisions whose bound is no better than the best plan so far are not placed: placing takes most of the time.
+    /// Returns the entry with the least product of bytes and time. The live size is a lower bound of a pool's size,
+    /// so divisions whose bound does not beat the best plan yet are not placed: placing takes most of the time.
     pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<FrontEntry, CompileError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
         let bound = |candidate: &Candidate| worth(candidate.least_running_bytes(), candidate.predicted_us);
@@ -167,7 +169,7 @@ impl<'a> Fronts<'a> {
         for (index, front) in self.fronts.iter().enumerate() {
             candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
         }
-        // The loop below ends at the first bound that is no better, which is right only in this order.
+        // The loop below stops at the first bound that does not beat the best plan, which requires this order.
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
         let product = |found: &FrontEntry| worth(found.placed.running_bytes, found.placed.predicted_us);
         let mut best = FrontEntry { front: None, placed: self.whole.clone() };
@@ -193,14 +195,15 @@ impl<'a> Fronts<'a> {
         Ok(best)
     }
 
-    /// The divisions, and of each front the smallest pool that is found.
+    /// Returns the Pareto front of the given divisions and, for each front, the smallest pool that a further search
+    /// finds.
     pub(super) fn all(
         &self,
         mut placed: Vec<Vec<PlacedCandidate>>,
         control: &SearchControl<'_>,
     ) -> Result<Vec<FrontEntry>, CompileError> {
         for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
-            // There is none where the search was stopped, or where the steps of every division read too many rows.
+            // The list is empty if the search was stopped, or if the steps of every division read too many rows.
             if let Some(least) = mine.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned() {
                 mine.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
@@ -209,7 +212,8 @@ impl<'a> Fronts<'a> {
     }
 }
 
-/// A plan that was found before, on the front of its variant; none where it has no phases, or is none of a variant.
+/// Returns a plan of an earlier search as an entry of its variant's front. Returns `None` if the plan has no phases
+/// or belongs to none of the variants.
 fn known(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
     for (index, front) in fronts.iter().enumerate() {
         if let Some(placed) = front.variant.known(start)? {
@@ -219,7 +223,7 @@ fn known(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<Fr
     Ok(None)
 }
 
-/// The fronts of all variants, not placed yet.
+/// Builds the fronts of all variants, without placing their divisions.
 fn variants<'a>(
     lowered: &'a LoweredModel,
     options: &'a CompileOptions,
@@ -239,13 +243,13 @@ fn variants<'a>(
     if !some.is_empty() {
         in_place_variants.push(some.clone());
     }
-    // Where all of them cost nothing at the peak, both variants would be the same.
+    // If writing all of them in place costs nothing at the peak, both variants are the same.
     if some != *in_place {
         in_place_variants.push(in_place.clone());
     }
     let mut fronts = Vec::new();
-    // Copies cost steps, so where some parts can be written in place for nothing, only a thorough search looks at
-    // copying all.
+    // Copies cost steps. If some parts can be written in place at no cost, only a thorough search considers copying
+    // all.
     if thorough || some.is_empty() {
         fronts.push(plain);
     }

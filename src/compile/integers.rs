@@ -1,4 +1,5 @@
-//! Integers and the texels of a format: whether what a graph computes of them is exact, and constants are what they were.
+//! Checks that integers survive in the texels of a format: that integer results are exact and that constants keep
+//! their values.
 
 use super::error::CompileError;
 use crate::{
@@ -7,10 +8,10 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// Notes on the inputs of `limited` which integers they may hold, for the graph that it was made of.
+/// Records in each input of `limited` the range of integers that it may hold. `limited` was made from `graph`.
 ///
 /// # Errors
-/// For a node whose integers may be rounded whatever the inputs are, and for a constant with such an integer.
+/// Fails if a node's integers may be rounded for any range of inputs, or if a constant holds such an integer.
 pub(super) fn limit_inputs(graph: &Graph, limited: &mut Graph, format: TexelFormat) -> Result<(), CompileError> {
     check_constants(graph, format)?;
     let most = format.max_exact_integer();
@@ -35,11 +36,11 @@ fn inexact(graph: &Graph, node: &Node, format: TexelFormat) -> CompileError {
     }
 }
 
-/// Checks that constants of integers are what the file says once they are texels of `format`.
+/// Checks that integer constants keep their values when stored as texels of `format`.
 fn check_constants(graph: &Graph, format: TexelFormat) -> Result<(), CompileError> {
     let mut seen = IdVec::from_elem(false, &graph.tensors);
     for node in &graph.nodes {
-        // Constant indices are turned into parameters of the shader, as integers; no texel holds them.
+        // Constant indices become integer parameters of the shader; no texel holds them.
         let indices = ops::properties(graph, node).indices.map(|(indices, _)| indices);
         for id in node.operands().filter(|&id| Some(id) != indices) {
             if std::mem::replace(&mut seen[id], true) {
@@ -55,14 +56,14 @@ fn check_constants(graph: &Graph, format: TexelFormat) -> Result<(), CompileErro
     Ok(())
 }
 
-/// The first integer of a constant that texels of `format` do not hold.
+/// Returns the first integer of a constant that texels of `format` cannot represent.
 fn first_lost(constant: &Constant, tensor: &Tensor, format: TexelFormat) -> Option<i64> {
     let held = |value: i64| {
         let float = match format {
             TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => value as f32,
             TexelFormat::Rgba16Float => half::f16::from_f32(value as f32).to_f32(),
         };
-        // In 128 bits: the float next to the greatest integer of 64 is none of them.
+        // Compares in 128 bits, because the float nearest to `i64::MAX` is out of range of `i64`.
         float as i128 == value.into()
     };
     if constant.scale.is_some() {
@@ -70,7 +71,7 @@ fn first_lost(constant: &Constant, tensor: &Tensor, format: TexelFormat) -> Opti
     }
     match constant.to_i64() {
         Some(integers) => integers.into_iter().find(|&value| !held(value)),
-        // Integers that floats hold exactly already (`import/onnx`).
+        // Integers that the importer already stored as exact floats (`import/onnx`).
         None if !tensor.element_type.is_float() => {
             let reals = constant.reals();
             (0..constant.len()).map(|i| reals.get(i) as i64).find(|&value| !held(value))

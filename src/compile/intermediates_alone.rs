@@ -1,4 +1,4 @@
-//! What the papers count: intermediate tensors as wholes, with weights, inputs and outputs apart.
+//! Memory counted as in published papers: whole intermediate tensors only, without weights, inputs and outputs.
 
 use super::{
     compile_for::compile_within,
@@ -12,24 +12,25 @@ use crate::{
     plan::{SearchControl, bounds},
 };
 
-/// The memory of a model by the convention of Pisarchyk and Lee (2020): intermediate tensors alone, each of them whole.
+/// Memory of a model by the convention of Pisarchyk and Lee (2020): intermediate tensors only, each stored whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IntermediatesAlone {
-    /// Every tensor in a texture of its own, in bytes.
+    /// Total size with a separate texture for every tensor, in bytes.
     pub naive_bytes: u64,
-    /// What no plan of shared objects goes below, in bytes.
+    /// Lower bound on any plan with shared objects, in bytes.
     pub lower_bound_bytes: u64,
     /// The smallest pool of textures that was found, in bytes.
     pub pool_bytes: u64,
 }
 
 impl CompiledModel {
-    /// What the pool of `graph`, which this model was compiled from, takes where no operator is divided and nothing is
-    /// streamed, so that published figures can be compared with this model's, whatever else its pool holds. Plans that pool,
-    /// which takes milliseconds; `control` can stop it.
+    /// Returns the pool size if no operator is divided and nothing is streamed. Unlike the actual pool of this model,
+    /// these figures are comparable with published ones. `graph` must be the graph that this model was compiled from.
+    /// Plans that pool, which takes milliseconds; `control` can stop it.
     ///
     /// # Errors
-    /// Where no texture within the model's limits holds a whole tensor, as plans in bands of rows do not need.
+    /// Fails if no texture within the model's limits holds a whole tensor; plans in bands of rows do not need such a
+    /// texture.
     pub fn intermediates_alone(
         &self,
         graph: &Graph,

@@ -1,12 +1,12 @@
-//! The texture of an input or output: its size and its format.
+//! Size and format of the texture of an input or output.
 
 use crate::{
     graph::Shape,
     plan::{TexelFormat, TextureSpec},
 };
 
-/// The texture that holds a graph input or output of that shape, whole, row after row from its first texel: 256 texels
-/// wide, wider where the height would pass `max_extent`.
+/// Returns the texture for a graph input or output of that shape. It holds the whole tensor, row after row from the
+/// first texel. It is 256 texels wide, or wider if the height would exceed `max_extent`.
 pub fn io_texture(shape: Shape, format: TexelFormat, max_extent: u32) -> TextureSpec {
     let texels = shape.texels() as u64;
     let mut width = 256u64;

@@ -1,4 +1,4 @@
-//! A model as it will run, and its plan without phases.
+//! A model in the form in which it runs, and its plan without phases.
 
 use super::{
     error::CompileError,
@@ -20,28 +20,29 @@ use crate::{
     },
 };
 
-/// A model that is rewritten and scheduled, and has no plan yet.
+/// A rewritten and scheduled model without a plan.
 pub(super) struct LoweredModel {
     pub(super) graph: Graph,
     report: Report,
-    /// Whether means over height and width are two operators.
+    /// True if means over height and width are split into two operators.
     row_means: bool,
-    /// With every part copied; and with those written in place that cost nothing without phases, if there are any.
+    /// Schedules to choose from: first one that copies every part; then, if possible, one that writes those parts in
+    /// place that cost no memory without phases.
     schedules: Vec<UnphasedSchedule>,
     /// The reshapes that need no step.
     pub(super) views: NodeSet,
     /// The concatenations and pads whose parts could be written in place.
     pub(super) in_place: NodeSet,
-    /// What goes through the pool in every run.
+    /// Weights, inputs and outputs that go through the pool in every run.
     pub(super) streaming: Streaming,
 }
 
-/// Rows that the operators' results may have together where phases are looked for. Reckoned, not measured: the search
-/// keeps live range, dependencies and placement of every row, some hundred bytes each, so these take some hundred
-/// megabytes.
+/// Upper limit on the total rows of all operators' results for which phases are searched. Estimated, not measured:
+/// the search keeps live range, dependencies and placement of every row, some hundred bytes each, so this many rows
+/// take some hundred megabytes.
 const MAX_ROWS: u64 = 1 << 20;
 
-/// The steps without phases, uploads and downloads.
+/// A schedule without phases, uploads and downloads.
 #[derive(Clone)]
 pub(super) struct UnphasedSchedule {
     pub(super) schedule: Schedule,
@@ -52,20 +53,20 @@ pub(super) struct UnphasedSchedule {
 /// A plan without phases.
 pub(super) struct UnphasedPlan {
     pub(super) steps: UnphasedSchedule,
-    /// The same steps with uploads and downloads, which the plan is for.
+    /// The schedule with uploads and downloads, to which the plan belongs.
     pub(super) streamed: Schedule,
     best: Solution,
     pub(super) plan: Plan,
 }
 
 impl LoweredModel {
-    /// The model as `options` asks for it, ready for phases if it is to have some.
+    /// Lowers the model for the given options, prepared for phases if the options use them.
     pub(super) fn new(
         graph: &Graph,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        // Means stay one operator: only bands of rows need them in two, and each would be a step more.
+        // Without phases, means stay one operator: only bands of rows need two, and splitting would add a step.
         let row_means = match options.phases {
             Phases::Off => false,
             Phases::Auto | Phases::Min | Phases::Budget(_) | Phases::DeviceBudget(_) => true,
@@ -73,7 +74,7 @@ impl LoweredModel {
         Self::of(graph, row_means, options, control)
     }
 
-    /// The model ready for phases.
+    /// Lowers the model prepared for phases, regardless of the options.
     pub(super) fn for_row_tiling(
         graph: &Graph,
         options: &CompileOptions,
@@ -92,11 +93,10 @@ impl LoweredModel {
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![UnphasedSchedule { schedule: plain, in_place: NodeSet::new() }];
         let plain = &schedules[0].schedule;
-        // The selection keeps live ranges of every row, like the search for phases, so the same number of rows bounds
-        // it.
+        // The selection keeps live ranges of every row, like the search for phases, so it has the same row limit.
         if !in_place.is_empty() && too_many_rows(plain).is_none() {
             let model = RowDependencies::new(&graph, plain);
-            // Without phases each operator is one band, of all its rows.
+            // Without phases each operator is a single band with all its rows.
             let bands: Vec<Band> =
                 (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
             let some = select_in_place(&graph, plain, &model, &bands, &in_place, control);
@@ -109,17 +109,17 @@ impl LoweredModel {
         Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
     }
 
-    /// The steps with every part copied.
+    /// Returns the schedule that copies every part.
     pub(super) fn plain(&self) -> &Schedule {
         &self.schedules[0].schedule
     }
 
-    /// The rows of all results, where they are too many to look for phases.
+    /// Returns the total number of rows if it is too large for a search for phases.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
         too_many_rows(self.plain())
     }
 
-    /// The plan without phases, the smaller one of those with and without parts written in place.
+    /// Plans all schedules without phases, and returns the smaller plan.
     pub(super) fn planned(
         &self,
         options: &CompileOptions,
@@ -131,12 +131,12 @@ impl LoweredModel {
             Ok(UnphasedPlan { steps: steps.clone(), streamed, best, plan })
         });
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, CompileError>>()?;
-        // Parts written in place save steps, so they are where they take no more bytes.
+        // Writing parts in place saves steps, so it wins if the pool is not larger.
         let in_place = usize::from(plans.len() > 1 && plans[1].plan.bytes() <= plans[0].plan.bytes());
         Ok(plans.swap_remove(in_place))
     }
 
-    /// The model with its plan without phases.
+    /// Combines the model with its plan without phases.
     pub(super) fn compiled(
         self,
         whole: UnphasedPlan,
@@ -144,7 +144,7 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> CompiledModel {
         let UnphasedPlan { steps: UnphasedSchedule { in_place, .. }, streamed: schedule, best, plan } = whole;
-        // Who asked for no phases need not hear why there are none.
+        // Reported only if phases were requested.
         let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
         let (graph, rewriting) = (self.graph, self.report);
         CompiledModel {
@@ -172,8 +172,8 @@ impl LoweredModel {
     }
 }
 
-/// The model as it will run, checked before it is rewritten and after; with means over height and width in two
-/// operators if `row_means`.
+/// Rewrites the graph and checks it before and after. If `row_means` is set, means over height and width become two
+/// operators.
 pub(super) fn rewritten(
     graph: &Graph,
     rules: &Rules,
@@ -185,8 +185,8 @@ pub(super) fn rewritten(
     let steps = rewrite::two_steps(&split);
     let least = if row_means { 1 } else { rewrite::LARGE_MEAN };
     let mut rewritten = rewrite::rewrite(&rewrite::row_means(&steps, least), rules);
-    // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so what the rewriter
-    // made is checked like what came from a file.
+    // Kernels are compiled without run-time checks and rely on a valid graph (`gpu/pipelines.rs`), so the rewritten
+    // graph gets the same check as a graph from a file.
     graph::check(&rewritten.graph)?;
     precision::check_indices(&rewritten.graph, format)?;
     integers::limit_inputs(graph, &mut rewritten.graph, format)?;
@@ -194,13 +194,13 @@ pub(super) fn rewritten(
     Ok(rewritten)
 }
 
-/// The rows of all steps' results, where they are too many to look for phases.
+/// Returns the total rows of all steps' results if there are too many for a search for phases.
 pub(super) fn too_many_rows(schedule: &Schedule) -> Option<u64> {
     let rows = schedule.steps.iter().map(|step| step.rows.len() as u64).sum();
     Some(rows).filter(|&rows| rows > MAX_ROWS)
 }
 
-/// The best plan of a schedule, checked.
+/// Returns the best plan of a schedule, after checking it.
 fn planned(
     schedule: &Schedule,
     options: &CompileOptions,
@@ -209,7 +209,7 @@ fn planned(
     let best = plan::solve(&schedule.records, &schedule.uses, options.planner, options.budget, control)?;
     let tensors = schedule.tensors();
     let mut plan = plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
-    // The checker shares no code with what placed and realised the plan, so an error of theirs shows here.
+    // The checker shares no code with the planner, so an error of the planner shows here.
     plan.strategy = best.strategy.clone();
     plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
     Ok((best, plan))

@@ -1,21 +1,21 @@
-//! How much of the device's memory a plan may take.
+//! Limits on a plan's memory.
 
 use super::{error::CompileError, model::CompiledModel, variant::PlacedCandidate};
 use crate::{compile::options::Phases, plan::StopReason};
 
-/// A limit, in bytes.
+/// A limit in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum MemoryLimit {
-    /// Of the pool.
+    /// Limit on the pool.
     Pool(u64),
-    /// Of all of the device's memory.
+    /// Limit on the total device memory.
     Device(u64),
-    /// Of the blocks that the allocator takes from the driver for that.
+    /// Limit on the allocator blocks that hold the device memory.
     Blocks(u64),
 }
 
 impl MemoryLimit {
-    /// What phases are asked to keep within.
+    /// Returns the limit that `phases` requests, if any.
     pub(super) const fn of(phases: Phases) -> Option<Self> {
         match phases {
             Phases::Off | Phases::Auto | Phases::Min => None,
@@ -24,18 +24,18 @@ impl MemoryLimit {
         }
     }
 
-    /// How much that is.
+    /// Returns the limit in bytes.
     pub(super) const fn bytes(self) -> u64 {
         let (Self::Pool(bytes) | Self::Device(bytes) | Self::Blocks(bytes)) = self;
         bytes
     }
 
-    /// Whether a plan keeps within it.
+    /// Returns whether a plan keeps within the limit.
     pub(super) const fn holds(self, placed: &PlacedCandidate) -> bool {
         self.taken(placed) <= self.bytes()
     }
 
-    /// The bytes of a plan that it limits.
+    /// Returns the size of a plan that this limit applies to, in bytes.
     pub(super) const fn taken(self, placed: &PlacedCandidate) -> u64 {
         match self {
             Self::Pool(_) => placed.bytes,
@@ -44,7 +44,7 @@ impl MemoryLimit {
         }
     }
 
-    /// The bytes of a compiled model that it limits.
+    /// Returns the size of a compiled model that this limit applies to, in bytes.
     pub(super) fn taken_by(self, compiled: &CompiledModel) -> u64 {
         match self {
             Self::Pool(_) => compiled.plan().bytes(),
@@ -53,12 +53,12 @@ impl MemoryLimit {
         }
     }
 
-    /// Whether a compiled model keeps within it.
+    /// Returns whether a compiled model keeps within the limit.
     pub(super) fn holds_compiled(self, compiled: &CompiledModel) -> bool {
         self.taken_by(compiled) <= self.bytes()
     }
 
-    /// The error where `least` bytes are too many.
+    /// Returns the error for a smallest plan of `least` bytes, which exceeds the limit.
     pub(super) const fn refused(
         self,
         least: u64,

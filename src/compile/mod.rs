@@ -1,6 +1,6 @@
-//! All that can be known of a run without a device: the rewritten graph, its steps, and the plan of the pool.
+//! Compiles a model without a device: rewrites the graph, schedules its steps, and plans the pool.
 //!
-//! Joins the rewriter, the scheduler and the planner; knows no kernel and no device.
+//! Joins the rewriter, the scheduler and the planner; independent of kernels and devices.
 
 mod allocator_blocks;
 mod budget;
@@ -71,12 +71,12 @@ use select::Effort;
 
 use crate::{graph::Graph, plan::SearchControl};
 
-/// Checks, rewrites, schedules and plans a model, and checks the plan. A search that `control` stops answers with the
-/// best plan found so far, at least one without phases, and says so ([`CompiledModel::stopped`]).
+/// Checks, rewrites, schedules and plans a model, and checks the plan. If `control` stops the search, the result is
+/// the best plan found by then, at least one without phases, and [`CompiledModel::stopped`] gives the reason.
 ///
 /// # Errors
-/// Where the graph is not whole, no texture can hold a tensor, no plan fits the budget, or weights cannot be stored as
-/// they are asked for.
+/// Fails if the graph is invalid, no texture can hold a tensor, no plan fits the budget, or weights cannot be stored
+/// in the requested format.
 pub fn compile(
     graph: &Graph,
     options: &CompileOptions,
@@ -85,11 +85,12 @@ pub fn compile(
     compile_from(graph, options, None, control).map_err(|unmet| unmet.error)
 }
 
-/// The same beginning with a plan that an earlier search came to, where that is one of the same model and options: the answer
-/// is none that is worse. Where no plan keeps within a budget, the smallest that was found comes with the error.
+/// Compiles like [`compile`], but starts from a plan of an earlier search. If `start` belongs to the same model and
+/// options, the result is never worse. If no plan keeps within a budget, the error contains the smallest plan that
+/// was found.
 ///
 /// # Errors
-/// As [`compile`].
+/// Fails like [`compile`].
 pub fn compile_from(
     graph: &Graph,
     options: &CompileOptions,
@@ -111,11 +112,12 @@ pub fn compile_from(
     }
 }
 
-/// The Pareto front of the device's bytes against predicted time: no point is beaten in both by another, and the last is the
-/// smallest; [`Phases::Min`] takes that one, or one with fewer steps that is nearly as small. Stopped like [`compile`].
+/// Returns the Pareto front of device memory against predicted time: no point is beaten in both by another, and the
+/// last one is the smallest. [`Phases::Min`] picks the last point, or one with fewer steps that is nearly as small.
+/// Can be stopped like [`compile`].
 ///
 /// # Errors
-/// As [`compile`].
+/// Fails like [`compile`].
 pub fn frontier(
     graph: &Graph,
     options: &CompileOptions,

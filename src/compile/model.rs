@@ -1,4 +1,4 @@
-//! What compiling answers with: a model ready to run, or all plans of it among which none is beaten.
+//! Results of compiling: a model ready to run, or the Pareto front of its plans.
 
 use super::{
     error::CompileError,
@@ -14,9 +14,9 @@ use crate::{
     schedule::{Schedule, phases::Segment},
 };
 
-/// A model ready to be put on a device. Only [`compile`](super::compile), [`frontier`](super::frontier) and
-/// [`load`](super::load) make one, from a graph that was checked and with a plan that was, and nothing outside
-/// this crate alters it: kernels rely on both without asking again.
+/// A model ready to be loaded onto a device. Only [`compile`](super::compile), [`frontier`](super::frontier) and
+/// [`load`](super::load) create one, from a checked graph and with a checked plan. No code outside this crate can
+/// modify it, so kernels rely on both without checking again.
 ///
 /// ```compile_fail,E0616
 /// fn emptied(mut compiled: texpool::compile::CompiledModel) {
@@ -33,7 +33,7 @@ pub struct CompiledModel {
     pub(crate) format: TexelFormat,
     pub(crate) limits: TextureLimits,
     pub(super) lowering: Lowering,
-    /// How the weights of each node are packed; none as long as they are as the graph had them.
+    /// Packing of each node's weights. Empty until the weights are rounded and packed.
     pub(crate) packings: IdVec<NodeId, WeightPacking>,
     pub(crate) requested: Phases,
     pub(crate) phased: Option<Phased>,
@@ -42,106 +42,108 @@ pub struct CompiledModel {
 }
 
 impl CompiledModel {
-    /// The model as it will run.
+    /// Returns the rewritten graph that runs.
     pub const fn graph(&self) -> &Graph {
         &self.graph
     }
 
-    /// Which rules fired, and why others did not.
+    /// Reports which rewriting rules were applied, and why others were not.
     pub const fn rewriting(&self) -> &Report {
         &self.rewriting
     }
 
-    /// Its steps and usage records.
+    /// Returns the steps and usage records.
     pub const fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// What the planner tried without phases, and what it chose; sizes in texels. `None` where the plan was
-    /// [loaded](super::load): nothing was tried then.
+    /// Returns the strategies that the planner tried without phases, and its choice; sizes in texels. `None` if the
+    /// plan was [loaded](super::load), because loading does not search.
     pub const fn best(&self) -> Option<&Solution> {
         self.best.as_ref()
     }
 
-    /// The pool, checked.
+    /// Returns the plan of the pool, which has been checked.
     pub const fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Texel format of the pool, which inputs and outputs have as well.
+    /// Returns the texel format of the pool, inputs and outputs.
     pub const fn format(&self) -> TexelFormat {
         self.format
     }
 
-    /// How weights are stored on the device.
+    /// Returns the storage format of the weights on the device.
     pub const fn weight_format(&self) -> WeightFormat {
         self.lowering.weight_format
     }
 
-    /// What the textures of the plan keep within: the device that it runs on must allow as much.
+    /// Returns the limits that the plan's textures keep within. The device must support at least these.
     pub const fn limits(&self) -> TextureLimits {
         self.limits
     }
 
-    /// What was asked of phases.
+    /// Returns the requested phases.
     pub const fn requested(&self) -> Phases {
         self.requested
     }
 
-    /// What is known of its phases; none where it has none.
+    /// Returns details of the phases, or `None` for a plan without phases.
     pub const fn phased(&self) -> Option<&Phased> {
         self.phased.as_ref()
     }
 
-    /// The rows of all operators' results together, where phases were asked for and not looked for because there are so
-    /// many.
+    /// Returns the total number of rows of all operators' results, if phases were requested but not searched because
+    /// of this number.
     pub const fn too_many_rows(&self) -> Option<u64> {
         self.too_many_rows
     }
 
-    /// Why the search for the plan ended before it was done: a smaller pool may exist. `None` where it was done.
+    /// Returns the reason why the search for the plan ended early, in which case a smaller pool may exist. `None` if
+    /// the search was completed.
     pub const fn stopped(&self) -> Option<StopReason> {
         self.stopped
     }
 }
 
-/// How the steps follow from the graph that was compiled: what a saved plan has of it.
+/// Describes how the steps follow from the original graph; saved together with a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Lowering {
-    /// The rewriting rules that were on.
+    /// The enabled rewriting rules.
     pub(super) rules: Rules,
-    /// Whether means over height and width are two operators, as phases want them.
+    /// True if means over height and width are split into two operators, as phases need.
     pub(super) row_means: bool,
     /// The concatenations and pads of the rewritten graph whose parts are written in place.
     pub(super) in_place: NodeSet,
-    /// Where weights are while it runs.
+    /// Location of the weights while the model runs.
     pub(super) weights: WeightStorage,
-    /// How they are stored.
+    /// Storage format of the weights.
     pub(super) weight_format: WeightFormat,
-    /// Which inputs and outputs go through the pool.
+    /// Inputs and outputs that go through the pool.
     pub(super) stream_io: StreamedIo,
 }
 
 /// The phases of a compiled model.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Phased {
-    /// Operators that run interleaved, by the steps of the schedule without phases.
+    /// Segments of operators that run interleaved. Operators are numbered by the steps of the schedule without
+    /// phases.
     pub segments: Vec<Segment>,
-    /// Bytes of the rows alive at the peak; no placement of this schedule takes less.
+    /// Bytes of the rows alive at the peak, a lower bound on any placement of this schedule.
     pub live_bytes: u64,
     /// The step of the peak.
     pub peak: Peak,
-    /// Dispatches of a run.
+    /// Dispatches per run.
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_us: f64,
     /// Bytes of the pool without phases.
     pub baseline_bytes: u64,
-    /// Predicted time of a run without.
+    /// Predicted time of a run without phases.
     pub baseline_us: f64,
 }
 
-/// Plans of which none is beaten in both bytes and time by another.
+/// Pareto front of plans: no plan is beaten in both bytes and time by another.
 #[derive(Clone, Debug)]
 pub struct Frontier {
     pub(super) unphased: CompiledModel,
@@ -150,48 +152,49 @@ pub struct Frontier {
 }
 
 impl Frontier {
-    /// The model without phases.
+    /// Returns the model without phases.
     pub const fn unphased(&self) -> &CompiledModel {
         &self.unphased
     }
 
-    /// The points, the fastest first.
+    /// Returns the points, fastest first.
     pub fn points(&self) -> &[Point] {
         &self.points
     }
 
-    /// Predicted time of a run without phases.
+    /// Returns the predicted time without phases.
     pub const fn baseline_us(&self) -> f64 {
         self.baseline_us
     }
 
-    /// Why the search ended before it was done: smaller pools may exist. `None` where it was done.
+    /// Returns the reason why the search ended early, in which case smaller pools may exist. `None` if the search was
+    /// completed.
     pub const fn stopped(&self) -> Option<StopReason> {
         self.unphased.stopped
     }
 
-    /// The model ready to run as the point of that index says; `None` where there are fewer points.
+    /// Returns the model ready to run with the plan of point `index`, or `None` if the index is out of range.
     pub fn compiled(&self, index: usize) -> Option<CompiledModel> {
         self.points.get(index).map(|point| self.unphased.clone().at(point.clone(), self.baseline_us))
     }
 }
 
 impl CompiledModel {
-    /// The same model with weights as they are asked for: rounded to what they are stored as, and packed so. Comes
-    /// last, since no plan depends on the values of weights.
+    /// Rounds the weights to their storage format and packs them. This is the last stage of compiling, because no
+    /// plan depends on the values of weights.
     pub(super) fn with_rounded_weights(mut self) -> Result<Self, CompileError> {
         let format = self.lowering.weight_format;
         self.graph = weight_format::rounded(self.graph, format)?;
-        // What was equal before is equal now, and is held twice where it was rounded.
+        // Constants that were equal are equal after rounding but stored twice, so they are shared again.
         share_constants(&mut self.graph);
         let streamed = self.schedule.streamed();
         self.packings = weight_format::packings(&self.graph, format, self.format, |id| streamed.contains(id));
         Ok(self)
     }
 
-    /// The same model, run as `point` says.
+    /// Returns the model with the schedule and the plan of `point`.
     pub(super) fn at(mut self, point: Point, baseline_us: f64) -> Self {
-        // The point without phases is what this model is already.
+        // For the point without phases, the model is already complete.
         if !point.segments.is_empty() {
             let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
             let baseline_bytes = self.plan.bytes();

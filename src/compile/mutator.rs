@@ -1,28 +1,28 @@
-//! Random small changes of a division into segments. Seeded with a constant: the same model gets the same plan every
-//! time.
+//! Random small changes of a division into segments. The seed is constant, so the same model always gets the same
+//! plan.
 
 use std::ops::Range;
 
 use crate::schedule::phases::Segment;
 
-/// Numbers of phases that a segment may change to; the greatest is one phase a row.
+/// Numbers of phases to choose from; the largest means one phase per row.
 const PHASES: &[u32] = &[u32::MAX, 64, 32, 16, 8, 4, 2, 1];
-/// The same where bands are to be as high as there is room for: bands of every height of 56 rows.
+/// Finer choice of numbers of phases, for bands as high as memory allows. Contains bands of every height of 56 rows.
 const FINE_PHASES: &[u32] = &[u32::MAX, 64, 56, 48, 38, 32, 28, 24, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1];
-/// Tiles of weights grow to at most so many times the size that was asked for.
+/// Upper limit on the size of weight tiles, as a multiple of the requested size.
 const MAX_TILE_SCALE: u32 = 64;
 
-/// How many times as large as they were asked for tiles of weights may be.
+/// Allowed sizes of weight tiles, as multiples of the requested size.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum TileScales {
-    /// Twice, four times, and so on.
+    /// Powers of two.
     Doubled,
-    /// As many times as there is room for.
+    /// Any integer.
     Any,
 }
 
 impl TileScales {
-    /// Those that are worth trying first, from the fewest steps on.
+    /// Returns the sizes to try first, in order of increasing number of steps.
     pub(super) const fn coarse(self) -> &'static [u32] {
         match self {
             Self::Doubled => &[64, 32, 16, 8, 4, 2],
@@ -31,23 +31,24 @@ impl TileScales {
     }
 }
 
-/// Draws mutations, by a xorshift generator.
+/// Draws random mutations with a xorshift generator.
 pub(super) struct Mutator {
     state: u64,
     finest: u32,
-    /// Which tiles of weights there may be, where they and phases may change by a little.
+    /// If set, tile sizes and numbers of phases may also change by small amounts; the value gives the allowed tile
+    /// sizes.
     fine: Option<TileScales>,
 }
 
 impl Mutator {
-    /// Mutations to at most `finest` phases, drawn in one of several sequences.
+    /// Creates a mutator that uses at most `finest` phases. `sequence` selects one of several random sequences.
     pub(super) const fn new(finest: u32, sequence: u64) -> Self {
-        // Any seed but zero would do, which xorshift never leaves.
+        // Any nonzero seed works; xorshift never leaves zero.
         let state = 0x9e37_79b9_7f4a_7c15_u64.rotate_left(sequence as u32 % u64::BITS);
         Self { state, finest, fine: None }
     }
 
-    /// The same with more numbers of phases, and with tiles of weights that grow and shrink.
+    /// Creates a mutator with a finer choice of numbers of phases that also grows and shrinks weight tiles.
     pub(super) const fn fine(finest: u32, scales: TileScales, sequence: u64) -> Self {
         Self { fine: Some(scales), ..Self::new(finest, sequence) }
     }
@@ -56,7 +57,7 @@ impl Mutator {
         self.state ^= self.state << 13;
         self.state ^= self.state >> 7;
         self.state ^= self.state << 17;
-        // The upper bits, xorshift's better ones, scaled to the limit.
+        // Scales the upper bits to the limit, because they are the better bits of xorshift.
         (((self.state >> 32) * limit as u64) >> 32) as usize
     }
 
@@ -64,14 +65,14 @@ impl Mutator {
         if self.fine.is_some() { FINE_PHASES } else { PHASES }
     }
 
-    /// One of the numbers of phases next to this one.
+    /// Returns a neighbouring number of phases, smaller or larger at random.
     fn next_phases(&mut self, phases: u32) -> u32 {
         let at = self.phases().partition_point(|&greater| greater > phases);
         let next = if self.random_below(2) == 0 { at.saturating_sub(1) } else { at + 1 };
         self.phases().get(next).copied().unwrap_or(1).min(self.finest)
     }
 
-    /// One of the scales of tiles next to this one.
+    /// Returns a neighbouring tile size, smaller or larger at random.
     fn next_tile_scale(&mut self, scale: u32) -> u32 {
         let ways = if matches!(self.fine, Some(TileScales::Any)) { 4 } else { 2 };
         let next = match self.random_below(ways) {
@@ -83,7 +84,7 @@ impl Mutator {
         next.clamp(1, MAX_TILE_SCALE)
     }
 
-    /// The division with one mutation, one time in three with two.
+    /// Returns the division with one mutation, or with two in one case of three.
     pub(super) fn mutate_once_or_twice(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
         let once = self.mutate(segments, operators);
         match self.random_below(3) {
@@ -92,10 +93,10 @@ impl Mutator {
         }
     }
 
-    /// The division with a border between segments moved, removed or inserted, or with another number of phases, or
-    /// other tiles, in one.
+    /// Returns the division with one mutation: a border between segments is moved, removed or inserted, or one
+    /// segment gets another number of phases or another tile size.
     pub(super) fn mutate(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
-        // Their ends alone count until the borders are put in order.
+        // Until the borders are put in order below, only the ends of segments are meaningful.
         let mut made = segments.to_vec();
         let at = self.random_below(made.len());
         let phases = self.phases()[self.random_below(self.phases().len())].min(self.finest);
@@ -123,8 +124,8 @@ impl Mutator {
             4 => made[at].tile_scale = self.next_tile_scale(made[at].tile_scale),
             _ => made[at].phases = phases,
         }
-        // A border that was moved may have passed others, or the last operator. What became empty is dropped, so that
-        // the segments still cover every operator once.
+        // A moved border may have passed other borders or the last operator. Empty segments are dropped, so that the
+        // segments still cover every operator once.
         let mut begin = 0;
         made.retain_mut(|segment| {
             segment.operators = begin..segment.operators.end.min(operators);

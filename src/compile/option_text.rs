@@ -1,4 +1,4 @@
-//! What is asked of a plan, as people write it: names of strategies and rules, times, and what is streamed.
+//! Parses plan options as users write them: names of strategies and rules, times, and kinds of streaming.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use crate::{
     rewrite::Rules,
 };
 
-/// The tiles of streamed weights where nobody says.
+/// Default size of the tiles of streamed weights.
 pub(crate) const WEIGHT_TILE: &str = "64KiB";
 
-/// What goes through the pool in every run.
+/// Data that goes through the pool in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Streamed {
     None,
@@ -21,13 +21,13 @@ pub(crate) enum Streamed {
 }
 
 impl Streamed {
-    /// What is streamed with these phases where nobody says. Inputs and outputs are records like any other, whose room
-    /// others have while they are not alive: pools are seldom larger for it.
+    /// Returns the default for these phases. Streamed inputs and outputs are ordinary records whose memory is reused
+    /// while they are not alive, so pools are seldom larger for it.
     pub(crate) fn with(phases: Phases) -> Self {
         if phases == Phases::Min { Self::All } else { Self::Io }
     }
 
-    /// Asks for it; of weights, in tiles of at most so many bytes.
+    /// Sets the streaming options; `tile_bytes` limits the size of weight tiles.
     pub(crate) fn ask(self, options: &mut CompileOptions, tile_bytes: u64) {
         options.weights = match self {
             Self::Weights | Self::All => WeightStorage::Streamed { resident_below: 0, tile_bytes },
@@ -61,7 +61,7 @@ pub(crate) fn parse_phases(text: &str) -> Result<Phases, String> {
     }
 }
 
-/// `off`, `auto`, `min`, or all of the device's memory as a size.
+/// `off`, `auto`, `min`, or a size that limits the total device memory.
 #[cfg(feature = "cli")]
 pub(crate) fn parse_phases_or_budget(text: &str) -> Result<Phases, String> {
     let budget = |_| parse_size(text).map(Phases::DeviceBudget).map_err(|e| format!("{e}; or `off`, `auto`, `min`"));
@@ -88,22 +88,22 @@ pub(crate) fn parse_weight_format(text: &str) -> Result<WeightFormat, String> {
     }
 }
 
-/// Tiles of streamed weights, in bytes.
+/// Parses the size of streamed weight tiles, in bytes.
 pub(crate) fn parse_weight_tile(text: Option<&str>) -> Result<u64, String> {
     parse_size(text.unwrap_or(WEIGHT_TILE))
 }
 
-/// Any plan by name.
+/// Parses the name of any plan.
 pub(crate) fn parse_planner(text: &str) -> Result<Planner, String> {
     text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", planners(|_| true)))
 }
 
-/// A plan that textures can hold, by name.
+/// Parses the name of a plan that textures can hold.
 pub(crate) fn parse_texture_planner(text: &str) -> Result<Planner, String> {
     parse_planner(text).and_then(in_textures)
 }
 
-/// Refuses a plan of one arena, which textures cannot hold.
+/// Rejects plans with a single arena, which textures cannot hold.
 pub(crate) fn in_textures(planner: Planner) -> Result<Planner, String> {
     let textures = |s: Strategy| s.problem() != LayoutKind::Offsets;
     match planner {
@@ -120,7 +120,7 @@ fn planners(which: impl Fn(Strategy) -> bool) -> String {
     ["best", "optimum", "banks"].into_iter().chain(strategies).collect::<Vec<_>>().join(", ")
 }
 
-/// `default`, `exact`, `all`, `none`, or names of rules with commas between them.
+/// `default`, `exact`, `all`, `none`, or rule names separated by commas.
 pub(crate) fn parse_rules(text: &str) -> Result<Rules, String> {
     let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
     match text {
@@ -132,7 +132,7 @@ pub(crate) fn parse_rules(text: &str) -> Result<Rules, String> {
     }
 }
 
-/// A time in seconds, of no more than a day: the clock must be able to reach its end.
+/// Parses a time in seconds, up to one day, so that adding it to the clock cannot overflow.
 pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     const DAY: f64 = 86_400.0;
     match text.parse::<f64>() {
@@ -141,7 +141,7 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// The time that a search may take in seconds; `none` where it takes what it needs.
+/// Parses the time limit of a search in seconds; `none` means no limit.
 pub(crate) fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
     const SUCH: &str = "write seconds, such as 10 or 0.5, or `none`";
     if text == "none" {
@@ -156,7 +156,7 @@ mod tests {
     use super::parse_weight_tile;
     use crate::compile::options::DEFAULT_TILE;
 
-    /// Budgets search what `--phases min` searches, which streams tiles of that size.
+    /// Budgets search the same plans as `--phases min`, which streams tiles of that size.
     #[test]
     fn tiles_are_as_large_as_those_that_budgets_begin_with() {
         assert_eq!(parse_weight_tile(None), Ok(DEFAULT_TILE));

@@ -1,4 +1,4 @@
-//! What is asked of a plan.
+//! Compile options.
 
 use super::DeviceProfile;
 use crate::{
@@ -6,81 +6,82 @@ use crate::{
     rewrite::Rules,
 };
 
-/// Whether operators run band by band of rows, and how far that goes.
+/// Controls whether operators run in bands of rows, and how plans are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Phases {
     /// Every operator runs once, over all rows.
     #[default]
     Off,
-    /// The point of the front with the least product of the device's bytes and time: beyond it a percent of bytes costs
-    /// more than a percent of time.
+    /// Picks the point of the front with the least product of device memory and time. Beyond it, saving one percent
+    /// of memory costs more than one percent of time.
     Auto,
-    /// The plan that takes the fewest bytes of the device, of all that are found; where weights, inputs or outputs are
-    /// streamed the one with the fewest steps of those that take at most a sixty-fourth more.
+    /// Picks the plan that takes the least device memory. If weights, inputs or outputs are streamed, picks the plan
+    /// with the fewest steps of those that take at most 1/64 more.
     Min,
-    /// The fastest plan whose pool takes no more than so many bytes.
+    /// Picks the fastest plan whose pool takes at most this many bytes.
     Budget(u64),
-    /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
-    /// weights, inputs and outputs, tables, buffers for transfers; from a block of the allocator on the blocks for that, if
-    /// they can be. Weights, inputs and outputs are streamed where they must be; the latter also where that is asked for.
+    /// Picks the fastest plan with which a session takes at most this many bytes of device memory in total: pool,
+    /// weights, inputs and outputs, tables, and transfer buffers. If the budget is at least one allocator block, the
+    /// plan keeps the allocator's blocks within it, if possible. Weights, inputs and outputs are streamed if
+    /// necessary; inputs and outputs also if requested.
     DeviceBudget(u64),
 }
 
-/// Where weights are while a model runs.
+/// Location of the weights while a model runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightStorage {
-    /// On the device, all of them, beside the pool.
+    /// All weights stay on the device, outside the pool.
     #[default]
     Resident,
-    /// Uploaded in every run, into the pool, before the step that reads them.
+    /// Weights are uploaded into the pool in every run, before the step that reads them.
     Streamed {
-        /// Weights of an operator that take fewer bytes stay on the device.
+        /// An operator's weights stay on the device if they take fewer bytes than this.
         resident_below: u64,
-        /// An operator that runs over all its rows at once has them in tiles of at most so many bytes, as far as they
-        /// can be divided.
+        /// Maximum size of weight tiles in bytes, as long as the weights can be divided. Tiles are used for operators
+        /// that run over all rows at once.
         tile_bytes: u64,
     },
 }
 
-/// Which of a model's inputs and outputs go through the pool, row by row, instead of lying whole in textures of their own.
-/// They then come and go by value alone: no texture of the caller's can be bound.
+/// Selects inputs and outputs that go through the pool row by row, instead of being stored whole in separate
+/// textures. They can then be exchanged only by value; the caller cannot bind a texture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StreamedIo {
-    /// Inputs: each row is uploaded before the first step that reads it.
+    /// Streams inputs: each row is uploaded before the first step that reads it.
     pub inputs: bool,
-    /// Outputs: each row is downloaded behind the last step that writes it. An output that is another tensor in another
-    /// shape keeps its texture.
+    /// Streams outputs: each row is downloaded after the last step that writes it. An output that is a reshape of
+    /// another tensor keeps its texture.
     pub outputs: bool,
 }
 
 impl StreamedIo {
-    /// Inputs and outputs.
+    /// Streams inputs and outputs.
     pub const BOTH: Self = Self { inputs: true, outputs: true };
-    /// Neither.
+    /// Streams neither.
     pub const NONE: Self = Self { inputs: false, outputs: false };
 }
 
-/// How weights are stored on the device, those that stay there and those that are uploaded in every run. Convolutions of
-/// any kind and fully connected layers read them as they are stored, and make 32-bit floats of them as they compute; the
-/// weights of all other operators and biases are as with [`F32`](Self::F32), and so is what is uploaded into a pool of
-/// 16-bit floats. Of one model and format every plan gives the same bits.
+/// Storage format of weights on the device, both resident and uploaded in every run. Convolutions of any kind and
+/// fully connected layers read weights in this format and convert them to 32-bit floats as they compute. Biases and
+/// the weights of all other operators are stored as with [`F32`](Self::F32), and so are weights uploaded into a pool
+/// of 16-bit floats. For a given model and format, every plan gives bit-identical results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightFormat {
-    /// As 32-bit floats, or as 16-bit ones where the texels of the pool are such.
+    /// 32-bit floats, or 16-bit floats if the texels of the pool are 16-bit.
     #[default]
     F32,
-    /// As 16-bit floats, rounded to the nearest.
+    /// 16-bit floats, rounded to nearest.
     F16,
-    /// As the model's file has them: those of 16-bit floats so, and those of 8-bit integers with a scale for each
-    /// output channel, or for all, so. The answers are those of [`F32`](Self::F32), bit by bit.
+    /// The format in the model's file: 16-bit floats, and 8-bit integers with one scale per output channel or a
+    /// single scale, stay in that format. The results are bit-identical to those of [`F32`](Self::F32).
     File,
-    /// As 8-bit integers with a scale for each output channel, by which the greatest magnitude is 127: rounded when the
-    /// model is compiled, where the file has no such integers.
+    /// 8-bit integers with one scale per output channel, chosen so that the greatest magnitude is 127. Weights are
+    /// rounded when the model is compiled, unless the file already has such integers.
     Int8,
 }
 
 impl WeightFormat {
-    /// Its name: `f32`, `f16`, `file` or `int8`.
+    /// Returns the name: `f32`, `f16`, `file` or `int8`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -91,39 +92,39 @@ impl WeightFormat {
     }
 }
 
-/// What is asked of the plan.
+/// Options for compiling a model.
 #[derive(Clone, Debug)]
 pub struct CompileOptions {
-    /// Which rewriting rules are on.
+    /// The enabled rewriting rules.
     pub rules: Rules,
-    /// Texel format of the pool. Where weights of fewer bits than 32 are streamed, one of 32-bit floats is one of words
-    /// ([`Rgba32Uint`](TexelFormat::Rgba32Uint)), so that they have room as they are stored.
+    /// Texel format of the pool. If weights of fewer than 32 bits are streamed, a pool of 32-bit floats becomes a
+    /// pool of words ([`Rgba32Uint`](TexelFormat::Rgba32Uint)), which can hold the weights in their storage format.
     pub format: TexelFormat,
-    /// Which plan: the smallest, or what is named.
+    /// Planner to use: the smallest plan, or a named strategy.
     pub planner: Planner,
-    /// How far to search for a better plan.
+    /// Search effort for a better plan.
     pub budget: SearchBudget,
-    /// Whether operators run band by band of rows.
+    /// Controls whether operators run in bands of rows.
     pub phases: Phases,
-    /// Where weights are while the model runs.
+    /// Location of the weights while the model runs.
     pub weights: WeightStorage,
-    /// How weights are stored on the device.
+    /// Storage format of the weights on the device.
     pub weight_format: WeightFormat,
-    /// Which inputs and outputs go through the pool.
+    /// Inputs and outputs that go through the pool.
     pub stream_io: StreamedIo,
-    /// What the device takes for a dispatch and for arithmetic; decides between phased plans.
+    /// Timing figures of the device; used to choose between plans with phases.
     pub device_profile: DeviceProfile,
-    /// What the device allows of a texture.
+    /// Texture limits of the device.
     pub limits: TextureLimits,
 }
 
 impl CompileOptions {
-    /// Whether weights, inputs or outputs go through the pool in every run.
+    /// Returns whether weights, inputs or outputs go through the pool in every run.
     pub(crate) fn streams(&self) -> bool {
         self.weights != WeightStorage::Resident || self.stream_io != StreamedIo::NONE
     }
 
-    /// The same with the texel format that the pool has.
+    /// Returns these options with the texel format that the pool actually has.
     pub(super) fn with_pool_format(&self) -> Self {
         let narrow = self.weights != WeightStorage::Resident && self.weight_format != WeightFormat::F32;
         let format = match self.format {
@@ -134,10 +135,10 @@ impl CompileOptions {
     }
 }
 
-/// Bytes of the tiles of streamed weights where nobody says.
+/// Default size of the tiles of streamed weights, in bytes.
 pub(crate) const DEFAULT_TILE: u64 = 64 << 10;
 
-/// `maxTextureDimension2D` that every WebGPU device has.
+/// Minimum `maxTextureDimension2D` of every WebGPU device.
 const CORE_EXTENT: u32 = 8192;
 
 impl Default for CompileOptions {

@@ -1,4 +1,4 @@
-//! Independent jobs, spread over the machine's cores; the answers do not depend on how.
+//! Runs independent jobs on all cores; the results do not depend on the scheduling.
 
 use std::{
     panic::resume_unwind,
@@ -9,12 +9,13 @@ use std::{
     thread,
 };
 
-/// What `work` makes of each job, in the order of the jobs. Where no thread can be had, this one does them all.
+/// Returns the result of `work` for each job, in the order of the jobs. If no thread can be created, the calling
+/// thread does all jobs.
 pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let next = AtomicUsize::new(0);
     let done = Mutex::new(Vec::with_capacity(jobs.len()));
     let run = || {
-        // Relaxed is enough: the counter only hands out each index once, and answers pass through the mutex.
+        // Relaxed is enough: the counter only hands out each index once, and results pass through the mutex.
         while let Some((index, job)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, jobs.get(i)?)))
         {
             let made = work(job);
@@ -23,23 +24,23 @@ pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R 
     };
     thread::scope(|scope| {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        // From one on, since this thread works too.
+        // Starts at one, because the calling thread works too.
         for _ in 1..cores.min(jobs.len()) {
-            // A thread that cannot be had is no loss: the others do its part.
+            // It does not matter if a thread cannot be created: the other threads do its part.
             let _ = thread::Builder::new().spawn_scoped(scope, run);
         }
         run();
     });
-    // Threads finish in any order, which the answers must not depend on.
+    // Threads finish in any order; the results must not depend on it.
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|&(index, _)| index);
     done.into_iter().map(|(_, made)| made).collect()
 }
 
-/// What both answer, worked out side by side where another thread can be had.
+/// Runs both closures, in parallel if a thread can be created, and returns both results.
 pub(super) fn join<A: Send, B>(one: impl Fn() -> A + Sync, other: impl FnOnce() -> B) -> (A, B) {
     thread::scope(|scope| {
-        // Lent and not given away: where no thread can be had, it runs here after all.
+        // Passes a reference, so that the closure can still run on this thread if no thread can be created.
         let first = thread::Builder::new().spawn_scoped(scope, &one);
         let second = other();
         let first = match first {

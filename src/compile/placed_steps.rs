@@ -1,4 +1,4 @@
-//! The steps of a plan as kernels are told of them: every operand with its texture and its row table.
+//! Builds the kernels' view of a plan's steps: every operand with its texture and its row table.
 
 use crate::{
     graph::{Graph, IdVec, NodeId, TensorId},
@@ -8,21 +8,21 @@ use crate::{
     schedule::{Schedule, Step, StepKind, StorageId, StorageKind},
 };
 
-/// A schedule whose storages have their places.
+/// A schedule with a location for each storage.
 pub(crate) struct PlacedSteps<'a> {
     pub(crate) graph: &'a Graph,
     pub(crate) schedule: &'a Schedule,
     pub(crate) plan: &'a Plan,
-    /// How the weights of each node are packed.
+    /// Packing of each node's weights.
     pub(crate) packings: &'a IdVec<NodeId, WeightPacking>,
-    /// The texture of each storage.
+    /// Index of each storage's texture.
     pub(crate) texture_of_storage: &'a [usize],
-    /// Width, height and format of each texture.
+    /// Returns width, height and format of a texture.
     pub(crate) spec: &'a dyn Fn(usize) -> Option<TextureSpec>,
 }
 
 impl PlacedSteps<'_> {
-    /// A tensor and its place; none for constants and what no step touches.
+    /// Returns a tensor and its location, or `None` for constants and tensors that no step touches.
     pub(crate) fn operand(&self, tensor: TensorId) -> Option<Operand> {
         let Self { graph, schedule, .. } = self;
         let storage = schedule.storage_of[tensor]?;
@@ -33,7 +33,7 @@ impl PlacedSteps<'_> {
         Some(Operand { shape, texture, shift: spec.shift(), texels: spec.texels(), rows, pitch })
     }
 
-    /// Where the rows of a storage start.
+    /// Returns the row table of a storage.
     pub(crate) fn rows(&self, storage: StorageId) -> RowTable {
         let held = &self.schedule.storages[storage];
         match held.kind {
@@ -44,7 +44,7 @@ impl PlacedSteps<'_> {
         }
     }
 
-    /// Where the weights of a step lie that are uploaded in every run.
+    /// Returns the location of a step's weights if they are uploaded in every run.
     fn uploaded_weights(&self, step: &Step) -> Option<WeightPlace> {
         let storage = self.schedule.weights_of(step)?;
         let texture = self.texture_of_storage[storage];
@@ -60,8 +60,8 @@ impl PlacedSteps<'_> {
         })
     }
 
-    /// The dispatches of a step, with weights that lie at `resident` where they stay on the device; none where its result has
-    /// no place.
+    /// Returns the dispatches of a step, or `None` if its result has no location. Weights that stay on the device are
+    /// at `resident`.
     pub(crate) fn dispatches(&self, step: &Step, resident: WeightPlace) -> Option<Result<Vec<Dispatch>, KernelError>> {
         let graph = self.graph;
         let node = &graph.nodes[step.node];

@@ -1,4 +1,4 @@
-//! One plan among several: its steps, what they take, and where their peak is.
+//! One plan of several: its steps, its costs, and its peak.
 
 use crate::{
     graph::NodeSet,
@@ -6,41 +6,41 @@ use crate::{
     schedule::{Schedule, phases::Segment},
 };
 
-/// The step at which most texels are alive: what keeps the pool from being smaller.
+/// The step with the most live texels, which determines the size of the pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Peak {
-    /// The step.
+    /// Index of the step.
     pub step: usize,
-    /// Its operator.
+    /// Name of its operator.
     pub operator: &'static str,
-    /// The tensor it writes.
+    /// Name of the tensor that it writes.
     pub tensor: String,
-    /// The segment it is in, counted from none; none where there are no phases.
+    /// Index of its segment, or `None` without phases.
     pub segment: Option<usize>,
 }
 
-/// One point of the front: a schedule and its plan.
+/// A point of the front: a schedule and its plan.
 #[derive(Clone, Debug)]
 pub struct Point {
     /// Bytes of the pool.
     pub bytes: u64,
-    /// Bytes of the device's memory that a session of it takes: see
+    /// Device memory that a session of this plan takes, in bytes; see
     /// [`CompiledModel::device_bytes`](super::CompiledModel::device_bytes).
     pub device_bytes: u64,
-    /// Bytes of the rows alive at the peak of this schedule; no placement of it takes less.
+    /// Bytes of the rows alive at the peak, a lower bound on any placement of this schedule.
     pub live_bytes: u64,
     /// The step of the peak.
     pub peak: Peak,
-    /// Dispatches of a run.
+    /// Dispatches per run.
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_us: f64,
-    /// Operators that run interleaved, and in how many phases; empty for the point without phases.
+    /// Operators that run interleaved, and their numbers of phases; empty for the point without phases.
     pub segments: Vec<Segment>,
     /// The concatenations and pads whose parts are written in place.
     pub in_place: NodeSet,
-    /// Its steps.
+    /// The schedule with all steps.
     pub schedule: Schedule,
-    /// The pool, checked.
+    /// The plan of the pool, which has been checked.
     pub plan: Plan,
 }

@@ -1,16 +1,16 @@
-//! Indices that texels cannot hold: values are stored as floats, which count whole numbers without gaps up to a limit
-//! only.
+//! Detects indices that texels cannot represent. Values are stored as floats, which represent all whole numbers only
+//! up to a limit.
 
 use super::error::CompileError;
 use crate::{graph::Graph, ops, plan::TexelFormat};
 
-/// Checks that indices keep their values in the texels of `format`, those that are read and those that are answered.
+/// Checks that all indices, read or computed, keep their values in texels of `format`.
 pub(super) fn check_indices(graph: &Graph, format: TexelFormat) -> Result<(), CompileError> {
     for node in &graph.nodes {
         let Some((tensor, places)) = ops::properties(graph, node).indices else { continue };
-        // Constant indices are turned into parameters of the shader, as integers; no texel holds them.
+        // Constant indices become integer parameters of the shader; no texel holds them.
         let format = if graph.is_constant(tensor) { TexelFormat::Rgba32Float } else { format };
-        // Indices count from zero.
+        // Indices start at zero.
         if places <= format.max_exact_integer() as usize + 1 {
             continue;
         }

@@ -1,4 +1,4 @@
-//! Which point of the front answers what is asked of phases.
+//! Selects the point of the front that matches the requested phases.
 
 use super::{
     error::CompileError,
@@ -10,25 +10,28 @@ use super::{
 };
 use crate::plan::SearchControl;
 
-/// How much is done for a plan within a limit.
+/// Search effort for a plan within a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Effort {
-    /// All that there is: where nothing fits at once the smallest is searched for, and then fewer steps in as much memory.
+    /// Full search: if nothing fits immediately, searches for the smallest plan; then reduces the steps within the
+    /// memory limit.
     Full,
-    /// The same up to the first plan that fits: what [`Phases::Min`] does, and no more.
+    /// Like `Full`, but stops at the first plan that fits, as [`Phases::Min`] does.
     Fitting,
-    /// For one of several settings that are tried: what fits at once.
+    /// Only checks plans that are found immediately; for trying several settings.
     Quick,
 }
 
-/// The point that is chosen.
+/// The selected point.
 pub(super) struct Selected {
     pub(super) point: Point,
-    /// Whether it keeps within the limit, if there is one. Where it does not, it is the smallest that was found.
+    /// True if the point keeps within the limit, or if no limit was set. Otherwise, the point is the smallest that
+    /// was found.
     pub(super) fits: bool,
 }
 
-/// The point that is asked for: with the least product of bytes and time, the fastest within a limit, or the smallest.
+/// Returns the requested point: the one with the least product of bytes and time, the fastest within a limit, or the
+/// smallest.
 pub(super) fn select(
     fronts: &Fronts<'_>,
     phases: Phases,
@@ -50,8 +53,8 @@ pub(super) fn select(
         Effort::Fitting | Effort::Quick => Ok(found),
     };
     let unbeaten = fronts.unbeaten(&placed);
-    // They come fastest first, so this is the fastest that fits. The search for the smallest pool takes longer, and is
-    // left for budgets that none of them fits.
+    // Entries are sorted by time, so this is the fastest one that fits. The search for the smallest pool takes longer
+    // and only runs if none of them fits.
     if let Some(fitting) = unbeaten.iter().find(|found| limit.holds(&found.placed)) {
         return Ok(selected(finished(fitting.clone())?, true));
     }
@@ -60,7 +63,7 @@ pub(super) fn select(
     }
     let mut least = fronts.smallest_of(fronts.all(placed, control)?);
     if !limit.holds(&least.placed) {
-        // That may take a little more for fewer steps.
+        // `finished` may spend a little more memory for fewer steps, so its result is used only if it is smaller.
         let finished = fronts.finished(least.clone(), control)?;
         if limit.taken(&finished.placed) < limit.taken(&least.placed) {
             least = finished;

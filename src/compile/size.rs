@@ -1,7 +1,7 @@
-//! Sizes in bytes as people write them.
+//! Parses sizes in bytes as users write them.
 
-/// Units in small letters, and their bytes.
-// Longer endings stand before those that they end with: `2MiB` ends with `B` too.
+/// Units in lower case, and their sizes in bytes.
+// A longer suffix must come before its own suffixes: `2MiB` also ends with `B`.
 const UNITS: [(&str, u64); 10] = [
     ("kib", 1 << 10),
     ("mib", 1 << 20),
@@ -15,8 +15,8 @@ const UNITS: [(&str, u64); 10] = [
     ("b", 1),
 ];
 
-/// Bytes of a size such as `2MiB`, `1.5 MB` or `4096`. Units may be in capitals or not: those with an `i`, and single
-/// letters, are powers of 1024, the others of 1000.
+/// Parses a size such as `2MiB`, `1.5 MB` or `4096`, in bytes. Case is ignored. Units with an `i` and single letters
+/// are powers of 1024, the others of 1000.
 pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     const SUCH: &str =
         "write a number and a unit, such as 2MiB or 512KiB (powers of 1024), 1.5MB (of 1000) or 4096 (bytes)";
@@ -30,7 +30,7 @@ pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
     let size = value.ok_or_else(|| format!("`{text}` is no size; {SUCH}"))? * bytes as f64;
     match size {
         ..1.0 => Err(format!("`{text}` is less than a byte; {SUCH}")),
-        // The first number that 64 bits do not hold.
+        // The first number that does not fit in 64 bits.
         18_446_744_073_709_551_616.0.. => Err(format!("`{text}` is more than any pool can have; {SUCH}")),
         _ => Ok(size as u64),
     }

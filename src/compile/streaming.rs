@@ -1,4 +1,4 @@
-//! What goes through the pool in every run.
+//! Determines the data that goes through the pool in every run.
 
 use super::{
     options::{CompileOptions, WeightStorage},
@@ -6,7 +6,8 @@ use super::{
 };
 use crate::{graph::Graph, schedule::Streaming};
 
-/// The weights of a rewritten graph that are uploaded in every run, and its inputs and outputs if they go through the pool.
+/// Returns the weights of a rewritten graph that are uploaded in every run, and whether inputs and outputs go through
+/// the pool.
 pub(super) fn streaming(graph: &Graph, options: &CompileOptions) -> Streaming {
     let &CompileOptions { weights, weight_format, stream_io, format, .. } = options;
     let texel_bytes = format.texel_bytes();

@@ -1,4 +1,5 @@
-//! The tables that dispatches are told of: parameters and row tables, each content once, as a session uploads them.
+//! Computes the sizes of the tables that dispatches read: parameters and row tables. As in a session, blocks with
+//! equal contents are stored once.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -11,12 +12,12 @@ use crate::{
     schedule::{Schedule, StorageKind},
 };
 
-/// Bytes of which each block begins with a multiple: what core WebGPU asks for, and devices that the library opens with it. A
-/// device of a caller's may ask for less. What dispatches alone are told lies in a buffer where a device has no immediates,
-/// which is not counted here.
+/// Alignment of each block in bytes. Core WebGPU requires this much, and so do the devices that the library opens. A
+/// device opened by the caller may require less. On devices without immediates, the words specific to a dispatch lie
+/// in another buffer, which is not counted here.
 const ALIGN: u64 = 256;
 
-/// Bytes of the buffer of blocks in uniform memory, and of that of blocks in storage memory.
+/// Returns the sizes of the buffers for blocks in uniform memory and in storage memory, in bytes.
 pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> [u64; 2] {
     let mut blocks = Blocks::default();
     let packings = format.packings(graph, schedule);
@@ -45,8 +46,8 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
     let mut seen = BTreeSet::new();
     for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
         let node = &graph.nodes[step.node];
-        // All bands of an operator share their blocks, and so do tiles of its weights that are as large as each other, but for
-        // where PReLU's alphas lie.
+        // All bands of an operator share their blocks. Weight tiles of equal size also share them, except for the
+        // offset of PReLU's alphas.
         let alphas = EpilogueParams::new(graph, node, 0).reads_weights();
         let tile = if alphas { step.slices.start } else { step.slices.len() as u32 };
         if !seen.insert((step.node, tile)) {
@@ -55,7 +56,7 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
         let packing = packings.get(step.node).copied().unwrap_or_default();
         let texels = u32::try_from(ops::packed_weight_texels(graph, node, packing)).unwrap_or(u32::MAX);
         let resident = WeightPlace { texels, packing, ..WeightPlace::default() };
-        // A step without a kernel has no session either, which says why.
+        // A step without a kernel is ignored here, because creating the session reports the error.
         let dispatches = steps.dispatches(step, resident).and_then(Result::ok);
         for dispatch in dispatches.unwrap_or_default() {
             blocks.add(dispatch.block.to_vec());
@@ -64,11 +65,11 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
     blocks.bytes()
 }
 
-/// Blocks of which each content lies in a buffer once.
+/// Set of blocks; blocks with equal contents are stored once.
 #[derive(Default)]
 struct Blocks {
     seen: HashSet<Vec<u32>>,
-    /// Words of each block, in order: those in uniform memory, and those in storage memory.
+    /// Number of words of each block in order, in uniform memory and in storage memory.
     uniform: Vec<u64>,
     storage: Vec<u64>,
 }
@@ -83,7 +84,8 @@ impl Blocks {
     }
 
     fn bytes(&self) -> [u64; 2] {
-        // A shader in uniform memory sees the shortest array that holds the longest block, from where its own begins.
+        // In uniform memory, a shader binds the shortest array type that holds the longest block, starting at its
+        // block's offset.
         let longest = self.uniform.iter().copied().max().unwrap_or(0);
         let seen = UNIFORM_WORDS.iter().copied().map(u64::from).find(|&most| longest <= most).unwrap_or(longest);
         let uniform = end(&self.uniform, |_| seen);
@@ -91,7 +93,7 @@ impl Blocks {
     }
 }
 
-/// Where a buffer ends, in bytes, whose last block is seen in so many words.
+/// Returns the size of a buffer in bytes. `seen` gives the number of words that the shader binds for the last block.
 fn end(blocks: &[u64], seen: impl Fn(u64) -> u64) -> u64 {
     let Some((last, before)) = blocks.split_last() else { return 0 };
     before.iter().fold(0, |begin, words| (begin + 4 * words).next_multiple_of(ALIGN)) + 4 * seen(*last)

@@ -1,30 +1,31 @@
-//! The buffers that weights, inputs and outputs go through in the middle of a run.
+//! The buffers for transfers of weights, inputs and outputs in the middle of a run.
 
 use super::options::WeightStorage;
 
-/// Bytes of each buffer where no weights are streamed, and at least and at most where some are. Each time that one is full
-/// is a submission more: 14 MiB through buffers of 64 KiB take 4.7 ms on lavapipe, of 256 KiB 0.8 ms, of 1 MiB 1.2 ms
-/// (copies alone). They are chosen smaller than the fastest, since all of the device's memory counts.
+/// Buffer size in bytes: `BYTES` without streamed weights, and between `BYTES` and `MOST` with them. Each full buffer
+/// costs another submission: 14 MiB through buffers of 64 KiB take 4.7 ms on lavapipe, of 256 KiB 0.8 ms, of 1 MiB
+/// 1.2 ms (copies alone). The sizes are smaller than the fastest ones, because all device memory counts.
 const BYTES: u64 = 128 << 10;
 const MOST: u64 = 512 << 10;
 
-/// Tiles of up to so many bytes go through one buffer, of [`BYTES`]: two of half as much, of which the host fills one while
-/// the device reads the other, are twice as many submissions, and those cost more than the host's waiting. MobileNet v2 in
-/// 1.5 MiB takes 67 ms of processor time through one of 128 KiB and 73 through two of 64, MobileNet v1 in 2 MiB 67 and 73,
-/// and 9 % less from start to end (lavapipe, two cores). Through one of 256 KiB it takes what it takes through two of 128.
+/// Tile size in bytes up to which a single buffer of [`BYTES`] is used. With two buffers of half the size, the host
+/// could fill one while the device reads the other, but they need twice as many submissions, which cost more than the
+/// host's waiting. MobileNet v2 in 1.5 MiB takes 67 ms of processor time through one buffer of 128 KiB and 73 through
+/// two of 64, MobileNet v1 in 2 MiB 67 and 73, and 9 % less wall-clock time (lavapipe, two cores). One buffer of 256
+/// KiB is as fast as two of 128.
 const ONE_BUFFER: u64 = 64 << 10;
 
-/// The buffers for uploads, and as many for downloads.
+/// Sizes of the buffers for uploads; downloads have an equal set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TransferBuffers {
-    /// Bytes of each, at most.
+    /// Maximum size of each buffer, in bytes.
     pub(crate) bytes: u64,
-    /// They are used in turns.
+    /// Number of buffers, which are used in rotation.
     pub(crate) count: usize,
 }
 
 impl TransferBuffers {
-    /// As large as a tile of weights: who asks for small ones is short of memory.
+    /// Chooses buffers about as large as a weight tile: callers that request small tiles are short of memory.
     pub(crate) fn new(weights: WeightStorage) -> Self {
         match weights {
             WeightStorage::Streamed { tile_bytes, .. } if tile_bytes <= ONE_BUFFER => Self { bytes: BYTES, count: 1 },
@@ -33,13 +34,14 @@ impl TransferBuffers {
         }
     }
 
-    /// The submissions of a run in which so many bytes go one way.
+    /// Returns the number of submissions of a run that transfers `bytes` bytes in one direction.
     pub(crate) const fn submissions(self, bytes: u64) -> u64 {
         bytes.div_ceil(self.bytes)
     }
 
-    /// Bytes of each buffer that a run makes in which so many bytes go through them one after another, in whole texels. A run
-    /// begins a submission where a buffer is full; those of a turn are made when its first submission needs them.
+    /// Returns the sizes of the buffers that a run creates for these transfers, each of which consists of whole
+    /// texels. A run starts a new submission when a buffer is full. Buffers of a rotation slot are created when its
+    /// first submission needs them.
     pub(super) fn made(self, transfers: &[(Way, u64)], texel_bytes: u64) -> Vec<u64> {
         let all = |way: Way| transfers.iter().filter(|(other, _)| *other == way).map(|(_, bytes)| bytes).sum::<u64>();
         let room = [Way::Upload, Way::Download].map(|way| all(way).min(self.bytes));
@@ -66,7 +68,7 @@ impl TransferBuffers {
     }
 }
 
-/// Which way bytes go.
+/// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Way {
     Upload,
@@ -86,11 +88,11 @@ mod tests {
         let one = TransferBuffers { count: 1, ..two };
         for (buffers, transfers, made) in [
             (two, &[][..], &[][..]),
-            // What fits into one needs no second, and no larger one.
+            // If everything fits in one buffer, it needs no second and no larger one.
             (two, &[(Upload, 32), (Upload, 16)], &[48]),
             (two, &[(Upload, 32), (Upload, 48)], &[64, 64]),
             (one, &[(Upload, 32), (Upload, 48)], &[64]),
-            // A download that goes on in the next turn has a buffer there, too.
+            // A download that continues in the next slot gets a buffer there, too.
             (two, &[(Download, 16), (Upload, 96), (Download, 16)], &[64, 32, 64, 32]),
             (two, &[(Upload, 96), (Download, 32)], &[64, 64, 32]),
         ] {

@@ -1,11 +1,11 @@
-//! A search that came to no plan within what was asked for.
+//! Result of a search that found no plan within the limit.
 
 use super::{error::CompileError, model::CompiledModel};
 
-/// Why there is no plan, and the smallest that was found all the same: where a later search begins.
+/// The error, together with the smallest plan that was found, from which a later search can start.
 #[derive(Debug)]
 pub struct Unmet {
-    /// Why there is none.
+    /// Reason why no plan was found.
     pub error: CompileError,
     /// The smallest plan that was found.
     pub smallest: Option<Box<CompiledModel>>,

@@ -1,5 +1,5 @@
-//! One variant of a model: its steps, with parts written in place or copied, and what any division of them into phases
-//! takes.
+//! One variant of a model: its steps, with parts written in place or copied, and the costs of dividing them into
+//! phases.
 
 use std::collections::BTreeMap;
 
@@ -27,15 +27,15 @@ use crate::{
     },
 };
 
-/// Rows that the steps of a schedule may read together, counted at each step; planning and checking visit every one.
-/// The most in the catalogue are 17.9 million, of RetinaFace in its finest phases; the limit is chosen four times as
-/// high.
+/// Upper limit on the rows that the steps of a schedule read in total, because planning and checking visit every one
+/// of them. The maximum in the catalogue is 17.9 million, of RetinaFace in its finest phases; the limit is about four
+/// times as high, by choice.
 const MAX_ROWS_READ: u64 = 1 << 26;
 
-/// What is known of a division into segments before it has a plan.
+/// Figures of a division into segments before it has a plan.
 pub(super) struct Candidate {
     pub(super) live_bytes: u64,
-    /// What lies on the device beside the pool, without tables, which follow from a plan.
+    /// Device memory outside the pool, without tables, which depend on the plan.
     beside: BesidePool,
     peak: Peak,
     dispatches: u64,
@@ -44,33 +44,33 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
-    /// Lower bound of the bytes of the device that a plan of it takes while the model runs.
+    /// Returns a lower bound on the device memory of any plan of this division while the model runs, in bytes.
     pub(super) fn least_running_bytes(&self) -> u64 {
         self.live_bytes + self.beside.while_running().sum::<u64>()
     }
 }
 
-/// A candidate with its plan. The steps follow from the segments and are computed again when they are wanted: there are
-/// many candidates, and steps take more memory than all else.
+/// A candidate with its plan. The steps are not stored but recomputed from the segments when needed: there are many
+/// candidates, and steps would take more memory than everything else.
 #[derive(Clone)]
 pub(super) struct PlacedCandidate {
-    /// Bytes of the pool.
+    /// Size of the pool, in bytes.
     pub(super) bytes: u64,
-    /// Bytes of the device's memory at the moment when most is taken, which a budget limits.
+    /// Peak device memory, in bytes; budgets limit this.
     pub(super) device_bytes: u64,
-    /// Bytes of the device's memory while the model runs. Plans are compared by these: where loading takes most, the peak is
-    /// the same for all of them.
+    /// Device memory while the model runs, in bytes. Plans are compared by this, because if loading takes most, the
+    /// peak is the same for all of them.
     pub(super) running_bytes: u64,
-    /// Bytes of the blocks that the allocator takes from the driver for those.
+    /// Size of the allocator blocks that hold the memory while the model runs, in bytes.
     pub(super) block_bytes: u64,
-    /// Bytes of tables, which are among those.
+    /// Size of the tables, in bytes; included in the sizes above.
     pub(super) tables: u64,
     live_bytes: u64,
     peak: Peak,
     pub(super) dispatches: u64,
     pub(super) predicted_us: f64,
     pub(super) segments: Vec<Segment>,
-    /// Number of its steps.
+    /// Number of steps.
     pub(super) steps: usize,
     pub(super) plan: Plan,
 }
@@ -102,15 +102,15 @@ impl PlacedCandidate {
         }
     }
 
-    /// The point, whose steps are those of `schedule`, with these parts written in place.
+    /// Converts to a point with the steps of `schedule`, in which the parts of `in_place` are written in place.
     pub(super) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
         let Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
         Point { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, in_place, schedule, plan }
     }
 }
 
-/// The plan without phases, in which every tensor lives as a whole. Visits no rows, of which there may be too many
-/// ([`MAX_ROWS_READ`] bounds phases alone).
+/// Returns the plan without phases, in which every tensor is stored whole. Does not visit individual rows, because
+/// there may be too many ([`MAX_ROWS_READ`] limits phases only).
 pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &CompileOptions) -> PlacedCandidate {
     let (unphased, streamed) = (&whole.steps.schedule, &whole.streamed);
     let mut change = vec![0i64; streamed.steps.len() + 1];
@@ -133,11 +133,11 @@ pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &Comp
     PlacedCandidate::new(graph, candidate, streamed, whole.plan.clone(), options)
 }
 
-/// All that a point is made from.
+/// Everything needed to create points for one variant.
 pub(super) struct Variant<'a> {
     pub(super) options: &'a CompileOptions,
     pub(super) graph: &'a Graph,
-    /// The steps without phases, and without uploads of weights.
+    /// The schedule without phases, and without uploads of weights.
     pub(super) unphased: Schedule,
     in_place: NodeSet,
     streaming: &'a Streaming,
@@ -164,14 +164,14 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// What is known of a division into segments; none where its steps would read too many rows.
+    /// Returns the figures of a division into segments, or `None` if its steps would read too many rows.
     pub(super) fn candidate(&self, segments: Vec<Segment>) -> Result<Option<Candidate>, CompileError> {
         let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
         self.priced(segments, &schedule, &Rows::new(self.graph, &schedule)).map(Some)
     }
 
-    /// The plan of a division into segments; none where its steps would read too many rows, or where the search is
-    /// stopped before there is one.
+    /// Returns the plan of a division into segments, or `None` if its steps would read too many rows or the search is
+    /// stopped before a plan is found.
     pub(super) fn placed(
         &self,
         segments: Vec<Segment>,
@@ -184,7 +184,7 @@ impl<'a> Variant<'a> {
         self.laid_out(segments, |problem| place_rows(problem, effort, control))
     }
 
-    /// The same where the texture of each record is known.
+    /// Plans a division for a given assignment of records to textures.
     pub(super) fn placed_in(
         &self,
         segments: Vec<Segment>,
@@ -212,23 +212,23 @@ impl<'a> Variant<'a> {
         Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, plan, self.options)))
     }
 
-    /// Whether anything goes through the pool in every run.
+    /// Returns whether anything goes through the pool in every run.
     pub(super) fn streams(&self) -> bool {
         !self.streaming.is_empty()
     }
 
-    /// Whether some weights are uploaded in every run.
+    /// Returns whether some weights are uploaded in every run.
     pub(super) fn streams_weights(&self) -> bool {
         self.streaming.has_weights()
     }
 
-    /// The steps of a division; none where they would read too many rows.
+    /// Returns the steps of a division, or `None` if they would read too many rows.
     pub(super) fn schedule(&self, segments: &[Segment]) -> Option<Schedule> {
         let schedule = phased(&self.unphased, &self.model, segments);
         (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(&schedule, segments))
     }
 
-    /// The steps of a division's bands with uploads and downloads.
+    /// Adds uploads and downloads to the steps of a division's bands.
     fn streamed(&self, schedule: &Schedule, segments: &[Segment]) -> Schedule {
         let scaled = segments.iter().filter(|segment| segment.tile_scale > 1);
         let of_segment = |segment: &Segment| {
@@ -243,14 +243,14 @@ impl<'a> Variant<'a> {
         }
     }
 
-    /// The point of a division that was placed, with its steps.
+    /// Returns the point of a placed division, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = phased(&self.unphased, &self.model, &placed.segments);
         let schedule = self.streamed(&schedule, &placed.segments);
         placed.with(schedule, self.in_place.clone())
     }
 
-    /// The point of a division whose steps are those of `schedule` and whose plan nobody has checked yet.
+    /// Checks a plan and returns the point of its division, with the steps of `schedule`.
     pub(super) fn checked(
         &self,
         segments: Vec<Segment>,
@@ -264,8 +264,8 @@ impl<'a> Variant<'a> {
             .with(schedule, self.in_place.clone()))
     }
 
-    /// A plan that was found before; none where it has no phases, or is one of another model or of other options. It is checked
-    /// as a new one is.
+    /// Checks a plan from an earlier search like a new one, and returns it as a candidate. Returns `None` if the plan
+    /// has no phases, or belongs to another model or other options.
     pub(super) fn known(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
         let Self { options, in_place, .. } = self;
         let Lowering { weights, weight_format, stream_io, .. } = compiled.lowering;
@@ -293,7 +293,7 @@ impl<'a> Variant<'a> {
     }
 }
 
-/// The rows of a schedule, as who places and checks them wants them.
+/// The rows of a schedule in the form that the placement and the checker need.
 pub(super) struct Rows {
     pub(super) tensors: Vec<TensorRows>,
     whole: Vec<bool>,
@@ -314,10 +314,10 @@ impl Rows {
     }
 }
 
-/// What there is to say of the peak of a schedule.
+/// Describes the peak of a schedule.
 fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
     let node = schedule.steps.get(step).map(|step| step.node);
-    // Segments count the operators of the schedule without phases, in which each node has one step.
+    // Segments number operators by the schedule without phases, in which each node has one step.
     let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
     let written = schedule.steps.get(step).map(|step| schedule.name_of(graph, step.to));
     Peak {
@@ -328,12 +328,12 @@ fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Sch
     }
 }
 
-/// Steps, and rows that they read: what it takes to look at a schedule.
+/// Returns the work of examining a schedule: its steps, plus the rows that they read.
 pub(super) fn steps_and_rows(schedule: &Schedule) -> u64 {
     schedule.steps.len() as u64 + rows_read(schedule)
 }
 
-/// Rows that steps read, each counted at every step that does.
+/// Returns the number of rows that all steps read; a row counts once per step that reads it.
 fn rows_read(schedule: &Schedule) -> u64 {
     schedule.steps.iter().flat_map(|step| &step.reads).map(|read| read.rows.len() as u64).sum()
 }

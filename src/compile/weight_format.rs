@@ -1,9 +1,8 @@
-//! Weights in fewer bits: which nodes' kernels read them so, and the model with weights rounded to what those bits
-//! hold.
+//! Low-precision weights: selects the nodes whose kernels read them, and rounds the weights of a model to the format.
 //!
-//! A weight has one value, wherever it lies: what is uploaded into the pool in every run, and what the CPU references
-//! compute with, is the value that the kernel makes of the bits. So weights are rounded in the graph, as constants of
-//! the bits that are asked for, and packed as the constants are.
+//! A weight has the same value everywhere: uploads into the pool and the CPU references use the value that the kernel
+//! decodes from the stored bits. So weights are rounded in the graph, as constants of the requested format, and
+//! packed from those constants.
 
 use std::collections::BTreeMap;
 
@@ -17,11 +16,11 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// The greatest integer of quantised weights, and the least one's magnitude.
+/// Largest magnitude of quantised weights.
 const MOST: f32 = 127.0;
 
-/// How the weights of each node are packed, on the device or on their way through a pool of those texels, before the graph
-/// is [rounded] and after.
+/// Returns the packing of each node's weights, on the device or for uploads into a pool of these texels. Valid both
+/// before and after the graph is [rounded].
 pub(super) fn packings(
     graph: &Graph,
     format: WeightFormat,
@@ -41,9 +40,9 @@ pub(super) fn packings(
             _ => ops::stored_packing(graph, node),
         };
         match (packing, texels) {
-            // They are such texels.
+            // Texels of this format already are 16-bit floats.
             (WeightPacking::Halves, TexelFormat::Rgba16Float) => WeightPacking::Texels,
-            // Words have no room in textures of floats.
+            // Textures of floats cannot hold words.
             (_, TexelFormat::Rgba32Float | TexelFormat::Rgba16Float) if is_streamed(id) => WeightPacking::Texels,
             (packing, _) => packing,
         }
@@ -51,10 +50,10 @@ pub(super) fn packings(
     graph.nodes.iter_enumerated().map(packing).collect()
 }
 
-/// The graph with weights that `format` can hold.
+/// Rounds the weights of the graph to values that `format` can represent.
 ///
 /// # Errors
-/// [`CompileError::NotFinite`] where weights have no least and greatest value.
+/// Fails with [`CompileError::NotFinite`] if weights to be quantised include a value that is not finite.
 pub(super) fn rounded(mut graph: Graph, format: WeightFormat) -> Result<Graph, CompileError> {
     let round = match format {
         WeightFormat::F32 | WeightFormat::File => return Ok(graph),
@@ -72,9 +71,9 @@ pub(super) fn rounded(mut graph: Graph, format: WeightFormat) -> Result<Graph, C
     Ok(graph)
 }
 
-/// The constants that nodes read as weights by channel of one axis, and nobody reads otherwise; each with the axis.
+/// Returns the constants that nodes use only as weights per channel of a single axis, each with that axis.
 fn weights_alone(graph: &Graph) -> BTreeMap<TensorId, usize> {
-    // None of what is read otherwise as well, or goes out.
+    // Excludes graph outputs, and tensors that are also used in another way.
     let mut axes: BTreeMap<TensorId, Option<usize>> = graph.outputs.iter().map(|&output| (output, None)).collect();
     for node in &graph.nodes {
         let weights = ops::channel_weights(graph, node);
@@ -86,7 +85,7 @@ fn weights_alone(graph: &Graph) -> BTreeMap<TensorId, usize> {
     axes.into_iter().filter_map(|(tensor, axis)| Some((tensor, axis?))).collect()
 }
 
-/// The nearest 16-bit floats; of finite values finite ones, as textures of them have it.
+/// Rounds to the nearest 16-bit floats. Finite values stay finite, as when they are stored in a 16-bit texture.
 fn to_halves(constant: &Constant, _shape: Shape, _axis: usize) -> Option<Constant> {
     let half = |value: f32| {
         let near = f16::from_f32(value);
@@ -105,8 +104,8 @@ fn to_halves(constant: &Constant, _shape: Shape, _axis: usize) -> Option<Constan
     Some(Constant::new(ElementType::F16, bytes))
 }
 
-/// The nearest multiples of a scale, one for each index of the axis, by which the greatest magnitude is 127; what has
-/// scales of the kind already as it is. None where there is no greatest.
+/// Quantises to multiples of one scale per index of the axis, such that the greatest magnitude is 127. Returns
+/// constants that already have such scales unchanged, and `None` if a value is not finite.
 fn to_bytes(constant: &Constant, shape: Shape, axis: usize) -> Option<Constant> {
     if ops::has_channel_scales(constant, shape, axis) {
         return Some(constant.clone());

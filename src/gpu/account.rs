@@ -1,4 +1,4 @@
-//! The account of a session's memory: what the driver has set aside for it, now and at most.
+//! Memory account of a session: current and peak allocations, as reported by the driver.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -7,7 +7,7 @@ use super::{
     allocations::{Allocations, of_wgpu},
 };
 
-/// What a session makes, by itself and in a pool that it shares.
+/// Memory account of a session, covering its own allocations and the pool that it shares.
 #[derive(Debug)]
 pub(super) struct Account {
     own: Arc<Allocations>,
@@ -17,16 +17,16 @@ pub(super) struct Account {
 
 #[derive(Debug, Default)]
 struct Noted {
-    /// How many things were made when the driver was asked last.
+    /// Number of allocations at the last query of the driver.
     made: u64,
-    /// None until something is found by its label.
+    /// `None` until a labelled allocation shows up in a report.
     peak: Option<MemoryPeak>,
 }
 
-/// The driver's word.
+/// One report of the driver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
-    /// What is found by its label; what wgpu made for itself is no part of it.
+    /// Allocations with our labels, without wgpu's internal ones.
     pub(super) labelled: MemoryParts,
     pub(super) of_wgpu: u64,
     pub(super) reserved: u64,
@@ -38,15 +38,15 @@ impl Account {
         Self { own, pool, noted: Mutex::default() }
     }
 
-    /// Asks the driver, if anything was made since it was asked last: only then there may be more than ever. The weights
-    /// are those that the session uses, or that are being loaded for it.
+    /// Queries the driver if anything was allocated since the last query, since only then a new peak is possible.
+    /// `weights` are the weights that the session uses, or that are being loaded for it.
     pub(super) fn note(&self, gpu: &Gpu, weights: Option<&Allocations>) {
         if self.noted.lock().unwrap_or_else(PoisonError::into_inner).made != self.made(weights) {
             self.sample(gpu, weights);
         }
     }
 
-    /// Asks the driver; none where it does not say.
+    /// Queries the driver; `None` if it does not report allocations.
     pub(super) fn sample(&self, gpu: &Gpu, weights: Option<&Allocations>) -> Option<Sample> {
         let made = self.made(weights);
         let report = gpu.device.generate_allocator_report()?;

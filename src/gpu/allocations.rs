@@ -1,23 +1,24 @@
-//! What the driver has set aside for one owner, on a device that others use, too: found by the labels of what it made.
+//! Device memory per owner, as allocated by the driver on a device shared with others. An owner's allocations are
+//! identified by their labels.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::MemoryParts;
 
-/// What labels of the pool's textures begin with.
+/// Label prefix of pool textures.
 pub(super) const POOL: &str = "pool";
-/// What those of textures of weights begin with.
+/// Label prefix of weight textures.
 pub(super) const WEIGHTS: &str = "weights";
-/// What those of buffers of parameters and row tables begin with.
+/// Label prefix of buffers with parameters and row tables.
 pub(super) const TABLES: &str = "tables";
-/// What those of buffers that values go through begin with.
+/// Label prefix of transfer buffers.
 pub(super) const TRANSFER: &str = "transfer";
-/// The same of textures of inputs, and of outputs.
+/// Label prefixes of input and output textures.
 const IO: [&str; 2] = ["input", "output"];
-/// What wgpu's own labels begin with.
+/// Prefix of wgpu's internal labels.
 const WGPU: &str = "(wgpu internal)";
 
-/// Labels that no other owner in the process gives.
+/// Labels for one owner, unique in the process.
 #[derive(Debug)]
 pub(super) struct Allocations {
     prefix: String,
@@ -25,24 +26,24 @@ pub(super) struct Allocations {
 }
 
 impl Allocations {
-    /// Labels of a new owner.
+    /// Creates labels for a new owner.
     pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self { prefix: format!("texpool {}/", NEXT.fetch_add(1, Ordering::Relaxed)), given: AtomicU64::new(0) }
     }
 
-    /// The label of a texture or buffer that the owner makes.
+    /// Returns the label for a new texture or buffer of this owner.
     pub(super) fn label(&self, what: &str) -> String {
         self.given.fetch_add(1, Ordering::Relaxed);
         format!("{}{what}", self.prefix)
     }
 
-    /// How many labels were given, and so how many things were made.
+    /// Returns how many labels were handed out, which equals the number of allocations.
     pub(super) fn given(&self) -> u64 {
         self.given.load(Ordering::Relaxed)
     }
 
-    /// Adds to `parts` what the driver has set aside for all that the owner made.
+    /// Adds the sizes of this owner's allocations to `parts`.
     pub(super) fn add_to(&self, report: &wgpu::AllocatorReport, parts: &mut MemoryParts) {
         for one in &report.allocations {
             if let Some(name) = one.name.strip_prefix(&self.prefix) {
@@ -52,7 +53,7 @@ impl Allocations {
     }
 }
 
-/// What a label, without its owner's prefix, says a texture or buffer is for.
+/// Selects the part that an allocation belongs to, by its label without the owner's prefix.
 fn part_mut<'a>(parts: &'a mut MemoryParts, name: &str) -> &'a mut u64 {
     match name {
         name if name.starts_with(POOL) => &mut parts.pool,
@@ -64,7 +65,7 @@ fn part_mut<'a>(parts: &'a mut MemoryParts, name: &str) -> &'a mut u64 {
     }
 }
 
-/// Bytes that wgpu has set aside on the device for itself.
+/// Returns the bytes that wgpu allocated on the device for internal use.
 pub(super) fn of_wgpu(report: &wgpu::AllocatorReport) -> u64 {
     report.allocations.iter().filter(|one| one.name.starts_with(WGPU)).map(|one| one.size).sum()
 }

@@ -1,10 +1,10 @@
-//! Measures the device's profile: chains of one operator are run and timed, class by class, and a long chain of
-//! changing pipelines for the cost of a dispatch.
+//! Measures the profile of a device. For each class of operators, it times chains of that operator. A long chain of
+//! different pipelines gives the cost of a dispatch.
 //!
-//! A chain's time is that of its dispatches plus that of its work. What is known already is subtracted, so a chain may
-//! hold operators of classes that were measured before it.
+//! The time of a chain is the cost of its dispatches plus the cost of its work. Costs that are already known are
+//! subtracted, so a chain may contain operators of classes that were measured before it.
 //!
-//! The constants below are chosen; each says what it guards against.
+//! The constants below were chosen by judgement; each comment says which problem the value avoids.
 
 mod probes;
 mod uploads;
@@ -21,42 +21,43 @@ use crate::{
     rewrite::Rules,
 };
 
-/// Operators of a chain: more than one, so that submission and waiting weigh little.
+/// Operators per chain: several, so that the cost of submission and waiting matters little.
 const CHAIN_LENGTH: usize = 6;
-/// Runs of a chain, of which the fastest counts: everything else on the machine only adds to it.
+/// Number of runs of a chain. The fastest counts, because other load on the machine can only add time.
 const RUNS: usize = 12;
-/// Dispatches of the chain that measures a dispatch. It is long because lavapipe's threads sleep between dispatches,
-/// and waking them is most of the cost: the fastest run of a short chain, in which none slept, said 15 us where a
-/// network paid 35.
+/// Number of dispatches in the chain that measures the cost of a dispatch. It is long because lavapipe's threads
+/// sleep between dispatches and waking them is most of the cost. In the fastest run of a short chain no thread had
+/// slept, so it gave 15 us where a network paid 35.
 const DISPATCH_CHAIN_LENGTH: usize = 768;
-/// Runs of that chain, of which the median counts, for the same reason.
+/// Number of runs of that chain. The median counts, for the same reason.
 const DISPATCH_CHAIN_RUNS: usize = 33;
-/// A chain's height and width are doubled until its work takes this many times what its dispatches take: less would
-/// drown in their variance.
+/// Minimum ratio of work time to dispatch time. Height and width of a chain are doubled until it reaches this ratio,
+/// because smaller signals would be lost in the variance of the dispatch time.
 const MIN_SIGNAL: f64 = 3.0;
-/// Largest factor of height and width, so that a fast device does not make the chain grow without end.
+/// Upper limit on the factor for height and width, so that the chain does not grow without bound on a fast device.
 const MAX_EDGE_FACTOR: usize = 16;
 
-/// A clock, and how it is read.
+/// A clock with a function that reads it.
 pub struct Stopwatch<'a> {
-    /// Which.
+    /// Identifies the clock.
     pub clock: Clock,
-    /// Reads it.
+    /// Reads the current time.
     pub read: &'a dyn Fn() -> Duration,
 }
 
-/// Measures what the device takes for texels of `format`, by that clock; `progress` is told how many of how many parts
-/// are done, and answers whether to go on.
+/// Measures the costs of a device for texels of `format`, in the time of the given clock. `progress` gets the number
+/// of finished parts and the total, and returns whether to continue.
 ///
 /// # Errors
-/// What the device says; [`GpuError::Cancelled`] where `progress` breaks off: half of a profile is none.
+/// Errors of the device; [`GpuError::Cancelled`] if `progress` stops, because a partial profile is useless.
 pub fn calibrate(
     gpu: &Gpu,
     format: TexelFormat,
     stopwatch: &Stopwatch<'_>,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<DeviceProfile, GpuError> {
-    // By processor time an idle core costs nothing, so a band of few workgroups costs no more than its share.
+    // In processor time, an idle core costs nothing. A band of few workgroups then costs no more than its share, so
+    // the number of concurrent workgroups is 1.
     let device_profile = DeviceProfile {
         clock: stopwatch.clock,
         concurrent_workgroups: 1.0,
@@ -70,12 +71,12 @@ pub fn calibrate(
         ControlFlow::Break(()) => Err(GpuError::Cancelled { doing: "measuring the device" }),
     };
     at(0)?;
-    // First, since what dispatches take is taken off every chain that follows.
+    // First, because the cost of dispatches is subtracted from every later chain.
     calibrator.dispatches()?;
     for (done, (class, probes)) in (1..).zip(PROBES) {
         at(done)?;
         calibrator.class(*class, probes)?;
-        // It is told from pointwise convolutions, whose rates must be known.
+        // Derived from pointwise convolutions, whose rates must be known first.
         if *class == CostClass::Pointwise && stopwatch.clock == Clock::Wall {
             calibrator.concurrent_workgroups()?;
         }
@@ -86,7 +87,7 @@ pub fn calibrate(
     Ok(rounded(calibrator.device_profile))
 }
 
-/// To thousandths: what is finer is chance, and text holds it as it is.
+/// Rounds to thousandths: finer digits are noise, and a text file then stores the values exactly.
 fn rounded(mut device_profile: DeviceProfile) -> DeviceProfile {
     let round = |figure: &mut f64| *figure = (*figure * 1e3).round() / 1e3;
     let DeviceProfile {
@@ -113,7 +114,7 @@ struct Calibrator<'a> {
     device_profile: DeviceProfile,
 }
 
-/// A measured probe: what its class had to do, and the microseconds it took.
+/// Result of a probe: the work of its class and the measured microseconds.
 struct Sample {
     mflop: f64,
     ktexels: f64,
@@ -121,8 +122,8 @@ struct Sample {
 }
 
 impl Calibrator<'_> {
-    /// What a dispatch and what a run take: chains of the smallest operators, a short one and a long one. Neighbours
-    /// are of different kinds, as in a network in phases, so each changes the pipeline.
+    /// Measures the cost of a dispatch and of a run, with a short and a long chain of the smallest operators.
+    /// Neighbours are of different kinds, as in a network that runs in phases, so each dispatch changes the pipeline.
     fn dispatches(&mut self) -> Result<(), GpuError> {
         let small = |links: usize| {
             let kinds = [Unary::Abs, Unary::Relu, Unary::Neg, Unary::Square];
@@ -149,11 +150,11 @@ impl Calibrator<'_> {
             let edge = probe.edge * factor;
             let graph = chain(&[1, edge, edge, probe.channels], CHAIN_LENGTH, probe.link)?;
             let works: Vec<Work> = graph.nodes.iter().map(|node| work(&graph, node)).collect();
-            // A concatenation of two parts is two dispatches.
+            // A concatenation of two inputs takes two dispatches.
             let dispatches = works.len() + works.iter().filter(|w| w.class == CostClass::Concat).count();
             let overhead = dispatches as f64 * self.device_profile.dispatch_us;
             let total = self.time(&graph)? - self.device_profile.run_us;
-            // Chains of one pixel stay so: with more pixels a dense layer would be of another class.
+            // Chains on one pixel are not enlarged: with more pixels, a dense layer would belong to another class.
             if total < (1.0 + MIN_SIGNAL) * overhead && factor < MAX_EDGE_FACTOR && edge > 1 {
                 factor *= 2;
                 continue;
@@ -168,9 +169,11 @@ impl Calibrator<'_> {
         }
     }
 
-    /// How many workgroups run side by side: a workgroup alone takes that many times its share of many.
+    /// Measures how many workgroups run concurrently: the time of a single workgroup, divided by its share in the
+    /// time of a large dispatch.
     fn concurrent_workgroups(&mut self) -> Result<(), GpuError> {
-        // One workgroup of blocks of eight pixels by two slices: 64 pixels of 64 channels, then half the lanes idle.
+        // Exactly one workgroup of 64 lanes with blocks of eight pixels by two slices: 64 pixels with 64 channels
+        // give 8 by 8 blocks.
         let one = chain(&[1, 8, 8, 64], CHAIN_LENGTH, |b, x, _| probes::conv(b, x, [64, 64], 1))?;
         let work = work(&one, &one.nodes[NodeId::new(0)]);
         let groups = (work.texels / work.block / 64.0).max(1.0);
@@ -181,7 +184,7 @@ impl Calibrator<'_> {
         Ok(())
     }
 
-    /// What inputs and outputs take to the device and back.
+    /// Measures the cost of transferring inputs and outputs to the device and back.
     fn transfers(&mut self) -> Result<(), GpuError> {
         let dims = [1, 224, 224, 3];
         let graph = chain(&dims, 1, |b, x, _| b.unary("y", Unary::Abs, x))?;
@@ -206,7 +209,7 @@ impl Calibrator<'_> {
     }
 
     fn session_of(&self, graph: &Graph, weights: WeightStorage) -> Result<Executor, GpuError> {
-        // No rule is to shorten a chain, or to fuse its links.
+        // Rewrite rules are off, so that they neither shorten a chain nor fuse its links.
         let compile =
             CompileOptions { rules: Rules::none(), format: self.format, weights, ..CompileOptions::default() };
         Executor::new(self.gpu, graph, &ExecutorOptions { compile, ..ExecutorOptions::default() })
@@ -216,18 +219,19 @@ impl Calibrator<'_> {
         (self.stopwatch.read)().saturating_sub(begun).as_secs_f64()
     }
 
-    /// Microseconds of the fastest run of a chain: its work does not change, and all else only adds to it.
+    /// Returns the microseconds of the fastest run of a chain. Its work is always the same, and other load can only
+    /// add time.
     fn time(&self, graph: &Graph) -> Result<f64, GpuError> {
         Ok(self.runs(graph, RUNS)?[0])
     }
 
-    /// Microseconds of so many runs, the fastest first.
+    /// Returns the microseconds of `runs` runs, the fastest first.
     fn runs(&self, graph: &Graph, runs: usize) -> Result<Vec<f64>, GpuError> {
         let mut session = self.session(graph)?;
         let mut times = Vec::with_capacity(runs);
         for _ in 0..runs {
             let begun = (self.stopwatch.read)();
-            // Without transfers, which have a figure of their own.
+            // Excludes transfers, which are measured separately.
             let submission = self.gpu.scoped("measuring", || {
                 let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
                 session.encode(&mut encoder)?;
@@ -241,7 +245,7 @@ impl Calibrator<'_> {
     }
 }
 
-/// A graph in which `link` is repeated, each on the result of the one before.
+/// Builds a graph that repeats `link`, each applied to the result of the previous one.
 fn chain(
     dims: &[usize; 4],
     links: usize,
@@ -258,21 +262,21 @@ fn chain(
     build().map_err(|e| GpuError::Refused { doing: "a chain to measure".into(), reason: e.to_string() })
 }
 
-/// The rate that explains the samples: two are solved for both parts, unless one part would be negative; then
-/// arithmetic alone, or texels where there is none, has to.
+/// Fits a rate to the samples. With two samples, solves for both components unless one would be negative. Otherwise
+/// attributes all time to arithmetic, or to texels if there is hardly any arithmetic.
 fn fit(samples: &[Sample]) -> Rate {
     if let [a, b] = samples {
         let determinant = a.mflop * b.ktexels - b.mflop * a.ktexels;
         let mflop_us = (a.us * b.ktexels - b.us * a.ktexels) / determinant;
         let ktexel_us = (a.mflop * b.us - b.mflop * a.us) / determinant;
-        // A determinant of zero makes one part negative or NaN, and neither passes.
+        // If the determinant is zero, a component is negative, infinite or NaN, and the check fails.
         if mflop_us >= 0.0 && ktexel_us >= 0.0 {
             return Rate { mflop_us, ktexel_us };
         }
     }
     let sum = |part: fn(&Sample) -> f64| samples.iter().map(part).sum::<f64>();
     let (us, mflop, ktexels) = (sum(|s| s.us), sum(|s| s.mflop), sum(|s| s.ktexels));
-    // More than two operations for each lane of a texel: arithmetic has to explain them.
+    // More than two operations per lane of a texel: attributed to arithmetic.
     if mflop > 8.0 * ktexels / 1e3 {
         Rate { mflop_us: us / mflop, ktexel_us: 0.0 }
     } else {

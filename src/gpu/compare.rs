@@ -10,7 +10,7 @@ use crate::{
     plan::{SearchControl, TexelFormat},
 };
 
-/// How far a step's result is from the reference's.
+/// Difference between a step's result on the device and the reference.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct StepDifference {
@@ -22,31 +22,31 @@ pub struct StepDifference {
     pub op: &'static str,
     /// The tensor that it writes.
     pub tensor: String,
-    /// The greatest difference of two values; infinite where one of them only is finite, or a number.
+    /// The largest difference of two values; infinite if only one of them is finite, or only one is a number.
     pub worst: f32,
-    /// Where that is, `[B, H, W, C]`.
+    /// Position of that difference, as `[B, H, W, C]`.
     pub at: [usize; 4],
-    /// What the device has there.
+    /// Value of the device at that position.
     pub device: f32,
-    /// What the reference has there.
+    /// Value of the reference at that position.
     pub reference: f32,
-    /// The greatest magnitude of the reference's finite results.
+    /// The largest magnitude among the reference's finite values.
     pub largest: f32,
-    /// What the device has that is not finite.
+    /// Non-finite values of the device.
     pub device_not_finite: NotFinite,
-    /// What the reference has that is not finite.
+    /// Non-finite values of the reference.
     pub reference_not_finite: NotFinite,
 }
 
 impl StepDifference {
-    /// The difference as a part of the tensor's greatest magnitude (of one, where that is smaller).
+    /// Returns the difference relative to the tensor's largest magnitude (at least one).
     pub fn relative(&self) -> f32 {
         self.worst / self.largest.max(1.0)
     }
 }
 
-/// By how much of a tensor's greatest magnitude a result may differ from the reference's before it counts as diverging:
-/// roundings add up along a model, and 16-bit textures round every value to 11 bits. Both are chosen.
+/// Returns the relative difference above which a result counts as diverging. Rounding errors add up along a model,
+/// and 16-bit textures round every value to 11 bits. Both thresholds were chosen by judgement.
 pub const fn tolerance(format: TexelFormat) -> f32 {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => 1e-4,
@@ -54,13 +54,13 @@ pub const fn tolerance(format: TexelFormat) -> f32 {
     }
 }
 
-/// Runs the model on the device as `compile` plans it, and beside it the CPU references from the same inputs. Answers
-/// how far each step's result is from the reference's, in order, up to the first that is further than `tolerance`, if
-/// one is. `progress` is told the number of each step that is done, and of how many, and answers whether to go on.
+/// Runs the model on the device as planned by `compile`, runs the CPU references on the same inputs, and compares
+/// each step. Returns the differences in order, up to and including the first above `tolerance`. After each step,
+/// `progress` gets the number of finished steps and the total, and returns whether to continue.
 ///
 /// # Errors
-/// As [`Executor::new`] and [`Executor::run`]; [`GpuError::Reference`] where a reference has no answer;
-/// [`GpuError::Cancelled`] where `progress` breaks off.
+/// As [`Executor::new`] and [`Executor::run`]; [`GpuError::Reference`] if the reference cannot compute a result;
+/// [`GpuError::Cancelled`] if `progress` stops the comparison.
 pub fn compare(
     gpu: &Gpu,
     graph: &Graph,
@@ -74,7 +74,8 @@ pub fn compare(
     compare_compiled(gpu, compiled, compile, inputs, tolerance, progress)
 }
 
-/// The same of a model that was compiled with `compile` for the device, within its [limits](Gpu::texture_limits).
+/// Version of `compare` for a model that was already compiled with `compile`, within the device's
+/// [limits](Gpu::texture_limits).
 ///
 /// # Errors
 /// As [`compare`].
@@ -88,10 +89,10 @@ pub fn compare_compiled(
 ) -> Result<Vec<StepDifference>, GpuError> {
     let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options)?;
-    // A copy, since the session is borrowed while the steps are looked at.
+    // Cloned, because the session is borrowed while the steps run.
     let compiled = session.compiled().clone();
     let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
-    // Of the graph as it was rewritten, whose nodes are the steps.
+    // Uses the rewritten graph, whose nodes are the steps.
     let references = reference::graph(&compiled.graph, &owned)?;
     let steps = compiled.schedule.steps.len();
     let (mut differences, mut cancelled) = (Vec::new(), false);
@@ -115,7 +116,7 @@ pub fn compare_compiled(
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),
             reference: expected.get(place).copied().unwrap_or(0.0),
-            // Of the whole tensor, so that a band is held to the same tolerance wherever it is cut.
+            // Computed over the whole tensor, so that the tolerance of a band does not depend on the cut.
             largest: largest_magnitude(expected),
             device_not_finite: NotFinite::of(values),
             reference_not_finite: NotFinite::of(there),
@@ -128,14 +129,14 @@ pub fn compare_compiled(
     if cancelled { Err(GpuError::Cancelled { doing: "comparing" }) } else { Ok(differences) }
 }
 
-/// The greatest magnitude of the finite values.
+/// Returns the largest magnitude of the finite values.
 pub fn largest_magnitude(values: &[f32]) -> f32 {
     values.iter().filter(|v| v.is_finite()).fold(0.0, |largest, v| largest.max(v.abs()))
 }
 
-/// The greatest distance of two values at the same place, and the place. Equal values, infinities of one sign among
-/// them, are no distance apart, nor are two NaN; a NaN is infinitely far from any number, and an infinity from any
-/// other.
+/// Returns the largest distance of two values at the same index, and the index. Equal values (including infinities of
+/// the same sign) and two NaN have distance 0. NaN is infinitely far from any number, and an infinity from any other
+/// value.
 pub fn largest_difference(found: &[f32], expected: &[f32]) -> (f32, usize) {
     let (mut worst, mut at) = (0.0, 0);
     for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {

@@ -1,4 +1,4 @@
-//! The device: found, or brought by the caller; its errors turned into types.
+//! The device, opened by us or supplied by the caller, and the conversion of its errors into typed errors.
 
 use std::{
     fmt, mem,
@@ -22,25 +22,25 @@ use super::{
 };
 use crate::plan::TextureLimits;
 
-/// How long the host waits for the device unless it is told otherwise: no answer takes that long where something is at
-/// work. The largest networks of the catalogue take minutes on SwiftShader with two cores.
+/// Default timeout of a wait for the device. It is far longer than any healthy device needs: the largest networks of
+/// the catalogue take minutes on SwiftShader with two cores.
 pub const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Which adapter to open.
+/// Options for opening an adapter.
 #[derive(Clone, Debug)]
 pub struct GpuOptions {
-    /// Part of the adapter's name, in any case, or its [PCI address](AdapterSummary::pci_bus_id), which tells two of one
-    /// name apart; the environment's `WGPU_ADAPTER_NAME` stands in where none is given.
+    /// Part of the adapter's name, in any case, or its [PCI address](AdapterSummary::pci_bus_id), which distinguishes
+    /// two adapters of the same name. If `None`, the environment variable `WGPU_ADAPTER_NAME` is used.
     pub adapter: Option<String>,
-    /// Ask for timestamps where the adapter has them.
+    /// Request timestamps if the adapter supports them.
     pub timestamps: bool,
-    /// How long to wait for the device before it is given up: for a run, or a transfer. [`TIMEOUT`] unless another is
-    /// named. A browser has none: race the future with a timer of the page's, dropping it is safe.
+    /// Longest wait for a run or a transfer before the call fails; [`TIMEOUT`] by default. Browsers ignore it: there,
+    /// race the future against a timer of the page. Dropping the future is safe.
     pub timeout: Duration,
-    /// Who drives the device while a future waits.
+    /// Selects which thread polls the device while a future waits.
     #[cfg(not(target_arch = "wasm32"))]
     pub polling: Polling,
-    /// Who may end blocking waits early; nobody unless it is named.
+    /// Handle that can end blocking waits early; `None` by default.
     #[cfg(not(target_arch = "wasm32"))]
     pub interrupt: Option<Interrupt>,
 }
@@ -59,27 +59,27 @@ impl Default for GpuOptions {
     }
 }
 
-/// An adapter, for lists.
+/// Description of an adapter, for listings.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AdapterSummary {
     /// The adapter's name.
     pub name: String,
-    /// `Vulkan`, `Metal`, `Dx12`.
+    /// The backend: `Vulkan`, `Metal`, `Dx12`.
     pub backend: String,
-    /// `Cpu`, `IntegratedGpu`, `DiscreteGpu`, ...
+    /// The device type: `Cpu`, `IntegratedGpu`, `DiscreteGpu`, ...
     pub kind: String,
     /// The driver and its version.
     pub driver: String,
-    /// Its address on the PCI bus, such as `0000:01:00.0`; empty where it has none or the driver does not say.
+    /// Its address on the PCI bus, such as `0000:01:00.0`; empty if it has none or the driver does not report it.
     pub pci_bus_id: String,
     /// Largest extent of a texture.
     pub max_texture_extent: u32,
-    /// Whether it can time dispatches.
+    /// True if it can time dispatches.
     pub timestamps: bool,
 }
 
-/// An open device and its queue. Clones are the same device.
+/// An open device and its queue. Clones refer to the same device.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     /// The device.
@@ -91,14 +91,14 @@ pub struct Gpu {
     timeout: Duration,
 }
 
-/// What all handles of a device share.
+/// State shared by all handles of a device.
 #[derive(Debug)]
 struct Shared {
-    /// No other device's. wgpu's own handles compare equal where they are of different instances.
+    /// Unique number of the device. wgpu's own handles cannot be used instead: they compare equal across instances.
     number: u64,
-    /// The process that opened it.
+    /// The process that opened the device.
     process: Process,
-    /// Handles that a fork of the process keeps for ever.
+    /// Handles that a forked process leaks on purpose, see `Drop`.
     device: wgpu::Device,
     queue: wgpu::Queue,
     loss: Arc<Loss>,
@@ -137,18 +137,19 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // A device that is closed waits for its queue, whose threads a fork does not have.
+        // Closing a device waits for its queue, whose threads do not exist in a forked process.
         if self.process.was_forked() {
             mem::forget((self.device.clone(), self.queue.clone()));
         }
     }
 }
 
-/// What the device has yet to say of what was made through a handle: natively it says so at once, in a browser later.
+/// Error scopes that the device has not answered yet, for the work done through one handle. Native backends answer at
+/// once, browsers later.
 #[derive(Default)]
 struct Unsettled {
     open: Vec<(String, Pin<Box<PoppedScope>>)>,
-    /// The first error of those that were settled without anybody waiting for them.
+    /// The first error among the scopes that were answered while no caller waited for them.
     error: Option<GpuError>,
 }
 
@@ -164,7 +165,7 @@ impl Unsettled {
         }
     }
 
-    /// Forgets what is settled by now, so that nothing piles up where nobody waits.
+    /// Removes the scopes that have been answered, so that they do not pile up when no caller waits.
     fn sweep(&mut self) {
         for (doing, mut error) in mem::take(&mut self.open) {
             match poll_once(error.as_mut()) {
@@ -188,7 +189,7 @@ fn instance() -> wgpu::Instance {
     wgpu::Instance::new(
         wgpu::InstanceDescriptor {
             backends: wgpu::Backends::PRIMARY,
-            // Validation layers only where `WGPU_VALIDATION` asks for them, in debug builds too.
+            // Enables validation layers only if `WGPU_VALIDATION` requests them, in debug builds too.
             flags: wgpu::InstanceFlags::empty(),
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         }
@@ -196,13 +197,13 @@ fn instance() -> wgpu::Instance {
     )
 }
 
-/// Every adapter there is.
+/// Lists all adapters.
 #[cfg(not(target_arch = "wasm32"))]
 pub fn adapters() -> Vec<AdapterSummary> {
     pollster::block_on(adapters_async())
 }
 
-/// The same where nobody may block.
+/// Async version of `adapters`, for callers that must not block.
 pub async fn adapters_async() -> Vec<AdapterSummary> {
     instance().enumerate_adapters(wgpu::Backends::PRIMARY).await.iter().map(summary).collect()
 }
@@ -220,14 +221,15 @@ fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
     }
 }
 
-/// Whether somebody who asks for `name` means the adapter.
+/// Returns whether `name`, as given by a caller, selects this adapter.
 fn is_called(adapter: &wgpu::AdapterInfo, name: &str) -> bool {
     let name = name.to_lowercase();
     adapter.name.to_lowercase().contains(&name) || adapter.device_pci_bus_id.to_lowercase() == name
 }
 
 impl Gpu {
-    /// Opens an adapter: the one named, else the one that wgpu prefers, a software one where there is no other.
+    /// Opens an adapter: the named one, or else the one that wgpu prefers. That may be a software adapter if the
+    /// machine has no other.
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
@@ -236,7 +238,7 @@ impl Gpu {
         pollster::block_on(Self::open_async(options))
     }
 
-    /// The same where nobody may block.
+    /// Async version of `open`, for callers that must not block.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -262,13 +264,14 @@ impl Gpu {
         if let Some(reason) = super::unforkable::refusal(&adapter.get_info()) {
             return Err(GpuError::NoDevice { adapter: adapter.get_info().name, reason });
         }
-        // Dispatches are told a few words each; that costs nothing where they travel with the commands.
+        // Each dispatch needs a few words of individual parameters. As immediates, they travel with the commands at
+        // no cost.
         let mut required_features = adapter.features() & wgpu::Features::IMMEDIATES;
         if options.timestamps {
             required_features |= adapter.features() & wgpu::Features::TIMESTAMP_QUERY;
         }
-        // Every pipeline keeps within WebGPU's default limits, so that a plan runs anywhere; only sizes of textures and
-        // buffers follow the adapter.
+        // Every pipeline stays within WebGPU's default limits, so that a plan runs on any device. Only the size
+        // limits of textures and buffers are raised to the adapter's.
         let has = adapter.limits();
         let immediates = required_features.contains(wgpu::Features::IMMEDIATES);
         let required_limits = wgpu::Limits {
@@ -283,9 +286,9 @@ impl Gpu {
                 label: Some("texpool"),
                 required_features,
                 required_limits,
-                // By default wgpu takes device memory in blocks of many megabytes, so that a pool of one would save
-                // nothing. These are the smallest there are, 4 MiB, in which many textures and buffers lie side by side;
-                // what is larger than a block gets memory of its own, to the byte.
+                // By default wgpu allocates device memory in blocks of many megabytes, so a pool of one megabyte
+                // would save nothing. This setting selects the smallest blocks, 4 MiB, which many textures and
+                // buffers share. Anything larger than a block gets its own allocation of exactly its size.
                 memory_hints: wgpu::MemoryHints::Manual { suballocated_device_memory_block_size: 0..0 },
                 ..Default::default()
             })
@@ -295,11 +298,13 @@ impl Gpu {
         Ok(Self { device, queue, shared, unsettled: Arc::default(), timeout: options.timeout })
     }
 
-    /// Uses a device and queue of the caller's. Core WebGPU limits suffice; with `IMMEDIATES` of 32 bytes no buffer is
-    /// needed for what single dispatches are told. Waits for it take at most [`TIMEOUT`].
+    /// Uses a device and queue that the caller supplies. Core WebGPU limits suffice. If the device has `IMMEDIATES`
+    /// of 32 bytes, the parameters of single dispatches need no buffer. Waits for the device take at most
+    /// [`TIMEOUT`].
     ///
-    /// The device's callbacks stay the caller's. wgpu says why a device was lost to one callback alone, so a session only
-    /// sees that it is lost, and its error has no reason; a caller whose callback says it to this handle gets it there:
+    /// The device's callbacks remain the caller's. wgpu reports the reason of a device loss to a single callback, so
+    /// a session only detects the loss itself and its error has no reason. A caller can forward the reason from its
+    /// callback:
     ///
     /// ```no_run
     /// # fn embed(device: texpool::wgpu::Device, queue: texpool::wgpu::Queue) {
@@ -312,41 +317,43 @@ impl Gpu {
         Self::from_device_with(device, queue, &GpuOptions::default())
     }
 
-    /// The same with a timeout and a way of polling of the caller's; the other options are for opening a device.
+    /// Version of `from_device` with a timeout and a polling mode; the other options only apply to opening a device
+    /// and are ignored.
     pub fn from_device_with(device: wgpu::Device, queue: wgpu::Queue, options: &GpuOptions) -> Self {
         let shared = Shared::new(&device, &queue, Loss::probed(&device), options);
         Self { device, queue, shared, unsettled: Arc::default(), timeout: options.timeout }
     }
 
-    /// A number that all clones of this handle have, and no other handle.
+    /// Returns a number that identifies this device: equal for all clones of this handle, different from any other
+    /// handle.
     pub(crate) fn number(&self) -> u64 {
         self.shared.number
     }
 
-    /// Notes why the device was lost, for the errors of all that use this device from then on. What was said first
-    /// counts.
+    /// Records why the device was lost, for all later errors of this device's users. The first recorded reason wins.
     pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
         self.shared.loss.note(Some(reason), message.into());
     }
 
-    /// The same device; waits through this handle, and those of sessions made with it, take at most `timeout`.
+    /// Returns a handle to the same device whose waits, and those of sessions created with it, take at most
+    /// `timeout`.
     pub fn with_timeout(self, timeout: Duration) -> Self {
         Self { timeout, ..self }
     }
 
-    /// How long a wait for the device may take.
+    /// Returns the longest time that a wait for the device may take.
     pub const fn timeout(&self) -> Duration {
         self.timeout
     }
 
-    /// Runs `make`, and turns what the device says of it into an error: at once, or in a browser when it is
-    /// [settled](Self::settle).
+    /// Runs `make` and turns the errors that the device reports into a `GpuError`: immediately on native backends, at
+    /// the next [`settle`](Self::settle) in a browser.
     pub(super) fn scoped<T>(&self, doing: &str, make: impl FnOnce() -> T) -> Result<T, GpuError> {
         self.check_told()?;
         let scopes = [wgpu::ErrorFilter::Internal, wgpu::ErrorFilter::Validation, wgpu::ErrorFilter::OutOfMemory]
             .map(|filter| self.device.push_error_scope(filter));
         let made = make();
-        // Scopes are a stack: the last pushed is popped first.
+        // Error scopes form a stack, so the last one pushed is popped first.
         let mut first = None;
         for scope in scopes.into_iter().rev() {
             let mut error: Pin<Box<PoppedScope>> = Box::pin(scope.pop());
@@ -358,7 +365,7 @@ impl Gpu {
         self.unsettled().sweep();
         self.check_lost()?;
         let Some(error) = first else { return Ok(made) };
-        // A lost device refuses everything, perhaps before it has said that it is lost.
+        // A lost device refuses everything, possibly before it has reported that it is lost.
         self.check_again()?;
         Err(refusal(doing, &error))
     }
@@ -367,12 +374,13 @@ impl Gpu {
         self.unsettled.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The same device, for work that hears what the device says of it and of no other.
+    /// Returns a handle to the same device with its own list of pending errors, so that one piece of work does not
+    /// see another's.
     pub(super) fn for_work(&self) -> Self {
         Self { unsettled: Arc::default(), ..self.clone() }
     }
 
-    /// Waits for what the device had yet to say of all that was made through this handle, in a browser.
+    /// Waits until the device has reported all errors of the work done through this handle. Matters in browsers only.
     pub(super) async fn settle(&self) -> Result<(), GpuError> {
         let Unsettled { open, error } = mem::take(&mut *self.unsettled());
         let mut settled = Unsettled { open: Vec::new(), error };
@@ -382,13 +390,13 @@ impl Gpu {
         settled.error.map_or(Ok(()), Err)
     }
 
-    /// Whether this process has the handle from the one that it was forked from.
+    /// Returns whether this process inherited the handle from the process that forked it.
     pub(crate) fn is_inherited(&self) -> bool {
         self.shared.process.was_forked()
     }
 
-    /// Checks that the process that runs is the one that opened the device. What waits for the device, or takes a lock that
-    /// another thread may have held during a fork, comes after this.
+    /// Checks that the current process is the one that opened the device. Call it before waiting for the device and
+    /// before taking any lock that another thread may have held during a fork.
     ///
     /// # Errors
     /// [`GpuError::Forked`].
@@ -396,20 +404,20 @@ impl Gpu {
         self.shared.process.check()
     }
 
-    /// What is known of the device's loss, without asking it.
+    /// Checks for a loss that is already recorded, without querying the device.
     pub(super) fn check_told(&self) -> Result<(), GpuError> {
         self.check_process()?;
         self.shared.loss.check_told()
     }
 
-    /// Has the device polled until the answer that a task waits for is there.
+    /// Has the poller poll the device until the answer that a task waits for has arrived.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn watch(&self, waker: &Waker, deadline: Option<Instant>) -> Option<u64> {
         let Shared { poller, driver, loss, .. } = &*self.shared;
         poller.watch(&self.device, driver, loss, waker.clone(), deadline)
     }
 
-    /// Who has turns with the device.
+    /// Schedules which thread may use the device next.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn driver(&self) -> &Driver {
         &self.shared.driver
@@ -425,28 +433,29 @@ impl Gpu {
         self.shared.polling
     }
 
-    /// Asks whether a blocking wait for `what` goes on.
+    /// Checks whether a blocking wait for `what` should continue.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn check_interrupted(&self, what: &str) -> Result<(), GpuError> {
         self.shared.interrupt.as_ref().map_or(Ok(()), |interrupt| interrupt.check(what))
     }
 
-    /// What the device allows of a texture.
+    /// Returns the device's limits for textures.
     pub fn texture_limits(&self) -> TextureLimits {
         TextureLimits { max_extent: self.device.limits().max_texture_dimension_2d }
     }
 
-    /// Whether the device is still there.
+    /// Checks that the device has not been lost.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with the reason and what the driver says; [`GpuError::Forked`] in a process that was forked from
-    /// the one that opened the device.
+    /// [`GpuError::Lost`], with the reason and the driver's message; [`GpuError::Forked`] in a process that was
+    /// forked from the one that opened the device.
     pub fn check_lost(&self) -> Result<(), GpuError> {
         self.check_process()?;
         self.shared.loss.check(&self.device)
     }
 
-    /// The same of a device that did what a lost one does, and may have had no occasion to say so.
+    /// Like `check_lost`, for a device that just behaved like a lost one but may not have reported the loss yet:
+    /// polls and probes it first.
     pub(super) fn check_again(&self) -> Result<(), GpuError> {
         self.check_process()?;
         #[cfg(not(target_arch = "wasm32"))]
@@ -455,7 +464,7 @@ impl Gpu {
         self.shared.loss.probe(&self.device)
     }
 
-    /// Makes a buffer, called `what` in errors.
+    /// Creates a buffer; `what` names it in errors.
     pub(super) fn buffer(&self, what: &str, buffer: &wgpu::BufferDescriptor<'_>) -> Result<wgpu::Buffer, GpuError> {
         let allowed = self.device.limits().max_buffer_size;
         if buffer.size > allowed {
@@ -467,7 +476,7 @@ impl Gpu {
     }
 }
 
-/// What the device said of something.
+/// Converts an error that the device reported while `doing` something.
 fn refusal(doing: &str, error: &wgpu::Error) -> GpuError {
     let doing = doing.to_owned();
     match error {

@@ -1,6 +1,6 @@
-//! Turns of threads with a device. Where a wait of one thread times out while another thread polls or submits, wgpu 30 may
-//! panic: it compares what it read before the other thread was done with what it finds afterwards (gfx-rs/wgpu#9958).
-//! So each poll and each submission has the device for itself, and waits are slices of a millisecond.
+//! Gives threads turns with a device. If one thread's wait times out while another thread polls or submits, wgpu 30
+//! may panic: it compares a value read before the other thread finished with one read after (gfx-rs/wgpu#9958). So
+//! each poll and each submission has exclusive use of the device, and waits are split into slices of a millisecond.
 
 use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
@@ -8,7 +8,8 @@ use std::{
     time::Duration,
 };
 
-/// Gives threads turns with one device. Who gives a turn back gets the next one after those that waited meanwhile.
+/// Gives threads turns with one device. A thread that ends its turn gets the next one only after the threads that
+/// waited meanwhile.
 #[derive(Debug, Default)]
 pub(super) struct Driver {
     state: Mutex<State>,
@@ -19,31 +20,31 @@ pub(super) struct Driver {
 struct State {
     /// The thread that has the turn.
     owner: Option<ThreadId>,
-    /// Threads that wait for one.
+    /// Number of threads that wait for a turn.
     waiting: usize,
-    /// How many turns were given back.
+    /// Number of turns that have ended.
     ended: u64,
-    /// The next turn is for one of those that waited when the last one ended.
+    /// True if the next turn is reserved for a thread that waited when the last one ended.
     handed: bool,
 }
 
 impl State {
-    /// Whether a thread that came after so many turns had ended has to wait.
+    /// Returns whether a thread that arrived after `came` turns had ended has to wait.
     fn is_closed_to(&self, came: u64) -> bool {
         self.owner.is_some() || self.handed && came == self.ended
     }
 }
 
-/// A turn, until it is dropped.
+/// A turn, which ends when it is dropped.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
-    /// None for a call out of a callback of wgpu's: the thread has a turn already.
+    /// `None` for a call from a wgpu callback, whose thread already has the turn.
     driver: Option<&'a Driver>,
 }
 
 impl Driver {
-    /// Waits for a turn, for no longer than `patience`. wgpu calls callbacks of the host's during a turn, and those may
-    /// wait for another thread, so nobody may wait for a turn without an end.
+    /// Waits for a turn, but no longer than `patience`. During a turn, wgpu runs callbacks of the host, and those may
+    /// wait for another thread. An unlimited wait for a turn could therefore deadlock.
     pub(super) fn turn(&self, patience: Duration) -> Option<Turn<'_>> {
         let own = thread::current().id();
         let mut state = self.state();
@@ -71,7 +72,7 @@ impl Driver {
 }
 
 impl Turn<'_> {
-    /// Whether another thread waits for it.
+    /// Returns whether another thread waits for the turn.
     pub(super) fn is_wanted(&self) -> bool {
         self.driver.is_some_and(|driver| driver.state().waiting > 0)
     }
@@ -100,7 +101,7 @@ mod tests {
 
     use super::Driver;
 
-    /// Long enough for any machine; nothing waits for so long that is as it should be.
+    /// Timeout that a correct test never reaches, on any machine.
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
@@ -108,7 +109,7 @@ mod tests {
         let driver = Driver::default();
         let turn = driver.turn(LONG).unwrap();
         assert!(!turn.is_wanted());
-        // A callback that is called during the turn goes on at once, and takes nothing away.
+        // A nested call, as from a callback during the turn, continues at once and does not end the turn.
         drop(driver.turn(LONG).unwrap());
         thread::scope(|scope| {
             assert!(scope.spawn(|| driver.turn(Duration::from_millis(1)).is_none()).join().unwrap());
@@ -122,7 +123,7 @@ mod tests {
         assert!(driver.turn(Duration::ZERO).is_some());
     }
 
-    /// Who takes turn after turn lets others in, too: no waiting thread is passed over.
+    /// A thread that takes turn after turn still lets waiting threads in.
     #[test]
     fn a_turn_is_handed_to_who_waits() {
         let driver = Driver::default();

@@ -1,4 +1,4 @@
-//! What can go wrong on the device.
+//! Errors of operations on the device.
 
 use std::time::Duration;
 
@@ -11,229 +11,231 @@ use crate::{
     plan::{TextureSpec, printable},
 };
 
-/// Why the device could not do what was asked.
-// Hidden are what sessions cannot answer: errors of the executor's other users, which are the command and the tests.
+/// Error of an operation on the device.
+// Variants that sessions never return are hidden. They belong to the executor's other users: the command line tool
+// and the tests.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GpuError {
     /// No adapter was found.
     #[error("no GPU adapter was found ({reason})")]
     NoAdapter {
-        /// What the search for adapters said.
+        /// Message of the adapter search.
         reason: String,
     },
-    /// The adapter gave no device.
+    /// The adapter could not open a device.
     #[error("adapter {adapter} gave no device: {reason}")]
     NoDevice {
         /// The adapter's name.
         adapter: String,
-        /// What the driver said.
+        /// Message of the driver.
         reason: String,
     },
-    /// A limit of the device is exceeded.
+    /// An object exceeds a limit of the device.
     #[error("{what} needs {needed}, but the device's limit {limit} is {allowed}")]
     Limit {
-        /// What was to be made.
+        /// The object that was to be created.
         what: String,
-        /// Index in the model file of the node that needs it, where a single node does.
+        /// Index in the model file of the node that needs the object, if it belongs to a single node.
         node: Option<usize>,
         /// Name of the limit, as WebGPU writes it.
         limit: &'static str,
-        /// What is needed.
+        /// The required value.
         needed: u64,
-        /// What the device allows.
+        /// The value that the device allows.
         allowed: u64,
     },
-    /// The device's memory is used up.
+    /// The device's memory is exhausted.
     #[error("the device is out of memory while {doing}{}", asked(*.bytes))]
     OutOfMemory {
-        /// What was being made.
+        /// The operation that failed.
         doing: String,
-        /// How many bytes were asked for at once, where that is known.
+        /// Size of the failed request in bytes, if known.
         bytes: Option<u64>,
     },
-    /// The device refused; a defect of texpool or of the driver.
+    /// The device refused an operation, because of a bug in texpool or in the driver.
     #[error("the device refused {doing}: {reason}")]
     Refused {
-        /// What was being made.
+        /// The operation that failed.
         doing: String,
-        /// What the device said.
+        /// Message of the device.
         reason: String,
     },
-    /// The device is gone.
+    /// The device was lost.
     #[error("the device was lost{}", lost(*.reason, message))]
     Lost {
-        /// Whether it was destroyed, or for reasons of its own. `None` for a device of the caller's that was not
-        /// [said](crate::Context::device_lost) to be lost: wgpu has told the caller, and nobody else.
+        /// Tells a destroyed device from a device that failed. `None` for a device supplied by the caller, unless the
+        /// caller [reported](crate::Context::device_lost) the loss: wgpu gives the reason to the caller's callback
+        /// only.
         reason: Option<wgpu::DeviceLostReason>,
-        /// What the driver said, or how the loss showed; nothing for a device that was destroyed.
+        /// The driver's message, or the symptom that revealed the loss; empty for a device that was destroyed.
         message: String,
     },
-    /// The device took too long. It may still be at it.
+    /// The device took too long. It may still be working.
     #[error("the device has not finished {what} within {:.1} seconds", waited.as_secs_f64())]
     Timeout {
-        /// What was waited for.
+        /// The operation that was waited for.
         what: String,
-        /// For how long.
+        /// Length of the wait.
         waited: Duration,
     },
-    /// A blocking wait was ended by who was [asked](crate::Interrupt). The device may still be at work.
+    /// A blocking wait was ended by its [`Interrupt`](crate::Interrupt). The device may still be working.
     #[error("waiting for {what} was interrupted")]
     Interrupted {
-        /// What was waited for.
+        /// The operation that was waited for.
         what: String,
     },
-    /// The device belongs to the process that this one was forked from.
+    /// The device was opened by the process that this one was forked from.
     #[error(
         "the device was opened before this process was forked, and works in the parent alone; open one, and make \
          sessions, in the process that runs them"
     )]
     Forked,
-    /// The command encoder that something was read with was dropped, or finished and never submitted.
+    /// The command encoder that a read was encoded into was dropped, or finished and never submitted.
     #[error("the commands for {what} were never submitted")]
     NotSubmitted {
-        /// What was waited for.
+        /// The operation that was waited for.
         what: String,
     },
-    /// The memory was given back, and taking it again may take long.
+    /// The session's memory was given back, and allocating it again may take long.
     #[error("the session has given its memory back; restore it first")]
     Trimmed,
-    /// A run of a model in the middle of which weights, inputs or outputs cross between host and device is several
-    /// submissions, the host's work between them, and was asked for as one.
+    /// The model streams weights, inputs or outputs between host and device in the middle of a run. Such a run takes
+    /// several submissions with host work between them, so it cannot be encoded as one.
     #[error(
         "the model's weights, inputs or outputs are streamed, so a run is no single submission: use `run`, or compile the \
          model without streaming"
     )]
     Streamed,
-    /// An input or output that goes through the pool in the middle of a run has no texture.
+    /// A streamed input or output passes through the pool in the middle of a run and has no texture.
     #[error(
         "{role} {index} (`{}`) goes through the pool row by row and has no texture: {role}s go by value, through `run`, \
          or compile the model without streaming {role}s",
         printable(name)
     )]
     TensorStreamed {
-        /// Whether it is an input or an output.
+        /// Input or output.
         role: TensorRole,
-        /// Which of them.
+        /// Its index.
         index: usize,
         /// Its name.
         name: String,
     },
-    /// A pool was made for models with smaller pools, or with another texel format.
+    /// A pool was created for models with smaller pools, or with another texel format.
     #[error("the pool has no room for the model; make one that names it")]
     PoolTooSmall,
-    /// The graph is not whole.
+    /// The graph is invalid.
     #[error(transparent)]
     Graph(#[from] CheckError),
-    /// A texture of the caller's is not as the input or output that it is for.
+    /// A texture that the caller bound does not match its input or output.
     #[error("the texture for {role} {index} (`{}`) must be {}, but {problem}", printable(name), described(*.expected))]
     ExternalTexture {
-        /// Whether it is for an input or an output.
+        /// Input or output.
         role: TensorRole,
-        /// Which of them.
+        /// Its index.
         index: usize,
         /// Its name.
         name: String,
-        /// What the texture must be.
+        /// The required texture.
         expected: TextureSpec,
-        /// What differs.
+        /// The mismatch.
         problem: TextureProblem,
     },
-    /// The model has no input or output of that index.
+    /// The model has no input or output with that index.
     #[doc(hidden)]
     #[error("the model has no {role} {index}; it has {}", counted(*.count, *.role))]
     NoSuchTensor {
-        /// Whether an input or an output was meant.
+        /// Input or output.
         role: TensorRole,
-        /// Which of them.
+        /// The index that was passed.
         index: usize,
-        /// How many there are.
+        /// Number of inputs or outputs in the model.
         count: usize,
     },
-    /// A dispatch was made for another texture than the one of that number in its set.
+    /// A dispatch was built for a texture that differs from the one at that index of its set.
     #[doc(hidden)]
     #[error("texture {texture} of the set was to be {}, but {reason}", described(*.expected))]
     Texture {
-        /// Which.
+        /// Index of the texture in the set.
         texture: usize,
-        /// As planned.
+        /// The planned texture.
         expected: TextureSpec,
-        /// What differs.
+        /// The mismatch.
         reason: String,
     },
-    /// Values were given for another number of inputs, or room for another number of outputs, than go by value.
+    /// The caller passed values for the wrong number of inputs, or buffers for the wrong number of outputs.
     #[doc(hidden)]
     #[error("{}", miscounted(*.role, by_value, in_textures, *.found))]
     TensorCount {
-        /// Whether inputs or outputs were counted.
+        /// Inputs or outputs.
         role: TensorRole,
-        /// Names of those that go by value, in order.
+        /// Names of the tensors that are passed by value, in order.
         by_value: Vec<String>,
-        /// Names of those that lie in textures of the caller's.
+        /// Names of the tensors bound to textures of the caller.
         in_textures: Vec<String>,
-        /// How many were given.
+        /// The number that was passed.
         found: usize,
     },
-    /// Values or room were given for another number of elements than an input or output has.
+    /// The caller passed a slice whose length differs from the element count of the input or output.
     #[doc(hidden)]
     #[error("{role} {index} (`{}`) has {expected} elements, but {found} were given", printable(name))]
     TensorLength {
-        /// Whether it is an input or an output.
+        /// Input or output.
         role: TensorRole,
-        /// Which of them.
+        /// Its index.
         index: usize,
         /// Its name.
         name: String,
-        /// How many elements it has.
+        /// Its number of elements.
         expected: usize,
-        /// How many were given.
+        /// The number of elements that were passed.
         found: usize,
     },
-    /// A step's result has no place.
+    /// A step does not have exactly one result with a place in the pool.
     #[doc(hidden)]
     #[error("operator {op_index} ({op}) has no single result with a place")]
     NotPlaced {
-        /// Index in the model file.
+        /// Index of the operator in the model file.
         op_index: usize,
         /// Its name.
         op: &'static str,
     },
-    /// A progress callback answered that it is enough.
+    /// A progress callback requested a stop.
     #[doc(hidden)]
     #[error("{doing} was cancelled")]
     Cancelled {
-        /// What was being done.
+        /// The operation that was cancelled.
         doing: &'static str,
     },
-    /// The model has no plan.
+    /// No plan exists for the model.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// A step has no kernel.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// A reference has no answer to compare with.
+    /// The CPU reference cannot compute a result to compare with.
     #[doc(hidden)]
     #[error(transparent)]
     Reference(#[from] ReferenceError),
 }
 
-/// The bytes asked for, in words.
+/// Formats the requested bytes as a clause for an error text.
 fn asked(bytes: Option<u64>) -> String {
     bytes.map_or_else(String::new, |bytes| format!(", which takes {bytes} bytes"))
 }
 
-/// How a device was lost, behind the words that it was.
+/// Formats reason and message of a device loss, to follow "the device was lost".
 fn lost(reason: Option<wgpu::DeviceLostReason>, message: &str) -> String {
     let reason = reason.map_or_else(String::new, |reason| format!(" ({reason:?})"));
     if message.is_empty() { reason } else { format!("{reason}: {message}") }
 }
 
-/// What a texture must be.
+/// Formats a texture's required size and format.
 fn described(TextureSpec { width, height, format }: TextureSpec) -> String {
     format!("{width}x{height} texels of {format:?}")
 }
 
-/// A number of inputs or outputs.
+/// Formats a number of inputs or outputs.
 fn counted(count: usize, role: TensorRole) -> String {
     match count {
         0 => format!("no {role}"),
@@ -242,7 +244,8 @@ fn counted(count: usize, role: TensorRole) -> String {
     }
 }
 
-/// How many inputs or outputs go by value, which ones, where the others are, and how many were given.
+/// Formats how many inputs or outputs are passed by value and which, where the others are bound, and how many were
+/// given.
 fn miscounted(role: TensorRole, by_value: &[String], in_textures: &[String], found: usize) -> String {
     let names = |names: &[String]| {
         let names: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
@@ -260,7 +263,7 @@ fn miscounted(role: TensorRole, by_value: &[String], in_textures: &[String], fou
 }
 
 impl GpuError {
-    /// Notes in an error of memory how many bytes were asked for.
+    /// Adds the number of requested bytes to an out-of-memory error.
     pub(super) fn for_bytes(self, asked: u64) -> Self {
         match self {
             Self::OutOfMemory { doing, .. } => Self::OutOfMemory { doing, bytes: Some(asked) },

@@ -1,10 +1,10 @@
-//! A clean end of a forked child that has opened a device of its own.
+//! Lets a forked child that has opened its own device exit cleanly.
 //!
-//! Mesa's drivers have a thread that writes the cache of compiled shaders, and join it when the process exits. A child has
-//! inherited that intention with its parent's memory, but not the thread. The C library takes the stacks of threads that a
-//! fork has lost for its own new threads, and unmaps them after those, so the join reads memory that is gone, and the
-//! child ends by SIGSEGV. Here each such stack is given to a thread that ends at once and is never joined: what is known of
-//! it stays, and a join of it returns.
+//! Mesa's drivers have a thread that writes the cache of compiled shaders, and they join it when the process exits. A
+//! child inherits the record of that thread with its parent's memory, but not the thread. The C library reuses the
+//! stacks of threads lost in a fork for new threads, and unmaps them afterwards. The join then reads unmapped memory,
+//! and the child dies with SIGSEGV. This module gives each such stack to a thread that ends at once and is never
+//! joined. The thread record therefore stays in memory, and joining it returns.
 
 use std::{
     fs, mem,
@@ -14,17 +14,18 @@ use std::{
 
 use super::process::{PerProcess, Process};
 
-/// The first process that has opened a device: this one, or one that this one was forked from.
+/// The first process that opened a device: this one or an ancestor that forked it.
 static FIRST: OnceLock<Process> = OnceLock::new();
-/// Whether the stacks were taken.
+/// Set once the stacks have been taken.
 static TAKEN: PerProcess<OnceLock<()>> = PerProcess::new();
 
-/// More threads than any driver has. Chosen; a stack beyond them is one that no driver's thread had.
+/// Upper limit on the number of stacks. Chosen far above the number of threads that a driver has, so that later
+/// stacks do not belong to a driver.
 const MOST: usize = 512;
-/// Bytes of what lies in front of a stack, so that who runs over its end is noticed.
+/// Bytes of the guard page before a stack, which catches overflows.
 const GUARD: usize = 4096;
 
-/// Takes the stacks that a fork has lost the threads of, once, before a driver makes threads.
+/// Takes the stacks whose threads were lost in a fork. Runs once, before a driver creates threads.
 pub(super) fn keep() {
     if FIRST.get_or_init(Process::current).was_forked() {
         let maps = || fs::read_to_string("/proc/self/maps").unwrap_or_default();
@@ -32,8 +33,8 @@ pub(super) fn keep() {
     }
 }
 
-/// Bytes of each stack that a list of mappings shows: memory that follows a guard. Those of threads that run are among
-/// them, which costs some addresses.
+/// Returns the size of each stack in a list of mappings, in bytes: a writable mapping after a guard page. This
+/// includes stacks of running threads, which only wastes some address space.
 fn stacks(maps: &str) -> Vec<usize> {
     let mut found = Vec::new();
     let mut guard_end = None;
@@ -53,7 +54,7 @@ fn stacks(maps: &str) -> Vec<usize> {
     found
 }
 
-/// Has a thread for each of the stacks at once, all of which then end.
+/// Runs one thread per stack, all at the same time, then lets them end.
 fn take(stacks: &[usize]) {
     let gate = Arc::new(Mutex::new(()));
     let closed = gate.lock();
@@ -63,7 +64,7 @@ fn take(stacks: &[usize]) {
     };
     let threads: Vec<_> = stacks.iter().filter_map(pass).collect();
     drop(closed);
-    // Neither joined nor dropped, which would give the stacks back.
+    // Neither joined nor dropped, because either would release the stacks.
     mem::forget(threads);
 }
 

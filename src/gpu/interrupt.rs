@@ -1,14 +1,14 @@
-//! Who may end a blocking wait before the device is done.
+//! Callback that can end a blocking wait before the device is done.
 
 use std::{fmt, ops::ControlFlow, sync::Arc};
 
 use super::GpuError;
 
-/// Ends blocking waits early: a question that is asked before each and ten times a second during it, on the thread that
-/// waits. Where it answers [`ControlFlow::Break`], the call ends with [`GpuError::Interrupted`], and the next one first
-/// waits for what is left of the work.
+/// Callback that ends blocking waits early. The waiting thread calls it before each wait and ten times a second
+/// during it. If it returns [`ControlFlow::Break`], the call fails with [`GpuError::Interrupted`]. The next call
+/// first waits for the remaining work.
 ///
-/// Many waits are short, so the question should cost little.
+/// Many waits are short, so the callback should be cheap.
 ///
 /// ```no_run
 /// use std::{ops::ControlFlow, sync::atomic::{AtomicBool, Ordering}};
@@ -24,12 +24,12 @@ use super::GpuError;
 pub struct Interrupt(Arc<dyn Fn() -> ControlFlow<()> + Send + Sync>);
 
 impl Interrupt {
-    /// Asks `ask` whether a wait goes on.
+    /// Creates an interrupt from a callback that returns whether a wait should continue.
     pub fn new(ask: impl Fn() -> ControlFlow<()> + Send + Sync + 'static) -> Self {
         Self(Arc::new(ask))
     }
 
-    /// Asks whether the wait for `what` goes on.
+    /// Returns an error if the wait for `what` should end.
     pub(super) fn check(&self, what: &str) -> Result<(), GpuError> {
         match (self.0)() {
             ControlFlow::Continue(()) => Ok(()),

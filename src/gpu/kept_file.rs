@@ -1,8 +1,8 @@
-//! Files that are kept from run to run in a folder of the user's, and the names that texpool has there.
+//! Files that persist between runs in a folder of the user, and texpool's file names there.
 //!
-//! Others may write to that folder, too, so what is found is not trusted: anything but a plain file is left alone and
-//! never waited for, and what a file holds is checked by whoever reads it. Nothing is deleted but files under our
-//! temporary names (`part_file.rs`); a kept file is replaced by another one of the same name.
+//! Others may write to that folder, too, so its contents are not trusted. Anything but a plain file is ignored and
+//! never blocks us, and each reader verifies the contents. Only files under our temporary names are deleted
+//! (`part_file.rs`); a kept file is replaced by another of the same name.
 
 use std::{
     fs::{self, File, Metadata},
@@ -12,52 +12,52 @@ use std::{
 
 use crate::import::{Links, check_plain, open_plain_file};
 
-/// The name by which programs that make backups know a folder that they may leave out.
+/// Name by which backup programs recognise a folder that they may skip.
 const TAG: &str = "CACHEDIR.TAG";
 
-/// The signature is that of the Cache Directory Tagging Specification, <https://bford.info/cachedir/>.
+/// Contents with the signature of the Cache Directory Tagging Specification, <https://bford.info/cachedir/>.
 const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55
 # This file is a cache directory tag created by texpool.
 # For information about cache directory tags, see https://bford.info/cachedir/
 ";
 
-/// Makes a user's cache folder, if need be. One that was empty gets a `CACHEDIR.TAG`; one that holds something may hold
-/// what backups must not leave out.
+/// Creates a user's cache folder if needed. An empty folder gets a `CACHEDIR.TAG`; a folder with other contents does
+/// not, because backups may need those.
 pub(crate) fn make_cache_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     if !fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
         return Ok(());
     }
     let tag = File::options().write(true).create_new(true).open(folder.join(TAG));
-    // The folder serves without the tag, and another process may have made it.
+    // Not an error: the folder works without the tag, and another process may have created it.
     if let Err(error) = tag.and_then(|mut file| file.write_all(TAG_TEXT.as_bytes())) {
         tracing::debug!(folder = %folder.display(), %error, "the folder has no CACHEDIR.TAG");
     }
     Ok(())
 }
 
-/// Opens a kept file, and says what the system knows of it; none where nothing has the name.
+/// Opens a kept file and returns its metadata; `None` if it does not exist.
 pub(crate) fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     match open_plain_file(path, Links::Refused) {
         Ok(found) => Ok(Some(found)),
-        // A folder's name that a file has holds nothing either.
+        // A parent folder that is actually a file also means that the kept file does not exist.
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
-/// The bytes of a kept file, which are no more than `most`; none where nothing has the name.
+/// Returns the contents of a kept file, at most `most` bytes; `None` if it does not exist.
 pub(crate) fn read_kept(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let Some((file, found)) = open_kept(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
-    // One more than may be shows a file that grows meanwhile.
+    // Reads one byte more than allowed, to detect a file that grows meanwhile.
     if found.len() <= most && file.take(most + 1).read_to_end(&mut bytes)? as u64 <= most {
         return Ok(Some(bytes));
     }
     Err(io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {most} bytes")))
 }
 
-/// Refuses a name that something else than a plain file has: that was not made by texpool, and is not replaced.
+/// Returns an error if the path exists but is not a plain file: texpool did not create it, so it is not replaced.
 pub(crate) fn check_replaceable(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) => check_plain(&found),
@@ -66,7 +66,7 @@ pub(crate) fn check_replaceable(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Opens the file that processes lock, made if need be.
+/// Opens the file that processes lock, creating it if needed.
 #[cfg(feature = "cli")]
 pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     check_replaceable(path)?;
@@ -83,7 +83,7 @@ pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Fills `bytes` from place `at` of a file on.
+/// Fills `bytes` from offset `at` of a file.
 #[cfg(unix)]
 pub(super) fn read_exact_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<()> {
     std::os::unix::fs::FileExt::read_exact_at(file, bytes, at)

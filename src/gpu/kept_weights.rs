@@ -1,4 +1,4 @@
-//! Packed weights in a file of the user's cache folder, made again where that file turns out to be damaged.
+//! Packed weights in a file in the user's cache folder. If the file turns out to be damaged, it is written again.
 
 use std::{
     io,
@@ -10,10 +10,10 @@ use std::{
 use super::{packed_file::PackedFile, packing_key::PackingKey, weight_source::WeightSource};
 use crate::{compile::CompiledModel, graph::NodeSet};
 
-/// The packed weights that a model uploads in every run, in a file.
+/// A file with the packed weights that a model uploads in every run.
 #[derive(Debug)]
 pub(super) struct KeptWeights {
-    /// What they are packed from.
+    /// Source of the weights.
     compiled: Arc<CompiledModel>,
     path: PathBuf,
     contents: u64,
@@ -23,16 +23,16 @@ pub(super) struct KeptWeights {
 
 #[derive(Debug)]
 enum Held {
-    /// As they were found or written at first.
+    /// The file found or written at creation.
     File(PackedFile),
-    /// Written again, since the first file was damaged.
+    /// The file written again because the first was damaged.
     Rewritten(PackedFile),
-    /// That was damaged, too, or could not be written.
+    /// Used if the second file was damaged, too, or could not be written.
     Memory(Vec<u8>),
 }
 
 impl KeptWeights {
-    /// Those of `which`, `length` bytes: in a file of `folder` that holds them, else packed into one.
+    /// Opens the file in `folder` with the weights of `which`, `length` bytes in total, or writes it.
     pub(super) fn new(
         compiled: &Arc<CompiledModel>,
         source: &WeightSource<'_>,
@@ -54,8 +54,8 @@ impl KeptWeights {
         Ok(Self { compiled: Arc::clone(compiled), path, contents, length, held })
     }
 
-    /// Hands some of them to `take`, piece by piece, with the place of each piece among them. What was handed over before
-    /// damage was found is handed over again.
+    /// Passes some of the weights to `take`, piece by piece, with each piece's offset in `range`. If damage is found,
+    /// everything is passed again from the start of the range.
     pub(super) fn read(&self, range: &Range<usize>, take: &mut dyn FnMut(usize, &[u8])) {
         let mut held = Arc::clone(&self.held.read().unwrap_or_else(PoisonError::into_inner));
         loop {
@@ -70,10 +70,10 @@ impl KeptWeights {
         }
     }
 
-    /// What takes the place of weights that cannot be read.
+    /// Returns the replacement for weights that cannot be read.
     fn pack_again(&self, failed: &Arc<Held>, error: &io::Error) -> Arc<Held> {
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
-        // Another session of the model may have met the same damage.
+        // Another session of the model may already have replaced them.
         if Arc::ptr_eq(&held, failed) {
             tracing::warn!(path = %self.path.display(), %error, "kept weights are damaged, and are packed again");
             *held = Arc::new(self.packed(failed));
@@ -81,7 +81,7 @@ impl KeptWeights {
         Arc::clone(&held)
     }
 
-    /// Into a file once more, else into memory.
+    /// Packs the weights into a file if this is the first failure, else into memory.
     fn packed(&self, failed: &Held) -> Held {
         let source = WeightSource::new(&self.compiled);
         let which = self.compiled.schedule.streamed();
@@ -97,7 +97,7 @@ impl KeptWeights {
     }
 }
 
-/// The packed weights of some nodes, piece by piece.
+/// Packs the weights of some nodes, piece by piece.
 fn pieces<'a>(source: &'a WeightSource<'_>, which: &'a NodeSet) -> impl Iterator<Item = Vec<u8>> + 'a {
     which.iter().flat_map(|id| source.pieces(id))
 }

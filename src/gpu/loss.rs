@@ -1,5 +1,5 @@
-//! How the loss of a device is noticed. wgpu tells one callback a device, and keeps who had asked before from hearing of
-//! it; so only a device of our own has ours, and another one is probed.
+//! Detection of a lost device. wgpu keeps one device-lost callback per device, so installing ours would replace the
+//! caller's. Therefore only devices that we opened get our callback; a device from the caller is probed instead.
 
 use std::{
     pin::pin,
@@ -9,31 +9,31 @@ use std::{
 
 use super::{GpuError, poll::poll_once};
 
-/// Bytes of the buffer that is mapped to see whether its device is there: the fewest that can be.
+/// Size of the buffer that is mapped to probe a device: the smallest possible.
 const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
 
-/// What was told of a device's loss. Apart from the probe, because a callback must be `Send`, which buffers are not on
-/// WebAssembly.
+/// The first report of a device's loss. Separate from the probe, because a callback must be `Send`, and buffers are
+/// not on WebAssembly.
 #[derive(Debug, Default)]
 struct Told(OnceLock<(Option<wgpu::DeviceLostReason>, String)>);
 
 impl Told {
-    /// Notes how the device was lost. What was told first counts.
+    /// Records why the device was lost. The first report wins.
     fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
         let _ = self.0.set((reason, message));
     }
 }
 
-/// Whether a device is lost, and what is known of it.
+/// Detects and records the loss of one device.
 #[derive(Debug)]
 pub(super) struct Loss {
     told: Arc<Told>,
-    /// Of a device that is not ours.
+    /// Probe buffer, for a device that the caller supplied.
     probe: Option<Mutex<wgpu::Buffer>>,
 }
 
 impl Loss {
-    /// For a device whose callback is ours to set.
+    /// Watches a device that we opened, by installing our callback.
     pub(super) fn told_by(device: &wgpu::Device) -> Self {
         let told = Arc::new(Told::default());
         let to_tell = Arc::clone(&told);
@@ -41,24 +41,24 @@ impl Loss {
         Self { told, probe: None }
     }
 
-    /// For a device whose callback is somebody else's.
+    /// Watches a device of the caller by probing it, because its callback belongs to the caller.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn probed(device: &wgpu::Device) -> Self {
         Self { told: Arc::default(), probe: buffer(device).map(Mutex::new) }
     }
 
-    /// For a device whose callback is somebody else's. A browser tells as many as ask.
+    /// Watches a device of the caller. Browsers notify any number of listeners, so our callback disturbs nobody's.
     #[cfg(target_arch = "wasm32")]
     pub(super) fn probed(device: &wgpu::Device) -> Self {
         Self::told_by(device)
     }
 
-    /// Notes how the device was lost. What was told first counts.
+    /// Records why the device was lost. The first report wins.
     pub(super) fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
         self.told.note(reason, message);
     }
 
-    /// What is known, without asking the device.
+    /// Checks for a recorded loss, without querying the device.
     pub(super) fn check_told(&self) -> Result<(), GpuError> {
         match self.told.0.get() {
             Some((reason, message)) => Err(GpuError::Lost { reason: *reason, message: message.clone() }),
@@ -66,15 +66,15 @@ impl Loss {
         }
     }
 
-    /// Whether the device is there, as far as can be seen without waiting.
+    /// Checks that the device is not lost, using only what is visible without waiting.
     pub(super) fn check(&self, device: &wgpu::Device) -> Result<(), GpuError> {
         self.check_told()?;
         let Some(probe) = &self.probe else { return Ok(()) };
-        // One at a time: a buffer that is being mapped refuses to be mapped again, as if its device were lost.
+        // One thread at a time: a buffer with a pending mapping refuses another, just as on a lost device.
         let mut probe = probe.lock().unwrap_or_else(PoisonError::into_inner);
         if refuses(device, &probe) {
-            // A thread that polls the device just when the probe is unmapped may leave it mapped, and so refused now. A new
-            // one nobody has touched.
+            // A thread that polls the device at the moment the probe is unmapped may leave it mapped, so that it
+            // refuses now. Only a fresh buffer, which no other thread has used, gives a reliable answer.
             let Some(fresh) = buffer(device) else { return Ok(()) };
             if refuses(device, &fresh) {
                 self.note(None, SEEN.to_owned());
@@ -82,15 +82,16 @@ impl Loss {
             }
             *probe = fresh;
         }
-        // The device may be lost by now, and wgpu would report that to the owner of the device as an error of its own.
+        // The device may be lost by now. Without a scope, wgpu would report the failed unmap as an uncaptured error
+        // to the owner of the device.
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
         probe.unmap();
         drop(poll_once(pin!(scope.pop())));
         Ok(())
     }
 
-    /// Whether the device maps a new buffer, also if it is our own, which says that it is lost when all its work is done.
-    /// Nothing is noted, so that the reason can come yet.
+    /// Checks that the device maps a new buffer. Also probes devices that we opened, because those report a loss only
+    /// when all their work has ended. The result is not recorded, so that the real reason can still arrive.
     pub(super) fn probe(&self, device: &wgpu::Device) -> Result<(), GpuError> {
         match buffer(device) {
             Some(fresh) if refuses(device, &fresh) => Err(GpuError::Lost { reason: None, message: SEEN.to_owned() }),
@@ -99,11 +100,11 @@ impl Loss {
     }
 }
 
-/// What is said of a device that is only seen to be lost.
+/// Message for a device whose loss was only detected by a probe.
 const SEEN: &str = "it maps no buffers any more, so it was destroyed, or its driver lost it";
 
-/// A buffer to probe a device with; none where there is no memory for it, since such a buffer is never mapped, which is no
-/// sign of a loss.
+/// Creates a probe buffer. Returns `None` if memory is exhausted: such a buffer can never be mapped, but that does
+/// not mean that the device is lost.
 fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
     let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
     let buffer = device.create_buffer(&wgpu::BufferDescriptor {
@@ -115,14 +116,14 @@ fn buffer(device: &wgpu::Device) -> Option<wgpu::Buffer> {
     matches!(poll_once(pin!(scope.pop())), Poll::Ready(None)).then_some(buffer)
 }
 
-/// Whether a buffer's device refuses to map it. A lost device does before the request returns; another one answers when
-/// it is polled, or not at all where the buffer is unmapped before.
+/// Returns whether a buffer's device refuses to map it. A lost device refuses before the request returns. A working
+/// device answers when it is polled, or never if the buffer is unmapped first.
 fn refuses(device: &wgpu::Device, probe: &wgpu::Buffer) -> bool {
     let (tell, answer) = mpsc::channel();
-    // What is refused for another reason than a loss is an error, too, which the owner of the device need not hear of.
+    // Captures validation errors, so that a refusal for other reasons does not reach the owner of the device either.
     let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
     probe.map_async(wgpu::MapMode::Read, .., move |result| {
-        // Nobody listens any more when the buffer is unmapped.
+        // The receiver is gone if the buffer is unmapped later.
         let _ = tell.send(result);
     });
     drop(poll_once(pin!(scope.pop())));

@@ -1,4 +1,4 @@
-//! From a compiled model to dispatches: every operand gets its texture and row table.
+//! Lowers a compiled model to dispatches: assigns a texture and row table to every operand.
 
 use super::{
     GpuError, TextureSet,
@@ -14,16 +14,16 @@ use crate::{
     schedule::{Contents, Step, StepKind, StorageId},
 };
 
-/// Where a compiled model's tensors lie on the device.
+/// A compiled model with the textures that hold its tensors.
 pub(super) struct PlacedModel<'a> {
     pub(super) compiled: &'a CompiledModel,
     pub(super) textures: &'a TextureSet,
-    /// The texture of each storage.
+    /// Texture index of each storage.
     pub(super) texture_of_storage: &'a [usize],
 }
 
 impl PlacedModel<'_> {
-    /// The steps as kernels are told of them.
+    /// Calls `ask` with the placed steps, the form that kernels work on.
     fn told<T>(&self, ask: impl FnOnce(&PlacedSteps<'_>) -> T) -> T {
         let CompiledModel { graph, schedule, plan, packings, .. } = self.compiled;
         let spec = |texture: usize| Some(self.textures.spec(texture));
@@ -31,17 +31,17 @@ impl PlacedModel<'_> {
         ask(&PlacedSteps { graph, schedule, plan, packings, texture_of_storage, spec: &spec })
     }
 
-    /// A tensor and its place; none for constants and what no step touches.
+    /// Returns a tensor with its place; `None` for constants and unused tensors.
     pub(super) fn operand(&self, tensor: TensorId) -> Option<Operand> {
         self.told(|steps| steps.operand(tensor))
     }
 
-    /// Where the rows of a storage start.
+    /// Returns the row table of a storage.
     fn rows(&self, storage: StorageId) -> RowTable {
         self.told(|steps| steps.rows(storage))
     }
 
-    /// What lies in a storage: a tensor, or weights as a tensor of one row.
+    /// Returns the contents of a storage: a tensor, or weights as a tensor of one row.
     fn contents(&self, storage: StorageId) -> Option<Operand> {
         let held = &self.compiled.schedule.storages[storage];
         let Some(tensor) = held.tensor() else {
@@ -54,8 +54,8 @@ impl PlacedModel<'_> {
         self.operand(tensor)
     }
 
-    /// The transfers of a step, which come before dispatch `before`: weights, or rows of an input or output, each
-    /// wherever it lies.
+    /// Adds the transfers of a step, which precede dispatch `before`: either weights, or the rows of an input or
+    /// output one by one, since each may be stored anywhere.
     fn transfer(&self, step: &Step, before: usize, transfers: &mut Vec<TexelTransfer>) {
         let CompiledModel { graph, schedule, .. } = self.compiled;
         let (texture, table) = (self.texture_of_storage[step.to], self.rows(step.to));
@@ -81,7 +81,7 @@ impl PlacedModel<'_> {
         }
     }
 
-    /// The dispatches of a step.
+    /// Returns the dispatches of a step.
     fn dispatches(&self, step: &Step, weights: &IdVec<NodeId, WeightPlace>) -> Result<Vec<Dispatch>, GpuError> {
         let node = &self.compiled.graph.nodes[step.node];
         match self.told(|steps| steps.dispatches(step, weights[step.node])) {
@@ -90,8 +90,8 @@ impl PlacedModel<'_> {
         }
     }
 
-    /// The dispatches of all steps in order, and the transfers between them. The dispatches' blocks must fit
-    /// into a buffer of `max_bytes`: a tensor of very many rows that lie anywhere has a long row table.
+    /// Returns the dispatches of all steps in order, and the transfers between them. The dispatches' blocks must fit
+    /// into a buffer of `max_bytes`; a tensor with very many scattered rows has a long row table.
     pub(super) fn commands(
         &self,
         weights: &IdVec<NodeId, WeightPlace>,
@@ -104,7 +104,7 @@ impl PlacedModel<'_> {
         let mut transfers = Vec::new();
         let last_uses = if poison { schedule.last_uses() } else { Vec::new() };
         if poison {
-            // As they are: those of a pool that models share may be larger than the plan's.
+            // Uses the actual sizes: the textures of a shared pool may be larger than planned.
             for texture in 0..plan.textures.len() {
                 let spec = self.textures.spec(texture);
                 let rows = 0..spec.height;
@@ -127,7 +127,7 @@ impl PlacedModel<'_> {
                 blocks.share(dispatch);
                 self.textures.check_rounds(dispatch.rounds, node)?;
             }
-            // Counted on the way, so that tables which are far too long are refused before all of them are made.
+            // Checked on the way, so that oversized tables are rejected before all of them are built.
             let bytes = blocks.bytes();
             if bytes > max_bytes {
                 let what = format!("parameters of all steps up to operator {} ({})", node.op_index, node.op.name());
@@ -148,16 +148,16 @@ impl PlacedModel<'_> {
     }
 }
 
-/// What a run is made of.
+/// Commands of a run.
 pub(super) struct Commands {
-    /// The step of each dispatch; poison has none.
+    /// The step of each dispatch; `None` for poison.
     pub(super) steps: Vec<Option<usize>>,
     pub(super) dispatches: Vec<Dispatch>,
-    /// In the order of the dispatches that they come before.
+    /// Sorted by the dispatches that they precede.
     pub(super) transfers: Vec<TexelTransfer>,
 }
 
-/// A whole texture as one tensor of four channels.
+/// Returns an operand that covers a whole texture as one tensor of four channels.
 fn whole(texture: usize, spec: TextureSpec) -> Operand {
     let shape = Shape::new(1, spec.height as usize, spec.width as usize, 4);
     let rows = RowTable::Whole { base: 0, rows: spec.height, row_texels: spec.width };

@@ -1,66 +1,65 @@
-//! What a session takes of the device's memory.
+//! Device memory that a session uses.
 
-/// What a session takes of the device's memory, in bytes, by what it is for: as planned, and as the driver allocated it.
+/// Device memory of a session in bytes, by purpose: as planned, and as allocated by the driver.
 ///
-/// Counted is what this session made, also where its device holds much else, and what it shares with others: the
-/// weights of a model that several sessions run, and the textures of a [`Pool`](crate::Pool). Textures that the caller
-/// bound are the caller's.
+/// Counts everything that this session created, even if others use the same device, and everything that it shares:
+/// the weights of a model that several sessions run, and the textures of a [`Pool`](crate::Pool). Textures that the
+/// caller bound are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
-    /// What was asked of the device, now.
+    /// Bytes requested from the device, currently in use.
     pub planned: MemoryParts,
-    /// The same as the driver allocated it, what it leaves out for alignment included; `None` where the driver does not
-    /// say. [`other`](MemoryParts::other) holds what wgpu made for itself on this device, too: half a MiB of zeros, and
-    /// staging buffers of its own while they are there. wgpu does not say for whom it made them.
+    /// Bytes as allocated by the driver, including padding for alignment; `None` if the driver does not report it.
+    /// [`other`](MemoryParts::other) also includes wgpu's internal allocations on this device: half a MiB of zeros,
+    /// and temporary staging buffers. wgpu does not report which session they belong to.
     pub allocated: Option<MemoryParts>,
-    /// Of the planned pool and weights, what other sessions use as well.
+    /// Part of the planned pool and weights that other sessions use as well.
     pub shared: u64,
-    /// Blocks that wgpu's allocator has taken from the driver for the whole device, now; `None` where it does not say.
-    /// Sessions of one device lie in the same blocks, so those cannot be told apart: they are this session's where it is
-    /// alone on its device.
+    /// Blocks that wgpu's allocator currently holds from the driver for the whole device; `None` if not reported.
+    /// Sessions on the same device share these blocks, so the number belongs to this session only if it is alone on
+    /// its device.
     pub reserved: Option<u64>,
-    /// The most since the session was made; `None` where the driver does not say.
+    /// Peak since the session was created; `None` if the driver does not report it.
     pub peak: Option<MemoryPeak>,
 }
 
-/// Bytes of the device's memory by what they are for.
+/// Bytes of device memory by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryParts {
     /// Textures that hold intermediate tensors.
     pub pool: u64,
-    /// Textures of weights.
+    /// Textures that hold weights.
     pub weights: u64,
-    /// Textures of inputs and outputs that lie beside the pool.
+    /// Textures of inputs and outputs outside the pool.
     pub io: u64,
-    /// Buffers of the dispatches' parameters and row tables.
+    /// Buffers for the dispatches' parameters and row tables.
     pub tables: u64,
-    /// Buffers that values go through between host and device: those of inputs and outputs, and of weights while they are
-    /// loaded.
+    /// Transfer buffers between host and device, for inputs, outputs, and weights during loading.
     pub transfer: u64,
-    /// All else: a texture of one texel for what dispatches leave open, and buffers of timestamps while they are measured.
+    /// Everything else: a texture of one texel for unused bindings, and timestamp buffers during measurements.
     pub other: u64,
 }
 
 impl MemoryParts {
-    /// All parts together, in bytes.
+    /// Returns the sum of all parts, in bytes.
     pub const fn sum(&self) -> u64 {
         let &Self { pool, weights, io, tables, transfer, other } = self;
         pool + weights + io + tables + transfer + other
     }
 }
 
-/// The most memory that there was at any moment of loading and running, in bytes.
+/// Peak memory while loading and running, in bytes.
 ///
-/// The driver is asked each time after the session made something: each texture and buffer of weights while they are
-/// loaded, textures and tables of the model, and, with the first run, the textures of inputs and outputs and the buffers
-/// that values go through. Between two such moments memory is given back, and none is taken.
+/// The session queries the driver each time after it has allocated something: each texture and buffer of weights
+/// during loading, textures and tables of the model, and, in the first run, the textures of inputs and outputs and
+/// the transfer buffers. Between two queries, memory is only released, so the peak is exact.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryPeak {
-    /// The greatest sum of [`Memory::allocated`].
+    /// Peak of the sum of [`Memory::allocated`].
     pub allocated: u64,
-    /// The greatest [`Memory::reserved`], at perhaps another moment.
+    /// Peak of [`Memory::reserved`], possibly at another moment.
     pub reserved: u64,
 }

@@ -1,4 +1,4 @@
-//! The executor on wgpu: device, textures, pipelines, programs. Knows no file format.
+//! The executor on wgpu: device, textures, pipelines, programs. Independent of file formats.
 
 mod account;
 mod allocations;

@@ -1,10 +1,11 @@
-//! Dense values to texels and back: a tensor's rows one after another, slices in a row, pixels in a slice.
+//! Conversion between dense values and texels. Texels are stored row by row, in a row slice by slice, in a slice
+//! pixel by pixel.
 
 use half::f16;
 
 use crate::{graph::Shape, plan::TexelFormat};
 
-/// A value as a texel's lane stores it.
+/// Type in which a lane of a texel stores a value.
 trait Lane: Copy {
     const BYTES: usize;
     fn put(self, to: &mut [u8]);
@@ -36,7 +37,8 @@ macro_rules! lane {
 lane!(f32, |v| v, |v| v);
 lane!(f16, half, f16::to_f32);
 
-/// The nearest 16-bit float; of a finite value a finite one, so that a mask of very negative numbers stays a mask.
+/// Converts to the nearest 16-bit float. Finite values stay finite, so that a mask of very negative numbers remains
+/// valid.
 pub(super) fn half(value: f32) -> f16 {
     let near = f16::from_f32(value);
     match value.is_finite() && near.is_infinite() {
@@ -45,7 +47,7 @@ pub(super) fn half(value: f32) -> f16 {
     }
 }
 
-/// How many finite values the format does not hold: they are stored as its greatest number.
+/// Counts finite values beyond the range of the format; they are stored as its largest number.
 pub(super) fn saturated(values: &[f32], format: TexelFormat) -> u64 {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => 0,
@@ -55,7 +57,7 @@ pub(super) fn saturated(values: &[f32], format: TexelFormat) -> u64 {
     }
 }
 
-/// Writes dense values as texels into `bytes`, which is zero wherever no channel lies and stays so.
+/// Writes dense values as texels into `bytes`. Lanes without a channel are not written and must already be zero.
 ///
 /// # Panics
 /// If `values` or `bytes` is shorter than `shape` says.
@@ -66,7 +68,7 @@ pub(crate) fn pack(values: &[f32], shape: Shape, format: TexelFormat, bytes: &mu
     }
 }
 
-/// Reads dense values out of texels.
+/// Reads dense values from texels.
 ///
 /// # Panics
 /// If `values` or `bytes` is shorter than `shape` says.
@@ -78,7 +80,7 @@ pub(crate) fn unpack(bytes: &[u8], shape: Shape, format: TexelFormat, values: &m
 }
 
 fn pack_as<T: Lane>(values: &[f32], shape: Shape, bytes: &mut [u8]) {
-    // There is at least one channel, else this would panic: `graph::check` refuses extents of zero.
+    // `graph::check` rejects extents of zero, so the chunk size is not zero, which would panic.
     for (pixel, channels) in values[..shape.len()].chunks_exact(shape.c).enumerate() {
         for (c, &value) in channels.iter().enumerate() {
             let at = lane(shape, pixel, c) * T::BYTES;
@@ -96,7 +98,7 @@ fn unpack_as<T: Lane>(bytes: &[u8], shape: Shape, values: &mut [f32]) {
     }
 }
 
-/// Index of the lane that holds channel `c` of a pixel, of which `pixel` come before it, row by row.
+/// Returns the index of the lane that holds channel `c` of pixel number `pixel`, counted row by row.
 pub(crate) fn lane(shape: Shape, pixel: usize, c: usize) -> usize {
     let (row, x) = (pixel / shape.w, pixel % shape.w);
     (row * shape.row_texels() + c / 4 * shape.w + x) * 4 + c % 4

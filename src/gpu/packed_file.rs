@@ -1,14 +1,15 @@
 //! A file of packed weights, with a checksum for each block of it.
 //!
-//! | bytes | what |
+//! | bytes | contents |
 //! |---|---|
-//! | 32 | header: magic, what the weights are, how many bytes, zeros |
-//! | as many | the weights |
-//! | 4 a block | CRC-32 of each block of the weights |
+//! | 32 | header: magic, hash of the weights, number of bytes, zeros |
+//! | as in the header | the weights |
+//! | 4 per block | CRC-32 of each block of the weights |
 //! | 4 | CRC-32 of the header and of the checksums |
 //!
-//! The file is read piece by piece and never mapped: a file that is cut short is an error then, where a map would end the
-//! process. A block is compared with its checksum when it is read first, and again after the file changed.
+//! The file is read piece by piece, not memory-mapped: reading a truncated file gives an error, while a mapping would
+//! kill the process. A block is verified against its checksum when it is first read, and again after the file has
+//! changed.
 
 use std::{
     fs::{File, Metadata},
@@ -27,11 +28,11 @@ use super::{
     part_file::PartFile,
 };
 
-/// The last byte is the version of this format.
+/// The last byte is the format version.
 const MAGIC: [u8; 8] = *b"texwght\x01";
-/// Bytes in front of the weights.
+/// Bytes before the weights.
 const HEADER: usize = 32;
-/// Bytes of weights under one checksum. A run that needs less of a block reads all of it once.
+/// Bytes of weights per checksum. A run that needs only part of a block reads all of it the first time.
 const BLOCK: usize = 64 << 10;
 const SUM: usize = size_of::<u32>();
 
@@ -41,18 +42,19 @@ pub(super) struct PackedFile {
     file: File,
     length: usize,
     sums: Vec<u32>,
-    /// Whether each block had its checksum when it was read.
+    /// Set for blocks that have been read and verified.
     checked: Vec<AtomicBool>,
-    /// When the file was last changed, as far as `checked` knows.
+    /// Modification time of the file for which `checked` is valid.
     modified: Mutex<Option<SystemTime>>,
 }
 
 impl PackedFile {
-    /// The file at `path` if it holds `contents` in so many bytes; none where there is none, or one of something else.
+    /// Opens the file at `path` if it holds `contents` in `length` bytes. `None` if it does not exist or holds
+    /// something else.
     pub(super) fn open(path: &Path, contents: u64, length: usize) -> io::Result<Option<Self>> {
         let Some((file, found)) = open_kept(path)? else { return Ok(None) };
         let mut head = [0; HEADER];
-        // Too short for a header is not ours either.
+        // A file too short for a header is not ours.
         if found.len() < HEADER as u64 {
             return Ok(None);
         }
@@ -75,8 +77,8 @@ impl PackedFile {
         Ok(Some(Self::new(file, &found, length, sums)))
     }
 
-    /// One that is made of `pieces`. It has its name once it is whole, and is never altered: another one takes its place,
-    /// and whoever has the old one open keeps that.
+    /// Writes a new file from `pieces`. It gets its name only when complete and is never modified: a newer file
+    /// replaces it, while processes that have the old one open continue to use that.
     pub(super) fn write(
         path: &Path,
         contents: u64,
@@ -109,7 +111,7 @@ impl PackedFile {
         Self { file, length, sums, checked, modified: Mutex::new(found.modified().ok()) }
     }
 
-    /// Hands some of the weights to `take`, piece by piece, with the place of each piece among them.
+    /// Passes some of the weights to `take`, piece by piece, with each piece's offset in `range`.
     pub(super) fn read(&self, range: &Range<usize>, take: &mut dyn FnMut(usize, &[u8])) -> io::Result<()> {
         self.notice_change()?;
         let end = range.end.min(self.length);
@@ -142,7 +144,7 @@ impl PackedFile {
         Ok(())
     }
 
-    /// Has blocks compared with their checksums again if somebody wrote to the file.
+    /// Invalidates the verified blocks if the file has been modified.
     fn notice_change(&self) -> io::Result<()> {
         let now = self.file.metadata()?.modified().ok();
         let mut modified = self.modified.lock().unwrap_or_else(PoisonError::into_inner);
@@ -165,7 +167,7 @@ fn header(contents: u64, length: usize) -> [u8; HEADER] {
     header
 }
 
-/// The checksum that guards the header and the other checksums.
+/// Returns the checksum of the header and the other checksums.
 fn sum_of_sums(header: &[u8; HEADER], sums: &[u32]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(header);
@@ -173,11 +175,11 @@ fn sum_of_sums(header: &[u8; HEADER], sums: &[u32]) -> u32 {
     hasher.finalize()
 }
 
-/// The checksums of what is written one piece after another.
+/// Computes block checksums while pieces are written.
 #[derive(Default)]
 struct BlockSums {
     sums: Vec<u32>,
-    /// Of the block that is not full yet, and how much of that there is.
+    /// State of the block that is not full yet, and its number of bytes.
     hasher: crc32fast::Hasher,
     filled: usize,
     bytes: usize,
@@ -197,7 +199,7 @@ impl BlockSums {
         }
     }
 
-    /// Ends a block that has bytes.
+    /// Finishes the current block unless it is empty.
     fn close(&mut self) {
         if self.filled > 0 {
             self.sums.push(std::mem::take(&mut self.hasher).finalize());

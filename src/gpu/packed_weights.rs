@@ -1,4 +1,5 @@
-//! Weights as the device wants them, on the host: what is uploaded in every run is only copied from here.
+//! Packed weights on the host, in the form in which the device needs them, so that an upload in a run is a plain
+//! copy.
 
 use std::{ops::Range, path::Path, sync::Arc};
 
@@ -13,15 +14,15 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// The packed weights of some nodes.
+/// Packed weights of some nodes.
 #[derive(Debug)]
 pub(super) struct PackedWeights {
     bytes: PackedBytes,
-    /// Those of each node; none of nodes that were not asked for.
+    /// Byte range of each node; `None` for nodes that are not included.
     nodes: IdVec<NodeId, Option<PackedNode>>,
 }
 
-/// Where they lie.
+/// Storage of the packed bytes.
 #[derive(Debug)]
 enum PackedBytes {
     Memory(Vec<u8>),
@@ -36,8 +37,8 @@ struct PackedNode {
 }
 
 impl PackedWeights {
-    /// Those of `which`, as texels of the pool: in a file of `folder` where one is given and can be kept there, packed by
-    /// whoever wants them first; else in memory.
+    /// Packs the weights of `which` as texels of the pool: into a file in `folder` if one is given and usable, else
+    /// into memory. A file that already holds them is reused.
     pub(super) fn new(
         compiled: &Arc<CompiledModel>,
         source: &WeightSource<'_>,
@@ -46,7 +47,7 @@ impl PackedWeights {
     ) -> Self {
         let &WeightSource { graph, format, .. } = source;
         let firsts = source.same_weights(|id| which.contains(id));
-        // Those that nodes share are packed once.
+        // Weights shared between nodes are packed once.
         let packed: NodeSet = which.iter().filter(|&id| firsts[id] == id).collect();
         let mut length = 0;
         let place = |id| {
@@ -76,7 +77,8 @@ impl PackedWeights {
         Self { bytes: PackedBytes::Memory(bytes), nodes }
     }
 
-    /// Where those of some slices of a node's result lie, or all that it has where they cannot be divided.
+    /// Returns the byte ranges for some slices of a node's result, or all bytes of the node if they cannot be
+    /// divided.
     pub(super) fn ranges(&self, node: NodeId, slices: &Range<u32>, format: TexelFormat) -> Vec<Range<usize>> {
         let Some(Some(node)) = self.nodes.get(node) else { return Vec::new() };
         let (first, texel) = (node.bytes.start, format.texel_bytes() as usize);
@@ -87,8 +89,8 @@ impl PackedWeights {
         }
     }
 
-    /// Hands the bytes that [`ranges`](Self::ranges) names to `take`, piece by piece, with the place of each piece in the
-    /// range. A piece may come twice, with other values if the first were damaged.
+    /// Passes the bytes of a range from [`ranges`](Self::ranges) to `take`, piece by piece, with each piece's offset
+    /// in the range. A piece may be passed twice, with different values if the first ones were damaged.
     pub(super) fn read(&self, range: &Range<usize>, take: &mut dyn FnMut(usize, &[u8])) {
         match &self.bytes {
             PackedBytes::Memory(bytes) => bytes.get(range.clone()).into_iter().for_each(|bytes| take(0, bytes)),

@@ -1,4 +1,4 @@
-//! What packed weights follow from: which file holds them, and whether it holds these.
+//! Hashes of everything that determines packed weights: they select the file and verify its contents.
 
 use std::{
     fmt::{self, Write as _},
@@ -11,14 +11,14 @@ use crate::{
     ops,
 };
 
-/// Hashes of 64 bits. Another version of Rust may hash otherwise, which costs packing once more.
+/// 64-bit hashes. Another version of Rust may hash differently, which only costs packing the weights again.
 pub(super) struct PackingKey {
     form: u64,
     contents: u64,
 }
 
 impl PackingKey {
-    /// Of the weights of `which`. Reads all of them.
+    /// Computes the key for the weights of `which`. Reads all of them.
     pub(super) fn new(source: &WeightSource<'_>, which: &NodeSet) -> Self {
         let &WeightSource { graph, format, .. } = source;
         let (mut form, mut contents) = (Hash::default(), Hash::default());
@@ -27,7 +27,7 @@ impl PackingKey {
         form.text(format);
         for (id, node) in graph.nodes.iter_enumerated().filter(|&(id, _)| which.contains(id)) {
             form.text(source.packing(id));
-            // Without the numbers of tensors: a graph that is rewritten for phases may have others.
+            // Excludes tensor numbers, because a graph that was rewritten for phases may have different ones.
             form.text(&node.op);
             for act in [node.epilogue.first, node.epilogue.then] {
                 form.number(matches!(act, Act::Prelu(_)).into());
@@ -38,7 +38,7 @@ impl PackingKey {
                 form.text(graph.shape(tensor));
                 form.text(constant);
                 let Some(constant) = constant else { continue };
-                // Of a constant of one value that is all, and it is not written out.
+                // A constant that repeats one value is hashed by that value, without expanding it.
                 let bytes = constant.bytes.element().unwrap_or_else(|| constant.bytes.as_slice());
                 contents.number(bytes.len() as u64);
                 contents.0.write(bytes);
@@ -48,16 +48,16 @@ impl PackingKey {
         Self { form: form.0.finish(), contents: contents.0.finish() }
     }
 
-    /// The name of the file: by the model's name, and what its weights are like. Other values take the place of those
-    /// that it holds.
+    /// Returns the file name, built from the model's name and the form of its weights. Weights of the same form with
+    /// other values use the same name, so they replace the file.
     pub(super) fn file_name(&self, model: &str) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-        // Names of files may have no more than 255 bytes.
+        // File names are limited to 255 bytes.
         let name: String = model.chars().map(plain).take(100).collect();
         format!("{name}-{:016x}.weights", self.form)
     }
 
-    /// What the file holds.
+    /// Returns the hash of the contents that the file must hold.
     pub(super) const fn contents(&self) -> u64 {
         self.contents
     }
@@ -71,9 +71,9 @@ impl Hash {
         self.0.write(&number.to_le_bytes());
     }
 
-    /// What is written of something for those who look for errors: all that it is, but not the bytes of constants.
+    /// Hashes the `Debug` output, which covers everything except the bytes of constants.
     fn text(&mut self, what: impl fmt::Debug) {
-        // A hash takes whatever is written to it.
+        // Writing to a hash cannot fail.
         let _ = write!(self, "{what:?};");
     }
 }

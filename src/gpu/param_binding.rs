@@ -1,21 +1,21 @@
-//! Where shaders find what dispatches are told, and the WGSL that declares it.
+//! Bindings for dispatch parameters, and their WGSL declarations.
 
 use crate::kernels::{DISPATCH_WORDS, UNIFORM_WORDS};
 
-/// Where the block of a dispatch lies: uniform memory is cheapest, storage memory has room for more.
+/// Memory for the parameter block of a dispatch. Uniform memory is fastest; storage memory has more room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ParamBinding {
-    /// In an array of that many words.
+    /// A uniform array with this number of words.
     Uniform(u32),
-    /// As many as a storage buffer holds.
+    /// A storage buffer, up to its maximum size.
     Storage,
 }
 
 impl ParamBinding {
-    /// Lengths of arrays in uniform memory.
+    /// Available lengths of uniform arrays.
     pub const UNIFORM_WORDS: [u32; 3] = UNIFORM_WORDS;
 
-    /// Where blocks of up to so many words lie.
+    /// Returns the binding for blocks of up to `words` words.
     pub fn for_words(words: usize) -> Self {
         Self::UNIFORM_WORDS.into_iter().find(|&most| words <= most as usize).map_or(Self::Storage, Self::Uniform)
     }
@@ -30,23 +30,23 @@ impl ParamBinding {
     }
 }
 
-/// Where the few words lie that are a dispatch's own.
+/// Memory for the few individual words of a dispatch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DispatchBinding {
-    /// In the command buffer.
+    /// Carried in the command buffer.
     Immediates,
-    /// In a uniform buffer with a dynamic offset, as core WebGPU has it.
+    /// A uniform buffer with a dynamic offset, which core WebGPU supports.
     Uniform,
 }
 
 impl DispatchBinding {
-    /// Bytes of a dispatch's own.
+    /// Size of a dispatch's individual words in bytes.
     pub const BYTES: u32 = 4 * DISPATCH_WORDS as u32;
 
-    /// The binding of the uniform buffer.
+    /// Binding number of the uniform buffer.
     pub(super) const BINDING: u32 = 5;
 
-    /// What is best of what a device has.
+    /// Returns the best binding that a device supports.
     pub(super) fn of(device: &wgpu::Device) -> Self {
         let has = device.features().contains(wgpu::Features::IMMEDIATES);
         if has && device.limits().max_immediate_size >= Self::BYTES { Self::Immediates } else { Self::Uniform }
@@ -57,7 +57,7 @@ impl DispatchBinding {
             Self::Immediates => "var<immediate>".to_owned(),
             Self::Uniform => format!("@group(0) @binding({}) var<uniform>", Self::BINDING),
         };
-        // A struct, since Direct3D has no immediates of another type.
+        // A struct, because Direct3D supports no other type of immediates.
         let groups = DISPATCH_WORDS / 4;
         format!(
             "struct DispatchTable {{ groups: array<vec4<u32>, {groups}> }}\n{place} dispatch_table: DispatchTable;\n"
@@ -65,7 +65,7 @@ impl DispatchBinding {
     }
 }
 
-/// The WGSL that declares both.
+/// Returns the WGSL that declares both.
 pub(super) fn declarations(block: ParamBinding, own: DispatchBinding) -> String {
     block.declaration() + &own.declaration()
 }

@@ -1,5 +1,6 @@
-//! What the dispatches of a program are told: their blocks, each content once, in one buffer for those that fit into
-//! uniform memory and one for the others; and what each alone is told, where the device has no immediates.
+//! Parameters of a program's dispatches. Most dispatches share parameter blocks. Each distinct block is stored once,
+//! in one buffer for the blocks that fit into uniform memory and another for the rest. Parameters that belong to a
+//! single dispatch go into a third buffer, unless the device has immediates.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -28,7 +29,7 @@ impl ParamRange {
     }
 }
 
-/// Where the block of a dispatch lies.
+/// Location of a dispatch's parameter block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct BlockPlace {
     pub(super) binding: ParamBinding,
@@ -37,20 +38,20 @@ pub(super) struct BlockPlace {
     size: u64,
 }
 
-/// What a dispatch alone is told.
+/// Individual parameters of one dispatch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum OwnParams {
     Immediates([u32; DISPATCH_WORDS]),
-    /// The words from that byte of a uniform buffer on.
+    /// Byte offset of the words in a uniform buffer.
     Offset(u32),
 }
 
-/// Ranges of a buffer while it is put together. Equal ones are one.
+/// Contents of a buffer while it is assembled. Equal ranges are stored once.
 struct Ranges<'a> {
-    /// Words of which each range begins with a multiple.
+    /// Alignment of a range's first word, in words.
     align: usize,
     words: Vec<u32>,
-    /// Words that must be there for the last range to lie inside.
+    /// Required length in words so that the binding of the last range fits.
     end: usize,
     begins: HashMap<&'a [u32], usize>,
 }
@@ -61,13 +62,15 @@ impl<'a> Ranges<'a> {
         Self { align, words: Vec::new(), end: 0, begins: HashMap::new() }
     }
 
-    /// Appends words whose binding covers `length`, if there are none like them, and answers the byte where they begin.
+    /// Appends words whose binding covers `length` words, unless equal words exist already. Returns their byte
+    /// offset.
     fn push(&mut self, words: &'a [u32], length: usize) -> u64 {
         let begin = *self.begins.entry(words).or_insert_with(|| {
             let begin = self.words.len().next_multiple_of(self.align);
             self.words.resize(begin, 0);
             self.words.extend_from_slice(words);
-            // Ranges may overlap, since no shader reads behind its own words: only the end of the last one counts.
+            // Bindings may overlap the next range, since shaders never read past their own words. Only the last one
+            // needs its full length.
             self.end = begin + length;
             begin
         });
@@ -93,11 +96,11 @@ impl<'a> Ranges<'a> {
     }
 }
 
-/// What buffers will hold, before there are any.
+/// Contents of the parameter buffers before upload.
 struct Layout<'a> {
     uniform: Ranges<'a>,
     storage: Ranges<'a>,
-    /// What dispatches alone are told, where that is not carried by the command buffer.
+    /// Individual parameters of dispatches, if the command buffer does not carry them.
     own: Ranges<'a>,
     blocks: Vec<BlockPlace>,
     offsets: Vec<OwnParams>,
@@ -109,10 +112,10 @@ impl<'a> Layout<'a> {
         let storage = Ranges::new(limits.min_storage_buffer_offset_alignment);
         let own = Ranges::new(limits.min_uniform_buffer_offset_alignment);
         let mut made = Self { uniform, storage, own, blocks: Vec::new(), offsets: Vec::new() };
-        // One length for all that fit into uniform memory, so that a kernel is one pipeline.
+        // All blocks in uniform memory are bound with the same length, so that each kernel needs only one pipeline.
         let bindings = dispatches.iter().map(|dispatch| ParamBinding::for_words(dispatch.block.len()));
         let uniform = bindings.filter(|binding| *binding != ParamBinding::Storage).max();
-        // Most dispatches share the block itself with another, which spares a look at its words.
+        // Most dispatches share the same block allocation. Looking up its pointer avoids hashing its words.
         let mut seen: HashMap<*const u32, BlockPlace> = HashMap::new();
         for dispatch in dispatches {
             let place = match seen.get(&dispatch.block.as_ptr()) {
@@ -143,7 +146,7 @@ impl<'a> Layout<'a> {
             let offset = self.uniform.push(&dispatch.block, length);
             return Ok(BlockPlace { binding, offset, size: length as u64 * 4 });
         }
-        // In storage memory it is an array of vectors of four words.
+        // In storage memory, the block is an array of vectors of four words.
         let length = words.next_multiple_of(4);
         let (needed, allowed) = (length as u64 * 4, limits.max_storage_buffer_binding_size);
         if needed > allowed {
@@ -155,12 +158,12 @@ impl<'a> Layout<'a> {
     }
 }
 
-/// What the dispatches of a program are told, on the device.
+/// Parameters of a program's dispatches, on the device.
 #[derive(Debug)]
 pub(super) struct Params {
-    /// For each dispatch the place of its block.
+    /// Location of each dispatch's block.
     pub(super) blocks: Vec<BlockPlace>,
-    /// For each dispatch what it alone is told.
+    /// Individual parameters of each dispatch.
     pub(super) own: Vec<OwnParams>,
     uniform: Option<wgpu::Buffer>,
     storage: Option<wgpu::Buffer>,
@@ -168,7 +171,7 @@ pub(super) struct Params {
 }
 
 impl Params {
-    /// Uploads what all dispatches are told into buffers of that label.
+    /// Uploads the parameters of all dispatches into buffers with this label.
     pub(super) fn upload(gpu: &Gpu, label: &str, dispatches: &[Dispatch]) -> Result<Self, GpuError> {
         let made = Layout::new(dispatches, DispatchBinding::of(&gpu.device), &gpu.device.limits())?;
         Ok(Self {
@@ -180,12 +183,12 @@ impl Params {
         })
     }
 
-    /// Bytes of the buffers.
+    /// Returns the size of all buffers, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         [&self.uniform, &self.storage, &self.offsets].into_iter().flatten().map(wgpu::Buffer::size).sum()
     }
 
-    /// What is bound for a block.
+    /// Returns the buffer range to bind for a block.
     pub(super) fn block(&self, place: BlockPlace) -> Result<ParamRange, GpuError> {
         let buffer = match place.binding {
             ParamBinding::Uniform(_) => &self.uniform,
@@ -196,15 +199,16 @@ impl Params {
         Ok(ParamRange { buffer, offset: place.offset, size: place.size })
     }
 
-    /// What is bound, with a dynamic offset, for what each dispatch alone is told; nothing where immediates are.
+    /// Returns the range to bind, with a dynamic offset, for the individual parameters of dispatches. `None` if the
+    /// device has immediates.
     pub(super) fn offsets(&self) -> Option<ParamRange> {
         let buffer = self.offsets.clone()?;
         Some(ParamRange { buffer, offset: 0, size: DispatchBinding::BYTES.into() })
     }
 }
 
-/// Blocks of dispatches while those are made: what is there already is taken instead of another like it, so that host
-/// memory does not grow with the number of bands either.
+/// Deduplicates parameter blocks while dispatches are created, so that host memory does not grow with the number of
+/// bands.
 #[derive(Debug, Default)]
 pub(super) struct SharedBlocks {
     blocks: HashSet<Arc<[u32]>>,
@@ -222,7 +226,7 @@ impl SharedBlocks {
         }
     }
 
-    /// Bytes of all that are there.
+    /// Returns the size of all distinct blocks, in bytes.
     pub(super) const fn bytes(&self) -> u64 {
         self.words as u64 * 4
     }
@@ -241,7 +245,7 @@ mod tests {
 
     const ROWS: u32 = 24;
 
-    /// Operators that are told of their rows in different ways.
+    /// A graph whose operators encode their rows in different ways.
     fn graph() -> Graph {
         let mut b = GraphBuilder::new("bands");
         let same = Padding { top: 1, bottom: 1, left: 1, right: 1 };
@@ -265,7 +269,7 @@ mod tests {
         let row_texels = shape.row_texels() as u32;
         let rows = match scattered {
             false => RowTable::Whole { base: 3, rows: ROWS, row_texels },
-            // The first row behind the others, which are in order.
+            // A rotated order: row 0 is stored last, after the others.
             true => RowTable::Scattered {
                 row_starts: (0..ROWS).map(|row| (row + ROWS - 1) % ROWS * row_texels).collect(),
                 row_texels,
@@ -274,7 +278,7 @@ mod tests {
         Operand { shape, texture, shift: 8, texels: 1 << 20, rows, pitch: shape.w as u32 }
     }
 
-    /// The dispatches of all steps, so many rows at a time.
+    /// Returns the dispatches of all steps, each split into bands of `band` rows.
     fn dispatches(graph: &Graph, band: u32, scattered: bool) -> Vec<Dispatch> {
         let mut all = Vec::new();
         for node in graph.nodes.iter() {
@@ -296,14 +300,14 @@ mod tests {
         all
     }
 
-    /// Bytes of tables, and of what dispatches alone are told in a buffer.
+    /// Returns the bytes of the tables, and of the individual parameters that go into a buffer.
     fn bytes(dispatches: &[Dispatch], carried: DispatchBinding) -> [usize; 2] {
         let made = Layout::new(dispatches, carried, &wgpu::Limits::default()).unwrap();
         assert_eq!(made.blocks.len(), dispatches.len());
         [made.uniform.end * 4, made.own.words.len() * 4]
     }
 
-    /// However many bands there are: a row takes no word where rows are at equal distances, and one elsewhere.
+    /// Table size does not depend on the number of bands: a row needs a word only if rows are not at equal distances.
     #[test]
     fn tables_do_not_grow_with_the_number_of_bands() {
         let graph = graph();
@@ -317,7 +321,8 @@ mod tests {
             let [tables, own] = bytes(&bands, DispatchBinding::Uniform);
             assert!(tables == bytes(&whole, immediates)[0] && own <= most, "{tables} and {own} bytes");
         }
-        // A word in all where every operand starts with the same texel, and a word a row of those that lie apart.
+        // An operand whose rows are evenly spaced takes one word in total; an operand with scattered rows takes a
+        // word per row.
         let [whole, scattered] = [false, true].map(|scattered| dispatches(&graph, ROWS, scattered));
         for (whole, scattered) in whole.iter().zip(&scattered) {
             let words = scattered.block.len() - whole.block.len() + 1;

@@ -1,4 +1,4 @@
-//! Files that have their name once they are whole.
+//! Files that get their final name only when they are complete.
 
 use std::{
     fs::{self, File, Metadata},
@@ -10,16 +10,16 @@ use std::{
 
 use super::kept_file::{check_replaceable, open_kept};
 
-/// How names of files that are being written begin and end. Between them stand so many hexadecimal digits at random, so
-/// that nobody else makes such a name.
+/// Prefix and suffix of the names of unfinished files. Between them is this number of random hexadecimal digits, so
+/// that names do not collide.
 const BEGINNING: &str = ".texpool-";
 const DIGITS: usize = 16;
 const ENDING: &str = ".part";
 
-/// Longer than anybody takes from making such a file to locking it.
+/// Upper limit on the time between creating such a file and locking it.
 const UNLOCKED: Duration = Duration::from_secs(60);
 
-/// A file that is being written under a name of its own, and locked as long as somebody writes it. Dropped, it is gone.
+/// An unfinished file under a temporary name, locked while it is being written. Dropping it deletes the file.
 pub(crate) struct PartFile<'p> {
     file: File,
     path: PathBuf,
@@ -27,14 +27,14 @@ pub(crate) struct PartFile<'p> {
 }
 
 impl<'p> PartFile<'p> {
-    /// A file beside `target`, whose folder is made if need be. What processes left in there that were ended while they
-    /// wrote is removed.
+    /// Creates a file next to `target`, and its folder if needed. Also removes unfinished files that killed processes
+    /// left in that folder.
     pub(crate) fn create(target: &'p Path) -> io::Result<Self> {
         let folder = target.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder)?;
         check_replaceable(target)?;
         remove_abandoned(folder);
-        // A hasher of the standard library begins with a random number of the system's.
+        // The standard library seeds this hasher with random numbers from the system.
         let path = folder.join(format!("{BEGINNING}{:016x}{ENDING}", RandomState::new().hash_one(())));
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         let part = Self { file, path, target };
@@ -42,22 +42,22 @@ impl<'p> PartFile<'p> {
         Ok(part)
     }
 
-    /// Writes what `fill` writes, down to the disk.
+    /// Writes the output of `fill` and flushes it to the disk.
     pub(crate) fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, &self.file);
         fill(&mut out)?;
         out.flush()?;
         drop(out);
-        // Before the rename: else a crash could leave the name with half a file behind it.
+        // Must precede the rename: otherwise a crash could leave an incomplete file under the final name.
         self.file.sync_data()
     }
 
-    /// Gives it its name, and answers the open file. A plain file that had the name before is replaced.
+    /// Gives the file its final name and returns it, open. A plain file with that name is replaced.
     pub(crate) fn rename(self) -> io::Result<File> {
         let file = self.file.try_clone()?;
         check_replaceable(self.target)?;
         fs::rename(&self.path, self.target)?;
-        // The lock would last as long as the file is open.
+        // Otherwise the lock would last as long as the file is open.
         file.unlock()?;
         Ok(file)
     }
@@ -65,13 +65,13 @@ impl<'p> PartFile<'p> {
 
 impl Drop for PartFile<'_> {
     fn drop(&mut self) {
-        // Once it is renamed there is none.
+        // Fails after the rename, because the path no longer exists.
         let _ = fs::remove_file(&self.path);
     }
 }
 
-/// Removes what processes left that were ended while they wrote: plain files of the names made here that are old, that
-/// belong to the user, and that nobody has locked. Everything else is somebody else's.
+/// Removes unfinished files of processes that were killed. Only deletes plain files that have a name of our pattern,
+/// are old enough, belong to the user, and are not locked.
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -81,13 +81,13 @@ fn remove_abandoned(folder: &Path) {
             && is_own(&found)
             && file.try_lock().is_ok()
         {
-            // Another process may have done it.
+            // May fail because another process was faster.
             let _ = fs::remove_file(&path);
         }
     }
 }
 
-/// Whether a name is one that [`PartFile::create`] makes.
+/// Returns whether a name has the pattern of [`PartFile::create`].
 fn is_part(name: &str) -> bool {
     let digits = name.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(ENDING));
     digits.is_some_and(|digits| {
@@ -95,7 +95,7 @@ fn is_part(name: &str) -> bool {
     })
 }
 
-/// Whether a file belongs to the user of this process.
+/// Returns whether a file belongs to the user of this process.
 #[cfg(unix)]
 fn is_own(found: &Metadata) -> bool {
     std::os::unix::fs::MetadataExt::uid(found) == rustix::process::geteuid().as_raw()

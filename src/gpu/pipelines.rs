@@ -1,4 +1,4 @@
-//! Pipelines: compiled once, shared by all dispatches that agree on shader and constants.
+//! Compute pipelines: each is compiled once and shared by all dispatches with the same shader and constants.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -16,8 +16,8 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// The whole WGSL of a pipeline: where a dispatch's block lies and where what it alone is told, how values are stored, then
-/// all that [`Shader::source`] names, one after another.
+/// Returns the complete WGSL of a pipeline: declarations of the parameters, the storage format of values, and then
+/// all sources in [`Shader::source`], concatenated.
 pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding, own: DispatchBinding) -> String {
     let format = match format {
         TexelFormat::Rgba32Float => include_str!("../../shaders/shared/format_f32.wgsl"),
@@ -27,13 +27,13 @@ pub fn source(shader: Shader, format: TexelFormat, table: ParamBinding, own: Dis
     [&param_binding::declarations(table, own), format, &shader.source()].concat()
 }
 
-/// What tells pipelines apart. Constants by name and bits.
+/// Key of a pipeline within a device and format. Constants are sorted by name, with their values as bits.
 type Key = (Shader, ParamBinding, Vec<(&'static str, u64)>);
-/// The device is named by [`Gpu::number`].
+/// Key with the device ([`Gpu::number`]) and the format.
 type DeviceKey = (u64, TexelFormat, Key);
 
-/// Pipelines that sessions share: who runs many models on a device compiles each kernel once. Clones hold the same
-/// pipelines; they live as long as the last of them.
+/// Cache of pipelines that sessions share, so that several models on a device compile each kernel once. Clones share
+/// the same pipelines, which live until the last clone is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct SharedPipelines {
     made: Arc<Made>,
@@ -53,7 +53,7 @@ impl Default for Made {
 
 impl Drop for Made {
     fn drop(&mut self) {
-        // What a fork has of its parent's device is not touched.
+        // A forked process must not touch the handles of its parent's device, so they are leaked.
         if self.process.was_forked() {
             mem::forget(mem::take(self.pipelines.get_mut().unwrap_or_else(PoisonError::into_inner)));
         }
@@ -70,7 +70,7 @@ impl SharedPipelines {
     }
 }
 
-/// A pipeline that was made: what another compiler would need to make it again.
+/// Description of a compiled pipeline, sufficient for another compiler to compile it again.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PipelineRecipe {
@@ -78,45 +78,45 @@ pub struct PipelineRecipe {
     pub shader: Shader,
     /// Texel format of its textures.
     pub format: TexelFormat,
-    /// Where the blocks of its dispatches lie.
+    /// Memory of its dispatches' parameter blocks.
     pub table: ParamBinding,
-    /// Where what each of them alone is told lies.
+    /// Binding of its dispatches' individual parameters.
     pub own: DispatchBinding,
-    /// Its `override` constants.
+    /// Values of its `override` constants.
     pub constants: Constants,
 }
 
 impl PipelineRecipe {
-    /// The whole WGSL.
+    /// Returns the complete WGSL.
     pub fn source(&self) -> String {
         source(self.shader, self.format, self.table, self.own)
     }
 }
 
-/// Whether a kernel counts what it clamps: values in 16 bits, indices in any format.
+/// Returns whether a kernel counts clamped values (16-bit formats only) or clamped indices (any format).
 pub(super) fn counts(format: TexelFormat, shader: Shader) -> bool {
     format == TexelFormat::Rgba16Float || shader.is_counting()
 }
 
-/// The binding of the counts.
+/// Binding number of the counter buffer.
 pub(super) const COUNTERS: u32 = 6;
 
-/// What all pipelines have in common whose blocks lie in one kind of memory, whose weights are texels, or words, and which
-/// count something, or nothing.
+/// Layouts shared by all pipelines with the same memory for blocks, the same weight format (texels or words), and the
+/// same answer to whether they count.
 #[derive(Debug)]
 struct Layouts {
     group: wgpu::BindGroupLayout,
-    /// One for all, so that what is bound stays so from a pipeline to the next.
+    /// Shared by all these pipelines, so that bind groups stay bound when the pipeline changes.
     pipeline: wgpu::PipelineLayout,
 }
 
-/// The pipelines of one device and format.
+/// Pipelines of one device and texel format.
 #[derive(Debug)]
 pub struct Pipelines {
     gpu: Gpu,
     format: TexelFormat,
     own: DispatchBinding,
-    /// For weights as texels, then as words; of either those that count nothing, then those that do.
+    /// Layouts for weights as texels, then as words; in each pair, first without counters, then with.
     uniform: [[Layouts; 2]; 2],
     storage: [[Layouts; 2]; 2],
     modules: BTreeMap<(Shader, ParamBinding), wgpu::ShaderModule>,
@@ -125,15 +125,15 @@ pub struct Pipelines {
 }
 
 impl Pipelines {
-    /// No pipeline yet.
+    /// Creates an empty set of pipelines with its own cache.
     ///
     /// # Errors
-    /// What the device says of the bind group layouts.
+    /// Errors of the device about the bind group layouts.
     pub fn new(gpu: &Gpu, format: TexelFormat) -> Result<Self, GpuError> {
         Self::with_cache(gpu, format, SharedPipelines::default())
     }
 
-    /// No pipeline yet, but those of a cache at hand.
+    /// Creates an empty set of pipelines that uses and fills `cache`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -151,7 +151,7 @@ impl Pipelines {
         Ok(Self { gpu: gpu.clone(), format, own, uniform, storage, modules, made, cache })
     }
 
-    /// The pipelines made.
+    /// Returns descriptions of all pipelines in use.
     pub fn recipes(&self) -> Vec<PipelineRecipe> {
         let recipe = |(shader, table, constants): &Key| PipelineRecipe {
             shader: *shader,
@@ -176,19 +176,19 @@ impl Pipelines {
         if counts(self.format, shader) { counted } else { plain }
     }
 
-    /// Whether pipelines of a shader have the counts bound.
+    /// Returns whether pipelines of a shader bind the counter buffer.
     pub(super) fn counts(&self, shader: Shader) -> bool {
         counts(self.format, shader)
     }
 
-    /// The pipeline of a shader with these constants, made if it is the first of its kind.
+    /// Returns the pipeline of a shader with these constants; compiles it on first use.
     pub(super) fn get(
         &mut self,
         shader: Shader,
         constants: &Constants,
         table: ParamBinding,
     ) -> Result<wgpu::ComputePipeline, GpuError> {
-        // As bits, which have a total order, and sorted, since another order of constants makes no other pipeline.
+        // Values as bits, because bits have a total order. Sorted, because the order of constants does not matter.
         let mut bits: Vec<_> = constants.iter().map(|&(name, value)| (name, value.to_bits())).collect();
         bits.sort_unstable();
         let key = (shader, table, bits);
@@ -200,7 +200,8 @@ impl Pipelines {
             self.made.insert(key, pipeline.clone());
             return Ok(pipeline);
         }
-        // Nothing is locked meanwhile: two sessions may compile the same kernel, and either pipeline will do.
+        // The cache is not locked while compiling: two sessions may compile the same kernel, and either pipeline will
+        // do.
         let module = match self.modules.get(&(shader, table)) {
             Some(module) => module.clone(),
             None => {
@@ -219,7 +220,7 @@ impl Pipelines {
                 entry_point: Some("main"),
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants,
-                    // Kernels write what they read of it.
+                    // Not needed: kernels write workgroup memory before they read it.
                     zero_initialize_workgroup_memory: false,
                 },
                 cache: None,
@@ -279,33 +280,38 @@ fn layouts(
     Layouts { group, pipeline }
 }
 
-/// Compiles WGSL of our own without run-time checks. What that relies on, and where each of it is seen to:
+/// Compiles our own WGSL without run-time checks. This is safe because of the following properties; each names the
+/// code that enforces it:
 ///
-/// 1. **The source is one of this package's**, and so are its params: [`Shader`] and [`Dispatch`](crate::kernels::Dispatch)
-///    are made by `kernels` alone. A dispatch comes from `ops::dispatches`, which checks all that it is given, or
-///    from `ops::lower` and its like, which `Session::from_compiled` calls after 2 and 3.
-/// 2. **The graph is valid**: no extent is zero, each node's result has the shape that its operands give it, attributes
-///    are not zero where they divide. `graph::check`.
-/// 3. **Nothing wraps in 32 bits**: tensors have fewer than 2^30 elements, and attributes that no extent bounds (strides,
-///    dilations, paddings, windows) are below 2^29, so that an extent with its padding is below 2^31, and so are a dilated
-///    window and twice the period of a mirrored pad. `ops::check`. Texels of a tensor are no more than its elements,
-///    so neither they nor invocations wrap; weights are counted against the texture's limit (`gpu/weights.rs`).
+/// 1. **The source is part of this package**, and so are its parameters: only `kernels` creates [`Shader`] and
+///    [`Dispatch`](crate::kernels::Dispatch). A dispatch comes from `ops::dispatches`, which checks its arguments, or
+///    from functions such as `ops::lower`, which `Session::from_compiled` calls after the checks of 2 and 3.
+/// 2. **The graph is valid**: no extent is zero, each node's result has the shape that follows from its operands, and
+///    attributes that divide are not zero. Enforced by `graph::check`.
+/// 3. **Nothing wraps in 32 bits**: tensors have fewer than 2^30 elements. Attributes that no extent bounds (strides,
+///    dilations, paddings, windows) are below 2^29, so that an extent with its padding stays below 2^31, and so do a
+///    dilated window and twice the period of a mirrored pad. Enforced by `ops::check`. A tensor has at most as many
+///    texels as elements, so neither texels nor invocations wrap. Weights are checked against the texture's limit
+///    (`gpu/weights.rs`).
 /// 4. **Loops end**: their bounds are extents of 2 or attributes of 3, their steps are at least one, and a bound plus a
 ///    step does not wrap.
 /// 5. **Divisors are not zero**: they are extents, strides, dilations, groups, or products of extents.
-/// 6. **Indices are inside**. The table's: a row number is below `B * H` of its tensor, and there are as many row starts,
-///    or one which is all that the mask leaves (`kernels/context.rs`); parameters are written by the kernel that reads
-///    them, and a block is bound with the length that its words are counted in (`gpu/params.rs`). Arrays of a shader: blocks
-///    are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), a depthwise window's columns are at most `MAX_COLUMNS`
-///    (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`, and lanes of a texel are cut to two bits.
-///    Counts are as many as the greatest node asks for that a dispatch counts for (`gpu/program.rs`).
-///    Indices that are *computed*, in gathers and samples, are clamped to the operand's extent, whatever number they are.
-/// 7. **Texels are inside their texture**: each row that has a start has room behind it (`kernels/context.rs`), in a
-///    texture as wide and as large as `Program::new` finds the bound one to be; weights are as many as were packed.
+/// 6. **Indices are in range**:
+///    - Parameter blocks: a row number is below `B * H` of its tensor, and the table has either one start per row, or a
+///      single start and a mask that reduces every index to it (`kernels/context.rs`). The kernel that reads the
+///      parameters also writes them, and a block is bound with the length of its words (`gpu/params.rs`).
+///    - Arrays of a shader: blocks are at most `MAX_PIXELS` by `MAX_SLICES` (`kernels/block.rs`), columns of a
+///      depthwise window at most `MAX_COLUMNS` (`ops/depthwise/kernel.rs`), taps 4, lanes of a workgroup `LANES`.
+///      Lanes of a texel are masked to two bits.
+///    - Counters: the buffer is sized for the highest node that a dispatch counts for (`gpu/program.rs`).
+///    - *Computed* indices, in gathers and samples, are clamped to the operand's extent, whatever their value.
+/// 7. **Texels are inside their texture**: there is room for a full row after each row start (`kernels/context.rs`), in
+///    a texture whose width and size `Program::new` verifies; as many weights are read as were packed.
 ///
-/// That rows lie where no other tensor does is the plan's business (`plan::check`, `plan::check_rows`), and a matter of
-/// right answers only. Robust access is not relied on: where a device has it (wgpu asks Vulkan for `robustBufferAccess`
-/// and `robustImageAccess`, Direct3D always has), an address outside would read zeros and write nothing.
+/// The plan ensures that tensors do not overlap (`plan::check`, `plan::check_rows`). That matters for correct results,
+/// but not for memory safety. We do not rely on robust access. On devices that have it (wgpu requests
+/// `robustBufferAccess` and `robustImageAccess` from Vulkan; Direct3D always has it), an out-of-range access would read
+/// zeros and write nothing.
 #[expect(unsafe_code, reason = "only shaders of this package come here, with params that were checked")]
 fn trusted_module(device: &wgpu::Device, shader: Shader, source: String) -> wgpu::ShaderModule {
     let source = wgpu::ShaderSource::Wgsl(source.into());

@@ -1,4 +1,4 @@
-//! Looking once: at a future, and at a device.
+//! Helpers to poll once: a future, or a device.
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -6,13 +6,13 @@ use std::{
     task::{Context, Poll, Waker},
 };
 
-/// Looks once whether a future is ready.
+/// Polls a future once, without a waker.
 pub(super) fn poll_once<F: Future + ?Sized>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
-/// What `poll` answers, or what it panicked with. wgpu 30 panics in `Device::poll` where a driver reports the loss of
-/// its device during the wait; it has told the device's callback before.
+/// Returns the result of `poll`, or its panic message. wgpu 30 panics in `Device::poll` if a driver reports the loss
+/// of its device during the wait, after it has called the device-lost callback.
 pub(super) fn catch_panic<T>(poll: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(poll)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref().copied());
@@ -24,7 +24,7 @@ pub(super) fn catch_panic<T>(poll: impl FnOnce() -> T) -> Result<T, String> {
 mod tests {
     use super::catch_panic;
 
-    /// Drivers here lose no device on request, so the panic that wgpu makes of it is made by hand.
+    /// Our test drivers cannot lose a device on request, so the test raises wgpu's panic itself.
     #[test]
     fn a_panic_while_polling_becomes_a_message() {
         assert_eq!(catch_panic(|| 7), Ok(7));

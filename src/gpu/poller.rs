@@ -1,4 +1,4 @@
-//! Who drives a device natively while tasks wait for it: wgpu calls back only out of calls of its own.
+//! Polls a native device while tasks wait for it, because wgpu only runs callbacks inside its own calls.
 
 use std::{
     mem,
@@ -10,29 +10,30 @@ use std::{
 
 use super::{driver::Driver, loss::Loss, poll::catch_panic};
 
-/// Pauses between two looks at the device. It is polled and never waited for: a wait holds a lock that a host needs to
-/// present a frame. The first is short because runs of small networks take less than a millisecond.
+/// Pauses between two polls. A blocking wait would hold a lock that the host needs to present a frame, so the thread
+/// only polls. The first pause is short because runs of small networks take less than a millisecond.
 const PAUSES: [Duration; 2] = [Duration::from_micros(250), Duration::from_millis(1)];
-/// Rounds with the short pause. Chosen: after them a run has taken 10 ms, of which another millisecond is little.
+/// Number of rounds with the short pause. Chosen so that a run has taken 10 ms by then, compared to which another
+/// millisecond is negligible.
 const SHORT_ROUNDS: u32 = 40;
-/// Rounds after which the device is asked whether it is there.
+/// Interval, in rounds, at which the device is probed for a loss.
 const PROBE_ROUNDS: u32 = 100;
-/// What the thread is called, in lists of a process's threads.
+/// Name of the thread, as shown in lists of threads.
 const THREAD: &str = "texpool wait";
 
-/// Who drives the device while a future waits. Blocking calls always drive it themselves.
+/// Selects the thread that polls the device while a future waits. Blocking calls always poll it themselves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Polling {
-    /// A thread that is there while something is waited for.
+    /// A background thread that exists while a future waits.
     #[default]
     Thread,
-    /// The host, which calls `wgpu::Device::poll` in its own loop. That its time is over, or its device lost, a future
-    /// then sees where it is polled for another reason. In a browser it is always the browser.
+    /// The host, which calls `wgpu::Device::poll` in its own loop. A future then notices a timeout or a lost device
+    /// only when something else polls the future. In a browser, the browser always does this.
     Host,
 }
 
-/// The tasks that wait for a device.
+/// Tasks that wait for a device.
 #[derive(Debug, Default)]
 pub(super) struct Poller {
     state: Mutex<State>,
@@ -57,8 +58,8 @@ impl Poller {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Polls the device from now on, until the answer is [forgotten](Self::forget), and wakes the task at its deadline
-    /// or where the device is lost. Answers a number to forget it by; none where there is no thread to be had.
+    /// Polls the device until the wait is [forgotten](Self::forget). Wakes the task at its deadline, or if the device
+    /// is lost. Returns the number to forget it by, or `None` if no thread could be started.
     pub(super) fn watch(
         self: &Arc<Self>,
         device: &wgpu::Device,
@@ -73,7 +74,7 @@ impl Poller {
         if !state.running {
             let (poller, device) = (Arc::clone(self), device.clone());
             let (driver, loss) = (Arc::clone(driver), Arc::clone(loss));
-            // It does not come to look before the lock is released.
+            // The thread does not look at the state before the lock is released.
             let spawned = thread::Builder::new().name(THREAD.into()).spawn(move || poller.run(&device, &driver, &loss));
             spawned.ok()?;
             state.running = true;
@@ -82,22 +83,22 @@ impl Poller {
         Some(number)
     }
 
-    /// Puts another waker in the place of one that is waited with.
+    /// Replaces the waker of a wait.
     pub(super) fn rewake(&self, number: u64, waker: &Waker) {
         let mut state = self.state();
         let Some(waiting) = state.waiting.iter_mut().find(|waiting| waiting.number == number) else { return };
         let before = (!waiting.waker.will_wake(waker)).then(|| mem::replace(&mut waiting.waker, waker.clone()));
-        // A waker that is dropped may drop its task, and with it another wait that is to be forgotten.
+        // Dropping a waker may drop its task and thereby forget another wait, which takes the lock.
         drop(state);
         drop(before);
     }
 
-    /// Ends the wait of that number.
+    /// Ends the wait with that number.
     pub(super) fn forget(&self, number: u64) {
         let mut state = self.state();
         let at = state.waiting.iter().position(|waiting| waiting.number == number);
         let ended = at.map(|at| state.waiting.swap_remove(at));
-        // As above.
+        // Dropped after the lock, for the same reason.
         drop(state);
         drop(ended);
     }
@@ -105,8 +106,8 @@ impl Poller {
     fn run(&self, device: &wgpu::Device, driver: &Driver, loss: &Loss) {
         let (mut round, mut newest) = (0u32, 0);
         loop {
-            // Whoever has the turn for longer polls the device, too. A panic is wgpu's, about a lost device, or comes from a callback of the host's, which is no matter of ours:
-            // who waits goes on to wait.
+            // A thread that keeps the turn for longer polls the device, too. A panic comes from wgpu, because of a
+            // lost device, or from a callback of the host, which does not concern us: the waits continue.
             let turn = driver.turn(PAUSES[1]);
             let panicked = turn.is_some() && catch_panic(|| device.poll(wgpu::PollType::Poll)).is_err();
             drop(turn);
@@ -120,12 +121,13 @@ impl Poller {
             state.waiting = waiting;
             state.running = !state.waiting.is_empty();
             let running = state.running;
-            // Short pauses again for who has just come.
+            // Returns to short pauses when a new wait arrives.
             round = if state.next == newest { round.wrapping_add(1) } else { 0 };
             newest = state.next;
             drop(state);
             for waiting in due {
-                // With the lock released, since a waker may run its task at once; whatever it does, others are waiting.
+                // The lock is released, because a waker may run its task at once. A panic in it must not affect the
+                // other waits.
                 let _ = catch_panic(|| waiting.waker.wake());
             }
             if !running {

@@ -1,4 +1,4 @@
-//! The textures of a pool, which the sessions of several models may take turns in.
+//! Pool textures, which the sessions of several models can share by running one at a time.
 
 use std::{
     mem,
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::plan::{Plan, TextureSpec, overlay_textures, texture_ranks};
 
-/// Textures for several plans, of which one runs at a time.
+/// Textures for several plans, only one of which runs at a time.
 #[derive(Debug)]
 pub(crate) struct PoolTextures {
     gpu: Gpu,
@@ -23,14 +23,14 @@ pub(crate) struct PoolTextures {
 
 #[derive(Debug, Default)]
 struct State {
-    /// None while the pool is trimmed.
+    /// `None` while the pool is trimmed.
     textures: Option<Vec<wgpu::Texture>>,
-    /// How often they were made.
+    /// Number of times the textures were created.
     generation: u64,
 }
 
 impl PoolTextures {
-    /// Textures that are large enough for each of these plans by itself. The plans must have one texel format.
+    /// Creates textures that are large enough for each of these plans. The plans must use the same texel format.
     pub(crate) fn new<'a>(gpu: &Gpu, plans: impl IntoIterator<Item = &'a Plan>) -> Result<Arc<Self>, GpuError> {
         let specs = overlay_textures(plans);
         let pool =
@@ -39,7 +39,7 @@ impl PoolTextures {
         Ok(Arc::new(pool))
     }
 
-    /// For each texture of a plan the one of the pool that it lies in; none where the pool is too small for it.
+    /// Maps each texture of a plan to a texture of the pool. `None` if the pool is too small.
     pub(super) fn places(&self, plan: &Plan) -> Option<Vec<usize>> {
         let ranks = texture_ranks(plan);
         let has_room = |(spec, &rank): (&TextureSpec, &usize)| {
@@ -48,7 +48,7 @@ impl PoolTextures {
         plan.textures.iter().zip(&ranks).all(has_room).then_some(ranks)
     }
 
-    /// The textures, made where there are none, and how often they were.
+    /// Returns the textures, creating them if needed, and their generation.
     pub(super) fn textures(&self) -> Result<(u64, Vec<(TextureSpec, wgpu::Texture)>), GpuError> {
         self.gpu.check_process()?;
         let mut state = self.state();
@@ -68,18 +68,18 @@ impl PoolTextures {
         Ok((state.generation, described))
     }
 
-    /// Waits for what the device had yet to say of them.
+    /// Waits until the device has reported all errors about the textures.
     pub(super) async fn settle(&self) -> Result<(), GpuError> {
         self.gpu.settle().await
     }
 
-    /// How often the textures were made; none while there are none.
+    /// Returns how often the textures have been created; `None` while they do not exist.
     pub(super) fn generation(&self) -> Option<u64> {
         let state = self.state();
         state.textures.as_ref().map(|_| state.generation)
     }
 
-    /// Gives the memory back, although sessions still name the textures.
+    /// Destroys the textures to release their memory, although sessions still hold handles to them.
     pub(crate) fn trim(&self) {
         if self.gpu.is_inherited() {
             return;
@@ -89,12 +89,12 @@ impl PoolTextures {
         }
     }
 
-    /// Bytes as planned, while they are there.
+    /// Returns the planned size in bytes, or 0 while trimmed.
     pub(crate) fn bytes(&self) -> u64 {
         if self.generation().is_some() { self.specs.iter().map(TextureSpec::bytes).sum() } else { 0 }
     }
 
-    /// Bytes by the driver's count; none where it does not say, or labels do not reach it.
+    /// Returns the size that the driver reports, in bytes; `None` if it reports nothing or does not see labels.
     pub(crate) fn driver_bytes(&self) -> Option<u64> {
         self.gpu.check_process().ok()?;
         let mut parts = MemoryParts::default();
@@ -102,7 +102,7 @@ impl PoolTextures {
         (parts.pool > 0 || self.bytes() == 0).then_some(parts.pool)
     }
 
-    /// How the textures are labelled, and what belongs to them.
+    /// Returns the labels and the allocation count of these textures.
     pub(super) fn allocations(&self) -> &Arc<Allocations> {
         &self.allocations
     }
@@ -114,14 +114,14 @@ impl PoolTextures {
 
 impl Drop for PoolTextures {
     fn drop(&mut self) {
-        // What a fork has of its parent's device is not touched.
+        // A forked process must not touch the handles of its parent's device, so they are leaked.
         if self.gpu.is_inherited() {
             mem::forget(self.state.get_mut().unwrap_or_else(PoisonError::into_inner).textures.take());
         }
     }
 }
 
-/// The pool of one session: its own, or its places in one that others use, too.
+/// Pool of one session: its own textures, or places in a shared pool.
 #[derive(Clone, Debug)]
 pub(super) enum PoolSource {
     Own,
@@ -129,7 +129,7 @@ pub(super) enum PoolSource {
 }
 
 impl PoolSource {
-    /// How often the textures were made; none while they are trimmed.
+    /// Returns how often the textures have been created; `None` while they are trimmed.
     pub(super) fn generation(&self) -> Option<u64> {
         match self {
             Self::Own => Some(0),

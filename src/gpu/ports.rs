@@ -1,4 +1,4 @@
-//! The inputs and outputs of a session: where each lies, and how its values come and go.
+//! Ports: the inputs and outputs of a session, with their textures and the transfer of their values.
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
@@ -18,13 +18,13 @@ use crate::{
     plan::{TexelFormat, printable},
 };
 
-/// Where an input or output lies.
+/// Location of an input or output.
 #[derive(Debug)]
 enum Place {
-    /// Nowhere yet: a texture of the session's own is made when it is needed.
+    /// Not allocated yet; the session creates its own texture on first use.
     None,
     Own(wgpu::Texture),
-    /// In a texture of the caller's.
+    /// In a texture that the caller bound.
     Bound(wgpu::Texture),
 }
 
@@ -37,14 +37,15 @@ pub(super) struct Port {
     layout: HostLayout,
     place: Place,
     upload: Option<Upload>,
-    /// Whether its values go into the pool or come out of it in the middle of a run, so that it has no texture.
+    /// True if its values enter or leave the pool in the middle of a run. Such a port has no texture.
     streamed: bool,
-    /// Texels on their way in pieces. Zeroed once: packing writes the same lanes each time and leaves the others.
+    /// Packed texels for a transfer in pieces. The lanes after the last channel are zeroed once, because packing
+    /// never writes them.
     packed: Vec<u8>,
-    /// How many of the values that it was given last its format does not hold.
+    /// Number of values in the last write that exceeded the range of the format.
     saturated: u64,
-    /// Whether there are values in its texture, as far as is known here: those of a texture that the caller has are the
-    /// caller's business.
+    /// True if its texture is known to hold values. The contents of a texture that the caller bound are the caller's
+    /// responsibility.
     filled: bool,
 }
 
@@ -66,18 +67,18 @@ impl Port {
         }
     }
 
-    /// The same, where its values go into the pool or come out of it in the middle of a run.
+    /// Sets whether its values enter or leave the pool in the middle of a run.
     pub(super) fn streamed(mut self, streamed: bool) -> Self {
         self.streamed = streamed;
         self
     }
 
-    /// Whether it has no texture.
+    /// Returns whether it is streamed and therefore has no texture.
     pub(super) const fn is_streamed(&self) -> bool {
         self.streamed
     }
 
-    /// Some of the bytes that [`pack`](Self::pack) made.
+    /// Returns a range of the bytes that [`pack`](Self::pack) wrote.
     pub(super) fn packed(&self, range: Range<usize>) -> Option<&[u8]> {
         self.packed.get(range)
     }
@@ -94,12 +95,12 @@ impl Port {
         self.saturated = saturated(values, self.layout.spec.format);
     }
 
-    /// How many of the values that it was given last its format does not hold.
+    /// Returns how many values of the last write exceeded the range of the format.
     pub(super) const fn saturated(&self) -> u64 {
         self.saturated
     }
 
-    /// Dense values of the bytes that were downloaded.
+    /// Unpacks downloaded bytes into dense values.
     pub(super) fn unpack(&self, bytes: &[u8], values: &mut [f32]) {
         self.layout.unpack(bytes, values);
     }
@@ -120,17 +121,17 @@ impl Port {
         self.filled
     }
 
-    /// Whether it lies in a texture of the session's own.
+    /// Returns whether it has a texture that the session created.
     pub(super) fn is_own(&self) -> bool {
         matches!(self.place, Place::Own(_))
     }
 
-    /// Bytes of its own texture.
+    /// Returns the size of the session's own texture in bytes, or 0 without one.
     pub(super) fn bytes(&self) -> u64 {
         if self.is_own() { self.layout.spec.bytes() } else { 0 }
     }
 
-    /// Takes a texture of the caller's in place of its own.
+    /// Binds a texture of the caller in place of the session's own.
     pub(super) fn bind(&mut self, texture: &wgpu::Texture) -> Result<(), GpuError> {
         self.refuse_streamed()?;
         TextureProblem::check(texture, self.layout.spec).map_err(|problem| self.refuse(problem))?;
@@ -139,13 +140,13 @@ impl Port {
         Ok(())
     }
 
-    /// The error where a texture of the caller's cannot be taken.
+    /// Builds the error for a texture of the caller that does not match.
     pub(super) fn refuse(&self, problem: TextureProblem) -> GpuError {
         let (role, index, name, expected) = (self.role, self.index, self.name.clone(), self.layout.spec);
         GpuError::ExternalTexture { role, index, name, expected, problem }
     }
 
-    /// Refuses what needs a texture, where there is none.
+    /// Returns an error if the port is streamed, for calls that need a texture.
     pub(super) fn refuse_streamed(&self) -> Result<(), GpuError> {
         let (role, index) = (self.role, self.index);
         match self.streamed {
@@ -154,14 +155,14 @@ impl Port {
         }
     }
 
-    /// Gives a texture of the caller's back.
+    /// Releases a texture that the caller bound.
     pub(super) fn unbind(&mut self) {
         if self.is_bound() {
             (self.place, self.filled) = (Place::None, false);
         }
     }
 
-    /// Its texture, if it has one.
+    /// Returns its texture, if it has one.
     pub(super) fn texture(&self) -> Option<&wgpu::Texture> {
         match &self.place {
             Place::None => None,
@@ -169,7 +170,7 @@ impl Port {
         }
     }
 
-    /// Its texture, which is made if it has none.
+    /// Returns its texture; creates it on first use.
     pub(super) fn ensure(&mut self, gpu: &Gpu, allocations: &Allocations) -> Result<&wgpu::Texture, GpuError> {
         self.refuse_streamed()?;
         if matches!(self.place, Place::None) {
@@ -182,12 +183,12 @@ impl Port {
         }
     }
 
-    /// Notes that there will be values in its texture: they were submitted, or the caller will write them.
+    /// Marks its texture as filled: values were submitted, or the caller will write them.
     pub(super) fn set_filled(&mut self) {
         self.filled = true;
     }
 
-    /// Gives back what it has of the device's memory.
+    /// Releases its device memory.
     pub(super) fn trim(&mut self) {
         if self.is_own() {
             (self.place, self.filled) = (Place::None, false);
@@ -195,12 +196,12 @@ impl Port {
         self.upload = None;
     }
 
-    /// Drops the buffer that values go through, of which nothing is known after a run that failed.
+    /// Drops the upload buffer, whose state is unknown after a failed run.
     pub(super) fn reset(&mut self) {
         self.upload = None;
     }
 
-    /// Checks that there are as many values as elements.
+    /// Checks that the number of values matches the number of elements.
     pub(super) fn check_len(&self, found: usize) -> Result<(), GpuError> {
         let expected = self.layout.shape.len();
         if expected == found {
@@ -210,7 +211,7 @@ impl Port {
         Err(GpuError::TensorLength { role, index, name, expected, found })
     }
 
-    /// Writes dense values where the device will fetch them.
+    /// Writes dense values into the upload buffer.
     pub(super) fn write(&mut self, gpu: &Gpu, staging: &Arc<Staging>, values: &[f32]) -> Result<(), GpuError> {
         self.count_saturated(values);
         let upload = match self.upload.take() {
@@ -218,18 +219,18 @@ impl Port {
             None => Upload::new(gpu, staging, &self.called(), &self.layout)?,
         };
         let called = self.called();
-        // Put back before it is written: an upload that fails knows its own state.
+        // Stored before the write, which is safe: an upload tracks its own state when it fails.
         self.upload.insert(upload).write(gpu, &called, &self.layout, values)
     }
 
-    /// Whether its values go in pieces where somebody waits for them: there are many, and the texture is its own, so that
-    /// nobody else writes it meanwhile.
+    /// Returns whether its values are transferred in pieces by waiting calls. That applies to large tensors in the
+    /// session's own texture, because nothing else writes that texture meanwhile.
     pub(super) fn is_in_pieces(&self) -> bool {
         !self.streamed && !self.is_bound() && self.layout.spec.bytes() > PIECE
     }
 
-    /// Writes dense values to its texture in pieces of `what`, and waits until they are there. There are none where that
-    /// fails.
+    /// Writes dense values to its texture in pieces and waits until they arrive; `what` names the wait in errors. On
+    /// failure the texture counts as empty.
     pub(super) async fn send(
         &mut self,
         gpu: &Gpu,
@@ -255,7 +256,7 @@ impl Port {
         Ok(())
     }
 
-    /// Reads its texture in pieces of `what`.
+    /// Reads its texture in pieces; `what` names the wait in errors.
     pub(super) async fn receive(
         &self,
         gpu: &Gpu,
@@ -271,7 +272,7 @@ impl Port {
         Ok(())
     }
 
-    /// Encodes the copy of what was written.
+    /// Encodes the copy of the written values into the texture.
     pub(super) fn encode_upload(&mut self, encoder: &mut wgpu::CommandEncoder) {
         if let (Some(upload), Place::Own(texture) | Place::Bound(texture)) = (&mut self.upload, &self.place) {
             upload.encode(&self.layout, texture, encoder);
@@ -282,17 +283,17 @@ impl Port {
         self.upload.as_mut()
     }
 
-    /// A buffer to read it through.
+    /// Creates a buffer to read its texture through.
     pub(super) fn readback(&self, gpu: &Gpu, staging: &Arc<Staging>) -> Result<Readback, GpuError> {
         Readback::new(gpu, staging, &self.called(), &self.layout)
     }
 
-    /// What it is called in errors.
+    /// Returns its name for errors.
     fn called(&self) -> String {
         format!("{} {} (`{}`)", self.role, self.index, printable(&self.name))
     }
 
-    /// Encodes a copy of it, to be read later.
+    /// Encodes a copy of its texture into a readback buffer, to be read later.
     pub(super) fn encode_readback(
         &self,
         gpu: &Gpu,

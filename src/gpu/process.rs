@@ -1,28 +1,29 @@
-//! Which process a device belongs to. A forked child has a copy of its parent's memory, but none of its threads: a wait
-//! for the parent's device would never end, and a lock that another thread held during the fork is never released.
+//! Tracks which process opened a device. A forked child has a copy of its parent's memory, but none of its threads. A
+//! wait for the parent's device would never end, and a lock that another thread held during the fork is never
+//! released.
 
 use std::sync::OnceLock;
 
 use super::GpuError;
 
-/// A process, by the number that the system gives it.
+/// A process, identified by its process id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Process(u32);
 
 impl Process {
-    /// The process that runs.
+    /// Returns the current process.
     #[cfg(unix)]
     pub(super) fn current() -> Self {
         Self(std::process::id())
     }
 
-    /// The process that runs: elsewhere none is forked.
+    /// Returns a constant, because processes do not fork on this platform.
     #[cfg(not(unix))]
     pub(super) const fn current() -> Self {
         Self(0)
     }
 
-    /// Whether another process runs: one that was forked from this one.
+    /// Returns true if the current process is a fork of this one.
     pub(super) fn was_forked(self) -> bool {
         self != Self::current()
     }
@@ -34,8 +35,8 @@ impl Process {
     }
 }
 
-/// A value that each process makes for itself: a static of a library that is loaded by programs which fork. A child does
-/// not see its parent's value, whose locks may be held by threads that the child does not have.
+/// A value that each process creates separately, for a static in a library that forking programs load. A child does
+/// not see its parent's value, whose locks may be held by threads that do not exist in the child.
 ///
 /// ```
 /// use std::sync::Mutex;
@@ -54,17 +55,17 @@ pub struct PerProcess<T> {
 struct Node<T> {
     process: Process,
     value: T,
-    /// That of a child of the process.
+    /// Value of a child of the process.
     next: OnceLock<Box<Self>>,
 }
 
 impl<T: Default> PerProcess<T> {
-    /// Makes nothing yet.
+    /// Creates an empty container; the value is created on first use.
     pub const fn new() -> Self {
         Self { first: OnceLock::new() }
     }
 
-    /// The value of the process that runs, made at its first use.
+    /// Returns the value of the current process, creating it on first use.
     pub fn get(&self) -> &T {
         let process = Process::current();
         let made = || Node { process, value: T::default(), next: OnceLock::new() };

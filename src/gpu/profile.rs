@@ -1,4 +1,4 @@
-//! How long each dispatch takes on the device, by its own timestamps.
+//! Measures the time of each dispatch with timestamps of the device.
 
 use std::ops::Range;
 
@@ -8,25 +8,25 @@ use super::{
     wait::{Mapping, Submitted},
 };
 
-/// One dispatch's time.
+/// Time of one dispatch.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DispatchTime {
-    /// The schedule's step it belongs to; none for poison.
+    /// The schedule step that it belongs to; `None` for poison.
     pub step: Option<usize>,
     /// The kernel.
     pub kernel: &'static str,
-    /// Milliseconds between the timestamps around it.
+    /// Milliseconds between the timestamps before and after it.
     pub ms: f64,
 }
 
-/// Dispatches that one query set has timestamps for, two each: WebGPU allows 4096 queries a set. A longer program is
-/// submitted piece by piece, and each piece uses the set again.
+/// Number of dispatches per query set, with two timestamps each: WebGPU allows 4096 queries per set. A longer program
+/// is submitted in pieces that reuse the set.
 const DISPATCHES_PER_QUERY_SET: usize = wgpu::QUERY_SET_MAX_QUERIES as usize / 2;
-/// Bytes of a dispatch's two timestamps.
+/// Size of a dispatch's two timestamps in bytes.
 const TIMESTAMP_BYTES: u64 = 2 * wgpu::QUERY_SIZE as u64;
 
-/// Timestamps of a program, each dispatch in a pass of its own.
+/// Timestamp queries for a program that runs each dispatch in a separate pass.
 #[derive(Debug)]
 pub(super) struct TimestampQueries {
     queries: wgpu::QuerySet,
@@ -36,7 +36,7 @@ pub(super) struct TimestampQueries {
 }
 
 impl TimestampQueries {
-    /// Room for two timestamps a dispatch; `None` where the device has no timestamps.
+    /// Allocates two timestamps per dispatch; `None` if the device has no timestamps.
     pub(super) fn new(gpu: &Gpu, allocations: &Allocations, dispatches: usize) -> Result<Option<Self>, GpuError> {
         if !gpu.device.features().contains(wgpu::Features::TIMESTAMP_QUERY) {
             return Ok(None);
@@ -57,14 +57,14 @@ impl TimestampQueries {
         })?;
         let resolve = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
         let read = wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ;
-        // Two buffers: WebGPU lets one that is mapped for reading be the destination of copies, and nothing else.
+        // Two buffers, because WebGPU allows a buffer mapped for reading only as the destination of copies.
         let (resolved, mapped) =
             (buffer("timestamps", piece, resolve)?, buffer("timestamps to read", dispatches, read)?);
         Ok(Some(Self { queries, resolved, mapped, dispatches }))
     }
 
-    /// Submits one run of the program; `before` is called in front of the dispatches in `borders`, `submitted` is told each
-    /// submission. Answers the request to read the timestamps.
+    /// Submits one run of the program. Calls `before` ahead of each dispatch in `borders`, and `submitted` with each
+    /// submission. Returns the mapping request for the timestamps.
     pub(super) fn run(
         &self,
         gpu: &Gpu,
@@ -97,7 +97,7 @@ impl TimestampQueries {
         gpu.submit([encoder.finish()])
     }
 
-    /// Each dispatch's milliseconds, when the device is done and the timestamps are mapped.
+    /// Returns the milliseconds of each dispatch. The device must be done and the timestamps mapped.
     pub(super) fn times(&self, gpu: &Gpu) -> Result<Vec<f64>, GpuError> {
         let view = self
             .mapped
@@ -106,7 +106,7 @@ impl TimestampQueries {
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&view);
         let period = f64::from(gpu.queue.get_timestamp_period()) / 1e6;
         let times = ticks.as_chunks::<2>().0.iter().take(self.dispatches);
-        // WebGPU does not promise that timestamps grow.
+        // Saturating, because WebGPU does not guarantee that timestamps increase.
         Ok(times.map(|[begin, end]| end.saturating_sub(*begin) as f64 * period).collect())
     }
 }

@@ -15,19 +15,20 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// Bind groups that are kept for textures that change: a camera has two or three, in turns. They keep the textures alive.
+/// Number of bind groups cached per changing texture; a camera alternates between two or three. They keep the
+/// textures alive.
 const KEPT: usize = 4;
 
 /// Dispatches over a texture set, in order.
 #[derive(Debug)]
 pub struct Program {
     bound: Vec<Bound>,
-    /// What dispatches are bound to: those of an operator mostly share one. Of one that touches a texture that may
-    /// change, none until that is bound.
+    /// Bind groups of the dispatches; those of an operator mostly share one. An entry whose textures may change is
+    /// `None` until they are bound.
     groups: Vec<Option<wgpu::BindGroup>>,
     rebindable: Vec<Rebindable>,
     table_bytes: u64,
-    /// What kernels count of a run, node by node; none where no kernel counts anything.
+    /// Counters that kernels increment during a run, grouped by node. `None` if no kernel counts anything.
     counters: Option<wgpu::Buffer>,
 }
 
@@ -41,29 +42,29 @@ struct Bound {
     grid: [u32; 2],
 }
 
-/// The bind groups with the same textures that may change.
+/// Bind groups that use the same set of changing textures.
 #[derive(Debug)]
 struct Rebindable {
-    /// Numbers of those textures.
+    /// Indices of the changing textures.
     textures: Vec<usize>,
-    /// Index of each group, and what is bound in it.
+    /// Index of each bind group, with its bindings.
     groups: Vec<(usize, Bindings)>,
-    /// Groups for textures that were there, the last used first.
+    /// Cached bind groups for earlier textures, most recently used first.
     kept: Vec<(Vec<wgpu::Texture>, Vec<wgpu::BindGroup>)>,
 }
 
-/// What a bind group binds.
+/// Resources of a bind group.
 #[derive(Debug)]
 struct Bindings {
-    /// The kernel of a dispatch that it is for.
+    /// Kernel of one dispatch that uses the group, for errors.
     label: &'static str,
     block: ParamRange,
-    /// What is bound with an offset that each dispatch names.
+    /// Buffer that is bound with a dynamic offset per dispatch.
     offsets: Option<ParamRange>,
     layout: wgpu::BindGroupLayout,
-    /// Numbers of textures, by binding from 1 on.
+    /// Texture indices for bindings 1 to 4.
     textures: [usize; 4],
-    /// The counts, where the kernels count something.
+    /// Counter buffer, if the kernel counts anything.
     counters: Option<wgpu::Buffer>,
 }
 
@@ -95,10 +96,10 @@ impl Bindings {
 }
 
 impl Program {
-    /// Compiles and binds the dispatches. Bindings that a dispatch leaves open get a texture of one texel.
+    /// Compiles and binds the dispatches. Bindings that a dispatch does not use get a texture of one texel.
     ///
     /// # Errors
-    /// What the device says, a limit that is exceeded, [`GpuError::Texture`] where dispatches were made for other
+    /// Errors of the device, an exceeded limit, or [`GpuError::Texture`] if the dispatches were built for other
     /// textures.
     pub fn new(
         gpu: &Gpu,
@@ -110,8 +111,8 @@ impl Program {
         Self::with_rebindable(gpu, textures, pipelines, format, dispatches, &[])
     }
 
-    /// The same, where some of the textures will be replaced by others: what touches them is bound by
-    /// [`bind`](Self::bind).
+    /// Version of `new` for textures that will be replaced later: [`bind`](Self::bind) creates the bind groups that
+    /// use textures in `changing`.
     pub(super) fn with_rebindable(
         gpu: &Gpu,
         textures: &mut TextureSet,
@@ -133,7 +134,8 @@ impl Program {
         let mut groups: HashMap<(BlockPlace, [usize; 4], bool), usize> = HashMap::new();
         for (dispatch, (&block, &own)) in dispatches.iter().zip(params.blocks.iter().zip(&params.own)) {
             let label = dispatch.shader.name();
-            // Shaders run without bounds checks, so the textures must be those that the parameters were written for.
+            // Shaders run without bounds checks, so the textures must match those that the parameters were computed
+            // for.
             for reach in dispatch.reach.iter() {
                 textures.check_reach(reach)?;
             }
@@ -161,7 +163,7 @@ impl Program {
         Ok(made)
     }
 
-    /// Makes a bind group, or room for one that touches a texture that may change, and answers its index.
+    /// Creates a bind group, or reserves an entry if it uses a changing texture. Returns its index.
     fn add_group(
         &mut self,
         gpu: &Gpu,
@@ -188,14 +190,14 @@ impl Program {
         Ok(index)
     }
 
-    /// Binds what touches textures that may change to those that are in the set now. Where they were there a short
-    /// while ago, nothing is made.
+    /// Binds the changing textures that are in the set now. Textures that were bound recently reuse their cached bind
+    /// groups.
     pub(super) fn bind(&mut self, gpu: &Gpu, textures: &TextureSet) -> Result<(), GpuError> {
         for one in &mut self.rebindable {
             let now: Vec<&wgpu::Texture> = one.textures.iter().map(|&texture| textures.texture(texture)).collect();
             let same = |(held, _): &(Vec<wgpu::Texture>, _)| held.iter().eq(now.iter().copied());
             match one.kept.iter().position(same) {
-                // What was bound last is bound still.
+                // Bound last time, so it still is.
                 Some(0) => continue,
                 Some(at) => one.kept[..=at].rotate_right(1),
                 None => {
@@ -213,7 +215,7 @@ impl Program {
         Ok(())
     }
 
-    /// Forgets the bind groups with whatever has been texture `changing` of the set, so that they keep none of it alive.
+    /// Drops cached bind groups that use texture `changing`, so that they do not keep earlier textures alive.
     pub(super) fn forget(&mut self, changing: usize) {
         for one in self.rebindable.iter_mut().filter(|one| one.textures.contains(&changing)) {
             one.kept.clear();
@@ -223,46 +225,46 @@ impl Program {
         }
     }
 
-    /// Number of dispatches.
+    /// Returns the number of dispatches.
     pub fn len(&self) -> usize {
         self.bound.len()
     }
 
-    /// Bytes of the buffers that hold the dispatches' params.
+    /// Returns the size of the parameter and counter buffers, in bytes.
     pub(super) const fn table_bytes(&self) -> u64 {
         self.table_bytes
     }
 
-    /// Whether there is nothing to do.
+    /// Returns true without dispatches.
     pub fn is_empty(&self) -> bool {
         self.bound.is_empty()
     }
 
-    /// The kernel of each dispatch.
+    /// Iterates over the kernel names of the dispatches.
     pub fn labels(&self) -> impl Iterator<Item = &'static str> + '_ {
         self.bound.iter().map(|dispatch| dispatch.label)
     }
 
-    /// What kernels counted since the first dispatch was last encoded: for each node of the graph [`COUNTS_PER_NODE`].
+    /// Returns the counts since the first dispatch was last encoded: [`COUNTS_PER_NODE`] for each node of the graph.
     pub(super) const fn counters(&self) -> Option<&wgpu::Buffer> {
         self.counters.as_ref()
     }
 
-    /// Begins to count anew where the first dispatch is among those that follow.
+    /// Resets the counters if the first dispatch is among `which`.
     fn begin_counting(&self, which: &Range<usize>, encoder: &mut wgpu::CommandEncoder) {
         if let Some(counters) = self.counters.as_ref().filter(|_| which.contains(&0)) {
             encoder.clear_buffer(counters, 0, None);
         }
     }
 
-    /// Encodes every dispatch into one pass.
+    /// Encodes all dispatches into one pass.
     pub fn encode(&self, encoder: &mut wgpu::CommandEncoder) {
         self.encode_some(encoder, 0..self.len());
     }
 
     /// Encodes some of the dispatches into one pass.
     pub(super) fn encode_some(&self, encoder: &mut wgpu::CommandEncoder, which: Range<usize>) {
-        // One pass for all: each dispatch is a usage scope of its own, so wgpu puts barriers between them.
+        // One pass suffices: each dispatch is a separate usage scope, so wgpu inserts barriers between them.
         let descriptor = wgpu::ComputePassDescriptor { label: Some("texpool"), timestamp_writes: None };
         self.begin_counting(&which, encoder);
         let mut pass = encoder.begin_compute_pass(&descriptor);
@@ -271,7 +273,7 @@ impl Program {
         }
     }
 
-    /// Encodes some of the dispatches, each into a pass of its own with two timestamps of `queries`, two after two.
+    /// Encodes some of the dispatches, each into a separate pass that writes two consecutive timestamps to `queries`.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn encode_timed(
         &self,
@@ -293,10 +295,10 @@ impl Program {
         }
     }
 
-    /// Runs some of the dispatches once, each in a pass of its own, and waits.
+    /// Runs some of the dispatches once, each in a separate pass, and waits.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run(&self, gpu: &Gpu, which: Range<usize>) -> Result<(), GpuError> {
         let submitted = gpu.scoped("running", || {
@@ -312,7 +314,7 @@ impl Program {
     }
 }
 
-/// The counts of all nodes up to the last that one of the dispatches counts for; none where none of them counts.
+/// Creates the counter buffer, sized for the highest node that a dispatch counts for. `None` if no dispatch counts.
 fn counters(
     gpu: &Gpu,
     textures: &TextureSet,

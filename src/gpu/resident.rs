@@ -1,4 +1,4 @@
-//! What a session has on the device, made and given back as one.
+//! Device resources of a session, created and released together.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::{
     schedule::StorageKind,
 };
 
-/// How it is made.
+/// Options for creating them.
 #[derive(Clone, Debug)]
 pub(super) struct ResidentOptions {
     pub(super) format: TexelFormat,
@@ -35,21 +35,21 @@ pub(super) struct Resident {
     /// The step of each dispatch.
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls run step by step"))]
     pub(super) steps: Vec<Option<usize>>,
-    /// The texture of each storage.
+    /// Texture index of each storage.
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "only blocking calls run step by step"))]
     pub(super) texture_of_storage: Vec<usize>,
     pub(super) recipes: Vec<PipelineRecipe>,
     pub(super) weights: Arc<WeightTextures>,
-    /// What crosses between host and device in the middle of a run.
+    /// Transfers between host and device in the middle of a run.
     pub(super) streamed: StreamedRun,
-    /// How often the pool's textures had been made.
+    /// Generation of the pool's textures at creation.
     pub(super) generation: u64,
-    /// The number of the first input's texture; those of the others follow, then those of the outputs.
+    /// Texture index of the first input; the other inputs follow, then the outputs.
     pub(super) first_port: usize,
 }
 
 impl Resident {
-    /// Makes it, with room for the textures of inputs and outputs, `ports`.
+    /// Creates the resources and reserves texture indices for the inputs and outputs, `ports`.
     pub(super) fn new(
         gpu: &Gpu,
         compiled: &CompiledModel,
@@ -76,7 +76,7 @@ impl Resident {
                 }
             }
         }
-        // Until a port has a texture of its own, this keeps its number; nothing is bound to it.
+        // Placeholder for the texture of a port that has none yet; it is never bound.
         let spare = textures.spare(format)?;
         let placeholder = textures.texture(spare).clone();
         let first_port = textures.len();
@@ -101,19 +101,19 @@ impl Resident {
         Ok(Self { textures, program, steps, texture_of_storage, recipes, weights, streamed, generation, first_port })
     }
 
-    /// Keeps no texture alive in which an input or output has lain, of that number among both.
+    /// Drops all references to the textures that a port has used. Ports are numbered with inputs first, then outputs.
     pub(super) fn release(&mut self, port: usize) {
         self.program.forget(self.first_port + port);
         self.textures.release(self.first_port + port);
     }
 
-    /// What runs piece by piece are of.
+    /// Bundles the resources that a piece-by-piece run needs.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn run<'a>(&'a self, inputs: &'a [Port]) -> Run<'a> {
         Run { program: &self.program, textures: &self.textures, packed: self.weights.packed(), inputs }
     }
 
-    /// The model with its places.
+    /// Returns the model with its places.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn placed<'a>(&'a self, compiled: &'a CompiledModel) -> PlacedModel<'a> {
         PlacedModel { compiled, textures: &self.textures, texture_of_storage: &self.texture_of_storage }

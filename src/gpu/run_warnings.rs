@@ -1,63 +1,62 @@
-//! What a run met that its answers do not show, and how that is said.
+//! Warnings of a run about problems that its results do not show, and their texts.
 
 use std::fmt;
 
 use crate::{graph::NotFinite, plan::printable};
 
-/// What a run met that its answers do not show.
+/// Problems that a run encountered but its results do not show.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunWarnings {
-    /// Outputs that were read and are not finite throughout, in the model's order.
+    /// Outputs that were read and contain non-finite values, in the model's order.
     pub not_finite: Vec<NotFiniteOutput>,
-    /// Values and indices that were replaced by the nearest possible ones: inputs first, then nodes in the order of the
-    /// graph.
+    /// Values and indices that were clamped to the nearest valid one: inputs first, then nodes in graph order.
     pub clamped: Vec<ClampedValues>,
 }
 
-/// An output that is not finite throughout.
+/// An output that contains non-finite values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NotFiniteOutput {
     /// Its name.
     pub output: String,
-    /// How many of its values are not finite.
+    /// Number of non-finite values by kind.
     pub found: NotFinite,
 }
 
-/// How values were replaced by the nearest possible ones.
+/// Reasons to replace a value by the nearest valid one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Clamp {
-    /// Finite values beyond 65504, the greatest number of 16 bits, were stored as that.
+    /// Finite values beyond 65504, the largest 16-bit float, were stored as 65504 or -65504.
     Saturated,
-    /// Indices outside the axis were taken for the nearest inside.
+    /// Indices outside the axis were replaced by the nearest index inside.
     IndexOutside,
 }
 
 impl Clamp {
-    /// In the order in which kernels count them.
+    /// All variants, in the order in which kernels count them.
     pub(crate) const ALL: [Self; crate::kernels::COUNTS_PER_NODE] = [Self::Saturated, Self::IndexOutside];
 }
 
-/// Values of a tensor that were replaced.
+/// Clamped values of one tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ClampedValues {
-    /// How.
+    /// The reason.
     pub clamp: Clamp,
-    /// The node that computes the tensor, by its index in the file; none for an input.
+    /// Index in the model file of the node that computes the tensor; `None` for an input.
     pub node: Option<usize>,
-    /// That node's operator; `input` for an input.
+    /// Operator of that node, or `input` for an input.
     pub op: &'static str,
     /// The tensor's name.
     pub tensor: String,
-    /// How many of its values were stored as another number, or how many indices.
+    /// Number of clamped values or indices.
     pub count: u64,
 }
 
 impl fmt::Display for ClampedValues {
-    /// Its place.
+    /// Formats the place only, without the count.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.node {
             Some(node) => write!(f, "node {node} ({}, `{}`)", self.op, printable(&self.tensor)),
@@ -67,22 +66,22 @@ impl fmt::Display for ClampedValues {
 }
 
 impl RunWarnings {
-    /// Whether there is nothing to tell.
+    /// Returns true without warnings.
     pub fn is_empty(&self) -> bool {
         self.not_finite.is_empty() && self.clamped.is_empty()
     }
 
-    /// How many values or indices were clamped in that way, in the whole run.
+    /// Returns the number of values or indices clamped for this reason in the whole run.
     pub fn count(&self, clamp: Clamp) -> u64 {
         self.places(clamp).map(|place| place.count).sum()
     }
 
-    /// Where values were clamped in that way.
+    /// Iterates over the places where values were clamped for this reason.
     pub fn places(&self, clamp: Clamp) -> impl Iterator<Item = &ClampedValues> {
         self.clamped.iter().filter(move |place| place.clamp == clamp)
     }
 
-    /// What was clamped, a sentence for each way.
+    /// Describes the clamped values, one sentence per reason.
     pub fn clamped_text(&self) -> Vec<String> {
         let sentence = |clamp: Clamp| {
             let first = self.places(clamp).next()?;
@@ -105,7 +104,7 @@ impl RunWarnings {
     }
 }
 
-/// All of it in sentences, as a host's logger wants it.
+/// Formats all warnings as sentences, for a log.
 impl fmt::Display for RunWarnings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outputs = self.not_finite.iter().map(|NotFiniteOutput { output, found }| {

@@ -1,4 +1,4 @@
-//! Buffers that values of inputs and outputs go through between host and device.
+//! Staging buffers for values of inputs and outputs on their way between host and device.
 
 use std::sync::{
     Arc, Mutex, PoisonError,
@@ -17,12 +17,12 @@ use crate::{
     plan::TextureSpec,
 };
 
-/// How a tensor of the caller's lies in its texture.
+/// Texture layout of an input or output, and the order of its values at the caller.
 #[derive(Clone, Debug)]
 pub(super) struct HostLayout {
     pub(super) shape: Shape,
     pub(super) permutation: LayoutPermutation,
-    /// A texture whose rows are a multiple of 256 bytes.
+    /// Its rows are a multiple of 256 bytes.
     pub(super) spec: TextureSpec,
 }
 
@@ -40,12 +40,12 @@ impl HostLayout {
     }
 }
 
-/// The staging buffers of a session: how many bytes there are, and those that nobody uses now.
+/// Staging buffers of a session: total size and the free buffers.
 #[derive(Debug)]
 pub(super) struct Staging {
     allocations: Arc<Allocations>,
     bytes: AtomicU64,
-    /// Of readbacks, unmapped.
+    /// Unmapped readback buffers.
     free: Mutex<Vec<wgpu::Buffer>>,
 }
 
@@ -54,12 +54,12 @@ impl Staging {
         Arc::new(Self { allocations, bytes: AtomicU64::new(0), free: Mutex::default() })
     }
 
-    /// Bytes of all buffers, in use or free.
+    /// Returns the size of all buffers, in use or free, in bytes.
     pub(super) fn bytes(&self) -> u64 {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Drops the buffers that nobody uses.
+    /// Drops the free buffers.
     pub(super) fn trim(&self) {
         for buffer in self.free.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             self.bytes.fetch_sub(buffer.size(), Ordering::Relaxed);
@@ -81,12 +81,12 @@ impl Staging {
         Ok(StagingBuffer { buffer, of: Arc::clone(self), kept: false })
     }
 
-    /// A mapped buffer to upload so many bytes of `what` through.
+    /// Creates a mapped buffer for an upload of `size` bytes; `what` names it in errors.
     pub(super) fn upload(self: &Arc<Self>, gpu: &Gpu, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
         self.create(gpu, what, size, wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC, true)
     }
 
-    /// A buffer to read so many bytes of `what` through: one that is free, or a new one.
+    /// Returns a readback buffer of `size` bytes, reusing a free one if possible; `what` names it in errors.
     pub(super) fn readback(self: &Arc<Self>, gpu: &Gpu, what: &str, size: u64) -> Result<StagingBuffer, GpuError> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = free.iter().position(|buffer| buffer.size() == size) {
@@ -98,12 +98,12 @@ impl Staging {
     }
 }
 
-/// A buffer of a session's staging, which counts as long as it is there.
+/// A staging buffer of a session, included in the total size while it exists.
 #[derive(Debug)]
 pub(super) struct StagingBuffer {
     buffer: wgpu::Buffer,
     of: Arc<Staging>,
-    /// Whether it goes back to those that are free: its state is known.
+    /// True if the buffer returns to the free list, because its state is known.
     kept: bool,
 }
 
@@ -112,7 +112,7 @@ impl StagingBuffer {
         &self.buffer
     }
 
-    /// Has it go back to those that are free. It must be one to read through, and unmapped.
+    /// Returns the buffer to the free list. It must be an unmapped readback buffer.
     pub(super) fn keep(mut self) {
         self.kept = true;
     }
@@ -128,34 +128,34 @@ impl Drop for StagingBuffer {
     }
 }
 
-/// What is known of an upload's buffer.
+/// State of an upload's buffer.
 #[derive(Debug)]
 enum State {
-    /// The host may write it.
+    /// Mapped: the host may write.
     Mapped,
-    /// It was written, and no copy of it was encoded yet.
+    /// Written, but the copy is not encoded yet.
     Written,
-    /// A copy was encoded; it is mapped again when the device is done with that.
+    /// The copy is encoded; the buffer is mapped again when the device has executed it.
     Copied(Mapping),
 }
 
-/// An input's way to its texture.
+/// Upload path of an input.
 #[derive(Debug)]
 pub(super) struct Upload {
     buffer: StagingBuffer,
     state: State,
-    /// Zeroed once: packing writes the same lanes each time and leaves the others.
+    /// Packed texels. The lanes after the last channel are zeroed once, because packing never writes them.
     bytes: Vec<u8>,
 }
 
 impl Upload {
-    /// For the input called `what` in errors.
+    /// Creates the upload of an input; `what` names it in errors.
     pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, layout: &HostLayout) -> Result<Self, GpuError> {
         let size = layout.spec.bytes();
         Ok(Self { buffer: staging.upload(gpu, what, size)?, state: State::Mapped, bytes: vec![0; size as usize] })
     }
 
-    /// Writes dense values in the file's order where the device will fetch them.
+    /// Writes dense values, in the file's order, into the buffer.
     pub(super) fn write(&mut self, gpu: &Gpu, what: &str, layout: &HostLayout, values: &[f32]) -> Result<(), GpuError> {
         layout.pack(values, &mut self.bytes);
         let mapped = match &mut self.state {
@@ -164,25 +164,25 @@ impl Upload {
             State::Copied(mapping) => mapping.is_mapped() == Some(true),
         };
         if !mapped {
-            // The device may still fetch from it, or nobody knows.
+            // The device may still read the old buffer, or its state is unknown, so a new one is used.
             let size = self.buffer.buffer.size();
             self.buffer = self.buffer.of.upload(gpu, what, size)?;
         }
-        // Until it is unmapped nothing is known of it.
+        // Set before the write, because the state of the buffer is unknown if the write fails.
         self.state = State::Written;
         self.buffer.buffer.get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?.copy_from_slice(&self.bytes);
         self.buffer.buffer.unmap();
         Ok(())
     }
 
-    /// Copies what was written to the texture, and has the buffer mapped again after that.
+    /// Encodes the copy into the texture, after which the buffer is mapped again.
     pub(super) fn encode(&mut self, layout: &HostLayout, texture: &wgpu::Texture, encoder: &mut wgpu::CommandEncoder) {
         let buffer = &self.buffer.buffer;
         encoder.copy_buffer_to_texture(in_buffer(buffer, layout.spec), texture.as_image_copy(), extent(layout.spec));
         self.state = State::Copied(Mapping::on_submit(encoder, buffer, wgpu::MapMode::Write));
     }
 
-    /// Waits until the host may write again. What was `submitted` must hold the copy.
+    /// Waits until the host may write again. `submitted` must contain the copy.
     pub(super) async fn finish(
         &mut self,
         gpu: &Gpu,
@@ -198,7 +198,7 @@ impl Upload {
     }
 }
 
-/// An output's way from its texture.
+/// Readback path of an output.
 #[derive(Debug)]
 pub(crate) struct Readback {
     buffer: StagingBuffer,
@@ -207,13 +207,13 @@ pub(crate) struct Readback {
 }
 
 impl Readback {
-    /// Of the output called `what` in errors.
+    /// Creates the readback of an output; `what` names it in errors.
     pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, layout: &HostLayout) -> Result<Self, GpuError> {
         let buffer = staging.readback(gpu, what, layout.spec.bytes())?;
         Ok(Self { buffer, mapping: None, layout: layout.clone() })
     }
 
-    /// Copies the texture, to be read once the encoder was submitted and the device is done.
+    /// Encodes a copy of the texture. It can be read after the encoder was submitted and the device is done.
     pub(super) fn encode(&mut self, texture: &wgpu::Texture, encoder: &mut wgpu::CommandEncoder) {
         let buffer = &self.buffer.buffer;
         let size = extent(self.layout.spec);
@@ -221,12 +221,12 @@ impl Readback {
         self.mapping = Some(Mapping::on_submit(encoder, buffer, wgpu::MapMode::Read));
     }
 
-    /// Number of values.
+    /// Returns the number of values.
     pub(crate) fn len(&self) -> usize {
         self.layout.shape.len()
     }
 
-    /// Waits for the values and writes them, dense and in the file's order.
+    /// Waits for the values and writes them to `values`, dense and in the file's order.
     pub(crate) async fn finish(
         mut self,
         gpu: &Gpu,

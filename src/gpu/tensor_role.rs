@@ -1,11 +1,11 @@
-//! Which side of the model a tensor of the caller's is on.
+//! Role of a tensor in the model's interface.
 
 use std::fmt;
 
-/// Whether a tensor is an input or an output of the model.
+/// Distinguishes inputs and outputs of the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorRole {
-    /// The caller gives it.
+    /// The caller provides its values.
     Input,
     /// The model computes it.
     Output,

@@ -1,11 +1,11 @@
-//! Texel formats as wgpu calls them.
+//! Mapping of texel formats to wgpu.
 
 use crate::plan::TexelFormat;
 
-/// The format of words of 32 bits. Core WebGPU has it as a storage texture that is read.
+/// Format of 32-bit words. Core WebGPU supports it for storage textures that are read.
 pub(crate) const WORDS: wgpu::TextureFormat = wgpu::TextureFormat::Rgba32Uint;
 
-/// The wgpu name of a format.
+/// Returns wgpu's name of a format.
 pub(crate) const fn texture_format(format: TexelFormat) -> wgpu::TextureFormat {
     match format {
         TexelFormat::Rgba32Float => wgpu::TextureFormat::Rgba32Float,

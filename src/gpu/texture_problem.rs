@@ -1,45 +1,46 @@
-//! What makes a texture of the caller's unfit for an input or output.
+//! Reasons why a texture of the caller does not fit an input or output.
 
 use std::fmt;
 
 use super::{TensorRole, texture_format::texture_format};
 use crate::plan::TextureSpec;
 
-/// How a texture differs from what an input or output needs. The text says what was found: "its format is Rgba8Unorm".
+/// Mismatch between a texture and an input or output. Formats as a statement about the texture: "its format is
+/// Rgba8Unorm".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextureProblem {
-    /// It has this format.
+    /// Its format is wrong; this is the actual one.
     Format(wgpu::TextureFormat),
-    /// It has this dimension and not two.
+    /// Its dimension is not 2D; this is the actual one.
     Dimension(wgpu::TextureDimension),
-    /// It has this size. A higher texture would have room, too, but most inputs and outputs are 256 texels wide: their
-    /// height is what tells them apart, and another one's texture would be read as if it were right.
+    /// Its size is wrong; this is the actual one. A higher texture would have enough room. But most inputs and
+    /// outputs are 256 texels wide and differ only in height, so accepting it would hide a mix-up of two tensors.
     Size {
         /// Texels in a row.
         width: u32,
         /// Rows of texels.
         height: u32,
     },
-    /// It has so many layers and not one.
+    /// It has this number of layers instead of one.
     Layers(u32),
-    /// It has so many mip levels and not one.
+    /// It has this number of mip levels instead of one.
     MipLevels(u32),
-    /// It has so many samples a texel and not one.
+    /// It has this number of samples per texel instead of one.
     Samples(u32),
     /// It lacks these usages.
     Usage(wgpu::TextureUsages),
-    /// Another input or output of the session lies in it, and one of the two is written.
+    /// Another input or output of the session uses the texture, and one of the two is written.
     InUse {
-        /// Whether that is an input or an output.
+        /// Role of that tensor.
         role: TensorRole,
-        /// Which of them.
+        /// Its index.
         index: usize,
     },
 }
 
 impl TextureProblem {
-    /// Checks that a texture is as `spec` says and that kernels may use it.
+    /// Checks that a texture matches `spec` and that kernels may use it.
     pub(crate) fn check(texture: &wgpu::Texture, spec: TextureSpec) -> Result<(), Self> {
         let (width, height) = (texture.width(), texture.height());
         let lacking = wgpu::TextureUsages::STORAGE_BINDING.difference(texture.usage());

@@ -1,4 +1,4 @@
-//! A set of textures by number: the pool, inputs and outputs, weights. Created once, never resized.
+//! A set of indexed textures: pool, inputs and outputs, weights. Textures are created once and never resized.
 
 use std::sync::{Arc, OnceLock};
 #[cfg(not(target_arch = "wasm32"))]
@@ -20,26 +20,26 @@ use crate::{
 #[cfg(not(target_arch = "wasm32"))]
 use crate::{graph::Shape, kernels::Operand};
 
-/// What a texture is for, and so what may be done with it.
+/// Purpose of a texture, which determines its usages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// Kernels read and write it; weights and inputs may be uploaded there, and rows read back.
+    /// Kernels read and write it; weights and inputs may be uploaded to it, and rows read back.
     Pool,
-    /// The host may write and read it too, and so may shaders of the caller's.
+    /// The host and shaders of the caller may write and read it, too.
     Shared,
     /// The host writes it, kernels read it.
     Weights,
 }
 
-/// Textures by number.
+/// Textures by index.
 #[derive(Debug)]
 pub struct TextureSet {
     gpu: Gpu,
     allocations: Arc<Allocations>,
     slots: Vec<Slot>,
-    /// A texture of one texel, for bindings that nothing is read from; once it is asked for.
+    /// Index of a texture of one texel for bindings that are never read, once created.
     spare: Option<usize>,
-    /// How often an invocation may go round its loops, where the driver ends them.
+    /// Maximum number of loop iterations per invocation, if the driver limits them.
     loop_limit: Option<u64>,
 }
 
@@ -47,31 +47,31 @@ pub struct TextureSet {
 struct Slot {
     spec: TextureSpec,
     texture: wgpu::Texture,
-    /// Made when it is bound: where another texture is put here and was bound before, none is needed.
+    /// Created when the texture is first bound. A replaced texture whose bind groups are cached needs no view.
     view: OnceLock<wgpu::TextureView>,
 }
 
 impl TextureSet {
-    /// No textures yet.
+    /// Creates an empty set.
     pub fn new(gpu: &Gpu) -> Self {
         Self::labelled(gpu, Arc::new(Allocations::new()))
     }
 
-    /// No textures yet, whose labels will be those of an owner.
+    /// Creates an empty set whose textures get the labels of an owner.
     pub(super) fn labelled(gpu: &Gpu, allocations: Arc<Allocations>) -> Self {
         Self { gpu: gpu.clone(), allocations, slots: Vec::new(), spare: None, loop_limit: loop_limit(&gpu.device) }
     }
 
-    /// Creates a texture and answers its number.
+    /// Creates a texture and returns its index.
     ///
     /// # Errors
-    /// [`GpuError::Limit`] where an extent exceeds the device's, [`GpuError::OutOfMemory`].
+    /// [`GpuError::Limit`] if an extent exceeds the device's limit, [`GpuError::OutOfMemory`].
     pub fn create(&mut self, label: &str, spec: TextureSpec, role: Role) -> Result<usize, GpuError> {
         let texture = make(&self.gpu, &self.allocations, label, spec, role)?;
         Ok(self.push(spec, texture))
     }
 
-    /// The number of the texture of one texel that open bindings get.
+    /// Returns the index of the texture of one texel for unused bindings, creating it if needed.
     pub(super) fn spare(&mut self, format: TexelFormat) -> Result<usize, GpuError> {
         if let Some(spare) = self.spare {
             return Ok(spare);
@@ -81,17 +81,17 @@ impl TextureSet {
         Ok(made)
     }
 
-    /// Bytes of that texture, while it is there.
+    /// Returns the size of that texture in bytes, or 0 before it exists.
     pub(super) fn spare_bytes(&self) -> u64 {
         self.spare.map_or(0, |spare| self.spec(spare).bytes())
     }
 
-    /// How what this set makes is labelled, and what belongs to it.
+    /// Returns the labels and the allocation count of this set.
     pub(super) fn allocations(&self) -> &Arc<Allocations> {
         &self.allocations
     }
 
-    /// Checks that a texture is there, and has the width and the room that a dispatch was made for.
+    /// Checks that a texture exists and has the width and size that a dispatch was built for.
     pub(super) fn check_reach(&self, reach: &Reach) -> Result<(), GpuError> {
         let Reach { texture, shift, texels } = *reach;
         match self.slots.get(texture) {
@@ -108,7 +108,7 @@ impl TextureSet {
         }
     }
 
-    /// Checks that the device runs as many rounds of loops as an invocation of a dispatch takes.
+    /// Checks that the device allows as many loop iterations as an invocation of a dispatch needs.
     pub(super) fn check_rounds(&self, needed: u64, node: &Node) -> Result<(), GpuError> {
         match self.loop_limit {
             Some(allowed) if needed > allowed => {
@@ -120,24 +120,24 @@ impl TextureSet {
         }
     }
 
-    /// How long waits for reading textures may take from now on.
+    /// Sets the timeout of later waits for reading textures.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn set_timeout(&mut self, timeout: Duration) {
         self.gpu = self.gpu.clone().with_timeout(timeout);
     }
 
-    /// Takes a texture that is as `spec` says, and answers its number.
+    /// Adds a texture that matches `spec` and returns its index.
     pub(super) fn push(&mut self, spec: TextureSpec, texture: wgpu::Texture) -> usize {
         self.slots.push(Slot { spec, texture, view: OnceLock::new() });
         self.slots.len() - 1
     }
 
-    /// Number of textures.
+    /// Returns the number of textures.
     pub(super) fn len(&self) -> usize {
         self.slots.len()
     }
 
-    /// Puts another texture in the place of one, of the same kind.
+    /// Replaces a texture by another of the same kind.
     pub(super) fn replace(&mut self, index: usize, texture: &wgpu::Texture) {
         if let Some(slot) = self.slots.get_mut(index)
             && slot.texture != *texture
@@ -146,7 +146,7 @@ impl TextureSet {
         }
     }
 
-    /// Puts the texture of one texel in the place of one, which is kept alive no longer.
+    /// Replaces a texture by the texture of one texel, so that the set no longer keeps it alive.
     pub(super) fn release(&mut self, index: usize) {
         if let Some(spare) = self.spare {
             let texture = self.texture(spare).clone();
@@ -154,12 +154,12 @@ impl TextureSet {
         }
     }
 
-    /// Width, height and format of texture `index`.
+    /// Returns width, height and format of texture `index`.
     pub fn spec(&self, index: usize) -> TextureSpec {
         self.slots[index].spec
     }
 
-    /// Texture `index` itself.
+    /// Returns texture `index`.
     pub fn texture(&self, index: usize) -> &wgpu::Texture {
         &self.slots[index].texture
     }
@@ -169,10 +169,10 @@ impl TextureSet {
         view.get_or_init(|| texture.create_view(&wgpu::TextureViewDescriptor::default()))
     }
 
-    /// Writes whole rows of texels from row `first` on; the last may be short and is filled with zeros.
+    /// Writes whole rows of texels from row `first` on; an incomplete last row is filled with zeros.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub fn write_rows(&self, index: usize, first: u32, texels: &[[f32; 4]]) -> Result<(), GpuError> {
         let spec = self.spec(index);
         let rows = (texels.len() as u32).div_ceil(spec.width);
@@ -200,7 +200,7 @@ impl TextureSet {
     /// Reads a whole texture.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self, index: usize) -> Result<Vec<[f32; 4]>, GpuError> {
         let spec = self.spec(index);
@@ -242,10 +242,10 @@ impl TextureSet {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl TextureSet {
-    /// The dense values of some rows of a placed tensor, whose texture must be one that the host may read.
+    /// Reads some rows of a placed tensor as dense values. The host must be allowed to read its texture.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     pub(super) fn read_rows(&self, operand: &Operand, rows: Range<u32>) -> Result<Vec<f32>, GpuError> {
         let texels = self.read(operand.texture)?;
         let Shape { w, c, .. } = operand.shape;
@@ -261,10 +261,10 @@ impl TextureSet {
     }
 }
 
-/// Makes a texture, labelled for its owner.
+/// Creates a texture with a label of its owner.
 ///
 /// # Errors
-/// [`GpuError::Limit`] where an extent exceeds the device's, [`GpuError::OutOfMemory`].
+/// [`GpuError::Limit`] if an extent exceeds the device's limit, [`GpuError::OutOfMemory`].
 pub(super) fn make(
     gpu: &Gpu,
     allocations: &Allocations,
@@ -281,7 +281,7 @@ pub(super) fn make(
     let storage = wgpu::TextureUsages::STORAGE_BINDING;
     let usage = match role {
         Role::Pool => storage | wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC,
-        // A caller's shader reads an output by `textureLoad`.
+        // The caller's shaders read outputs by `textureLoad`.
         Role::Shared => {
             storage
                 | wgpu::TextureUsages::TEXTURE_BINDING
@@ -305,9 +305,9 @@ pub(super) fn make(
     texture.map_err(|error| error.for_bytes(spec.bytes()))
 }
 
-/// Rounds after which a driver ends the loops of an invocation without an error, where it does so. Mesa's llvmpipe
-/// (lavapipe) counts all loops together, up to `LP_MAX_TGSI_LOOP_ITERATIONS` of its `lp_limits.h`: a mean of 300 rows of
-/// 256 pixels was that of the first 85 rows.
+/// Returns the number of iterations after which the driver silently ends the loops of an invocation, if it does so.
+/// Mesa's llvmpipe (lavapipe) counts all loops together, up to `LP_MAX_TGSI_LOOP_ITERATIONS` in its `lp_limits.h`.
+/// Without this check, a mean over 300 rows of 256 pixels only covered the first 85 rows.
 fn loop_limit(device: &wgpu::Device) -> Option<u64> {
     (device.adapter_info().driver == "llvmpipe").then_some(65535)
 }
@@ -320,7 +320,7 @@ pub(super) fn row_bytes(spec: TextureSpec) -> usize {
     spec.width as usize * spec.format.texel_bytes() as usize
 }
 
-/// The texels of a texture, or of whole rows of one, as they lie in a buffer from its first byte on. Rows must be of a
+/// Returns the layout of a texture, or of whole rows of one, in a buffer, starting at its first byte. Rows must be a
 /// multiple of 256 bytes.
 pub(super) fn in_buffer(buffer: &wgpu::Buffer, spec: TextureSpec) -> wgpu::TexelCopyBufferInfo<'_> {
     let bytes_per_row = Some(row_bytes(spec) as u32);
@@ -328,7 +328,7 @@ pub(super) fn in_buffer(buffer: &wgpu::Buffer, spec: TextureSpec) -> wgpu::Texel
     wgpu::TexelCopyBufferInfo { buffer, layout }
 }
 
-/// Texels as the format stores them.
+/// Converts texels to the bytes that the format stores.
 pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => bytemuck::cast_slice(texels).to_vec(),
@@ -339,7 +339,7 @@ pub(super) fn encode(format: TexelFormat, texels: &[[f32; 4]]) -> Vec<u8> {
     }
 }
 
-/// Texels from the bytes that the format stores.
+/// Converts bytes in the storage format to texels.
 #[cfg(not(target_arch = "wasm32"))]
 pub(super) fn decode(format: TexelFormat, bytes: &[u8]) -> Vec<[f32; 4]> {
     match format {

@@ -1,5 +1,5 @@
-//! Values on their way to the device and back piece by piece, through small buffers: so that loading a model, or a large
-//! input, holds little more than what stays.
+//! Transfers of texels to and from the device in pieces, through small buffers. Loading a model, or a large input,
+//! then needs little memory beyond its final size.
 
 use std::{borrow::Cow, ops::Range, sync::Arc};
 
@@ -11,13 +11,13 @@ use super::{
 };
 use crate::{compile::piece_bytes, plan::TextureSpec};
 
-/// For each piece of a texture its first row and how many it has.
+/// Splits a texture into pieces; returns first row and row count of each.
 fn pieces(spec: TextureSpec, bytes: u64) -> impl Iterator<Item = (u32, u32)> {
     let rows = (bytes / row_bytes(spec) as u64).clamp(1, u64::from(u32::MAX)) as u32;
     (0..spec.height).step_by(rows as usize).map(move |first| (first, rows.min(spec.height - first)))
 }
 
-/// Some rows of a texture.
+/// Returns the copy region for some rows of a texture.
 fn region<'a>(
     texture: &'a wgpu::Texture,
     spec: TextureSpec,
@@ -28,33 +28,33 @@ fn region<'a>(
     (wgpu::TexelCopyTextureInfo { origin, ..texture.as_image_copy() }, size)
 }
 
-/// A buffer that pieces lie in on their way to the device, mapped between two of them.
+/// Buffer for pieces on their way to the device. It is mapped between two pieces.
 #[derive(Debug)]
 pub(super) struct Transfer {
     buffer: StagingBuffer,
-    /// The piece that nobody knows to be there. Until it is the buffer is of no use.
+    /// The piece whose arrival is not confirmed. Until it is, the buffer cannot be used.
     begun: Option<Submitted>,
 }
 
 impl Transfer {
-    /// With room for pieces of textures that are as `spec` says.
+    /// Creates a buffer for pieces of textures like `spec`.
     pub(super) fn new(gpu: &Gpu, staging: &Arc<Staging>, what: &str, spec: TextureSpec) -> Result<Self, GpuError> {
         Ok(Self { buffer: staging.upload(gpu, what, piece_bytes(spec))?, begun: None })
     }
 
-    /// Whether pieces of such a texture fit.
+    /// Returns whether pieces of such a texture fit.
     pub(super) fn fits(&self, spec: TextureSpec) -> bool {
         self.buffer.get().size() >= piece_bytes(spec)
     }
 
-    /// What was given up on its way to the device.
+    /// Returns the submission of a write that was abandoned on its way to the device.
     pub(super) fn begun(&self) -> Option<&Submitted> {
         self.begun.as_ref()
     }
 
-    /// Writes a texture, whose rows must be of a multiple of 256 bytes, and waits until all is there: so long for each piece
-    /// of `what`. `bytes` answers some of those that the texture is to hold. Where it fails, or is given up, no other may
-    /// follow.
+    /// Writes a texture, whose rows must be a multiple of 256 bytes, and waits until everything has arrived. The
+    /// timeout applies to each piece; `what` names it in errors. `bytes` returns the given range of the texture's
+    /// contents. If the write fails, or its future is dropped, the buffer must not be used again.
     pub(super) async fn write<'b>(
         &mut self,
         gpu: &Gpu,
@@ -71,7 +71,7 @@ impl Transfer {
         Ok(())
     }
 
-    /// The same of whole rows from row `first` on, no more than a piece.
+    /// Writes whole rows from row `first` on, at most one piece.
     pub(super) async fn write_rows(
         &mut self,
         gpu: &Gpu,
@@ -102,7 +102,7 @@ impl Transfer {
     }
 }
 
-/// Reads a texture whose rows are of a multiple of 256 bytes.
+/// Reads a texture whose rows are a multiple of 256 bytes.
 pub(super) async fn read(
     gpu: &Gpu,
     wait: Wait,

@@ -1,5 +1,5 @@
-//! Waiting for the device: for one submission or one answer, no longer than the timeout, by blocking or as a task.
-//! Nothing else in this crate waits for a device.
+//! Waiting for the device: for one submission or one answer, no longer than the timeout, blocking or as a task. All
+//! waits of this crate for a device go through this module.
 
 use std::{
     fmt,
@@ -8,32 +8,33 @@ use std::{
 
 use super::{Gpu, GpuError, poll::catch_panic};
 
-/// What errors call a run that is waited for.
+/// Name of a run in the errors of waits.
 pub(crate) const RUN: &str = "a run of the model";
 
-/// How a call waits for the device.
+/// Ways for a call to wait for the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// On this thread, which drives the device meanwhile: a future that waits so is ready at its first poll.
+    /// Blocks this thread, which drives the device meanwhile. A future that waits this way is ready at its first
+    /// poll.
     #[cfg(not(target_arch = "wasm32"))]
     Block,
-    /// As a task that is woken.
+    /// Waits as a task that is woken.
     Task,
 }
 
-/// An answer that a callback of wgpu's gives.
+/// Receiver for the answer of a wgpu callback.
 pub(crate) type Answer<T> = oneshot::Receiver<T>;
 
-/// Gives an answer, if anybody still waits for it. wgpu calls back out of anybody's submission, whose matter it is not if
-/// the waker of another's task panics.
+/// Delivers an answer if its receiver still waits. wgpu runs callbacks during any thread's submission, and a panic in
+/// another task's waker must not reach that thread.
 fn give<T>(tell: oneshot::Sender<T>, answer: T) {
     let _ = catch_panic(|| drop(tell.send(answer)));
 }
 
-/// The result of a future that does not wait for anything but [blocks](Wait::Block).
+/// Returns the result of a future whose only waits [block](Wait::Block), so that one poll completes it.
 ///
 /// # Errors
-/// [`GpuError::Refused`] where it waits nevertheless, which is a defect.
+/// [`GpuError::Refused`] if the future is pending nevertheless, which is a bug.
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) fn now<T, E: From<GpuError>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     match super::poll::poll_once(std::pin::pin!(future)) {
@@ -45,7 +46,7 @@ pub(crate) fn now<T, E: From<GpuError>>(future: impl Future<Output = Result<T, E
 }
 
 impl Gpu {
-    /// Waits until the device is done with what was `submitted`, which is called `what`.
+    /// Waits until the device has finished `submitted`; `what` names it in errors.
     pub(crate) async fn done(&self, wait: Wait, submitted: &Submitted, what: &str) -> Result<(), GpuError> {
         match wait {
             #[cfg(not(target_arch = "wasm32"))]
@@ -54,14 +55,14 @@ impl Gpu {
         }
     }
 
-    /// Asks for an answer when the device is done with what was submitted up to now.
+    /// Requests an answer for when the device has finished all work submitted until now.
     pub(crate) fn tell_done(&self) -> Answer<()> {
         let (tell, answer) = oneshot::channel();
         self.queue.on_submitted_work_done(move || give(tell, ()));
         answer
     }
 
-    /// Waits until the device is done with what was `submitted`; what was submitted after the answer was asked for may
+    /// Waits until the device has finished `submitted`. Work that was submitted after the answer was requested may
     /// still run.
     pub(crate) async fn told_done(
         &self,
@@ -71,7 +72,8 @@ impl Gpu {
         what: &str,
     ) -> Result<(), GpuError> {
         match wait {
-            // By its number: the answer may be about what somebody else has submitted meanwhile, too.
+            // Waits by submission index, because the answer may also cover work that another thread submitted
+            // meanwhile.
             #[cfg(not(target_arch = "wasm32"))]
             Wait::Block => self.wait(&submitted.index, what),
             Wait::Task => {
@@ -79,13 +81,13 @@ impl Gpu {
                 let _ = submitted;
                 self.task(answer, what).await?;
                 self.settle().await?;
-                // Work on a device that is lost is done, too.
+                // wgpu also reports work as done when the device was lost.
                 self.check_lost()
             }
         }
     }
 
-    /// Waits for an answer that comes when the device is done with what was `submitted`, where that is known.
+    /// Waits for an answer. If its submission is known, a blocking wait waits for that submission.
     pub(super) async fn answer<T>(
         &self,
         wait: Wait,
@@ -102,19 +104,21 @@ impl Gpu {
         }
     }
 
-    /// The error where a buffer is not mapped: of a device that is lost, which may not have said so yet.
+    /// Returns the error for a buffer that could not be mapped. That usually means a lost device, which may not have
+    /// reported its loss yet.
     pub(super) fn unmapped(&self, reason: impl fmt::Display) -> GpuError {
         let refused = || GpuError::Refused { doing: "mapping a buffer".into(), reason: reason.to_string() };
         self.check_again().err().unwrap_or_else(refused)
     }
 
-    /// The answer was given up: what was to give it went without being submitted, or with its device.
+    /// Returns the error for an answer that will never come: its sender was dropped, either without being submitted
+    /// or together with the device.
     fn given_up(&self, what: &str) -> GpuError {
         self.check_lost().err().unwrap_or_else(|| GpuError::NotSubmitted { what: what.to_owned() })
     }
 }
 
-/// What was submitted to a queue.
+/// Handle of a submission to the queue.
 #[derive(Clone, Debug)]
 pub(crate) struct Submitted {
     #[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "there is no blocking wait"))]
@@ -122,9 +126,10 @@ pub(crate) struct Submitted {
 }
 
 impl Gpu {
-    /// Submits commands to the queue. Nothing else in this crate does.
+    /// Submits commands to the queue. All submissions of this crate go through here.
     pub(super) fn submit(&self, commands: impl IntoIterator<Item = wgpu::CommandBuffer>) -> Submitted {
-        // Where a callback keeps another thread's turn open, this goes on without one.
+        // If a callback keeps another thread's turn open, the submission proceeds without a turn once patience runs
+        // out.
         #[cfg(not(target_arch = "wasm32"))]
         let _turn = self.driver().turn(native::PATIENCE);
         Submitted { index: self.queue.submit(commands) }
@@ -136,7 +141,8 @@ mod task {
     use super::{Answer, Gpu, GpuError};
 
     impl Gpu {
-        /// The browser drives the device, and has no clock of its own for us: who wants a timeout races the future.
+        /// Waits for an answer. The browser drives the device but gives us no clock; callers that want a timeout race
+        /// the future.
         pub(super) async fn task<T>(&self, answer: Answer<T>, what: &str) -> Result<T, GpuError> {
             answer.await.map_err(|_| self.given_up(what))
         }
@@ -156,28 +162,29 @@ mod native {
     use super::{Answer, Gpu, GpuError};
     use crate::gpu::{poll::catch_panic, poller::Polling};
 
-    /// How often a wait asks whether its device is lost, and whether it is to go on.
+    /// Interval at which a wait checks for a lost device and for an interrupt.
     const ROUND: Duration = Duration::from_millis(100);
-    /// How long one call of `Device::poll` may wait: other threads wait for its end to submit. A call returns as soon as the
-    /// device is done, so a short slice costs little. Where it is not known what is waited for, all that was submitted is,
-    /// and the answer may come before.
+    /// Longest wait in one call of `Device::poll`: other threads cannot submit until it returns. A call returns as
+    /// soon as the device is done, so a short slice costs little. If the submission is unknown, the call waits for
+    /// all submitted work, and the answer may come earlier.
     const SLICE: Duration = Duration::from_millis(1);
-    /// The same where another thread waits for its turn.
+    /// `SLICE` for when another thread waits for its turn.
     const SHARED_SLICE: Duration = Duration::from_micros(200);
-    /// How long a submission, or a single look at the device, waits for its turn. Chosen far above a slice.
+    /// Longest time that a submission, or a single poll of the device, waits for its turn. Chosen far above a slice.
     pub(in crate::gpu) const PATIENCE: Duration = Duration::from_millis(20);
-    /// Between two looks for an answer to what was not submitted yet.
+    /// Pause between two checks for an answer whose work has not been submitted yet.
     const PAUSE: Duration = Duration::from_micros(200);
-    /// How long to wait for a callback that another thread's poll has taken up and has yet to call. Chosen far above
-    /// what a scheduler may delay a thread.
+    /// Longest wait for a callback that another thread's poll has taken from wgpu but not called yet. Chosen far
+    /// above any delay by the scheduler.
     const CALLBACK_TIMEOUT: Duration = Duration::from_secs(10);
-    /// What wgpu 30 panics with where a wait has ended without the device being done, and another thread's poll has seen it
-    /// done before this one looks (gfx-rs/wgpu#9958). Nothing is wrong then, and the next poll says so. Threads of this
-    /// crate take turns (`driver.rs`), so only a host that polls the device itself can bring it about.
+    /// Start of the message with which wgpu 30 panics if a wait times out and another thread's poll sees the device
+    /// done before the waiting thread checks (gfx-rs/wgpu#9958). This is harmless, and the next poll reports the
+    /// device as done. Threads of this crate take turns (`driver.rs`), so it only happens if the host application
+    /// polls the device, too.
     const OVERTAKEN: &str = "If the queue is empty, the current submission index";
 
     impl Gpu {
-        /// Blocks until the device is done with a submission.
+        /// Blocks until the device has finished a submission.
         pub(in crate::gpu) fn wait(&self, submission: &wgpu::SubmissionIndex, what: &str) -> Result<(), GpuError> {
             let begun = Instant::now();
             loop {
@@ -186,14 +193,14 @@ mod native {
                 let left = self.timeout().saturating_sub(begun.elapsed());
                 match self.poll_round(submission, left.min(ROUND))? {
                     Polled::Done => return self.check_lost(),
-                    // A round has passed, and not yet all the time there is.
+                    // A round has passed, but the timeout has not.
                     Polled::Busy if left > ROUND => {}
                     Polled::Busy => return Err(GpuError::Timeout { what: what.to_owned(), waited: begun.elapsed() }),
                 }
             }
         }
 
-        /// Polls, in turn with other threads, until the device is done or so much time has passed.
+        /// Polls, alternating with other threads, until the device is done or `round` has passed.
         fn poll_round(&self, submission: &wgpu::SubmissionIndex, round: Duration) -> Result<Polled, GpuError> {
             let begun = Instant::now();
             loop {
@@ -205,7 +212,7 @@ mod native {
             }
         }
 
-        /// Blocks until an answer is there.
+        /// Blocks until an answer arrives.
         pub(super) fn block<T>(
             &self,
             answer: Answer<T>,
@@ -216,7 +223,7 @@ mod native {
             let late = |waited| GpuError::Timeout { what: what.to_owned(), waited };
             if let Some(submission) = submission {
                 self.wait(submission, what)?;
-                // Where threads share a device, a thread's wait may be over before another one has delivered the answer.
+                // If threads share a device, this wait may end before another thread has delivered the answer.
                 return match answer.recv_timeout(CALLBACK_TIMEOUT) {
                     Ok(answer) => Ok(answer),
                     Err(RecvTimeoutError::Timeout) => Err(late(begun.elapsed())),
@@ -236,7 +243,7 @@ mod native {
                 }
                 match self.poll_for(None, SLICE)? {
                     Polled::Busy => {}
-                    // Nothing is on the device, so another thread has yet to submit what is waited for.
+                    // The device is idle, so another thread has yet to submit the work that this wait is for.
                     Polled::Done => {
                         if let Ok(answer) = answer.recv_timeout(PAUSE) {
                             return Ok(answer);
@@ -247,27 +254,28 @@ mod native {
         }
 
         fn poll_for(&self, submission: Option<&wgpu::SubmissionIndex>, timeout: Duration) -> Result<Polled, GpuError> {
-            // A thread that waits for long for its turn looks again whether its device is there.
+            // A thread that does not get its turn for long returns, so that its caller checks for a lost device.
             let Some(turn) = self.driver().turn(timeout.max(SLICE)) else { return Ok(Polled::Busy) };
             let timeout = if turn.is_wanted() { timeout.min(SHARED_SLICE) } else { timeout };
             let wait = wgpu::PollType::Wait { submission_index: submission.cloned(), timeout: Some(timeout) };
             match catch_panic(|| self.device.poll(wait)) {
                 Ok(Ok(_)) => Ok(Polled::Done),
                 Ok(Err(wgpu::PollError::Timeout)) => Ok(Polled::Busy),
-                // What was submitted to a device that was being destroyed has no number that could be waited for.
+                // Work submitted to a device that was being destroyed has no valid index to wait for.
                 Ok(Err(error @ wgpu::PollError::WrongSubmissionIndex(..))) => Err(self.loss(error.to_string())),
                 Err(message) if message.starts_with(OVERTAKEN) => Ok(Polled::Busy),
                 Err(message) => Err(self.loss(message)),
             }
         }
 
-        /// Looks at the device once. A panic is wgpu's, about a lost device.
+        /// Polls the device once without waiting. A panic comes from wgpu, because of a lost device, and is ignored.
         pub(in crate::gpu) fn poll_now(&self) {
             let _turn = self.driver().turn(PATIENCE);
             let _ = catch_panic(|| self.device.poll(wgpu::PollType::Poll));
         }
 
-        /// The error of a device that did not do what only a lost one does not do: as the device itself says, if it does.
+        /// Returns the error for behaviour that only a lost device shows; prefers the device's own report if one
+        /// exists.
         fn loss(&self, message: String) -> GpuError {
             self.check_again().err().unwrap_or(GpuError::Lost { reason: None, message })
         }
@@ -284,13 +292,13 @@ mod native {
         Busy,
     }
 
-    /// A task that waits for an answer.
+    /// Future that waits for an answer.
     pub(super) struct Task<T> {
         gpu: Gpu,
         answer: oneshot::AsyncReceiver<T>,
         begun: Instant,
         what: String,
-        /// Its number with the poller, once it waits.
+        /// Its registration number with the poller, once it waits.
         watched: Option<u64>,
     }
 
@@ -304,7 +312,7 @@ mod native {
                 Poll::Ready(Err(_)) => return Poll::Ready(Err(this.gpu.given_up(&this.what))),
                 Poll::Pending => {}
             }
-            // Where nobody probes the device meanwhile, this does.
+            // Probes the device itself unless the poller does so already.
             if this.watched.is_some() { this.gpu.check_told() } else { this.gpu.check_lost() }?;
             let waited = this.begun.elapsed();
             if waited >= this.gpu.timeout() {
@@ -316,7 +324,7 @@ mod native {
                 None => {
                     this.watched = this.gpu.watch(cx.waker(), this.begun.checked_add(this.gpu.timeout()));
                     if this.watched.is_none() {
-                        // Without a thread the task drives the device itself.
+                        // If no poller thread could be started, the task drives the device itself.
                         this.gpu.poll_now();
                         cx.waker().wake_by_ref();
                     }
@@ -335,13 +343,13 @@ mod native {
     }
 }
 
-/// A buffer that is to be mapped, whole, and the answer to that. In a mutex, which nobody locks, because a receiver may
-/// be looked at by one thread alone and a session by several.
+/// A requested mapping of a whole buffer, with the receiver for its result. The mutex is never locked: it only makes
+/// the type `Sync`, because a receiver belongs to one thread while several threads share a session.
 #[derive(Debug)]
 pub(super) struct Mapping(Mutex<Answer<Result<(), wgpu::BufferAsyncError>>>);
 
 impl Mapping {
-    /// Asks for the buffer to be mapped when the device is done with what was submitted up to now.
+    /// Requests the mapping for when the device has finished all work submitted until now.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn new(buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
         let (tell, answer) = oneshot::channel();
@@ -349,14 +357,15 @@ impl Mapping {
         Self(Mutex::new(answer))
     }
 
-    /// Asks for it when the device is done with what an encoder holds, once that is submitted.
+    /// Requests the mapping for when the device has finished the commands of an encoder, once they are submitted.
     pub(super) fn on_submit(encoder: &wgpu::CommandEncoder, buffer: &wgpu::Buffer, mode: wgpu::MapMode) -> Self {
         let (tell, answer) = oneshot::channel();
         encoder.map_buffer_on_submit(buffer, mode, .., move |result| give(tell, result));
         Self(Mutex::new(answer))
     }
 
-    /// Whether the buffer is mapped by now; `Some(false)` where it never will be.
+    /// Returns whether the buffer is mapped by now, without waiting: `None` if still pending, `Some(false)` if the
+    /// mapping failed.
     pub(super) fn is_mapped(&mut self) -> Option<bool> {
         match self.0.get_mut().unwrap_or_else(PoisonError::into_inner).try_recv() {
             Ok(result) => Some(result.is_ok()),
@@ -365,7 +374,7 @@ impl Mapping {
         }
     }
 
-    /// Waits for it, and so for what was `submitted` last with the buffer, where that is known.
+    /// Waits for the mapping, and therefore for `submitted`, the last submission that uses the buffer, if known.
     pub(super) async fn finish(
         self,
         gpu: &Gpu,

@@ -1,4 +1,4 @@
-//! The weights of a model as bytes of textures, for those that stay on the device and those that are uploaded in every run.
+//! Weights of a model as texture bytes, both for weights that stay on the device and for those uploaded in every run.
 
 use super::{pack::half, textures::encode};
 use crate::{
@@ -9,10 +9,10 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// Where the bytes of weights come from.
+/// Source of packed weight bytes.
 pub(super) struct WeightSource<'a> {
     pub(super) graph: &'a Graph,
-    /// Of what is packed as texels.
+    /// Format of weights that are packed as texels.
     pub(super) format: TexelFormat,
     packings: &'a IdVec<NodeId, WeightPacking>,
     words: WeightWords<'a>,
@@ -28,22 +28,23 @@ impl<'a> WeightSource<'a> {
         self.packings.get(id).copied().unwrap_or_default()
     }
 
-    /// For each node the first of those for which `stored` answers true that has the same weights.
+    /// Returns, for each node, the first node with the same weights; considers only nodes for which `stored` returns
+    /// true.
     pub(super) fn same_weights(&self, stored: impl Fn(NodeId) -> bool) -> IdVec<NodeId, NodeId> {
         ops::same_weights(self.graph, self.packings, stored)
     }
 
-    /// The format of the texture that a node's weights lie in where they stay on the device.
+    /// Returns the texture format of a node's weights if they stay on the device.
     pub(super) fn texture_format(&self, id: NodeId) -> TexelFormat {
         if self.packing(id).is_words() { TexelFormat::Rgba32Uint } else { self.format }
     }
 
-    /// Texels of a node's weights, with what lies behind them.
+    /// Returns the number of texels of a node's weights, including biases and alphas.
     pub(super) fn texels(&self, id: NodeId) -> u64 {
         ops::packed_weight_texels(self.graph, &self.graph.nodes[id], self.packing(id))
     }
 
-    /// Their bytes, one piece after another.
+    /// Returns the bytes of a node's weights, as consecutive pieces.
     pub(super) fn pieces(&self, id: NodeId) -> Box<dyn Iterator<Item = Vec<u8>> + Send + '_> {
         let format = self.format;
         if self.packing(id).is_words() {

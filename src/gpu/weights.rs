@@ -1,5 +1,5 @@
-//! Weights that stay on the device: packed node by node into as few textures as the device allows, uploaded once for all
-//! sessions of a model.
+//! Weights that stay on the device: packed node by node into as few textures as the device allows, and uploaded once
+//! for all sessions of a model.
 
 use std::{
     mem,
@@ -25,13 +25,13 @@ use crate::{
     plan::TextureSpec,
 };
 
-/// The weights of a model on a device.
+/// Weights of a model on a device.
 #[derive(Debug)]
 pub(super) struct WeightTextures {
     textures: TextureSet,
-    /// Where each node's begin, by the numbers of `textures`.
+    /// Place of each node's weights; texture indices refer to `textures`.
     places: IdVec<NodeId, WeightPlace>,
-    /// Those that are uploaded in every run.
+    /// Weights that are uploaded in every run.
     packed: PackedWeights,
     bytes: u64,
 }
@@ -49,13 +49,13 @@ impl WeightTextures {
         self.textures.allocations()
     }
 
-    /// Adds the textures to a set; answers where each node's weights begin in it.
+    /// Adds the textures to a set; returns the place of each node's weights in that set.
     pub(super) fn add_to(&self, textures: &mut TextureSet) -> IdVec<NodeId, WeightPlace> {
         let numbers: Vec<usize> = (0..self.textures.len())
             .map(|index| textures.push(self.textures.spec(index), self.textures.texture(index).clone()))
             .collect();
         let place = |place: &WeightPlace| {
-            // Nodes without weights have places that nobody reads.
+            // Nodes without weights get a place that is never read.
             let texture = numbers.get(place.texture).copied().unwrap_or_default();
             WeightPlace { texture, ..*place }
         };
@@ -63,23 +63,24 @@ impl WeightTextures {
     }
 }
 
-/// The weights that the sessions of one model share, as long as one of them is there. Clones are the same.
+/// Weights shared by the sessions of one model, for as long as at least one session exists. Clones share the same
+/// weights.
 #[derive(Clone, Debug, Default)]
 pub struct SharedWeights {
     held: Arc<Mutex<Weak<WeightTextures>>>,
-    /// Where those that are uploaded in every run are kept, packed; in memory if none is given.
+    /// Folder for the packed weights that are uploaded in every run; they stay in memory if `None`.
     folder: Option<Arc<Path>>,
 }
 
 impl SharedWeights {
-    /// Those that are uploaded in every run lie in a file of `folder`, packed, which is written where there is none yet.
-    /// What a run reads of it is checked; a file that is damaged or cut short is packed again.
+    /// Keeps packed weights that are uploaded in every run in a file in `folder`; the file is written if it does not
+    /// exist yet. Each read is verified against checksums, and a damaged or truncated file is packed again.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn kept_in(folder: impl Into<Arc<Path>>) -> Self {
         Self { folder: Some(folder.into()), ..Self::default() }
     }
 
-    /// Those that are on the device, else new ones, of which the account of who asks is told while they are uploaded.
+    /// Returns the weights on the device, or uploads them. `account` tracks the memory during the upload.
     pub(super) async fn get(
         &self,
         gpu: &Gpu,
@@ -90,9 +91,10 @@ impl SharedWeights {
         if let Some(held) = self.lock().upgrade() {
             return Ok(held);
         }
-        // Nothing is locked meanwhile, since a task may go to sleep: where two begin at once, one's are dropped.
+        // The lock is not held during the upload, since a task may be suspended. If two sessions upload at once, one
+        // result is dropped.
         let made = Arc::new(upload(gpu, wait, compiled, account, self.folder.as_deref()).await?);
-        // Shared once the device has agreed to them.
+        // Shared only after the device has confirmed them.
         gpu.settle().await?;
         let mut held = self.lock();
         if let Some(other) = held.upgrade() {
@@ -107,7 +109,7 @@ impl SharedWeights {
     }
 }
 
-/// Uploads the weights that stay on the device, and packs those that are uploaded in every run.
+/// Uploads the weights that stay on the device, and packs the others, which are uploaded in every run.
 async fn upload(
     gpu: &Gpu,
     wait: Wait,
@@ -150,7 +152,7 @@ async fn upload(
     }
     let mut writer =
         TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, bytes: Vec::new(), transfer: None };
-    // Texture by texture, each from its beginning.
+    // Fills one texture after another, each from its start.
     for texture in 0..specs.len() {
         let nodes = graph.nodes.ids().zip(layouts.places());
         for (id, _) in nodes.filter(|&(_, &(place, _, texels))| place == texture && texels > 0) {
@@ -165,7 +167,7 @@ async fn upload(
     Ok(WeightTextures { textures, places: places.into(), packed, bytes })
 }
 
-/// Writes texels one after another, a few rows at a time.
+/// Writes texels sequentially, a few rows at a time.
 struct TexelWriter<'a> {
     gpu: &'a Gpu,
     wait: Wait,
@@ -174,9 +176,9 @@ struct TexelWriter<'a> {
     texture: usize,
     /// The first row that is not written yet.
     row: u32,
-    /// What is to be written from there on.
+    /// Pending bytes, to be written from that row on.
     bytes: Vec<u8>,
-    /// What they go through, once there are some for this texture.
+    /// Transfer buffer, once created for the current texture.
     transfer: Option<Transfer>,
 }
 
@@ -186,7 +188,7 @@ impl TexelWriter<'_> {
             self.flush().await?;
             (self.texture, self.row, self.transfer) = (texture, 0, None);
         }
-        // Whole rows, so that each piece begins with one.
+        // Whole rows, so that each piece starts at the beginning of a row.
         let most = piece_bytes(self.textures.spec(texture)) as usize;
         while !bytes.is_empty() {
             let (now, later) = bytes.split_at(bytes.len().min(most - self.bytes.len()));
@@ -213,7 +215,7 @@ impl TexelWriter<'_> {
             }
         };
         self.account.note(gpu, Some(textures.allocations()));
-        // The last row may be short.
+        // The last row may be incomplete.
         let mut bytes = mem::take(&mut self.bytes);
         bytes.resize(bytes.len().next_multiple_of(row_bytes(spec)), 0);
         transfer.write_rows(gpu, wait, what, (textures.texture(texture), spec), self.row, &bytes).await?;

@@ -1,4 +1,4 @@
-//! What the kernels share: finding operands, packing epilogues, putting a dispatch together.
+//! Functions that kernels share: find operands, pack epilogues, assemble dispatches.
 
 use std::{ops::Range, sync::Arc};
 
@@ -6,7 +6,7 @@ use super::{
     Constants, Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, grid::LANES,
 };
 
-/// The placed operand `index` of a step.
+/// Returns operand `index` of a step, which must not be a constant.
 pub(crate) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a Operand, KernelError> {
     match step.inputs.get(index) {
         Some(Some(operand)) => Ok(operand),
@@ -15,7 +15,7 @@ pub(crate) fn placed<'a>(step: &'a StepContext<'_>, index: usize) -> Result<&'a 
     }
 }
 
-/// Checks that operand `index` is a constant, as weights must be.
+/// Checks that operand `index` is a constant, as required for weights.
 pub(crate) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), KernelError> {
     match step.node.inputs.get(index) {
         Some(&tensor) if step.graph.is_constant(tensor) => Ok(()),
@@ -23,24 +23,25 @@ pub(crate) fn constant(step: &StepContext<'_>, index: usize) -> Result<(), Kerne
     }
 }
 
-/// Texels of the step's rows of the result: the invocations of a kernel that computes one each.
+/// Returns the number of texels in the step's rows of the result, which is the number of invocations of a kernel that
+/// computes one texel each.
 pub(crate) fn texels(step: &StepContext<'_>) -> u32 {
-    // Does not wrap: a tensor has no more texels than elements, and `ops::check` bounds those.
+    // Cannot overflow: a tensor has at most as many texels as elements, and `ops::check` limits those.
     step.rows.len() as u32 * step.output.shape.row_texels() as u32
 }
 
-/// The images that the step's rows are of.
+/// Returns the images that contain the step's rows.
 pub(crate) fn images(step: &StepContext<'_>) -> Range<u32> {
     let height = step.output.shape.h as u32;
     step.rows.start / height..step.rows.end.div_ceil(height)
 }
 
-/// The value of an `override` constant that is a `bool` in WGSL.
+/// Returns the value of an `override` constant that is a `bool` in WGSL.
 pub(crate) fn flag(on: bool) -> f64 {
     f64::from(u8::from(on))
 }
 
-/// Checks that the epilogue adds no tensor, where the kernel needs the second input for itself.
+/// Checks that the epilogue adds no tensor, for kernels that already use the second input.
 pub(crate) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError> {
     match step.add {
         None => Ok(()),
@@ -48,8 +49,8 @@ pub(crate) fn no_added_tensor(step: &StepContext<'_>) -> Result<(), KernelError>
     }
 }
 
-/// A dispatch of `items` invocations that writes the step's output, with the epilogue's constants and what it reads.
-/// `extents` says how many indices each loop of the shader has.
+/// Creates a dispatch of `items` invocations that writes the step's output, with the constants and operands of the
+/// epilogue. `extents` gives the number of indices of each loop of the shader.
 pub(crate) fn dispatch(
     step: &StepContext<'_>,
     shader: Shader,
@@ -69,7 +70,7 @@ pub(crate) fn dispatch(
         output: step.output.texture,
         input: None,
         second: step.add.as_ref().map(|add| add.texture),
-        // Kernels without weights of their own bind the texture for PReLU's alphas alone.
+        // Kernels without weights bind the texture only for PReLU's alphas.
         weights: epilogue.reads_weights().then_some(step.weights.texture),
         rounds: shader.rounds(extents),
         groups: items.div_ceil(LANES),
@@ -79,19 +80,19 @@ pub(crate) fn dispatch(
 }
 
 impl Dispatch {
-    /// States the texture of the first input.
+    /// Sets the texture of the first input.
     pub(crate) fn reading(mut self, input: &Operand) -> Self {
         self.input = Some(input.texture);
         self
     }
 
-    /// States the texture of the second input.
+    /// Sets the texture of the second input.
     pub(crate) fn reading_second(mut self, second: &Operand) -> Self {
         self.second = Some(second.texture);
         self
     }
 
-    /// States that the weight texture is read.
+    /// Sets the weight texture.
     pub(crate) fn reading_weights(mut self, step: &StepContext<'_>) -> Self {
         self.weights = Some(step.weights.texture);
         self

@@ -1,5 +1,6 @@
-//! What of a step must fit together before a kernel is lowered: shaders are compiled without run-time checks
-//! (`gpu/pipelines.rs`), so a row number beyond its table or a texel beyond its texture must not come about.
+//! Checks that the parts of a step fit together before a kernel is lowered. Shaders are compiled without run-time
+//! checks (`gpu/pipelines.rs`), so row numbers beyond the row table and texels beyond the texture must be ruled out
+//! here.
 
 use std::ops::Range;
 
@@ -9,13 +10,13 @@ use crate::{
     plan::RowTable,
 };
 
-/// Checks the operands of a step, whose graph is valid, and its rows.
+/// Checks the operands and rows of a step. The graph must be valid.
 pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     let node = step.node;
     let shapes =
         |tensors: &[TensorId]| -> Vec<Shape> { tensors.iter().map(|&tensor| step.graph.shape(tensor)).collect() };
     let [inputs, add] = [shapes(&node.inputs), shapes(node.epilogue.add.as_slice())];
-    // Looked at first, because the `zip`s below end with the shorter list.
+    // Checked first, because the `zip`s below stop at the shorter list.
     if step.inputs.len() != inputs.len() || step.add.iter().len() != add.len() {
         return Err(misfit("it has other operands than its node".into()));
     }
@@ -29,7 +30,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     check_rows(&step.output, &step.rows)
 }
 
-/// Checks that an operand has the shape it is read with, a start for each row, and room for a row.
+/// Checks that an operand has the expected shape, a start for each row, and space for a row.
 pub(crate) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), KernelError> {
     if operand.shape != shape {
         return Err(misfit(format!("an operand of {shape} is said to be of {}", operand.shape)));
@@ -38,7 +39,7 @@ pub(crate) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), Kerne
     if rows as usize != shape.rows() {
         return Err(misfit(format!("{rows} rows of a tensor of {shape} have a start")));
     }
-    // `RowTable::start` counts in 32 bits, and divides by the rows of a ring.
+    // `RowTable::start` computes in 32 bits, and divides by the number of rows in a ring.
     let last = |base: u32, length: u32| u64::from(base) + u64::from(rows) * u64::from(length);
     let sound = match operand.rows {
         RowTable::Whole { base, row_texels, .. } => last(base, row_texels) <= u64::from(u32::MAX),
@@ -51,7 +52,7 @@ pub(crate) fn check_operand(operand: &Operand, shape: Shape) -> Result<(), Kerne
     Ok(())
 }
 
-/// Checks that an operand has rows.
+/// Checks that an operand has these rows.
 pub(crate) fn check_rows(operand: &Operand, rows: &Range<u32>) -> Result<(), KernelError> {
     if rows.start <= rows.end && rows.end <= operand.rows.rows() {
         Ok(())
@@ -64,13 +65,13 @@ pub(crate) fn misfit(why: String) -> KernelError {
     KernelError::Misfit { why }
 }
 
-/// Texels from the first of a row to its last, both included.
+/// Returns the number of texels from the first to the last texel of a row, inclusive.
 fn span(operand: &Operand) -> u64 {
     operand.shape.slices().saturating_sub(1) as u64 * u64::from(operand.pitch) + operand.shape.w as u64
 }
 
-/// Where an operand's rows start: row `r` at `starts[r & mask] + r * stride`. That is one word where rows follow each
-/// other at equal distances, and a word a row elsewhere.
+/// Locations of an operand's rows: row `r` starts at `starts[r & mask] + r * stride`. If rows have equal distances,
+/// the table has one word; otherwise, one word per row.
 #[derive(Clone, Debug)]
 pub(crate) struct RowPlaces {
     pub(crate) starts: Vec<u32>,
@@ -79,13 +80,13 @@ pub(crate) struct RowPlaces {
 }
 
 impl RowPlaces {
-    /// Those of an operand that was [checked](check_operand). Rows without room in the texture are needed by no step, or
-    /// the plan would not have passed its check; a kernel may load from them and throw the value away, so they start
-    /// where there are texels.
+    /// Returns the row locations of a [checked](check_operand) operand. Rows that do not fit in the texture are not
+    /// needed by any step, or the plan would have failed its check. A kernel may still load from them and discard the
+    /// value, so their start is set to a valid texel.
     pub(crate) fn new(operand: &Operand) -> Self {
         let last = operand.texels.saturating_sub(span(operand));
         let has_room = |start: u32| u64::from(start) <= last;
-        // Said without a look at each row; the last one lies furthest behind.
+        // Avoids a loop over all rows: the last row has the largest offset.
         if let RowTable::Whole { base, rows, row_texels } = operand.rows
             && has_room(operand.rows.start(rows.saturating_sub(1)))
         {
@@ -99,7 +100,7 @@ impl RowPlaces {
     }
 }
 
-/// The distance from each start to the next, as 32 bits that wrap count it, if it is the same everywhere.
+/// Returns the distance between consecutive starts, in wrapping 32-bit arithmetic, or `None` if distances differ.
 fn equal_distance(starts: &[u32]) -> Option<u32> {
     let mut distances = starts.iter().zip(starts.iter().skip(1)).map(|(start, next)| next.wrapping_sub(*start));
     let first = distances.next().unwrap_or(0);
@@ -119,7 +120,8 @@ impl WeightPlace {
 }
 
 impl StepContext<'_> {
-    /// What the dispatches of this step may touch, each once: an operator may have thousands of operands in one texture.
+    /// Returns the texture ranges that this step's dispatches may touch, without duplicates, because an operator may
+    /// have thousands of operands in one texture.
     pub(crate) fn reach(&self) -> Vec<Reach> {
         let operands = self.inputs.iter().flatten().chain(&self.add).chain([&self.output]);
         let weights = (self.weights.texels > 0).then(|| self.weights.reach());

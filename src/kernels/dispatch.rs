@@ -1,4 +1,4 @@
-//! What a kernel answers.
+//! Dispatches, the output of kernels.
 
 use std::sync::Arc;
 
@@ -9,37 +9,37 @@ use super::{
     step::{Constants, Reach},
 };
 
-/// One GPU dispatch. Only kernels make them: what it is told and its shader fit each other.
+/// One GPU dispatch. Only kernels create dispatches, so its parameters always match its shader.
 #[derive(Clone, Debug)]
 pub struct Dispatch {
-    /// Which shader.
+    /// The shader.
     pub(crate) shader: Shader,
-    /// Its `override` constants: with the shader, what tells pipelines apart.
+    /// The `override` constants. Shader and constants together identify a pipeline.
     pub(crate) constants: Constants,
-    /// What it alone is told.
+    /// Words specific to this dispatch.
     pub(crate) own: [u32; DISPATCH_WORDS],
-    /// Parameters and row tables, which other dispatches of its operator share.
+    /// Parameters and row tables, shared by all dispatches of an operator.
     pub(crate) block: Arc<[u32]>,
     /// Texture written.
     pub(crate) output: usize,
     /// Texture of the first input, if one is read.
     pub(crate) input: Option<usize>,
-    /// Texture of the second input (or of what the epilogue adds), if one is read.
+    /// Texture of the second input (or of the tensor that the epilogue adds), if one is read.
     pub(crate) second: Option<usize>,
     /// Weight texture, if one is read.
     pub(crate) weights: Option<usize>,
-    /// Rounds that an invocation takes in all its loops together, at most ([`Shader::rounds`]).
+    /// Maximum number of rounds of all loops together, per invocation ([`Shader::rounds`]).
     pub(crate) rounds: u64,
-    /// Workgroups needed, in all.
+    /// Total number of workgroups.
     pub(crate) groups: u32,
-    /// What all its texels lie in; all dispatches of a step share it.
+    /// Texture ranges that contain all accessed texels; shared by all dispatches of a step.
     pub(crate) reach: Arc<[Reach]>,
-    /// The node of the graph that its counts are those of.
+    /// The graph node that this dispatch's counts belong to.
     pub(crate) counted_node: usize,
 }
 
 impl Dispatch {
-    /// Has it count for a node of the graph.
+    /// Assigns the dispatch's counts to a node of the graph.
     pub(crate) fn counting_for(&mut self, node: usize) {
         self.counted_node = node;
         if let Some(word) = Arc::make_mut(&mut self.block).get_mut(COUNTER_WORD) {
@@ -47,9 +47,9 @@ impl Dispatch {
         }
     }
 
-    /// Workgroups along x and y: the grid begins a new row every `GRID_ROW` groups.
+    /// Returns the number of workgroups along x and y. The grid starts a new row every `GRID_ROW` groups.
     pub const fn grid(&self) -> [u32; 2] {
-        // The last row may have groups too many; their invocations are beyond `items`.
+        // The last row may have too many groups; their invocations are beyond `items`.
         if self.groups <= GRID_ROW { [self.groups, 1] } else { [GRID_ROW, self.groups.div_ceil(GRID_ROW)] }
     }
 }

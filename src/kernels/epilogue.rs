@@ -1,30 +1,31 @@
-//! The epilogue in a kernel: its override constants, its alphas, and its CPU reference.
+//! The epilogue in a kernel: its override constants and its alphas.
 
 use super::{Constants, KernelError, StepContext, wgsl::shared_constants};
 use crate::graph::{Act, Graph, Node, TensorId, Unary};
 
-/// A node's epilogue as `texel.wgsl` wants it.
+/// A node's epilogue in the form that `texel.wgsl` expects.
 #[derive(Clone, Debug, Default)]
 pub struct EpilogueParams {
     /// Codes of `activate` in `texel.wgsl`.
     pub codes: [u32; 2],
-    /// Whether a tensor is added in between.
+    /// True if a tensor is added between the two functions.
     pub add: bool,
     /// First parameters of the functions: slopes, bounds.
     pub alphas: [f32; 2],
-    /// Second parameters as bits; for PReLU the texel of its alphas, counted from the step's first weight texel.
+    /// Second parameters as bits; for PReLU, the texel of its alphas, relative to the step's first weight texel.
     pub betas: [u32; 2],
-    /// Whether there are PReLU alphas, which lie behind the kernel's own weights.
+    /// True if there are PReLU alphas. They are stored after the kernel's weights.
     has_alphas: bool,
 }
 
 impl EpilogueParams {
-    /// The epilogue of `node`, whose kernel packs `own` weight texels of its own in front of the alphas.
+    /// Returns the epilogue of `node`. The kernel packs `own` weight texels before the alphas.
     pub fn new(graph: &Graph, node: &Node, own: usize) -> Self {
         Self::with_alphas(graph, node, own, graph.shape(node.output).slices())
     }
 
-    /// The same where the alphas of each function take so many texels: a step of some slices has those of them alone.
+    /// Returns the epilogue if the alphas of each function take `alphas` texels. A step that computes only some
+    /// slices has only the alphas of those slices.
     pub(crate) fn with_alphas(graph: &Graph, node: &Node, own: usize, alphas: usize) -> Self {
         let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
         let mut next = own;
@@ -32,7 +33,7 @@ impl EpilogueParams {
             match act {
                 Act::None => {}
                 Act::Unary(unary) => {
-                    // A step with a function that has no code is refused by `check`; packing weights needs none.
+                    // `check` rejects a step whose function has no code; packing weights needs no code.
                     let (code, alpha, beta) = function(unary).unwrap_or((ACT_NONE, 0.0, 0));
                     epilogue.codes[i] = code;
                     epilogue.alphas[i] = alpha;
@@ -40,7 +41,7 @@ impl EpilogueParams {
                 }
                 Act::Prelu(tensor) => {
                     epilogue.codes[i] = ACT_PRELU;
-                    // Those of the other function may lie in front.
+                    // The alphas of the other function may come first.
                     epilogue.betas[i] = next as u32;
                     next += alphas;
                     epilogue.has_alphas |= graph.is_constant(tensor);
@@ -50,7 +51,7 @@ impl EpilogueParams {
         epilogue
     }
 
-    /// Whether the epilogue reads the weight texture.
+    /// Returns whether the epilogue reads the weight texture.
     pub fn reads_weights(&self) -> bool {
         self.has_alphas
     }
@@ -63,7 +64,7 @@ impl EpilogueParams {
     }
 }
 
-/// The PReLU alphas of a node's functions, which lie behind the kernel's own weights.
+/// Returns the PReLU alphas of a node's functions, which are stored after the kernel's weights.
 pub(crate) fn alphas(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     let acts = [node.epilogue.first, node.epilogue.then];
     let texels = |act| match act {
@@ -73,7 +74,7 @@ pub(crate) fn alphas(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     acts.into_iter().flat_map(texels).collect()
 }
 
-/// Checks that `activate` of `texel.wgsl` knows the functions of a step's epilogue.
+/// Checks that `activate` in `texel.wgsl` supports the functions of a step's epilogue.
 pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     for act in [step.node.epilogue.first, step.node.epilogue.then] {
         if let Act::Unary(unary) = act
@@ -85,7 +86,7 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
     Ok(())
 }
 
-/// A constant of one value per channel as texels, zeros behind.
+/// Returns a constant with one value per channel as texels, padded with zeros.
 pub(crate) fn channel_texels(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
     constant
@@ -100,7 +101,7 @@ pub(crate) fn channel_texels(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
 }
 
 shared_constants! {
-    /// Functions that `activate` of `texel.wgsl` knows.
+    /// Functions that `activate` in `texel.wgsl` supports.
     ACTIVATIONS:
     ACT_NONE = 0,
     ACT_RELU = 1,
@@ -128,11 +129,11 @@ shared_constants! {
     ACT_FAKE_QUANT = 23,
 }
 
-/// The code and the two parameters, the second as bits, of a function in `activate` of `texel.wgsl`; none of those that
-/// it does not know.
+/// Returns the code of a function in `activate` of `texel.wgsl`, and its two parameters, the second as bits. Returns
+/// `None` for unsupported functions.
 pub(crate) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
     if let Unary::FakeQuant { scale, least, most } = unary {
-        // Three numbers for two parameters: the bounds are 16 bits each and share a word.
+        // Three numbers for two parameters: the bounds have 16 bits each and share a word.
         let limits = u32::from(least.cast_unsigned()) | u32::from(most.cast_unsigned()) << 16;
         return Some((ACT_FAKE_QUANT, scale, limits));
     }
@@ -140,13 +141,13 @@ pub(crate) fn function(unary: Unary) -> Option<(u32, f32, u32)> {
     Some((code, alpha, beta.to_bits()))
 }
 
-/// Whether an epilogue may hold the function: those that follow convolutions in networks, and are short. The others are
-/// steps of their own, so that the shaders of all other operators need not know them.
+/// Returns whether a function can be part of an epilogue. This holds for short functions that follow convolutions in
+/// networks. All others are separate steps, so that the other shaders need not contain them.
 pub(crate) fn fits_epilogue(unary: Unary) -> bool {
     function(unary).is_some()
 }
 
-/// Those of functions whose parameters are floats.
+/// Returns the code and parameters of functions whose parameters are floats.
 fn of_floats(unary: Unary) -> Option<(u32, [f32; 2])> {
     Some(match unary {
         Unary::Relu => (ACT_RELU, [0.0; 2]),

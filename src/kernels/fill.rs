@@ -1,5 +1,5 @@
-//! Filling texels with one value: the poison that shows what reads memory it should not, and the border of a pad whose
-//! operand lies inside its result.
+//! Fills texels with one value: the poison value that exposes invalid reads, or the border of a pad whose operand is
+//! stored inside its result.
 
 use std::{ops::Range, sync::Arc};
 
@@ -24,7 +24,7 @@ shader_params! {
 /// Fills `rows` of `operand` with `value`.
 ///
 /// # Errors
-/// [`KernelError::Misfit`] where the operand has no such rows.
+/// Fails with [`KernelError::Misfit`] if the operand does not have these rows.
 pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Dispatch, KernelError> {
     context::check_operand(operand, operand.shape)?;
     context::check_rows(operand, &rows)?;
@@ -33,10 +33,11 @@ pub(crate) fn fill(operand: &Operand, rows: Range<u32>, value: f32) -> Result<Di
     Ok(dispatch(operand, params, items, false))
 }
 
-/// Fills what a pad puts around its operand in `rows` of the result, which is `output`: an invocation a texel of that.
+/// Fills the border of a pad in `rows` of its result `output`, with one invocation per border texel.
 ///
 /// # Errors
-/// [`KernelError::Unsupported`] where the pad has no border of one value, or its operand no place inside the result.
+/// Fails with [`KernelError::Unsupported`] if the border does not have one constant value, or if the operand cannot
+/// be stored inside the result.
 pub(crate) fn pad_border(
     graph: &Graph,
     node: &Node,
@@ -55,7 +56,7 @@ pub(crate) fn pad_border(
     let part = graph.shape(part);
     let row_texels = output.shape.row_texels() as u32;
     let [first_part_row, end_part_row] = [row, row + part.rows()];
-    // Clamped as the shader does it: of a band above or below the part no rows lie beside it.
+    // Clamped like in the shader: a band above or below the part has no rows next to it.
     let first = (first_part_row as u32).clamp(rows.start, rows.end);
     let beside = (end_part_row as u32).clamp(first, rows.end) - first;
     let items = rows.len() as u32 * row_texels - beside * part.row_texels() as u32;

@@ -1,12 +1,13 @@
-//! How invocations are counted.
+//! Layout of invocations in a dispatch.
 
 use super::wgsl::shared_constants;
 
 shared_constants! {
-    /// How invocations are counted.
+    /// Constants of the dispatch grid.
     GRID:
-    /// Workgroups along x before the grid begins a new row along y: below the 65535 that WebGPU promises a dimension.
+    /// Workgroups along x before the grid starts a new row along y; below the 65535 that WebGPU guarantees per
+    /// dimension.
     GRID_ROW = 32768,
-    /// Invocations of a workgroup, all along x.
+    /// Invocations per workgroup, all along x.
     LANES = 64,
 }

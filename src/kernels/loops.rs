@@ -1,39 +1,40 @@
-//! The loops of shaders, and how many rounds of them an invocation takes.
+//! Declares the loops of shaders, and computes the number of rounds that an invocation takes.
 //!
-//! Mesa's llvmpipe ends all loops of an invocation once it has taken 65535 rounds, without an error, so every dispatch
-//! states its rounds. A shader states its loops as they are nested, a dispatch how many indices each of them has, and
-//! the rounds follow from both. `tests/library/loops.rs` reads the WGSL of every shader and fails for a loop that is not
-//! stated; `tests/gpu/loops.rs` runs kernels up to the number that is allowed.
+//! Mesa's llvmpipe silently ends all loops of an invocation after 65535 rounds, so every dispatch declares its
+//! rounds. A shader declares its nested loops, a dispatch the number of indices of each loop, and the rounds follow
+//! from both. `tests/library/loops.rs` reads the WGSL of every shader and fails if a loop is not declared;
+//! `tests/gpu/loops.rs` runs kernels up to the allowed number of rounds.
 //!
-//! Measured on Mesa 22.3.6 with loops of run-time bounds: one loop runs 65535 rounds, two loops one after the other 32767
-//! each, in functions as well. A loop takes one round more than it has indices. Where no lane is left, or in a branch that
-//! no lane takes, each loop still takes one. Loops over the pixels and slices of a block, of at most 8 constant rounds, are
-//! unrolled and take none. One of 13 was not unrolled where its body is long (a depthwise window, weights of 16 bits).
+//! Measured on Mesa 22.3.6 with loops of run-time bounds: one loop runs 65535 rounds; two consecutive loops run 32767
+//! each, also inside functions. A loop takes one round more than it has indices. If no lane is active, or in a branch
+//! that no lane takes, each loop still takes one round. Loops over the pixels and slices of a block, of at most 8
+//! constant rounds, are unrolled and take no rounds. A loop of 13 was not unrolled when its body was long (a
+//! depthwise window with 16-bit weights).
 
-/// A loop of a shader that takes rounds. Loops that have a constant bound of at most [`Loop::UNROLLED`] are not stated:
-/// drivers unroll them.
+/// A shader loop that counts towards the round limit. Loops with a constant bound of at most [`Loop::UNROLLED`] are
+/// not declared, because drivers unroll them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Loop {
-    /// Its variable in WGSL.
+    /// Name of the loop variable in WGSL.
     pub name: &'static str,
-    /// The loops inside it, and those of functions that it calls.
+    /// Loops inside this loop, including those of functions that it calls.
     pub inner: &'static [Self],
 }
 
 impl Loop {
-    /// The greatest constant bound of a loop that is not stated.
+    /// Largest constant bound of a loop that need not be declared.
     pub const UNROLLED: u32 = 8;
 
-    /// The rounds that unrolled loops outside all others may take where a driver does not unroll them.
+    /// Upper limit on the rounds of undeclared top-level loops, in case a driver does not unroll them.
     pub const UNROLLED_ROUNDS: u64 = 512;
 
-    /// This loop and those inside it.
+    /// Returns the number of loops, counting this loop and all loops inside it.
     fn count(&self) -> u64 {
         self.inner.iter().fold(1, |sum, inner| sum + inner.count())
     }
 
-    /// Rounds of the loop, and of those inside it. A loop ends in a round of its own, in which no lane is left; loops
-    /// inside it take one round each then.
+    /// Returns the rounds of the loop and of the loops inside it. A loop ends with an extra round in which no lane is
+    /// active; each loop inside it takes one round then.
     fn rounds(&self, extents: &[(&'static str, usize)]) -> u64 {
         let Some(&(_, extent)) = extents.iter().find(|(name, _)| *name == self.name) else { return u64::MAX };
         let inner = self.inner.iter().fold(1, |sum: u64, inner| sum.saturating_add(inner.rounds(extents)));
@@ -45,8 +46,8 @@ impl Loop {
     }
 }
 
-/// Rounds of all `loops`, of which each has as many indices as `extents` say. A name that stands on one side alone
-/// makes more rounds than any limit allows.
+/// Returns the rounds of all `loops`; `extents` gives the number of indices of each. If a name occurs only on one
+/// side, the result is above any limit.
 pub(crate) fn rounds(loops: &[Loop], extents: &[(&'static str, usize)]) -> u64 {
     if extents.iter().any(|(name, _)| !loops.iter().any(|one| one.has(name))) {
         return u64::MAX;
@@ -54,7 +55,7 @@ pub(crate) fn rounds(loops: &[Loop], extents: &[(&'static str, usize)]) -> u64 {
     loops.iter().fold(Loop::UNROLLED_ROUNDS, |sum, one| sum.saturating_add(one.rounds(extents)))
 }
 
-/// States loops by the names of their variables, with the loops inside them in brackets.
+/// Declares loops by the names of their variables; nested loops follow in brackets.
 macro_rules! loops {
     ($($name:ident $([$($inner:tt)*])?),*) => {
         &[$($crate::kernels::loops::Loop {
@@ -76,7 +77,8 @@ mod tests {
     fn rounds_are_those_of_nested_loops_and_of_loops_that_follow_each_other() {
         let count = |row, texel, lane| rounds(LOOPS, &[("row", row), ("texel", texel), ("lane", lane)]);
         let fixed = Loop::UNROLLED_ROUNDS;
-        // Rows of one round and three texels, each with a round to end in; a round to end the rows in, with one of texels.
+        // Each row takes one round plus three texel rounds and one final texel round. The final row round also takes
+        // one texel round.
         assert_eq!(count(5, 3, 7), fixed + 5 * (1 + 3 + 1) + 2 + 8);
         assert_eq!(count(0, 0, 0), fixed + 2 + 1);
         assert_eq!(count(usize::MAX, usize::MAX, 1), u64::MAX);

@@ -1,8 +1,9 @@
-//! What kernels are made of: shaders and the constants and parameters that they share with Rust, the operands of a
-//! step, epilogues, how much an invocation computes, and dispatches. Knows no wgpu handle.
+//! Building blocks of kernels: shaders, the constants and parameters that they share with Rust, the operands of a
+//! step, epilogues, work per invocation, and dispatches. Independent of wgpu.
 //!
-//! A kernel lies beside its operator (`ops/OPERATOR/kernel.rs`) and its WGSL in `shaders/`. Here are those that belong
-//! to several operators or to none: values that are moved (`rearrange`), and texels that are filled (`fill`).
+//! A kernel is stored next to its operator (`ops/OPERATOR/kernel.rs`), with its WGSL in `shaders/`. This module
+//! contains the kernels that belong to several operators or to none: moving values (`rearrange`) and filling texels
+//! (`fill`).
 
 pub(crate) mod block;
 pub(crate) mod common;

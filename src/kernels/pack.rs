@@ -1,28 +1,28 @@
-//! Packing of weights into texels.
+//! Packs weights into texels.
 
 use super::epilogue::channel_texels;
 use crate::graph::{Graph, Node, Shape, TensorId};
 
-/// Texels of weights one after another, a piece at a time, each made when it is asked for: large weights are never packed
-/// all at once.
+/// Produces weight texels in pieces, each computed on demand, so that large weights are never packed all at once.
 pub type WeightPieces<'a> = Box<dyn Iterator<Item = Vec<[f32; 4]>> + Send + 'a>;
 
-/// No weights.
+/// Returns no weights.
 pub(crate) fn nothing<'a>() -> WeightPieces<'a> {
     Box::new(std::iter::empty())
 }
 
-/// All weights as one piece.
+/// Returns all weights as one piece.
 pub(crate) fn whole<'a>(texels: impl FnOnce() -> Vec<[f32; 4]> + Send + 'a) -> WeightPieces<'a> {
     Box::new(std::iter::once_with(texels))
 }
 
-/// What four input channels give to four output channels: texel `j` holds input channel `j`'s part.
+/// Returns the weights from four input channels to four output channels: texel `j` holds the weights of input channel
+/// `j`.
 pub(crate) fn matrix(weight: impl Fn(usize, usize) -> f32) -> [[f32; 4]; 4] {
     std::array::from_fn(|input| std::array::from_fn(|output| weight(input, output)))
 }
 
-/// The biases of a convolution of `channels` output channels as texels, zeros where the file has none.
+/// Returns the biases of a convolution with `channels` output channels as texels; zeros if the node has no biases.
 pub(crate) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]> {
     match node.inputs.get(2) {
         Some(&tensor) => channel_texels(graph, tensor),
@@ -30,12 +30,12 @@ pub(crate) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]>
     }
 }
 
-/// A constant as a whole tensor, as an intermediate one would lie: rows, slices, pixels; zeros past the last channel.
-/// Nothing of a tensor that is computed.
+/// Packs a constant like an intermediate tensor: rows, slices, pixels, with zeros past the last channel. Returns an
+/// empty list for a computed tensor.
 pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
     let shape = graph.shape(tensor);
-    // Zeros first: kernels rely on them in the lanes past the last channel.
+    // Starts with zeros, because kernels rely on them in the lanes past the last channel.
     let mut texels = vec![[0.0; 4]; shape.texels()];
     let values = constant.reals();
     for i in 0..constant.len() {
@@ -45,7 +45,7 @@ pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
     texels
 }
 
-/// The indices of element `i` in dense order.
+/// Returns the indices of element `i` in dense order.
 pub(crate) const fn indices(shape: Shape, i: usize) -> [usize; 4] {
     let (pixel, c) = (i / shape.c, i % shape.c);
     let (row, w) = (pixel / shape.w, pixel % shape.w);

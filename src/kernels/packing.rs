@@ -1,25 +1,25 @@
-//! How a node's weights lie in a texture.
+//! Layout of a node's weights in a texture.
 
-/// How the weights of a node lie in their texture. What is none of its weights proper (biases, scales, alphas) is four
-/// 32-bit floats a texel in a texture of words, and a texel like any other else.
+/// Packing of a node's weights in their texture. Values other than the weights themselves (biases, scales, alphas)
+/// are stored as four 32-bit floats per texel in a texture of words, and as ordinary texels otherwise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum WeightPacking {
-    /// As texels of the pool's format, four weights each.
+    /// Texels of the pool's format, four weights each.
     #[default]
     Texels,
-    /// As 16-bit floats in words, eight weights a texel.
+    /// 16-bit floats in words, eight weights per texel.
     Halves,
-    /// As 8-bit integers in words, sixteen weights a texel; in front of those of each slice of the result stand a scale
-    /// and a zero for each of its channels.
+    /// 8-bit integers in words, sixteen weights per texel. Before the weights of each slice of the result come a
+    /// scale and a zero point for each of its channels.
     Bytes,
 }
 
 impl WeightPacking {
-    /// Every one.
+    /// All packings.
     pub const ALL: [Self; 3] = [Self::Texels, Self::Halves, Self::Bytes];
 
-    /// Whether the texture is one of words: `Rgba32Uint`, whatever the pool's format is. No float is between the bits
-    /// that are written and those that are read, so they are the same on every device.
+    /// Returns whether the texture consists of words (`Rgba32Uint`, regardless of the pool's format). The bits pass
+    /// through no float conversion between writing and reading, so they are the same on every device.
     pub const fn is_words(self) -> bool {
         match self {
             Self::Texels => false,
@@ -27,7 +27,7 @@ impl WeightPacking {
         }
     }
 
-    /// Texels of the pool that hold as many weights as one of these.
+    /// Returns the number of pool texels that hold as many weights as one texel of this packing.
     pub(crate) const fn per_texel(self) -> usize {
         match self {
             Self::Texels => 1,
@@ -36,7 +36,8 @@ impl WeightPacking {
         }
     }
 
-    /// Texels that the weights of a slice of the result take, of so many texels of the pool: with scale and zero.
+    /// Returns the number of texels for one slice of the result, including scales and zero points, if its weights
+    /// take `of_pool` texels in the pool's format.
     pub(crate) const fn slice_texels(self, of_pool: usize) -> usize {
         let scale_texels = match self {
             Self::Texels | Self::Halves => 0,
@@ -46,12 +47,12 @@ impl WeightPacking {
     }
 }
 
-/// The second operand of an operator as weights for each channel of the result. Packed as texels, those of each slice
-/// of the result stand together, a channel a lane; then come the biases.
+/// Second operand of an operator, as weights per channel of the result. Packed as texels, the weights of each slice
+/// of the result are contiguous, with one channel per lane; the biases follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChannelWeights {
-    /// The axis of the operand, of `[B, H, W, C]`, that the channels of the result are.
+    /// Axis of the operand `[B, H, W, C]` that corresponds to the channels of the result.
     pub(crate) axis: usize,
-    /// Texels of a slice.
+    /// Number of texels per slice.
     pub(crate) slice_texels: usize,
 }

@@ -1,5 +1,5 @@
-//! What dispatches are told: each of them a few words of its own (`dispatch_params` of the shaders), and in a block that
-//! those of an operator share what `step_params`, `tensor` and `params` read, then the row tables.
+//! Parameters of dispatches. Each dispatch has a few private words (`dispatch_params` in the shaders). All dispatches
+//! of an operator share a block with the data of `step_params`, `tensor` and `params`, followed by the row tables.
 
 use std::{ops::Range, sync::Arc};
 
@@ -11,46 +11,46 @@ use super::{
 use crate::graph::Shape;
 
 shared_constants! {
-    /// Where parts of a block begin, in groups of four.
+    /// Offsets in a block, in groups of four words.
     POSITIONS:
     // `StepParams` takes one group, and each tensor three.
     OUTPUT_TENSOR = 1,
     INPUT_TENSOR = 4,
     SECOND_TENSOR = 7,
     FAMILY_PARAMS = 10,
-    // The number of the first count that a dispatch adds to lies behind the parameters of the output tensor, which leave
-    // two words of their last group.
+    // The index of the dispatch's first counter is stored after the parameters of the output tensor, which leave two
+    // words of their last group free.
     COUNTER_GROUP = 2,
     COUNTER_LANE = 2,
 }
 
 shared_constants! {
-    /// What is counted for each node of a graph.
+    /// Counters per node of a graph.
     COUNTS:
-    /// Finite values that 16 bits do not hold.
+    /// Finite values that overflow 16 bits.
     COUNT_SATURATED = 0,
-    /// Indices that name no element.
+    /// Indices outside the valid range.
     COUNT_OUTSIDE = 1,
 }
 
-/// Counts of a node.
+/// Number of counters per node.
 pub(crate) const COUNTS_PER_NODE: usize = COUNTS.len();
 
-/// The word of a block that holds the number of the first count.
+/// Word of a block that holds the index of the first counter.
 pub(crate) const COUNTER_WORD: usize = (4 * (OUTPUT_TENSOR + COUNTER_GROUP) + COUNTER_LANE) as usize;
 
-/// Words of [`DispatchParams`], a multiple of four.
+/// Size of [`DispatchParams`] in words, a multiple of four.
 pub(crate) const DISPATCH_WORDS: usize = 4 * wgsl::groups(DispatchParams::FIELDS);
 
 shader_params! {
-    /// What may differ between the dispatches of an operator.
+    /// Parameters that may differ between the dispatches of an operator.
     struct DispatchParams {
         /// Invocations that compute something.
         items: u32,
-        /// Rows of the result: the first, and what is behind the last.
+        /// Rows of the result: first (inclusive) and end (exclusive).
         first_row: u32,
         end_row: u32,
-        /// Number of what is computed first, where a kernel counts something else than rows.
+        /// Number of the first item, for kernels that count items other than rows.
         first: u32,
         /// First weight texel.
         weight_base: u32,
@@ -58,13 +58,13 @@ shader_params! {
         weight_shift: u32,
         /// First slice of the result.
         first_slice: u32,
-        /// First weight texel of the biases: here, because it is another for each tile of an operator's weights.
+        /// First weight texel of the biases. Stored here because it differs between tiles of an operator's weights.
         bias: u32,
     }
 }
 
 shader_params! {
-    /// What every kernel is told of its step.
+    /// Parameters of a step that every kernel has.
     struct StepParams {
         /// First parameters of the epilogue's two functions.
         alphas: [f32; 2],
@@ -74,13 +74,13 @@ shader_params! {
 }
 
 shader_params! {
-    /// A tensor and where it lies.
+    /// A tensor and its location.
     struct TensorParams {
         /// First word of the row table.
         rows: u32,
-        /// Which bits of a row's number count in the table.
+        /// Mask for the row number before the lookup in the row table.
         mask: u32,
-        /// Texels from a row to the next, where none do.
+        /// Texels between rows, if the table does not list every row.
         stride: u32,
         /// Base-two logarithm of the texture's width.
         shift: u32,
@@ -89,25 +89,25 @@ shader_params! {
         b: usize,
         c: usize,
         slices: usize,
-        /// Texels from a slice of a row to the next.
+        /// Texels between slices of a row.
         pitch: u32,
     }
 }
 
 impl TensorParams {
     fn new(s: Shape, shift: u32, pitch: u32) -> Self {
-        // Only `finish` knows where row tables begin.
+        // `finish` fills in the row table fields, because only then the table offsets are known.
         Self { rows: 0, mask: 0, stride: 0, shift, w: s.w, h: s.h, b: s.b, c: s.c, slices: s.slices(), pitch }
     }
 }
 
-/// Lengths of arrays of blocks in uniform memory. WGSL fixes them, and a binding must cover all of the array, so the last
-/// block of a buffer has up to so many words behind it: a small network takes the smallest. The largest fills the 64 KiB
-/// that core WebGPU promises a uniform binding.
+/// Array lengths for blocks in uniform memory. WGSL requires a fixed length, and a binding must cover the whole
+/// array, so the last block of a buffer is padded to the array length; a small network uses the smallest length. The
+/// largest fills the 64 KiB that core WebGPU guarantees for a uniform binding.
 pub(crate) const UNIFORM_WORDS: [u32; 3] = [512, 2048, 16384];
 
-/// A constant that lies whole among the weights, where a kernel reads it as a tensor without a row table; zeros where
-/// no operand is constant.
+/// A constant stored as a whole tensor among the weights, which a kernel reads without a row table. All zeros if no
+/// operand is constant.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConstantTensor(pub(crate) Option<Shape>);
 
@@ -121,9 +121,9 @@ impl ParamValue for ConstantTensor {
     }
 }
 
-/// Writes what a dispatch is told: its own params, and its block, which is the shared head, the kernel's parameters,
-/// then the row tables. Dispatches of an operator have the same block as long as kernels put nothing into theirs that
-/// depends on the rows to be computed.
+/// Assembles the parameters of a dispatch: its private words and its block. The block consists of the shared head,
+/// the kernel's parameters, and the row tables. Dispatches of an operator have equal blocks as long as the kernel's
+/// parameters do not depend on the rows to be computed.
 #[derive(Clone, Debug)]
 pub struct KernelParams {
     dispatch: DispatchParams,
@@ -133,26 +133,27 @@ pub struct KernelParams {
 }
 
 impl KernelParams {
-    /// Those of a step with `items` invocations and epilogue `epilogue`.
+    /// Starts the parameters of a step with `items` invocations and epilogue `epilogue`.
     pub fn new(step: &StepContext<'_>, epilogue: &EpilogueParams, items: u32) -> Self {
         let EpilogueParams { alphas, betas, .. } = *epilogue;
         let params = Self::with_head(StepParams { alphas, betas }, &step.output, &step.rows, items);
         let mut params = if let Some(add) = &step.add { params.second(add) } else { params };
-        // Kernels count from the texels of the first slice, wherever those lie; the sum wraps back.
+        // Kernels count from the texels of the first slice, even if those are elsewhere; the subtraction may wrap,
+        // and adding wraps back.
         params.dispatch.weight_base = step.weights.base.wrapping_sub(step.weights.skipped);
         params.dispatch.weight_shift = step.weights.shift;
         params.dispatch.first_slice = step.slices.start;
         params
     }
 
-    /// Those of `items` invocations that write `rows` of `output`, and nothing else.
+    /// Starts the parameters of a dispatch with `items` invocations that only writes `rows` of `output`.
     pub fn bare(output: &Operand, rows: &Range<u32>, items: u32) -> Self {
         Self::with_head(StepParams { alphas: [0.0; 2], betas: [0; 2] }, output, rows, items)
     }
 
     fn with_head(head: StepParams, output: &Operand, rows: &Range<u32>, items: u32) -> Self {
         let mut head = head.words();
-        // A kernel's own parameters begin at one place, whichever operands its steps have.
+        // A kernel's parameters start at a fixed offset, regardless of the operands of its steps.
         head.resize(FAMILY_PARAMS as usize * 4, 0);
         let Range { start: first_row, end: end_row } = *rows;
         let [first, weight_base, weight_shift, first_slice, bias] = [0; 5];
@@ -161,36 +162,36 @@ impl KernelParams {
         Self { dispatch, head, kernel: Vec::new(), operands: Vec::new() }.operand(OUTPUT_TENSOR, output)
     }
 
-    /// States what is computed first, where the kernel counts something else than rows.
+    /// Sets the number of the first item, for kernels that count items other than rows.
     pub(crate) fn first(mut self, number: u32) -> Self {
         self.dispatch.first = number;
         self
     }
 
-    /// States where the biases begin.
+    /// Sets the first texel of the biases.
     pub(crate) fn bias(mut self, texel: usize) -> Self {
-        // No weights have more texels than 32 bits count.
+        // Weights never have more texels than 32 bits can count.
         self.dispatch.bias = texel as u32;
         self
     }
 
-    /// States the first input.
+    /// Sets the first input.
     pub fn input(self, operand: &Operand) -> Self {
         self.operand(INPUT_TENSOR, operand)
     }
 
-    /// States the second input. A step whose epilogue adds a tensor has none of its own.
+    /// Sets the second input. It is free only if the epilogue adds no tensor.
     pub fn second(self, operand: &Operand) -> Self {
         self.operand(SECOND_TENSOR, operand)
     }
 
-    /// States the kernel's own parameters.
+    /// Sets the kernel's parameters.
     pub(crate) fn params(mut self, params: &impl ShaderParams) -> Self {
         self.kernel = params.words();
         self
     }
 
-    /// Appends a table, a multiple of four words, to the kernel's own parameters.
+    /// Appends a table to the kernel's parameters; its length is a multiple of four words.
     pub(crate) fn table(mut self, words: &[u32]) -> Self {
         self.kernel.extend(words);
         self
@@ -202,16 +203,18 @@ impl KernelParams {
         self
     }
 
-    /// What the dispatch alone is told, and its block: row tables last, each operand's head pointing at its own.
+    /// Returns the private words of the dispatch and its block. Row tables come last, and each operand's head points
+    /// to its table.
     pub(crate) fn finish(self) -> ([u32; DISPATCH_WORDS], Arc<[u32]>) {
         let Self { dispatch, mut head, kernel, operands } = self;
-        // Tables lie last: their lengths differ from step to step, and shaders know the places of all else.
+        // Tables come last because their lengths differ between steps, while shaders expect everything else at fixed
+        // offsets.
         let begin = head.len() + kernel.len();
         let mut tables: Vec<u32> = Vec::new();
         let mut told: Vec<(u32, RowPlaces)> = Vec::new();
         for (at, tensor, places) in operands {
             let RowPlaces { mask, stride, ref starts } = places;
-            // Operands whose rows start alike share a table.
+            // Operands with equal row starts share a table.
             let same = told.iter().find(|(_, other)| other.starts == *starts).map(|&(rows, _)| rows);
             let rows = same.unwrap_or((begin + tables.len()) as u32);
             if same.is_none() {

@@ -1,5 +1,4 @@
-//! Operators that move values and compute nothing: pad, tile, strided slice, transpose, reshape, depth to space and
-//! back.
+//! Operators that only move values: pad, tile, strided slice, transpose, reshape, depth to space and space to depth.
 
 use super::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
@@ -24,7 +23,7 @@ shared_constants! {
 }
 
 shared_constants! {
-    /// What lies outside of the input.
+    /// Codes of [`PadMode`], which defines the values outside the input.
     PADS:
     PAD_CONSTANT = 0,
     PAD_REFLECT = 1,
@@ -45,7 +44,7 @@ shader_params! {
     }
 }
 
-/// Which element of the input makes an element of the result.
+/// Maps each element of the result to an element of the input.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Map {
     /// Input axis `a` reads `first[a] + stride[a] * index of output axis axes[a]`.
@@ -56,41 +55,41 @@ pub(crate) enum Map {
         first: [isize; 4],
         /// Distance between indices.
         stride: [isize; 4],
-        /// What lies outside.
+        /// Values outside the input.
         outside: PadMode,
-        /// Elements at both ends of each axis that lie outside, too.
+        /// Number of elements to cut off at both ends of each axis; they count as outside.
         cut: [[isize; 4]; 2],
     },
-    /// The same place in dense order.
+    /// Same position in dense order.
     Reshape,
-    /// Channels to blocks of pixels with this edge.
+    /// Moves channels to blocks of pixels with this edge length.
     DepthToSpace(usize, DepthOrder),
-    /// Blocks of pixels with this edge to channels.
+    /// Moves blocks of pixels with this edge length to channels.
     SpaceToDepth(usize),
 }
 
 const IN_ORDER: [usize; 4] = [0, 1, 2, 3];
 const NOTHING: PadMode = PadMode::Constant(0.0);
 
-/// A pad.
+/// Returns the map of a pad.
 pub(crate) fn pad(before: [isize; 4], after: [isize; 4], outside: PadMode) -> Map {
     let cut = [before, after].map(|amounts| amounts.map(|n| (-n).max(0)));
-    // The result begins that far in front of the input, or inside it where elements are cut off.
+    // The result starts this far before the input, or inside it if elements are cut off.
     Map::Axes { axes: IN_ORDER, first: before.map(|n| -n), stride: [1; 4], outside, cut }
 }
 
-/// A tile: the input again and again.
+/// Returns the map of a tile, which repeats the input.
 pub(crate) fn tile() -> Map {
     pad([0; 4], [0; 4], PadMode::Wrap)
 }
 
-/// A strided slice.
+/// Returns the map of a strided slice.
 pub(crate) fn slice(begin: [usize; 4], stride: [isize; 4]) -> Map {
     let first = begin.map(|v| v as isize);
     Map::Axes { axes: IN_ORDER, first, stride, outside: NOTHING, cut: [[0; 4]; 2] }
 }
 
-/// A transpose: output axis `i` is input axis `perm[i]`.
+/// Returns the map of a transpose: output axis `i` is input axis `perm[i]`.
 pub(crate) fn transpose(perm: [usize; 4]) -> Map {
     let mut axes = IN_ORDER;
     for (output, &input) in perm.iter().enumerate() {
@@ -99,7 +98,7 @@ pub(crate) fn transpose(perm: [usize; 4]) -> Map {
     Map::Axes { axes, first: [0; 4], stride: [1; 4], outside: NOTHING, cut: [[0; 4]; 2] }
 }
 
-/// The code of a mode in `rearrange.wgsl`.
+/// Returns the code of a mode in `rearrange.wgsl`.
 const fn code(mode: PadMode) -> u32 {
     match mode {
         PadMode::Constant(_) => PAD_CONSTANT,
@@ -111,14 +110,14 @@ const fn code(mode: PadMode) -> u32 {
 }
 
 impl Map {
-    /// Whether the four lanes of a texel of the result are the four lanes of a texel of the input.
+    /// Returns whether each texel of the result is a copy of one whole input texel.
     fn moves_texels(&self, from: Shape, to: Shape) -> bool {
         match *self {
             Self::Axes { axes: [.., 3], first: [.., first], stride: [.., 1], outside, .. } => match outside {
-                // The shader puts the constant into each lane past the operand's channels by itself.
+                // The shader already writes the constant to every lane past the operand's channels.
                 PadMode::Constant(_) => first % 4 == 0,
                 PadMode::Wrap if from.c.is_multiple_of(4) => first % 4 == 0,
-                // Mirrored lanes stand in another order, and repeated ones in other texels.
+                // Mirrored lanes are in a different order, and repeated lanes are in different texels.
                 _ => first == 0 && from.c == to.c,
             },
             Self::Axes { .. } => false,
@@ -130,7 +129,7 @@ impl Map {
     }
 }
 
-/// One texel an invocation: four lanes gathered one by one, or at once where they lie together.
+/// Computes one texel per invocation, with four separate lane reads or one whole texel read.
 pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
@@ -146,7 +145,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatc
     };
     let fixed_value = if let PadMode::Constant(value) = outside { value } else { 0.0 };
     let extents = input.shape.dims();
-    // Borders are mirrored at what is left after cutting, not at the operand's own edges.
+    // Borders are mirrored at the edges after cutting, not at the operand's original edges.
     let kept = std::array::from_fn(|axis| extents[axis] as isize - cut[0][axis] - cut[1][axis]);
     let params = Params { axes, first, stride, fixed_value, block, cut: cut[0], kept };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);

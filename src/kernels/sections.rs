@@ -1,11 +1,11 @@
-//! How a node's weights are divided by the slices of its result, where its kernel can compute some of them.
+//! Divides a node's weights by slices of its result, for kernels that can compute a subset of the slices.
 
 use std::ops::Range;
 
 use super::{StepContext, WeightPacking};
 
-/// The texels of a node's weights: sections one after another, in each of which every slice of the result has as many.
-/// Those of some slices are a part of every section.
+/// Layout of a node's weight texels: consecutive sections, in each of which all slices of the result have equally
+/// many texels. A subset of the slices is a contiguous range of every section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightSections {
     slices: u32,
@@ -14,19 +14,20 @@ pub struct WeightSections {
 }
 
 impl WeightSections {
-    /// Of so many slices, of which an invocation computes `block`; `texels` of a slice in each section.
+    /// Creates a layout with one section per entry of `texels`, which gives the texels per slice. An invocation
+    /// computes `block` slices.
     pub(crate) fn new(slices: usize, block: usize, texels: &[usize]) -> Self {
         let texels = texels.iter().map(|&texels| texels as u32).collect();
         Self { slices: slices as u32, block: block as u32, texels }
     }
 
-    /// Another section, of a texel a slice.
+    /// Adds a section with one texel per slice.
     pub(crate) fn with_channels(mut self) -> Self {
         self.texels.push(1);
         self
     }
 
-    /// The same where the texels of the first section are packed so.
+    /// Applies `packing` to the texels of the first section.
     pub(crate) fn packed(mut self, packing: WeightPacking) -> Self {
         if let Some(first) = self.texels.first_mut() {
             *first = packing.slice_texels(*first as usize) as u32;
@@ -34,26 +35,27 @@ impl WeightSections {
         self
     }
 
-    /// Texels of all slices.
+    /// Returns the total number of texels.
     pub fn all(&self) -> u64 {
         u64::from(self.slices) * self.slice_texels()
     }
 
-    /// Texels of a slice, in all sections.
+    /// Returns the number of texels per slice, over all sections.
     pub fn slice_texels(&self) -> u64 {
         self.texels.iter().copied().map(u64::from).sum()
     }
 
-    /// The slices in tiles of at most so many texels, or of the fewest slices that a tile can have.
+    /// Divides the slices into tiles of at most `most` texels; a tile has at least as many slices as an invocation
+    /// computes.
     pub fn tiles(&self, most: u64) -> impl Iterator<Item = Range<u32>> + use<> {
-        // An invocation computes all slices of its block, so only the last tile may end within one.
+        // An invocation computes all slices of its block, so only the last tile may end within a block.
         let blocks = most / (self.slice_texels() * u64::from(self.block)).max(1);
         let slices = self.slices;
         let length = u32::try_from(blocks).unwrap_or(u32::MAX).max(1).saturating_mul(self.block).min(slices.max(1));
         (0..slices.div_ceil(length)).map(move |tile| tile * length..((tile + 1) * length).min(slices))
     }
 
-    /// Where the texels of some slices lie among those of all: a range of each section.
+    /// Returns the texels of some slices: one range per section, among the texels of all slices.
     pub fn ranges(&self, slices: &Range<u32>) -> Vec<Range<usize>> {
         let mut base = 0;
         let section = |&texels: &u32| {
@@ -64,15 +66,16 @@ impl WeightSections {
         self.texels.iter().map(section).collect()
     }
 
-    /// Texels of the first section in front of those of `slice`.
+    /// Returns the number of texels of the first section before those of `slice`.
     pub fn skipped(&self, slice: u32) -> u32 {
         self.texels.first().map_or(0, |&texels| texels * slice)
     }
 }
 
 impl StepContext<'_> {
-    /// Where the biases and the epilogue's alphas begin, as a kernel counts that adds the slice to either: behind the
-    /// weights of the step's slices, of which each has so many texels of the pool.
+    /// Returns the offsets of the biases and of the epilogue's alphas; a kernel adds the slice number to either. Both
+    /// are stored after the weights of the step's slices, each of which has `slice_texels` texels in the pool's
+    /// format.
     pub(crate) fn behind_weights(&self, slice_texels: usize) -> [usize; 2] {
         let Range { start, end } = self.slices;
         let bias = end as usize * self.weights.packing.slice_texels(slice_texels) - start as usize;

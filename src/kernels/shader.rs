@@ -1,11 +1,11 @@
-//! A shader: the WGSL of a kernel, and what its Rust side states for it.
+//! A shader: the WGSL source of a kernel, and the declarations that the Rust side adds.
 
 use super::{
     Loop, WeightPacking, block, epilogue, grid, loops, params,
     wgsl::{self, ConstantTable, Field, ShaderParams},
 };
 
-/// Functions of `shaders/shared/` that several kernels call.
+/// Functions in `shaders/shared/` that several kernels call.
 pub(crate) mod helpers {
     pub(crate) const BLOCK: &str = include_str!("../../shaders/shared/block.wgsl");
     pub(crate) const ONE_TEXEL: &str = include_str!("../../shaders/shared/one_texel.wgsl");
@@ -16,11 +16,11 @@ pub(crate) mod helpers {
     pub(crate) const WEIGHTS: &str = include_str!("../../shaders/shared/weights.wgsl");
 }
 
-/// Constants that every shader knows.
+/// Constants that are declared in every shader.
 const SHARED_CONSTANTS: [ConstantTable; 5] =
     [grid::GRID, params::POSITIONS, params::COUNTS, epilogue::ACTIVATIONS, block::LIMITS];
 
-/// A kernel of `shaders/`: one of `ops::shaders`, for only kernels make them.
+/// A kernel in `shaders/`. All of them are listed in `ops::shaders`, because only kernels can create one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Shader {
     name: &'static str,
@@ -29,9 +29,9 @@ pub struct Shader {
     helpers: &'static [&'static str],
     kernel: &'static str,
     weights: WeightPacking,
-    /// Whether it reads weights however they are packed.
+    /// True if the shader can read weights in any packing.
     any_packing: bool,
-    /// Whether it counts something in every format.
+    /// True if the shader counts something in every texel format.
     counting: bool,
     loops: &'static [Loop],
 }
@@ -51,80 +51,84 @@ impl Shader {
         }
     }
 
-    /// Gives it constants that it shares with its Rust side.
+    /// Adds constants that the shader shares with Rust.
     pub(crate) const fn constants(mut self, constants: &'static [ConstantTable]) -> Self {
         self.constants = constants;
         self
     }
 
-    /// Gives it `params()`, which reads what [`KernelParams::params`](super::KernelParams::params) has written.
+    /// Adds the function `params()`, which reads the output of [`KernelParams::params`](super::KernelParams::params).
     pub(crate) const fn params<P: ShaderParams>(mut self) -> Self {
         self.params = P::FIELDS;
         self
     }
 
-    /// Gives it functions that it shares with other kernels.
+    /// Adds functions that the shader shares with other kernels.
     pub(crate) const fn helpers(mut self, helpers: &'static [&'static str]) -> Self {
         self.helpers = helpers;
         self
     }
 
-    /// States that it counts something whatever format values are stored in; in 16 bits every kernel does.
+    /// Declares that the shader counts something in every texel format. With 16-bit texels, every kernel does.
     pub(crate) const fn counting(mut self) -> Self {
         self.counting = true;
         self
     }
 
-    /// Whether it counts something whatever format values are stored in.
+    /// Returns whether the shader counts something in every texel format.
     pub(crate) const fn is_counting(&self) -> bool {
         self.counting
     }
 
-    /// States its loops.
+    /// Declares the loops of the shader.
     pub(crate) const fn loops(mut self, loops: &'static [Loop]) -> Self {
         self.loops = loops;
         self
     }
 
-    /// States that it reads weights by functions of `weight_*.wgsl` alone, however they are packed.
+    /// Declares that the shader reads weights only through the functions of `weight_*.wgsl`, and so supports any
+    /// packing.
     pub(crate) const fn any_packing(mut self) -> Self {
         self.any_packing = true;
         self
     }
 
-    /// The same shader for each way in which its weights may be packed.
+    /// Returns one variant of the shader for each supported weight packing.
     pub(crate) fn packings(self) -> impl Iterator<Item = Self> {
         let known = if self.any_packing { &WeightPacking::ALL[..] } else { &[WeightPacking::Texels] };
         known.iter().map(move |&weights| self.reading(weights))
     }
 
-    /// The same for weights that are packed so; one that is not for [any packing](Self::any_packing) reads texels.
+    /// Returns the variant for this weight packing. A shader without [any packing](Self::any_packing) reads texels
+    /// only.
     pub(crate) const fn reading(mut self, weights: WeightPacking) -> Self {
         self.weights = weights;
         self
     }
 
-    /// How the weights are packed that it reads.
+    /// Returns the packing of the weights that the shader reads.
     pub const fn weights(&self) -> WeightPacking {
         self.weights
     }
 
-    /// Its loops that take rounds, those of shared functions that it calls among them.
+    /// Returns the loops that count towards the round limit, including those of shared functions that the shader
+    /// calls.
     pub const fn stated_loops(&self) -> &'static [Loop] {
         self.loops
     }
 
-    /// Rounds that an invocation takes at most, where each loop has as many indices as `extents` say.
+    /// Returns the maximum number of loop rounds of an invocation. `extents` gives the number of indices of each
+    /// loop.
     pub(crate) fn rounds(&self, extents: &[(&'static str, usize)]) -> u64 {
         loops::rounds(self.loops, extents)
     }
 
-    /// Its name, for messages and profiles.
+    /// Returns the shader's name, for messages and profiles.
     pub const fn name(&self) -> &'static str {
         self.name
     }
 
-    /// Structs of its WGSL that are read from a step's params, each with the names of its fields as they are written.
+    /// Returns the WGSL structs that are read from a step's parameters, each with its field names in order.
     pub fn structs(&self) -> Vec<(&'static str, Vec<&'static str>)> {
         let structs = [
             ("DispatchParams", params::DispatchParams::FIELDS),
@@ -140,8 +144,9 @@ impl Shader {
             .collect()
     }
 
-    /// Its WGSL but for what depends on where params lie and how values are stored: declarations that are written from
-    /// Rust, `texel.wgsl`, the functions that read weights, the shared ones that it asks for, and the kernel's own.
+    /// Returns the WGSL source, except for the parts that depend on where parameters are stored and on the texel
+    /// format. It consists of declarations generated from Rust, `texel.wgsl`, the functions that read weights, the
+    /// helpers, and the kernel.
     pub fn source(&self) -> String {
         let mut wgsl = String::new();
         SHARED_CONSTANTS
@@ -152,7 +157,7 @@ impl Shader {
         wgsl::load("dispatch_params()", "DispatchParams", [own, ""], params::DispatchParams::FIELDS, &mut wgsl);
         wgsl::load("step_params()", "StepParams", [block, ""], params::StepParams::FIELDS, &mut wgsl);
         wgsl::load("tensor(at: u32)", "Tensor", [block, "at + "], params::TensorParams::FIELDS, &mut wgsl);
-        // WGSL knows no empty struct, so a kernel without parameters has none to load.
+        // WGSL has no empty structs, so a kernel without parameters has nothing to load.
         if !self.params.is_empty() {
             wgsl::load("params()", "Params", [block, "FAMILY_PARAMS + "], self.params, &mut wgsl);
         }

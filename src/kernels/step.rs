@@ -1,4 +1,4 @@
-//! What a kernel is given, and why it may refuse it.
+//! Input of a kernel, and the reasons why it may reject a step.
 
 use std::ops::Range;
 
@@ -8,41 +8,41 @@ use crate::{
     plan::RowTable,
 };
 
-/// A tensor and where it lies: an operand of a step.
+/// A tensor and its location: an operand of a step.
 #[derive(Clone, Debug)]
 pub struct Operand {
     /// Extents.
     pub shape: Shape,
-    /// The texture, in the caller's numbering.
+    /// Texture index, in the caller's numbering.
     pub texture: usize,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
-    /// Texels of the texture.
+    /// Total number of texels in the texture.
     pub texels: u64,
-    /// Where each row starts. Rows that no step of a run needs may have no room there.
+    /// Start of each row. Rows that no step of a run needs may be outside the texture.
     pub rows: RowTable,
-    /// Texels from a slice of a row to the next: the width, or that of the tensor that it is a part of.
+    /// Distance between slices of a row, in texels: the width of this tensor, or of the tensor that contains it.
     pub pitch: u32,
 }
 
-/// Where a step's packed weights lie in the weight texture.
+/// Location of a step's packed weights in a weight texture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WeightPlace {
-    /// Which weight texture.
+    /// Index of the weight texture.
     pub texture: usize,
     /// First texel.
     pub base: u32,
-    /// How many texels.
+    /// Number of texels.
     pub texels: u32,
-    /// Texels of the node's weights that would lie in front of these: those of the slices before the step's.
+    /// Number of weight texels of the node before these: those of the slices before the step's slices.
     pub skipped: u32,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
-    /// How they are packed.
+    /// Packing of the weights.
     pub packing: WeightPacking,
 }
 
-/// All that a kernel may know of one step.
+/// The step data that a kernel may use.
 #[derive(Clone, Debug)]
 pub struct StepContext<'a> {
     /// The model.
@@ -57,67 +57,68 @@ pub struct StepContext<'a> {
     pub output: Operand,
     /// Output rows to compute.
     pub rows: Range<u32>,
-    /// Output slices to compute: all of them, unless the node's [sections](super::WeightSections) let them be divided.
+    /// Output slices to compute: all of them, unless the node's [sections](super::WeightSections) allow dividing
+    /// them.
     pub slices: Range<u32>,
-    /// Where the texels that the kernel's `weights` asked for lie; those of `slices` alone.
+    /// Location of the texels that the kernel's `weights` function produced; only those of `slices`.
     pub weights: WeightPlace,
 }
 
 /// `override` constants of a pipeline, by name.
 pub type Constants = Vec<(&'static str, f64)>;
 
-/// What a dispatch relies on of a texture that it reads or writes.
+/// Requirements of a dispatch on a texture that it reads or writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Reach {
-    /// Which.
+    /// Index of the texture.
     pub(crate) texture: usize,
-    /// Base-two logarithm of its width.
+    /// Base-two logarithm of the texture's width.
     pub(crate) shift: u32,
-    /// Texels that it must have.
+    /// Minimum number of texels.
     pub(crate) texels: u64,
 }
 
-/// Why a step cannot be run.
+/// Reason why a step cannot run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {
-    /// No kernel for this form of the operator.
+    /// The kernel does not support this form of the operator.
     #[error("operator {op_index} ({op}) cannot run: {reason}")]
     Unsupported {
         /// Index in the model file.
         op_index: usize,
-        /// Its name.
+        /// Name of the operator.
         op: &'static str,
-        /// What is missing.
+        /// The unsupported feature.
         reason: String,
     },
-    /// A step was put together of parts that do not fit.
+    /// The parts of a step do not fit together.
     #[error("a step cannot be lowered: {why}")]
     Misfit {
-        /// What does not fit.
+        /// Description of the mismatch.
         why: String,
     },
-    /// A step's graph is not whole.
+    /// The step's graph is invalid.
     #[error(transparent)]
     Graph(#[from] CheckError),
-    /// A number is too large for the 32 bits that kernels count in.
+    /// A number is too large for the 32-bit arithmetic of kernels.
     #[error("operator {op_index} ({op}) cannot run: {what}: {found} is not below {limit}")]
     TooLarge {
         /// Index in the model file.
         op_index: usize,
-        /// Its name.
+        /// Name of the operator.
         op: &'static str,
-        /// What was counted.
+        /// Description of the counted quantity.
         what: String,
-        /// How many there are.
+        /// The actual number.
         found: usize,
-        /// How many there may not be.
+        /// Exclusive upper limit.
         limit: usize,
     },
 }
 
 impl StepContext<'_> {
-    /// A refusal of this step.
+    /// Returns the error for a step that the kernel does not support.
     pub(crate) fn unsupported(&self, reason: String) -> KernelError {
         KernelError::Unsupported { op_index: self.node.op_index, op: self.node.op.name(), reason }
     }

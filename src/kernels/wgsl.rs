@@ -1,15 +1,16 @@
-//! What a shader and its Rust side share by name: constants and parameters.
+//! Constants and parameters that shaders share with Rust by name.
 //!
-//! Constants are stated once, in Rust; the WGSL that declares them is written from that when a pipeline's source is put
-//! together. Parameters are a struct on either side, so that a shader can be read alone; the function that reads them
-//! is written from the Rust side, and a test holds the names of the fields together (`tests/library/shaders.rs`).
+//! Constants are declared once, in Rust; their WGSL declarations are generated when a pipeline's source is assembled.
+//! Parameters are declared as a struct on both sides, so that a shader can be read without the Rust code. The WGSL
+//! function that reads them is generated from the Rust struct, and a test compares the field names
+//! (`tests/library/shaders.rs`).
 
 use std::fmt::Write as _;
 
 /// Names and values of constants.
 pub(crate) type ConstantTable = &'static [(&'static str, u32)];
 
-/// States constants by name, each here and in the table that shaders are given.
+/// Declares constants by name, both in Rust and in the table for shaders.
 macro_rules! shared_constants {
     ($(#[$about:meta])* $table:ident: $($(#[$doc:meta])* $name:ident = $value:expr,)*) => {
         $($(#[$doc])* pub(crate) const $name: u32 = $value;)*
@@ -18,7 +19,7 @@ macro_rules! shared_constants {
     };
 }
 
-/// States the parameters of a shader: a struct whose counterpart in WGSL has the same fields in the same order.
+/// Declares the parameters of a shader as a struct. Its WGSL counterpart has the same fields in the same order.
 macro_rules! shader_params {
     ($(#[$about:meta])* struct $name:ident { $($(#[$doc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$about])*
@@ -32,7 +33,7 @@ macro_rules! shader_params {
             fn words(&self) -> Vec<u32> {
                 let mut words = Vec::new();
                 $($crate::kernels::wgsl::put(&mut words, self.$field);)*
-                // Shaders read groups of four, and tables behind the parameters begin with a group.
+                // Shaders read groups of four words, and the tables after the parameters start at a group.
                 words.resize(words.len().next_multiple_of(4), 0);
                 words
             }
@@ -42,9 +43,9 @@ macro_rules! shader_params {
 
 pub(crate) use {shader_params, shared_constants};
 
-/// A value of 32 bits that parameters hold.
+/// A 32-bit parameter value.
 pub(crate) trait Word: Copy {
-    /// Its type in WGSL.
+    /// The WGSL type.
     const TYPE: &'static str;
     fn bits(self) -> u32;
 }
@@ -56,7 +57,7 @@ impl Word for u32 {
     }
 }
 
-/// A count, which `ops::check` has found to be below 2^32.
+/// A count; `ops::check` verified that it is below 2^32.
 impl Word for usize {
     const TYPE: &'static str = "u32";
     fn bits(self) -> u32 {
@@ -71,7 +72,7 @@ impl Word for bool {
     }
 }
 
-/// An index or a distance, which `ops::check` has found to be within 31 bits.
+/// An index or a distance; `ops::check` verified that it fits in 31 bits.
 impl Word for isize {
     const TYPE: &'static str = "i32";
     fn bits(self) -> u32 {
@@ -86,11 +87,11 @@ impl Word for f32 {
     }
 }
 
-/// A parameter's value: a word, a vector of two or four, or a tensor.
+/// A parameter value: a word, a vector of two or four words, or a tensor.
 pub(crate) trait ParamValue: Copy {
-    /// The type of its words in WGSL, or its own where it is no vector.
+    /// WGSL type of one word; for a tensor, the type of the whole value.
     const TYPE: &'static str;
-    /// Words that it takes.
+    /// Size in words.
     const WORDS: usize;
     fn append(self, words: &mut Vec<u32>);
 }
@@ -111,13 +112,13 @@ impl<W: Word, const N: usize> ParamValue for [W; N] {
     }
 }
 
-/// The type of tensors in WGSL.
+/// The WGSL type of tensors.
 pub(crate) const TENSOR: &str = "Tensor";
 
 /// A parameter of a shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Field {
-    /// Its name on both sides.
+    /// Name in both Rust and WGSL.
     pub(crate) name: &'static str,
     scalar: &'static str,
     words: usize,
@@ -128,9 +129,10 @@ impl Field {
         Self { name, scalar: V::TYPE, words: V::WORDS }
     }
 
-    /// The WGSL that reads it, where `READER(BASE + n)` are words `4n..4n + 4`, and it begins with word `at`.
+    /// Returns the WGSL expression that reads the field, which begins at word `at`. `READER(BASE + n)` returns words
+    /// `4n..4n + 4`.
     fn read(self, reader: &str, base: &str, at: usize) -> String {
-        // `aligned` keeps a field within one group, so that one read is enough.
+        // `aligned` keeps a field within one group, so one read is enough.
         let group = format!("{base}{}u", at / 4);
         if self.scalar == TENSOR {
             return format!("tensor({group})");
@@ -138,7 +140,7 @@ impl Field {
         let lanes: String = "xyzw".chars().skip(at % 4).take(self.words).collect();
         let word = format!("{reader}({group}).{lanes}");
         match (self.scalar, self.words) {
-            // The words of the table are `u32`.
+            // Words are read as `u32`, so no conversion is needed.
             ("u32", _) => word,
             (scalar, 1) => format!("bitcast<{scalar}>({word})"),
             (scalar, words) => format!("bitcast<vec{words}<{scalar}>>({word})"),
@@ -149,11 +151,11 @@ impl Field {
 /// The parameters of a shader, in order.
 pub(crate) trait ShaderParams {
     const FIELDS: &'static [Field];
-    /// Their words, a multiple of four.
+    /// Returns the parameters as words, padded to a multiple of four.
     fn words(&self) -> Vec<u32>;
 }
 
-/// Groups of four words that parameters take.
+/// Returns the number of groups of four words that the parameters take.
 pub(crate) const fn groups(fields: &[Field]) -> usize {
     let (mut words, mut i) = (0, 0);
     while i < fields.len() {
@@ -163,7 +165,8 @@ pub(crate) const fn groups(fields: &[Field]) -> usize {
     words.div_ceil(4)
 }
 
-/// Where a field of so many words begins when `at` words are taken: vectors lie in one group, tensors begin with one.
+/// Returns the offset of a field of `words` words after `at` used words. Vectors stay within one group, and tensors
+/// start a group.
 const fn aligned(at: usize, words: usize) -> usize {
     if at % 4 + words > 4 { at.next_multiple_of(4) } else { at }
 }
@@ -173,7 +176,7 @@ pub(crate) fn put<V: ParamValue>(words: &mut Vec<u32>, value: V) {
     value.append(words);
 }
 
-/// WGSL that declares constants.
+/// Appends WGSL declarations of the constants.
 pub(crate) fn declare(constants: ConstantTable, wgsl: &mut String) {
     for (name, value) in constants {
         // Writing to a string cannot fail.
@@ -181,11 +184,12 @@ pub(crate) fn declare(constants: ConstantTable, wgsl: &mut String) {
     }
 }
 
-/// Functions of `texel.wgsl` that read a group of four words: of a dispatch's block, and of what it alone is told.
+/// Functions of `texel.wgsl` that read a group of four words: `BLOCK` from a dispatch's block, `OWN` from its private
+/// words.
 pub(crate) const BLOCK: &str = "param";
 pub(crate) const OWN: &str = "dispatch_param";
 
-/// WGSL of `fn SIGNATURE -> TYPE`, which reads parameters that begin with `READER(BASE 0u)`.
+/// Appends a WGSL function that reads the parameters, the first group of which is `READER(BASE 0u)`.
 pub(crate) fn load(signature: &str, name: &str, [reader, base]: [&str; 2], fields: &[Field], wgsl: &mut String) {
     let mut at = 0;
     let reads = fields.iter().map(|field| {

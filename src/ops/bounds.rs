@@ -1,5 +1,5 @@
-//! Numbers that kernels can count in 32 bits. Shaders are compiled without run-time checks (`gpu/pipelines.rs`), so
-//! what would wrap there, or become zero when it is cut to a word, is refused here.
+//! Limits on numbers so that kernels can compute in 32 bits. Shaders are compiled without run-time checks
+//! (`gpu/pipelines.rs`), so this module rejects values that would wrap or be truncated there.
 
 use super::lookup::properties;
 use crate::{
@@ -7,18 +7,19 @@ use crate::{
     kernels::KernelError,
 };
 
-/// Elements of a tensor must be fewer: sums of two element counts do not wrap, not even as signed params.
+/// Exclusive upper limit on the elements of a tensor: the sum of two element counts cannot overflow, not even as
+/// signed parameters.
 const ELEMENTS: usize = 1 << 30;
 
-/// Strides, dilations, windows, paddings and the extents that pads mirror must be smaller: an extent with its padding
-/// on both sides stays below 2^31, and so does twice the period of a mirrored one.
+/// Exclusive upper limit on strides, dilations, windows, paddings and the extents that pads mirror. An extent with
+/// padding on both sides stays below 2^31, and so does twice the period of a mirrored one.
 const ATTRIBUTES: usize = 1 << 29;
 
-/// Checks every number of a graph that kernels count with: elements of tensors and attributes of operators. The graph
-/// must be valid ([`crate::graph::check`]), which bounds all others by these.
+/// Checks all numbers of a graph that kernels compute with: elements of tensors and attributes of operators. The
+/// graph must be valid ([`crate::graph::check`]), because then these numbers bound all others.
 ///
 /// # Errors
-/// [`KernelError::TooLarge`], naming the first that is.
+/// Fails with [`KernelError::TooLarge`] for the first number that is too large.
 pub fn check(graph: &Graph) -> Result<(), KernelError> {
     graph.nodes.iter().try_for_each(|node| check_node(graph, node))
 }
@@ -34,7 +35,7 @@ fn check_node(graph: &Graph, node: &Node) -> Result<(), KernelError> {
         let tensor = &graph.tensors[tensor];
         match tensor.shape.checked_len() {
             Some(elements) if elements < ELEMENTS => {}
-            // None where the product itself overflows.
+            // `None` means that the product itself overflows.
             elements => {
                 let what = format!("elements of `{}`", tensor.name);
                 return refuse(what, elements.unwrap_or(usize::MAX), ELEMENTS);

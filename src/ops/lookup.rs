@@ -1,4 +1,4 @@
-//! What is asked of a node's operator.
+//! Looks up a node's operator and forwards calls to it.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::{
     kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, fill},
 };
 
-/// Writes what goes through all operators from their table.
+/// Generates the lookup functions from the table of operators.
 macro_rules! lookup {
     (attributes { $($module:ident::$name:ident,)* } none { $($plain_module:ident::$plain:ident,)* }) => {
         fn operator(op: &Op) -> &dyn Operator {
@@ -34,9 +34,9 @@ macro_rules! lookup {
 
 operators!(lookup);
 
-/// Every shader that there is, by name; those that read weights in several packings for each of them.
+/// Returns all shaders sorted by name, with one variant per supported weight packing.
 pub fn shaders() -> Vec<Shader> {
-    // Filling belongs to no operator, and several operators share a shader: sorted, the same ones are neighbours.
+    // Filling belongs to no operator, and several operators share a shader. After sorting, duplicates are adjacent.
     let shaders = SHADERS.iter().copied().flatten().copied().chain([fill::SHADER]);
     let mut shaders: Vec<Shader> = shaders.flat_map(Shader::packings).collect();
     shaders.sort_unstable_by_key(|shader| (shader.name(), shader.weights()));
@@ -44,13 +44,13 @@ pub fn shaders() -> Vec<Shader> {
     shaders
 }
 
-/// Constants, attributes and indices of a node.
+/// Returns constants, attributes and indices of a node.
 pub(crate) fn properties(graph: &Graph, node: &Node) -> Properties {
     operator(&node.op).properties(graph, node)
 }
 
-/// For each row of the node's result, the rows of operand `index` that are read; the operands are the node's inputs,
-/// then what its epilogue adds. `None` for constants and for an index that is not there.
+/// Returns the rows of operand `index` that each row of the node's result reads. The operands are the node's inputs,
+/// followed by the tensor that its epilogue adds. Returns `None` for constants and for an invalid index.
 pub fn input_rows(graph: &Graph, node: &Node, index: usize) -> Option<Vec<Range<u32>>> {
     let added = index == node.inputs.len();
     let tensor = if added { node.epilogue.add? } else { *node.inputs.get(index)? };
@@ -62,32 +62,32 @@ pub fn input_rows(graph: &Graph, node: &Node, index: usize) -> Option<Vec<Range<
     Some(if added { map.same() } else { operator(&node.op).input_rows(&map) })
 }
 
-/// For each dispatch of a node, the rows of its result that it writes some of.
+/// Returns the rows of the result that each dispatch of a node writes to.
 pub fn dispatch_rows(graph: &Graph, node: &Node) -> Vec<Range<u32>> {
     operator(&node.op).dispatch_rows(graph, node)
 }
 
-/// What a node of a [valid](crate::graph::check) graph has to do, for costs that are predicted.
+/// Returns the work of a node, for predicting its cost. The graph must be [valid](crate::graph::check).
 pub fn work(graph: &Graph, node: &Node) -> Work {
     operator(&node.op).work(graph, node)
 }
 
-/// The texels that a node's kernel reads beside its tensors, without those of its epilogue.
+/// Returns the weight texels that a node's kernel reads, without those of its epilogue.
 pub(super) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
     operator(&node.op).weights(graph, node)
 }
 
-/// How these are divided by slices of the result, where some slices can be computed.
+/// Returns the layout of these weights by slices of the result, if the kernel can compute a subset of the slices.
 pub(super) fn weight_sections(graph: &Graph, node: &Node) -> Option<WeightSections> {
     operator(&node.op).weight_sections(graph, node)
 }
 
-/// The dispatches of a step, in order.
+/// Returns the dispatches of a step, in order.
 pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     operator(&step.node.op).dispatches(step)
 }
 
-/// The result of a node on the CPU, without its epilogue.
+/// Computes the result of a node on the CPU, without its epilogue.
 pub(super) fn reference(operands: &Operands<'_>, node: &Node, out: Shape) -> Result<Vec<f32>, ReferenceError> {
     operator(&node.op).reference(operands, out)
 }

@@ -1,4 +1,4 @@
-//! A step to its dispatches.
+//! Lowers a step to its dispatches.
 
 use std::sync::Arc;
 
@@ -8,19 +8,19 @@ use crate::{
     kernels::{Dispatch, KernelError, Reach, StepContext, context, epilogue},
 };
 
-/// The dispatches of a step, in order.
+/// Returns the dispatches of a step, in order.
 ///
 /// # Errors
-/// [`KernelError::Unsupported`] where no kernel runs this form of the operator; [`KernelError::Graph`],
-/// [`KernelError::TooLarge`] and [`KernelError::Misfit`] where the graph is not whole, or the step is put together of
-/// parts that do not fit.
+/// Fails with [`KernelError::Unsupported`] if no kernel supports this form of the operator; with
+/// [`KernelError::Graph`], [`KernelError::TooLarge`] or [`KernelError::Misfit`] if the graph is invalid or the parts
+/// of the step do not fit together.
 pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     check_all(step)?;
     lower(step)
 }
 
-/// The same for a step of a graph that has been [checked](super::check), with weights that lie where they were uploaded
-/// to.
+/// Lowers a step of a graph that has already been [checked](super::check). The weights must be at the location they
+/// were uploaded to.
 pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     context::check(step)?;
     epilogue::check(step)?;
@@ -39,11 +39,11 @@ pub(crate) fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError
     Ok(dispatches)
 }
 
-/// Checks all of a step that was put together by hand: the graph too, and that its weights have room.
+/// Checks a step that was assembled by hand, including its graph and the space for its weights.
 fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
     graph::check(step.graph)?;
     bounds::check(step.graph)?;
-    // By address: the checks above were of the graph's own nodes.
+    // Compares addresses, because the checks above covered the graph's own nodes.
     if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
         return Err(context::misfit("the node is none of the graph's".into()));
     }

@@ -1,14 +1,14 @@
-//! Operators: for each, in one folder, all that the rest of the library asks of it.
+//! Operators. Each one has a folder with everything that the rest of the library needs of it.
 //!
-//! `mod.rs` says what it is: its attributes, its name and the shape of its result (`OpSchema`). `lowering.rs` says how
-//! it is run (`Operator`): which rows of its operands a row of its result reads, which operands may be constants, what
-//! it costs, its weights and its dispatches, for which `kernel.rs` has the Rust side of its shader. `reference.rs` is
-//! what it computes, in plain Rust, and uses nothing of the kernel.
+//! `mod.rs` defines the operator: its attributes, its name and the shape of its result (`OpSchema`). `lowering.rs`
+//! defines how it runs (`Operator`): the operand rows that a result row reads, the operands that may be constants,
+//! its cost, its weights and its dispatches, which use the Rust side of its shader in `kernel.rs`. `reference.rs`
+//! computes its result in plain Rust, independently of the kernel.
 //!
-//! An operator is its folder, and its row in the table below. The traits have no defaults and nothing that is written
-//! from the table has a `_`: what an operator leaves unsaid does not compile.
+//! An operator consists of its folder and its row in the table below. The traits have no default methods, and no
+//! match generated from the table has a `_` arm, so an incomplete operator does not compile.
 
-/// The table of operators: those with attributes, then those without.
+/// The table of operators: first those with attributes, then those without.
 macro_rules! operators {
     ($written:ident) => {
         $written! {

@@ -1,23 +1,23 @@
-//! What a node computes: one of the operators, with its attributes. Every extent is `[B, H, W, C]`
-//! ([`Shape`](crate::graph::Shape)); every padding is explicit.
+//! Operators with their attributes. Every extent is `[B, H, W, C]` ([`Shape`](crate::graph::Shape)); every padding is
+//! explicit.
 
 use super::schema::{OpSchema, ShapeError};
 use crate::graph::Shape;
 
-/// Writes [`Op`] from the table of operators.
+/// Generates [`Op`] from the table of operators.
 macro_rules! op {
     (attributes { $($module:ident::$name:ident,)* } none { $($plain_module:ident::$plain:ident,)* }) => {
         $(pub use super::$module::$name;)*
         $(pub use super::$plain_module::$plain;)*
 
-        /// What a node computes.
+        /// The operator of a node.
         #[derive(Clone, Debug, PartialEq)]
         pub enum Op {
             $(#[doc = concat!("See [`", stringify!($name), "`](type@", stringify!($name), ").")] $name($name),)*
             $(#[doc = concat!("See [`", stringify!($plain), "`](type@", stringify!($plain), ").")] $plain,)*
         }
 
-        /// The names of all operators, as the variants of [`Op`] have them.
+        /// Names of all operators, as in the variants of [`Op`].
         pub const OPERATORS: &[&str] = &[$(stringify!($name),)* $(stringify!($plain),)*];
 
         impl Op {
@@ -40,29 +40,32 @@ macro_rules! op {
 operators!(op);
 
 impl Op {
-    /// The operator's name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
+    /// Returns the name from the TensorFlow Lite schema, or the name that fits that schema's style; for operators
+    /// that only ONNX has, the ONNX name.
     pub fn name(&self) -> &'static str {
         self.schema().name()
     }
 
-    /// Whether each value of the result is a value of an operand.
+    /// Returns whether each value of the result is a value of an operand.
     pub fn moves_only(&self) -> bool {
         self.schema().moves_only()
     }
 
-    /// Operands that must be part of the model, and what they are called: they are packed once, before any run.
+    /// Returns the index and the name of each operand that must be part of the model, because it is packed once
+    /// before any run.
     pub(crate) fn constant_operands(&self) -> &'static [(usize, &'static str)] {
         self.schema().constant_operands()
     }
 }
 
-/// The shape that `op` gives for operands of the shapes `inputs`.
+/// Returns the shape that `op` gives for operands of the shapes `inputs`.
 ///
-/// Where the operator leaves its result's shape open (reshape, resize, slice, tile, transposed convolution, and the
-/// outer extents of a fully connected layer), `stated` decides, and is checked for being possible.
+/// Some operators do not determine the shape of their result: reshape, resize, slice, tile, transposed convolution,
+/// and the outer extents of a fully connected layer. For these, `stated` gives the shape and is only checked for
+/// validity.
 ///
 /// # Errors
-/// If the operator cannot take such operands, or cannot give `stated`.
+/// Fails if the operator cannot take such operands, or cannot produce the shape `stated`.
 pub fn infer(op: &Op, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
     op.schema().shape(inputs, stated)
 }

@@ -1,4 +1,4 @@
-//! How operators are run.
+//! Defines how operators run.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::{
     kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
 };
 
-/// Which operands of an operator its kernels read where they are constants, so that no step must compute them first.
+/// Operands that an operator's kernels can read as constants, so that no step needs to compute them first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ConstantOperands {
     /// All but the first, which must be computed.
@@ -23,69 +23,72 @@ pub(crate) enum ConstantOperands {
     Any,
 }
 
-/// What there is to know of a node beside its rows and kernels.
+/// Properties of a node other than its rows and kernels.
 pub(crate) struct Properties {
-    /// Which operands may be constants.
+    /// Operands that may be constants.
     pub(crate) constants: ConstantOperands,
-    /// Numbers that a file may choose freely, by name: no extent of a tensor bounds them, and kernels count in 32 bits.
+    /// Named numbers that a file may choose freely. They are not limited by the extents of a tensor, but kernels
+    /// compute in 32 bits.
     pub(crate) attributes: Vec<(&'static str, usize)>,
-    /// The tensor of indices that it reads or answers, if it does, and how many places they tell apart.
+    /// The tensor of indices that the node reads or computes, if any, and the number of positions that they
+    /// distinguish.
     pub(crate) indices: Option<(TensorId, usize)>,
-    /// Its weights, where its kernels read them however they are [packed](crate::kernels::WeightPacking).
+    /// The weights, if the kernels can read them in any [packing](crate::kernels::WeightPacking).
     pub(crate) weights: Option<ChannelWeights>,
 }
 
-/// How an operator is run, and what it computes. Nothing has a default.
+/// Execution of an operator: its dependencies, costs, weights, dispatches and result. No method has a default.
 pub(crate) trait Operator {
-    /// Constants, attributes and indices.
+    /// Returns constants, attributes and indices.
     fn properties(&self, graph: &Graph, node: &Node) -> Properties;
 
-    /// For each row of the result, the rows of an operand that are read.
+    /// Returns the rows of an operand that each row of the result reads.
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>>;
 
-    /// For each of its dispatches, the rows of the result that it writes some of.
+    /// Returns the rows of the result that each dispatch writes to.
     fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>>;
 
-    /// What it has to do.
+    /// Returns the work for the whole result.
     fn work(&self, graph: &Graph, node: &Node) -> Work;
 
-    /// The texels that its kernel reads beside its tensors, without those of its epilogue, one after another.
+    /// Returns the weight texels that the kernel reads, in order, without those of the epilogue.
     fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a>;
 
-    /// How these are divided by slices of the result, where its kernels can compute some slices.
+    /// Returns the layout of these weights by slices of the result, if the kernels can compute a subset of the
+    /// slices.
     fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections>;
 
-    /// The dispatches of a step, in order.
+    /// Returns the dispatches of a step, in order.
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError>;
 
-    /// Its result on the CPU, without its epilogue; uses nothing of the kernels.
+    /// Computes the result on the CPU, without the epilogue and independently of the kernels.
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError>;
 }
 
 /// The shaders of an operator.
 pub(crate) trait Kernels {
-    /// Every shader that its dispatches may name.
+    /// All shaders that its dispatches may use.
     const SHADERS: &'static [Shader];
 }
 
-/// One dispatch over all rows of a node's result.
+/// Returns one dispatch over all rows of a node's result.
 pub(super) fn one_dispatch(graph: &Graph, node: &Node) -> Vec<Range<u32>> {
     let rows = graph.shape(node.output).rows() as u32;
-    // Clippy takes `vec![0..rows]` for a list of numbers gone wrong.
+    // Avoids `vec![0..rows]`, for which Clippy suspects a mistyped list of numbers.
     std::iter::once(0..rows).collect()
 }
 
-/// The properties of an operator without indices whose attributes are bounded by extents.
+/// Returns the properties of an operator without indices whose attributes are limited by extents.
 pub(super) fn plain(constants: ConstantOperands) -> Properties {
     Properties { constants, attributes: Vec::new(), indices: None, weights: None }
 }
 
-/// Both numbers of an attribute that has one for rows and one for columns.
+/// Names both numbers of an attribute that has one for rows and one for columns.
 pub(super) fn pairs(what: &'static str, values: [usize; 2]) -> [(&'static str, usize); 2] {
     values.map(|value| (what, value))
 }
 
-/// The four numbers of a padding.
+/// Names the four numbers of a padding.
 pub(super) fn around(padding: Padding) -> [(&'static str, usize); 4] {
     let Padding { top, bottom, left, right } = padding;
     [top, bottom, left, right].map(|value| ("padding", value))

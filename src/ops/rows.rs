@@ -1,14 +1,15 @@
-//! The phase model: which rows of an operand an operator reads to write one row of its result.
+//! Row dependencies: the operand rows that an operator reads to write one row of its result. Phases are based on
+//! these.
 //!
-//! Rows are `B * H`: row `r` is image row `r % H` of batch `r / H`. An operator that needs everything says so, and
-//! whatever it reads is then complete before it starts. Here stands what operators share; each states its own rows in
-//! [`Operator::input_rows`](super::Operator::input_rows).
+//! Rows are numbered over `B * H`: row `r` is image row `r % H` of batch `r / H`. An operator that needs all rows
+//! reports all rows, so its operands are complete before it starts. This module contains helpers that operators
+//! share; each operator reports its rows in [`Operator::input_rows`](super::Operator::input_rows).
 
 use std::ops::Range;
 
 use crate::graph::{Graph, Node, Shape};
 
-/// An operand of a node, for which the rows are asked that each row of the result reads.
+/// An operand of a node, and the context for computing the rows that each row of the result reads.
 pub(crate) struct RowMap<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a Node,
@@ -21,12 +22,13 @@ pub(crate) struct RowMap<'a> {
 }
 
 impl RowMap<'_> {
-    /// Shape of another operand.
+    /// Returns the shape of another operand.
     pub(super) fn shape(&self, operand: usize) -> Option<Shape> {
         self.node.inputs.get(operand).map(|&tensor| self.graph.shape(tensor))
     }
 
-    /// `rows` of the operand's image of the same batch, cut to the image, by the image row of the result.
+    /// Returns the rows given by `rows` for each image row of the result, within the operand's image of the same
+    /// batch and clipped to that image.
     pub(super) fn each(&self, rows: impl Fn(usize) -> Range<isize>) -> Vec<Range<u32>> {
         let height = self.from.h as isize;
         let cut = |row: usize| {
@@ -45,7 +47,7 @@ impl RowMap<'_> {
         vec![0..self.from.rows() as u32; self.to.rows()]
     }
 
-    /// The same row; the only one where the operand is repeated.
+    /// Returns the same row, or the only row if the operand is repeated.
     pub(super) fn same(&self) -> Vec<Range<u32>> {
         let repeated = self.from.h == 1;
         self.each(|y| {
@@ -54,9 +56,9 @@ impl RowMap<'_> {
         })
     }
 
-    /// The rows under a window of so many taps.
+    /// Returns the rows under a window with `taps` taps.
     pub(super) fn window(&self, taps: usize, [stride, dilation, above]: [usize; 3]) -> Vec<Range<u32>> {
-        // The operator's shape was inferred, which refuses a reach that overflows.
+        // Shape inference already rejected windows whose reach overflows.
         let reach = taps.saturating_sub(1) * dilation + 1;
         self.each(|y| {
             let top = (y * stride) as isize - above as isize;
@@ -64,7 +66,7 @@ impl RowMap<'_> {
         })
     }
 
-    /// All rows of what is reduced to one, by the axes that are.
+    /// Returns all rows that are reduced to one, depending on the reduced axes.
     pub(super) fn reduced(&self, [batch, height, ..]: [bool; 4]) -> Vec<Range<u32>> {
         if batch && self.from.b > 1 {
             return self.everything();
@@ -73,13 +75,14 @@ impl RowMap<'_> {
         self.each(|y| if height { 0..rows } else { y as isize..y as isize + 1 })
     }
 
-    /// Units keep their dense order, and a row has `from` of them in the operand and `to` in the result.
+    /// Returns the rows for units that keep their dense order; a row has `from` units in the operand and `to` in the
+    /// result.
     pub(super) fn dense_order(&self, from: usize, to: usize) -> Vec<Range<u32>> {
         let row = |row: usize| (row * to / from) as u32..((row * to + to).div_ceil(from)) as u32;
         (0..self.to.rows()).map(row).collect()
     }
 
-    /// The batch and row that each batch and row of the result reads, if it reads any.
+    /// Returns the rows given by `source`, which maps batch and row of the result to those of the operand, if any.
     pub(super) fn mapped(&self, source: impl Fn([usize; 2]) -> Option<[usize; 2]>) -> Vec<Range<u32>> {
         let row = |row: usize| match source([row / self.to.h, row % self.to.h]) {
             Some([b, y]) => {
@@ -91,7 +94,8 @@ impl RowMap<'_> {
         (0..self.to.rows()).map(row).collect()
     }
 
-    /// Batch and row `i` of the result read `first + i * stride`; what lies outside is read nowhere.
+    /// Returns the rows for batch and row `i` of the result reading `first + i * stride`; positions outside are not
+    /// read.
     pub(super) fn shifted(&self, first: [isize; 2], stride: [isize; 2]) -> Vec<Range<u32>> {
         let extents = [self.from.b, self.from.h];
         self.mapped(|at| {
@@ -102,7 +106,7 @@ impl RowMap<'_> {
         })
     }
 
-    /// `to` rows of the result for every `from` rows of the operand.
+    /// Returns the rows if every `from` rows of the operand give `to` rows of the result.
     pub(super) fn per_block(&self, to: usize, from: usize) -> Vec<Range<u32>> {
         self.each(|y| {
             let first = (y / to * from) as isize;

@@ -1,4 +1,4 @@
-//! Nodes whose kernels read the same packed weights, so that these are packed, stored and uploaded once.
+//! Finds nodes whose kernels read the same packed weights, so that these are packed, stored and uploaded only once.
 
 use std::collections::HashMap;
 
@@ -8,12 +8,12 @@ use crate::{
     kernels::{WeightPacking, WeightSections},
 };
 
-/// Bytes of a constant from which on the nodes that read it are compared.
+/// Minimum size in bytes of a constant whose readers are compared.
 const MIN_BYTES: usize = 1 << 10;
 
-/// For each node the first node that has the same packed weights, itself if there is none before it. Only nodes for which
-/// `stored` answers true are compared, and only those that read a constant of the same bytes as another node does: the
-/// graph must have been through [`share_constants`](crate::graph::share_constants).
+/// Returns the first node with the same packed weights for each node; this is the node itself if no earlier node has
+/// them. Compares only nodes for which `stored` returns true, and only if they read constants with the same bytes.
+/// The graph must have gone through [`share_constants`](crate::graph::share_constants).
 pub(crate) fn same_weights(
     graph: &Graph,
     packings: &IdVec<NodeId, WeightPacking>,
@@ -41,7 +41,7 @@ pub(crate) fn same_weights(
     firsts
 }
 
-/// All that the packed weights of a node follow from.
+/// The inputs that determine the packed weights of a node.
 struct WeightIdentity<'a> {
     graph: &'a Graph,
     node: &'a Node,
@@ -58,7 +58,7 @@ impl<'a> WeightIdentity<'a> {
         Self { graph, node, packing, texels, sections: weight_sections(graph, node, packing) }
     }
 
-    /// Whether two tensors are constants of the same elements, or none.
+    /// Returns whether two tensors are constants with the same elements, or both are not constants.
     fn same_constant(&self, a: TensorId, b: TensorId) -> bool {
         match (&self.graph.tensors[a].constant, &self.graph.tensors[b].constant) {
             (None, None) => true,
@@ -70,15 +70,15 @@ impl<'a> WeightIdentity<'a> {
         }
     }
 
-    /// Whether the extents of two tensors that are no constants pack weights alike. Where weights are divided by slices of
-    /// the result, channels and sections say all that a kernel packs by, whatever height and width are: heads of a detector
-    /// read the same weights at every level.
+    /// Returns whether the extents of two computed tensors lead to the same packing. If weights are divided by slices
+    /// of the result, only channels and sections matter, and height and width do not: heads of a detector read the
+    /// same weights at every level.
     fn same_extents(&self, a: TensorId, b: TensorId) -> bool {
         let (a, b) = (self.graph.shape(a), self.graph.shape(b));
         a == b || (self.sections.is_some() && a.c == b.c)
     }
 
-    /// Whether the epilogues read alphas alike: these lie behind the weights.
+    /// Returns whether the epilogues read the same alphas, which are stored after the weights.
     fn same_alphas(&self, other: &Self) -> bool {
         let acts = |node: &Node| [node.epilogue.first, node.epilogue.then];
         acts(self.node).into_iter().zip(acts(other.node)).all(|pair| match pair {

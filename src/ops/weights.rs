@@ -1,4 +1,4 @@
-//! A node to the weights that its kernel reads, as texels.
+//! Returns the weights that a node's kernel reads, as texels.
 
 use super::lookup;
 use crate::{
@@ -6,18 +6,18 @@ use crate::{
     kernels::{WeightPacking, WeightPieces, WeightSections, epilogue},
 };
 
-/// The version of what [`weights`] and [`WeightWords`](super::WeightWords) answer with, to be raised where a kernel wants
-/// its weights packed otherwise: they are kept in files from run to run.
+/// Version of the output of [`weights`] and [`WeightWords`](super::WeightWords). Packed weights are cached in files,
+/// so this must be increased when a kernel changes its packing.
 pub const PACKING: u32 = 1;
 
-/// The texels that a node's kernel reads beside its tensors, one after another: weights, biases, PReLU alphas.
+/// Returns the weight texels that a node's kernel reads, in order: weights, biases, PReLU alphas.
 pub fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-    // Alphas lie behind the kernel's own texels, which each kernel counts again for its dispatches.
+    // Alphas come after the kernel's texels; each kernel recomputes their offset for its dispatches.
     let alphas = std::iter::once_with(|| epilogue::alphas(graph, node));
     Box::new(lookup::weights(graph, node).chain(alphas).filter(|texels| !texels.is_empty()))
 }
 
-/// How many texels [`weights`] answers with.
+/// Returns the number of texels that [`weights`] returns.
 pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
     match weight_sections(graph, node, WeightPacking::Texels) {
         Some(sections) => sections.all(),
@@ -25,13 +25,13 @@ pub fn weight_texels(graph: &Graph, node: &Node) -> u64 {
     }
 }
 
-/// How the texels of a node's weights are divided by slices of its result, where they are packed so; `None` where no kernel
-/// computes some slices alone.
+/// Returns the layout of a node's weights by slices of its result, for this packing. `None` if the kernel cannot
+/// compute a subset of the slices.
 pub fn weight_sections(graph: &Graph, node: &Node, packing: WeightPacking) -> Option<WeightSections> {
     let mut sections = lookup::weight_sections(graph, node)?.packed(packing);
     for act in [node.epilogue.first, node.epilogue.then] {
         if let Act::Prelu(alphas) = act {
-            // One alpha a channel, as the shader counts them.
+            // One alpha per channel, as the shader expects.
             if graph.shape(alphas).len().div_ceil(4) != graph.shape(node.output).slices() {
                 return None;
             }

@@ -1,5 +1,5 @@
-//! Weights in fewer bits than a texel of the pool has, as words: packed like those in texels, of which the operators
-//! know, and made of the elements that the model holds.
+//! Packs weights with fewer bits than a texel of the pool into words. The operators define the packing as texels; the
+//! words follow it, with values taken from the elements of the model.
 
 use half::f16;
 
@@ -15,15 +15,15 @@ use crate::{
 /// Texels of a texture of words.
 type Words = Vec<[u32; 4]>;
 
-/// The weights of a node and the axis of theirs that the channels of its result are, where its kernels read them
-/// however they are packed.
+/// Returns a node's weights, and their axis that corresponds to the channels of the result. `None` unless the kernels
+/// can read them in any packing.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node) -> Option<(TensorId, usize)> {
     let ChannelWeights { axis, .. } = lookup::properties(graph, node).weights?;
     let &weights = node.inputs.get(1)?;
     graph.is_constant(weights).then_some((weights, axis))
 }
 
-/// The packing that holds a node's weights as the model has them, and takes the fewest bytes.
+/// Returns the smallest packing that holds a node's weights exactly as the model stores them.
 pub(crate) fn stored_packing(graph: &Graph, node: &Node) -> WeightPacking {
     let Some((weights, axis)) = channel_weights(graph, node) else { return WeightPacking::Texels };
     match &graph.tensors[weights].constant {
@@ -33,12 +33,12 @@ pub(crate) fn stored_packing(graph: &Graph, node: &Node) -> WeightPacking {
     }
 }
 
-/// Whether the elements of weights have 8 bits, and a scale and a zero for each channel, which are an axis of theirs.
+/// Returns whether weights have 8-bit elements with a scale and a zero point for each channel along `axis`.
 pub(crate) fn has_channel_scales(constant: &Constant, shape: Shape, axis: usize) -> bool {
     channel_scales(constant, shape.dims(), axis).is_some()
 }
 
-/// How many texels the weights of a node take, with what lies behind them.
+/// Returns the number of texels of a node's weights, including biases and alphas.
 pub fn packed_weight_texels(graph: &Graph, node: &Node, packing: WeightPacking) -> u64 {
     match lookup::properties(graph, node).weights {
         Some(ChannelWeights { slice_texels, .. }) if packing.is_words() => {
@@ -50,8 +50,9 @@ pub fn packed_weight_texels(graph: &Graph, node: &Node, packing: WeightPacking) 
     }
 }
 
-/// A scale and what is subtracted from a byte, by channel: what the elements of a constant of 8 bits stand for once
-/// they are bytes with a sign. None where it has others, or not one of each for a channel.
+/// Returns the scale of each channel, and the zero point to subtract from its bytes after conversion to signed.
+/// Returns `None` unless the constant has 8-bit elements, with one scale and one zero point per channel or for all
+/// channels.
 fn channel_scales(constant: &Constant, dims: [usize; 4], axis: usize) -> Option<Vec<(f32, i32)>> {
     let (range, less) = match constant.dtype {
         ElementType::I8 => (-128..=127, 0),
@@ -60,7 +61,7 @@ fn channel_scales(constant: &Constant, dims: [usize; 4], axis: usize) -> Option<
     };
     let QuantParams { scale, zero, inner } = constant.scale.as_ref()?;
     let (channels, behind) = (dims[axis], dims[axis + 1..].iter().product::<usize>());
-    // Where there is no weight, the byte is that which stands for zero.
+    // Lanes without a weight hold the byte that represents zero.
     if scale.len() != zero.len() || !zero.iter().all(|zero| range.contains(zero)) {
         return None;
     }
@@ -71,17 +72,18 @@ fn channel_scales(constant: &Constant, dims: [usize; 4], axis: usize) -> Option<
     }
 }
 
-/// The weights of some nodes of a graph as words.
+/// Weights of the nodes of a graph, packed as words.
 pub struct WeightWords<'a> {
     graph: &'a Graph,
-    /// The same graph, where what is packed as bytes has scales of one: packed as texels, it is the integers.
+    /// A copy of the graph in which weights packed as bytes have a scale of one. Packing them as texels gives the
+    /// integers.
     integers: Graph,
     packings: &'a IdVec<NodeId, WeightPacking>,
 }
 
 impl<'a> WeightWords<'a> {
-    /// Those of the nodes whose packing is one of words, which must be such that [`WeightPacking`] can hold what the
-    /// graph has.
+    /// Prepares the weights of all nodes whose packing consists of words. Each packing must be able to represent the
+    /// weights in the graph.
     pub fn new(graph: &'a Graph, packings: &'a IdVec<NodeId, WeightPacking>) -> Self {
         let mut integers = graph.clone();
         for (node, _) in
@@ -95,8 +97,9 @@ impl<'a> WeightWords<'a> {
         Self { graph, integers, packings }
     }
 
-    /// Those of a node, a slice of its result a piece, then what lies behind them; nothing of nodes whose weights are
-    /// packed as texels. Of biases and alphas `stored` is what texels of the pool would hold.
+    /// Returns the weights of a node: one piece per slice of its result, then one piece with biases and alphas.
+    /// Returns nothing for nodes whose weights are packed as texels. `stored` rounds biases and alphas like texels of
+    /// the pool do.
     pub fn pieces(&self, id: NodeId, stored: fn(f32) -> f32) -> impl Iterator<Item = Words> + '_ {
         let packing = self.packings.get(id).copied().unwrap_or_default();
         let node = &self.graph.nodes[id];
@@ -118,7 +121,8 @@ impl<'a> WeightWords<'a> {
         })
     }
 
-    /// Scales and zeros of the channels of each slice, those of no channel too, if there are any.
+    /// Returns scales and zero points of each slice, padded for lanes without a channel. Empty if the packing has no
+    /// scales.
     fn scales(&self, node: &Node, packing: WeightPacking, slices: usize) -> Vec<([f32; 4], [i32; 4])> {
         let known = (packing == WeightPacking::Bytes).then(|| channel_weights(self.graph, node)).flatten();
         let scales = known.and_then(|(weights, axis)| {
@@ -133,7 +137,7 @@ impl<'a> WeightWords<'a> {
     }
 }
 
-/// A texel of words of as many texels as it holds, or fewer at the end of a slice.
+/// Packs texels into one texel of words; the last one of a slice may be partly filled.
 fn words(packing: WeightPacking, texels: &[[f32; 4]], zeros: [i32; 4]) -> [u32; 4] {
     let mut words = [0; 4];
     for (at, texel) in texels.iter().enumerate() {
@@ -143,7 +147,7 @@ fn words(packing: WeightPacking, texels: &[[f32; 4]], zeros: [i32; 4]) -> [u32; 
                 (words[2 * at % 4], words[(2 * at + 1) % 4]) = (a | b << 16, c | d << 16);
             }
             WeightPacking::Texels | WeightPacking::Bytes => {
-                // Whole numbers of 9 bits with a sign, which the zero brings into 8.
+                // The values are 9-bit signed integers; adding the zero point brings them into 8 bits.
                 let bytes = [0, 1, 2, 3].map(|lane| (texel[lane] as i32 + zeros[lane]) as i8);
                 words[at % 4] = u32::from_le_bytes(bytes.map(i8::cast_unsigned));
             }

@@ -1,31 +1,31 @@
-//! What an operator has to do, for costs that are predicted: a class of cost, arithmetic, and texels.
+//! Work of an operator, for predicting its cost: a cost class, arithmetic, and texels.
 
 use crate::graph::{Graph, Node};
 
-/// Operators whose cost follows from arithmetic and texels in one way.
+/// Class of operators whose cost depends on arithmetic and texels in the same way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 pub enum CostClass {
     /// Convolutions of single pixels.
     Pointwise,
-    /// The same with sums long enough for larger blocks.
+    /// Pointwise convolutions with sums long enough for larger blocks.
     PointwiseDeep,
     /// Convolutions with windows, strides or padding.
     Window,
-    /// The same with sums long enough for larger blocks.
+    /// Window convolutions with sums long enough for larger blocks.
     WindowDeep,
     /// Convolutions to at most four channels.
     Narrow,
-    /// Convolutions to one or two pixels, and fully connected layers of as many.
+    /// Convolutions and fully connected layers with one or two result pixels.
     Dense,
-    /// Matrix products, and fully connected layers of more pixels that are not those of their operand.
+    /// Matrix products, and fully connected layers with more pixels that differ from the pixels of their operand.
     Rows,
     /// Depthwise convolutions.
     Depthwise,
     /// Transposed convolutions.
     Transposed,
-    /// Pooling, and whatever looks at a window or a row without weights.
+    /// Pooling, and other operators that read a window or a row without weights.
     Pool,
     /// Reductions.
     Reduce,
@@ -41,27 +41,29 @@ pub enum CostClass {
     Concat,
 }
 
-/// What an operator has to do for all rows of its result.
+/// Work of an operator for all rows of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
-    /// Its class of cost.
+    /// Cost class.
     pub class: CostClass,
-    /// Floating point operations, epilogues not counted; those of lanes past the last channel are done, so they count.
+    /// Floating point operations without epilogues. Includes the unused lanes past the last channel, because they are
+    /// computed.
     pub flops: f64,
     /// Texels of the result.
     pub texels: f64,
-    /// Texels that one invocation computes, as its kernel says.
+    /// Texels per invocation in the kernel.
     pub block: f64,
 }
 
 impl Work {
-    /// Work of a node whose every texel of the result takes `a_texel` operations a lane, `block` texels an invocation.
+    /// Returns the work of a node with `a_texel` operations per lane of a result texel, and `block` texels per
+    /// invocation.
     pub(super) fn new(graph: &Graph, node: &Node, class: CostClass, a_texel: usize, block: usize) -> Self {
         let texels = graph.shape(node.output).texels();
         Self { class, flops: (texels * a_texel * 4) as f64, texels: texels as f64, block: block as f64 }
     }
 
-    /// Work of a node that looks at all texels of its first operand once.
+    /// Returns the work of a node that reads each texel of its first operand once.
     pub(super) fn of_all_texels(graph: &Graph, node: &Node, class: CostClass) -> Self {
         let read = node.inputs.first().map_or(0, |&tensor| graph.shape(tensor).texels());
         let a_texel = read.div_ceil(graph.shape(node.output).texels().max(1));

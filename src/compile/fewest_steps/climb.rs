@@ -1,4 +1,4 @@
-//! One search for fewer steps: late acceptance hill climbing over divisions, each with textures of its own.
+//! One search for fewer steps: late acceptance hill climbing over divisions and their texture assignments.
 
 use std::ops::Range;
 
@@ -17,32 +17,33 @@ use crate::{
     },
 };
 
-// The effort below is chosen.
+// The values below are a choice.
 
-/// Steps, and rows that they read, of all divisions that a search looks at.
+/// Upper limit on the work of a search: steps, plus rows that they read, of all divisions that it examines.
 const ROWS: u64 = 20_000_000;
-/// A division that takes more than this of them is no start.
+/// Upper limit on the work of a starting division; a larger one is not used as a start.
 const START_ROWS: u64 = ROWS / 10;
-/// Moves of records between textures, of each mutation.
+/// Number of moves of records between textures for each mutation.
 const MOVES: u64 = 500;
-/// The same of a division that has no textures yet.
+/// Number of moves of records for a division that has no texture assignment yet.
 const FIRST_MOVES: u64 = 20_000;
-/// Earlier costs that a mutation's is compared with, as in late acceptance hill climbing.
+/// History length of late acceptance hill climbing: a mutation's cost is compared with that of this many mutations
+/// ago.
 const HISTORY: usize = 50;
-/// What it counts for that a division has too many rows to be looked at: to see that takes time, too.
+/// Work charged for a division with too many rows, because finding that out takes time, too.
 const TOO_MANY: u64 = 1_000_000;
-/// Divisions whose rows are packed at most, and packings of each.
+/// Upper limit on the number of divisions whose rows are packed, and packings of each.
 const PACKED: usize = 10;
 const PACKINGS: u64 = 1_000;
-/// Times that a search goes on in less room where none of its divisions can be packed into what there is, and the part of
-/// its effort that each takes. The rows of MobileNet v2 take 1 to 4 % more than their peaks.
+/// Number of times that a search continues with less memory if none of its divisions can be packed, and the divisor
+/// of the effort for each retry. Packed rows of MobileNet v2 take 1 to 4 % more than their peaks.
 const RETRIES: u64 = 3;
 const RETRY: u64 = 4;
 
-/// Numbers of phases that each segment is tried with first, those with the fewest steps first.
+/// Numbers of phases to try first for each segment, in increasing order of steps.
 const COARSE_PHASES: [u32; 12] = [1, 2, 3, 4, 7, 10, 14, 20, 28, 38, 56, 112];
 
-/// A division, and how many steps it has.
+/// A division and its number of steps.
 #[derive(Clone)]
 pub(super) struct Counted {
     steps: usize,
@@ -50,7 +51,7 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// The division of a plan; none where to look at it once takes a good part of all that may be looked at.
+    /// Returns the division of a plan, or `None` if examining it would use a large part of the search's work limit.
     pub(super) fn of(variant: &Variant<'_>, placed: &PlacedCandidate) -> Option<Self> {
         let schedule = variant.schedule(&placed.segments)?;
         let texels = placed.bytes / variant.options.format.texel_bytes();
@@ -58,8 +59,8 @@ impl Counted {
         few.then(|| Self { steps: schedule.steps.len(), division: Division::of(placed, &schedule, texels) })
     }
 
-    /// The division with the fewest dispatches of those that keep no more texels alive at once. Its textures are drawn in
-    /// the sequence of a number, as those of mutations are.
+    /// Returns the division with the fewest dispatches of those whose live size is at most `texels`. `number` selects
+    /// the random sequence for its texture assignment, as for mutations.
     pub(super) fn alive_within(
         chain: &Chain<'_, '_>,
         costs: &SegmentCosts,
@@ -74,39 +75,40 @@ impl Counted {
     }
 }
 
-/// Texels of the textures' peaks where they are too many, and steps: what is to become less, in this order.
+/// Cost to minimise: texels of the peaks above the available memory first, then steps.
 type Cost = (u64, usize);
 
-/// A search, and how far it came.
+/// State of a search.
 pub(super) struct Climb<'a, 'c> {
     chain: Chain<'a, 'c>,
-    /// Texels that the peaks of the textures may add up to.
+    /// Upper limit on the sum of the textures' peaks, in texels.
     room: u64,
-    /// Numbers of phases go up to this.
+    /// Maximum number of phases.
     finest: u32,
     tile_scales: TileScales,
-    /// Mutations at a time.
+    /// Number of mutations per round.
     mutations: u64,
-    /// Steps and rows that may still be looked at.
+    /// Remaining work, in steps and rows that they read.
     rows_left: u64,
     last: Counted,
-    /// The divisions with the fewest steps so far, best first.
+    /// The divisions with the fewest steps, best first.
     best: Vec<Counted>,
 }
 
-/// What packing the rows of the best divisions comes to.
+/// Result of packing the rows of the best divisions.
 enum Packed {
     Fits(Box<PlacedCandidate>),
-    /// By at least so many bytes.
+    /// All packed divisions are over the limit, the best of them by this many bytes.
     TooLarge {
         bytes: u64,
     },
-    /// There are none.
+    /// No division could be packed.
     None,
 }
 
 impl<'a, 'c> Climb<'a, 'c> {
-    /// A search from a division on, with numbers of phases up to the finest, and so many mutations.
+    /// Creates a search that starts from the division `first`, with at most `finest` phases per segment and
+    /// `mutations` mutations per round.
     pub(super) fn new(
         chain: Chain<'a, 'c>,
         first: Counted,
@@ -118,8 +120,8 @@ impl<'a, 'c> Climb<'a, 'c> {
         Self { chain, room, finest, tile_scales, mutations, rows_left: ROWS, last: first, best: Vec::new() }
     }
 
-    /// The plan with the fewest steps that is found, if they are less than these. Where no division can be packed the search
-    /// goes on in less room.
+    /// Returns the plan with the fewest steps, if it has fewer than `steps`. If no division can be packed within the
+    /// limit, the search continues with less memory.
     pub(super) fn fewest(mut self, steps: usize, limit: MemoryLimit) -> Result<Option<PlacedCandidate>, CompileError> {
         if self.last.division.texels > self.room {
             self.mutate()?;
@@ -141,7 +143,7 @@ impl<'a, 'c> Climb<'a, 'c> {
         Ok(None)
     }
 
-    /// The best division with fewer than so many steps whose rows can be packed within the limit.
+    /// Returns the best division with fewer than `steps` steps whose rows can be packed within the limit.
     fn packed(&self, steps: usize, limit: MemoryLimit) -> Result<Packed, CompileError> {
         let Chain { variant, control, .. } = self.chain;
         let mut least: Option<u64> = None;
@@ -161,12 +163,12 @@ impl<'a, 'c> Climb<'a, 'c> {
         (found.division.texels.max(self.room), found.steps)
     }
 
-    /// Each segment in turn with the fewest steps that there is room for.
+    /// Gives each segment in turn the largest tiles and the fewest phases that fit.
     fn coarsen(&mut self) -> Result<(), CompileError> {
         let scaled = |segment, tile_scale| Segment { tile_scale, ..segment };
         let phased = |segment, phases| Segment { phases, ..segment };
         let tile_scales = self.tile_scales.coarse();
-        // Segments stay as many as they are, and in their places.
+        // These changes keep the number and the order of segments.
         let segments = 0..self.last.division.segments.len();
         self.first_that_fits(segments.clone(), tile_scales, scaled)?;
         for at in segments {
@@ -176,8 +178,8 @@ impl<'a, 'c> Climb<'a, 'c> {
         Ok(())
     }
 
-    /// Goes to the division with the first of several values that fits, in place of those of some of its segments. Those
-    /// before have fewer steps and take more, as a rule: so half of them are left out by each that is looked at.
+    /// Replaces a parameter of the given segments with the first value that fits. Values are sorted by increasing
+    /// number of steps, and usually by decreasing memory, so this is a binary search.
     fn first_that_fits(
         &mut self,
         at: Range<usize>,
@@ -202,10 +204,10 @@ impl<'a, 'c> Climb<'a, 'c> {
         Ok(())
     }
 
-    /// Random changes, of which those that cost more than some time ago are dropped.
+    /// Applies random mutations with late acceptance: a mutation that costs more than an earlier state is dropped.
     fn mutate(&mut self) -> Result<(), CompileError> {
         let operators = self.chain.variant.model.operators.len();
-        // Each time from the same random numbers on: what they are applied to is another division.
+        // Every round uses the same random numbers, but applies them to a different division.
         let mut mutator = Mutator::fine(self.finest, self.tile_scales, self.chain.number);
         let mut acceptance = LateAcceptance::new(self.cost(&self.last), HISTORY);
         for mutation in 0..self.mutations {
@@ -230,7 +232,7 @@ impl<'a, 'c> Climb<'a, 'c> {
         self.rows_left == 0 || self.chain.control.should_stop()
     }
 
-    /// The steps of a division; none where enough was looked at, or the search is stopped.
+    /// Returns the steps of a division, or `None` if the work limit is reached or the search is stopped.
     fn schedule(&mut self, segments: &[Segment]) -> Option<Schedule> {
         if self.is_done() {
             return None;
@@ -241,7 +243,8 @@ impl<'a, 'c> Climb<'a, 'c> {
         schedule
     }
 
-    /// A division with textures, from the last one on; none where more than `most` texels are alive at once.
+    /// Assigns textures to a division, starting from the last assignment. Returns `None` if more than `most` texels
+    /// are alive at once.
     fn assigned(
         &mut self,
         segments: Vec<Segment>,
@@ -253,7 +256,8 @@ impl<'a, 'c> Climb<'a, 'c> {
         let division = self.chain.assigned(segments, schedule, Some(&self.last.division), number, effort)?;
         let found = division.map(|division| Counted { steps: schedule.steps.len(), division });
         if let Some(found) = found.as_ref().filter(|found| found.division.texels <= self.room) {
-            // One for each number of steps: those of the same number are mostly alike.
+            // Keeps one division per number of steps, because divisions with equal numbers of steps are mostly
+            // similar.
             if let Err(at) = self.best.binary_search_by_key(&found.steps, |found| found.steps) {
                 self.best.insert(at, found.clone());
                 self.best.truncate(PACKED);

@@ -1,8 +1,9 @@
-//! Divisions with as few steps as a pool has room for: higher bands, and larger tiles of weights, where others than the
-//! peaks would be lower. A dispatch of one row takes hardly less than one of several.
+//! Reduces the number of steps of a plan within the available memory, with higher bands and larger weight tiles where
+//! the pool is not at its peak. A dispatch of one row takes almost as long as one of several rows.
 //!
-//! For models whose weights are uploaded in every run. What is alive at once says little of their pools (see
-//! [`division_search`](super::division_search)), so divisions are judged along with textures here, too.
+//! Used for models whose weights are uploaded in every run. The live size of a division says little about its pool
+//! size (see [`division_search`](super::division_search)), so divisions are judged together with their textures here,
+//! too.
 
 mod climb;
 
@@ -22,40 +23,41 @@ use crate::{
     schedule::phases::SegmentCosts,
 };
 
-// The effort below is chosen.
+// The values below are a choice.
 
-/// Searches side by side, each with random numbers of its own. Fixed, whatever the number of cores: another number would
-/// give other plans.
+/// Sets of parallel searches, each with a separate random sequence. The number is fixed, independent of the number of
+/// cores, because a different number would give different plans.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Chains {
-    /// Short ones, for one of several plans.
+    /// Short searches, for improving each of several plans.
     Few,
-    /// For an answer in hardly more room than the smallest takes.
+    /// Used when the limit is only slightly above the smallest plan.
     Many,
-    /// For an answer in the room of a budget. Tiles are of any size here. Where room is as tight as the tightest, they
-    /// double: VGG-19's smallest, which is searched for from what this comes to, takes 3 % more with tiles of any size.
+    /// Used for a memory budget. Weight tiles may have any multiple of the base size here. In the other sets tile
+    /// sizes double, which suits a limit near the smallest plan: the smallest VGG-19 plan, whose search starts from a
+    /// result of this module, takes 3 % more with tiles of any size.
     Budget,
 }
 
-/// Where a search begins.
+/// Starting point of a search.
 #[derive(Clone, Copy, Debug)]
 enum Start {
-    /// With the plan that is to have fewer steps.
+    /// The plan whose steps are to be reduced.
     Known,
-    /// With a larger one, which has fewer steps and takes too much.
+    /// A larger plan with fewer steps, which is over the limit.
     Larger,
-    /// With the division of the fewest dispatches that keeps no more alive at once than a part of the room, for textures
-    /// are not full at every step.
+    /// The division with the fewest dispatches whose live size is at most this percentage of the available memory. It
+    /// is below 100 % because textures are not full at every step.
     AliveWithin { percent: u64 },
 }
 
-/// Percent of the room that may be alive at a start for which there is no plan.
+/// Percentage of the available memory that may be live in a start without a plan.
 const NO_PLAN: u64 = 100;
 
 impl Chains {
-    /// In the room of a budget that is little, divisions by what is alive at once lead to the fewest dispatches (MobileNet v2
-    /// in 1536 KiB: 335, and about 500 from the known plan), where it is more, known plans. What a search comes to is much
-    /// of chance, so there are many.
+    /// For tight budgets, starting from the live size leads to the fewest dispatches (MobileNet v2 in 1536 KiB: 335,
+    /// and about 500 from the known plan); for larger budgets, known plans are better starts. Results vary a lot with
+    /// the random sequence, so there are many starts.
     const fn starts(self) -> &'static [Start] {
         match self {
             Self::Few => &[Start::Known, Start::Larger],
@@ -89,7 +91,7 @@ impl Chains {
         }
     }
 
-    /// Mutations that are tried in each.
+    /// Number of mutations to try in each search.
     const fn mutations(self) -> u64 {
         match self {
             Self::Few => 500,
@@ -98,10 +100,12 @@ impl Chains {
     }
 }
 
-/// Every other search leaves this part of the room, because some textures cannot be packed into their peaks.
+/// Every other search leaves this fraction of the memory free, because some texture assignments cannot be packed into
+/// their peaks.
 const SPARE: u64 = 64;
 
-/// A plan with fewer steps than the first of these; none where none is found, or where the search is stopped.
+/// Returns a plan with fewer steps than the first of the two plans, or `None` if none is found or the search is
+/// stopped.
 pub(super) fn search(
     variant: &Variant<'_>,
     costs: &SegmentCosts,
@@ -113,12 +117,12 @@ pub(super) fn search(
     let (pool, spare) = match limit {
         MemoryLimit::Pool(bytes) => (bytes, bytes / SPARE),
         MemoryLimit::Device(bytes) => {
-            // Fewer steps have fewer tables, for which the pool may be larger.
+            // Fewer steps need smaller tables, so the pool may grow.
             let pool = from.bytes + bytes.saturating_sub(from.device_bytes) + from.tables / 4;
             (pool, from.tables / 4)
         }
         MemoryLimit::Blocks(bytes) => {
-            // As many blocks more as the limit allows, all of them full.
+            // Assumes that the limit allows this many more blocks and that all blocks are full.
             let more = bytes.saturating_sub(from.block_bytes) / BLOCK * BLOCK;
             let pool = from.bytes + (from.block_bytes + more).saturating_sub(from.device_bytes);
             (pool, from.tables / 4)
@@ -139,7 +143,7 @@ pub(super) fn search(
         let room = (pool - if number % 2 == 0 { 0 } else { spare }) / variant.options.format.texel_bytes();
         let first = match plan {
             Some(plan) => Some(plan.clone()),
-            // Its textures are drawn in the sequence after those of the mutations.
+            // The texture assignment uses the random sequence after those of the mutations.
             None => Counted::alive_within(&chain, costs, room * percent / 100, chains.mutations())?,
         };
         let Some(first) = first else { return Ok(None) };
@@ -147,7 +151,7 @@ pub(super) fn search(
         climb.fewest(from.steps, limit)
     });
     let found: Vec<PlacedCandidate> = found.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
-    // Where there is no more room than the smallest takes, the smallest counts.
+    // If the limit leaves no more memory than the smallest plan takes, the result with the least memory wins.
     let smallest = limit == MemoryLimit::Device(from.device_bytes);
     Ok(found.into_iter().min_by_key(|placed| (if smallest { placed.device_bytes } else { 0 }, placed.steps)))
 }

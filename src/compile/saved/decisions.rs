@@ -1,4 +1,4 @@
-//! What was decided of a model, all but where its tensors lie.
+//! The saved decisions about a model, except for the placement of its tensors.
 
 use super::{error::SavedPlanError, reader::Reader, writer::Writer};
 use crate::{
@@ -9,9 +9,9 @@ use crate::{
     schedule::phases::Segment,
 };
 
-/// What a plan was made by, and what it was made of.
+/// The inputs and the results of planning.
 pub(super) struct Decisions {
-    /// That of the graph as it runs.
+    /// Fingerprint of the rewritten graph.
     pub(super) fingerprint: u64,
     /// Name of the model, for messages.
     pub(super) model: String,
@@ -22,22 +22,22 @@ pub(super) struct Decisions {
     pub(super) stopped: Option<StopReason>,
     /// The concatenations and pads whose parts are written in place.
     pub(super) in_place: NodeSet,
-    /// Where weights are while it runs.
+    /// Location of the weights while the model runs.
     pub(super) weights: WeightStorage,
-    /// How those are stored that stay on the device.
+    /// Storage format of the weights on the device.
     pub(super) weight_format: WeightFormat,
-    /// Which inputs and outputs go through the pool.
+    /// Inputs and outputs that go through the pool.
     pub(super) stream_io: StreamedIo,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
-    /// The rules of the plan: those of shared objects or of banks without phases, and of rows with them.
+    /// Kind of layout: shared objects or banks without phases, rows with phases.
     pub(super) kind: LayoutKind,
-    /// None where the plan has no phases.
+    /// `None` for a plan without phases.
     pub(super) division: Option<Division>,
 }
 
-/// Phases, and what is known of them that cannot be worked out again: the device that times are predicted for is not
-/// saved, nor is the plan without phases.
+/// Phases, with the figures that cannot be recomputed, because neither the device profile nor the plan without phases
+/// is saved.
 pub(super) struct Division {
     pub(super) segments: Vec<Segment>,
     pub(super) predicted_us: f64,
@@ -49,7 +49,8 @@ impl Decisions {
     pub(super) fn write(&self, writer: &mut Writer) {
         writer.fixed(self.fingerprint.to_le_bytes());
         writer.text(&self.model);
-        // By name, so that a rule that a later version adds is off, and one that it has no more is missed.
+        // Rules are saved by name. So a rule added by a later version is off, and a rule that was removed is
+        // detected.
         let rules: Vec<&str> = Rules::names().filter(|name| self.rules.is_on(name)).collect();
         writer.count(rules.len());
         rules.into_iter().for_each(|name| writer.text(name));
@@ -79,7 +80,7 @@ impl Decisions {
             Some(StopReason::TooManyTensors) => 3,
         });
         writer.count(self.in_place.len());
-        // Each as its distance from the one before.
+        // Each node is saved as the distance from the previous one.
         let mut next = 0;
         for node in self.in_place.iter().map(NodeId::index) {
             writer.count(node - next);
@@ -159,7 +160,7 @@ impl Decisions {
             0 => LayoutKind::SharedObjects,
             2 => LayoutKind::Banks,
             3 => LayoutKind::Rows,
-            // No step may read and write the same texture, so one arena is no plan either.
+            // No step may read and write the same texture, so a single arena is invalid too.
             _ => return Err(reader.damaged("textures have no plan of that kind")),
         };
         let division = match kind {
@@ -185,7 +186,7 @@ impl Decisions {
     }
 }
 
-/// Nodes in order, each once.
+/// Reads nodes in increasing order, without duplicates.
 fn nodes(reader: &mut Reader<'_>) -> Result<NodeSet, SavedPlanError> {
     let mut next = 0;
     let count = reader.count()?;
@@ -203,7 +204,8 @@ impl Division {
         writer.count(self.segments.len());
         for Segment { operators, phases, tile_scale } in &self.segments {
             writer.count(operators.len());
-            // A phase a row is the greatest number there is, and frequent.
+            // One phase per row is the largest number and frequent, so it wraps around to zero, which takes a single
+            // byte.
             writer.number(u64::from(phases.wrapping_add(1)));
             writer.number(u64::from(*tile_scale));
         }
@@ -219,7 +221,7 @@ impl Division {
             let length = reader.at_most(usize::MAX, "there cannot be so many operators")?;
             let end = begin.checked_add(length).filter(|&end| end > begin);
             let end = end.ok_or_else(|| reader.damaged("a segment has no operators, or too many"))?;
-            // Nothing runs in no phases, so that number stands for the greatest.
+            // Zero phases cannot occur, so zero stands for the largest number.
             let phases = reader.word()?.wrapping_sub(1);
             if phases == 0 {
                 return Err(reader.damaged("a segment has no phases"));

@@ -1,4 +1,4 @@
-//! Why bytes are no plan of a model.
+//! Errors of loading a saved plan.
 
 use crate::{
     compile::CompileError,
@@ -6,44 +6,44 @@ use crate::{
     rewrite::UnknownRule,
 };
 
-/// Why a saved plan cannot be loaded. Whatever it is, the model can be compiled again.
+/// Reason why a saved plan cannot be loaded. In every case, the model can be compiled again.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedPlanError {
-    /// The bytes are something else.
+    /// The bytes are not a saved plan.
     #[error("these bytes are no saved plan: load what `CompiledModel::save` gave")]
     NotAPlan,
-    /// The format has another version.
+    /// The plan was saved in another version of the format.
     #[error(
         "the plan is saved in version {found} of the format, and version {expected} can be loaded: compile the model \
          again, and save it"
     )]
     Version {
-        /// The version of the bytes.
+        /// Version of the saved plan.
         found: u16,
-        /// The version that can be loaded.
+        /// Version that can be loaded.
         expected: u16,
     },
-    /// There are more or fewer bytes than were saved.
+    /// The number of bytes differs from the saved length.
     #[error("the saved plan has {found} bytes of {expected}: copy it again, or compile the model again")]
     Length {
-        /// The bytes there are.
+        /// Number of bytes given.
         found: u64,
-        /// The bytes that were saved; where not even their number is left, the least that any plan has.
+        /// Number of bytes that were saved; if even this number is cut off, the minimum length of any plan.
         expected: u64,
     },
     /// The bytes are not those that were saved.
     #[error("the saved plan is damaged: byte {at}: {why}; copy it again, or compile the model again")]
     Damaged {
-        /// Where the first thing stands that is wrong.
+        /// Position of the first error.
         at: usize,
-        /// What is wrong there.
+        /// Description of the error.
         why: &'static str,
     },
-    /// A rewriting rule that the plan was made with is not there any more.
+    /// The plan uses a rewriting rule that was removed.
     #[error("the plan was saved by another version of the rewriter: {0}; compile the model again")]
     Rule(#[from] UnknownRule),
-    /// The plan is that of another model, or of one that is now rewritten to other nodes.
+    /// The plan belongs to another model, or to one that is now rewritten to other nodes.
     #[error(
         "the plan is that of another model, `{}`, or of another version of it or of the rewriter, and `{}` has other \
          nodes: compile the model again",
@@ -51,12 +51,12 @@ pub enum SavedPlanError {
         printable(found)
     )]
     OtherModel {
-        /// Name of the model that the plan was saved of.
+        /// Name of the model in the saved plan.
         saved: String,
-        /// Name of the model that it was loaded for.
+        /// Name of the model that the plan was loaded for.
         found: String,
     },
-    /// The plan asks that parts be written in place that cannot be.
+    /// The plan requires writing parts in place where this is not possible.
     #[error(
         "the plan was saved by another version of the rewriter: the parts of node {node} cannot be written in place; \
          compile the model again"
@@ -65,7 +65,7 @@ pub enum SavedPlanError {
         /// Index of the node in the rewritten graph.
         node: usize,
     },
-    /// The device does not allow a texture of the plan.
+    /// The device does not support a texture of the plan.
     #[error(
         "texture {texture} of the plan is {width} x {height} texels, and extents up to {max_extent} are allowed: \
          compile the model for this device"
@@ -77,13 +77,13 @@ pub enum SavedPlanError {
         width: u32,
         /// Its height.
         height: u32,
-        /// The greatest extent that is allowed.
+        /// The largest supported extent.
         max_extent: u32,
     },
-    /// The model cannot be rewritten and scheduled as the plan asks.
+    /// The model cannot be rewritten and scheduled with the decisions in the plan.
     #[error("the model cannot be compiled as the plan says: {0}")]
     Compile(Box<CompileError>),
-    /// The plan breaks a rule with this model.
+    /// The plan violates a rule for this model.
     #[error("the plan does not hold for this model: {0}; compile the model again")]
     Plan(#[from] PlanError),
 }

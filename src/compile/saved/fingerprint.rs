@@ -1,12 +1,12 @@
-//! What a plan is made from: which tensors of which shapes there are, and which nodes compute them.
+//! Fingerprint of a graph: the shapes of its tensors, and its nodes.
 //!
-//! Names and values are left out: a network with other weights has the same plan. So are attributes, which a plan
-//! depends on through the rows that nodes read alone, and those the checker goes through.
+//! Names and values are left out, because a network with other weights has the same plan. Attributes are left out,
+//! too. A plan depends on them only through the rows that nodes read, and the checker recomputes those.
 
 use super::fnv::Fnv;
 use crate::graph::{Act, Graph, TensorId};
 
-/// The fingerprint of a graph as it will run.
+/// Returns the fingerprint of a rewritten graph.
 pub(super) fn fingerprint(graph: &Graph) -> u64 {
     let mut hash = Fnv::new();
     hash.number(graph.tensors.len());

@@ -1,11 +1,11 @@
-//! FNV-1a of 64 bits, by Fowler, Noll and Vo. A change of one byte always changes it; it withstands no forger, and need
-//! not, since what is loaded is checked.
+//! 64-bit FNV-1a hash by Fowler, Noll and Vo. Changing one byte always changes the hash. It does not protect against
+//! forgery and need not, because a loaded plan is checked.
 
-/// The hash of the bytes so far.
+/// Running hash value.
 pub(super) struct Fnv(pub(super) u64);
 
 impl Fnv {
-    /// The hash of no bytes.
+    /// Returns the hash of an empty input.
     pub(super) const fn new() -> Self {
         Self(0xcbf2_9ce4_8422_2325)
     }
@@ -20,7 +20,7 @@ impl Fnv {
         self.bytes(&(number as u64).to_le_bytes());
     }
 
-    /// A text, and where it ends.
+    /// Adds a string with its length, so that its end is unambiguous.
     pub(super) fn text(&mut self, text: &str) {
         self.number(text.len());
         self.bytes(text.as_bytes());

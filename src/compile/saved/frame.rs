@@ -1,14 +1,14 @@
-//! What stands before a plan's own bytes: that they are one, in which version, how many, and whether they are whole.
+//! Header of a saved plan: magic bytes, version, length and checksum.
 
 use super::{error::SavedPlanError, fnv::Fnv, reader::Reader};
 
 const MAGIC: [u8; 8] = *b"texplan\0";
-/// To be raised where what follows is read in another way.
+/// Format version; must be increased whenever the format changes.
 const VERSION: u16 = 5;
-/// Bytes in front of those that are hashed.
+/// Length of the header, which is not hashed.
 const HEADER: usize = MAGIC.len() + 2 + 8 + 8;
 
-/// A plan's bytes with what stands before them.
+/// Returns the body with a header in front.
 pub(super) fn sealed(body: &[u8]) -> Vec<u8> {
     let mut hash = Fnv::new();
     hash.bytes(body);
@@ -21,9 +21,9 @@ pub(super) fn sealed(body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// A plan's bytes after what stands before them, if that is true of them.
+/// Verifies the header and returns a reader positioned after it.
 pub(super) fn opened(bytes: &[u8]) -> Result<Reader<'_>, SavedPlanError> {
-    // Where the first bytes are right, the rest may have been cut off.
+    // If the first bytes match, the rest may have been cut off.
     let begun = &bytes[..bytes.len().min(MAGIC.len())];
     if begun.is_empty() || !MAGIC.starts_with(begun) {
         return Err(SavedPlanError::NotAPlan);
@@ -31,7 +31,7 @@ pub(super) fn opened(bytes: &[u8]) -> Result<Reader<'_>, SavedPlanError> {
     let found = bytes.len() as u64;
     let mut header = Reader::new(bytes, begun.len());
     let cut = |_| SavedPlanError::Length { found, expected: HEADER as u64 };
-    // Before the length, which may stand elsewhere in another version.
+    // Checked before the length, whose position may differ in another version.
     let version = u16::from_le_bytes(header.fixed("the version").map_err(cut)?);
     if version != VERSION {
         return Err(SavedPlanError::Version { found: version, expected: VERSION });

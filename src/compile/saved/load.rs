@@ -1,4 +1,4 @@
-//! Bytes to a compiled model: rewritten and scheduled anew, its plan read and checked.
+//! Loads a compiled model from bytes: rewrites and schedules the graph again, and reads and checks its plan.
 
 use super::{
     decisions::{Decisions, Division},
@@ -24,14 +24,16 @@ use crate::{
     schedule::{Schedule, phases::within_bands, schedule, stream},
 };
 
-/// The model of a plan that was [saved](CompiledModel::save): the same as when it was compiled, but for
-/// [what was tried](CompiledModel::best), without a search. `limits` are those of the device that it is for.
+/// Restores a compiled model from a [saved](CompiledModel::save) plan without a search. The result equals the
+/// original except for [the strategies tried](CompiledModel::best). `limits` are those of the target device.
 ///
-/// The plan may be anybody's: it is checked as a new one is, and takes memory in proportion to the model. It holds for
-/// the same nodes and shapes whatever the weights and names are.
+/// The bytes may come from an untrusted source: the plan gets the same checks as a new one, and loading takes memory
+/// in proportion to the model. A plan is valid for any graph with the same nodes and shapes, regardless of weights
+/// and names.
 ///
 /// # Errors
-/// [`SavedPlanError`] says which; compiling the model again helps against all but a model that cannot be compiled.
+/// [`SavedPlanError`] gives the reason. Compiling the model again helps in all cases, unless the model itself cannot
+/// be compiled.
 ///
 /// ```
 /// use texpool::{
@@ -55,7 +57,7 @@ use crate::{
 /// let loaded = load(&graph, &bytes, options.limits)?;
 /// assert_eq!(loaded.plan(), compiled.plan());
 /// assert!(loaded.best().is_none());
-/// // A plan is one model's.
+/// // A plan only fits the model that it was saved from.
 /// assert!(matches!(load(&chain(5)?, &bytes, options.limits), Err(SavedPlanError::OtherModel { .. })));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -97,7 +99,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
             (streamed, plan, None)
         }
         Some(division) => {
-            // What is kept of every row is bounded by a number of rows, as where plans are searched for.
+            // Memory use per row is bounded by the same limit as in the search for plans.
             if too_many_rows.is_some() {
                 return Err(reader.damaged("the model has too many rows for phases"));
             }
@@ -124,7 +126,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         packings: IdVec::new(),
         requested,
         phased,
-        // Who asked for no phases need not hear why there are none.
+        // Reported only if phases were requested.
         too_many_rows: too_many_rows.filter(|_| requested != Phases::Off),
         stopped,
     };
@@ -135,7 +137,7 @@ fn scheduled(graph: &Graph, free: &NodeSet) -> Result<Schedule, SavedPlanError> 
     Ok(schedule(graph, free).map_err(CompileError::from)?)
 }
 
-/// The plan of tensors that lie whole, checked.
+/// Reads and checks a plan in which every tensor is stored whole.
 fn without_phases(
     reader: &mut Reader<'_>,
     decisions: &Decisions,
@@ -151,7 +153,7 @@ fn without_phases(
     Ok(plan)
 }
 
-/// The steps of a division, and the plan of their rows, checked.
+/// Returns the steps of a division, with the plan of their rows, which is read and checked.
 fn in_phases(
     reader: &mut Reader<'_>,
     decisions: &Decisions,
@@ -172,7 +174,7 @@ fn in_phases(
     let known = Known { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
     let places = placements::read(reader, &known)?;
     let live_ranges = plan::row_live_ranges(tensors, &rows.steps)?;
-    // A tensor lives from its first row on until its last is done with.
+    // A tensor lives from the start of its first row to the end of its last.
     let lives = live_ranges.iter().map(|rows| LiveRange {
         first: rows.iter().flatten().map(|row| row.first).min().unwrap_or(0),
         last: rows.iter().flatten().map(|row| row.last).max().unwrap_or(0),
@@ -181,7 +183,7 @@ fn in_phases(
     Ok(variant.checked(segments.clone(), schedule, &rows, plan)?)
 }
 
-/// The plan of tensors that lie so and live so long.
+/// Combines locations and live ranges to a plan.
 fn placed(decisions: &Decisions, places: Places, lives: impl Iterator<Item = LiveRange>) -> Plan {
     let Places { textures, places } = places;
     let tensors = places.into_iter().zip(lives).enumerate();

@@ -1,19 +1,19 @@
-//! Plans as bytes: compiled once, loaded again without a search.
+//! Saves plans as bytes, so that a model compiled once can be loaded again without a search.
 //!
-//! What is saved are decisions: rules, texel format, what is written in place, segments with their phases, and where
-//! rows lie. Loading rewrites and schedules the model as compiling does and has the plan checked by the same checkers,
-//! so nothing of the bytes is trusted, and steps and weights need not be among them.
+//! A saved plan holds decisions only: rules, texel format, parts written in place, segments with their phases, and
+//! locations of rows. Loading rewrites and schedules the model like compiling does, and checks the plan with the same
+//! checkers. So the bytes need not be trusted, and steps and weights need not be saved.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
-//! | 8 | `texplan` and a zero |
+//! | 8 | `texplan` and a zero byte |
 //! | 2 | version of this format |
-//! | 8 | length of all |
-//! | 8 | FNV-1a of what follows |
+//! | 8 | total length |
+//! | 8 | FNV-1a hash of all following bytes |
 //! | 8 | fingerprint of the rewritten graph |
 //! | rest | decisions, then textures and placements, as numbers in LEB128 |
 //!
-//! Numbers of fixed length have their least byte first.
+//! Fixed-length numbers are little-endian.
 
 mod decisions;
 mod error;

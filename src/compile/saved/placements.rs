@@ -1,9 +1,9 @@
-//! Textures, and where each tensor's rows lie in them.
+//! Reads and writes textures and the locations of each tensor's rows in them.
 
 use super::{error::SavedPlanError, reader::Reader, writer::Writer};
 use crate::plan::{Plan, RowTable, TensorRows, TexelFormat, TextureLimits, TextureSpec};
 
-/// The forms of row tables.
+/// Number and codes of the kinds of row tables.
 const FORMS: usize = 3;
 const WHOLE: usize = 0;
 const RING: usize = 1;
@@ -33,7 +33,7 @@ pub(super) fn write(writer: &mut Writer, plan: &Plan) {
     }
 }
 
-/// Rows that follow each other as one, and how far they lie from the end of those before them.
+/// Writes runs of adjacent rows: the length of each run, and its distance from the end of the previous run.
 fn scattered(writer: &mut Writer, starts: &[u32], row_texels: u32) {
     let mut end = 0;
     for run in starts.chunk_by(|a, b| i64::from(*b) == i64::from(*a) + i64::from(row_texels)) {
@@ -45,23 +45,23 @@ fn scattered(writer: &mut Writer, starts: &[u32], row_texels: u32) {
     }
 }
 
-/// Textures, and for each record the texture it lies in and its rows.
+/// The textures, and the texture index and row table of each record.
 pub(super) struct Places {
     pub(super) textures: Vec<TextureSpec>,
     pub(super) places: Vec<(usize, RowTable)>,
 }
 
-/// What is known of tensors and textures before any of their bytes is read.
+/// Properties of tensors and textures that are known before reading.
 pub(super) struct Known<'a> {
     pub(super) tensors: &'a [TensorRows],
-    /// Whether the rows of every tensor lie one after another.
+    /// True if every tensor is stored as one contiguous block of rows.
     pub(super) whole: bool,
     pub(super) format: TexelFormat,
     pub(super) limits: TextureLimits,
 }
 
-/// What [`write()`] wrote. A row table counts in 32 bits wherever its rows are, and textures are no larger than the
-/// tensors make them; whether rows have room there is left to the checkers.
+/// Reads the output of [`write()`]. Verifies that row locations fit in 32 bits and that the textures are not larger
+/// than the tensors require. The checkers verify later that rows fit in their textures.
 pub(super) fn read(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Places, SavedPlanError> {
     let tensors = known.tensors;
     let textures = textures(reader, known)?;
@@ -86,7 +86,8 @@ fn textures(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Vec<TextureSpe
     if count > tensors.len() {
         return Err(reader.damaged("there are more textures than tensors"));
     }
-    // A texture is rounded up by less than a row, and all tensors side by side need no more than this.
+    // Rounding up to whole rows adds less than one row per texture; without it, textures never need more than all
+    // tensors side by side.
     let mut most: u64 = tensors.iter().map(TensorRows::texels).fold(0, u64::saturating_add);
     let mut textures = Vec::with_capacity(count);
     for texture in 0..count {
@@ -104,7 +105,7 @@ fn textures(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Vec<TextureSpe
 
 fn table(reader: &mut Reader<'_>, form: usize, tensor: TensorRows) -> Result<RowTable, SavedPlanError> {
     let TensorRows { rows, row_texels } = tensor;
-    // A start that is nobody's is never read from, but it is summed up like all others.
+    // Even the start of an unused row is added up, so it must not overflow.
     let far = "a row lies further than 32 bits count";
     if form == SCATTERED {
         return Ok(RowTable::Scattered { row_starts: row_starts(reader, tensor, far)?, row_texels });

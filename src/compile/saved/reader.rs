@@ -1,20 +1,20 @@
-//! Bytes to numbers and texts, none of which is believed: a number of things is bounded by the bytes that are left.
+//! Reads numbers and strings from untrusted bytes. Counts are limited by the number of remaining bytes.
 
 use super::error::SavedPlanError;
 
-/// Bytes that are read one after another.
+/// Reads bytes sequentially.
 pub(super) struct Reader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from byte `at` on.
+    /// Creates a reader that starts at byte `at`.
     pub(super) const fn new(bytes: &'a [u8], at: usize) -> Self {
         Self { bytes, at }
     }
 
-    /// The error that something is wrong with what was read last.
+    /// Returns an error for the value that was read last.
     pub(super) fn damaged(&self, why: &'static str) -> SavedPlanError {
         SavedPlanError::Damaged { at: self.at.saturating_sub(1), why }
     }
@@ -29,14 +29,14 @@ impl<'a> Reader<'a> {
         Ok(taken)
     }
 
-    /// So many bytes.
+    /// Reads `N` bytes.
     pub(super) fn fixed<const N: usize>(&mut self, why: &'static str) -> Result<[u8; N], SavedPlanError> {
         let mut fixed = [0; N];
         fixed.copy_from_slice(self.take(N, why)?);
         Ok(fixed)
     }
 
-    /// A number, in the only way that [`Writer`](super::writer::Writer) writes it.
+    /// Reads a number; accepts only the encoding that [`Writer`](super::writer::Writer) produces.
     pub(super) fn number(&mut self) -> Result<u64, SavedPlanError> {
         let mut number = 0;
         for shift in (0..u64::BITS).step_by(7) {
@@ -54,24 +54,24 @@ impl<'a> Reader<'a> {
         Err(self.damaged("a number has more than 64 bits"))
     }
 
-    /// A number with a sign.
+    /// Reads a signed number.
     pub(super) fn signed(&mut self) -> Result<i64, SavedPlanError> {
         let number = self.number()?;
         Ok((number >> 1) as i64 ^ -((number & 1) as i64))
     }
 
-    /// A number of at most `most`.
+    /// Reads a number of at most `most`.
     pub(super) fn at_most(&mut self, most: usize, why: &'static str) -> Result<usize, SavedPlanError> {
         let number = usize::try_from(self.number()?).ok().filter(|&number| number <= most);
         number.ok_or_else(|| self.damaged(why))
     }
 
-    /// A number of 32 bits.
+    /// Reads a 32-bit number.
     pub(super) fn word(&mut self) -> Result<u32, SavedPlanError> {
         u32::try_from(self.number()?).map_err(|_| self.damaged("a number has more than 32 bits"))
     }
 
-    /// How many things follow, each of one byte at least.
+    /// Reads the number of following items, each of which takes at least one byte.
     pub(super) fn count(&mut self) -> Result<usize, SavedPlanError> {
         let count = self.at_most(usize::MAX, "there cannot be so many")?;
         if count > self.rest().len() {
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         Ok(self.at_most(1, "it is neither yes nor no")? == 1)
     }
 
-    /// A number that time may have.
+    /// Reads a time: a finite number that is not negative.
     pub(super) fn time(&mut self) -> Result<f64, SavedPlanError> {
         let time = f64::from_bits(u64::from_le_bytes(self.fixed("a time is cut off")?));
         if time.is_finite() && time >= 0.0 { Ok(time) } else { Err(self.damaged("it is no time")) }
@@ -96,7 +96,7 @@ impl<'a> Reader<'a> {
         text.map_err(|_| self.damaged("a text is not in UTF-8"))
     }
 
-    /// That nothing follows.
+    /// Verifies that no bytes are left.
     pub(super) fn end(&self) -> Result<(), SavedPlanError> {
         match self.rest() {
             [] => Ok(()),

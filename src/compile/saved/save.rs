@@ -1,4 +1,4 @@
-//! A compiled model's plan to bytes.
+//! Saves a compiled model's plan as bytes.
 
 use super::{
     decisions::{Decisions, Division},
@@ -9,9 +9,9 @@ use super::{
 use crate::compile::model::{CompiledModel, Lowering, Phased};
 
 impl CompiledModel {
-    /// The plan as bytes, for [`load`](super::load): some kilobytes, for there are neither steps nor weights among them.
-    /// They keep their meaning until a version of this library rewrites or schedules the model in another way, which
-    /// loading tells.
+    /// Returns the plan as bytes for [`load`](super::load). They take only some kilobytes, because they contain
+    /// neither steps nor weights. They stay valid until a version of this library rewrites or schedules the model
+    /// differently, which loading detects.
     pub fn save(&self) -> Vec<u8> {
         let Lowering { rules, row_means, in_place, weights, weight_format, stream_io } = &self.lowering;
         let division = |phased: &Phased| Division {

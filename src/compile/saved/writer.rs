@@ -1,13 +1,14 @@
-//! Numbers and texts to bytes.
+//! Writes numbers and strings as bytes.
 
-/// Bytes that are written one after another.
+/// Writes bytes sequentially.
 #[derive(Default)]
 pub(super) struct Writer {
     pub(super) bytes: Vec<u8>,
 }
 
 impl Writer {
-    /// A number of any size, in LEB128: seven bits a byte, the least first, all but the last with their eighth bit set.
+    /// Writes a number in LEB128: seven bits per byte, least significant first, with the top bit set on all bytes but
+    /// the last.
     pub(super) fn number(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -16,7 +17,8 @@ impl Writer {
         self.bytes.push(number as u8);
     }
 
-    /// A number with a sign, small ones of either sign in few bytes: 0, -1, 1, -2 and so on are numbered from 0.
+    /// Writes a signed number in zigzag encoding (0, -1, 1, -2 and so on become 0, 1, 2, 3), so that small numbers of
+    /// either sign take few bytes.
     pub(super) fn signed(&mut self, number: i64) {
         self.number(((number << 1) ^ (number >> 63)) as u64);
     }

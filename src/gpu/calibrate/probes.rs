@@ -1,4 +1,4 @@
-//! The chains that are timed: what one link of each is.
+//! The chains to time, each defined by one link.
 
 use crate::{
     graph::{
@@ -9,7 +9,7 @@ use crate::{
 };
 
 type Made = Result<TensorId, BuildError>;
-/// Adds a link to what was made before, whose height and width are the number.
+/// Adds a link to the chain so far. The number is the height and width of its input.
 type Link = fn(&mut GraphBuilder, TensorId, usize) -> Made;
 
 /// One chain.
@@ -24,8 +24,8 @@ const fn probe(edge: usize, channels: usize, link: Link) -> Probe {
     Probe { edge, channels, link }
 }
 
-/// The chains of each class. A chain may hold operators of classes that stand in front of it. Two chains tell
-/// arithmetic from texels.
+/// The chains of each class. A chain may contain operators of classes that come earlier in the list. A class with two
+/// chains allows the cost of arithmetic to be separated from the cost of texels.
 pub(super) const PROBES: &[(CostClass, &[Probe])] = &[
     (
         CostClass::Elementwise,
@@ -48,7 +48,7 @@ pub(super) const PROBES: &[(CostClass, &[Probe])] = &[
         CostClass::Narrow,
         &[
             probe(56, 4, |b, x, _| conv(b, x, [4, 4], 3)),
-            // Two links in one: the next takes as many channels as this one was given.
+            // Two convolutions per link, so that the next link gets the same number of channels as this one.
             probe(28, 128, |b, x, _| conv(b, x, [128, 4], 1).and_then(|y| conv(b, y, [4, 128], 1))),
         ],
     ),
@@ -86,7 +86,7 @@ fn weights(b: &mut GraphBuilder, dims: &[usize; 4]) -> Made {
     b.constant("w", dims, &vec![0.0; dims.iter().product()])
 }
 
-/// A convolution with a square window that keeps height and width.
+/// Adds a convolution with a square window that preserves height and width.
 pub(super) fn conv(b: &mut GraphBuilder, x: TensorId, [from, to]: [usize; 2], window: usize) -> Made {
     let weights = weights(b, &[to, window, window, from])?;
     b.conv2d("y", same(window), x, weights, None, Act::None)
@@ -102,20 +102,20 @@ fn pool(b: &mut GraphBuilder, x: TensorId, window: usize, stride: usize) -> Made
     b.pool("y", Pool2d::plain(PoolKind::Max, [window; 2], [stride; 2], padding), x)
 }
 
-/// The mean of each row, and added to it.
+/// Adds the mean of each row to the input.
 fn mean(b: &mut GraphBuilder, x: TensorId, _: usize) -> Made {
     let mean = b.mean("m", [false, false, true, false], x)?;
     b.binary("y", Binary::Add, x, mean, Act::None)
 }
 
-/// Twice as large and back.
+/// Doubles height and width, then halves them again.
 fn twice(b: &mut GraphBuilder, x: TensorId, edge: usize) -> Made {
     let size = [2 * edge; 2];
     let large = b.resize("large", ResizeMode::Linear, CoordMode::HalfPixel, x, size)?;
     pool(b, large, 2, 2)
 }
 
-/// Twice as large by a transposed convolution, and back.
+/// Doubles height and width by a transposed convolution, then halves them again.
 fn transposed(b: &mut GraphBuilder, x: TensorId, edge: usize) -> Made {
     let size = [2 * edge; 2];
     let weights = weights(b, &[16, 2, 2, 16])?;

@@ -1,5 +1,5 @@
-//! What weights take that are uploaded in a run: chains of convolutions of one pixel, whose arithmetic is little, with
-//! their weights on the device and without.
+//! Measures the cost of weights that are uploaded in every run. Compares chains of pointwise convolutions on one
+//! pixel, which need little arithmetic, with resident and with streamed weights.
 
 use super::{Calibrator, chain, probes};
 use crate::{
@@ -7,19 +7,19 @@ use crate::{
     gpu::GpuError,
 };
 
-/// Rounds in which all chains run in turns, of whose differences the median counts: between rounds a shared machine
-/// becomes faster and slower by more than what is measured.
+/// Number of rounds. Each round runs all chains, and the median of the differences within a round counts: between
+/// rounds, the speed of a shared machine varies by more than the measured effect.
 const RUNS: usize = 33;
-/// Links of a chain with large weights, and their channels: 60 KiB each, which go through small buffers and large ones
-/// without being divided.
+/// Links of the chain with large weights, and their channels. Each link has 60 KiB of weights, which fit undivided
+/// through small and large buffers.
 const LARGE: (usize, usize) = (64, 124);
-/// Links of a chain whose weights are a few texels each.
+/// Links of the chain with small weights (a few texels each), and their channels.
 const SMALL: (usize, usize) = (256, 4);
-/// Tiles that go through small buffers and through large ones.
+/// Tile sizes in bytes for small and large buffers.
 const TILES: [u64; 2] = [64 << 10, 512 << 10];
 
 impl Calibrator<'_> {
-    /// What an upload takes, what its texels take, and what the submissions take that a run is divided into.
+    /// Measures the cost of an upload, of its texels, and of the additional submissions that it causes.
     pub(super) fn uploads(&mut self) -> Result<(), GpuError> {
         let [(large_links, large), (small_links, small)] = [LARGE, SMALL];
         let graph =
@@ -40,12 +40,12 @@ impl Calibrator<'_> {
                 session.run(&[values.as_slice()])?;
                 times.push(self.since(begun) * 1e6);
             }
-            // The first makes what later ones find.
+            // Round 0 is a warm-up: it fills caches and allocates.
             if round > 0 {
                 rounds.push(times);
             }
         }
-        // The arithmetic is the same, so what is more is what uploads take.
+        // The arithmetic is the same, so the difference is the cost of uploads.
         let copies = median(&rounds, |times| times[1] - times[0]);
         let (few, divided) =
             (median(&rounds, |times| times[4] - times[2]), median(&rounds, |times| times[3] - times[4]));
@@ -64,7 +64,7 @@ impl Calibrator<'_> {
     }
 }
 
-/// The median over rounds of some times of each.
+/// Returns the median over all rounds of a value computed from each round's times.
 fn median(rounds: &[Vec<f64>], of: impl Fn(&[f64]) -> f64) -> f64 {
     let mut all: Vec<f64> = rounds.iter().map(|times| of(times)).collect();
     all.sort_by(f64::total_cmp);

@@ -1,10 +1,10 @@
-//! The textures that inputs and outputs lie in: the executor's own, or the caller's.
+//! Textures of inputs and outputs: the executor's own, or bound by the caller.
 
 use super::Executor;
 use crate::gpu::{GpuError, TensorRole, TextureProblem, ports::Port};
 
 impl Executor {
-    /// Puts the textures that inputs and outputs lie in where the dispatches look for them.
+    /// Binds the textures of inputs and outputs to the dispatches.
     pub(super) fn bind(&mut self) -> Result<(), GpuError> {
         self.gpu.check_lost()?;
         let Some(resident) = self.resident.as_mut().filter(|held| self.pool.generation() == Some(held.generation))
@@ -19,14 +19,14 @@ impl Executor {
         resident.program.bind(&self.gpu, &resident.textures)
     }
 
-    /// An input or output lies in a texture of the caller's from now on.
+    /// Uses a texture of the caller for an input or output.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchTensor`] for one past the last, [`GpuError::ExternalTexture`] where the texture is not as
-    /// [`io_texture`](crate::gpu::io_texture) says, or another tensor lies in it and one of the two is written.
+    /// [`GpuError::NoSuchTensor`] for an index out of range, [`GpuError::ExternalTexture`] if the texture does not
+    /// match [`io_texture`](crate::gpu::io_texture), or if another tensor uses it and one of the two is written.
     pub fn bind_texture(&mut self, role: TensorRole, index: usize, texture: &wgpu::Texture) -> Result<(), GpuError> {
         self.gpu.check_process()?;
-        // No dispatch may read and write one texture, nor may two outputs be written over each other.
+        // No dispatch may read and write the same texture, and two outputs must not overwrite each other.
         let others = self.outputs.iter().enumerate().map(|(i, port)| (TensorRole::Output, i, port));
         let inputs = self.inputs.iter().enumerate().map(|(i, port)| (TensorRole::Input, i, port));
         let others = others.chain(inputs.filter(|_| role == TensorRole::Output));
@@ -45,7 +45,7 @@ impl Executor {
         Ok(())
     }
 
-    /// An input or output lies in a texture of the executor's own again.
+    /// Uses the executor's own texture for an input or output again.
     pub(crate) fn unbind_texture(&mut self, role: TensorRole, index: usize) {
         let port = port_mut(&mut self.inputs, &mut self.outputs, role, index);
         if let Some(port) = port.ok().filter(|port| port.is_bound()) {
@@ -54,8 +54,8 @@ impl Executor {
         }
     }
 
-    /// The texture that an input or output lies in, made if there is none. That of an input counts as written from then
-    /// on: the caller will.
+    /// Returns the texture of an input or output, creating it if needed. An input counts as written from then on,
+    /// because the caller will write it.
     pub(crate) fn texture(&mut self, role: TensorRole, index: usize) -> Result<wgpu::Texture, GpuError> {
         self.gpu.check_process()?;
         let port = port_mut(&mut self.inputs, &mut self.outputs, role, index)?;
@@ -69,13 +69,13 @@ impl Executor {
         self.ports(role).get(index).is_some_and(Port::is_bound)
     }
 
-    /// Whether an output can be copied to the host.
+    /// Returns whether an output can be copied to the host.
     pub(crate) fn can_be_read(&self, output: usize) -> bool {
         let texture = self.outputs.get(output).and_then(Port::texture);
         texture.is_none_or(|texture| texture.usage().contains(wgpu::TextureUsages::COPY_SRC))
     }
 
-    /// Whether an input has values, by whatever way.
+    /// Returns whether an input has values, whichever way they were written.
     pub(crate) fn is_filled(&self, input: usize) -> bool {
         self.inputs.get(input).is_some_and(Port::is_filled)
     }
@@ -87,7 +87,7 @@ impl Executor {
         }
     }
 
-    /// Keeps no texture alive in which the input or output has lain.
+    /// Drops all references to textures that the input or output has used.
     fn release(&mut self, role: TensorRole, index: usize) {
         let before = match role {
             TensorRole::Input => 0,
@@ -99,7 +99,7 @@ impl Executor {
     }
 }
 
-/// An input or output to be changed. Takes the lists alone, so that the rest of the executor can be used beside it.
+/// Returns an input or output mutably. Takes only the two lists, so that the rest of the executor remains usable.
 fn port_mut<'a>(
     inputs: &'a mut [Port],
     outputs: &'a mut [Port],

@@ -1,4 +1,4 @@
-//! What an executor takes of the device's memory.
+//! Device memory that an executor uses.
 
 use std::sync::Arc;
 
@@ -6,22 +6,23 @@ use super::Executor;
 use crate::gpu::{Memory, MemoryParts, allocations::Allocations, pool::PoolSource, ports::Port};
 
 impl Executor {
-    /// What is taken of the device's memory now, and the most that was. Asks the driver, which looks through all that the
-    /// device holds.
+    /// Returns the current and peak use of device memory. Queries the driver, which enumerates all allocations of the
+    /// device.
     pub fn memory(&self) -> Memory {
         let (planned, shared) = self.planned();
-        // A fork of the process has no driver to ask.
+        // A forked process cannot query the driver.
         let asked =
             self.gpu.check_process().ok().and_then(|()| self.account.sample(&self.gpu, self.weight_allocations()));
         let Some(sample) = asked else { return Memory { planned, shared, ..Memory::default() } };
-        // Labels do not reach the driver with `wgpu::InstanceFlags::DISCARD_HAL_LABELS`: nothing is found then.
+        // With `wgpu::InstanceFlags::DISCARD_HAL_LABELS` the driver sees no labels, so no allocation can be
+        // attributed.
         let is_labelled = sample.labelled.sum() > 0 || planned.sum() == 0;
         let allocated = MemoryParts { other: sample.labelled.other + sample.of_wgpu, ..sample.labelled };
         let allocated = is_labelled.then_some(allocated);
         Memory { planned, allocated, shared, reserved: Some(sample.reserved), peak: sample.peak }
     }
 
-    /// What was asked of the device, and how much of it others use, too.
+    /// Returns the planned memory, and the part of it that others use, too.
     fn planned(&self) -> (MemoryParts, u64) {
         let io = self.inputs.iter().chain(&self.outputs).map(Port::bytes).sum();
         let mut planned = MemoryParts { io, transfer: self.staging.bytes(), ..MemoryParts::default() };
@@ -34,14 +35,14 @@ impl Executor {
             shared = if Arc::strong_count(&held.weights) > 1 { planned.weights } else { 0 };
         }
         if let PoolSource::Shared { pool, .. } = &self.pool {
-            // It is there whether or not this session has anything on the device.
+            // A shared pool exists even while this session is not loaded on the device.
             planned.pool = pool.bytes();
             shared += planned.pool;
         }
         (planned, shared)
     }
 
-    /// Looks whether there is more than ever, if anything was made.
+    /// Updates the peak if anything was allocated since the last query.
     pub(super) fn note(&self) {
         self.account.note(&self.gpu, self.weight_allocations());
     }

@@ -1,4 +1,4 @@
-//! The executor: a compiled model on a device, ready to be run again and again.
+//! The executor: a compiled model on a device, ready for repeated runs.
 
 mod bindings;
 mod memory;
@@ -33,30 +33,30 @@ use crate::{
     ops,
 };
 
-/// How an executor is to be made.
+/// Options for creating an executor.
 #[derive(Clone, Debug, Default)]
 pub struct ExecutorOptions {
-    /// What is asked of the plan; the texture limit is the device's, whatever stands here.
+    /// Options for the plan. The texture limit is always the device's, whatever is set here.
     pub compile: CompileOptions,
-    /// Writes NaN over every pool texture before a run and over each tensor after its last use: what reads memory it
-    /// should not shows. For tests.
+    /// Writes NaN over every pool texture before a run and over each tensor after its last use, so that a read of
+    /// invalid memory shows in the result. For tests.
     pub poison: bool,
-    /// Pipelines that others made; what this one makes is added.
+    /// Cache of pipelines to use and extend.
     pub pipelines: SharedPipelines,
-    /// Weights that others of the same compiled model uploaded; what this one uploads is shared.
+    /// Weights shared among executors of the same compiled model. The first one uploads them.
     pub weights: SharedWeights,
 }
 
-/// What is known of the last run.
+/// State of the last run.
 #[derive(Debug)]
 enum State {
-    /// It ended well, or there was none.
+    /// The last run succeeded, or no run has started.
     Ready,
-    /// It came to no good end: what was submitted last may still be running.
+    /// The last run did not finish, so its last submission may still be running.
     Begun(Option<Submitted>),
 }
 
-/// A compiled model on a device: textures created, pipelines compiled and weights uploaded once.
+/// A compiled model on a device: textures are created, pipelines compiled and weights uploaded once.
 pub struct Executor {
     gpu: Gpu,
     compiled: Arc<CompiledModel>,
@@ -66,23 +66,23 @@ pub struct Executor {
     allocations: Arc<Allocations>,
     account: Account,
     staging: Arc<Staging>,
-    /// For pieces of inputs, once there was one; none while nothing is known of it.
+    /// Transfer buffer for inputs in pieces, once created. `None` also if its state is unknown.
     transfer: Option<Transfer>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
-    /// Of each output what was not finite when it was read last.
+    /// Non-finite values of each output when it was last read.
     not_finite: Vec<NotFinite>,
-    /// None while the memory is given back.
+    /// `None` while the memory is given back.
     resident: Option<Resident>,
     state: State,
 }
 
 impl Executor {
-    /// Plans the model and puts it on the device.
+    /// Plans the model and loads it onto the device.
     ///
     /// # Errors
-    /// [`GpuError::Compile`] where no plan can be made, [`GpuError::Kernel`] for a step without a kernel, and what the
-    /// device says.
+    /// [`GpuError::Compile`] if no plan exists, [`GpuError::Kernel`] for a step without a kernel, and errors of the
+    /// device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn new(gpu: &Gpu, graph: &Graph, options: &ExecutorOptions) -> Result<Self, GpuError> {
         let limits = gpu.texture_limits();
@@ -90,8 +90,8 @@ impl Executor {
         Self::from_compiled(gpu, compiled, options)
     }
 
-    /// Puts a model on the device that was compiled within its [limits](Gpu::texture_limits). What the options say of
-    /// compiling does not matter.
+    /// Loads a compiled model onto the device; it must have been compiled within the device's
+    /// [limits](Gpu::texture_limits). Ignores the compile options in `options`.
     ///
     /// # Errors
     /// As [`new`](Self::new).
@@ -104,7 +104,7 @@ impl Executor {
         now(Self::create(gpu, compiled.into(), options, None, Wait::Block))
     }
 
-    /// The same, in a pool where one is given.
+    /// Async version of `from_compiled`, optionally in a shared pool.
     pub(crate) async fn create(
         gpu: &Gpu,
         compiled: Arc<CompiledModel>,
@@ -112,7 +112,7 @@ impl Executor {
         pool: Option<Arc<PoolTextures>>,
         wait: Wait,
     ) -> Result<Self, GpuError> {
-        // Kernels rely on both: see `pipelines.rs`.
+        // Kernels rely on both checks: see `pipelines.rs`.
         check(&compiled.graph)?;
         ops::check(&compiled.graph)?;
         let format = compiled.format();
@@ -158,8 +158,8 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Gives the device's memory back, but for what the caller bound; the next run takes it again. A fork of the process
-    /// has nothing to give back.
+    /// Releases the device memory, except textures that the caller bound; the next run allocates it again. Does
+    /// nothing in a forked process.
     pub(crate) fn trim(&mut self) {
         if self.gpu.is_inherited() {
             return;
@@ -170,7 +170,7 @@ impl Executor {
         self.staging.trim();
     }
 
-    /// Takes the device's memory again, where it was given back.
+    /// Allocates the device memory again if it was given back.
     pub(crate) async fn restore(&mut self, wait: Wait) -> Result<(), GpuError> {
         self.gpu.check_process()?;
         if let Some(held) = &self.resident
@@ -183,9 +183,9 @@ impl Executor {
             None => self.weights.get(&self.gpu, wait, &self.compiled, &self.account).await?,
         };
         self.place(weights)?;
-        // Held once the device has agreed to all of it.
+        // Stored in `self.resident` again only after the device has confirmed all of it.
         let placed = self.resident.take();
-        // What tables were written through is given back before a run takes more.
+        // Waits for the upload of the tables, so that its staging memory is released before a run allocates more.
         let what = "an upload of tables";
         let submitted = self.gpu.scoped(what, || self.gpu.submit([]))?;
         self.gpu.done(wait, &submitted, what).await?;
@@ -197,7 +197,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Takes the textures of a shared pool as they are now, where this executor is on the device.
+    /// Switches to the current textures of a shared pool, if this executor is loaded on the device.
     pub(crate) fn refresh(&mut self) -> Result<(), GpuError> {
         self.gpu.check_process()?;
         if let PoolSource::Shared { pool, .. } = &self.pool {
@@ -209,7 +209,7 @@ impl Executor {
         }
     }
 
-    /// Puts pool, tables and weights where the dispatches find them.
+    /// Creates the resident state: pool, tables and weights for the dispatches.
     fn place(&mut self, weights: Arc<WeightTextures>) -> Result<(), GpuError> {
         let ports: Vec<_> = self.inputs.iter().chain(&self.outputs).map(|port| port.layout().spec).collect();
         let Self { gpu, compiled, options, allocations, staging, pool, .. } = self;
@@ -218,12 +218,12 @@ impl Executor {
         Ok(())
     }
 
-    /// Whether the memory is given back.
+    /// Returns whether the memory is given back.
     pub(crate) fn is_trimmed(&self) -> bool {
         self.resident.as_ref().is_none_or(|held| self.pool.generation() != Some(held.generation))
     }
 
-    /// Waits through this executor take at most `timeout` from now on.
+    /// Sets the timeout of all later waits through this executor.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.gpu = self.gpu.clone().with_timeout(timeout);
@@ -232,22 +232,22 @@ impl Executor {
         }
     }
 
-    /// The device, with the timeout of this executor's waits.
+    /// Returns the device handle, which carries this executor's timeout.
     pub(crate) const fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
-    /// The model as it runs, its schedule and its plan.
+    /// Returns the model as it runs, with its schedule and plan.
     pub fn compiled(&self) -> &CompiledModel {
         &self.compiled
     }
 
-    /// Number of dispatches of a run; 0 while the memory is given back.
+    /// Returns the number of dispatches in a run; 0 while the memory is given back.
     pub fn dispatches(&self) -> usize {
         self.resident.as_ref().map_or(0, |held| held.program.len())
     }
 
-    /// The pipelines made.
+    /// Returns descriptions of the pipelines in use.
     pub fn pipelines(&self) -> &[PipelineRecipe] {
         self.resident.as_ref().map_or(&[], |held| &held.recipes)
     }
@@ -255,7 +255,7 @@ impl Executor {
 
 impl Drop for Executor {
     fn drop(&mut self) {
-        // What a fork has of its parent's device is neither touched nor given back.
+        // A forked process must neither touch nor release the handles of its parent's device, so they are leaked.
         if self.gpu.is_inherited() {
             mem::forget((self.resident.take(), self.transfer.take(), Arc::clone(&self.staging)));
             mem::forget((mem::take(&mut self.inputs), mem::take(&mut self.outputs)));
@@ -263,7 +263,7 @@ impl Drop for Executor {
     }
 }
 
-/// By name: all that it holds is a file's worth of text.
+/// Shows the name only, because the full contents are as long as the model file.
 impl fmt::Debug for Executor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Executor")

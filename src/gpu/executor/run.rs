@@ -1,4 +1,4 @@
-//! Running: values in, values out, by blocking or as a task, or a run in an encoder of the caller's.
+//! Running a model with values in and out, blocking or as a task, or encoded into a command encoder of the caller.
 
 use super::{Executor, State};
 #[cfg(not(target_arch = "wasm32"))]
@@ -17,15 +17,16 @@ use crate::{
 };
 
 impl Executor {
-    /// Runs the model on dense values in the file's order, one slice a graph input; answers one vector a graph output.
-    /// Inputs and outputs in textures of the caller's do not count.
+    /// Runs the model on dense values in the file's order, one slice per graph input. Returns one vector per graph
+    /// output. Inputs and outputs bound to textures of the caller are skipped.
     ///
-    /// A run that fails leaves nothing behind: the next one is right, or fails by a typed error, too. After a
-    /// [`GpuError::Timeout`] it first waits, as long again, for what is still on the device.
+    /// After a failed run the executor remains usable: the next run is correct or fails with a typed error, too.
+    /// After a [`GpuError::Timeout`], the next run first waits, up to the timeout again, for the work still on the
+    /// device.
     ///
     /// # Errors
     /// [`GpuError::TensorCount`] and [`GpuError::TensorLength`] for a wrong number of inputs or values,
-    /// [`GpuError::Timeout`], [`GpuError::Lost`], and what the device says.
+    /// [`GpuError::Timeout`], [`GpuError::Lost`], and other errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
         let by_value = self.outputs.iter().filter(|port| !port.is_bound());
@@ -34,7 +35,8 @@ impl Executor {
         Ok(outputs)
     }
 
-    /// The same into vectors of the caller's, which must have the outputs' lengths. Where it fails they hold anything.
+    /// Version of `run` that writes into vectors of the caller, which must have the outputs' lengths. After an error,
+    /// their contents are undefined.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -47,7 +49,8 @@ impl Executor {
         now(self.run_values(Wait::Block, &inputs, &mut outputs))
     }
 
-    /// Runs the model on some inputs' values, and what lies in the textures of the others; answers some outputs' values.
+    /// Runs the model on values for some inputs and the current texture contents for the others. Reads back some
+    /// outputs.
     pub(crate) async fn run_values(
         &mut self,
         wait: Wait,
@@ -57,7 +60,7 @@ impl Executor {
         self.submit_and_finish(wait, RUN, inputs, true, outputs).await
     }
 
-    /// Reads outputs as they are.
+    /// Reads outputs in their current state, without a run.
     pub(crate) async fn read_values(
         &mut self,
         wait: Wait,
@@ -66,7 +69,7 @@ impl Executor {
         self.submit_and_finish(wait, "reading outputs", &[], false, outputs).await
     }
 
-    /// Submits a run on what lies in the inputs' textures.
+    /// Submits a run on the current contents of the inputs' textures.
     pub(crate) fn submit(&mut self) -> Result<Submitted, GpuError> {
         self.gpu.check_process()?;
         let gpu = self.gpu.clone();
@@ -76,7 +79,7 @@ impl Executor {
         gpu.scoped(RUN, || gpu.submit([encoder.finish()]))
     }
 
-    /// Writes inputs, runs the model if that is wanted, reads outputs, and waits until all that is done.
+    /// Writes inputs, runs the model if `run` is set, reads outputs, and waits until everything is done.
     pub(super) async fn submit_and_finish(
         &mut self,
         wait: Wait,
@@ -134,17 +137,17 @@ impl Executor {
         Ok(())
     }
 
-    /// Whether an output is read in pieces.
+    /// Returns whether an output is read in pieces.
     fn is_received(&self, output: usize) -> bool {
         self.outputs.get(output).is_some_and(Port::is_in_pieces)
     }
 
-    /// Whether an output is downloaded out of the pool in the middle of a run.
+    /// Returns whether an output is downloaded from the pool in the middle of a run.
     fn is_streamed(&self, output: usize) -> bool {
         self.outputs.get(output).is_some_and(Port::is_streamed)
     }
 
-    /// Answers such an output as the last run left it.
+    /// Copies a streamed output from the last run into `values`.
     fn take_streamed(&self, output: usize, values: &mut [f32]) -> Result<(), GpuError> {
         let Some(port) = self.outputs.get(output) else { return Ok(()) };
         match self.resident.as_ref().and_then(|held| held.streamed.received(output)) {
@@ -156,7 +159,7 @@ impl Executor {
         }
     }
 
-    /// Submits it, and answers what the outputs are read from.
+    /// Submits the work of `submit_and_finish` and returns the readbacks of the outputs.
     async fn submit_run(
         &mut self,
         wait: Wait,
@@ -218,7 +221,7 @@ impl Executor {
         Ok((submitted, readbacks))
     }
 
-    /// Waits for what a run has left on the device that came to no good end.
+    /// Waits for remaining work of a run that did not finish.
     pub(super) async fn settle(&mut self, wait: Wait) -> Result<(), GpuError> {
         self.gpu.check_lost()?;
         if let State::Begun(submitted) = &self.state {
@@ -228,7 +231,7 @@ impl Executor {
             if let Some(begun) = self.transfer.as_ref().and_then(Transfer::begun) {
                 self.gpu.done(wait, begun, "an earlier run that was given up").await?;
             }
-            // Nobody knows in which state their buffers are.
+            // The state of these buffers is unknown, so they are dropped.
             self.inputs.iter_mut().for_each(Port::reset);
             if let Some(resident) = &mut self.resident {
                 resident.streamed.reset();
@@ -239,28 +242,28 @@ impl Executor {
         Ok(())
     }
 
-    /// The numbers of the inputs that go by value, of which so many were given.
+    /// Returns the indices of the inputs that are passed by value; an error unless their number is `found`.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn inputs_by_value(&self, found: usize) -> Result<Vec<usize>, GpuError> {
         by_value(TensorRole::Input, &self.inputs, found)
     }
 
-    /// Notes what was submitted, until [`ended`](Self::ended).
+    /// Records a submission as running, until [`ended`](Self::ended).
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn begun(&mut self, submitted: Option<Submitted>) {
         self.state = State::Begun(submitted);
     }
 
-    /// Notes that it ended well.
+    /// Records that the work ended successfully.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn ended(&mut self) {
         self.state = State::Ready;
     }
 
-    /// Encodes a run into a command encoder of the caller's: inputs are what lies in their textures.
+    /// Encodes a run into a command encoder of the caller, on the current contents of the inputs' textures.
     ///
     /// # Errors
-    /// [`GpuError::Trimmed`] while the memory is given back, and what the device says of textures that are new.
+    /// [`GpuError::Trimmed`] while the memory is given back, and errors of the device about newly created textures.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         self.refuse_streamed()?;
         self.bind()?;
@@ -271,7 +274,7 @@ impl Executor {
         Ok(())
     }
 
-    /// Refuses what takes a single submission, where a run takes several.
+    /// Returns an error if a run takes several submissions, for calls that need a single one.
     fn refuse_streamed(&self) -> Result<(), GpuError> {
         match &self.resident {
             Some(resident) if !resident.streamed.is_empty() => Err(GpuError::Streamed),
@@ -279,7 +282,7 @@ impl Executor {
         }
     }
 
-    /// Encodes copies of outputs, as they will be then.
+    /// Encodes copies of outputs, as they will be when the commands execute.
     pub(crate) fn encode_readbacks(
         &mut self,
         outputs: &[usize],
@@ -292,7 +295,7 @@ impl Executor {
         readbacks
     }
 
-    /// Writes an input by a submission of its own, without waiting for it.
+    /// Writes an input in a separate submission, without waiting for it.
     pub(crate) fn write(&mut self, input: usize, values: &[f32]) -> Result<(), GpuError> {
         self.gpu.check_lost()?;
         check_lengths(&self.inputs, [(input, values.len())].into_iter())?;
@@ -316,7 +319,7 @@ impl Executor {
     }
 }
 
-/// The numbers of those that go by value, of which so many were given.
+/// Returns the indices of the tensors that are passed by value; an error unless their number is `found`.
 #[cfg(not(target_arch = "wasm32"))]
 fn by_value(role: TensorRole, ports: &[Port], found: usize) -> Result<Vec<usize>, GpuError> {
     let numbers: Vec<usize> = (0..ports.len()).filter(|&i| !ports[i].is_bound()).collect();

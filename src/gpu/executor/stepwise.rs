@@ -1,4 +1,4 @@
-//! A run step by step, for comparing and for timing.
+//! Runs a model step by step, for comparisons and timing.
 
 use super::Executor;
 use crate::{
@@ -12,9 +12,9 @@ use crate::{
 };
 
 impl Executor {
-    /// Runs the model one step at a time and shows what each has written: the step's number in the schedule, and the
-    /// rows it computed in dense order. Goes on while `seen` answers true. Bands of a border alone are not shown: what
-    /// they surround may follow.
+    /// Runs the model one step at a time and passes each result to `seen`: the step's number in the schedule, and the
+    /// rows that it computed, in dense order. Continues while `seen` returns true. Steps that pad only some rows of a
+    /// border are skipped, because the rows inside the border may not be computed yet.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -30,9 +30,9 @@ impl Executor {
         let placed = held.placed(&self.compiled);
         let mut next = 0;
         for (number, step) in self.compiled.schedule.steps.iter().enumerate() {
-            // Poison that goes before a step is part of it; what comes behind it is the next one's.
+            // Poison before a step belongs to it; poison after it belongs to the next step.
             let end = next + held.steps[next..].iter().rposition(|&of| of == Some(number)).map_or(0, |last| last + 1);
-            // Copies have no dispatch; what is uploaded is shown with the step that reads it.
+            // Copies have no dispatch; uploaded data is passed to `seen` with the step that reads it.
             if step.kind.is_transfer() {
                 continue;
             }
@@ -47,7 +47,7 @@ impl Executor {
             held.program.run(&self.gpu, next..end)?;
             next = end;
             let result = placed.operand(self.compiled.graph.nodes[step.node].output);
-            // What some rows of a border surround may follow, and is seen by itself.
+            // The rows inside a partial border may be computed later, and are then passed to `seen` separately.
             let part = |operand: &Operand| step.kind == StepKind::PadBorder && step.rows.len() < operand.shape.rows();
             let Some(operand) = result.filter(|operand| !part(operand)) else { continue };
             if !seen(number, &held.textures.read_rows(&operand, step.rows.clone())?) {
@@ -57,11 +57,11 @@ impl Executor {
         Ok(())
     }
 
-    /// Runs the model on the inputs of the last run, each dispatch in a pass of its own, and answers their times in
-    /// order, however many they are; `None` where the device has no timestamps.
+    /// Runs the model on the inputs of the last run, each dispatch in a separate pass. Returns the times of all
+    /// dispatches in order; `None` if the device has no timestamps.
     ///
     /// # Errors
-    /// What the device says, [`GpuError::Timeout`].
+    /// Errors of the device, including [`GpuError::Timeout`].
     pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
         now(self.settle(Wait::Block))?;
         now(self.restore(Wait::Block))?;

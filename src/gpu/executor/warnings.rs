@@ -1,4 +1,4 @@
-//! What a run met that its answers do not show.
+//! Warnings about problems that the results of a run do not show.
 
 use super::Executor;
 #[cfg(not(target_arch = "wasm32"))]
@@ -12,21 +12,21 @@ use crate::{
     kernels::COUNTS_PER_NODE,
 };
 
-/// What errors call the reading of the counts.
+/// Name of reading the counters in errors.
 const WHAT: &str = "reading what a run counted";
 
 impl Executor {
-    /// What the last run met that its answers do not show: outputs that were read and are not finite, values that 16 bits
-    /// do not hold, indices that name no element. Waits for the run.
+    /// Returns warnings about the last run: non-finite values in outputs that were read, values clamped to the range
+    /// of 16 bits, and indices out of range. Waits for the run.
     ///
     /// # Errors
-    /// What the device says.
+    /// Errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn warnings(&mut self) -> Result<RunWarnings, GpuError> {
         now(self.find_warnings(Wait::Block))
     }
 
-    /// The same, by blocking or as a task.
+    /// Version of `warnings` that either blocks or waits as a task.
     pub(crate) async fn find_warnings(&mut self, wait: Wait) -> Result<RunWarnings, GpuError> {
         let graph = &self.compiled.graph;
         let outputs = graph.outputs.iter().zip(&self.not_finite).filter(|(_, found)| !found.is_none());
@@ -59,7 +59,7 @@ impl Executor {
         Ok(RunWarnings { not_finite, clamped })
     }
 
-    /// The counts of the last run, node by node; none where nothing is counted.
+    /// Reads the counters of the last run, grouped by node. Empty if no kernel counts anything.
     async fn counts(&mut self, wait: Wait) -> Result<Vec<u32>, GpuError> {
         self.settle(wait).await?;
         let Some(counters) = self.resident.as_ref().and_then(|held| held.program.counters()) else {

@@ -1,4 +1,4 @@
-//! Texels one after another in a buffer and in a texture, and the copies that move them.
+//! Copies of contiguous texels between a buffer and a texture.
 
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::Gpu;
@@ -7,26 +7,26 @@ use crate::{
     plan::{TexelFormat, TextureSpec},
 };
 
-/// Texels one after another in the buffer and in the texture.
+/// A copy of texels that are contiguous in both buffer and texture.
 #[derive(Debug)]
 pub(super) struct Copy {
-    /// Bytes of the buffer before them.
+    /// Byte offset in the buffer.
     pub(super) offset: u64,
     pub(super) texture: usize,
     /// The first texel in the texture.
     pub(super) first: u32,
     pub(super) texels: u32,
-    /// The dispatch that it comes before.
+    /// The dispatch that the copy precedes.
     pub(super) before: usize,
 }
 
 impl Copy {
-    /// Whether what follows in the buffer follows in the texture and in the run as well.
+    /// Returns whether `next` continues this copy in the texture, before the same dispatch.
     pub(super) fn is_followed_by(&self, next: &Self) -> bool {
         (self.texture, self.first + self.texels, self.before) == (next.texture, next.first, next.before)
     }
 
-    /// Copies the texels, which are up to three rectangles of the texture, out of the buffer.
+    /// Encodes the copy from the buffer to the texture. The texels form up to three rectangles.
     pub(super) fn encode_upload(
         &self,
         buffer: &wgpu::Buffer,
@@ -39,7 +39,7 @@ impl Copy {
         }
     }
 
-    /// Copies them into the buffer.
+    /// Encodes the copy from the texture into the buffer.
     pub(super) fn encode_download(
         &self,
         buffer: &wgpu::Buffer,
@@ -52,7 +52,7 @@ impl Copy {
         }
     }
 
-    /// Has the queue write the texels, which are `bytes`.
+    /// Writes the texels from `bytes` through the queue.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn write(&self, gpu: &Gpu, bytes: &[u8], textures: &TextureSet, format: TexelFormat) {
         let alone = Self { offset: 0, ..*self };
@@ -61,7 +61,7 @@ impl Copy {
         }
     }
 
-    /// Where they lie in the buffer and in the texture.
+    /// Returns the locations of the rectangles in the buffer and in the texture.
     fn rectangles<'a>(
         &self,
         textures: &'a TextureSet,
@@ -82,7 +82,7 @@ impl Copy {
     }
 }
 
-/// Texels of a texture, one row after another from texel `at` of what is copied.
+/// A rectangle of texels; `at` is the offset of its first texel within the copy.
 struct Rectangle {
     at: u32,
     x: u32,
@@ -91,9 +91,9 @@ struct Rectangle {
     height: u32,
 }
 
-/// Texels one after another as rectangles: the rest of a row, whole rows, the beginning of one.
+/// Splits contiguous texels into rectangles: the rest of a row, whole rows, the start of a row.
 fn rectangles(first: u32, texels: u32, spec: TextureSpec) -> Vec<Rectangle> {
-    // Copies of several rows have rows of a multiple of 256 bytes.
+    // A copy of several rows needs rows that are a multiple of 256 bytes.
     let whole_rows = row_bytes(spec).is_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT as usize);
     let (mut made, mut at) = (Vec::new(), 0);
     while at < texels {

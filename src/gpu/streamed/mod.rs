@@ -1,5 +1,6 @@
-//! Runs in which weights and inputs are uploaded, and outputs downloaded, between the dispatches: several submissions,
-//! through a buffer each way, or two in turns: while the device copies from one or into it the host fills or empties the other.
+//! Runs that upload weights and inputs, and download outputs, between dispatches. Such a run takes several
+//! submissions. It uses one transfer buffer per direction, or two that alternate: the host fills or empties one while
+//! the device copies the other.
 
 mod copy;
 mod slots;
@@ -25,29 +26,29 @@ pub(super) use {
     texel_transfer::{TexelTransfer, TransferOf},
 };
 
-/// The submissions of a run, and the buffers that go with them.
+/// The submissions of a run, with their transfer buffers.
 #[derive(Debug)]
 pub(super) struct StreamedRun {
     staging: Arc<Staging>,
     format: TexelFormat,
     room: Room,
     submissions: Vec<Submission>,
-    /// Of submissions in turns.
+    /// Buffer sets, which consecutive submissions use in rotation.
     slots: Vec<Slots>,
     received: Received,
 }
 
-/// What was downloaded.
+/// Downloaded outputs.
 #[derive(Debug, Default)]
 struct Received {
-    /// The texels of each output.
+    /// Texels of each output.
     bytes: BTreeMap<usize, Vec<u8>>,
-    /// Whether they are those of a run that ended well.
+    /// True if the texels come from a run that completed.
     is_whole: bool,
 }
 
 impl StreamedRun {
-    /// The submissions of a run of so many dispatches, with the transfers in their order, through those buffers.
+    /// Plans the submissions for `dispatches` dispatches with these transfers, in order, through the given buffers.
     pub(super) fn new(
         staging: &Arc<Staging>,
         packed: &PackedWeights,
@@ -67,23 +68,24 @@ impl StreamedRun {
         Self { staging: Arc::clone(staging), format, room, submissions, slots, received }
     }
 
-    /// Whether nothing crosses in the middle of a run.
+    /// Returns true if the run transfers nothing between dispatches.
     pub(super) fn is_empty(&self) -> bool {
         self.submissions.is_empty()
     }
 
-    /// Forgets buffers whose state nobody knows.
+    /// Drops the buffers, because their state is unknown.
     pub(super) fn reset(&mut self) {
         self.slots.fill_with(Slots::default);
     }
 
-    /// The texels of an output as the last run left them; none where it is not downloaded, or that run did not end well.
+    /// Returns the texels of an output from the last run. `None` if it is not downloaded, or if that run did not
+    /// complete.
     pub(super) fn received(&self, output: usize) -> Option<&[u8]> {
         self.received.bytes.get(&output).filter(|_| self.received.is_whole).map(Vec::as_slice)
     }
 
-    /// Encodes and submits a run that `encoder` begins and `finish` ends; answers its last submission. What is downloaded is
-    /// there then.
+    /// Encodes and submits a run, starting with the commands in `encoder` and ending with those that `finish` adds.
+    /// Returns the last submission. All downloads have arrived by then.
     pub(super) async fn run(
         &mut self,
         gpu: &Gpu,
@@ -141,7 +143,7 @@ impl StreamedRun {
     }
 }
 
-/// Uploading without buffers of our own, for runs that are done piece by piece.
+/// Uploads through the queue, without transfer buffers, for runs that are executed piece by piece.
 #[cfg(not(target_arch = "wasm32"))]
 impl StreamedRun {
     fn uploads(&self) -> impl Iterator<Item = (&Submission, &copy::Copy)> {
@@ -153,12 +155,13 @@ impl StreamedRun {
         })
     }
 
-    /// The dispatches that uploads come before, in order.
+    /// Returns the dispatches that are preceded by an upload, in order.
     pub(super) fn borders(&self) -> impl Iterator<Item = usize> + '_ {
         self.uploads().map(|(_, copy)| copy.before)
     }
 
-    /// Has the queue write, before what is submitted next, what must lie in the textures before dispatch `before`.
+    /// Writes, through the queue, the texture contents that dispatch `before` needs. They are copied before the next
+    /// submission.
     pub(super) fn write(&self, gpu: &Gpu, before: usize, run: &Run<'_>) -> Result<(), GpuError> {
         for (submission, copy) in self.uploads().filter(|(_, copy)| copy.before == before) {
             let bytes = submission.uploaded(copy, run, self.format);

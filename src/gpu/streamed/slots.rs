@@ -1,4 +1,4 @@
-//! The buffers that a submission has to itself: one that uploads come out of, one that downloads go into.
+//! Transfer buffers of one submission: one for uploads and one for downloads.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,14 +12,15 @@ use crate::gpu::{
     wait::{Mapping, RUN, Submitted, Wait},
 };
 
-/// Two buffers, made when they are needed.
+/// An upload and a download buffer, created on first use.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
     upload: Option<StagingBuffer>,
-    /// Of the last submission; none while the host may write the buffer.
+    /// Pending mapping from the last submission; `None` while the host may write the buffer.
     uploaded: Option<(Mapping, Submitted)>,
     download: Option<StagingBuffer>,
-    /// Of the last submission, and what lies in the buffer then; none once that was taken.
+    /// Pending mapping from the last submission, with the expected contents of the buffer; `None` once they have been
+    /// taken.
     downloaded: Option<(Mapping, Submitted, Vec<Take>)>,
 }
 
@@ -32,7 +33,7 @@ impl Slots {
         self.download.as_ref().map(StagingBuffer::get)
     }
 
-    /// Waits until the host may write what is uploaded, and takes what was downloaded.
+    /// Waits until the host may write the upload buffer, and takes the downloaded bytes.
     pub(super) async fn settle(
         &mut self,
         gpu: &Gpu,
@@ -45,7 +46,7 @@ impl Slots {
         self.empty(gpu, wait, received).await
     }
 
-    /// Takes what was downloaded, when it is there.
+    /// Waits for the downloaded bytes and copies them to `received`.
     pub(super) async fn empty(
         &mut self,
         gpu: &Gpu,
@@ -67,7 +68,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Writes what a submission uploads where the device will fetch it, and makes room for what it downloads.
+    /// Writes the uploads of a submission into the buffer, and creates the download buffer if needed.
     pub(super) fn fill(
         &mut self,
         gpu: &Gpu,
@@ -97,7 +98,7 @@ impl Slots {
         Ok(())
     }
 
-    /// Notes that the buffers are with the device, as far as they are.
+    /// Records which buffers are now in use by the device.
     pub(super) fn submitted(
         &mut self,
         (upload, download): (Option<Mapping>, Option<Mapping>),

@@ -1,27 +1,27 @@
-//! Where the bytes that are uploaded in the middle of a run come from.
+//! Sources of the bytes that are uploaded in the middle of a run.
 
 use std::ops::Range;
 
 use crate::gpu::{Program, TextureSet, packed_weights::PackedWeights, ports::Port};
 
-/// What errors call it.
+/// Name of such a transfer in errors.
 pub(super) const WHAT: &str = "a transfer in the middle of a run";
 
-/// Bytes that are uploaded.
+/// A range of bytes to upload.
 #[derive(Clone, Debug)]
 pub(super) struct Bytes {
     pub(super) from: Source,
     pub(super) range: Range<usize>,
 }
 
-/// What bytes are some of.
+/// Source of uploaded bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Source {
     Weights,
     Input(usize),
 }
 
-/// What a run is of.
+/// Resources that a streamed run uses.
 #[derive(Clone, Copy)]
 pub(in crate::gpu) struct Run<'a> {
     pub(in crate::gpu) program: &'a Program,
@@ -31,7 +31,7 @@ pub(in crate::gpu) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Hands the bytes to `take`, piece by piece, with the place of each piece among them.
+    /// Passes the bytes to `take`, piece by piece, with each piece's offset in the range.
     pub(super) fn read(&self, bytes: &Bytes, take: &mut dyn FnMut(usize, &[u8])) {
         match bytes.from {
             Source::Weights => self.packed.read(&bytes.range, take),

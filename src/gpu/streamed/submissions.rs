@@ -1,4 +1,4 @@
-//! A run divided into submissions: each copies as much as its buffers hold.
+//! Splits a run into submissions, each of which transfers as much as its buffers hold.
 
 use std::ops::Range;
 
@@ -9,18 +9,18 @@ use super::{
 };
 use crate::{gpu::packed_weights::PackedWeights, plan::TexelFormat};
 
-/// What a submission does.
+/// Commands and transfers of one submission.
 #[derive(Debug, Default)]
 pub(super) struct Submission {
-    /// In this order.
+    /// In execution order.
     pub(super) commands: Vec<Command>,
-    /// What is uploaded, and where in the buffer it lies.
+    /// Uploaded bytes, with their offsets in the buffer.
     pub(super) fills: Vec<(Bytes, usize)>,
-    /// What is downloaded.
+    /// Downloaded bytes.
     pub(super) takes: Vec<Take>,
 }
 
-/// What is encoded.
+/// One command to encode.
 #[derive(Debug)]
 pub(super) enum Command {
     Dispatches(Range<usize>),
@@ -28,7 +28,7 @@ pub(super) enum Command {
     Download(Copy),
 }
 
-/// Bytes of an output, and where in the buffer they lie.
+/// A byte range of an output, with its offset in the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Take {
     pub(super) output: usize,
@@ -36,7 +36,7 @@ pub(super) struct Take {
     pub(super) offset: usize,
 }
 
-/// Bytes of the buffers.
+/// Sizes of the buffers in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Room {
     pub(super) upload: u64,
@@ -45,7 +45,7 @@ pub(super) struct Room {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Submission {
-    /// What one of its copies uploads.
+    /// Returns the bytes that one of its copies uploads.
     pub(super) fn uploaded(&self, copy: &Copy, run: &super::sources::Run<'_>, format: TexelFormat) -> Vec<u8> {
         let mut made = vec![0; copy.texels as usize * format.texel_bytes() as usize];
         let (begin, end) = (copy.offset as usize, copy.offset as usize + made.len());
@@ -62,8 +62,8 @@ impl Submission {
     }
 }
 
-/// The submissions of a run, none where nothing is transferred, and the buffers that they need, of at most `slot` bytes
-/// each.
+/// Splits a run into submissions, and computes the required buffer sizes, at most `slot` bytes each. Returns no
+/// submissions if nothing is transferred.
 pub(super) fn submissions(
     packed: &PackedWeights,
     transfers: &[TexelTransfer],
@@ -111,7 +111,7 @@ pub(super) fn submissions(
     (room, divided.made)
 }
 
-/// Some of a transfer whose bytes lie one after another.
+/// A part of a transfer whose bytes are contiguous.
 enum Piece {
     Upload(Bytes),
     Download { output: usize, range: Range<usize> },
@@ -120,10 +120,10 @@ enum Piece {
 struct Divided {
     room: Room,
     texel: usize,
-    /// Bytes of the last submission's buffers that are taken.
+    /// Used bytes of the last submission's buffers.
     uploaded: usize,
     downloaded: usize,
-    /// Dispatches that are in some submission.
+    /// Number of dispatches that are already part of a submission.
     dispatched: usize,
     made: Vec<Submission>,
 }
@@ -134,7 +134,7 @@ impl Divided {
         self.made.push(Submission::default());
     }
 
-    /// Adds the dispatches before that one.
+    /// Adds all remaining dispatches before `before`.
     fn dispatch(&mut self, before: usize) {
         if let (Some(last), true) = (self.made.last_mut(), before > self.dispatched) {
             last.commands.push(Command::Dispatches(self.dispatched..before));
@@ -142,7 +142,7 @@ impl Divided {
         }
     }
 
-    /// Adds a piece, part by part where the buffer has no room for all of it; answers the texel behind it.
+    /// Adds a piece, split into several submissions if it does not fit into the buffer. Returns the texel after it.
     fn add(&mut self, transfer: &TexelTransfer, mut piece: Piece, mut first: u32) -> u32 {
         loop {
             let (left, used, room) = match &piece {
@@ -180,7 +180,8 @@ impl Divided {
 }
 
 impl Submission {
-    /// Adds an upload. What follows in its source and in the texture follows in the buffer as well, so neighbours join.
+    /// Adds an upload. Bytes that are contiguous in source and texture are also contiguous in the buffer, so adjacent
+    /// uploads are merged.
     fn upload(&mut self, bytes: Bytes, copy: Copy) {
         match self.fills.last_mut() {
             Some((last, _)) if last.from == bytes.from && last.range.end == bytes.range.start => {
@@ -194,7 +195,7 @@ impl Submission {
         }
     }
 
-    /// Adds a download, likewise.
+    /// Adds a download, merged in the same way.
     fn download(&mut self, take: Take, copy: Copy) {
         match self.takes.last_mut() {
             Some(last) if last.output == take.output && last.range.end == take.range.start => {

@@ -1,5 +1,5 @@
-//! Functions of two values, with broadcasting; PReLU is one. What is known of their constant operands is known to
-//! matrix products, too.
+//! Kernel of functions of two values with broadcasting, including PReLU. Matrix products use its helpers for constant
+//! operands, too.
 
 use crate::{
     graph::{Binary, Graph, Node},
@@ -20,7 +20,7 @@ pub(crate) const SHADER: Shader = Shader::new("binary", include_str!("../../../s
     .loops(loops![factor, byte, byte, byte, byte, byte]);
 
 shared_constants! {
-    /// Functions that `binary.wgsl` knows.
+    /// Functions that `binary.wgsl` supports.
     FUNCTIONS:
     BINARY_ADD = 0,
     BINARY_SUB = 1,
@@ -50,15 +50,15 @@ shared_constants! {
 }
 
 shared_constants! {
-    /// Which of two operands is a constant.
+    /// The constant one of two operands.
     CONSTANT_OPERANDS:
     CONSTANT_NONE = 0,
     CONSTANT_LEFT = 1,
     CONSTANT_RIGHT = 2,
 }
 
-/// Indices of the loops in the shader: whole powers are multiplied out up to 16 factors, and a rest finds eight bits of the
-/// quotient at a time.
+/// Maximum number of indices of the shader's loops. Whole powers are computed by multiplication with up to 16
+/// factors, and remainders process eight bits of the quotient at a time.
 const LOOPS: [(&str, usize); 2] = [("factor", 16), ("byte", 32)];
 
 shader_params! {
@@ -67,10 +67,10 @@ shader_params! {
     }
 }
 
-/// The code of PReLU in `binary.wgsl`.
+/// Code of PReLU in `binary.wgsl`.
 pub(crate) const PRELU: u32 = BINARY_PRELU;
 
-/// The code of a function in `binary.wgsl`.
+/// Returns the code of a function in `binary.wgsl`.
 pub(crate) const fn code(binary: Binary) -> u32 {
     match binary {
         Binary::Add => BINARY_ADD,
@@ -99,26 +99,26 @@ pub(crate) const fn code(binary: Binary) -> u32 {
     }
 }
 
-/// The constant operand's number, if there is one.
+/// Returns the index of the constant operand, if there is one.
 pub(crate) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
     node.inputs.iter().take(2).position(|&tensor| graph.is_constant(tensor))
 }
 
-/// The constant operand as a whole tensor.
+/// Returns the constant operand as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     constant(graph, node).map_or_else(Vec::new, |index| pack::tensor(graph, node.inputs[index]))
 }
 
-/// The value of `CONSTANT` where this operand is one.
+/// Returns the value of `CONSTANT` if operand `index` is constant.
 pub(crate) fn which(index: usize) -> f64 {
     f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Dispatch>, KernelError> {
     let items = common::texels(step);
     let function = ("FUNCTION", f64::from(function));
-    // The constant lies among the weights, which leaves the second input to what the epilogue adds.
+    // The constant is stored among the weights, so the second input is free for the tensor that the epilogue adds.
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = common::placed(step, 1 - index)?;

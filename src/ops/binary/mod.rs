@@ -1,4 +1,4 @@
-//! Functions of two values, `a, b`, each extent equal or one.
+//! Functions of two values, `a, b`; each pair of extents is equal, or one of them is one.
 
 pub(super) mod kernel;
 mod lowering;

@@ -1,11 +1,11 @@
-//! Functions of two values, with broadcasting.
+//! CPU reference of functions of two values, with broadcasting.
 
 use crate::{
     graph::Shape,
     ops::reference::view::{View, each},
 };
 
-/// A function of two values; an extent of one is repeated.
+/// Applies a function of two values; an extent of one is repeated.
 pub(crate) fn broadcast(a: &View<'_>, b: &View<'_>, out: Shape, function: impl Fn(f32, f32) -> f32) -> Vec<f32> {
     each(out, |index| function(repeated(a, index), repeated(b, index)))
 }

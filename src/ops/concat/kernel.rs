@@ -1,8 +1,8 @@
-//! Concatenation: a dispatch for each part writes the texels whose first lane is the part's own.
+//! Kernel of concatenation. The dispatch of each part writes the texels whose first lane belongs to the part.
 //!
-//! Along channels parts may meet inside a texel. No dispatch can read what another wrote, so the dispatch that owns the
-//! texel reads the part that follows, too, and the constants among the parts come out of the weights. Where more than
-//! two computed parts meet in a texel, no dispatch can do it; the rewriter's `split` makes such nodes into several.
+//! Along channels, parts may meet inside a texel. No dispatch can read the output of another, so the dispatch that
+//! owns the texel also reads the next part. Constant parts are read from the weights. If more than two computed parts
+//! meet in a texel, no dispatch can handle it; the rewriter's `split` divides such nodes.
 
 use std::ops::Range;
 
@@ -29,7 +29,7 @@ shader_params! {
     }
 }
 
-/// A part of the result: which operand, and where it begins and ends along the axis.
+/// A part of the result: its operand, and its range along the axis.
 #[derive(Clone, Copy, Debug)]
 struct Part {
     operand: usize,
@@ -38,7 +38,7 @@ struct Part {
     constant: bool,
 }
 
-/// The parts of a concatenation in order.
+/// Returns the parts of a concatenation in order.
 fn parts(graph: &Graph, node: &Node, axis: usize) -> Vec<Part> {
     let mut begin = 0;
     let mut parts = Vec::with_capacity(node.inputs.len());
@@ -50,16 +50,16 @@ fn parts(graph: &Graph, node: &Node, axis: usize) -> Vec<Part> {
     parts
 }
 
-/// What one dispatch writes.
+/// The box that one dispatch writes.
 struct Piece {
-    /// Indices along the axis: elements, or slices where the axis is the channels.
+    /// Range along the axis, in elements, or in slices if the axis is the channels.
     begin: usize,
     end: usize,
-    /// The computed parts it reads.
+    /// Computed parts to read.
     placed: Vec<Part>,
-    /// The constant parts it reads.
+    /// Constant parts to read.
     constants: Vec<Part>,
-    /// First slice that holds constants.
+    /// First slice that contains constants.
     first_constant: usize,
 }
 
@@ -71,14 +71,14 @@ fn pieces(graph: &Graph, node: &Node, axis: usize) -> Vec<Piece> {
             3 => (part.begin.div_ceil(4), part.end.div_ceil(4)),
             _ => (part.begin, part.end),
         };
-        // The part has no texel's first lane, so the dispatch of the part in front writes it.
+        // The part contains no first lane of a texel, so the dispatch of the previous part writes it.
         if begin == end {
             continue;
         }
         let unit = if axis == 3 { 4 } else { 1 };
         let (constants, placed): (Vec<Part>, Vec<Part>) =
             parts.iter().filter(|p| p.end > begin * unit && p.begin < end * unit).partition(|p| p.constant);
-        // Constants that follow a computed part along channels reach into its last slice only.
+        // Constants after a computed part along channels can only be in its last slice.
         let first_constant = match (axis, part.constant) {
             (3, true) => begin,
             (3, false) => end - 1,
@@ -90,7 +90,7 @@ fn pieces(graph: &Graph, node: &Node, axis: usize) -> Vec<Piece> {
 }
 
 impl Piece {
-    /// First pixel, slice, image row, batch, and the extents in that order.
+    /// Returns first pixel, slice, image row and batch of the box, and its extents in the same order.
     fn cut(&self, axis: usize, out: Shape) -> [[usize; 4]; 2] {
         let mut corner = [0; 4];
         let mut extents = [out.w, out.slices(), out.h, out.b];
@@ -100,7 +100,8 @@ impl Piece {
         [corner, extents]
     }
 
-    /// How many of its lines lie before a row of the result: a line is an image row of the box, of all its batches.
+    /// Returns the number of the box's lines before a row of the result. Lines are the image rows of the box, over
+    /// all its batches.
     fn lines_before(&self, row: u32, axis: usize, out: Shape) -> usize {
         let [[_, _, y0, b0], [_, _, h, b]] = self.cut(axis, out);
         let (image, y) = (row as usize / out.h, row as usize % out.h);
@@ -126,7 +127,7 @@ impl Piece {
         b * h * w * self.constant_slices(axis, out)
     }
 
-    /// The constants as they lie in the box: rows, slices, pixels; zeros where there is none.
+    /// Packs the constants in the layout of the box: rows, slices, pixels; zeros elsewhere.
     fn pack(&self, graph: &Graph, node: &Node, axis: usize, out: Shape, texels: &mut Vec<[f32; 4]>) {
         let [[x0, _, y0, b0], [w, _, h, b]] = self.cut(axis, out);
         let slices = self.constant_slices(axis, out);
@@ -146,7 +147,7 @@ impl Piece {
                 else {
                     continue;
                 };
-                // A part may reach into two pieces along channels, and is packed for each as far as it lies inside.
+                // A part may extend into two pieces along channels; each piece packs only the portion inside.
                 let Some(s) = (to[3] / 4).checked_sub(self.first_constant) else { continue };
                 if b_at < b && y < h && x < w && s < slices {
                     texels[base + ((b_at * h + y) * slices + s) * w + x][to[3] % 4] = value;
@@ -156,19 +157,19 @@ impl Piece {
     }
 }
 
-/// For each part that has a dispatch, the rows of the result that it writes some of.
+/// Returns the rows of the result that each dispatch writes to.
 pub(crate) fn dispatch_rows(graph: &Graph, node: &Node, axis: usize) -> Vec<Range<u32>> {
     let out = graph.shape(node.output);
     let rows = |piece: &Piece| match axis {
         0 => (piece.begin * out.h) as u32..(piece.end * out.h) as u32,
-        // Of several images a part has rows in each, and no smaller range holds them all.
+        // With several images, a part has rows in each of them, and no smaller range covers them all.
         1 if out.b == 1 => piece.begin as u32..piece.end as u32,
         _ => 0..out.rows() as u32,
     };
     pieces(graph, node, axis).iter().map(rows).collect()
 }
 
-/// The constant parts, piece by piece.
+/// Returns the constant parts, piece by piece.
 pub(crate) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> {
     let out = graph.shape(node.output);
     let mut texels = Vec::new();
@@ -178,7 +179,7 @@ pub(crate) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> 
     texels
 }
 
-/// A dispatch for each part that owns a texel of the step's rows.
+/// Returns one dispatch for each part that owns a texel of the step's rows.
 pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Dispatch>, KernelError> {
     let out = step.output.shape;
     let pieces = pieces(step.graph, step.node, axis);
@@ -224,7 +225,7 @@ fn dispatch(
         params = params.input(first);
     }
     if let Some(&second) = read.get(1) {
-        // The part that follows takes the second input.
+        // The next part needs the second input.
         common::no_added_tensor(step)?;
         params = params.second(second);
     }
@@ -237,7 +238,8 @@ fn dispatch(
         constant_slice: piece.first_constant,
         constant_slices,
     });
-    // A copy of texels is right only where the part begins with one, and nothing else is in its last.
+    // Whole texels can be copied only if the part starts at a texel boundary and its last texel contains no other
+    // part.
     let begins = piece.placed.first().is_some_and(|part| axis != 3 || part.begin.is_multiple_of(4));
     let aligned = begins && read.len() == 1 && constant_slices == 0;
     let constants = vec![

@@ -1,4 +1,4 @@
-//! Tensors one behind the other along an axis.
+//! Concatenation: joins tensors along an axis.
 
 use std::ops::Range;
 

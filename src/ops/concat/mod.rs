@@ -1,4 +1,4 @@
-//! Tensors one behind the other along an axis.
+//! Concatenation: joins tensors along an axis.
 
 mod kernel;
 mod lowering;
@@ -10,10 +10,10 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// One or more operands, alike but along `axis`, one behind the other.
+/// Joins one or more operands along `axis`; all other extents are equal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Concat {
-    /// 0 to 3, in `B, H, W, C` order.
+    /// Axis, 0 to 3, in `B, H, W, C` order.
     pub axis: usize,
 }
 

@@ -1,11 +1,11 @@
-//! Parts one behind another along an axis.
+//! CPU reference of concatenation.
 
 use crate::{
     graph::Shape,
     ops::reference::view::{View, each},
 };
 
-/// Parts one behind another along an axis.
+/// Joins the parts along an axis.
 pub(crate) fn concat(parts: &[View<'_>], axis: usize, out: Shape) -> Vec<f32> {
     let mut values = vec![0.0; out.len()];
     let mut offset = 0;

@@ -1,4 +1,5 @@
-//! 2-D convolutions: pointwise where they are, with windows, strides, dilation, padding and groups where not.
+//! Kernels of 2-D convolutions: a pointwise one, and a general one with windows, strides, dilation, padding and
+//! groups.
 
 use super::Groups;
 use crate::{
@@ -37,20 +38,21 @@ shader_params! {
     }
 }
 
-/// How the weights lie in the file.
+/// Layout of the weights in the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum WeightLayout {
     /// `[O, KH, KW, I / groups]`
     Full,
-    /// `[1, KH, KW, O]`, a group for each input channel.
+    /// `[1, KH, KW, O]`, one group per input channel.
     Depthwise,
     /// `[O, I]`
     FullyConnected,
 }
 
-/// A convolution as the kernel sees it; a depthwise one of several outputs an input is one of many groups.
+/// A convolution in the form that the kernel computes. A depthwise one with several outputs per input is a
+/// convolution with many groups.
 pub(crate) struct ConvGeometry {
-    /// `[O, KH, KW, I / groups]`, or for a depthwise one `[1, KH, KW, O]`.
+    /// `[O, KH, KW, I / groups]`, or `[1, KH, KW, O]` for a depthwise convolution.
     pub(crate) weights: Shape,
     kind: WeightLayout,
     pub(crate) groups: Groups,
@@ -73,9 +75,10 @@ impl ConvGeometry {
         self.groups.out.div_ceil(4)
     }
 
-    /// First input slice that a block of output slices starting at `slice` reads, of `span` slices in all.
+    /// Returns the first input slice that a block of output slices starting at `slice` reads; it reads `span` slices.
     pub(crate) fn start(&self, slice: usize, span: usize) -> usize {
-        // The span is that of the widest block; at the operand's end it begins earlier, over weights of zero.
+        // All blocks use the span of the widest one. At the end of the operand the span starts earlier and covers
+        // zero weights.
         self.groups.first(slice).min(self.in_slices - span)
     }
 
@@ -83,7 +86,7 @@ impl ConvGeometry {
         Block::for_convolution(pixels, self.slices(), self.in_slices)
     }
 
-    /// Weight of output channel `o` for input channel `i` of the whole input, zero outside its group.
+    /// Returns the weight of output channel `o` for input channel `i` of the whole input; zero outside its group.
     pub(crate) fn weight(&self, values: &Reals<'_>, o: usize, ky: usize, kx: usize, i: usize) -> f32 {
         let Groups { out, out_group, in_group } = self.groups;
         let first = o / out_group * in_group;
@@ -101,15 +104,15 @@ fn is_pointwise(geometry: &ConvGeometry, conv: &Conv2d) -> bool {
     (geometry.weights.h, geometry.weights.w) == (1, 1)
         && conv.stride == [1, 1]
         && conv.padding == Padding::default()
-        // Groups within a single slice do not matter: weights outside of a group are zero.
+        // Groups within a single slice do not matter, because weights outside of a group are zero.
         && geometry.groups.in_group.div_ceil(4) == geometry.in_slices
 }
 
-/// How a convolution is divided, as its cost depends on it.
+/// Division of a convolution among invocations, which determines its cost.
 pub(crate) struct Tiling {
-    /// Whether it is one of single pixels.
+    /// True for the pointwise kernel.
     pub(crate) pointwise: bool,
-    /// What an invocation computes.
+    /// Pixels and slices per invocation.
     pub(crate) block: Block,
     /// Pixels of the window.
     pub(crate) taps: usize,
@@ -117,7 +120,7 @@ pub(crate) struct Tiling {
     pub(crate) span: usize,
 }
 
-/// How a convolution is divided.
+/// Returns the division of a convolution among invocations.
 pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Tiling {
     let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
     let block = geometry.block(graph.shape(node.output).pixels());
@@ -125,7 +128,7 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayo
     Tiling { pointwise: is_pointwise(&geometry, conv), block, taps, span: geometry.groups.span(block.slices) }
 }
 
-/// Weights by output slice, tap and input slice, then biases; an output slice a piece.
+/// Packs weights by output slice, tap and input slice, then biases. Each piece is one output slice.
 pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d, kind: WeightLayout) -> WeightPieces<'a> {
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
     let values = constant.reals();
@@ -135,7 +138,8 @@ pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d, kind:
     let (slices, channels) = (geometry.slices(), geometry.groups.out);
     let of_slice = move |slice| {
         let mut texels = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
-        // An invocation reads the operand once for all slices of its block, so they share the span of the first.
+        // An invocation reads the operand once for all slices of its block, so they share the span of the first
+        // slice.
         let start = geometry.start(slice / block * block, span);
         for ky in 0..geometry.weights.h {
             for kx in 0..geometry.weights.w {
@@ -150,7 +154,7 @@ pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d, kind:
     Box::new((0..slices).map(of_slice).chain(biases))
 }
 
-/// The weights of each channel of the result.
+/// Returns the layout of the weights per channel of the result.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> ChannelWeights {
     let Tiling { taps, span, .. } = tiling(graph, node, conv, kind);
     let axis = match kind {
@@ -161,14 +165,14 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: W
     ChannelWeights { axis, slice_texels: taps * span * 4 }
 }
 
-/// How the weights may be divided.
+/// Returns the layout of the weights by slices of the result.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> WeightSections {
     let Tiling { block, taps, span, .. } = tiling(graph, node, conv, kind);
     let slices = graph.shape(node.output).slices();
     WeightSections::new(slices, block.slices, &[taps * span * 4, 1])
 }
 
-/// One dispatch over the step's rows and slices.
+/// Returns one dispatch over the step's rows and slices.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     conv: &Conv2d,
@@ -184,7 +188,7 @@ pub(crate) fn dispatches(
     let [bias, alphas] = step.behind_weights(taps * span * 4);
     let slices = step.slices.len();
     let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
-    // As the shaders count blocks, which run on over the ends of rows.
+    // The shaders number blocks like this; blocks continue across the ends of rows.
     let blocks = (step.rows.len() * out.w).div_ceil(block.pixels);
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
     let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input);

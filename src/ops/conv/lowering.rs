@@ -1,4 +1,4 @@
-//! 2-D convolutions, of groups too.
+//! 2-D convolutions, with groups.
 
 use std::ops::Range;
 
@@ -56,20 +56,20 @@ impl Operator for Conv2d {
     }
 }
 
-/// The properties of a convolution, depthwise or not.
+/// Returns the properties of a convolution, depthwise or not.
 pub(crate) fn properties(conv: &Conv2d, weights: ChannelWeights) -> Properties {
     let attributes =
         [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
     Properties { attributes, weights: Some(weights), ..plain(ConstantOperands::AfterFirst) }
 }
 
-/// The rows under the window of a convolution, depthwise or not.
+/// Returns the rows under the window of a convolution, depthwise or not.
 pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d) -> Vec<Range<u32>> {
     let taps = map.shape(1).map_or(1, |weights| weights.h);
     map.window(taps, [conv.stride[0], conv.dilation[0], conv.padding.top])
 }
 
-/// What a convolution has to do that runs in the convolutions' kernels, however its weights lie in the file.
+/// Returns the work of a convolution that runs in the general kernels, for any weight layout.
 pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Work {
     let out = graph.shape(node.output);
     let tiling = kernel::tiling(graph, node, conv, kind);
@@ -82,6 +82,6 @@ pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout
         (.., true) => CostClass::Pointwise,
         (.., false) => CostClass::Window,
     };
-    // A lane of the result takes four products and four sums for each tap and slice of the operand.
+    // Each lane of the result needs four products and four sums per tap and slice of the operand.
     Work::new(graph, node, class, 8 * tiling.taps * tiling.span, block.pixels * block.slices)
 }

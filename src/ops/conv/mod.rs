@@ -1,4 +1,4 @@
-//! 2-D convolutions, of groups too.
+//! 2-D convolutions, with groups.
 
 mod groups;
 pub(crate) mod kernel;
@@ -23,7 +23,7 @@ pub struct Conv2d {
     pub dilation: [usize; 2],
     /// Zeros around the input.
     pub padding: Padding,
-    /// Channel groups; of no meaning for a depthwise convolution.
+    /// Channel groups; ignored for a depthwise convolution.
     pub groups: usize,
 }
 
@@ -34,7 +34,7 @@ impl OpSchema for Conv2d {
 
     fn shape(&self, inputs: &[Shape], _stated: Shape) -> Result<Shape, ShapeError> {
         let (x, weights, bias) = weighted(inputs)?;
-        // Refuses zero groups, too, by which the extents below are divided.
+        // Also rejects zero groups, by which the extents below are divided.
         multiple("input channels by groups", x.c, self.groups)?;
         multiple("output channels by groups", weights.b, self.groups)?;
         same("input channels of the weights", x.c / self.groups, weights.c)?;

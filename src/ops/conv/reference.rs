@@ -1,11 +1,11 @@
-//! 2-D convolutions.
+//! CPU reference of 2-D convolutions.
 
 use crate::{
     graph::{Conv2d, Shape},
     ops::reference::view::{View, bias_of, dot, each_pixel, inside},
 };
 
-/// `weights [O, KH, KW, I / groups]`
+/// Computes a convolution with weights `[O, KH, KW, I / groups]`.
 pub(crate) fn conv2d(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, conv: &Conv2d, out: Shape) -> Vec<f32> {
     let kernel = weights.shape;
     let per_group = out.c / conv.groups.max(1);
@@ -16,7 +16,7 @@ pub(crate) fn conv2d(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, c
             let mut sum = 0.0;
             for ky in 0..kernel.h {
                 let y = inside(oy * conv.stride[0], ky * conv.dilation[0], conv.padding.top, x.shape.h);
-                // Padding is left out, not multiplied: infinite weights would make NaN of its zeros.
+                // Padding is skipped instead of multiplied, because infinite weights times zero would give NaN.
                 let Some(y) = y else { continue };
                 for kx in 0..kernel.w {
                     let column = inside(ox * conv.stride[1], kx * conv.dilation[1], conv.padding.left, x.shape.w);

@@ -1,4 +1,4 @@
-//! Running sums: a line along the axis an invocation.
+//! Kernel of running sums, with one line along the axis per invocation.
 
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, loops::loops, wgsl::shader_params,
@@ -13,7 +13,7 @@ shader_params! {
     }
 }
 
-/// A line along the axis an invocation.
+/// Computes one line along the axis per invocation.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     axis: usize,
@@ -23,7 +23,8 @@ pub(crate) fn dispatches(
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let x = input.shape;
-    // A sum needs all that is in front, so along rows each line is followed whole and only the band's part is stored.
+    // A sum needs all earlier elements, so an invocation follows a line along rows completely and stores only the
+    // band's part.
     let (outer, lines) = match axis {
         0 => (0..x.h as u32, x.row_texels()),
         1 => (common::images(step), x.row_texels()),

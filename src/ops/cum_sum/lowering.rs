@@ -24,7 +24,8 @@ impl Operator for CumSum {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // Along height a row reads all rows in front of it, or behind; one of an exclusive sum not even itself.
+        // Along height, a row reads all rows before it (or after it, in reverse). It reads itself unless the sum is
+        // exclusive.
         let own = isize::from(!self.exclusive);
         match self.axis {
             0 if map.from.b > 1 => map.everything(),

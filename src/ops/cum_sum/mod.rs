@@ -7,14 +7,14 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// The sum of all elements of `x` up to each along an axis.
+/// Running sums of `x` along an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CumSum {
-    /// 0 to 3, in `B, H, W, C` order.
+    /// Axis, 0 to 3, in `B, H, W, C` order.
     pub axis: usize,
-    /// Whether the element itself does not count.
+    /// If true, an element's sum does not include the element.
     pub exclusive: bool,
-    /// Whether from the end.
+    /// If true, sums start at the end.
     pub reverse: bool,
 }
 

@@ -1,15 +1,15 @@
-//! Running sums.
+//! CPU reference of running sums.
 
 use crate::ops::reference::view::{View, each};
 
-/// The sum of all elements up to each along an axis.
+/// Computes running sums along an axis.
 pub(crate) fn cum_sum(x: &View<'_>, axis: usize, exclusive: bool, reverse: bool) -> Vec<f32> {
     let extent = x.shape.dims()[axis];
     each(x.shape, |index| {
         let at = index[axis];
         let own = usize::from(!exclusive);
         let before: Vec<usize> = match reverse {
-            // From the end, as the kernel adds: sums in another order are rounded otherwise.
+            // Starts at the end like the kernel, because a different order of addition rounds differently.
             true => (at + 1 - own..extent).rev().collect(),
             false => (0..at + own).collect(),
         };

@@ -1,4 +1,4 @@
-//! Channels to blocks of pixels.
+//! Depth to space: moves channels into blocks of pixels.
 
 use std::ops::Range;
 

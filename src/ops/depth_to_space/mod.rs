@@ -1,4 +1,4 @@
-//! Channels to blocks of pixels.
+//! Depth to space: moves channels into blocks of pixels.
 
 mod lowering;
 mod reference;
@@ -9,21 +9,21 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// In which order the channels of a block of pixels lie.
+/// Order of the channels of a block of pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DepthOrder {
-    /// The block's row, its column, then the channel (TensorFlow's order).
+    /// The row in the block, the column, then the channel (TensorFlow's order).
     Dcr,
-    /// The channel, then the block's row and its column.
+    /// The channel, then the row and the column in the block.
     Crd,
 }
 
-/// Channels of `x` to `block` by `block` pixels.
+/// Moves channels of `x` to blocks of `block` by `block` pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthToSpace {
     /// Edge of the block in pixels.
     pub block: usize,
-    /// How the channels of a block lie.
+    /// Order of the channels of a block.
     pub order: DepthOrder,
 }
 

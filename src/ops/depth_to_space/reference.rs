@@ -1,11 +1,11 @@
-//! Channels to blocks of pixels.
+//! CPU reference of depth to space.
 
 use crate::{
     graph::{DepthOrder, Shape},
     ops::reference::view::{View, each},
 };
 
-/// Channels to pixels; in a block lie its row, its column and the channel in the order stated.
+/// Moves channels to pixels, with the given order of row, column and channel.
 pub(crate) fn depth_to_space(x: &View<'_>, block: usize, order: DepthOrder, out: Shape) -> Vec<f32> {
     each(out, |[b, h, w, c]| {
         let pixel = h % block * block + w % block;

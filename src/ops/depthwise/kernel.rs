@@ -1,4 +1,5 @@
-//! Depthwise convolutions of one output for each input channel; others are convolutions of many groups (`conv`).
+//! Kernel of depthwise convolutions with one output per input channel. Others run as convolutions with many groups
+//! (`conv`).
 
 use crate::{
     graph::{Constant, Conv2d, Graph, Node, Shape},
@@ -19,11 +20,11 @@ pub(crate) const SHADER: Shader = Shader::new("depthwise", include_str!("../../.
     .any_packing();
 
 shared_constants! {
-    /// What the shader has room for.
+    /// Limits of the shader.
     LIMITS:
     /// Pixels of one row that an invocation computes.
     MAX_ROW_PIXELS = 4,
-    /// Columns that these reach.
+    /// Columns under the windows of these pixels.
     MAX_COLUMNS = 16,
 }
 
@@ -36,42 +37,42 @@ shader_params! {
     }
 }
 
-/// Columns that `pixels` neighbouring windows of width `window` reach.
+/// Returns the number of columns under `pixels` neighbouring windows of width `window`.
 fn columns(conv: &Conv2d, window: usize, pixels: usize) -> usize {
-    // Attributes of a file may be of any size; what saturates is more columns than there is room for.
+    // Attributes of a file may have any size; a saturated result is above any limit.
     let reach = |steps: usize, by: usize| steps.saturating_mul(by);
     reach(pixels - 1, conv.stride[1]).saturating_add(reach(window - 1, conv.dilation[1])).saturating_add(1)
 }
 
-/// Pixels an invocation computes, or `None` where even one window reaches too many columns.
+/// Returns the number of pixels per invocation, or `None` if even a single window covers too many columns.
 fn pixels(conv: &Conv2d, window: usize, width: usize) -> Option<usize> {
-    // More pixels than a row has would compute columns that nobody stores.
+    // More pixels than a row has would compute columns that are never stored.
     let fits = |p: usize| (p == 1 || p <= width) && columns(conv, window, p) <= MAX_COLUMNS as usize;
     [MAX_ROW_PIXELS as usize, 2, 1].into_iter().find(|&p| fits(p))
 }
 
 fn is_plain(graph: &Graph, node: &Node, conv: &Conv2d) -> bool {
     let weights = graph.shape(node.inputs[1]);
-    // Where one pixel does not fit, no number of them does.
+    // If one pixel does not fit, no larger number does.
     weights.c == graph.shape(node.inputs[0]).c && pixels(conv, weights.w, 1).is_some()
 }
 
-/// How a depthwise convolution is divided, as its cost depends on it.
+/// Division of a depthwise convolution among invocations, which determines its cost.
 pub(crate) struct Tiling {
-    /// Pixels that an invocation computes.
+    /// Pixels per invocation.
     pub(crate) pixels: usize,
     /// Pixels of the window.
     pub(crate) taps: usize,
 }
 
-/// How it is divided; none where it runs as a convolution of many groups.
+/// Returns the division among invocations, or `None` if it runs as a convolution with many groups.
 pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling> {
     let window = graph.shape(node.inputs[1]);
     let pixels = pixels(conv, window.w, graph.shape(node.output).w)?;
     is_plain(graph, node, conv).then_some(Tiling { pixels, taps: window.h * window.w })
 }
 
-/// Weights by slice and tap, then biases.
+/// Packs weights by slice and tap, then biases.
 pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d) -> WeightPieces<'a> {
     if !is_plain(graph, node, conv) {
         return conv::weights(graph, node, conv, WeightLayout::Depthwise);
@@ -96,7 +97,7 @@ fn plain_weights(graph: &Graph, node: &Node, constant: &Constant) -> Vec<[f32; 4
     texels
 }
 
-/// The weights of each channel of the result.
+/// Returns the layout of the weights per channel of the result.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d) -> ChannelWeights {
     match tiling(graph, node, conv) {
         Some(Tiling { taps, .. }) => ChannelWeights { axis: 3, slice_texels: taps },
@@ -104,12 +105,12 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Chan
     }
 }
 
-/// How the weights may be divided: where it runs as a convolution of many groups.
+/// Returns the layout of the weights by slices of the result, if it runs as a convolution with many groups.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<WeightSections> {
     (!is_plain(graph, node, conv)).then(|| conv::sections(graph, node, conv, WeightLayout::Depthwise))
 }
 
-/// One dispatch over the step's rows.
+/// Returns one dispatch over the step's rows.
 pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
     common::constant(step, 1)?;
     let window = step.graph.shape(step.node.inputs[1]);
@@ -120,7 +121,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
     let input = common::placed(step, 0)?;
     let [bias, alphas] = step.behind_weights(window.h * window.w);
     let epilogue = EpilogueParams::new(step.graph, step.node, alphas);
-    // Blocks end with their row: what they save is loading a row's columns once for neighbours.
+    // A block never spans two rows, because it saves time by loading the columns of one row only once.
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
     let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];

@@ -35,7 +35,7 @@ impl Operator for DepthwiseConv2d {
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         match kernel::tiling(graph, node, &self.0) {
             Some(tiling) => Work::new(graph, node, CostClass::Depthwise, 2 * tiling.taps, tiling.pixels),
-            // Of several outputs for an input, or too wide a window, it is run as a convolution of many groups.
+            // With several outputs per input, or with a wide window, it runs as a convolution with many groups.
             None => conv::lowering::work(graph, node, &self.0, WeightLayout::Depthwise),
         }
     }

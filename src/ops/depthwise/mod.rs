@@ -1,4 +1,4 @@
-//! 2-D convolutions of each input channel by itself.
+//! Depthwise 2-D convolutions, which process each input channel separately.
 
 pub(crate) mod kernel;
 mod lowering;
@@ -15,7 +15,7 @@ use super::{
 use crate::graph::Shape;
 
 /// A depthwise 2-D convolution: `x, weights [1, KH, KW, I * multiplier], [bias]`; output channel `o` reads input
-/// channel `o / multiplier`. The groups of the convolution are of no meaning.
+/// channel `o / multiplier`. The `groups` of the convolution are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthwiseConv2d(pub Conv2d);
 

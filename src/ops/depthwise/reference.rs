@@ -1,11 +1,12 @@
-//! Depthwise convolutions.
+//! CPU reference of depthwise convolutions.
 
 use crate::{
     graph::{Conv2d, Shape},
     ops::reference::view::{View, bias_of, each_pixel, inside},
 };
 
-/// `weights [1, KH, KW, O]`; output channel `o` reads input channel `o / multiplier`.
+/// Computes a depthwise convolution with weights `[1, KH, KW, O]`; output channel `o` reads input channel `o /
+/// multiplier`.
 pub(crate) fn depthwise(
     x: &View<'_>,
     weights: &View<'_>,

@@ -1,4 +1,5 @@
-//! Fully connected layers: pointwise convolutions where each row of values is one pixel, else sums in dense order.
+//! Kernel of fully connected layers. They run as pointwise convolutions if each row of values is one pixel, and as
+//! sums in dense order otherwise.
 
 use crate::{
     graph::{Conv2d, Graph, Node, Padding},
@@ -22,13 +23,13 @@ shader_params! {
     }
 }
 
-/// `[inputs, outputs]` of the layer.
+/// Returns `[inputs, outputs]` of the layer.
 fn extents(graph: &Graph, node: &Node) -> [usize; 2] {
     let weights = graph.shape(node.inputs[1]);
     [weights.c, weights.w]
 }
 
-/// The convolution of single pixels that the layer is, where each row of values is one pixel.
+/// Returns the equivalent convolution of single pixels, if each row of values is one pixel.
 pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
     let [inputs, _] = extents(graph, node);
     (inputs == graph.shape(node.inputs[0]).c).then_some(Conv2d {
@@ -39,7 +40,7 @@ pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
     })
 }
 
-/// Weights as `conv` or the shader wants them, then biases; an output slice a piece.
+/// Packs weights as `conv` or the shader expects them, then biases. Each piece is one output slice.
 pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
     if let Some(conv) = as_pointwise(graph, node) {
         return conv::weights(graph, node, &conv, WeightLayout::FullyConnected);
@@ -61,7 +62,7 @@ pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> 
     Box::new((0..outputs.div_ceil(4)).map(of_slice).chain(biases))
 }
 
-/// The weights of each channel of the result.
+/// Returns the layout of the weights per channel of the result.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node) -> ChannelWeights {
     if let Some(conv) = as_pointwise(graph, node) {
         return conv::channel_weights(graph, node, &conv, WeightLayout::FullyConnected);
@@ -70,7 +71,7 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node) -> ChannelWeights {
     ChannelWeights { axis: 2, slice_texels: inputs.div_ceil(4) * 4 }
 }
 
-/// How the weights may be divided.
+/// Returns the layout of the weights by slices of the result.
 pub(crate) fn sections(graph: &Graph, node: &Node) -> WeightSections {
     if let Some(conv) = as_pointwise(graph, node) {
         return conv::sections(graph, node, &conv, WeightLayout::FullyConnected);
@@ -79,7 +80,7 @@ pub(crate) fn sections(graph: &Graph, node: &Node) -> WeightSections {
     WeightSections::new(outputs.div_ceil(4), 1, &[inputs.div_ceil(4) * 4, 1])
 }
 
-/// One dispatch over the step's rows and slices.
+/// Returns one dispatch over the step's rows and slices.
 pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
     common::constant(step, 1)?;
     if let Some(conv) = as_pointwise(step.graph, step.node) {
@@ -93,7 +94,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
     let params = Params { inputs, slices };
     let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&params);
-    // Four values in dense order are a texel of the operand only where channels fill their texels.
+    // Four values in dense order form a texel of the operand only if the number of channels is a multiple of four.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let constants = vec![("ALIGNED", common::flag(aligned))];
     let shader = SHADER.reading(step.weights.packing);

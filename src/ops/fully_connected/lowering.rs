@@ -25,7 +25,7 @@ impl Operator for FullyConnected {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // Each pixel a row of values of its own: pixels keep their order, not their rows.
+        // If each pixel is a row of values, pixels keep their order, but not their rows.
         match map.shape(1) {
             Some(weights) if weights.c == map.from.c => map.dense_order(map.from.w, map.to.w),
             _ => map.everything(),

@@ -10,8 +10,8 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// A fully connected layer: `x, weights [O, I], [bias [O]]`; every `I` values of `x` in dense order make a row of the
-/// result.
+/// A fully connected layer: `x, weights [O, I], [bias [O]]`; every `I` values of `x` in dense order give one row of
+/// the result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FullyConnected;
 
@@ -27,7 +27,7 @@ impl OpSchema for FullyConnected {
         let (outputs, depth) = (weights.w, weights.c);
         bias_fits(bias, outputs)?;
         let elements = count(x, "elements of the input")?;
-        // Refuses a depth of zero, too, by which the next line divides.
+        // Also rejects a depth of zero, by which the next line divides.
         multiple("elements of the input by columns of the weights", elements, depth)?;
         let rows = elements / depth;
         same("output channels", outputs, stated.c)?;

@@ -1,11 +1,11 @@
-//! Fully connected layers.
+//! CPU reference of fully connected layers.
 
 use crate::{
     graph::Shape,
     ops::reference::view::{View, bias_of, dot},
 };
 
-/// `weights [O, I]`; every `I` values of `x` make a row of the result.
+/// Computes a layer with weights `[O, I]`; every `I` values of `x` give one row of the result.
 pub(crate) fn fully_connected(x: &View<'_>, weights: &View<'_>, bias: Option<View<'_>>, out: Shape) -> Vec<f32> {
     let depth = weights.shape.c.max(1);
     let mut values = Vec::with_capacity(out.len());

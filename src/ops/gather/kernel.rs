@@ -1,5 +1,5 @@
-//! Elements looked up by index. The operand and the indices may each be computed or constant: a constant operand lies
-//! among the weights, constant indices among the params, where every index is exact.
+//! Kernel for looking up elements by index. The operand and the indices may each be computed or constant. A constant
+//! operand is stored among the weights, constant indices among the parameters, where every index is exact.
 
 use crate::{
     graph::{Graph, Node, Shape},
@@ -19,7 +19,7 @@ pub(crate) const SHADER: Shader = Shader::new("gather", include_str!("../../../s
     .counting();
 
 shared_constants! {
-    /// Where the indices are.
+    /// Location of the indices.
     INDEX_PLACES:
     INDICES_IN_PARAMS = 0,
     INDICES_IN_INPUT = 1,
@@ -35,17 +35,17 @@ shader_params! {
     }
 }
 
-/// A constant operand as a whole tensor.
+/// Returns a constant operand as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     pack::tensor(graph, node.inputs[0])
 }
 
-/// Texels that the constant operand takes.
+/// Returns the number of texels of the constant operand.
 fn operand_texels(graph: &Graph, node: &Node) -> usize {
     if graph.is_constant(node.inputs[0]) { graph.shape(node.inputs[0]).texels() } else { 0 }
 }
 
-/// The indices that are part of the model, counted from the start and held inside.
+/// Returns the constant indices, counted from the start and clamped, if they are part of the model.
 fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
     let constant = graph.tensors[node.inputs[1]].constant.as_ref()?;
     let mut params: Vec<u32> = constant.to_f32().iter().map(|&index| named(index, extent) as u32).collect();
@@ -53,7 +53,7 @@ fn indices(graph: &Graph, node: &Node, extent: usize) -> Option<Vec<u32>> {
     Some(params)
 }
 
-/// One texel an invocation. `elementwise` is whether every element has an index of its own.
+/// Computes one texel per invocation. If `elementwise` is set, every element has a separate index.
 pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool) -> Result<Vec<Dispatch>, KernelError> {
     let (graph, node) = (step.graph, step.node);
     let x: Shape = graph.shape(node.inputs[0]);
@@ -63,7 +63,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
     let epilogue = EpilogueParams::new(graph, node, operand_texels(graph, node));
     let items = common::texels(step);
     let mut params = KernelParams::new(step, &epilogue, items);
-    // Computed indices are the first input where the operand itself lies among the weights.
+    // Computed indices use the first input if the operand is stored among the weights.
     let first = if in_weights { None } else { Some(common::placed(step, 0)?) };
     let computed = if constant.is_some() { None } else { Some(common::placed(step, 1)?) };
     if let Some(first) = first.or(computed) {
@@ -74,7 +74,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         common::no_added_tensor(step)?;
         params = params.second(second);
     }
-    // The table of constant indices begins where these parameters end.
+    // The table of constant indices starts after these parameters.
     let indices = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
     params = params.params(&Params { axis, extent, indices, constant: ConstantTensor(Some(x)) });
     params = params.table(&constant.unwrap_or_default());
@@ -87,7 +87,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
         ("OPERAND_IN_WEIGHTS", common::flag(in_weights)),
         ("INDICES", f64::from(place)),
         ("ELEMENTWISE", common::flag(elementwise)),
-        // Along channels, or with an index for each element, every lane may come from another texel.
+        // Along channels, or with a separate index per element, every lane may come from a different texel.
         ("WHOLE_TEXELS", common::flag(!elementwise && axis != 3)),
     ];
     let mut dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &[]);

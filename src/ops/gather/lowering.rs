@@ -1,4 +1,4 @@
-//! Elements along an axis by a list of indices.
+//! Looks up elements along an axis by a list of indices.
 
 use std::ops::Range;
 
@@ -28,7 +28,7 @@ impl Operator for Gather {
         match (map.operand, self.axis) {
             (0, 0 | 1) => named_rows(map, self.axis),
             (0, _) => map.same(),
-            // The indices are channels of one row.
+            // The indices are the channels of one row.
             _ => map.everything(),
         }
     }
@@ -58,7 +58,7 @@ impl Operator for Gather {
     }
 }
 
-/// The properties of a node that looks elements of its first operand up along an axis by its second.
+/// Returns the properties of a node that looks up elements of its first operand along an axis by its second operand.
 pub(crate) fn properties(graph: &Graph, node: &Node, axis: usize) -> Properties {
     let indices = match node.inputs[..] {
         [table, indices, ..] => Some((indices, graph.shape(table).dims()[axis])),
@@ -67,7 +67,7 @@ pub(crate) fn properties(graph: &Graph, node: &Node, axis: usize) -> Properties 
     Properties { indices, ..plain(ConstantOperands::Any) }
 }
 
-/// Rows or batches looked up: those that constant indices name, all where the indices are computed.
+/// Returns the rows or batches that constant indices select, or all rows if the indices are computed.
 fn named_rows(map: &RowMap<'_>, axis: usize) -> Vec<Range<u32>> {
     let indices = map.node.inputs.get(1).and_then(|&tensor| map.graph.tensors[tensor].constant.as_ref());
     let Some(constant) = indices else { return map.everything() };

@@ -1,4 +1,4 @@
-//! Elements along an axis, named by a list of indices.
+//! Looks up elements along an axis by a list of indices.
 
 mod index;
 pub(super) mod kernel;
@@ -14,10 +14,10 @@ use super::schema::{
 use crate::graph::Shape;
 
 /// `x, indices [1, 1, 1, n]`; element `i` of the result along `axis` is the operand's element `indices[i]`. Negative
-/// indices count from the end, those outside are held inside.
+/// indices count from the end; indices outside are clamped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {
-    /// 0 to 3, in `B, H, W, C` order.
+    /// Axis, 0 to 3, in `B, H, W, C` order.
     pub axis: usize,
 }
 

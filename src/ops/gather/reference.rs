@@ -1,4 +1,4 @@
-//! Elements looked up along an axis.
+//! CPU reference of looking up elements along an axis.
 
 use crate::{
     graph::Shape,
@@ -8,7 +8,7 @@ use crate::{
     },
 };
 
-/// Along `axis`, the elements that the indices name.
+/// Returns the elements along `axis` that the indices select.
 pub(crate) fn gather(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
     each(out, |mut index| {
         index[axis] = named(indices.data[index[axis]], x.shape.dims()[axis]);

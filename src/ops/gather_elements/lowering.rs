@@ -1,4 +1,4 @@
-//! Element by element, the one along an axis that an index of its own names.
+//! Looks up each element along an axis with a separate index.
 
 use std::ops::Range;
 
@@ -26,12 +26,12 @@ impl Operator for GatherElements {
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
         match (map.operand, self.axis) {
-            // Each element names a row of its own, so all along the axis count.
+            // Each element has a separate index, so all rows along the axis are needed.
             (0, 0) => map.everything(),
             (0, 1) => map.each(|_| 0..map.from.h as isize),
-            // Where there are fewer rows of indices than of elements, they are the first of each batch.
+            // If there are fewer rows of indices than of elements, they correspond to the first rows of each batch.
             (0, _) => map.each(|y| y as isize..y as isize + 1),
-            // The indices have the result's shape.
+            // The indices have the shape of the result.
             _ => map.same(),
         }
     }

@@ -1,4 +1,4 @@
-//! Element by element, the one along an axis that an index of its own names.
+//! Looks up each element along an axis with a separate index.
 
 mod lowering;
 mod reference;
@@ -6,13 +6,13 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::pair};
 use crate::graph::Shape;
 
-/// `x, indices`; each element of the result is the operand's at the same place but for `axis`, where the element of
-/// `indices` says which. Negative indices count from the end, those outside are held inside.
+/// `x, indices`; each element of the result is the operand's element at the same position, except along `axis`, where
+/// `indices` gives the position. Negative indices count from the end; indices outside are clamped.
 ///
-/// The indices have no more elements along the other axes than there are.
+/// Along the other axes, the indices do not have more elements than the operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatherElements {
-    /// 0 to 3, in `B, H, W, C` order.
+    /// Axis, 0 to 3, in `B, H, W, C` order.
     pub axis: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Elements looked up one by one.
+//! CPU reference of looking up elements with separate indices.
 
 use crate::{
     graph::Shape,
@@ -8,7 +8,7 @@ use crate::{
     },
 };
 
-/// Element by element, the one along `axis` that the index there names.
+/// Looks up each element along `axis` with the index at its position.
 pub(crate) fn gather_elements(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
     each(out, |mut index| {
         index[axis] = named(indices.at(index), x.shape.dims()[axis]);

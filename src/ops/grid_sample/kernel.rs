@@ -1,4 +1,4 @@
-//! Pixels of an image at places that a grid names; the grid may be a constant.
+//! Kernel of grid sampling; the grid may be a constant.
 
 use super::GridSample;
 use crate::{
@@ -12,12 +12,12 @@ use crate::{
 pub(crate) const SHADER: Shader =
     Shader::new("grid_sample", include_str!("../../../shaders/grid_sample.wgsl")).helpers(&[ONE_TEXEL]);
 
-/// A constant grid as a whole tensor.
+/// Returns a constant grid as a whole tensor.
 pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
     pack::tensor(graph, node.inputs[1])
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let items = common::texels(step);

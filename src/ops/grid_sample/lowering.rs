@@ -1,4 +1,4 @@
-//! Pixels of an image at places that a grid names.
+//! Grid sampling: reads pixels of an image at positions from a grid.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ impl Operator for GridSample {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // A place may be anywhere in the image.
+        // A position may be anywhere in the image.
         if map.operand == 0 { map.each(|_| 0..map.from.h as isize) } else { map.same() }
     }
 

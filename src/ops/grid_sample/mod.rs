@@ -1,4 +1,4 @@
-//! Pixels of an image at places that a grid names.
+//! Grid sampling: reads pixels of an image at positions from a grid.
 
 mod kernel;
 mod lowering;
@@ -10,15 +10,15 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each of its pixels is `x` at the place that
-/// the grid names there as `(x, y)`, from -1 to 1 across the image.
+/// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each result pixel is `x` sampled at the
+/// position `(x, y)` in the grid; coordinates range from -1 to 1 across the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridSample {
-    /// Whether between pixels their mean by distance is taken; else the nearest pixel, the even one of two as near.
+    /// If true, interpolates linearly between pixels. Otherwise, takes the nearest pixel; ties go to the even one.
     pub linear: bool,
-    /// Whether what lies outside is the pixel of the border that is next to it; else it is zero.
+    /// If true, positions outside take the nearest border pixel. Otherwise, they are zero.
     pub border: bool,
-    /// Whether -1 and 1 are the centres of the outermost pixels; else their outer edges.
+    /// If true, -1 and 1 are the centres of the outermost pixels. Otherwise, they are the outer edges.
     pub align_corners: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Pixels of an image at places that a grid names.
+//! CPU reference of grid sampling.
 
 use super::GridSample;
 use crate::{
@@ -6,17 +6,17 @@ use crate::{
     ops::reference::view::{View, each},
 };
 
-/// The position among `extent` pixels that a coordinate from -1 to 1 names.
+/// Converts a coordinate from -1 to 1 to a position among `extent` pixels.
 fn position(coordinate: f32, extent: usize, align_corners: bool) -> f32 {
     let extent = extent as f32;
     if align_corners { (coordinate + 1.0) * 0.5 * (extent - 1.0) } else { ((coordinate + 1.0) * extent - 1.0) * 0.5 }
 }
 
-/// The value at each place. Of a place that is no number there is none.
+/// Samples each position. NaN coordinates give NaN.
 pub(crate) fn grid_sample(x: &View<'_>, grid: &View<'_>, sampling: GridSample, out: Shape) -> Vec<f32> {
     let GridSample { linear, border, align_corners } = sampling;
     let Shape { h, w, .. } = x.shape;
-    // The pixel `floor`, and so many behind it.
+    // Returns the pixel index `floor + behind`.
     let index = |floor: f32, behind: isize, extent: usize| {
         let index = floor as isize + behind;
         let last = extent as isize - 1;
@@ -35,7 +35,7 @@ pub(crate) fn grid_sample(x: &View<'_>, grid: &View<'_>, sampling: GridSample, o
         if !linear {
             return pixel(index(py.round_ties_even(), 0, h), index(px.round_ties_even(), 0, w));
         }
-        // Beyond a pixel's distance of the image nothing changes, and the parts stay finite.
+        // Farther than one pixel from the image the result does not change; clamping keeps the weights finite.
         let [px, py] = [px.clamp(-2.0, w as f32 + 1.0), py.clamp(-2.0, h as f32 + 1.0)];
         let (x0, y0) = (px.floor(), py.floor());
         let (right, down) = (px - x0, py - y0);

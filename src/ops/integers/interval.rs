@@ -1,33 +1,34 @@
-//! Between which values the results of a graph's nodes lie, of what its inputs and constants lie between: as far as whole
-//! numbers are asked for. Of functions that make no whole numbers nothing is known.
+//! Interval arithmetic over a graph: bounds the values of each tensor, based on the bounds of inputs and constants.
+//! Only precise where whole numbers need it; the results of functions that produce no whole numbers are treated as
+//! unknown.
 
 use std::cell::OnceCell;
 
 use crate::graph::{Binary, Graph, IdVec, Node, Op, PoolKind, ReduceKind, TensorId, Unary};
 
-/// The values of a tensor.
+/// Bounds on the values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Interval {
     pub(super) least: f64,
     pub(super) greatest: f64,
-    /// Whether all of them are whole numbers.
+    /// True if all values are whole numbers.
     pub(super) whole: bool,
 }
 
 impl Interval {
-    /// Of a tensor of which nothing is known.
+    /// The interval of a tensor with unknown values.
     pub(super) const ANY: Self = Self { least: f64::NEG_INFINITY, greatest: f64::INFINITY, whole: false };
 
     pub(super) const fn whole(least: f64, greatest: f64) -> Self {
         Self { least, greatest, whole: true }
     }
 
-    /// The distance from zero of the value that is furthest from it.
+    /// Returns the largest absolute value.
     pub(super) const fn magnitude(self) -> f64 {
         self.least.abs().max(self.greatest.abs())
     }
 
-    /// The values of both.
+    /// Returns the smallest interval that contains both.
     fn hull(self, other: Self) -> Self {
         Self {
             least: self.least.min(other.least),
@@ -77,13 +78,13 @@ impl Interval {
         self.absolute().map(|x| x * x)
     }
 
-    /// The sums of any of `count` such values, none of them, too.
+    /// Returns the interval of sums of up to `count` such values, including the empty sum.
     fn sums(self, count: usize) -> Self {
         let zero = Self { whole: self.whole, ..Self::whole(0.0, 0.0) };
         self.hull(zero).map(|x| if x == 0.0 { 0.0 } else { x * count as f64 })
     }
 
-    /// `self` to the power of whole numbers that are multiplied out ([`Binary::Pow`] on devices).
+    /// Returns `self` to the power of whole numbers, which devices compute by multiplication ([`Binary::Pow`]).
     fn power(self, exponent: Self) -> Self {
         if !exponent.whole || exponent.least < 0.0 || exponent.greatest > 16.0 {
             return Self::ANY;
@@ -93,12 +94,12 @@ impl Interval {
     }
 }
 
-/// The values of a graph's tensors.
+/// Intervals of a graph's tensors.
 pub(super) struct Intervals<'g> {
     graph: &'g Graph,
-    /// The node that computes a tensor.
+    /// The node that computes each tensor.
     producers: IdVec<TensorId, Option<&'g Node>>,
-    /// What constants are, once they were looked at.
+    /// Intervals of constants, computed on first use.
     constants: IdVec<TensorId, OnceCell<Interval>>,
 }
 
@@ -110,12 +111,12 @@ impl<'g> Intervals<'g> {
         Self { graph, producers, constants }
     }
 
-    /// The values of a tensor, of which those that are computed lie between what `known` says.
+    /// Returns the interval of a tensor; `known` holds the intervals of computed tensors.
     pub(super) fn of(&self, id: TensorId, known: &IdVec<TensorId, Interval>) -> Interval {
         if self.graph.is_constant(id) { self.constant(id) } else { known[id] }
     }
 
-    /// The values of a constant.
+    /// Returns the interval of a constant.
     fn constant(&self, id: TensorId) -> Interval {
         let Some(constant) = &self.graph.tensors[id].constant else { return Interval::ANY };
         *self.constants[id].get_or_init(|| {
@@ -123,7 +124,7 @@ impl<'g> Intervals<'g> {
             let count = if constant.repeats().is_some() { 1 } else { constant.len() };
             let none = Interval::whole(f64::INFINITY, f64::NEG_INFINITY);
             (0..count).map(|i| f64::from(reals.get(i))).fold(none, |all, value| {
-                // A comparison with NaN is false: it would be lost.
+                // Comparisons with NaN are false, so NaN would get lost in `hull`.
                 if value.is_nan() {
                     Interval::ANY
                 } else {
@@ -133,7 +134,7 @@ impl<'g> Intervals<'g> {
         })
     }
 
-    /// The result of a node whose operands lie between what `known` says, without its epilogue.
+    /// Returns the interval of a node's result without its epilogue; `known` holds the intervals of computed tensors.
     pub(super) fn result(&self, node: &Node, known: &IdVec<TensorId, Interval>) -> Interval {
         let of = |id: TensorId| self.of(id, known);
         let x = |position: usize| node.inputs.get(position).map_or(Interval::ANY, |&id| of(id));
@@ -190,16 +191,17 @@ impl<'g> Intervals<'g> {
             }
             Op::TopK(_) => x(0),
             Op::Pool2d(pool) if pool.kind == PoolKind::Max => x(0),
-            // Their second operand says which values.
+            // The second operand only selects values.
             Op::Gather(_) | Op::GatherElements(_) => x(0),
-            // What surrounds it is zero, or its second operand.
+            // The border is zero, or the second operand.
             Op::Pad(_) => (1..node.inputs.len()).map(x).fold(x(0), Interval::hull).sums(1),
             op if op.moves_only() => (1..node.inputs.len()).map(x).fold(x(0), Interval::hull),
             _ => Interval::ANY,
         }
     }
 
-    /// Of the sum of what is kept of one tensor and what is kept of another, where it is one of both: `Where`.
+    /// Returns the interval of a `Where`, which is the sum of two tensors that are masked by opposite conditions.
+    /// `None` for other sums.
     fn chosen(&self, node: &Node, of: impl Fn(TensorId) -> Interval) -> Option<Interval> {
         let &[a, b] = node.inputs.as_slice() else { return None };
         let [a, b] = [self.producers[a]?, self.producers[b]?];
@@ -211,7 +213,8 @@ impl<'g> Intervals<'g> {
         opposite.then(|| of(a.inputs[1]).hull(of(b.inputs[1])))
     }
 
-    /// Whether a node answers one of its operands' values, negated at most, or one of few: exact however great they are.
+    /// Returns whether each result value is one of the operands' values, possibly negated, or one of a few constants.
+    /// Such a result is exact for values of any magnitude.
     pub(super) fn selects(&self, node: &Node) -> bool {
         match &node.op {
             Op::Unary(unary) => matches!(
@@ -254,7 +257,7 @@ impl<'g> Intervals<'g> {
     }
 }
 
-/// A function of one value.
+/// Returns the interval of a function of one value.
 fn function(unary: Unary, x: Interval) -> Interval {
     let clipped = |least: f64, greatest: f64| Interval {
         whole: x.whole && [least, greatest].iter().all(|bound| bound.fract() == 0.0 || bound.is_infinite()),
@@ -280,12 +283,13 @@ fn function(unary: Unary, x: Interval) -> Interval {
     }
 }
 
-/// What a division of whole numbers gives: nothing that is further from zero.
+/// Returns the interval of a division of whole numbers: the magnitude never grows.
 fn quotient(x: Interval, by: Interval) -> Interval {
     if x.least >= 0.0 && by.least >= 0.0 { Interval { least: 0.0, ..x } } else { x.hull(x.negated()) }
 }
 
-/// What a division of whole numbers leaves over. Fractions leave over more than one below the divisor.
+/// Returns the interval of the remainder of a division of whole numbers, which is at most `divisor - 1` in magnitude.
+/// With fractions the remainder can exceed that, so the result is unknown.
 fn remainder(binary: Binary, x: Interval, by: Interval) -> Interval {
     if !x.whole || !by.whole {
         return Interval::ANY;

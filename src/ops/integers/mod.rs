@@ -1,22 +1,23 @@
-//! Integers that floats hold: whether what a graph computes of integers is exact, and for which inputs.
+//! Integer arithmetic in floats: determines whether a graph computes integers exactly, and for which inputs.
 //!
-//! Tensors are textures of floats, which have every whole number up to a limit and only some beyond it. So every node that
-//! computes integers from integers is looked at: of the least and greatest values of its operands follow those of its
-//! result. Where that may be beyond the limit, the graph's integer inputs are held to smaller numbers, which is checked in
-//! every run; where no inputs would help, the model is refused.
+//! Tensors are textures of floats, which can represent every whole number up to a limit and only some beyond it. So
+//! every node that computes integers from integers is checked: the bounds of its operands give the bounds of its
+//! result. If these can exceed the limit, the graph's integer inputs are restricted to smaller numbers, which is
+//! checked in every run. If no restriction helps, the model is rejected.
 
 mod interval;
 
 use crate::graph::{ElementType, Graph, IdVec, Node, TensorId};
 use interval::{Interval, Intervals};
 
-/// The least and the greatest integer of each of a graph's inputs within which all nodes are exact in floats that hold
-/// every whole number up to `most`; `None` of inputs that no such node follows from, and of those that are no integers.
+/// Returns the range of integers for each input of a graph such that all nodes are exact in floats that represent
+/// every whole number up to `most`. `None` for inputs that no integer node depends on, and for inputs that are not
+/// integers.
 ///
 /// # Errors
-/// The nodes whose integers may be rounded whatever the inputs are; at least one.
+/// Fails with the nodes whose integers may be rounded for any range of inputs; at least one.
 pub(crate) fn input_ranges(graph: &Graph, most: u32) -> Result<Vec<Option<[i32; 2]>>, Vec<&Node>> {
-    // Of most models: a budget's search asks for every plan that it tries.
+    // Fast path for most models, because a budget's search calls this for every plan that it tries.
     if graph.nodes.iter().all(|node| node.integers.is_none()) {
         return Ok(vec![None; graph.inputs.len()]);
     }
@@ -29,29 +30,29 @@ pub(crate) fn input_ranges(graph: &Graph, most: u32) -> Result<Vec<Option<[i32; 
     Ok(graph.inputs.iter().map(range).collect())
 }
 
-/// Least and greatest integer of a type.
+/// Returns the least and the greatest integer of a type.
 fn bounds(element_type: ElementType) -> [f64; 2] {
     let (least, greatest) = element_type.range();
     let unsigned = element_type == ElementType::U64;
     [if unsigned { 0.0 } else { least as f64 }, greatest as f64]
 }
 
-/// Whether a caller has integers that stand for themselves there, or truth values.
+/// Returns whether the caller passes plain integers or truth values, as opposed to floats or quantised values.
 fn is_integer(graph: &Graph, id: TensorId) -> bool {
     let tensor = &graph.tensors[id];
     !tensor.element_type.is_float() && tensor.quantization.is_none()
 }
 
-/// Which integers inputs may hold.
+/// Range of integers that inputs may hold.
 #[derive(Clone, Copy)]
 struct Limits {
     greatest: u32,
-    /// Whether they may be below zero.
+    /// True if they may be negative.
     signed: bool,
 }
 
 impl Limits {
-    /// The least and the greatest integer of a type within them.
+    /// Returns the range of a type, restricted to these limits.
     fn of(self, element_type: ElementType) -> [f64; 2] {
         let [least, greatest] = bounds(element_type);
         let most = f64::from(self.greatest);
@@ -59,13 +60,13 @@ impl Limits {
     }
 }
 
-/// What follows from the inputs' limits.
+/// Computes the consequences of limits on the inputs.
 struct Analysis<'g> {
     graph: &'g Graph,
     intervals: Intervals<'g>,
-    /// The greatest whole number that floats hold together with all smaller ones.
+    /// Largest integer up to which floats represent every whole number.
     most: u32,
-    /// The tensors that nodes of integers follow from.
+    /// True for tensors that integer nodes depend on.
     needed: IdVec<TensorId, bool>,
 }
 
@@ -80,7 +81,7 @@ impl<'g> Analysis<'g> {
         Self { graph, intervals: Intervals::new(graph), most, needed }
     }
 
-    /// The widest limits within which all nodes are exact; or the nodes that are not within any.
+    /// Returns the widest limits within which all nodes are exact, or the nodes that are not exact within any limits.
     fn widest_limits(&self) -> Result<Limits, Vec<&'g Node>> {
         let limits = |signed| move |greatest| Limits { greatest, signed };
         let exact = |limits: Limits| self.inexact(limits).is_empty();
@@ -88,11 +89,11 @@ impl<'g> Analysis<'g> {
         if exact(any) {
             return Ok(any);
         }
-        // Exponents and what is taken from others may have to be no less than zero.
+        // Some operands, such as exponents, may have to be non-negative.
         let Some(limits) = [limits(true), limits(false)].into_iter().find(|limits| exact(limits(1))) else {
             return Err(self.inexact(limits(false)(1)));
         };
-        // Intervals grow with those that they follow from.
+        // Wider limits give wider intervals, so a binary search works.
         let (mut within, mut beyond) = (1, self.most + 1);
         while beyond - within > 1 {
             let between = within.midpoint(beyond);
@@ -104,7 +105,7 @@ impl<'g> Analysis<'g> {
         Ok(limits(within))
     }
 
-    /// The nodes of integers that may not be exact where inputs are within limits.
+    /// Returns the integer nodes that may be inexact for inputs within these limits.
     fn inexact(&self, limits: Limits) -> Vec<&'g Node> {
         let mut known = IdVec::from_elem(Interval::ANY, &self.graph.tensors);
         for &id in self.graph.inputs.iter().filter(|&&id| is_integer(self.graph, id)) {
@@ -131,10 +132,10 @@ impl<'g> Analysis<'g> {
     ) -> bool {
         let [least, greatest] = bounds(element_type);
         if self.intervals.selects(node) {
-            // Of floats that are cast to integers nothing is known, nor is it asked for here.
+            // Floats that are cast to integers have unknown values; they are allowed here.
             return least < 0.0 || result.least >= 0.0 || result.least.is_infinite();
         }
-        // Division puts its quotient right where dividend and divisor are exact.
+        // The kernels correct quotients, so division is exact if dividend and divisor are.
         let operands = node.inputs.iter().map(|&id| self.intervals.of(id, known));
         let most = f64::from(self.most);
         result.whole

@@ -1,4 +1,4 @@
-//! Local response normalization: one texel an invocation.
+//! Kernel of local response normalization.
 
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, loops::loops,
@@ -20,7 +20,7 @@ shader_params! {
     }
 }
 
-/// One texel an invocation; `[alpha, beta, bias]`.
+/// Computes one texel per invocation, with parameters `[alpha, beta, bias]`.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     size: usize,
@@ -29,12 +29,12 @@ pub(crate) fn dispatches(
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let items = common::texels(step);
-    // A window wider than the channels holds them all.
+    // A window wider than the number of channels covers all of them.
     let reach = |channels: usize| channels.min(input.shape.c) as u32;
     let [before, behind] = [reach((size - 1) / 2), reach(size / 2)];
     let params = Params { scale: alpha / size as f32, beta, bias, before, behind };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
-    // Those in front of the texel's own slice, that slice, and those behind it.
+    // The slices before the texel's slice, that slice, and the slices after it.
     let slices = (before as usize).div_ceil(4) + 1 + (behind as usize).div_ceil(4);
     let extents = [("s", slices.min(input.shape.slices()))];
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, Vec::new(), &extents).reading(input)])

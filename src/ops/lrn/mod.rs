@@ -7,17 +7,17 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// `x / (bias + alpha / size * sum)^beta` over channels, with the sum of the squares of the `size` channels from
-/// `c - floor((size - 1) / 2)` on, clipped to the channels that exist.
+/// `x / (bias + alpha / size * sum)^beta` over channels. `sum` is the sum of squares of the `size` channels from `c -
+/// floor((size - 1) / 2)` on, clipped to the channels that exist.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lrn {
-    /// Channels of the window.
+    /// Number of channels in the window.
     pub size: usize,
     /// Factor of the mean of the squares.
     pub alpha: f32,
     /// Exponent.
     pub beta: f32,
-    /// What is added.
+    /// Constant term.
     pub bias: f32,
 }
 

@@ -1,8 +1,8 @@
-//! Local response normalization.
+//! CPU reference of local response normalization.
 
 use crate::{graph::Lrn, ops::reference::view::View};
 
-/// `x / (bias + alpha / size * sum of squares)^beta` over a window of channels.
+/// Computes `x / (bias + alpha / size * sum of squares)^beta` over a window of channels.
 pub(crate) fn lrn(x: &View<'_>, &Lrn { size, alpha, beta, bias }: &Lrn) -> Vec<f32> {
     let mut values = Vec::with_capacity(x.data.len());
     for pixel in x.data.chunks(x.shape.c.max(1)) {

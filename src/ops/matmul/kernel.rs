@@ -1,4 +1,4 @@
-//! Matrix products of two tensors, one of which may be a constant.
+//! Kernel of matrix products of two tensors, one of which may be a constant.
 
 use crate::{
     graph::{Graph, Node},
@@ -22,25 +22,25 @@ shader_params! {
     }
 }
 
-/// Slices that are multiplied for each texel of the product.
+/// Returns the number of slices that are multiplied for each texel of the product.
 pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
     node.inputs.first().map_or(1, |&a| graph.shape(a).slices())
 }
 
-/// What an invocation computes.
+/// Returns the block that an invocation computes.
 pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
     let out = graph.shape(node.output);
-    // Rows of the product take the place of a convolution's pixels, and K that of its channels.
+    // Rows of the product correspond to a convolution's pixels, and K to its channels.
     Block::for_convolution(out.w, out.slices(), depth(graph, node))
 }
 
-/// One dispatch over the step's rows, each of which is a whole product.
+/// Returns one dispatch over the step's rows, each of which is a whole product.
 pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Vec<Dispatch>, KernelError> {
     let out = step.output.shape;
     let block = block(step.graph, step.node);
     let blocks = out.w.div_ceil(block.pixels);
     let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
-    // Either one loop runs, or the other two.
+    // Either the first loop runs, or the other two.
     let depth = depth(step.graph, step.node);
     let [k, four, rest] = if transpose_b { [depth, 0, 0] } else { [0, depth, 3] };
     let extents = [("k", k), ("four", four), ("rest", rest)];

@@ -25,7 +25,7 @@ impl Operator for MatMul {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // A row is a whole matrix, of width by channels.
+        // A row is a whole matrix of width by channels.
         map.same()
     }
 

@@ -13,7 +13,7 @@ use crate::graph::Shape;
 /// `a [B, H, M, K], b [B, H, K, N]`; the result is `[B, H, M, N]`. B and H broadcast; either may be a constant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatMul {
-    /// Whether `b` is `[B, H, N, K]`.
+    /// If true, `b` is `[B, H, N, K]`.
     pub transpose_b: bool,
 }
 

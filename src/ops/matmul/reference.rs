@@ -1,13 +1,13 @@
-//! Matrix products.
+//! CPU reference of matrix products.
 
 use crate::{
     graph::Shape,
     ops::reference::view::{View, each},
 };
 
-/// `a [B, H, M, K]` by `b [B, H, K, N]`, or by `[B, H, N, K]`.
+/// Multiplies `a [B, H, M, K]` by `b [B, H, K, N]`, or by `[B, H, N, K]` if `transpose_b` is set.
 pub(crate) fn matmul(a: &View<'_>, b: &View<'_>, transpose_b: bool, out: Shape) -> Vec<f32> {
-    // Makes every index 0 where the extent is one, and changes none elsewhere.
+    // Maps every index to 0 if the extent is one, and leaves it unchanged otherwise.
     let repeated = |x: &View<'_>, batch: usize, row: usize| [batch.min(x.shape.b - 1), row.min(x.shape.h - 1)];
     each(out, |[batch, row, m, n]| {
         let [a_batch, a_row] = repeated(a, batch, row);

@@ -1,4 +1,4 @@
-//! Normalization over axes: a team of lanes for each group of values that have one statistic.
+//! Kernel of normalization over axes. A team of lanes computes each group of values with a common statistic.
 
 use super::{Normalize, Statistic};
 use crate::kernels::{
@@ -12,19 +12,19 @@ pub(crate) const SHADER: Shader = Shader::new("normalize", include_str!("../../.
 
 shader_params! {
     struct Params {
-        /// Axes over which there is one statistic.
+        /// Axes that share a statistic.
         joined: [bool; 4],
-        /// Groups along width, and along channels in slices.
+        /// Number of groups along width, and along channels in slices.
         columns: usize,
         depths: usize,
-        /// Extents of a group, channels in slices.
+        /// Extents of a group, with channels in slices.
         batches: usize,
         rows: usize,
         pixels: usize,
         slices: usize,
-        /// Values of a group.
+        /// Number of values in a group.
         values: f32,
-        /// What the sum of squares is divided by.
+        /// Divisor of the sum of squares.
         divisor: f32,
         epsilon: f32,
         offset: f32,
@@ -32,8 +32,8 @@ shader_params! {
     }
 }
 
-/// A team of lanes for each group of values that have one statistic. Groups that reach out of the step's rows are summed
-/// whole, in the order that they always are.
+/// Computes each group of values with a common statistic by a team of lanes. A group that extends beyond the step's
+/// rows is summed completely and always in the same order.
 pub(crate) fn dispatches(step: &StepContext<'_>, op: &Normalize) -> Result<Vec<Dispatch>, KernelError> {
     let Normalize { axes, statistic, epsilon, offset, least, .. } = *op;
     let input = common::placed(step, 0)?;
@@ -50,16 +50,17 @@ pub(crate) fn dispatches(step: &StepContext<'_>, op: &Normalize) -> Result<Vec<D
     };
     let [batches, rows] = [of(batch, x.b)[1], of(height, x.h)[1]];
     let texels = batches * rows * pixels * slices;
-    // Lanes past the last channel are zero in the sums and do not count; without channels each lane is a group of its own.
+    // Lanes past the last channel are zero in the sums and do not count. If channels are not reduced, each lane is a
+    // separate group.
     let count = batches * rows * pixels * if channels { x.c } else { 1 };
-    // Each lane of a team has four texels or more: of fewer, waiting for each other would take longer than adding.
+    // Each lane of a team has at least four texels; with fewer, synchronisation would take longer than adding.
     let team = match texels {
         0..32 => 1,
         32..256 => 8,
         _ => LANES,
     };
     let items = outer.len() as u32 * (columns * depths) as u32 * team;
-    // The first group along batch and height: a row, an image or a row of all images.
+    // The first group along batch and height: a row, an image, or a row of all images.
     let params = KernelParams::new(step, &epilogue, items).input(input).first(outer.start).params(&Params {
         joined: axes,
         columns,

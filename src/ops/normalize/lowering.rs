@@ -1,4 +1,4 @@
-//! Values divided by a measure of their size.
+//! Normalization: divides values by a measure of their magnitude.
 
 use std::ops::Range;
 
@@ -32,7 +32,7 @@ impl Operator for Normalize {
     }
 
     fn work(&self, graph: &Graph, node: &Node) -> Work {
-        // Sums of the values and of their squares, and what is then done to each.
+        // Sums of the values and of their squares, and the final operations on each value.
         Work::new(graph, node, CostClass::Pool, 7, 1)
     }
 

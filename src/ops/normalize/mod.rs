@@ -1,4 +1,5 @@
-//! Values divided by a measure of their size: to a variance, a mean square or a norm of one.
+//! Normalization: divides values by a measure of their magnitude, so that their variance, mean square or norm becomes
+//! one.
 
 mod kernel;
 mod lowering;
@@ -7,33 +8,33 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// `x / max(sqrt(scale * statistic + epsilon) + offset, least)` over the axes marked; of a variance it is the distance
-/// from the mean that is divided. Layer and instance normalization, RMS normalization and L2 normalization are all of
-/// this form. Everything between `x` and the result is computed in 32 bits, whatever the textures hold.
+/// `x / max(sqrt(scale * statistic + epsilon) + offset, least)` over the marked axes; with the variance, the distance
+/// from the mean takes the place of `x`. Covers layer and instance normalization, RMS normalization and L2
+/// normalization. All intermediate results have 32 bits, even if the textures have 16.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normalize {
-    /// Axes of one statistic, in `B, H, W, C` order.
+    /// Axes that share a statistic, in `B, H, W, C` order.
     pub axes: [bool; 4],
     /// The statistic.
     pub statistic: Statistic,
-    /// What the statistic is multiplied by.
+    /// Factor of the statistic.
     pub scale: f32,
-    /// What is added under the root.
+    /// Constant added under the root.
     pub epsilon: f32,
-    /// What is added to the root.
+    /// Constant added to the root.
     pub offset: f32,
-    /// The least number that is divided by.
+    /// Lower limit on the divisor.
     pub least: f32,
 }
 
-/// What a normalization measures.
+/// Statistic that a normalization measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
-    /// The mean of the squared distances from the mean: the variance of a whole population.
+    /// Mean of the squared distances from the mean (population variance).
     Variance,
-    /// The mean of the squares.
+    /// Mean of the squares.
     MeanSquare,
-    /// The sum of the squares.
+    /// Sum of the squares.
     SumSquare,
 }
 
@@ -48,7 +49,7 @@ impl Normalize {
         Self::new(axes, Statistic::Variance, epsilon)
     }
 
-    /// What the sum of the squares of `count` values is divided by.
+    /// Returns the divisor for the sum of the squares of `count` values.
     fn divisor(&self, count: f32) -> f32 {
         match self.statistic {
             Statistic::Variance | Statistic::MeanSquare => count / self.scale,

@@ -1,4 +1,4 @@
-//! Normalization over axes.
+//! CPU reference of normalization over axes.
 
 use super::{Normalize, Statistic};
 use crate::{
@@ -6,7 +6,7 @@ use crate::{
     ops::reference::view::{View, each},
 };
 
-/// `x`, or its distance from the mean, divided by the root of its statistic.
+/// Divides `x`, or its distance from the mean, by the root of its statistic.
 pub(crate) fn normalize(x: &View<'_>, op: &Normalize) -> Vec<f32> {
     let Normalize { axes, statistic, scale, epsilon, offset, least } = *op;
     let [scale, epsilon, offset, least] = [scale, epsilon, offset, least].map(f64::from);
@@ -18,7 +18,7 @@ pub(crate) fn normalize(x: &View<'_>, op: &Normalize) -> Vec<f32> {
         let [b, h, w, c] = kept(index);
         group.index(b, h, w, c)
     };
-    // `each` only walks here: the zeros that it collects are dropped.
+    // `each` only serves as a loop here; the zeros that it collects are dropped.
     let mut sums = vec![0.0; group.len()];
     let mut squares = vec![0.0; group.len()];
     if statistic == Statistic::Variance {
@@ -27,7 +27,7 @@ pub(crate) fn normalize(x: &View<'_>, op: &Normalize) -> Vec<f32> {
             0.0
         });
     }
-    // From the distances, as the kernel does: the mean square less the square of the mean would cancel.
+    // Sums squared distances like the kernel, because subtracting the squared mean from the mean square would cancel.
     each(x.shape, |index| {
         squares[place(index)] += (f64::from(x.at(index)) - sums[place(index)] / count).powi(2);
         0.0

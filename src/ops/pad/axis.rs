@@ -1,13 +1,13 @@
-//! What a pad puts around a tensor, and which element of the tensor that is. Knows one axis at a time.
+//! Maps elements of a pad's result to elements of its operand, one axis at a time.
 
-/// What the elements around a tensor hold.
+/// Values of the elements around a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
     /// One value.
     Constant(f32),
-    /// The elements mirrored at the first and the last, which are not repeated.
+    /// The elements mirrored at the first and the last element, which are not repeated.
     Reflect,
-    /// The elements mirrored in front of the first and behind the last, which are repeated.
+    /// The elements mirrored before the first and after the last element, which are repeated.
     Symmetric,
     /// The first and the last element.
     Edge,
@@ -16,10 +16,10 @@ pub enum PadMode {
 }
 
 impl PadMode {
-    /// The element of an axis of `extent` that index `index` holds, `index` counted from the first element; `None`
-    /// where it is the constant.
+    /// Returns the element at `index`, which counts from the first of `extent` elements and may be outside. `None`
+    /// means the constant.
     pub fn source(self, index: isize, extent: usize) -> Option<usize> {
-        // Where all was cut off, only a constant is left to fill with.
+        // If everything was cut off, only a constant can fill the axis.
         let last = extent.checked_sub(1)?;
         if let Some(inside) = usize::try_from(index).ok().filter(|&i| i <= last) {
             return Some(inside);
@@ -29,7 +29,7 @@ impl PadMode {
             Self::Constant(_) => None,
             Self::Edge => Some(if index < 0 { 0 } else { last }),
             Self::Wrap => Some(around(extent)),
-            // A single element has no others to mirror, and a period of 0.
+            // A single element has no others to mirror, and its period would be 0.
             Self::Reflect if last == 0 => Some(0),
             Self::Reflect => {
                 let at = around(2 * last);
@@ -43,27 +43,27 @@ impl PadMode {
     }
 }
 
-/// One axis of a pad: what is cut off is cut first, then the rest is padded.
+/// One axis of a pad: elements are cut off first, then the rest is padded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PadAxis {
-    /// First element that is kept.
+    /// First element that is not cut off.
     pub first: usize,
-    /// How many are kept.
+    /// Number of elements that are not cut off.
     pub kept: usize,
-    /// Elements put in front of them.
+    /// Number of elements added before them.
     pub front: usize,
 }
 
 impl PadAxis {
-    /// The axis of an operand of `extent` padded by `before` and `after`, of which negative ones cut off. `None` where
-    /// more is cut off than there is.
+    /// Creates the axis of an operand of `extent`, padded by `before` and `after`; negative numbers cut off. Returns
+    /// `None` if more is cut off than the axis has.
     pub fn new(extent: usize, before: isize, after: isize) -> Option<Self> {
         let cut = |amount: isize| if amount < 0 { amount.unsigned_abs() } else { 0 };
         let kept = extent.checked_sub(cut(before))?.checked_sub(cut(after))?;
         Some(Self { first: cut(before), kept, front: before.max(0).unsigned_abs() })
     }
 
-    /// The operand's element that element `index` of the result is; `None` where it is the constant.
+    /// Returns the operand's element at `index` of the result, or `None` for the constant.
     pub fn source(self, mode: PadMode, index: usize) -> Option<usize> {
         let at = index as isize - self.front as isize;
         mode.source(at, self.kept).map(|at| at + self.first)

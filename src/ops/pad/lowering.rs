@@ -1,4 +1,4 @@
-//! Elements put around each axis, or cut off.
+//! Pad: adds elements around each axis, or cuts elements off.
 
 use std::ops::Range;
 
@@ -23,7 +23,8 @@ impl Operator for Pad {
         let amounts = self.before.iter().chain(&self.after).map(|amount| ("padding", amount.unsigned_abs()));
         let extents =
             node.inputs.first().map_or([1; 4], |&x| graph.shape(x).dims()).map(|extent| ("mirrored extent", extent));
-        // Mirroring counts in periods of twice the extent, in 32 bits; a constant needs no such number.
+        // Mirroring computes with periods of twice the extent in 32 bits, so the extents are limited; constants need
+        // no limit.
         let mirrored = if matches!(self.mode, PadMode::Constant(_)) { &[][..] } else { &extents };
         let attributes = mirrored.iter().copied().chain(amounts).collect();
         Properties { attributes, ..plain(ConstantOperands::AfterFirst) }

@@ -1,4 +1,4 @@
-//! Elements put around each axis, or cut off.
+//! Pad: adds elements around each axis, or cuts elements off.
 
 mod axis;
 mod lowering;
@@ -12,14 +12,14 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// Elements put around each axis of `x`, or cut off.
+/// Adds elements around each axis of `x`, or cuts elements off.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pad {
-    /// Elements added in front of each axis; a negative number cuts off as many.
+    /// Elements added before each axis; a negative number cuts that many off.
     pub before: [isize; 4],
-    /// Elements added behind each axis; a negative number cuts off as many.
+    /// Elements added after each axis; a negative number cuts that many off.
     pub after: [isize; 4],
-    /// What they hold.
+    /// Values of the added elements.
     pub mode: PadMode,
 }
 
@@ -33,7 +33,7 @@ impl OpSchema for Pad {
         for axis in 0..4 {
             let around = [self.before[axis], self.after[axis]];
             let kept = PadAxis::new(dims[axis], around[0], around[1]).map(|axis| axis.kept);
-            // Cut off whole, an axis may be filled with a constant, but there is nothing to mirror or repeat.
+            // If a whole axis is cut off, a constant can fill it, but no elements are left to mirror or repeat.
             let filled = matches!(self.mode, PadMode::Constant(_)) && around.iter().any(|&n| n > 0);
             if kept.is_none() || kept == Some(0) && !filled {
                 return Err(ShapeError::Cut { axis, before: around[0], after: around[1], extent: dims[axis] });

@@ -1,11 +1,11 @@
-//! Elements around, and elements cut off.
+//! CPU reference of pad.
 
 use crate::{
     graph::{PadAxis, PadMode, Shape},
     ops::reference::view::{View, each},
 };
 
-/// Elements around, and elements cut off.
+/// Adds elements around each axis, or cuts elements off.
 pub(crate) fn pad(x: &View<'_>, before: [isize; 4], after: [isize; 4], mode: PadMode, out: Shape) -> Vec<f32> {
     let extents = x.shape.dims();
     let axes: [Option<PadAxis>; 4] = std::array::from_fn(|axis| PadAxis::new(extents[axis], before[axis], after[axis]));

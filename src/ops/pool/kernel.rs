@@ -1,4 +1,4 @@
-//! Pools: the greatest, the mean or the norm of a window.
+//! Kernel of pools: the maximum, the mean or the norm of a window.
 
 use crate::{
     graph::{Padding, Pool2d, PoolKind, Shape},
@@ -17,7 +17,7 @@ pub(crate) const SHADER: Shader = Shader::new("pool", include_str!("../../../sha
     .loops(loops![y[x]]);
 
 shared_constants! {
-    /// What is made of a window.
+    /// Functions of a window.
     KINDS:
     POOL_MAX = 0,
     POOL_AVERAGE = 1,
@@ -35,7 +35,8 @@ shader_params! {
     }
 }
 
-/// `first..end` of the rows and of the columns that count in a mean, from the corner of the image with all its border.
+/// Returns the ranges `first..end` of rows and of columns that count in a mean, relative to the corner of the image
+/// with its whole border.
 fn counted(around: Padding, counted: Padding, image: Shape) -> [isize; 4] {
     let first = |padding: usize, border: usize| padding as isize - border as isize;
     let [y, x] = [first(around.top, counted.top), first(around.left, counted.left)];
@@ -43,7 +44,7 @@ fn counted(around: Padding, counted: Padding, image: Shape) -> [isize; 4] {
     [y, end(around.top, image.h, counted.bottom), x, end(around.left, image.w, counted.right)]
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
@@ -62,7 +63,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Di
         power,
     });
     let constants = vec![("KIND", f64::from(kind)), ("COUNTED", common::flag(pool.counted.is_some()))];
-    // No more of a window counts than there is of the image.
+    // A window never covers more than the image.
     let extents = [("y", pool.window[0].min(input.shape.h)), ("x", pool.window[1].min(input.shape.w))];
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
 }

@@ -1,4 +1,4 @@
-//! The greatest, the mean or the norm of a window.
+//! Pools: the maximum, the mean or the norm of a window.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use crate::{
     },
 };
 
-/// A pool over the whole image is the mean over height and width.
+/// Reduced axes of a pool over the whole image, which is the mean over height and width.
 const IMAGE: [bool; 4] = [false, true, true, false];
 
 impl Kernels for Pool2d {
@@ -59,7 +59,7 @@ impl Operator for Pool2d {
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
         match step.node.inputs.first() {
-            // By the kernel of means, on whose order of adding `rewrite::row_means` relies.
+            // Uses the kernel of means, because `rewrite::row_means` relies on its order of addition.
             Some(&x) if self.is_mean_of(step.graph.shape(x)) => {
                 reduce::kernel::dispatches(step, graph::ReduceKind::Mean, IMAGE)
             }

@@ -1,4 +1,4 @@
-//! 2-D pools: the greatest, the mean or the norm of a window.
+//! 2-D pools: the maximum, the mean or the norm of a window.
 
 mod kernel;
 mod lowering;
@@ -11,14 +11,14 @@ use super::schema::{
 };
 use crate::graph::{Padding, Shape};
 
-/// Which pool.
+/// Function of a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PoolKind {
-    /// The greatest of the window's pixels that lie in the image.
+    /// Maximum of the window's pixels inside the image.
     Max,
-    /// The mean of the window's pixels that count.
+    /// Mean of the window's pixels that count.
     Average,
-    /// The norm of the window's pixels that lie in the image: the `p`-th root of the sum of their `p`-th powers.
+    /// Norm of the window's pixels inside the image: the `p`-th root of the sum of their `p`-th powers.
     Lp {
         /// The power, at least 1.
         p: u32,
@@ -28,7 +28,7 @@ pub enum PoolKind {
 /// A 2-D pool of `x`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool2d {
-    /// Which.
+    /// Function of the pool.
     pub kind: PoolKind,
     /// Window `[y, x]`.
     pub window: [usize; 2],
@@ -36,23 +36,24 @@ pub struct Pool2d {
     pub stride: [usize; 2],
     /// Dilation `[y, x]`: the distance between neighbouring pixels of a window.
     pub dilation: [usize; 2],
-    /// Border of the image that windows may reach into, however far the last ones hang over.
+    /// Border of the image that windows may extend into, including any overhang of the last windows.
     pub padding: Padding,
-    /// The part of the border whose pixels count, as zeros, in a mean; where there is none, only pixels of the image
-    /// count. Pixels beyond it never do.
+    /// Part of the border whose pixels count as zeros in a mean. If `None`, only pixels of the image count. Pixels
+    /// beyond this part never count.
     pub counted: Option<Padding>,
 }
 
 impl Pool2d {
-    /// One without dilation, of which only pixels of the image count.
+    /// Creates a pool without dilation in which only pixels of the image count.
     pub const fn plain(kind: PoolKind, window: [usize; 2], stride: [usize; 2], padding: Padding) -> Self {
         Self { kind, window, stride, dilation: [1, 1], padding, counted: None }
     }
 
-    /// Whether its one window is the whole image of an operand of shape `x`, and its kind the mean.
+    /// Returns whether this is the mean over a single window that covers the whole image of an operand of shape `x`.
     pub fn is_mean_of(&self, x: Shape) -> bool {
         let none = Padding::default();
-        // Strides do not matter to one window, nor dilation: a window as large as the image and dilated would not fit.
+        // Strides do not matter for a single window. Neither does dilation, because a dilated window of the image's
+        // size would not fit.
         self.kind == PoolKind::Average
             && self.window == [x.h, x.w]
             && self.padding == none
@@ -60,8 +61,8 @@ impl Pool2d {
     }
 }
 
-/// Greatest power of a norm: kernels multiply so many times for each pixel of a window, and a file could ask for 2^32.
-/// Beyond it a norm of floats is the greatest of them.
+/// Upper limit on the power of a norm. Kernels multiply this many times for each pixel of a window, and a file could
+/// request 2^32. Beyond this power, a norm of floats equals their maximum.
 const MAX_POWER: u32 = 256;
 
 impl OpSchema for Pool2d {
@@ -81,7 +82,7 @@ impl OpSchema for Pool2d {
             PoolKind::Lp { p } if p > MAX_POWER => return Err(ShapeError::Range { what: "the power" }),
             PoolKind::Lp { .. } | PoolKind::Max | PoolKind::Average => {}
         }
-        // A convolution answers its bias where a window holds padding alone; a pool would have nothing to answer.
+        // A convolution returns its bias if a window contains only padding; a pool would have no value to return.
         let [h, w] = slide(x, self.window, self.stride, self.dilation, self.padding)?;
         for (axis, what, extent, positions, before) in
             [(0, "window height", x.h, h, self.padding.top), (1, "window width", x.w, w, self.padding.left)]

@@ -1,11 +1,11 @@
-//! Pools.
+//! CPU reference of pools.
 
 use crate::{
     graph::{Padding, Pool2d, PoolKind, Shape, evaluate},
     ops::reference::view::{View, each, inside},
 };
 
-/// The greatest, the mean or the norm of the window's pixels that lie in the image.
+/// Computes the maximum, the mean or the norm of the window's pixels inside the image.
 pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
     let Padding { top, left, .. } = pool.padding;
     each(out, |[b, oy, ox, c]| {
@@ -24,7 +24,7 @@ pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
         match pool.kind {
             PoolKind::Max => seen.iter().copied().reduce(evaluate::greater).unwrap_or(0.0),
             PoolKind::Average => seen.iter().sum::<f32>() / count.max(1) as f32,
-            // Without powers and roots, the sums round less; the shader makes the same exceptions.
+            // Sums without powers and roots have smaller rounding errors; the shader has the same special cases.
             PoolKind::Lp { p: 1 } => seen.iter().map(|v| v.abs()).sum(),
             PoolKind::Lp { p: 2 } => seen.iter().map(|v| v * v).sum::<f32>().sqrt(),
             PoolKind::Lp { p } => seen.iter().map(|v| v.abs().powi(p as i32)).sum::<f32>().powf(1.0 / p as f32),
@@ -32,7 +32,7 @@ pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {
     })
 }
 
-/// Whether a pixel counts in a mean, by its place in the image with all its border.
+/// Returns whether a pixel counts in a mean; its position is relative to the image with its whole border.
 fn counts(pool: &Pool2d, image: Shape, [y, x]: [usize; 2]) -> bool {
     let border = pool.counted.unwrap_or_default();
     let within = |at: usize, padding: usize, before: usize, extent: usize, after: usize| {

@@ -1,4 +1,4 @@
-//! `x < 0 ? alpha * x : x` with a second operand of alphas.
+//! PReLU: `x < 0 ? alpha * x : x` with a second operand of alphas.
 
 use std::ops::Range;
 

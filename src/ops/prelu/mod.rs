@@ -1,4 +1,4 @@
-//! `x < 0 ? alpha * x : x`, with a second operand of alphas.
+//! PReLU: `x < 0 ? alpha * x : x`, with a second operand of alphas.
 
 mod lowering;
 
@@ -8,8 +8,8 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// `x, alpha`: `x < 0 ? alpha * x : x`. As in TensorFlow Lite, alpha repeats into the input and never the other way
-/// round.
+/// `x, alpha`: `x < 0 ? alpha * x : x`. As in TensorFlow Lite, alpha is broadcast to the input, but the input is
+/// never broadcast to alpha.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prelu;
 

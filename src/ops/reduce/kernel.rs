@@ -1,4 +1,4 @@
-//! Reductions over axes.
+//! Kernels of reductions over axes.
 
 use super::LARGE_MEAN;
 use crate::{
@@ -28,19 +28,20 @@ pub(crate) const WIDE: Shader = Shader::new("reduce_wide", include_str!("../../.
     .helpers(&[REGION, REDUCTION])
     .loops(loops![best_texel, best_lane, texel, part]);
 
-/// Texels from which on a workgroup makes one texel of the result, instead of an invocation. Decided by the shapes of
-/// whole tensors alone, so that every plan gives the same bits. Rows of one texel take three rounds a texel, a logarithm
-/// of a sum of powers goes through all texels twice, and llvmpipe ends the loops of an invocation after 65535 rounds.
+/// Minimum number of texels per result texel for which a workgroup computes each result texel, instead of an
+/// invocation. The choice only depends on the shapes of whole tensors, so that every plan gives bit-identical
+/// results. With rows of one texel, each texel takes three rounds; a logarithm of a sum of powers visits all texels
+/// twice; and llvmpipe ends the loops of an invocation after 65535 rounds.
 const WIDE_TEXELS: usize = 1 << 13;
 
-/// The same for means. It is no less than the pixels from which on a mean over height and width is in two steps
-/// ([`LARGE_MEAN`]): such a mean has the same bits in one step and in two.
+/// The threshold for means. It must not be lower than [`LARGE_MEAN`], the number of pixels for which a mean over
+/// height and width takes two steps, so that such a mean has the same bits in one step and in two.
 const WIDE_MEAN_TEXELS: usize = LARGE_MEAN;
 
 shared_constants! {
-    /// Reductions that `reduce.wgsl` and `reduce_wide.wgsl` know.
+    /// Reductions that `reduce.wgsl` and `reduce_wide.wgsl` support.
     KINDS:
-    /// In `reduce_wide.wgsl` alone.
+    /// Only in `reduce_wide.wgsl`.
     REDUCE_MEAN = 0,
     REDUCE_SUM = 1,
     REDUCE_SUM_SQUARE = 2,
@@ -55,18 +56,18 @@ shared_constants! {
     REDUCE_ARG_MIN = 11,
     REDUCE_LAST_ARG_MAX = 12,
     REDUCE_LAST_ARG_MIN = 13,
-    /// The first of those whose result is an index.
+    /// The first reduction whose result is an index.
     REDUCE_FIRST_INDEX = REDUCE_ARG_MAX,
 }
 
 shared_constants! {
-    /// Which means `mean.wgsl` makes as if they had been stored.
+    /// Means that `mean.wgsl` rounds as if they had been stored in a texture.
     STORED_MEANS:
-    /// Not over width, or over channels too: none.
+    /// No means: width is not reduced, or channels are reduced, too.
     STORED_NONE = 0,
-    /// Over height and width: the rows' means, of which the result is the mean.
+    /// Means of rows, because height and width are reduced; the result is the mean of these.
     STORED_ROW_MEANS = 1,
-    /// Over width alone: the result.
+    /// The result, because only width is reduced.
     STORED_MEAN = 2,
 }
 
@@ -100,8 +101,8 @@ const fn stored([_, height, width, channels]: [bool; 4]) -> u32 {
     }
 }
 
-/// One texel of the result an invocation, or a workgroup where very many texels make one. Either adds in one order,
-/// whatever the rows of the step.
+/// Computes one result texel per invocation, or per workgroup if it combines very many texels. Both add up in a fixed
+/// order, independent of the rows of the step.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     kind: ReduceKind,
@@ -129,10 +130,10 @@ pub(crate) fn dispatches(
     }
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input);
-    // Means have a shader of their own, because theirs are made as if rows' means had been stored.
+    // Means have a separate shader, which rounds the means of rows as if they had been stored.
     if kind == ReduceKind::Mean {
         let stored = stored(axes);
-        // The rows' means have been divided by the width already.
+        // The means of rows have already been divided by the width.
         let [batch, height, width, channels] = axes;
         let divisor = divisor([batch, height, width && stored != STORED_ROW_MEANS, channels]);
         let params = params.params(&MeanParams { reduced: axes, divisor, row_divisor: extents[2] as f32, stored });
@@ -146,7 +147,7 @@ pub(crate) fn dispatches(
     Ok(vec![common::dispatch(step, REDUCE, &epilogue, params, items, vec![kind], &loops).reading(input)])
 }
 
-/// Whether a reduction goes through all texels for the best of them, and to add them up.
+/// Returns whether a reduction passes over all texels to find the best one, and whether it does to add them up.
 const fn passes(kind: ReduceKind) -> [bool; 2] {
     match kind {
         ReduceKind::Max | ReduceKind::Min | ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => [true, false],
@@ -161,7 +162,7 @@ const fn passes(kind: ReduceKind) -> [bool; 2] {
     }
 }
 
-/// The code of a reduction in `reduce.wgsl`.
+/// Returns the code of a reduction in `reduce.wgsl`.
 const fn code(kind: ReduceKind) -> u32 {
     match kind {
         ReduceKind::Mean => REDUCE_MEAN,

@@ -1,4 +1,4 @@
-//! Which reductions there are.
+//! Kinds of reductions.
 
 /// Functions of all values along some axes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -9,9 +9,9 @@ pub enum ReduceKind {
     Sum,
     /// Sum of the squares.
     SumSquare,
-    /// The greatest.
+    /// Maximum.
     Max,
-    /// The least.
+    /// Minimum.
     Min,
     /// Product.
     Prod,
@@ -23,20 +23,20 @@ pub enum ReduceKind {
     LogSum,
     /// Natural logarithm of the sum of `e^x`.
     LogSumExp,
-    /// Index of the greatest along the one axis marked.
+    /// Index of the maximum along the only marked axis.
     ArgMax {
-        /// Whether of equal ones the last counts, not the first.
+        /// If true, the last of equal values counts instead of the first.
         last: bool,
     },
-    /// Index of the least along the one axis marked.
+    /// Index of the minimum along the only marked axis.
     ArgMin {
-        /// Whether of equal ones the last counts, not the first.
+        /// If true, the last of equal values counts instead of the first.
         last: bool,
     },
 }
 
 impl ReduceKind {
-    /// The function's name as the TensorFlow Lite schema writes it, or as ONNX does where the schema has none.
+    /// Returns the name from the TensorFlow Lite schema, or the ONNX name if the schema has none.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mean => "MEAN",
@@ -54,12 +54,12 @@ impl ReduceKind {
         }
     }
 
-    /// Whether the function of one value alone is that value.
+    /// Returns whether the function of a single value is that value.
     pub const fn keeps_one(self) -> bool {
         matches!(self, Self::Mean | Self::Sum | Self::Max | Self::Min | Self::Prod | Self::LogSumExp)
     }
 
-    /// Whether the result is an index, along one axis.
+    /// Returns whether the result is an index along an axis.
     pub const fn is_index(self) -> bool {
         matches!(self, Self::ArgMax { .. } | Self::ArgMin { .. })
     }

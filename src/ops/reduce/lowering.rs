@@ -1,4 +1,4 @@
-//! Axes reduced to one element.
+//! Reductions: combine all elements along some axes.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ impl Kernels for Reduce {
 
 impl Operator for Reduce {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        // Told, because an index is stored as a float, and 16-bit ones hold whole numbers only up to 2048.
+        // Reported because an index is stored as a float, and 16-bit floats represent whole numbers only up to 2048.
         let answered = match (self.kind.is_index(), &node.inputs[..]) {
             (true, &[x, ..]) => {
                 let extents = graph.shape(x).dims();

@@ -1,4 +1,4 @@
-//! Axes reduced to one element.
+//! Reductions: combine all elements along some axes.
 
 pub(super) mod kernel;
 mod kind;
@@ -10,16 +10,16 @@ pub use kind::ReduceKind;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// Pixels from which on a mean over height and width is in two steps in every plan: an invocation that adds up so many
-/// takes long on any device.
+/// Minimum number of pixels for which a mean over height and width takes two steps in every plan, because an
+/// invocation that adds up this many pixels takes long on any device.
 pub(crate) const LARGE_MEAN: usize = 1 << 14;
 
-/// A reduction of the axes of `x` that are marked: exactly one where the result is an index.
+/// Reduces the marked axes of `x`; exactly one axis if the result is an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduce {
-    /// Which.
+    /// Function of the reduction.
     pub kind: ReduceKind,
-    /// Axes reduced to one, in `B, H, W, C` order.
+    /// Axes to reduce to one element, in `B, H, W, C` order.
     pub axes: [bool; 4],
 }
 

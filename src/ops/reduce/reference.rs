@@ -1,4 +1,4 @@
-//! Reductions over axes.
+//! CPU reference of reductions over axes.
 
 use crate::{
     graph::{
@@ -8,10 +8,10 @@ use crate::{
     ops::reference::view::View,
 };
 
-/// Reduces the marked axes to one: row by row, within a row from left to right. A mean over height and width is the
-/// mean of the rows' means.
+/// Reduces the marked axes to one element: row by row, and from left to right within a row. A mean over height and
+/// width is the mean of the means of rows.
 pub(crate) fn reduce(x: &View<'_>, kind: ReduceKind, axes: [bool; 4], out: Shape) -> Vec<f32> {
-    // As the kernel does, so that a mean taken apart by `rewrite::row_means` stays the same to the bit.
+    // Matches the kernel, so that a mean divided by `rewrite::row_means` stays bit-identical.
     if let (ReduceKind::Mean, [batch, true, true, false]) = (kind, axes) {
         let shape = Shape { w: 1, ..x.shape };
         let rows = reduce(x, kind, [false, false, true, false], shape);
@@ -29,7 +29,7 @@ pub(crate) fn reduce(x: &View<'_>, kind: ReduceKind, axes: [bool; 4], out: Shape
     lines.iter().map(|line| one(kind, line)).collect()
 }
 
-/// All values that make one of the result, in order.
+/// Reduces all values of one result element, in order.
 fn one(kind: ReduceKind, line: &[f32]) -> f32 {
     let sum = |function: fn(f32) -> f32| line.iter().fold(0.0, |sum, &x| sum + function(x));
     let greatest = || line.iter().copied().fold(f32::NEG_INFINITY, greater);
@@ -45,7 +45,7 @@ fn one(kind: ReduceKind, line: &[f32]) -> f32 {
         ReduceKind::LogSum => sum(|x| x).ln(),
         ReduceKind::LogSumExp => {
             let greatest = greatest();
-            // An infinity less itself would be NaN.
+            // Subtracting infinity from infinity would give NaN.
             let base = if greatest.is_finite() { greatest } else { 0.0 };
             base + line.iter().fold(0.0, |sum, x| sum + (x - base).exp()).ln()
         }
@@ -54,7 +54,8 @@ fn one(kind: ReduceKind, line: &[f32]) -> f32 {
     }
 }
 
-/// The first of what is NaN, else the first of the best; of either the last where `last` is set.
+/// Returns the index of the best value, or of a NaN if there is one. Among equals, the first one counts, or the last
+/// one if `last` is set.
 fn index(line: &[f32], last: bool, better: fn(f32, f32) -> bool) -> f32 {
     let mut best = 0;
     for (i, &x) in line.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The epilogue: `then(first(result) + add)`.
+//! CPU reference of the epilogue: `then(first(result) + add)`.
 
 use super::operands::{Operands, ReferenceError};
 use crate::graph::{Act, Shape, evaluate};
@@ -10,7 +10,7 @@ pub(super) fn apply(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -
     if let Some(add) = epilogue.add {
         let add = operands.tensor(add)?;
         let c = add.shape.c;
-        // The addend may have fewer channels than the result: `zip` ends with them, and the others stay as they are.
+        // The addend may have fewer channels than the result: `zip` stops after these, and the rest is not changed.
         for (pixel, added) in result.chunks_mut(out.c.max(1)).zip(add.data.chunks(c.max(1))) {
             pixel.iter_mut().zip(added).for_each(|(x, a)| *x += a);
         }

@@ -1,7 +1,8 @@
-//! The CPU references: what each kernel must answer, in plain loops over dense `B, H, W, C` arrays of 32-bit floats.
+//! CPU references, which define the expected result of each kernel: plain loops over dense `B, H, W, C` arrays of
+//! 32-bit floats.
 //!
-//! They are slow and meant to be obviously right. Knows no texture, no placement and no shader. The graph must have
-//! passed its checker: extents are taken at their word.
+//! They are slow and meant to be obviously correct. They are independent of textures, placement and shaders. The
+//! graph must have passed its checker, because extents are not verified here.
 
 mod epilogue;
 mod operands;

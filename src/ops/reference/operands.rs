@@ -1,18 +1,18 @@
-//! The operands of a node, and why there may be no result.
+//! Operands of a node, and errors of the references.
 
 use super::view::View;
 use crate::graph::{Graph, IdVec, Node, Shape, TensorId};
 
-/// Why a reference has no answer.
+/// Reason why a reference cannot compute a result.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReferenceError {
-    /// A tensor is read that has no value yet.
+    /// A tensor has no value yet.
     #[error("operator {op_index} ({op}) reads tensor {tensor}, which has no value")]
     NoValue {
         /// Index in the model file.
         op_index: usize,
-        /// Its name.
+        /// Name of the operator.
         op: &'static str,
         /// The tensor.
         tensor: TensorId,
@@ -22,29 +22,29 @@ pub enum ReferenceError {
     NoOperand {
         /// Index in the model file.
         op_index: usize,
-        /// Its name.
+        /// Name of the operator.
         op: &'static str,
-        /// Which operand.
+        /// Index of the operand.
         index: usize,
     },
-    /// An array does not hold as many values as its tensor has elements.
+    /// The number of values differs from the number of elements of the tensor.
     #[error("tensor {tensor} has {expected} elements ({shape}), but {found} values were given")]
     Length {
         /// The tensor.
         tensor: TensorId,
-        /// Its extents.
+        /// Extents of the tensor.
         shape: Shape,
-        /// Elements of the tensor.
+        /// Number of elements of the tensor.
         expected: usize,
-        /// Values given.
+        /// Number of values given.
         found: usize,
     },
-    /// Not as many arrays as the graph has inputs.
+    /// The number of arrays differs from the number of the graph's inputs.
     #[error("the graph has {expected} inputs, but {found} were given")]
     Inputs {
-        /// Inputs of the graph.
+        /// Number of inputs of the graph.
         expected: usize,
-        /// Arrays given.
+        /// Number of arrays given.
         found: usize,
     },
 }
@@ -58,7 +58,7 @@ pub(super) fn fits(graph: &Graph, tensor: TensorId, found: usize) -> Result<(), 
     }
 }
 
-/// A node's operands by number.
+/// The operands of a node, by index.
 pub(crate) struct Operands<'a> {
     pub(super) graph: &'a Graph,
     pub(super) node: &'a Node,
@@ -68,7 +68,7 @@ pub(crate) struct Operands<'a> {
 impl<'a> Operands<'a> {
     pub(super) fn tensor(&self, tensor: TensorId) -> Result<View<'a>, ReferenceError> {
         let value = match (&self.graph.tensors[tensor].constant, self.values.get(tensor)) {
-            // Constants stay in the graph, so that no network's weights are held twice.
+            // Constants are read from the graph, so that weights are not stored twice.
             (Some(constant), _) => constant.to_f32(),
             (None, Some(Some(value))) => value.as_slice().into(),
             _ => return Err(ReferenceError::NoValue { op_index: self.node.op_index, op: self.node.op.name(), tensor }),

@@ -1,4 +1,4 @@
-//! A node, and a whole graph, on the CPU.
+//! Runs a node or a whole graph on the CPU.
 
 use super::{
     epilogue,
@@ -9,11 +9,11 @@ use crate::{
     ops::lookup,
 };
 
-/// The result of one node, its epilogue included. `values` holds one entry a tensor of the graph; constants are read
-/// from the graph and need no entry.
+/// Computes the result of one node, including its epilogue. `values` has one entry per tensor of the graph; constants
+/// are read from the graph and need no entry.
 ///
 /// # Errors
-/// [`ReferenceError`] where an operand is missing, has no value, or one of another length than its tensor.
+/// Fails with [`ReferenceError`] if an operand is missing, has no value, or has a value of the wrong length.
 pub fn node(
     graph: &Graph,
     node: &Node,
@@ -25,12 +25,12 @@ pub fn node(
     epilogue::apply(&operands, result, out)
 }
 
-/// The values of every tensor of the graph, given those of its inputs in the graph's order, each as the file has it
-/// ([`Tensor::host_permutation`](crate::graph::Tensor::host_permutation)). What is answered lies as it is computed
-/// with; constants have no entry of their own unless the graph returns them.
+/// Computes the values of every tensor of the graph. `inputs` are in the graph's order and in the layout of the file
+/// ([`Tensor::host_permutation`](crate::graph::Tensor::host_permutation)). The result is in the layout used for
+/// computing; constants have no entry unless the graph returns them.
 ///
 /// # Errors
-/// [`ReferenceError`] where the inputs do not fit the graph, or a node cannot be computed.
+/// Fails with [`ReferenceError`] if the inputs do not fit the graph, or a node cannot be computed.
 pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<IdVec<TensorId, Option<Vec<f32>>>, ReferenceError> {
     if inputs.len() != graph.inputs.len() {
         return Err(ReferenceError::Inputs { expected: graph.inputs.len(), found: inputs.len() });
@@ -51,10 +51,10 @@ pub fn graph(graph: &Graph, inputs: &[Vec<f32>]) -> Result<IdVec<TensorId, Optio
     Ok(values)
 }
 
-/// The values of the graph's outputs as the file has them, given those of its inputs likewise.
+/// Computes the graph's outputs. Inputs and outputs are in the layout of the file.
 ///
 /// # Errors
-/// As [`graph`].
+/// Fails like [`graph`].
 pub fn outputs(model: &Graph, inputs: &[Vec<f32>]) -> Result<Vec<Vec<f32>>, ReferenceError> {
     let values = graph(model, inputs)?;
     let missing = |tensor| ReferenceError::NoValue { op_index: 0, op: "output", tensor };

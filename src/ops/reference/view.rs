@@ -1,4 +1,4 @@
-//! Dense values with their extents.
+//! Dense arrays with their extents.
 
 use std::borrow::Cow;
 
@@ -11,19 +11,19 @@ pub(crate) struct View<'a> {
 }
 
 impl View<'_> {
-    /// One element.
+    /// Returns one element.
     pub(crate) fn at(&self, [b, h, w, c]: [usize; 4]) -> f32 {
         self.data[self.shape.index(b, h, w, c)]
     }
 
-    /// All channels of a pixel.
+    /// Returns all channels of a pixel.
     pub(crate) fn pixel(&self, b: usize, h: usize, w: usize) -> &[f32] {
         let start = self.shape.index(b, h, w, 0);
         &self.data[start..start + self.shape.c]
     }
 }
 
-/// Every element of a tensor, by its indices.
+/// Computes every element of a tensor from its indices.
 pub(crate) fn each(shape: Shape, mut element: impl FnMut([usize; 4]) -> f32) -> Vec<f32> {
     let mut values = Vec::with_capacity(shape.len());
     each_pixel(shape, |b, h, w| {
@@ -45,17 +45,17 @@ pub(crate) fn each_pixel(shape: Shape, mut pixel: impl FnMut(usize, usize, usize
     }
 }
 
-/// `start + tap - before`, if that is an index of `0..extent`.
+/// Returns `start + tap - before` if that is in `0..extent`.
 pub(crate) fn inside(start: usize, tap: usize, before: usize, extent: usize) -> Option<usize> {
     (start + tap).checked_sub(before).filter(|&i| i < extent)
 }
 
-/// The sum of the products of two rows of values.
+/// Returns the dot product of two slices.
 pub(crate) fn dot(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).fold(0.0, |sum, (a, b)| sum + a * b)
 }
 
-/// The bias of output channel `o`.
+/// Returns the bias of output channel `o`.
 pub(crate) fn bias_of(bias: Option<&View<'_>>, o: usize) -> f32 {
     bias.map_or(0.0, |bias| bias.data[o])
 }

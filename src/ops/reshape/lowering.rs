@@ -1,4 +1,4 @@
-//! The same elements in dense order under another shape.
+//! Reshape: changes the shape and keeps the elements in dense order.
 
 use std::ops::Range;
 

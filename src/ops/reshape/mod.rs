@@ -1,4 +1,4 @@
-//! The same elements in dense order under another shape.
+//! Reshape: changes the shape and keeps the elements in dense order.
 
 mod lowering;
 
@@ -8,7 +8,7 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// The elements of `x` in dense order under another shape.
+/// Gives `x` another shape; its elements stay in dense order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reshape;
 

@@ -1,28 +1,30 @@
-//! Resizes: where an output pixel lies in the input, and which input pixels it is made of. Knows one axis at a time.
+//! Maps an output pixel of a resize to its position in the input and to the input pixels it depends on, one axis at a
+//! time.
 //!
-//! Positions are computed in 32 bits, in the order in which ONNX Runtime does: where a position is a whole number or the
-//! middle between two, another rounding would take another pixel.
+//! Positions are computed in 32 bits, in the same order as in ONNX Runtime. If a position is a whole number or
+//! halfway between two, a different rounding would select a different pixel.
 
 use super::{CoordMode, Resize, ResizeMode, Rounding};
 
-/// The input pixels that an output pixel is made of: `weights[j]` of pixel `first + j`, held inside the image.
+/// The input pixels of an output pixel: `weights[j]` of pixel `first + j`, clamped to the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taps {
-    /// First pixel; it may lie outside, as may those that follow.
+    /// First pixel; this and the following pixels may be outside the image.
     pub first: isize,
-    /// Parts of the pixels; those of no part are zero.
+    /// Weights of the pixels; zero for pixels without influence.
     pub weights: [f32; 4],
 }
 
 impl Taps {
-    /// The pixel of tap `tap` in an image of `extent`.
+    /// Returns the pixel of tap `tap`, clamped to an image of `extent`.
     pub fn pixel(&self, tap: usize, extent: usize) -> usize {
         (self.first + tap as isize).clamp(0, extent as isize - 1).unsigned_abs()
     }
 }
 
-/// How far from the middle between two pixels a position still counts as the middle: 32 bits seldom meet it. Measured of
-/// ONNX Runtime 1.32, which takes positions up to 7.2e-7 from it so, and none from 1.01e-6 on.
+/// Distance from the middle between two pixels within which a position counts as the middle, because 32-bit positions
+/// rarely meet it exactly. Measured with ONNX Runtime 1.32: it treats positions up to 7.2e-7 away as the middle, but
+/// no position that is 1.01e-6 or more away.
 const TIE: f32 = 1e-6;
 
 /// A resize along one axis.
@@ -38,14 +40,14 @@ pub struct ResizeAxis {
 }
 
 impl ResizeAxis {
-    /// The resize along height (`axis` 0) or width (1), from so many pixels to so many.
+    /// Creates the resize along height (`axis` 0) or width (1), from `from` to `to` pixels.
     pub fn new(resize: &Resize, axis: usize, from: usize, to: usize) -> Self {
         let Resize { mode, coords, scale } = *resize;
         let scale = scale.map_or(to as f32 / from as f32, |scale| scale[axis]);
         Self { mode, coords, axis, from, to, scale }
     }
 
-    /// How many taps an output pixel has.
+    /// Returns the number of taps per output pixel.
     pub const fn taps(&self) -> usize {
         match self.mode {
             ResizeMode::Nearest(_) => 1,
@@ -54,7 +56,7 @@ impl ResizeAxis {
         }
     }
 
-    /// What output pixel `i` is made of; `None` where it lies outside the image and is extrapolated.
+    /// Returns the taps of output pixel `i`, or `None` if it is outside the image and extrapolated.
     pub fn at(&self, i: usize) -> Option<Taps> {
         let position = self.position(i as f32)?;
         let floor = position.floor();
@@ -91,14 +93,14 @@ impl ResizeAxis {
                 floor - 1.0
             }
         };
-        // However far outside, the pixel is the border's, so holding it nearer changes nothing and fits 32 bits.
+        // Pixels far outside are clamped to the border anyway, so a tighter range changes nothing and fits 32 bits.
         Some(Taps { first: (first.clamp(-4.0, self.from as f32 + 4.0)) as isize, weights })
     }
 
-    /// Where output pixel `i` lies; `None` where it is extrapolated.
+    /// Returns the position of output pixel `i` in the input, or `None` if it is extrapolated.
     fn position(&self, i: f32) -> Option<f32> {
         let (scale, from, to) = (self.scale, self.from as f32, self.to as f32);
-        // An axis of scale 1 is not resized, not even cropped.
+        // An axis with scale 1 is neither resized nor cropped.
         if scale == 1.0 {
             return Some(i);
         }
@@ -113,7 +115,7 @@ impl ResizeAxis {
             CoordMode::AlignCorners => i * (from - 1.0) / (to - 1.0),
             CoordMode::HalfPixelSymmetric => {
                 let offset = from / 2.0 * (1.0 - to / (scale * from));
-                // Summed in 64 bits and rounded once.
+                // Computed in 64 bits and rounded once.
                 (f64::from(offset) + (f64::from(i) + 0.5) / f64::from(scale) - 0.5) as f32
             }
             CoordMode::TfCropAndResize { start, end, .. } => {
@@ -130,7 +132,7 @@ impl ResizeAxis {
     }
 }
 
-/// Keys's cubic convolution at the distances `1 + t`, `t`, `1 - t` and `2 - t`.
+/// Returns the weights of Keys's cubic convolution at the distances `1 + t`, `t`, `1 - t` and `2 - t`.
 fn cubic(a: f64, t: f64) -> [f64; 4] {
     let near = |x: f64| ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0;
     let far = |x: f64| ((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a;

@@ -1,4 +1,4 @@
-//! Resizes of height and width.
+//! Kernel of TensorFlow Lite's resizes.
 
 use super::tensorflow::{Coords, TensorFlowResize};
 use crate::kernels::{
@@ -13,7 +13,7 @@ pub(crate) const SHADER: Shader = Shader::new("resize", include_str!("../../../s
     .helpers(&[ONE_TEXEL]);
 
 shared_constants! {
-    /// Where an output pixel lies in the input.
+    /// Coordinate conventions.
     COORDS:
     COORDS_ASYMMETRIC = 0,
     COORDS_HALF_PIXEL = 1,
@@ -26,8 +26,8 @@ shader_params! {
     }
 }
 
-/// Input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference; worked out here because a
-/// device's division need not be exact.
+/// Returns input pixels per output pixel, in the 32-bit arithmetic of TensorFlow Lite's reference. Computed on the
+/// host, because a device's division need not be exact.
 fn scale(input: usize, output: usize, coords: Coords) -> f32 {
     if coords == Coords::AlignCorners && output > 1 {
         (input - 1) as f32 / (output - 1) as f32
@@ -36,7 +36,7 @@ fn scale(input: usize, output: usize, coords: Coords) -> f32 {
     }
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(
     step: &StepContext<'_>,
     TensorFlowResize { bilinear, coords }: TensorFlowResize,

@@ -1,4 +1,4 @@
-//! Height and width made larger or smaller.
+//! Resize: changes height and width.
 
 use std::ops::Range;
 
@@ -65,8 +65,8 @@ impl Operator for Resize {
     }
 }
 
-/// The rows of every tap, those too that have no part of the result: the kernel reads them, and what it makes nothing of
-/// by a factor of zero must be a number.
+/// Returns the rows of all taps, including those with weight zero: the kernel reads them, and a value multiplied by
+/// zero must be a finite number.
 fn taps(map: &RowMap<'_>, axis: &ResizeAxis) -> Vec<Range<u32>> {
     map.each(|y| {
         let Some(taps) = axis.at(y) else { return 0..0 };
@@ -76,8 +76,8 @@ fn taps(map: &RowMap<'_>, axis: &ResizeAxis) -> Vec<Range<u32>> {
     })
 }
 
-/// The rows between which the result's row lies. A position next to a whole number may fall on either side of it in a
-/// device's arithmetic, so both count.
+/// Returns the rows around the position of a result row. A position close to a whole number may fall on either side
+/// of it in a device's arithmetic, so both sides are included.
 fn between(map: &RowMap<'_>, TensorFlowResize { bilinear, coords }: TensorFlowResize) -> Vec<Range<u32>> {
     const SLACK: f64 = 1e-3;
     let (from, to) = (map.from.h as f64, map.to.h as f64);

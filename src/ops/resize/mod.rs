@@ -1,4 +1,4 @@
-//! Height and width made larger or smaller.
+//! Resize: changes height and width.
 
 mod axis;
 mod kernel;
@@ -14,14 +14,14 @@ pub use mode::{CoordMode, ResizeMode, Rounding};
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// `x` with another height and width.
+/// Resizes height and width of `x`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
-    /// How pixels in between are filled.
+    /// Interpolation between pixels.
     pub mode: ResizeMode,
-    /// Where an output pixel lies in the input.
+    /// Position of an output pixel in the input.
     pub coords: CoordMode,
-    /// Output by input of height and width; without it, the quotients of the extents.
+    /// Scale of height and width (output by input); if `None`, the quotients of the extents.
     pub scale: Option<[f32; 2]>,
 }
 

@@ -1,14 +1,14 @@
-//! How a resize finds and mixes input pixels: its modes.
+//! Modes of a resize: coordinates and interpolation.
 //!
-//! The definitions are those of ONNX's operator Resize as ONNX Runtime computes it; TensorFlow's three conventions are
-//! among them. `in` and `out` are whole numbers of pixels, also where the scale is none that leads to a whole number.
+//! The definitions are those of ONNX's operator Resize as implemented in ONNX Runtime, and include TensorFlow's three
+//! conventions. `in` and `out` are whole numbers of pixels, even if the scale does not lead to a whole number.
 
-/// Where a position between two pixels goes.
+/// Rounding of a position between two pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
-    /// To the nearest pixel, from the middle down.
+    /// To the nearest pixel; the middle rounds down.
     PreferFloor,
-    /// To the nearest pixel, from the middle up.
+    /// To the nearest pixel; the middle rounds up.
     PreferCeil,
     /// Down.
     Floor,
@@ -16,7 +16,7 @@ pub enum Rounding {
     Ceil,
 }
 
-/// How a resize fills pixels in between.
+/// Interpolation between pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResizeMode {
     /// One pixel.
@@ -25,15 +25,15 @@ pub enum ResizeMode {
     Linear,
     /// Cubic in both directions, between four pixels.
     Cubic {
-        /// The cubic's parameter; -0.75 and -0.5 are common.
+        /// Parameter of the cubic; -0.75 and -0.5 are common.
         a: f32,
-        /// Whether pixels outside the image are left out; else the border's pixels are repeated.
+        /// If true, pixels outside the image are left out; otherwise, border pixels are repeated.
         exclude_outside: bool,
     },
 }
 
 impl ResizeMode {
-    /// TensorFlow's nearest pixel in one of its three conventions.
+    /// Returns TensorFlow's nearest-pixel mode for one of its three conventions.
     pub const fn nearest_in(coords: CoordMode) -> Self {
         match coords {
             CoordMode::HalfPixel | CoordMode::AlignCorners => Self::Nearest(Rounding::PreferCeil),
@@ -42,27 +42,27 @@ impl ResizeMode {
     }
 }
 
-/// Where an output pixel `x` lies in the input image, `scale` being output by input. An axis whose scale is 1 stays as it
-/// is, also where a crop is stated.
+/// Position of an output pixel `x` in the input image; `scale` is output by input. An axis whose scale is 1 is not
+/// changed, even if a crop is specified.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CoordMode {
     /// `x / scale`
     Asymmetric,
     /// `(x + 0.5) / scale - 0.5`
     HalfPixel,
-    /// As [`HalfPixel`](Self::HalfPixel), but 0 where the result is one pixel.
+    /// Like [`HalfPixel`](Self::HalfPixel), but 0 if the result has only one pixel.
     PytorchHalfPixel,
     /// `x * (in - 1) / (out - 1)`
     AlignCorners,
-    /// As [`HalfPixel`](Self::HalfPixel), around the middle of the image where the result's extent was rounded.
+    /// Like [`HalfPixel`](Self::HalfPixel), but centred on the image if the result's extent was rounded.
     HalfPixelSymmetric,
     /// `start * (in - 1) + x * (end - start) * (in - 1) / (out - 1)`, TensorFlow's crop and resize.
     TfCropAndResize {
-        /// First corner `[y, x]` as parts of the image.
+        /// First corner `[y, x]` as a fraction of the image.
         start: [f32; 2],
-        /// Last corner.
+        /// Last corner `[y, x]` as a fraction of the image.
         end: [f32; 2],
-        /// What pixels outside the image are.
+        /// Value of pixels outside the image.
         extrapolation: f32,
     },
 }

@@ -1,4 +1,5 @@
-//! Resizes: TensorFlow Lite's in the 32-bit arithmetic of its reference kernels, all others by their taps.
+//! CPU references of resizes: TensorFlow Lite's conventions in the 32-bit arithmetic of its reference kernels, all
+//! others from their taps.
 
 use super::tensorflow::{Coords, TensorFlowResize};
 use crate::{
@@ -6,7 +7,7 @@ use crate::{
     ops::reference::view::{View, each},
 };
 
-/// TensorFlow Lite's conventions.
+/// Resizes in one of TensorFlow Lite's conventions.
 pub(crate) fn tensorflow(
     x: &View<'_>,
     TensorFlowResize { bilinear, coords }: TensorFlowResize,
@@ -29,7 +30,7 @@ pub(crate) fn tensorflow(
     })
 }
 
-/// Any convention: each row of taps summed from left to right, then the rows from top to bottom.
+/// Resizes in any convention: sums each row of taps from left to right, then the rows from top to bottom.
 pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
     let extrapolation =
         if let CoordMode::TfCropAndResize { extrapolation, .. } = resize.coords { extrapolation } else { 0.0 };
@@ -45,7 +46,7 @@ pub(crate) fn taps(x: &View<'_>, resize: &Resize, out: Shape) -> Vec<f32> {
     })
 }
 
-/// Input pixels per output pixel.
+/// Returns input pixels per output pixel.
 fn scale(input: usize, output: usize, coords: Coords) -> f32 {
     if coords == Coords::AlignCorners && output > 1 {
         (input - 1) as f32 / (output - 1) as f32
@@ -54,8 +55,8 @@ fn scale(input: usize, output: usize, coords: Coords) -> f32 {
     }
 }
 
-/// The input pixel nearest to output pixel `i`. With aligned corners halves are rounded away from zero; else the pixel
-/// is the one that the position falls into.
+/// Returns the input pixel nearest to output pixel `i`. With aligned corners, halves are rounded away from zero;
+/// otherwise, the result is the pixel that contains the position.
 fn nearest(i: usize, scale: f32, extent: usize, coords: Coords) -> usize {
     let position = match coords {
         Coords::HalfPixel => ((i as f32 + 0.5) * scale).floor(),
@@ -65,7 +66,7 @@ fn nearest(i: usize, scale: f32, extent: usize, coords: Coords) -> usize {
     (position as usize).min(extent - 1)
 }
 
-/// The input pixels on both sides of output pixel `i`, and the part of the second.
+/// Returns the input pixels on both sides of output pixel `i`, and the weight of the second.
 fn between(i: usize, scale: f32, extent: usize, coords: Coords) -> (usize, usize, f32) {
     let position = match coords {
         Coords::HalfPixel => (i as f32 + 0.5) * scale - 0.5,

@@ -1,4 +1,5 @@
-//! Resizes of every convention: the pixels and parts that make each row and column are worked out here, in 64 bits.
+//! Kernel of resizes in every other convention. The pixels and weights of each row and column are computed here, on
+//! the host.
 
 use crate::{
     graph::{CoordMode, Resize, ResizeAxis},
@@ -16,9 +17,9 @@ pub(crate) const SHADER: Shader = Shader::new("resample", include_str!("../../..
     .helpers(&[ONE_TEXEL]);
 
 shared_constants! {
-    /// Numbers of the tables that are no pixels.
+    /// Special values in the tables.
     MARKS:
-    /// Stands for the first pixel of what lies outside.
+    /// First pixel of an output pixel outside the image.
     NOWHERE = i32::MIN.cast_unsigned(),
 }
 
@@ -32,7 +33,7 @@ shader_params! {
     }
 }
 
-/// The table of the first pixels, four in each group.
+/// Returns the table of first pixels, four per group.
 fn first_pixels(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
     let mut params: Vec<u32> = (0..extent).map(|i| axis.at(i).map_or(NOWHERE, |t| t.first as i32 as u32)).collect();
     // Tables are read in groups of four words.
@@ -40,12 +41,12 @@ fn first_pixels(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
     params
 }
 
-/// The table of parts, four for each place.
+/// Returns the table of weights, four per output pixel.
 fn parts(axis: &ResizeAxis, extent: usize) -> Vec<u32> {
     (0..extent).flat_map(|i| axis.at(i).map_or([0.0; 4], |t| t.weights).map(f32::to_bits)).collect()
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let (from, to) = (input.shape, step.output.shape);
@@ -60,11 +61,11 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
     };
     let taps = down.taps();
     let mut tables = [first_pixels(&down, to.h), first_pixels(&across, to.w), Vec::new(), Vec::new()];
-    // A single tap is the whole value, and the shader reads no parts.
+    // A single tap always has weight one, so the shader reads no weights.
     if taps > 1 {
         [tables[2], tables[3]] = [parts(&down, to.h), parts(&across, to.w)];
     }
-    // Tables lie one behind another right after these parameters; shaders count in groups of four words.
+    // The tables follow these parameters directly; shaders compute in groups of four words.
     let mut next = FAMILY_PARAMS as usize + wgsl::groups(Params::FIELDS);
     let [first_rows, first_columns, row_parts, column_parts] = tables.each_ref().map(|table| {
         let start = next;

@@ -1,4 +1,4 @@
-//! TensorFlow Lite's resizes, whose reference works in 32 bits and in an order of its own.
+//! TensorFlow Lite's resizes, whose reference computes in 32 bits and in a specific order.
 
 use super::{
     CoordMode::{AlignCorners, Asymmetric, HalfPixel},
@@ -6,7 +6,7 @@ use super::{
     Rounding::{Floor, PreferCeil},
 };
 
-/// Where an output pixel lies in the input.
+/// Position of an output pixel in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Coords {
     /// [`CoordMode::Asymmetric`]
@@ -20,16 +20,16 @@ pub(super) enum Coords {
 /// One of TensorFlow Lite's resizes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TensorFlowResize {
-    /// Whether bilinear; else the nearest pixel is taken.
+    /// True for bilinear, false for the nearest pixel.
     pub(super) bilinear: bool,
-    /// Where an output pixel lies in the input.
+    /// Position of an output pixel in the input.
     pub(super) coords: Coords,
 }
 
 impl TensorFlowResize {
-    /// The resize, if it is one of TensorFlow Lite's.
+    /// Converts a resize, if it is one of TensorFlow Lite's.
     pub(super) fn of(resize: &Resize) -> Option<Self> {
-        // TensorFlow Lite always takes the quotient of the extents.
+        // TensorFlow Lite always uses the quotient of the extents.
         let Resize { mode, coords, scale: None } = *resize else { return None };
         let bilinear = mode == ResizeMode::Linear;
         let coords = match (mode, coords) {
@@ -43,7 +43,8 @@ impl TensorFlowResize {
 }
 
 impl Resize {
-    /// Whether it is one of TensorFlow Lite's, whose reference works in 32 bits and in an order of its own.
+    /// Returns whether this is one of TensorFlow Lite's resizes, whose reference computes in 32 bits and in a
+    /// specific order.
     pub fn follows_tensorflow(&self) -> bool {
         TensorFlowResize::of(self).is_some()
     }

@@ -1,5 +1,5 @@
-//! What an operator is: its name, the shape of its result, which operands the model must hold. Knows no tensors, no
-//! values and no order of nodes.
+//! Defines an operator: its name, the shape of its result, and the operands that must be part of the model.
+//! Independent of tensors, values and the order of nodes.
 
 mod shape_error;
 pub(super) mod shapes;
@@ -9,19 +9,21 @@ pub use shape_error::ShapeError;
 
 use crate::graph::Shape;
 
-/// What an operator is. Nothing has a default.
+/// Definition of an operator. No method has a default.
 pub(crate) trait OpSchema {
-    /// Its name as the TensorFlow Lite schema writes it or would, or as ONNX does where only it has one.
+    /// Returns the name from the TensorFlow Lite schema, or the name that fits that schema's style; for operators
+    /// that only ONNX has, the ONNX name.
     fn name(&self) -> &'static str;
 
-    /// The shape of its result for operands of the shapes `inputs`. Where the operator leaves it open, `stated`
-    /// decides, and is checked for being possible.
+    /// Returns the shape of the result for operands of the shapes `inputs`. If the operator does not determine it,
+    /// `stated` gives the shape and is checked for validity.
     fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError>;
 
-    /// Operands that must be part of the model, and what they are called: they are packed once, before any run.
+    /// Returns the index and the name of each operand that must be part of the model, because it is packed once
+    /// before any run.
     fn constant_operands(&self) -> &'static [(usize, &'static str)];
 
-    /// Whether each value of the result is a value of an operand.
+    /// Returns whether each value of the result is a value of an operand.
     fn moves_only(&self) -> bool;
 }
 

@@ -1,100 +1,100 @@
-//! Why an operator cannot take operands of some shapes.
+//! Errors for operands with invalid shapes.
 
 use crate::graph::Shape;
 
-/// Why an operator cannot take operands of these shapes.
+/// Reason why an operator cannot take operands of these shapes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
     /// Too few or too many operands.
     #[error("takes {expected} operands, has {found}")]
     Operands {
-        /// How many there may be.
+        /// Allowed numbers of operands.
         expected: &'static str,
-        /// How many there are.
+        /// Actual number of operands.
         found: usize,
     },
-    /// Two extents that must be equal are not.
+    /// Two extents differ that must be equal.
     #[error("{what}: expected {expected}, found {found}")]
     Mismatch {
-        /// Which extent.
+        /// Description of the extent.
         what: &'static str,
-        /// What it must be.
+        /// Expected value.
         expected: usize,
-        /// What it is.
+        /// Actual value.
         found: usize,
     },
-    /// An extent is no multiple of what it must be a multiple of.
+    /// An extent must be a multiple of a number, but is not.
     #[error("{what}: {value} is no multiple of {by}")]
     NotMultiple {
-        /// Which extent.
+        /// Description of the extent.
         what: &'static str,
-        /// What it is.
+        /// Actual value.
         value: usize,
-        /// What it must be a multiple of.
+        /// Required divisor.
         by: usize,
     },
-    /// A stride, dilation, window, block or group count of zero.
+    /// A stride, dilation, window, block or group count is zero.
     #[error("{what} is zero")]
     Zero {
-        /// Which attribute.
+        /// Name of the attribute.
         what: &'static str,
     },
-    /// A window that does not fit into the padded image.
+    /// A window does not fit into the padded image.
     #[error("a {what} of {window} does not fit into {extent}")]
     Window {
-        /// Which window.
+        /// Description of the window.
         what: &'static str,
-        /// Its extent, dilation included.
+        /// Extent of the window, including dilation.
         window: usize,
-        /// The image's extent, padding included.
+        /// Extent of the image, including padding.
         extent: usize,
     },
-    /// A window without a pixel of the image: there is nothing to take the greatest or the mean of.
+    /// A window contains no pixel of the image, so it has no maximum and no mean.
     #[error("a {what} of {window} lies outside the image of {extent} at position {position}")]
     Outside {
-        /// Which window.
+        /// Description of the window.
         what: &'static str,
-        /// Its extent, dilation included.
+        /// Extent of the window, including dilation.
         window: usize,
-        /// Which position of the window.
+        /// Position of the window.
         position: usize,
-        /// The image's extent.
+        /// Extent of the image.
         extent: usize,
     },
-    /// Too many positions of a window whose pixels are further apart than the image is wide.
+    /// A window whose pixels are further apart than the image is wide has too many positions.
     #[error(
         "a {what} of {window}, its pixels further apart than the image is wide, has {positions} positions, at most {most} are supported"
     )]
     Positions {
-        /// Which window.
+        /// Description of the window.
         what: &'static str,
-        /// Its extent, dilation included.
+        /// Extent of the window, including dilation.
         window: usize,
-        /// How many positions it has.
+        /// Actual number of positions.
         positions: usize,
-        /// How many it may have.
+        /// Maximum number of positions.
         most: usize,
     },
-    /// More is cut off an axis than there is.
+    /// A negative padding cuts off more of an axis than its extent.
     #[error("axis {axis}: paddings of {before} and {after} leave nothing of an extent of {extent}")]
     Cut {
-        /// 0 to 3.
+        /// Axis, 0 to 3.
         axis: usize,
-        /// Elements put in front; negative ones cut off.
+        /// Elements added before; negative numbers cut off.
         before: isize,
-        /// Elements put behind; negative ones cut off.
+        /// Elements added after; negative numbers cut off.
         after: isize,
         /// Extent of the operand along the axis.
         extent: usize,
     },
-    /// A number that is not finite, or not above zero where it must be.
+    /// A number is not finite, or not positive although required.
     #[error("{what} is out of range")]
     Range {
-        /// Which attribute.
+        /// Name of the attribute.
         what: &'static str,
     },
-    /// Two shapes of which neither repeats into the other.
+    /// Two shapes do not broadcast.
     #[error("{a} and {b} do not broadcast")]
     Broadcast {
         /// First operand.
@@ -102,26 +102,26 @@ pub enum ShapeError {
         /// Second operand.
         b: Shape,
     },
-    /// An axis outside 0 to 3, or a list of axes that is no permutation.
+    /// An axis is outside 0 to 3, or a list of axes is not a permutation.
     #[error("{what} is no valid choice of axes")]
     Axes {
-        /// Which attribute.
+        /// Name of the attribute.
         what: &'static str,
     },
-    /// Indices outside the operand.
+    /// An index is outside the operand.
     #[error("axis {axis}: index {index} lies outside an extent of {extent}")]
     Index {
-        /// 0 to 3.
+        /// Axis, 0 to 3.
         axis: usize,
         /// The first index outside.
         index: i128,
         /// Extent of the operand along the axis.
         extent: usize,
     },
-    /// An extent that no machine can count.
+    /// An extent overflows.
     #[error("{what} overflows")]
     Overflow {
-        /// Which extent.
+        /// Description of the extent.
         what: &'static str,
     },
 }

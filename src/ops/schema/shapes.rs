@@ -1,12 +1,12 @@
-//! What operators ask of their operands' shapes.
+//! Checks for the shapes of operands.
 
 use super::ShapeError;
 use crate::graph::Shape;
 
-/// What the extents of a shape are called.
+/// Names of the extents of a shape.
 pub(crate) const AXIS: [&str; 4] = ["batches", "height", "width", "channels"];
 
-/// The one operand of an operator that takes one.
+/// Returns the only operand of a unary operator.
 pub(crate) fn only(inputs: &[Shape]) -> Result<Shape, ShapeError> {
     match inputs {
         [x] => Ok(*x),
@@ -14,7 +14,7 @@ pub(crate) fn only(inputs: &[Shape]) -> Result<Shape, ShapeError> {
     }
 }
 
-/// Both operands of an operator that takes two.
+/// Returns both operands of a binary operator.
 pub(crate) fn pair(inputs: &[Shape]) -> Result<(Shape, Shape), ShapeError> {
     match inputs {
         [a, b] => Ok((*a, *b)),
@@ -22,7 +22,7 @@ pub(crate) fn pair(inputs: &[Shape]) -> Result<(Shape, Shape), ShapeError> {
     }
 }
 
-/// Input, weights and perhaps a bias.
+/// Returns the shapes of input, weights and optional bias.
 pub(crate) fn weighted(inputs: &[Shape]) -> Result<(Shape, Shape, Option<Shape>), ShapeError> {
     match inputs {
         [x, weights] => Ok((*x, *weights, None)),
@@ -60,7 +60,7 @@ pub(crate) fn times(extent: usize, block: usize) -> Result<usize, ShapeError> {
     extent.checked_mul(block).ok_or(ShapeError::Overflow { what: "extent by the block" })
 }
 
-/// The shape of two operands together, where an extent of one is repeated.
+/// Returns the shape that two operands broadcast to.
 pub(crate) fn broadcast(a: Shape, b: Shape) -> Result<Shape, ShapeError> {
     let mut result = [0; 4];
     for ((r, x), y) in result.iter_mut().zip(a.dims()).zip(b.dims()) {

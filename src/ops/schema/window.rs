@@ -1,13 +1,14 @@
-//! A window that slides over an image: how many positions it has.
+//! Computes the number of positions of a window that slides over an image.
 
 use super::ShapeError;
 use crate::graph::{MAX_ELEMENTS, Padding, Shape};
 
-/// Most positions of a window whose pixels are further apart than the image is wide: each is looked at, and a border
-/// that makes room for so many is none that a network has (its border is as wide as the window, so there are a few).
+/// Upper limit on the positions of a window whose pixels are further apart than the image is wide, because each
+/// position is checked one by one. No real network has a border with space for more positions than this: usually the
+/// border is as wide as the window, which gives few positions.
 const MOST_SPARSE: usize = 1 << 12;
 
-/// Checks that every window has a pixel of the image.
+/// Checks that every window contains a pixel of the image.
 pub(crate) fn every_window_meets_the_image(
     what: &'static str,
     [window, dilation]: [usize; 2],
@@ -20,12 +21,13 @@ pub(crate) fn every_window_meets_the_image(
     }
     let lands = |position: usize| {
         let outside = before.saturating_sub(position * stride);
-        // The first tap that is not in front of the image: where this one is behind it, so are the others.
+        // The first tap that is not before the image. If it is after the image, so are all later taps.
         let tap = outside.div_ceil(dilation);
         tap < window && (position * stride + tap * dilation).checked_sub(before).is_some_and(|y| y < extent)
     };
-    // Where pixels of a window are no further apart than the image is wide, none can step over it, and the first and
-    // the last position lie furthest out. In other windows every position is looked at, so there may be only so many.
+    // If neighbouring pixels of a window are at most one image extent apart, a window cannot step over the image, so
+    // checking the first and the last position is enough. Otherwise every position is checked, and their number is
+    // limited.
     if dilation > extent && positions > MOST_SPARSE {
         return Err(ShapeError::Positions {
             what,
@@ -54,7 +56,7 @@ pub(crate) fn slide(
     ])
 }
 
-/// How many positions a window has along one axis.
+/// Returns the number of positions of a window along one axis.
 fn steps(
     what: &'static str,
     extent: usize,
@@ -75,7 +77,7 @@ fn steps(
     }
 }
 
-/// Extent of a window, dilation included.
+/// Returns the extent of a window, including dilation.
 pub(crate) fn reach(what: &'static str, window: usize, dilation: usize) -> Result<usize, ShapeError> {
     (window - 1).checked_mul(dilation).and_then(|r| r.checked_add(1)).ok_or(ShapeError::Overflow { what })
 }

@@ -7,12 +7,12 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// Softmax of `x` over channels, of `beta * x`.
+/// Softmax of `beta * x` over channels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Softmax {
     /// Factor of the exponent.
     pub beta: f32,
-    /// Whether the result is the logarithm.
+    /// If true, the result is the logarithm.
     pub log: bool,
 }
 

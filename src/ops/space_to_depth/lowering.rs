@@ -1,4 +1,4 @@
-//! Blocks of pixels to channels.
+//! Space to depth: moves blocks of pixels into channels.
 
 use std::ops::Range;
 

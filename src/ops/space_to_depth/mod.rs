@@ -1,4 +1,4 @@
-//! Blocks of pixels to channels.
+//! Space to depth: moves blocks of pixels into channels.
 
 mod lowering;
 mod reference;
@@ -9,8 +9,8 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// `block` by `block` pixels of `x` to channels: the inverse of [`DepthToSpace`](crate::graph::DepthToSpace), of the
-/// order [`Dcr`](crate::graph::DepthOrder::Dcr).
+/// Moves blocks of `block` by `block` pixels of `x` to channels. This is the inverse of
+/// [`DepthToSpace`](crate::graph::DepthToSpace) with the order [`Dcr`](crate::graph::DepthOrder::Dcr).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceToDepth {
     /// Edge of the block in pixels.

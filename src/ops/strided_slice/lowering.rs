@@ -1,4 +1,4 @@
-//! Every so many-th element of a range of each axis.
+//! Strided slice: takes elements at a fixed distance from a range of each axis.
 
 use std::ops::Range;
 

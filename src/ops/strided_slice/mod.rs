@@ -1,4 +1,4 @@
-//! Every so many-th element of a range of each axis.
+//! Strided slice: takes elements at a fixed distance from a range of each axis.
 
 mod lowering;
 mod reference;
@@ -6,12 +6,12 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// Output index `i` of an axis reads element `begin + i * stride` of `x`.
+/// Strided slice of `x`: output index `i` of an axis reads element `begin + i * stride`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StridedSlice {
-    /// First index read of each axis.
+    /// First index to read of each axis.
     pub begin: [usize; 4],
-    /// Distance between indices read; never zero.
+    /// Distance between indices; never zero.
     pub stride: [isize; 4],
 }
 
@@ -26,7 +26,8 @@ impl OpSchema for StridedSlice {
             if self.stride[axis] == 0 {
                 return Err(ShapeError::Zero { what: "stride" });
             }
-            // A stride may be any number that the type holds; in 128 bits the product does not wrap.
+            // A stride may have any value of its type, so the product is computed in 128 bits, where it cannot
+            // overflow.
             let first = self.begin[axis] as i128;
             let last = first + (taken as i128 - 1) * self.stride[axis] as i128;
             for index in [first, last] {

@@ -1,4 +1,4 @@
-//! A tensor repeated whole along each axis.
+//! Tile: repeats a whole tensor along each axis.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! A tensor repeated whole along each axis.
+//! Tile: repeats a whole tensor along each axis.
 
 mod lowering;
 mod reference;
@@ -9,7 +9,7 @@ use super::schema::{
 };
 use crate::graph::Shape;
 
-/// `x` repeated whole along each axis until the result's extent is filled.
+/// Repeats `x` along each axis until the result's extent is filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile;
 
@@ -21,7 +21,8 @@ impl OpSchema for Tile {
     fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
         let x = only(inputs)?.dims();
         for (axis, extent) in stated.dims().into_iter().enumerate() {
-            // Only whole repetitions, as rows and kernel take remainders: they would cut the last one off in silence.
+            // Only whole repetitions are allowed: row dependencies and kernel use remainders, which would silently
+            // truncate the last one.
             multiple(AXIS[axis], extent, x[axis])?;
         }
         Ok(stated)

@@ -1,5 +1,5 @@
-//! The greatest or least channels of each pixel: a texel of the result an invocation where few looks at channels find
-//! them, else a workgroup for each window of the order.
+//! Kernels that find the greatest or least channels of each pixel. If this takes few channel reads, each invocation
+//! computes one texel of the result; otherwise, a workgroup computes a window of the sorted order.
 
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
@@ -27,25 +27,26 @@ pub(crate) const WIDE: Shader = Shader::new("top_k_wide", include_str!("../../..
 shared_constants! {
     /// Sizes of `top_k_wide.wgsl`.
     SIZES:
-    /// Places of the order that a workgroup computes: half of the workgroup memory that core WebGPU has.
+    /// Positions of the sorted order that a workgroup computes. They use half of the workgroup memory of core WebGPU.
     TOP_K_WINDOW = 1024,
 }
 
-/// Looks at a channel up to which an invocation finds its places one after another: with few pixels, and with many. On
-/// lavapipe a workgroup takes about 75 microseconds a pixel; the first five of 1000 channels of 64 pixels took six times
-/// as long by workgroups.
+/// Maximum number of channel reads (per texel) for the kernel with one invocation per texel, with few pixels and with
+/// many. On lavapipe, a workgroup takes about 75 microseconds per pixel. For the top 5 of 1000 channels of 64 pixels,
+/// workgroups took six times as long.
 const FEW_LOOKS: [usize; 2] = [2048, 16384];
-/// Pixels that are many.
+/// Number of pixels that counts as many.
 const MANY_PIXELS: usize = 32;
 
-/// A texel of the result an invocation, or a workgroup for each window of the order.
+/// Computes one texel per invocation, or one window of the sorted order per workgroup.
 pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
     let (channels, slices) = (input.shape.c, input.shape.slices());
     let places = step.output.shape.c;
     let mut constants = vec![("LARGEST", common::flag(largest)), ("INDICES", common::flag(indices))];
-    // The looks of the last texel, which has the most. Shapes alone decide, so every plan has the same kernel.
+    // Number of channel reads of the last texel, which has the most. It depends only on shapes, so every plan uses
+    // the same kernel.
     let wide = places * channels > FEW_LOOKS[usize::from(input.shape.pixels() >= MANY_PIXELS)];
     let (shader, items, extents) = if wide {
         let windows = places.div_ceil(TOP_K_WINDOW as usize);
@@ -53,7 +54,8 @@ pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -
         constants.push(("DIGITS", f64::from(sizes.digits)));
         constants.push(("SORTED", f64::from(sizes.sorted)));
         constants.push(("WINDOWED", common::flag(windows > 1)));
-        // Does not wrap: there are fewer windows than channels for each lane, and `ops::check` bounds elements.
+        // Cannot overflow: there are fewer windows than channels per lane, and `ops::check` limits the number of
+        // elements.
         let windows = step.rows.len() as u32 * input.shape.w as u32 * windows as u32;
         (WIDE, windows * LANES, sizes.extents(slices))
     } else {
@@ -65,9 +67,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -
 
 /// Constants of `top_k_wide.wgsl`.
 struct WideSizes {
-    /// Bytes in which two channels can differ: four of the value, and those of the number.
+    /// Number of bytes in which two channels can differ: four for the value, the rest for the channel index.
     digits: u32,
-    /// Places that are sorted, a power of two.
+    /// Number of positions to sort, a power of two.
     sorted: u32,
 }
 
@@ -78,7 +80,7 @@ impl WideSizes {
         Self { digits: 4 + number_bits.div_ceil(8), sorted: sorted as u32 }
     }
 
-    /// Indices of the loops of a lane.
+    /// Returns the number of indices of each loop of a lane.
     fn extents(&self, slices: usize) -> Vec<(&'static str, usize)> {
         let lanes = LANES as usize;
         let (sorted, stages) = (self.sorted as usize, self.sorted.ilog2() as usize);
@@ -89,7 +91,7 @@ impl WideSizes {
             ("other", lanes),
             ("fill", sorted.div_ceil(lanes)),
             ("run", stages),
-            // Not all stages have as many steps as the last.
+            // An upper limit: only the last stage has this many steps.
             ("distance", stages),
             ("pair", (sorted / 2).div_ceil(lanes)),
             ("out", sorted.div_ceil(4 * lanes)),

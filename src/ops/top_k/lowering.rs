@@ -1,4 +1,4 @@
-//! The greatest or least channels of each pixel, or their numbers.
+//! Finds the greatest or least channels of each pixel, or their indices.
 
 use std::ops::Range;
 
@@ -21,7 +21,7 @@ impl Kernels for TopK {
 impl Operator for TopK {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
         let answered = match (self.indices, &node.inputs[..]) {
-            // Told, because numbers of channels are stored as floats, and 16-bit ones hold them only up to 2048.
+            // Reported because channel indices are stored as floats, and 16-bit floats are exact only up to 2048.
             (true, &[x, ..]) => Some((node.output, graph.shape(x).c)),
             _ => None,
         };

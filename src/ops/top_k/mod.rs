@@ -1,4 +1,4 @@
-//! The greatest or least channels of each pixel.
+//! Finds the greatest or least channels of each pixel.
 
 mod kernel;
 mod lowering;
@@ -7,14 +7,15 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// The `k` greatest or least channels of each pixel of `x`, sorted; of equal ones the lower channel comes first.
+/// The `k` greatest or least channels of each pixel of `x`, sorted; among equal values, the lower channel comes
+/// first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopK {
-    /// How many.
+    /// Number of channels to find.
     pub k: usize,
-    /// Whether the greatest.
+    /// True for the greatest channels, false for the least.
     pub largest: bool,
-    /// Whether the result is their channels' numbers, not their values.
+    /// If true, the result contains channel indices instead of values.
     pub indices: bool,
 }
 

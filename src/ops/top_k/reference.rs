@@ -1,16 +1,16 @@
-//! The greatest or least channels of each pixel.
+//! CPU reference of top-k.
 
 use crate::ops::reference::view::View;
 
-/// The `k` greatest or least channels of each pixel in order; their values, or their numbers.
+/// Returns the `k` greatest or least channels of each pixel in order, as values or as indices.
 pub(crate) fn top_k(x: &View<'_>, k: usize, largest: bool, indices: bool) -> Vec<f32> {
     let mut values = Vec::with_capacity(x.data.len());
     for pixel in x.data.chunks(x.shape.c.max(1)) {
         let mut order: Vec<usize> = (0..pixel.len()).collect();
-        // The sort is stable, so equal ones stay in the order of their channels.
+        // The sort is stable, so equal values stay in channel order.
         order.sort_by(|&a, &b| {
             let (a, b) = if largest { (b, a) } else { (a, b) };
-            // Both zeros are one, and NaN of either sign is above all.
+            // Both zeros compare equal, and NaN of either sign is greater than all other values.
             let [a, b] = [pixel[a], pixel[b]].map(|x| if x.is_nan() { f32::NAN } else { x + 0.0 });
             a.total_cmp(&b)
         });

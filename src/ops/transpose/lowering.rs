@@ -1,4 +1,4 @@
-//! Axes in another order.
+//! Transpose: reorders the axes.
 
 use std::ops::Range;
 
@@ -24,7 +24,7 @@ impl Operator for Transpose {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // Rows are batch and height: any other order takes elements of many rows into one.
+        // Rows consist of batch and height; any other order combines elements of many rows into one.
         if self.perm[..2] == [0, 1] { map.same() } else { map.everything() }
     }
 

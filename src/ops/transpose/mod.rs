@@ -1,4 +1,4 @@
-//! Axes in another order.
+//! Transpose: reorders the axes.
 
 mod lowering;
 mod reference;
@@ -6,7 +6,7 @@ mod reference;
 use super::schema::{OpSchema, ShapeError, shapes::only};
 use crate::graph::Shape;
 
-/// `x` with its axes in another order: output axis `i` is input axis `perm[i]`.
+/// Reorders the axes of `x`: output axis `i` is input axis `perm[i]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transpose {
     /// A permutation of 0 to 3.

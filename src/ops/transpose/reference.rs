@@ -1,11 +1,11 @@
-//! Axes in another order.
+//! CPU reference of transpose.
 
 use crate::{
     graph::Shape,
     ops::reference::view::{View, each},
 };
 
-/// Output axis `i` is input axis `perm[i]`.
+/// Reorders the axes: output axis `i` is input axis `perm[i]`.
 pub(crate) fn transpose(x: &View<'_>, perm: [usize; 4], out: Shape) -> Vec<f32> {
     each(out, |index| {
         let mut from = [0; 4];

@@ -1,4 +1,4 @@
-//! Transposed 2-D convolutions.
+//! Kernel of transposed 2-D convolutions.
 
 use crate::{
     graph::{Graph, Node, TransposeConv},
@@ -30,20 +30,21 @@ shader_params! {
     }
 }
 
-/// The weights of each channel of the result.
+/// Returns the layout of the weights per channel of the result.
 pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> ChannelWeights {
     let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
-    // An invocation computes one slice, so no slices share a span.
+    // An invocation computes one slice, so slices do not share a span.
     let slice_texels = geometry.weights.h * geometry.weights.w * geometry.groups.span(1) * 4;
     ChannelWeights { axis: 0, slice_texels }
 }
 
-/// Weights by output slice, tap and input slice of the output slice's span, then biases; an output slice a piece.
+/// Packs weights by output slice, tap and input slice of the output slice's span, then biases. Each piece is one
+/// output slice.
 pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &TransposeConv) -> WeightPieces<'a> {
     let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
     let values = constant.reals();
     let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
-    // An invocation computes one slice, so no slices share a span.
+    // An invocation computes one slice, so slices do not share a span.
     let span = geometry.groups.span(1);
     let (slices, channels) = (geometry.slices(), geometry.groups.out);
     let of_slice = move |slice| {
@@ -62,7 +63,7 @@ pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &TransposeConv
     Box::new((0..slices).map(of_slice).chain(biases))
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     common::constant(step, 1)?;

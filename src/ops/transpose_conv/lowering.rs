@@ -22,7 +22,7 @@ impl Operator for TransposeConv {
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
         let conv = self;
         let window = node.inputs.get(1).map_or([1; 2], |&weights| [graph.shape(weights).h, graph.shape(weights).w]);
-        // The kernel multiplies taps by the dilation in 32 bits, so their product is bounded and not either by itself.
+        // The kernel multiplies taps by the dilation in 32 bits, so the product of the two is limited.
         let reach = [0, 1].map(|axis| window[axis].saturating_mul(conv.dilation[axis]));
         let attributes =
             [&pairs("stride", conv.stride)[..], &pairs("dilated window", reach), &around(conv.padding)].concat();
@@ -31,7 +31,7 @@ impl Operator for TransposeConv {
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
-        // Input row `i` reaches output rows `i * stride - top` and the window's height from there.
+        // Input row `i` contributes to the output rows from `i * stride - top` over the height of the window.
         let conv = self;
         let reach = map.shape(1).map_or(1, |weights| weights.h).saturating_sub(1) * conv.dilation[0] + 1;
         let (stride, top) = (conv.stride[0].max(1) as isize, conv.padding.top as isize);
@@ -49,7 +49,7 @@ impl Operator for TransposeConv {
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         let [y, x] = self.stride;
         let k = graph.shape(node.inputs[1]);
-        // Each pixel of the result meets every so many-th tap alone.
+        // Each pixel of the result uses only one tap per stride.
         let taps = (k.h * k.w).div_ceil(y.max(1) * x.max(1));
         Work::new(graph, node, CostClass::Transposed, 8 * taps * k.slices(), 1)
     }

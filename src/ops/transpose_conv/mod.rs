@@ -13,22 +13,22 @@ use crate::graph::{Padding, Shape};
 
 /// A transposed 2-D convolution: `x, weights [O, KH, KW, I / groups], [bias [O]]`.
 ///
-/// The image may be of any extent: pixels that the full result does not reach hold the bias alone.
+/// The result may have any extent: pixels that the full result does not cover contain only the bias.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransposeConv {
     /// Stride `[y, x]`.
     pub stride: [usize; 2],
     /// Dilation `[y, x]`.
     pub dilation: [usize; 2],
-    /// What is cut off the full result (of extent `(in - 1) * stride + (kernel - 1) * dilation + 1`) above and to the
-    /// left.
+    /// Pixels cut off the top and the left of the full result. The extent of the full result is
+    /// `(in - 1) * stride + (kernel - 1) * dilation + 1`.
     pub padding: Padding,
     /// Channel groups.
     pub groups: usize,
 }
 
 impl TransposeConv {
-    /// One without dilation and groups.
+    /// Creates a transposed convolution without dilation and groups.
     pub const fn plain(stride: [usize; 2], padding: Padding) -> Self {
         Self { stride, dilation: [1, 1], padding, groups: 1 }
     }

@@ -1,12 +1,12 @@
-//! Transposed convolutions.
+//! CPU reference of transposed convolutions.
 
 use crate::{
     graph::{Shape, TransposeConv},
     ops::reference::view::{View, bias_of, dot, each_pixel, inside},
 };
 
-/// `weights [O, KH, KW, I / groups]`; each input pixel adds its kernel to the result, in the scatter form of the
-/// definition.
+/// Adds the kernel of each input pixel to the result, in the scatter form of the definition. The weights are `[O, KH,
+/// KW, I / groups]`.
 pub(crate) fn transpose_conv(
     x: &View<'_>,
     weights: &View<'_>,
@@ -32,7 +32,7 @@ pub(crate) fn transpose_conv(
             }
         }
     });
-    // Last, so that pixels that no tap reaches get the bias as well.
+    // Added last, so that pixels without any tap get the bias, too.
     for (i, value) in values.iter_mut().enumerate() {
         *value += bias_of(bias.as_ref(), i % out.c);
     }

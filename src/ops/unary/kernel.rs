@@ -1,4 +1,4 @@
-//! Functions of one value.
+//! Kernel of functions of one value.
 
 use crate::{
     graph::Unary,
@@ -15,9 +15,10 @@ pub(crate) const SHADER: Shader = Shader::new("unary", include_str!("../../../sh
     .helpers(&[ONE_TEXEL]);
 
 shared_constants! {
-    /// Functions that `unary.wgsl` knows beside those of the epilogue, with codes behind theirs.
+    /// Functions that `unary.wgsl` supports in addition to those of the epilogue; their codes come after the
+    /// epilogue's.
     FUNCTIONS:
-    // Room is left for codes of the epilogue, which `unary.wgsl` shares.
+    // Lower codes are reserved for the epilogue, which `unary.wgsl` shares.
     UNARY_SELU = 32,
     UNARY_CELU = 33,
     UNARY_THRESHOLDED_RELU = 34,
@@ -56,7 +57,7 @@ shader_params! {
     }
 }
 
-/// One texel an invocation.
+/// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
     let epilogue = EpilogueParams::new(step.graph, step.node, 0);
@@ -70,7 +71,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dis
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, vec![function], &[]).reading(input)])
 }
 
-/// The code and the two parameters of a function that `unary.wgsl` knows itself.
+/// Returns the code and the two parameters of a function that only `unary.wgsl` supports.
 fn own(unary: Unary) -> Option<(u32, [f32; 2])> {
     let flag = |on: bool| f32::from(u8::from(on));
     Some(match unary {
@@ -103,7 +104,7 @@ fn own(unary: Unary) -> Option<(u32, [f32; 2])> {
         Unary::NotZero => (UNARY_NOT_ZERO, [0.0; 2]),
         Unary::IsNan => (UNARY_IS_NAN, [0.0; 2]),
         Unary::IsInf { negative, positive } => (UNARY_IS_INF, [flag(negative), flag(positive)]),
-        // Those of the epilogue, each by name, so that a new function does not compile before it has a code.
+        // Functions of the epilogue, listed by name, so that a new function does not compile until it has a code.
         Unary::Relu
         | Unary::Relu6
         | Unary::ReluN1To1
