@@ -1,4 +1,4 @@
-//! Building a graph by hand: for tests, and for callers who have a model in another form.
+//! Builds a graph in code: for tests, and for callers whose model is in another form.
 
 use super::{
     Act, BuildError, Bytes, Concat, Constant, Conv2d, CoordMode, DepthwiseConv2d, ElementType, Epilogue, Graph, MatMul,
@@ -26,21 +26,21 @@ pub struct GraphBuilder {
 }
 
 impl GraphBuilder {
-    /// An empty graph called `name`.
+    /// Starts an empty graph with the name `name`.
     pub fn new(name: &str) -> Self {
         Self { graph: Graph { name: name.to_owned(), ..Graph::default() } }
     }
 
-    /// A tensor of 32-bit floats that the caller brings, of any rank up to four.
+    /// Adds an input tensor of 32-bit floats, of any rank up to four.
     ///
     /// # Errors
-    /// If the extents are no shape, empty or too large.
+    /// If a dimension is zero, there are more than four dimensions, or the tensor is too large.
     pub fn input(&mut self, name: &str, dims: &[usize]) -> Result<TensorId, BuildError> {
         self.input_of(name, dims, ElementType::F32)
     }
 
-    /// A tensor that the caller brings, of any type of elements. They are computed with as 32-bit floats: integers and
-    /// truth values as the numbers that they are.
+    /// Adds an input tensor with elements of any type. Computations use 32-bit floats; integers and truth values are
+    /// converted to the same numbers.
     ///
     /// # Errors
     /// As [`input`](Self::input).
@@ -51,15 +51,15 @@ impl GraphBuilder {
         Ok(id)
     }
 
-    /// A constant of 32-bit floats.
+    /// Adds a constant of 32-bit floats.
     ///
     /// # Errors
-    /// If the extents are no shape, empty or too large, or `values` has another number of elements.
+    /// If the dimensions are invalid or too large, or do not match the number of `values`.
     pub fn constant(&mut self, name: &str, dims: &[usize], values: &[f32]) -> Result<TensorId, BuildError> {
         self.tensor(name, dims, Some(Constant::from_f32(values)))
     }
 
-    /// A constant of 16-bit floats, as bytes.
+    /// Adds a constant of 16-bit floats, given as bytes.
     ///
     /// # Errors
     /// As [`constant`](Self::constant).
@@ -67,7 +67,7 @@ impl GraphBuilder {
         self.tensor(name, dims, Some(Constant::new(ElementType::F16, bytes)))
     }
 
-    /// A convolution of `x` by `weights [O, KH, KW, I / groups]`.
+    /// Adds a convolution of `x` by `weights [O, KH, KW, I / groups]`.
     ///
     /// # Errors
     /// If the shapes do not fit.
@@ -83,7 +83,7 @@ impl GraphBuilder {
         self.node(name, Op::Conv2d(conv), &weighted(x, weights, bias), act)
     }
 
-    /// A depthwise convolution of `x` by `weights [1, KH, KW, I * multiplier]`.
+    /// Adds a depthwise convolution of `x` by `weights [1, KH, KW, I * multiplier]`.
     ///
     /// # Errors
     /// If the shapes do not fit.
@@ -99,7 +99,7 @@ impl GraphBuilder {
         self.node(name, Op::DepthwiseConv2d(DepthwiseConv2d(conv)), &weighted(x, weights, bias), act)
     }
 
-    /// A transposed convolution to an image of `size` (`[height, width]`).
+    /// Adds a transposed convolution whose result is an image of `size` (`[height, width]`).
     ///
     /// # Errors
     /// If the shapes do not fit.
@@ -111,11 +111,11 @@ impl GraphBuilder {
         bias: Option<TensorId>,
         [h, w]: [usize; 2],
     ) -> Result<TensorId, BuildError> {
-        // Batch and channels follow from the operands: `infer` puts them in, whatever stands here.
+        // The 1s are placeholders: `infer` takes batch and channels from the operands.
         self.node_to(name, Op::TransposeConv(conv), &weighted(x, weights, bias), &[1, h, w, 1], Act::None)
     }
 
-    /// A fully connected layer: every `I` elements of `x` make a row of the result.
+    /// Adds a fully connected layer: every `I` elements of `x` make one row of the result.
     ///
     /// # Errors
     /// If the shapes do not fit.
@@ -127,14 +127,14 @@ impl GraphBuilder {
         bias: Option<TensorId>,
         act: Act,
     ) -> Result<TensorId, BuildError> {
-        // `node_to` refuses unknown ids by name, so any extents do for them here.
+        // `node_to` reports unknown ids as an error, so the extents used for them here do not matter.
         let elements = self.graph.tensors.get(x).map_or(0, |t| t.shape.len());
         let (outputs, depth) = self.graph.tensors.get(weights).map_or((0, 1), |t| (t.shape.w, t.shape.c));
         let dims = [elements / depth.max(1), outputs];
         self.node_to(name, Op::FullyConnected, &weighted(x, weights, bias), &dims, act)
     }
 
-    /// A pool.
+    /// Adds a pool.
     ///
     /// # Errors
     /// If the window does not fit.
@@ -142,18 +142,18 @@ impl GraphBuilder {
         self.node(name, Op::Pool2d(pool), &[x], Act::None)
     }
 
-    /// The mean over the axes marked, which stay as ones.
+    /// Adds a mean over the marked axes, whose extents become 1.
     ///
     /// # Errors
-    /// If `x` is no tensor of this graph.
+    /// If `x` is not a tensor of this graph.
     pub fn mean(&mut self, name: &str, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
         self.reduce(name, ReduceKind::Mean, axes, x)
     }
 
-    /// A reduction over the axes marked, which stay as ones.
+    /// Adds a reduction over the marked axes, whose extents become 1.
     ///
     /// # Errors
-    /// If `x` is no tensor of this graph, or an index is asked for along more than one axis.
+    /// If `x` is not a tensor of this graph, or if `kind` computes an index and more than one axis is marked.
     pub fn reduce(
         &mut self,
         name: &str,
@@ -164,7 +164,7 @@ impl GraphBuilder {
         self.node(name, Op::Reduce(Reduce { kind, axes }), &[x], Act::None)
     }
 
-    /// The matrix product of `a [B, H, M, K]` and `b [B, H, K, N]`.
+    /// Adds the matrix product of `a [B, H, M, K]` and `b [B, H, K, N]`.
     ///
     /// # Errors
     /// If the shapes do not fit.
@@ -172,15 +172,15 @@ impl GraphBuilder {
         self.node(name, Op::MatMul(MatMul { transpose_b: false }), &[a, b], Act::None)
     }
 
-    /// A function of one value.
+    /// Adds a function of one value.
     ///
     /// # Errors
-    /// If `x` is no tensor of this graph.
+    /// If `x` is not a tensor of this graph.
     pub fn unary(&mut self, name: &str, unary: Unary, x: TensorId) -> Result<TensorId, BuildError> {
         self.node(name, Op::Unary(unary), &[x], Act::None)
     }
 
-    /// A function of two values, with broadcasting.
+    /// Adds a function of two values, with broadcasting.
     ///
     /// # Errors
     /// If the shapes do not broadcast.
@@ -195,7 +195,7 @@ impl GraphBuilder {
         self.node(name, Op::Binary(binary), &[a, b], act)
     }
 
-    /// Operands one behind the other along `axis` of `B, H, W, C`.
+    /// Adds a concatenation along `axis` of `B, H, W, C`.
     ///
     /// # Errors
     /// If the other extents differ.
@@ -203,7 +203,7 @@ impl GraphBuilder {
         self.node(name, Op::Concat(Concat { axis }), inputs, Act::None)
     }
 
-    /// The same elements under other extents.
+    /// Adds a reshape: the same elements with other extents.
     ///
     /// # Errors
     /// If the number of elements differs.
@@ -211,10 +211,10 @@ impl GraphBuilder {
         self.node_to(name, Op::Reshape, &[x], dims, Act::None)
     }
 
-    /// The image resized to `size` (`[height, width]`).
+    /// Adds a resize of the image to `size` (`[height, width]`).
     ///
     /// # Errors
-    /// If `x` is no tensor of this graph.
+    /// If `x` is not a tensor of this graph.
     pub fn resize(
         &mut self,
         name: &str,
@@ -226,19 +226,19 @@ impl GraphBuilder {
         self.node_to(name, Op::Resize(Resize { mode, coords, scale: None }), &[x], &[1, h, w, 1], Act::None)
     }
 
-    /// Any node whose operator determines its result's shape.
+    /// Adds any node whose operator determines the shape of its result.
     ///
     /// # Errors
-    /// If an operand is no tensor of this graph, or the shapes do not fit.
+    /// If an operand is not a tensor of this graph, or the shapes do not fit.
     pub fn node(&mut self, name: &str, op: Op, inputs: &[TensorId], act: Act) -> Result<TensorId, BuildError> {
-        // Operators that determine their result's shape do not look at a stated one.
+        // Operators that determine the shape of their result ignore the stated one.
         self.node_to(name, op, inputs, &[1, 1, 1, 1], act)
     }
 
-    /// Any node, with the extents of its result where the operator leaves them open ([`infer`]).
+    /// Adds any node. `dims` are the extents of its result, for operators that leave them open ([`infer`]).
     ///
     /// # Errors
-    /// If an operand is no tensor of this graph, or the shapes do not fit.
+    /// If an operand is not a tensor of this graph, or the shapes do not fit.
     pub fn node_to(
         &mut self,
         name: &str,
@@ -260,7 +260,7 @@ impl GraphBuilder {
             name: name.to_owned(),
             source: Box::new(source),
         })?;
-        // The caller's extents have the rank that was asked for; inferred ones are always four.
+        // The caller's extents have the rank that the caller chose; inferred ones always have rank four.
         let dims = if inferred == stated { dims } else { &inferred.dims() };
         let output = self.tensor(name, dims, None)?;
         let epilogue = Epilogue::of(act);
@@ -268,7 +268,7 @@ impl GraphBuilder {
         Ok(output)
     }
 
-    /// The graph, with these tensors as outputs.
+    /// Finishes the graph, with these tensors as outputs.
     ///
     /// # Errors
     /// If the graph is not valid ([`check`]).
@@ -280,7 +280,7 @@ impl GraphBuilder {
 
     fn tensor(&mut self, name: &str, dims: &[usize], constant: Option<Constant>) -> Result<TensorId, BuildError> {
         let tensor = Tensor { dims: dims.to_vec(), constant, ..Tensor::new(name, shape(name, dims)?) };
-        // Inferred shapes are looked at, too, so that `Shape::len` of a tensor of the builder never overflows.
+        // Checks inferred shapes as well, so that `Shape::len` never overflows for a tensor of the builder.
         size(&tensor)?;
         Ok(self.graph.tensors.push(tensor))
     }

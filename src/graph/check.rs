@@ -1,20 +1,20 @@
-//! Validity of a graph: what every layer above may rely on without asking again.
+//! Checks the validity of a graph, so that the layers above need not check it again.
 
 use super::{
     Act, CheckError, ElementType, Graph, IdVec, MAX_ELEMENTS, Node, Quantization, Shape, Tensor, TensorId, infer,
 };
 
-/// Checks a whole graph: ids, sizes, order, one producer a tensor, and every shape against inference.
+/// Checks a whole graph: ids, sizes, order, one producer per tensor, and every shape against inference.
 ///
 /// # Errors
-/// The first thing found wrong, by node order.
+/// The first error, in node order.
 pub fn check(graph: &Graph) -> Result<(), CheckError> {
     for tensor in &graph.tensors {
         size(tensor)?;
         quantization(tensor)?;
     }
-    // What has a value so far: constants and inputs, then each node's result. This one table finds a wrong order,
-    // cycles and second producers alike.
+    // Marks tensors that have a value so far: constants, inputs and results of earlier nodes. This detects wrong
+    // order, cycles and second producers.
     let mut set: IdVec<_, bool> = graph.tensors.iter().map(|t| t.constant.is_some()).collect();
     for &id in &graph.inputs {
         let tensor = find(graph, id, || "inputs".to_owned())?;
@@ -57,7 +57,7 @@ fn find(graph: &Graph, id: TensorId, place: impl Fn() -> String) -> Result<&Tens
     graph.tensors.get(id).ok_or_else(|| CheckError::NoSuchTensor { place: place(), id })
 }
 
-/// Checks one tensor by itself: extents, number of elements, and bytes of its values.
+/// Checks a single tensor: extents, number of elements, and number of bytes of its values.
 pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     let name = || tensor.name.clone();
     let dims = || tensor.dims.clone();
@@ -68,7 +68,7 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     let Some(elements) = stated else {
         return Err(CheckError::TooLarge { tensor: name(), dims: dims() });
     };
-    // Both fields are public, so a graph put together by hand may have them contradict each other.
+    // Both fields are public, so they may contradict each other in a graph built by hand.
     if tensor.shape.checked_len() != Some(elements) {
         return Err(CheckError::Dims { tensor: name(), dims: dims(), shape: tensor.shape });
     }
@@ -76,7 +76,8 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
         return Err(CheckError::HostPermutation { tensor: name(), dims: dims() });
     }
     if let Some(constant) = &tensor.constant {
-        // Saturates where addresses have 32 bits, and then no constant has as many bytes.
+        // Saturates on 32-bit targets, where no constant can have that many bytes, so the comparison fails as it
+        // should.
         let (expected, found) = (elements.saturating_mul(constant.dtype.size()), constant.bytes.len());
         if expected != found {
             return Err(CheckError::Constant { tensor: name(), expected, found });
@@ -85,7 +86,8 @@ pub(super) fn size(tensor: &Tensor) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Checks that what a tensor's integers stand for is something that they can: values are divided by the scale.
+/// Checks that a tensor's quantisation is possible for its type. The scale must be positive because values are
+/// divided by it.
 fn quantization(tensor: &Tensor) -> Result<(), CheckError> {
     let Some(Quantization { scale, zero_point }) = tensor.quantization else { return Ok(()) };
     let element_type = tensor.element_type;
@@ -102,7 +104,7 @@ fn quantization(tensor: &Tensor) -> Result<(), CheckError> {
     Err(CheckError::Quantization { tensor: tensor.name.clone(), element_type, reason })
 }
 
-/// Checks one node against what has a value before it.
+/// Checks one node, given the tensors that have a value before it.
 fn check_node(graph: &Graph, node: &Node, set: &IdVec<TensorId, bool>) -> Result<(), CheckError> {
     let (index, operator) = (node.op_index, node.op.name());
     let place = || format!("node {index} {operator}");
@@ -124,7 +126,7 @@ fn check_node(graph: &Graph, node: &Node, set: &IdVec<TensorId, bool>) -> Result
         }
         shapes.push(tensor.shape);
     }
-    // The operator's result does not depend on the epilogue's tensors; `check_tail` looks at those.
+    // Inference needs only the inputs; `check_tail` checks the epilogue's tensors.
     shapes.truncate(node.inputs.len());
     for (position, role) in node.op.constant_operands() {
         if let Some(&id) = node.inputs.get(*position)
@@ -163,7 +165,7 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
     };
     for id in [alpha(node.epilogue.first), alpha(node.epilogue.then)].into_iter().flatten() {
         let tensor = &graph.tensors[id];
-        // Alphas are packed behind the kernel's own weights, once and before any run.
+        // Alphas are packed behind the kernel's weights once, before any run.
         if tensor.constant.is_none() {
             let tensor = tensor.name.clone();
             return Err(CheckError::NotConstant { node: index, operator, role: "alpha", tensor });
@@ -173,7 +175,8 @@ fn check_tail(graph: &Graph, node: &Node, result: Shape) -> Result<(), CheckErro
         }
     }
     if let Some(tensor) = node.epilogue.add.map(|id| &graph.tensors[id]) {
-        // Kernels find the addend's texel by row and pixel of the result, so nothing of it but channels may be missing.
+        // Kernels find the addend's texel by row and pixel of the result, so its extents must match except for the
+        // channels.
         let fits = Shape { c: tensor.shape.c, ..result } == tensor.shape && tensor.shape.c <= result.c;
         if !fits {
             return Err(misfit(tensor));

@@ -9,8 +9,8 @@ use std::{
 
 use super::{ElementType, Quantization};
 
-/// A range of shared bytes, of a file or of a buffer of our own; or one element over and over, which takes no
-/// memory until it is asked for whole.
+/// The bytes of a constant. Either a range of shared bytes (of a file or of a buffer in memory), or one element
+/// repeated many times, which takes no memory until the bytes are needed as a slice.
 #[derive(Clone)]
 pub struct Bytes(Source);
 
@@ -20,7 +20,7 @@ enum Source {
     Repeated(Arc<Repeated>),
 }
 
-/// One element over and over.
+/// One element, repeated.
 struct Repeated {
     element: Vec<u8>,
     bytes: usize,
@@ -28,13 +28,13 @@ struct Repeated {
 }
 
 impl Bytes {
-    /// The bytes `range` of `owner`, or `None` if they are not all there.
+    /// Returns the bytes `range` of `owner`, or `None` if `owner` is shorter than that.
     pub fn new(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, range: Range<usize>) -> Option<Self> {
         (*owner).as_ref().get(range.clone())?;
         Some(Self(Source::Shared { owner, range }))
     }
 
-    /// The bytes of `element`, `count` times; `None` if that is more than can be addressed.
+    /// Returns `element` repeated `count` times, or `None` if that is more than can be addressed.
     pub fn repeated(element: &[u8], count: usize) -> Option<Self> {
         // A vector holds `isize::MAX` bytes at most, and `repeat` would panic beyond.
         let bytes = element.len().checked_mul(count).filter(|&bytes| isize::try_from(bytes).is_ok())?;
@@ -42,7 +42,7 @@ impl Bytes {
         Some(Self(Source::Repeated(Arc::new(repeated))))
     }
 
-    /// Number of bytes; those of a repeated element are not written out for it.
+    /// Number of bytes. Does not write out a repeated element.
     pub fn len(&self) -> usize {
         match &self.0 {
             Source::Shared { range, .. } => range.len(),
@@ -50,12 +50,12 @@ impl Bytes {
         }
     }
 
-    /// Whether there is no byte.
+    /// Returns whether the length is zero.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes. Those of a repeated element are written out when they are asked for first, and kept.
+    /// Returns the bytes. A repeated element is written out on the first call and stays in memory.
     pub fn as_slice(&self) -> &[u8] {
         match &self.0 {
             Source::Shared { owner, range } => &(**owner).as_ref()[range.clone()],
@@ -67,8 +67,8 @@ impl Bytes {
         }
     }
 
-    /// Where the bytes lie and how many they are, by which those that are held once are known; `None` for a repeated
-    /// element, which lies nowhere until it is written out.
+    /// Address and length, which identify bytes that several constants share. `None` for a repeated element, which
+    /// has no address until it is written out.
     pub(crate) fn identity(&self) -> Option<(usize, usize)> {
         match &self.0 {
             Source::Shared { owner, range } => Some(((**owner).as_ref()[range.clone()].as_ptr().addr(), range.len())),
@@ -76,7 +76,8 @@ impl Bytes {
         }
     }
 
-    /// Whether these are the same bytes as the others without a look at them: held once, or the same element as often.
+    /// Returns whether both are known to be equal without comparing bytes: they share the same memory, or they repeat
+    /// the same element equally often.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (&self.0, &other.0) {
             (Source::Repeated(a), Source::Repeated(b)) => (&a.element, a.bytes) == (&b.element, b.bytes),
@@ -84,7 +85,7 @@ impl Bytes {
         }
     }
 
-    /// The element that all bytes are repetitions of, if that is how they were made.
+    /// The repeated element, if these bytes were created with [`Bytes::repeated`].
     pub fn element(&self) -> Option<&[u8]> {
         match &self.0 {
             Source::Shared { .. } => None,
@@ -102,30 +103,33 @@ impl From<Vec<u8>> for Bytes {
 
 impl fmt::Debug for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Not the bytes: they are megabytes, and repeated ones would be written out for it.
+        // Does not print the bytes: there may be megabytes of them, and a repeated element would have to be written
+        // out.
         write!(f, "Bytes({})", self.len())
     }
 }
 
-/// What quantised integers stand for: `(q - zero) * scale`, with numbers of their own for each index of one axis.
+/// Maps quantised integers to reals: `(q - zero) * scale`, with a separate scale and zero point for each index of one
+/// axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantParams {
     /// Scales, one for each index of the axis, or one for all.
     pub scale: Vec<f32>,
     /// Zero points, as many as there are scales.
     pub zero: Vec<i32>,
-    /// Elements from one index of the axis to the next. Unlike the axis itself, it outlives a reshape.
+    /// Number of elements from one index of the axis to the next. Unlike the axis itself, it stays valid after a
+    /// reshape.
     pub inner: usize,
 }
 
 impl QuantParams {
-    /// One scale and one zero point for all elements.
+    /// Parameters with one scale and one zero point for all elements.
     pub fn whole(scale: f32, zero: i32) -> Self {
         Self { scale: vec![scale], zero: vec![zero], inner: 1 }
     }
 
-    /// Scales and zero points along `axis` of a tensor of these extents; a zero point may stand for all. `None` where
-    /// their numbers do not fit.
+    /// Parameters with a scale and a zero point per index of `axis`, for a tensor of these extents. A single zero
+    /// point applies to all indices. `None` if the numbers of scales or zero points do not match the extent.
     pub fn along(scale: Vec<f32>, mut zero: Vec<i32>, dims: &[usize], axis: usize) -> Option<Self> {
         if let &[one] = zero.as_slice() {
             zero.resize(scale.len(), one);
@@ -135,7 +139,7 @@ impl QuantParams {
         fits.then(|| Self { scale, zero, inner: dims[axis + 1..].iter().product::<usize>().max(1) })
     }
 
-    /// The scale and the zero point, if there is one of each for all elements.
+    /// The scale and the zero point, if all elements share them.
     pub fn uniform(&self) -> Option<Quantization> {
         match (&self.scale[..], &self.zero[..]) {
             (&[scale], &[zero_point]) => Some(Quantization { scale, zero_point }),
@@ -143,7 +147,7 @@ impl QuantParams {
         }
     }
 
-    /// The value of element `i`.
+    /// The real that the integer `q` of element `i` represents.
     pub fn value(&self, i: usize, q: i64) -> f32 {
         let at = i / self.inner % self.scale.len().max(1);
         let scale = self.scale.get(at).copied().unwrap_or(1.0);
@@ -159,12 +163,12 @@ pub struct Constant {
     pub dtype: ElementType,
     /// The elements.
     pub bytes: Bytes,
-    /// What integers stand for, where they do not stand for themselves.
+    /// Maps integers to reals. `None` if the integers are used as plain numbers.
     pub scale: Option<QuantParams>,
 }
 
 impl Constant {
-    /// A constant whose elements stand for themselves.
+    /// A constant without a scale.
     pub const fn new(dtype: ElementType, bytes: Bytes) -> Self {
         Self { dtype, bytes, scale: None }
     }
@@ -175,13 +179,13 @@ impl Constant {
         Self::new(ElementType::F32, bytes.into())
     }
 
-    /// A constant of one 32-bit float over and over; it takes no memory until its elements are asked for. `None` if
+    /// A constant that repeats one 32-bit float. It takes no memory until its elements are written out. `None` if
     /// there are more than can be addressed.
     pub fn repeated(value: f32, count: usize) -> Option<Self> {
         Bytes::repeated(&value.to_le_bytes(), count).map(|bytes| Self::new(ElementType::F32, bytes))
     }
 
-    /// The value that all elements have, if the constant was made of one value: no element is looked at.
+    /// The value of all elements, if the constant was created by repeating one. Reads no elements.
     pub fn repeats(&self) -> Option<f32> {
         match (self.dtype, &self.scale) {
             (ElementType::F32, None) => Some(f32::from_le_bytes(self.bytes.element()?.try_into().ok()?)),
@@ -200,13 +204,13 @@ impl Constant {
         self.bytes.len() / self.dtype.size()
     }
 
-    /// Whether there is no element.
+    /// Returns whether the constant has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements as 32-bit floats, scaled where a scale is stated; borrowed where the bytes are such already and
-    /// aligned.
+    /// The elements as 32-bit floats, with the scale applied if there is one. Borrowed if the bytes are already
+    /// aligned floats.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         match aligned(self.dtype, self.bytes.as_slice()) {
             Some(values) => Cow::Borrowed(values),
@@ -217,8 +221,8 @@ impl Constant {
         }
     }
 
-    /// The elements as 32-bit floats, each turned into one where it lies when it is asked for: nothing is copied, and a
-    /// constant of one value is not written out.
+    /// Gives access to the elements as 32-bit floats and converts each one on reading. Copies nothing, and does not
+    /// write out a constant of one repeated value.
     pub fn reals(&self) -> Reals<'_> {
         if let Some(value) = self.repeats() {
             return Reals(Elements::Repeated(value));
@@ -230,7 +234,7 @@ impl Constant {
         }
     }
 
-    /// The elements as the integers they are, scaled or not, or `None` if they are floats.
+    /// The stored integers, without applying a scale. `None` if the elements are floats.
     pub fn to_i64(&self) -> Option<Vec<i64>> {
         if matches!(self.dtype, ElementType::F32 | ElementType::F16) {
             return None;
@@ -240,7 +244,8 @@ impl Constant {
     }
 }
 
-/// The elements of a constant as 32-bit floats, scaled where a scale is stated ([`Constant::reals`]).
+/// Read access to the elements of a constant as 32-bit floats, with the scale applied if there is one
+/// ([`Constant::reals`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Reals<'a>(Elements<'a>);
 
@@ -252,7 +257,7 @@ enum Elements<'a> {
 }
 
 impl Reals<'_> {
-    /// Element `i`; where the constant has no such element, zero, or the one value that it was made of.
+    /// Element `i`. Past the end this is zero, or the repeated value of a constant that was created from one.
     pub fn get(&self, i: usize) -> f32 {
         match self.0 {
             Elements::Repeated(value) => value,
@@ -262,7 +267,7 @@ impl Reals<'_> {
     }
 }
 
-/// Element `i` as it is stored; `None` where there is none.
+/// Reads element `i`, with the scale applied. `None` past the end.
 fn stored(dtype: ElementType, bytes: &[u8], scale: Option<&QuantParams>, i: usize) -> Option<f32> {
     Some(match (dtype, scale) {
         (ElementType::F32, _) => f32::from_le_bytes(element(bytes, i)?),
@@ -272,14 +277,14 @@ fn stored(dtype: ElementType, bytes: &[u8], scale: Option<&QuantParams>, i: usiz
     })
 }
 
-/// Bytes as the 32-bit floats that they are. Those of a mapped file need not be aligned, and those of a machine with the
-/// other byte order must be turned.
+/// Returns the bytes as 32-bit floats without a copy, if possible. The bytes of a mapped file may be unaligned, and
+/// machines with the other byte order have to swap them.
 fn aligned(dtype: ElementType, bytes: &[u8]) -> Option<&[f32]> {
     let same = dtype == ElementType::F32 && cfg!(target_endian = "little");
     same.then(|| bytemuck::try_cast_slice(bytes).ok()).flatten()
 }
 
-/// Element `i` as the integer that it is; `None` if it is a float, or there is none.
+/// Reads element `i` as an integer. `None` for floats and past the end.
 fn integer(dtype: ElementType, bytes: &[u8], i: usize) -> Option<i64> {
     match dtype {
         ElementType::I8 => Some(i8::from_le_bytes(element(bytes, i)?).into()),
@@ -288,14 +293,15 @@ fn integer(dtype: ElementType, bytes: &[u8], i: usize) -> Option<i64> {
         ElementType::U16 => Some(u16::from_le_bytes(element(bytes, i)?).into()),
         ElementType::I32 => Some(i32::from_le_bytes(element(bytes, i)?).into()),
         ElementType::U32 => Some(u32::from_le_bytes(element(bytes, i)?).into()),
-        // Numbers from 2^63 on become negative, as in `ElementType::wrap`: no wider integer is computed with.
+        // Numbers from 2^63 on become negative, as in `ElementType::wrap`. No wider integers are used in
+        // computations.
         ElementType::I64 | ElementType::U64 => Some(i64::from_le_bytes(element(bytes, i)?)),
         ElementType::Bool => Some((u8::from_le_bytes(element(bytes, i)?) != 0).into()),
         ElementType::F32 | ElementType::F16 => None,
     }
 }
 
-/// The bytes of element `i`. What is left over makes no element; `check` refuses constants of other lengths.
+/// The bytes of element `i`. Trailing bytes that do not fill an element are ignored; `check` refuses such constants.
 fn element<const N: usize>(bytes: &[u8], i: usize) -> Option<[u8; N]> {
     bytes.as_chunks().0.get(i).copied()
 }

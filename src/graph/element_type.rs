@@ -1,8 +1,8 @@
-//! Types of elements.
+//! Element types.
 
 use std::fmt;
 
-/// Type of a tensor's elements in a file. What is computed with is 32-bit floats, which hold the others.
+/// Type of a tensor's elements in a file. Computations use 32-bit floats for all of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ElementType {
@@ -31,17 +31,17 @@ pub enum ElementType {
 }
 
 impl ElementType {
-    /// Whether elements are floats.
+    /// Returns whether this is a float type.
     pub const fn is_float(self) -> bool {
         matches!(self, Self::F32 | Self::F16)
     }
 
-    /// Whether elements are integers; truth values are none.
+    /// Returns whether this is an integer type. [`Bool`](Self::Bool) does not count.
     pub const fn is_integer(self) -> bool {
         !matches!(self, Self::F32 | Self::F16 | Self::Bool)
     }
 
-    /// Its name, as Rust writes it: `f32`, `u8`, `bool`.
+    /// Name of the type in Rust: `f32`, `u8`, `bool`.
     pub const fn name(self) -> &'static str {
         match self {
             Self::F32 => "f32",
@@ -68,7 +68,7 @@ impl ElementType {
         }
     }
 
-    /// The least and the greatest integer of the type.
+    /// Smallest and largest integer of the type.
     pub(crate) fn range(self) -> (i64, i64) {
         match self {
             Self::I8 => (i8::MIN.into(), i8::MAX.into()),
@@ -82,7 +82,8 @@ impl ElementType {
         }
     }
 
-    /// Whether it has all integers of another type, as far as floats hold them: those have 25 bits with their sign.
+    /// Returns whether this type contains all integers of another type. Only compares integers that 32-bit floats
+    /// hold exactly (magnitudes up to 2^24).
     pub(crate) fn has_all_of(self, other: Self) -> bool {
         let bounds = |of: Self| {
             let (least, greatest) = of.range();
@@ -93,7 +94,7 @@ impl ElementType {
         least <= other_least && greatest >= other_greatest
     }
 
-    /// What an integer of 64 bits becomes in this type: its low bits.
+    /// Converts a 64-bit integer to this type by keeping its low bits.
     pub(crate) fn wrap(self, value: i64) -> i64 {
         match self {
             Self::I8 => (value as i8).into(),
@@ -103,8 +104,7 @@ impl ElementType {
             Self::I32 => (value as i32).into(),
             Self::U32 => (value as u32).into(),
             Self::Bool => (value != 0).into(),
-            // Whatever an `i64` holds: 64 bits are the most that integers are computed with, and floats have no such
-            // bounds.
+            // Returned unchanged: integers are computed with at most 64 bits, and floats do not wrap.
             Self::I64 | Self::U64 | Self::F32 | Self::F16 => value,
         }
     }

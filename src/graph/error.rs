@@ -1,9 +1,9 @@
-//! What can be wrong with a graph, or with building one.
+//! Errors of building and checking a graph.
 
 use super::{ElementType, Shape, ShapeError, TensorId};
 use crate::plan::printable;
 
-/// What is wrong with a graph.
+/// An error in a graph.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -33,7 +33,7 @@ pub enum CheckError {
         /// Extents as computed with.
         shape: Shape,
     },
-    /// A tensor whose order is that of another number of elements.
+    /// A tensor whose host permutation belongs to a different number of elements.
     #[error("tensor `{}`: its order is not one of {dims:?}", printable(tensor))]
     HostPermutation {
         /// Name of the tensor.
@@ -46,30 +46,30 @@ pub enum CheckError {
     Constant {
         /// Name of the tensor.
         tensor: String,
-        /// Bytes that its shape and element type ask for.
+        /// Bytes needed for its shape and element type.
         expected: usize,
-        /// Bytes there are.
+        /// Bytes present.
         found: usize,
     },
-    /// A scale and a zero point that integers of a tensor's type cannot have.
+    /// A scale and a zero point that are not possible for the tensor's integer type.
     #[error("tensor `{}` is of {element_type} and quantised, but {reason}", printable(tensor))]
     Quantization {
         /// Name of the tensor.
         tensor: String,
         /// Type of its elements.
         element_type: ElementType,
-        /// Why that cannot be.
+        /// The reason.
         reason: &'static str,
     },
-    /// A tensor id that is no index into the graph's tensors.
+    /// A tensor id outside the graph's tensors.
     #[error("{}: there is no tensor {id}", printable(place))]
     NoSuchTensor {
-        /// Which node, or the graph's inputs or outputs.
+        /// The node, or the graph's inputs or outputs.
         place: String,
         /// The id.
         id: TensorId,
     },
-    /// A tensor that two nodes write, or that a node writes though it is an input or a constant.
+    /// A tensor written by two nodes, or an input or constant that is written by a node.
     #[error("node {node} {operator}: tensor `{}` has a value already", printable(tensor))]
     Rewritten {
         /// The second node, by [`Node::op_index`](super::Node::op_index).
@@ -110,10 +110,10 @@ pub enum CheckError {
         operator: &'static str,
         /// Name of the result.
         tensor: String,
-        /// Why not.
+        /// The reason.
         source: Box<ShapeError>,
     },
-    /// A result whose shape is not the one its operator gives.
+    /// A result whose shape differs from the inferred one.
     #[error("node {node} {operator}: `{}` is {stated}, its operands give {inferred}", printable(tensor))]
     Disagrees {
         /// The node, by [`Node::op_index`](super::Node::op_index).
@@ -144,20 +144,20 @@ pub enum CheckError {
         /// Shape of the result.
         result: Box<Shape>,
     },
-    /// A graph input that is a constant, or stands twice.
+    /// A graph input that is a constant or is listed twice.
     #[error("input `{}` is {what}", printable(tensor))]
     Input {
         /// Name of the tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
-    /// A graph output that no node computes, or that stands twice.
+    /// A graph output that no node computes or that is listed twice.
     #[error("output `{}` is {what}", printable(tensor))]
     Output {
         /// Name of the tensor.
         tensor: String,
-        /// What is wrong.
+        /// The problem.
         what: &'static str,
     },
     /// A graph without outputs.
@@ -178,10 +178,10 @@ pub enum BuildError {
         operator: &'static str,
         /// Name of its result.
         name: String,
-        /// Why not.
+        /// The reason.
         source: Box<ShapeError>,
     },
-    /// An operand that this builder did not give out.
+    /// An operand id that does not belong to this builder.
     #[error("node {node} {operator}, `{}`: there is no tensor {id}", printable(name))]
     NoSuchTensor {
         /// Index the node would have had.
@@ -193,7 +193,7 @@ pub enum BuildError {
         /// The id.
         id: TensorId,
     },
-    /// Extents that no shape of four has: more than four that are not one in front.
+    /// Extents that do not fit into four: there are more than four, not counting ones in front.
     #[error("tensor `{}`: {dims:?} has more than four extents", printable(name))]
     Rank {
         /// Name of the tensor.

@@ -1,29 +1,29 @@
-//! The functions of one value and of two, worked out: by the CPU references, and by importers where operands are known.
-//! Where single precision would lose digits they are worked out in double.
+//! Evaluates the functions of one and of two values. Used by the CPU references, and by importers when operands are
+//! constant. Uses double precision where single precision would lose digits.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 use super::{Binary, Unary};
 
-/// The greater of two values; NaN where one of them is. Of two equal ones (the zeros are) the second.
+/// The greater of two values, or NaN if either is NaN. If both compare equal (as the two zeros do), the second.
 pub(crate) fn greater(a: f32, b: f32) -> f32 {
-    // `f32::max` would answer the other value where one is NaN.
+    // `f32::max` would return the other value if one is NaN.
     if a > b || a.is_nan() { a } else { b }
 }
 
-/// The lesser of two values likewise.
+/// The lesser of two values, with the same rules.
 pub(crate) fn lesser(a: f32, b: f32) -> f32 {
     if a < b || a.is_nan() { a } else { b }
 }
 
 /// `min(max(x, least), most)`; NaN stays NaN.
 fn bounded(x: f32, least: f32, most: f32) -> f32 {
-    // Not `f32::clamp`, which panics where a file states the greater bound first.
+    // Not `f32::clamp`, which panics if a file states the bounds in the wrong order.
     let raised = if x < least { least } else { x };
     if raised > most { most } else { raised }
 }
 
-/// A function of one value.
+/// Evaluates a function of one value.
 pub(crate) fn unary(function: Unary, x: f32) -> f32 {
     let in_double = |wide: fn(f64) -> f64| wide(f64::from(x)) as f32;
     match function {
@@ -112,7 +112,7 @@ pub(crate) fn unary(function: Unary, x: f32) -> f32 {
     }
 }
 
-/// A function of two values.
+/// Evaluates a function of two values.
 pub(crate) fn binary(function: Binary, a: f32, b: f32) -> f32 {
     let [yes_a, yes_b] = [a != 0.0, b != 0.0];
     match function {
@@ -124,12 +124,12 @@ pub(crate) fn binary(function: Binary, a: f32, b: f32) -> f32 {
         Binary::Minimum => lesser(a, b),
         Binary::Pow => f64::from(a).powf(f64::from(b)) as f32,
         Binary::Mod => {
-            // Rust's remainder has the sign of `a`, this one that of `b`.
+            // Rust's remainder has the sign of `a`; this one has the sign of `b`.
             let rest = a % b;
             if rest != 0.0 && (rest < 0.0) != (b < 0.0) { rest + b } else { rest }
         }
         Binary::Fmod => a % b,
-        // In single precision a quotient just below a whole number may round to it.
+        // In single precision a quotient just below a whole number may be rounded up to it.
         Binary::FloorDiv => (f64::from(a) / f64::from(b)).floor() as f32,
         Binary::TruncDiv => (f64::from(a) / f64::from(b)).trunc() as f32,
         Binary::SquaredDifference => (a - b) * (a - b),
@@ -153,14 +153,14 @@ fn truth(yes: bool) -> f32 {
 }
 
 fn softplus(x: f64) -> f64 {
-    // In this form no power overflows.
+    // This form cannot overflow.
     (if x < 0.0 { 0.0 } else { x }) + (-x.abs()).exp().ln_1p()
 }
 
-/// The error function by its Maclaurin series, which in double precision is good to 1e-9 wherever single precision
-/// tells the result from one.
+/// The error function by its Maclaurin series. In double precision its error is below 1e-9 wherever single precision
+/// can distinguish the result from one.
 fn erf(x: f64) -> f64 {
-    // The sign of NaN is NaN, and from 4.2 on the result rounds to one in single precision.
+    // `signum` of NaN is NaN. From 4.2 on the result rounds to one in single precision.
     if x.is_nan() || x.abs() > 4.2 {
         return x.signum();
     }

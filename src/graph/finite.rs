@@ -1,8 +1,8 @@
-//! Values that are not finite, counted.
+//! Counts values that are not finite.
 
 use std::fmt;
 
-/// How many of some values are no finite numbers.
+/// Numbers of NaNs and infinities among some values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NotFinite {
     /// NaN.
@@ -14,10 +14,10 @@ pub struct NotFinite {
 }
 
 impl NotFinite {
-    /// Counts them.
+    /// Counts the values that are not finite.
     pub fn of(values: &[f32]) -> Self {
         let mut found = Self::default();
-        // Mostly there is none, which is found out without a branch a value.
+        // Nearly always all values are finite. This check needs no branch per value.
         if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
             return found;
         }
@@ -32,12 +32,12 @@ impl NotFinite {
         found
     }
 
-    /// All of them.
+    /// Total number of values that are not finite.
     pub const fn total(&self) -> usize {
         self.nan + self.positive + self.negative
     }
 
-    /// Whether every value is finite.
+    /// Returns whether all values are finite.
     pub const fn is_none(&self) -> bool {
         self.total() == 0
     }

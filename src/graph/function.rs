@@ -1,35 +1,35 @@
-//! Functions of one value, of two, and of many: what the operators on values compute.
+//! Functions of one value, of two and of many, as computed by the operators on values.
 //!
-//! Whole numbers and truth values are floats that hold them exactly; a truth value is 0 or 1, and anything but 0 is
-//! true.
+//! Whole numbers and truth values are stored as floats, which hold them exactly. A truth value is written as 0 or 1;
+//! any value except 0 counts as true.
 //!
-//! # What is no number
+//! # NaN
 //!
-//! NaN goes through: a result that is worked out from a NaN is one, as in ONNX's reference implementation (NumPy) and
-//! in IEEE 754-2019's `maximum` and `minimum`. The references do so everywhere, and kernels on devices, too, on the
-//! drivers the tests run on; WGSL leaves it to devices whether there is NaN at all, so what counts is written with
-//! comparisons that are false of NaN, or looks at bits.
+//! NaN propagates: a result computed from a NaN is NaN, as in ONNX's reference implementation (NumPy) and in IEEE
+//! 754-2019's `maximum` and `minimum`. The CPU references do so everywhere. Kernels do so, too, on all drivers that
+//! the tests run on. WGSL lets devices ignore NaN entirely, so kernels that depend on it use comparisons that are
+//! false for NaN, or test bits.
 //!
 //! | | with NaN |
 //! |---|---|
-//! | RELU, RELU6, Clip and all other functions of one value, but for those named here | NaN |
+//! | RELU, RELU6, Clip and all functions of one value that are not listed below | NaN |
 //! | ThresholdedRelu, Shrink | 0, as their definitions say: NaN is neither above nor below a threshold |
 //! | LOGICAL_NOT, CAST to truth values, AND, OR, XOR | NaN is true |
 //! | IsNaN, IsInf | 1 and 0 |
-//! | MAXIMUM, MINIMUM, greatest and least of an axis, MAX_POOL_2D | NaN wins, also where onnxruntime's pool skips it |
+//! | MAXIMUM, MINIMUM, maximum and minimum of an axis, MAX_POOL_2D | NaN wins, even if onnxruntime's pool skips it |
 //! | EQUAL and all comparisons; NOT_EQUAL | false; true |
-//! | POW | NaN, but `x^0` and `1^x` are 1 |
-//! | ARG_MAX, ARG_MIN | the first NaN (the last, where the last of equal ones is asked for) |
-//! | TOPK_V2 | NaN is above all numbers |
+//! | POW | NaN, except that `x^0` and `1^x` are 1 |
+//! | ARG_MAX, ARG_MIN | the first NaN (the last, if ties resolve to the last index) |
+//! | TOPK_V2 | NaN ranks above all numbers |
 //! | SOFTMAX, sums, means, products, convolutions | every value of the line, window or row is NaN |
-//! | CAST to integers, an index that is NaN | undefined; no kernel reads outside a tensor for it |
+//! | CAST to integers, an index that is NaN | undefined, but no kernel accesses memory outside a tensor |
 //!
-//! A kernel may spread NaN and infinities further than that, never less: a convolution of groups that share a texel
-//! (their channels are no multiple of four) multiplies the other group's channels by zeros, and so does a resize by
-//! parts.
+//! A kernel may spread NaN and infinities further than this, but never less. A convolution whose groups share a texel
+//! (their channels are not a multiple of four) multiplies the other group's channels by zeros. A resize by parts does
+//! the same.
 
-/// Writes [`Unary`] from the table below: the functions with what they compute and their parameters, each of which has
-/// a value that stands for all others in [`Unary::EXAMPLES`], and the names.
+/// Generates [`Unary`] from the table below: the functions with their parameters, and their names. Every parameter
+/// has an example value, from which [`Unary::EXAMPLES`] is built.
 macro_rules! unary_functions {
     ($(
         $(#[$doc:meta])*
@@ -42,7 +42,7 @@ macro_rules! unary_functions {
         }
 
         impl Unary {
-            /// Every function, for tests that must know no other list.
+            /// One example of every function, for tests.
             #[doc(hidden)]
             pub const EXAMPLES: &[Self] = &[$(Self::$function $({ $($param: $example),* })?),*];
 
@@ -56,7 +56,7 @@ macro_rules! unary_functions {
     };
 }
 
-/// Writes [`Binary`] likewise.
+/// Generates [`Binary`] in the same way.
 macro_rules! binary_functions {
     ($($(#[$doc:meta])* $function:ident => $name:literal,)*) => {
         /// Functions of two values, with broadcasting.
@@ -66,7 +66,7 @@ macro_rules! binary_functions {
         }
 
         impl Binary {
-            /// Every function, for tests that must know no other list.
+            /// Every function, for tests.
             #[doc(hidden)]
             pub const ALL: &[Self] = &[$(Self::$function),*];
 
@@ -94,24 +94,24 @@ unary_functions! {
     } => "LEAKY_RELU",
     /// `x < 0 ? alpha * (exp(x) - 1) : x`
     Elu {
-        /// What is approached far below zero, negated.
+        /// The negated limit for very negative `x`.
         alpha: f32 = 1.3,
     } => "ELU",
     /// `gamma * (x <= 0 ? alpha * (exp(x) - 1) : x)`
     Selu {
-        /// As that of [`Elu`](Self::Elu).
+        /// See [`Elu`](Self::Elu).
         alpha: f32 = 1.673,
-        /// Factor of everything.
+        /// Factor of the whole result.
         gamma: f32 = 1.0507,
     } => "Selu",
     /// `max(x, 0) + min(0, alpha * (exp(x / alpha) - 1))`
     Celu {
-        /// What is approached far below zero, negated.
+        /// The negated limit for very negative `x`.
         alpha: f32 = 0.8,
     } => "Celu",
     /// `x > alpha ? x : 0`
     ThresholdedRelu {
-        /// Above which values pass.
+        /// Threshold; only values above it pass.
         alpha: f32 = 0.7,
     } => "ThresholdedRelu",
     /// `max(0, min(1, alpha * x + beta))`
@@ -146,9 +146,9 @@ unary_functions! {
     Mish => "Mish",
     /// `x < -lambda ? x + bias : x > lambda ? x - bias : 0`
     Shrink {
-        /// By how much values come nearer to zero.
+        /// Distance by which values are moved towards zero.
         bias: f32 = 0.25,
-        /// Up to which absolute value they become zero.
+        /// Values whose magnitude is at most this become zero.
         lambda: f32 = 0.5,
     } => "Shrink",
     /// `e^x`
@@ -173,15 +173,15 @@ unary_functions! {
     Erf => "Erf",
     /// Sine of radians, within a few units of 2^-24 for every angle that a float holds.
     Sin => "SIN",
-    /// Cosine of radians, likewise.
+    /// Cosine of radians, with the same accuracy.
     Cos => "COS",
     /// Tangent of radians: the quotient of those two.
     Tan => "Tan",
-    /// Its inverse: radians.
+    /// Arcsine, in radians.
     Asin => "Asin",
-    /// Its inverse: radians.
+    /// Arccosine, in radians.
     Acos => "Acos",
-    /// Its inverse: radians.
+    /// Arctangent, in radians.
     Atan => "Atan",
     /// Hyperbolic sine.
     Sinh => "Sinh",
@@ -199,14 +199,14 @@ unary_functions! {
     Floor => "FLOOR",
     /// The least whole number not below `x`.
     Ceil => "CEIL",
-    /// The nearest whole number, halves to the even one.
+    /// The nearest whole number; halves round to the even one.
     Round => "ROUND",
     /// The whole number next to `x` in the direction of zero.
     Trunc => "CAST",
-    /// The nearest value that 16 bits hold.
+    /// The nearest value that a 16-bit float can hold.
     ToHalf => "CAST",
-    /// `min(max(round(x / scale), least), most) * scale`, halves rounded away from zero: what is left of a value that
-    /// is stored as an 8-bit integer.
+    /// `min(max(round(x / scale), least), most) * scale`, with halves rounded away from zero. This is the precision
+    /// left after storing a value as an 8-bit integer.
     FakeQuant {
         /// Distance of neighbouring values, above zero.
         scale: f32 = 0.125,
@@ -219,13 +219,13 @@ unary_functions! {
     Not => "LOGICAL_NOT",
     /// `x != 0`
     NotZero => "CAST",
-    /// Whether `x` is no number.
+    /// True if `x` is NaN.
     IsNan => "IsNaN",
-    /// Whether `x` is infinite.
+    /// True if `x` is infinite.
     IsInf {
-        /// Whether negative infinity counts.
+        /// Counts negative infinity.
         negative: bool = true,
-        /// Whether positive infinity counts.
+        /// Counts positive infinity.
         positive: bool = false,
     } => "IsInf",
 }
@@ -243,15 +243,15 @@ binary_functions! {
     Maximum => "MAXIMUM",
     /// The lesser.
     Minimum => "MINIMUM",
-    /// `a^b`; 1 where `b` is 0, and no number where `a` is negative and `b` not whole.
+    /// `a^b`. The result is 1 if `b` is 0, and NaN if `a` is negative and `b` is not a whole number.
     Pow => "POW",
-    /// `a - b * floor(a / b)`, rounded once, however large the quotient: has the sign of `b`.
+    /// `a - b * floor(a / b)`, rounded once, however large the quotient is. Has the sign of `b`.
     Mod => "FLOOR_MOD",
-    /// `a - b * trunc(a / b)`, exactly, however large the quotient: has the sign of `a`.
+    /// `a - b * trunc(a / b)`, exact, however large the quotient is. Has the sign of `a`.
     Fmod => "Mod",
-    /// `floor(a / b)`; beyond 2^24 as near as a division is.
+    /// `floor(a / b)`. Beyond 2^24 it is as accurate as a division.
     FloorDiv => "FLOOR_DIV",
-    /// `trunc(a / b)`, likewise.
+    /// `trunc(a / b)`, with the same accuracy.
     TruncDiv => "DIV",
     /// `(a - b)^2`
     SquaredDifference => "SQUARED_DIFFERENCE",
@@ -267,11 +267,11 @@ binary_functions! {
     Greater => "GREATER",
     /// `a >= b`
     GreaterEqual => "GREATER_EQUAL",
-    /// Whether both are true.
+    /// True if both operands are true.
     And => "LOGICAL_AND",
-    /// Whether one is true, or both.
+    /// True if at least one operand is true.
     Or => "LOGICAL_OR",
-    /// Whether one is true, and not both.
+    /// True if exactly one operand is true.
     Xor => "Xor",
     /// `a != 0 ? b : 0`
     ZeroUnless => "SELECT_V2",
@@ -280,7 +280,7 @@ binary_functions! {
 }
 
 impl Binary {
-    /// Whether it answers truth values.
+    /// Returns whether the result is a truth value.
     pub(crate) const fn is_truth(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Tables with an entry for each tensor, or for each node, of a graph.
+//! Tables with one entry per tensor or per node of a graph.
 
 use std::{
     fmt,
@@ -9,7 +9,7 @@ use std::{
 
 use super::ids::Id;
 
-/// A vector that is indexed by ids. Whatever else a [`Vec`] does it does too.
+/// A vector that is indexed by ids. Dereferences to [`Vec`].
 ///
 /// ```
 /// use texpool::graph::{IdVec, TensorId};
@@ -25,12 +25,12 @@ pub struct IdVec<I, T> {
 }
 
 impl<I: Id, T> IdVec<I, T> {
-    /// A table without entries.
+    /// Creates an empty table.
     pub const fn new() -> Self {
         Self { entries: Vec::new(), ids: PhantomData }
     }
 
-    /// The same entry for each id of another table.
+    /// Creates a table with a copy of `entry` for each id of another table.
     pub fn from_elem<U>(entry: T, like: &IdVec<I, U>) -> Self
     where
         T: Clone,
@@ -38,19 +38,19 @@ impl<I: Id, T> IdVec<I, T> {
         vec![entry; like.len()].into()
     }
 
-    /// Adds an entry and gives its id.
+    /// Appends an entry and returns its id.
     pub fn push(&mut self, entry: T) -> I {
         let id = I::new(self.len());
         self.entries.push(entry);
         id
     }
 
-    /// The entry of an id, if it has one.
+    /// Returns the entry of an id, or `None` if the id is out of range.
     pub fn get(&self, id: I) -> Option<&T> {
         self.entries.get(id.index())
     }
 
-    /// Whether an id has an entry.
+    /// Returns whether the table has an entry for the id.
     pub fn contains_id(&self, id: I) -> bool {
         id.index() < self.len()
     }

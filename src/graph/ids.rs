@@ -1,10 +1,10 @@
-//! Ids: indices of a graph's tensors and nodes, as types of their own.
+//! Newtypes for indices of a graph's tensors and nodes.
 
 use std::fmt;
 
 /// An index into an [`IdVec`](super::IdVec).
 pub trait Id: Copy {
-    /// The id of an index.
+    /// Creates the id of an index.
     fn new(index: usize) -> Self;
 
     /// The index.
@@ -18,8 +18,8 @@ macro_rules! id {
         pub struct $name(u32);
 
         impl $name {
-            /// The id of an index; one that 32 bits do not hold becomes the greatest id. No graph has so many tensors
-            /// or nodes, so [`check`](super::check) finds that it names nothing.
+            /// Creates the id of an index. An index that does not fit into 32 bits becomes the greatest id. No graph
+            /// has that many tensors or nodes, so [`check`](super::check) reports such an id as unknown.
             pub const fn new(index: usize) -> Self {
                 Self(if index < u32::MAX as usize { index as u32 } else { u32::MAX })
             }

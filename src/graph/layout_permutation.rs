@@ -1,9 +1,11 @@
-//! The order in which a caller has the elements of an input or output, where it is not the one computed with.
+//! Order of the elements of an input or output in the caller's memory, if it differs from the order used for
+//! computing.
 
 use std::borrow::Cow;
 
-/// How the elements of a file's tensor lie in `[B, H, W, C]`: for a file's `[N, C, H, W]` with its channels in C, the
-/// extents are those, and the sequence is `[0, 2, 3, 1]`. Empty where both orders are the same.
+/// Maps the order of a tensor's elements in the file to `[B, H, W, C]`. If the file has `[N, C, H, W]` and its
+/// channels go to C, then the extents are `[N, C, H, W]` and the sequence is `[0, 2, 3, 1]`. Empty if both orders are
+/// the same.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayoutPermutation {
     extents: Vec<usize>,
@@ -11,17 +13,17 @@ pub struct LayoutPermutation {
 }
 
 impl LayoutPermutation {
-    /// The elements of a tensor whose extents in the file are `extents`, lying by the axes `sequence`, the slowest
-    /// first.
+    /// Creates the mapping for a tensor whose extents in the file are `extents` and whose elements are computed with
+    /// in the axis order `sequence`, slowest axis first.
     ///
-    /// `None` if `sequence` is no permutation, or there are too many elements to count.
+    /// Returns `None` if `sequence` is not a permutation, or if the number of elements overflows.
     pub fn new(extents: &[usize], sequence: &[usize]) -> Option<Self> {
         let mut sorted = sequence.to_vec();
         sorted.sort_unstable();
         if !sorted.iter().copied().eq(0..extents.len()) {
             return None;
         }
-        // Looked at once here: `len` and `walk` multiply without.
+        // Checked once here; `len` and `walk` multiply unchecked.
         extents.iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;
         if sequence.is_sorted() {
             return Some(Self::default());
@@ -29,17 +31,18 @@ impl LayoutPermutation {
         Some(Self { extents: extents.to_vec(), sequence: sequence.to_vec() })
     }
 
-    /// Whether elements lie as the file has them.
+    /// Returns whether the elements are already in the file's order.
     pub fn is_file_order(&self) -> bool {
         self.sequence.is_empty()
     }
 
-    /// Number of elements; `None` if any number fits.
+    /// Number of elements, or `None` if any number fits.
     pub(super) fn len(&self) -> Option<usize> {
         (!self.is_file_order()).then(|| self.extents.iter().product())
     }
 
-    /// From the file's order to that of `[B, H, W, C]`. Values of another number are given back as they are.
+    /// Reorders values from the file's order to `[B, H, W, C]`. If their number does not match, they are returned
+    /// unchanged.
     pub fn from_file<'v>(&self, values: &'v [f32]) -> Cow<'v, [f32]> {
         if self.len() != Some(values.len()) {
             return Cow::Borrowed(values);
@@ -49,7 +52,8 @@ impl LayoutPermutation {
         Cow::Owned(lying)
     }
 
-    /// From the order of `[B, H, W, C]` to the file's. Values of another number are given back as they are.
+    /// Reorders values from `[B, H, W, C]` to the file's order. If their number does not match, they are returned
+    /// unchanged.
     pub fn to_file<'v>(&self, values: &'v [f32]) -> Cow<'v, [f32]> {
         if self.len() != Some(values.len()) {
             return Cow::Borrowed(values);
@@ -60,8 +64,8 @@ impl LayoutPermutation {
         Cow::Owned(filed)
     }
 
-    /// The axes by which elements lie, the slowest first: the extent of each, and how far apart its neighbours are in the
-    /// file's order. None where both orders are the same.
+    /// The axes in `[B, H, W, C]` order, slowest first: the extent of each, and the distance of neighbours in the
+    /// file's order. Empty if both orders are the same.
     pub(crate) fn axes(&self) -> Vec<(usize, usize)> {
         let mut strides = vec![1; self.extents.len()];
         for axis in (1..self.extents.len()).rev() {
@@ -70,7 +74,7 @@ impl LayoutPermutation {
         self.sequence.iter().map(|&axis| (self.extents[axis], strides[axis])).collect()
     }
 
-    /// Index in the order of `[B, H, W, C]` of the element that has index `element` in the file's order.
+    /// Index in `[B, H, W, C]` order of the element with index `element` in the file's order.
     pub fn place(&self, element: usize) -> usize {
         if self.is_file_order() {
             return element;
@@ -78,10 +82,10 @@ impl LayoutPermutation {
         self.axes().into_iter().fold(0, |at, (extent, stride)| at * extent + element / stride % extent)
     }
 
-    /// Index in the file's order of each element, in the order in which they lie.
+    /// Visits all elements in `[B, H, W, C]` order and passes the index of each in the file's order.
     fn walk(&self, mut visit: impl FnMut(usize)) {
         let by = self.axes();
-        // An odometer: `at` follows the indices by additions, where a division for each axis would be slower.
+        // Works like an odometer: `at` is updated by additions, which is faster than a division for each axis.
         let mut index = vec![0; by.len()];
         let mut at = 0;
         for _ in 0..self.extents.iter().product() {

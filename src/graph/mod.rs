@@ -1,4 +1,4 @@
-//! The model in memory: tensors, operators and their attributes. Knows no file format and no device.
+//! The model in memory: tensors, operators and their attributes. Independent of file formats and devices.
 
 mod builder;
 mod check;
@@ -53,26 +53,26 @@ pub use crate::ops::{
 pub struct Tensor {
     /// Name in the file; not necessarily unique.
     pub name: String,
-    /// Extents as computed with, `[B, H, W, C]`.
+    /// Extents used for computing, `[B, H, W, C]`.
     pub shape: Shape,
-    /// Extents as the file states them, any rank: what a caller reads and writes.
+    /// Extents as stated in the file, of any rank. Callers read and write the tensor with these.
     pub dims: Vec<usize>,
-    /// The order in which a caller has the elements, if the tensor is an input or output.
+    /// The caller's order of the elements, if the tensor is an input or output.
     pub host_permutation: LayoutPermutation,
-    /// The type that a caller has the elements in, if the tensor is an input or output. It is computed with as 32-bit
-    /// floats, as all tensors are: the others say so.
+    /// The caller's element type, if the tensor is an input or output. All tensors are computed with as 32-bit
+    /// floats, so this is `F32` for all other tensors.
     pub element_type: ElementType,
-    /// What the caller's integers stand for, where not for themselves. That is what is computed with.
+    /// Maps the caller's integers to the reals used for computing. `None` if the integers themselves are used.
     pub quantization: Option<Quantization>,
     /// The values, if they are part of the model.
     pub constant: Option<Constant>,
-    /// The least and the greatest integer that an input may hold, where nodes would round what they compute from others:
-    /// [compiling](crate::compile) finds that.
+    /// Smallest and largest integer that an input may hold. Set by [compiling](crate::compile) if nodes would round
+    /// the results for larger integers.
     pub integer_range: Option<[i32; 2]>,
 }
 
 impl Tensor {
-    /// A tensor of 32-bit floats without values, which a caller has as it is computed with.
+    /// A tensor of 32-bit floats without values. The caller's extents, order and type are those used for computing.
     pub fn new(name: impl Into<String>, shape: Shape) -> Self {
         Self {
             name: name.into(),
@@ -87,28 +87,29 @@ impl Tensor {
     }
 }
 
-/// One operator of the model. Nodes stand in execution order.
+/// One operator of the model. A graph lists its nodes in execution order.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// What it computes.
+    /// The operator.
     pub op: Op,
-    /// Operands, in the order the operator documents ([`Op`]).
+    /// Operands, in the order documented for the operator ([`Op`]).
     pub inputs: Vec<TensorId>,
-    /// Its result.
+    /// The tensor that the node writes.
     pub output: TensorId,
-    /// What is done to the result before it is stored.
+    /// Operations applied to the result before it is stored.
     pub epilogue: Epilogue,
-    /// Index of the operator in the model file, for messages; the first one where several were fused.
+    /// Index of the operator in the model file, used in messages. If several operators were fused, the first one's.
     pub op_index: usize,
-    /// The type of the result where it computes integers from integers: it must be exact then. Rewriting does not keep it
-    /// up; it is asked of the graph as it was imported.
+    /// Type of the result if the node computes integers from integers. Such a result must be exact. Rewriting does
+    /// not maintain this field; it is only read from the graph as imported.
     pub integers: Option<ElementType>,
 }
 
 impl Node {
-    /// Every tensor that is read, constants included: the inputs, then the epilogue's alphas and addend.
+    /// All tensors that the node reads, including constants: the inputs, then the alphas and the addend of the
+    /// epilogue.
     pub fn operands(&self) -> impl Iterator<Item = TensorId> + '_ {
-        // An epilogue may hold two PReLUs, each with alphas of its own.
+        // An epilogue may contain two PReLUs, each with separate alphas.
         let alphas = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(|act| match act {
             Act::Prelu(alpha) => Some(alpha),
             Act::None | Act::Unary(_) => None,
@@ -117,7 +118,7 @@ impl Node {
     }
 }
 
-/// A model: tensors, nodes in execution order, and which tensors come in and go out.
+/// A model: tensors, nodes in execution order, and lists of the input and output tensors.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// Name of the model, for reports.
@@ -126,9 +127,9 @@ pub struct Graph {
     pub tensors: IdVec<TensorId, Tensor>,
     /// Every node, each after those that produce its inputs.
     pub nodes: IdVec<NodeId, Node>,
-    /// Tensors the caller brings.
+    /// Tensors that the caller provides.
     pub inputs: Vec<TensorId>,
-    /// Tensors the caller takes.
+    /// Tensors that the caller reads.
     pub outputs: Vec<TensorId>,
 }
 
@@ -138,7 +139,7 @@ impl Graph {
         self.tensors[tensor].shape
     }
 
-    /// Whether a tensor's values are part of the model.
+    /// Returns whether the values of a tensor are part of the model.
     pub fn is_constant(&self, tensor: TensorId) -> bool {
         self.tensors[tensor].constant.is_some()
     }

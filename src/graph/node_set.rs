@@ -1,31 +1,32 @@
-//! Some of a graph's nodes.
+//! A set of a graph's nodes.
 
 use std::collections::BTreeSet;
 
 use super::NodeId;
 
-/// Nodes of a graph, each once: mostly those that need no step of their own, or have less to write than their result.
+/// A set of nodes of one graph. Mostly used for nodes that need no separate step, or that write less than their whole
+/// result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-// Ordered, so that what is made from it is the same in every run.
+// Ordered, so that everything derived from it is the same in every run.
 pub struct NodeSet(BTreeSet<NodeId>);
 
 impl NodeSet {
-    /// No node.
+    /// An empty set.
     pub const fn new() -> Self {
         Self(BTreeSet::new())
     }
 
-    /// Whether a node is among them.
+    /// Returns whether the set contains a node.
     pub fn contains(&self, node: NodeId) -> bool {
         self.0.contains(&node)
     }
 
-    /// The nodes, in order.
+    /// Iterates over the nodes, in order.
     pub fn iter(&self) -> impl Iterator<Item = NodeId> + '_ {
         self.0.iter().copied()
     }
 
-    /// These and the others.
+    /// Returns the union of both sets.
     #[must_use]
     pub fn union(&self, others: &Self) -> Self {
         Self(self.0.union(&others.0).copied().collect())
@@ -36,7 +37,7 @@ impl NodeSet {
         self.0.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether the set is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,8 +1,8 @@
 //! Borders of images.
 
-/// Zeros (or nothing, for pools) around the image: rows and columns before and after.
+/// Padding around an image, in rows and columns. Convolutions pad with zeros; pools ignore the padding.
 ///
-/// `bottom` and `right` follow from the output's extents; they are kept because the file states them.
+/// `bottom` and `right` follow from the output's extents. They are stored because the file states them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Padding {
     /// Rows above.

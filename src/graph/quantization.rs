@@ -1,23 +1,24 @@
-//! What the quantised integers of a whole tensor stand for.
+//! Quantisation with a single scale and zero point for a tensor.
 
-/// A scale and a zero point for all elements: an integer `q` stands for `(q - zero_point) * scale`.
+/// A scale and a zero point for all elements: an integer `q` represents `(q - zero_point) * scale`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantization {
-    /// From one integer's value to the next one's.
+    /// Difference between the values of two consecutive integers.
     pub scale: f32,
-    /// The integer that stands for zero.
+    /// The integer that represents zero.
     pub zero_point: i32,
 }
 
 impl Quantization {
-    /// The value that an integer stands for. Worked out in 64 bits, so that what is rounded is the value alone.
+    /// Returns the value that an integer represents. Computed in 64 bits, so that it is rounded only once, at the
+    /// end.
     pub fn dequantize(self, q: i64) -> f32 {
-        // As floats before they are subtracted, because the difference of the outermost integers is none of 64 bits.
+        // Converted to floats before the subtraction, because the difference of extreme integers overflows 64 bits.
         (f64::from(self.scale) * (q as f64 - f64::from(self.zero_point))) as f32
     }
 
-    /// The whole number that stands for the value nearest to `value`, halves away from zero as TensorFlow Lite rounds
-    /// them. It may lie beyond what a type holds; NaN stays NaN.
+    /// Returns the whole number whose value is nearest to `value`, with halves rounded away from zero as in
+    /// TensorFlow Lite. It may exceed the range of the element type. NaN stays NaN.
     pub fn quantize(self, value: f32) -> f64 {
         (f64::from(value) / f64::from(self.scale)).round() + f64::from(self.zero_point)
     }

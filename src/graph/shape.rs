@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Most elements a tensor may have.
+/// Upper limit on the number of elements of a tensor.
 pub const MAX_ELEMENTS: usize = 1 << 31;
 
 /// Extents `[B, H, W, C]` of a tensor. A tensor of lower rank has ones in front, so that broadcasting needs no rank:
@@ -25,7 +25,8 @@ impl Shape {
         Self { b, h, w, c }
     }
 
-    /// Extents of any rank up to four, ones in front; `None` where more than four extents differ from one in front.
+    /// Creates a shape from extents of rank up to four, with ones added in front. Longer lists are accepted if the
+    /// surplus extents in front are ones; otherwise returns `None`.
     pub fn from_dims(dims: &[usize]) -> Option<Self> {
         let extra = dims.len().saturating_sub(4);
         if dims[..extra].iter().any(|&d| d != 1) {
@@ -42,12 +43,12 @@ impl Shape {
         self.b.checked_mul(self.h)?.checked_mul(self.w)?.checked_mul(self.c)
     }
 
-    /// Number of elements. Importers and the builder refuse shapes whose size overflows.
+    /// Number of elements. Importers and the builder refuse shapes for which this overflows.
     pub const fn len(&self) -> usize {
         self.b * self.h * self.w * self.c
     }
 
-    /// Whether an extent is zero.
+    /// Returns whether an extent is zero.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,4 +1,4 @@
-//! Constants with the same elements share them, so that what several nodes use is held once.
+//! Makes constants with equal elements share memory, so that data used by several nodes is stored once.
 
 use std::{
     collections::HashMap,
@@ -7,19 +7,20 @@ use std::{
 
 use super::{Bytes, ElementType, Graph, TensorId};
 
-/// Bytes of a constant from which on it is looked for among the others: below, nothing is worth sharing.
+/// Minimum size in bytes of a constant that is compared with the others. Sharing smaller ones saves too little.
 const MIN_BYTES: usize = 1 << 10;
-/// Bytes that are compared first, at each of three places: a constant of a mapped file is not read whole for others that
-/// differ from it.
+/// Number of bytes compared first, at each of three places. This avoids reading a whole constant of a mapped file
+/// just to find that it differs from the others.
 const SAMPLE: usize = 64;
 
-/// Lets constants of equal elements hold the same bytes, the first one's; [`Bytes::is_same`] then tells that without
-/// looking at them. Only constants that agree in type, length and three samples are compared whole.
+/// Lets constants with equal elements share the bytes of the first one, so that [`Bytes::is_same`] can later detect
+/// equality without comparing bytes. Only constants that agree in type, length and three samples are compared in
+/// full.
 pub(crate) fn share_constants(graph: &mut Graph) {
     let mut alike: HashMap<(ElementType, usize, u64), Vec<TensorId>> = HashMap::new();
     for id in graph.tensors.ids() {
         let Some(constant) = &graph.tensors[id].constant else { continue };
-        // A constant of one value takes no memory, and is the same as another of that value anyway.
+        // A constant of one repeated value takes no memory, and always compares equal to another of the same value.
         if constant.bytes.len() < MIN_BYTES || constant.bytes.element().is_some() {
             continue;
         }
@@ -42,7 +43,7 @@ fn is_equal(a: &Bytes, b: &Bytes) -> bool {
     a.is_same(b) || a.as_slice() == b.as_slice()
 }
 
-/// A hash of the first, middle and last bytes.
+/// Returns a hash of the first, middle and last bytes.
 fn sample(bytes: &Bytes) -> u64 {
     let bytes = bytes.as_slice();
     let mut hash = DefaultHasher::new();

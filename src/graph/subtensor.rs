@@ -1,11 +1,12 @@
-//! Tensors that can lie in the texels of another one: as the same texels in other extents, or as a part of them. Knows
-//! shapes, not where anything is placed.
+//! Tensors that share the texels of another tensor: either the same texels under other extents, or a part of them.
+//! Works on shapes only and does not know where tensors are placed in the pool.
 
 use super::{Concat, Graph, Node, Op, Pad, PadMode, Shape, TensorId};
 use crate::plan::printable;
 
-/// Whether every element, taken in dense order, lies in the same texel and lane of a whole (row after row) tensor of
-/// either shape, and the two have as many texels; the lanes past the last channel are then the same too.
+/// Returns whether two shapes put every element, in dense order, into the same texel and lane, and use the same
+/// number of texels. This describes whole tensors, stored row after row. The lanes past the last channel are then the
+/// same, too.
 ///
 /// Element `e` of a shape with one column or one slice lies at `e / C * 4 * ceil(C / 4) + e % C` lanes, whatever its
 /// rows: two such *linear* shapes agree where they have the same channels, or where neither leaves a gap before its
@@ -19,7 +20,7 @@ pub fn texels_agree(a: Shape, b: Shape) -> bool {
     a.checked_len() == b.checked_len() && (same_rows || both_linear)
 }
 
-/// Where a part of a tensor begins in it.
+/// Position of a part within the tensor that contains it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SubtensorOffset {
     pub(crate) row: usize,
@@ -29,7 +30,7 @@ pub(crate) struct SubtensorOffset {
     pub(crate) x: usize,
 }
 
-/// Why an operand is no part of the result's texels.
+/// Reason why an operand cannot share the texels of the result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubtensorError {
@@ -50,13 +51,14 @@ pub enum SubtensorError {
     },
 }
 
-/// Whether a node's operands may be parts of its result.
+/// Returns whether the operands of this kind of node can be parts of its result.
 pub(crate) const fn may_be_in_place(op: &Op) -> bool {
     matches!(op, Op::Concat(_) | Op::Pad(_))
 }
 
-/// Where the parts of a concatenation, or what a pad surrounds, lie in the result. A part of the channels must begin
-/// with a texel, and all but the last fill theirs; a part must have its rows one after another.
+/// Returns the offset in the result of each operand of a concatenation, or of the operand of a pad. Along the
+/// channels a part must begin at a texel boundary, and all parts but the last must fill their texels. The rows of a
+/// part must be consecutive.
 pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<SubtensorOffset>, SubtensorError> {
     let whole = graph.shape(node.output);
     let unaligned = |part: TensorId| SubtensorError::Unaligned { tensor: graph.tensors[part].name.clone() };
@@ -68,7 +70,8 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
                 end += graph.shape(part).dims()[axis];
                 match axis {
                     0 => Ok(SubtensorOffset { row: first * whole.h, ..SubtensorOffset::default() }),
-                    // Of several images a part's rows would lie in as many places of the whole.
+                    // With several images, the rows of a part would be scattered: one run of rows per image of the
+                    // whole.
                     1 if whole.b == 1 => Ok(SubtensorOffset { row: first, ..SubtensorOffset::default() }),
                     2 => Ok(SubtensorOffset { x: first, ..SubtensorOffset::default() }),
                     3 if first.is_multiple_of(4) => {
@@ -82,7 +85,7 @@ pub(crate) fn subtensor_offsets(graph: &Graph, node: &Node) -> Result<Vec<Subten
         (Op::Pad(Pad { before, after, mode: PadMode::Constant(value) }), &[part]) => {
             let shape = graph.shape(part);
             let [b, y, x, c] = before.map(usize::try_from);
-            // What is cut off has no place in the result, so no amount may be negative.
+            // Negative padding cuts elements off, and those have no place in the result.
             let (Ok(b), Ok(y), Ok(x), Ok(c), true) = (b, y, x, c, after.iter().all(|&n| n >= 0)) else {
                 return Err(SubtensorError::NotABorder);
             };

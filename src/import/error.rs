@@ -1,28 +1,28 @@
-//! Why a model file cannot be imported.
+//! Errors of importing a model file.
 
 use std::{fmt, io, path::PathBuf};
 
 use super::{file_kind::FileKind, label::label, meter::Excess};
 use crate::{graph::CheckError, plan::printable};
 
-/// One operator that cannot be imported.
+/// An operator that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedOp {
     /// Index of the operator in the file.
     pub node: usize,
-    /// Its name, or that of its result.
+    /// Name of the node, or else of its result.
     pub name: String,
-    /// The operator, as the file's format writes it.
+    /// The operator, spelled as in the file's format.
     pub operator: String,
-    /// Why not.
+    /// The reason.
     pub reason: String,
-    /// What the model's owner can do.
+    /// Advice for the model's owner.
     pub hint: String,
 }
 
 impl UnsupportedOp {
     pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
-        // Cut here: there may be thousands of these, with names as long as a file likes.
+        // Shortened here: there may be thousands of these, with names of any length.
         let [name, operator, reason] = [name, operator, &problem.reason].map(label);
         Self { node, name, operator, reason, hint: problem.hint.to_owned() }
     }
@@ -36,7 +36,7 @@ impl fmt::Display for UnsupportedOp {
     }
 }
 
-/// Why a model file cannot be imported.
+/// Error of importing a model file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -45,63 +45,63 @@ pub enum ImportError {
     Read {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         source: io::Error,
     },
-    /// There are no bytes.
+    /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// The bytes are something else.
+    /// The file is not a model in a supported format.
     #[error("neither a TensorFlow Lite nor an ONNX model: {kind}")]
     NotAModel {
-        /// What they are.
+        /// Kind of the file.
         kind: FileKind,
     },
     /// A model, but truncated or damaged.
     #[error("the model is damaged or cut short: {}", printable(what))]
     Malformed {
-        /// What was found.
+        /// Description of the damage.
         what: String,
     },
     /// A schema version other than 3.
     #[error("schema version {0} is not supported, only 3 is; convert the model again")]
     Version(u32),
-    /// An operator set that is not read.
+    /// An unsupported operator set.
     #[error("operator set {version} is not supported, {oldest} to {newest} are; export the model with one of these")]
     Opset {
-        /// The file's.
+        /// The file's operator set.
         version: i64,
-        /// Oldest that is read.
+        /// Oldest supported one.
         oldest: i64,
-        /// Newest that is read.
+        /// Newest supported one.
         newest: i64,
     },
-    /// All extents that the file leaves open and nobody [bound](super::ImportOptions::dims).
+    /// Lists all extents that the file leaves open and that were not [bound](super::ImportOptions::dims).
     #[error("{} of the inputs' extents are {}:{}", .0.len(), open_or_zero(.0), Listed(.0))]
     UnresolvedDim(Vec<UnresolvedDim>),
-    /// Extents were bound by names that the file does not have.
+    /// Extents were bound by names that do not occur in the file.
     #[error("no input of the model has an extent called {}", printable(&names.join(", ")))]
     NoSuchDim {
         /// The names.
         names: Vec<String>,
     },
-    /// An extent was bound to a number that it cannot be.
+    /// An extent was bound to an invalid number.
     #[error("`{name}` cannot be {asked}: {why}")]
     CannotBind {
-        /// The name by which it was bound.
+        /// The name that was bound.
         name: String,
         /// The number.
         asked: usize,
-        /// Why not.
+        /// The reason.
         why: String,
     },
-    /// Values were bound to inputs that the file does not have.
+    /// Values were bound to inputs that do not exist in the file.
     #[error("the model has no input called {}", printable(&names.join(", ")))]
     NoSuchInput {
         /// The names.
         names: Vec<String>,
     },
-    /// Extents were bound in a file whose format has no names for them.
+    /// Extents were bound in a file whose format does not name them.
     #[error(
         "extents of a TensorFlow Lite model cannot be bound ({}): it is computed with those that it states, {}{}",
         printable(&names.join(", ")), printable(&stated.join(", ")), Signature(open)
@@ -111,10 +111,10 @@ pub enum ImportError {
         names: Vec<String>,
         /// The inputs with their extents.
         stated: Vec<String>,
-        /// Axes that its `shape_signature` leaves open, which are computed with the extent that stands in `shape`.
+        /// Axes that the file's `shape_signature` leaves open; computations use their extent in `shape`.
         open: Vec<String>,
     },
-    /// An input of which not even the number of axes is stated.
+    /// An input for which the file does not even state the number of axes.
     #[error(
         "input `{0}` states no shape, not even how many axes it has; bind each of its axes by number (`{0}:0`, `{0}:1` \
          and so on), or export the model with a shape",
@@ -124,33 +124,33 @@ pub enum ImportError {
         /// Name of the input.
         input: String,
     },
-    /// A graph input or output that cannot be computed with.
+    /// A graph input or output that is not supported.
     #[error("graph {role} `{}`: {}; {hint}", printable(tensor), printable(reason))]
     GraphIo {
         /// Input or output.
         role: &'static str,
         /// Name of the tensor.
         tensor: String,
-        /// Why not.
+        /// The reason.
         reason: String,
-        /// What the model's owner can do.
+        /// Advice for the model's owner.
         hint: String,
     },
-    /// Importing would take more memory or work than a file of its size may ask for.
+    /// Importing would take more memory or work than is allowed for a file of this size.
     #[error("{0}")]
     TooMuch(Box<TooMuch>),
-    /// Two things of one name where the name is what tells them apart.
+    /// Two objects have the same name, but must be distinguishable by name.
     #[error("the model has two {what}s called `{}`; give each a name of its own", printable(name))]
     Duplicate {
-        /// What there are two of.
+        /// Kind of the objects.
         what: &'static str,
         /// The name.
         name: String,
     },
-    /// All operators that cannot be imported.
+    /// Lists all operators that cannot be imported.
     #[error("{} of the model's operators cannot be imported:{}", .0.len(), Listed(.0))]
     Unsupported(Vec<UnsupportedOp>),
-    /// The graph as a whole makes no sense: operators out of order, tensors written twice.
+    /// The graph as a whole is invalid, for example with operators out of order or tensors written twice.
     #[error("the model's graph is not valid: {0}")]
     Graph(#[from] CheckError),
 }
@@ -161,12 +161,12 @@ pub enum ImportError {
 pub struct UnresolvedDim {
     /// Name of the input.
     pub input: String,
-    /// Which of its axes.
+    /// The axis.
     pub axis: usize,
-    /// What to call it when binding it.
+    /// Name for binding it.
     pub name: String,
-    /// Whether the file states that it is 0. Tensors without elements are not supported, and some exporters write 0 for
-    /// what they do not know.
+    /// True if the file states 0. Tensors without elements are not supported, and some exporters write 0 for unknown
+    /// extents.
     pub zero: bool,
 }
 
@@ -178,7 +178,7 @@ impl fmt::Display for UnresolvedDim {
     }
 }
 
-/// What is said of all of them.
+/// Describes the extents for the error text.
 fn open_or_zero(dims: &[UnresolvedDim]) -> &'static str {
     if dims.iter().any(|dim| dim.zero) { "open or 0" } else { "open" }
 }
@@ -196,20 +196,20 @@ impl fmt::Display for Signature<'_> {
     }
 }
 
-/// What is asked for beyond what the import of a file may take, and where.
+/// Describes an import that exceeds an allowance, and the operator or tensor that caused it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooMuch {
-    /// Index of the operator in the file that asks for it; none where none does.
+    /// Index in the file of the operator that caused it, if any.
     pub node: Option<usize>,
-    /// The operator, as the file's format writes it; empty where there is none.
+    /// The operator, spelled as in the file's format; empty if no operator caused it.
     pub operator: String,
-    /// Name of its result, or of the input or output that is the reason; empty where none is.
+    /// Name of the operator's result, or of the input or output that caused it; empty if unknown.
     pub tensor: String,
-    /// What was asked for, and what there was.
+    /// The amount requested, and the amount left.
     pub excess: Excess,
-    /// The same in words, with the constant that it is about.
+    /// Description of the excess, including the constant concerned.
     pub reason: String,
-    /// What the model's owner can do.
+    /// Advice for the model's owner.
     pub hint: String,
 }
 
@@ -233,20 +233,20 @@ impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
     }
 }
 
-/// Why something cannot be imported, before it is known which operator asks.
+/// A reason for refusing something, before it is attributed to an operator.
 #[derive(Clone, Debug)]
 pub(super) struct Problem {
     pub(super) reason: String,
     pub(super) hint: &'static str,
-    /// What was asked for, if it is more than the import may take: then nothing more is looked at.
+    /// Set if an allowance of the import was exceeded. The import then stops at once.
     pub(super) excess: Option<Excess>,
 }
 
-/// What is said of a file that no converter writes.
+/// Hint for files that violate their format.
 const MALFORMED: &str = "the file is not as its format asks; convert the model again";
-/// What is said of a sound file that passes a limit of this library.
+/// Hint for valid files that exceed a limit of this library.
 const LIMIT: &str = "the file is sound, but this is more than is supported: make the tensor smaller, or split it";
-/// What is said of tensors without elements.
+/// Hint for tensors without elements.
 const EMPTY: &str = "tensors without elements are not supported: convert the model with extents of at least 1";
 
 impl Problem {
@@ -254,7 +254,8 @@ impl Problem {
         Self { reason: reason.into(), hint, excess: None }
     }
 
-    /// Ends the import if this asks for more than it may take: nothing that follows would fare better.
+    /// Turns the problem into an error that ends the import, if an allowance was exceeded. Continuing would be
+    /// useless, because everything that follows would fail, too.
     pub(super) fn within(self, node: Option<usize>, operator: &str, tensor: &str) -> Result<Self, ImportError> {
         let Some(excess) = self.excess else { return Ok(self) };
         let [operator, tensor] = [operator, tensor].map(label);
@@ -262,7 +263,7 @@ impl Problem {
         Err(ImportError::TooMuch(Box::new(TooMuch { node, operator, tensor, excess, reason, hint })))
     }
 
-    /// The same as an error of a graph input or output, or of what the role says.
+    /// Turns the problem into an error of a graph input or output, as named by `role`.
     pub(super) fn of_graph_io(self, role: &'static str, tensor: &str) -> ImportError {
         match self.within(None, "", tensor) {
             Ok(Self { reason, hint, .. }) => {
@@ -273,12 +274,12 @@ impl Problem {
         }
     }
 
-    /// Something that no converter writes.
+    /// A violation of the file format, which no converter would produce.
     pub(super) fn malformed(reason: impl Into<String>) -> Self {
         Self::new(reason, MALFORMED)
     }
 
-    /// Numbers of a sound file that pass a limit of this library, which the reason names.
+    /// A valid file that exceeds a limit of this library. The reason names the limit.
     pub(super) fn limit(reason: impl Into<String>) -> Self {
         Self::new(reason, LIMIT)
     }
@@ -288,7 +289,8 @@ impl Problem {
         Self::new(reason, EMPTY)
     }
 
-    /// The same where somebody, or this library, gave extents to what the file leaves open: those may be what does not fit.
+    /// Adapts the hint for a file with open extents. The extents that the user or this library chose for them may be
+    /// the cause.
     pub(super) fn with_bound_extents(self) -> Self {
         let hint = match (self.hint, self.excess) {
             (MALFORMED, _) => "the file leaves extents open, and others may fit than those that were bound",
@@ -299,7 +301,7 @@ impl Problem {
         Self { hint, ..self }
     }
 
-    /// The same of a constant that lies in the file: no extent that was bound is its reason.
+    /// Adapts the problem for a constant stored in the file, which cannot be caused by extents that were bound.
     pub(super) fn of_constant(self, name: &str) -> Self {
         let hint = match self.hint {
             LIMIT => "the file is sound, but this is more than is supported: split the constant",
@@ -308,12 +310,12 @@ impl Problem {
         Self { reason: format!("constant `{name}`: {}", self.reason), hint, ..self }
     }
 
-    /// Something that depends on values of a run.
+    /// Something that depends on values known only during a run.
     pub(super) fn dynamic(reason: impl Into<String>) -> Self {
         Self::new(reason, "convert the model with fixed shapes")
     }
 
-    /// Something beyond what this version does.
+    /// Something that this version does not support.
     pub(super) fn unsupported(reason: impl Into<String>) -> Self {
         Self::new(reason, "express it by supported operators, or cut the graph in front of it")
     }

@@ -1,8 +1,8 @@
-//! Files that are brought as models and are none that is read: what they are, by their bytes.
+//! Recognises the kind of files that are not in a supported format, by their bytes.
 
 use std::{fmt, path::Path};
 
-/// What a file that is neither a TensorFlow Lite nor an ONNX model is.
+/// Kind of a file that is neither a TensorFlow Lite nor an ONNX model.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -14,25 +14,25 @@ use std::{fmt, path::Path};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileKind {
-    /// PyTorch's pickle of tensors, or of a module with them.
+    /// A PyTorch pickle of tensors, or of a module with tensors.
     TorchCheckpoint,
-    /// PyTorch's compiled program.
+    /// A compiled PyTorch program.
     TorchScript,
-    /// Another pickle of Python's.
+    /// Any other Python pickle.
     Pickle,
-    /// Keras's own archive.
+    /// An archive of Keras.
     Keras,
-    /// An HDF5 file, as older versions of Keras write.
+    /// An HDF5 file, as written by older versions of Keras.
     Hdf5,
     /// Tensors by name, without a network.
     Safetensors,
     /// A language model for llama.cpp.
     Gguf,
-    /// TensorFlow's program with its signatures.
+    /// A TensorFlow program with its signatures.
     SavedModel,
-    /// TensorFlow's nodes alone.
+    /// A TensorFlow graph without signatures.
     GraphDef,
-    /// ONNX Runtime's own form of a model.
+    /// A model in ONNX Runtime's own format.
     Ort,
     /// An engine that TensorRT built for one GPU.
     TensorRt,
@@ -44,27 +44,27 @@ pub enum FileKind {
     CoreMl,
     /// A program for ExecuTorch.
     ExecuTorch,
-    /// Weights alone, as lie beside a network for ncnn or OpenVINO.
+    /// Weights without a network, as stored beside a network for ncnn or OpenVINO.
     Weights,
-    /// An archive with models in it.
+    /// An archive that contains models.
     ModelArchive,
-    /// Another zip archive.
+    /// Any other zip archive.
     Zip,
     /// A gzip archive.
     Gzip,
-    /// A pointer of Git LFS's instead of a file.
+    /// A Git LFS pointer instead of the actual file.
     GitLfsPointer,
     /// A web page or XML.
     WebPage,
     /// A picture.
     Picture,
-    /// An array of NumPy's, or several.
+    /// One or several NumPy arrays.
     NumpyArray,
     /// A PDF.
     Pdf,
-    /// Too few bytes for anything.
+    /// Too few bytes for any format.
     TooShort,
-    /// None of these.
+    /// Unknown kind.
     Unknown,
 }
 
@@ -101,11 +101,11 @@ impl fmt::Display for FileKind {
     }
 }
 
-/// Bytes from either end of an archive in which names of its files are looked for.
+/// Number of bytes at either end of an archive that are searched for file names.
 const NAMES: usize = 1 << 20;
 
 impl FileKind {
-    /// The kind of a file by what it must begin with, if it is one of those that are known.
+    /// Recognises a file by its first bytes. Returns `None` for unknown signatures.
     pub(super) fn of_signature(bytes: &[u8]) -> Option<Self> {
         const STARTS: [(&[u8], FileKind); 22] = [
             (b"\x89PNG", FileKind::Picture),
@@ -123,11 +123,11 @@ impl FileKind {
             (b"GGUF", FileKind::Gguf),
             (b"ptrt", FileKind::TensorRt),
             (b"ftrt", FileKind::TensorRt),
-            // ncnn's number, as text and in its binary form, and the flag of weights in 16 bits.
+            // ncnn's magic number, as text and in binary, and its flag for 16-bit weights.
             (b"7767517", FileKind::Ncnn),
             (b"\xdd\x85\x76\x00", FileKind::Ncnn),
             (b"\x47\x6b\x30\x01", FileKind::Weights),
-            // A pickle that begins with PyTorch's number, and any other.
+            // A pickle that begins with PyTorch's magic number, and any other pickle.
             (b"\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9", FileKind::TorchCheckpoint),
             (b"\x80\x02", FileKind::Pickle),
             (b"\x80\x04", FileKind::Pickle),
@@ -152,7 +152,7 @@ impl FileKind {
         }
     }
 
-    /// The kind of a zip archive, by the names in it.
+    /// Recognises the contents of a zip archive by the file names in it.
     fn of_archive(bytes: &[u8]) -> Self {
         let (head, tail) = (&bytes[..bytes.len().min(NAMES)], &bytes[bytes.len().saturating_sub(NAMES)..]);
         let has = |name: &[u8]| contains(head, name) || contains(tail, name);
@@ -168,7 +168,8 @@ impl FileKind {
         }
     }
 
-    /// The kind of a file that has no signature and does not look like an ONNX model: by its messages, else by its name.
+    /// Recognises a file that has no signature and does not look like an ONNX model: by its protobuf messages, or
+    /// else by its name.
     pub(super) fn of_content(bytes: &[u8], path: Option<&Path>) -> Option<Self> {
         let extension = path.and_then(|path| path.extension()).map(|ending| ending.to_string_lossy().to_lowercase());
         match extension.as_deref() {
@@ -186,19 +187,19 @@ fn contains(bytes: &[u8], part: &[u8]) -> bool {
     bytes.windows(part.len()).any(|window| window == part)
 }
 
-/// Whether a file begins with the length of a JSON text and that text.
+/// Returns whether a file begins with the length of a JSON text, followed by that text.
 fn is_safetensors(bytes: &[u8]) -> bool {
     let stated = bytes.first_chunk().map(|length| u64::from_le_bytes(*length));
     let fits = stated.is_some_and(|length| length >= 2 && length <= (bytes.len() as u64).saturating_sub(8));
     fits && bytes.get(8) == Some(&b'{')
 }
 
-/// A field of a protocol buffer's message: its number and, if it has a length, its bytes.
+/// A field of a protobuf message: its number, and its bytes if it is length-delimited.
 type Field<'a> = (u64, Option<&'a [u8]>);
 
-/// The first fields of a message, as far as they can be read.
+/// Iterates over the first fields of a message, up to the first unreadable one.
 fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Field<'_>> {
-    /// A Core ML model has its network as one of the first few.
+    /// The network is one of the first few fields of a Core ML model.
     const MOST: usize = 64;
     let next = move || {
         let tag = varint(&mut bytes)?;
@@ -207,7 +208,7 @@ fn fields(mut bytes: &[u8]) -> impl Iterator<Item = Field<'_>> {
             1 => bytes.split_off(..8).map(|_| None)?,
             2 => {
                 let length = usize::try_from(varint(&mut bytes)?).ok()?;
-                // The last one may be cut: what there is of it says enough.
+                // The last field may be truncated; the available part is sufficient.
                 let whole = length.min(bytes.len());
                 Some(bytes.split_off(..whole)?)
             }
@@ -231,7 +232,7 @@ fn varint(bytes: &mut &[u8]) -> Option<u64> {
     None
 }
 
-/// Whether a message begins with the version of the schema, 1, and a graph with facts about it, as `saved_model.pb` does.
+/// Returns whether a message begins with schema version 1 and a graph with metadata, like `saved_model.pb`.
 fn is_saved_model(bytes: &[u8]) -> bool {
     bytes.starts_with(&[0x08, 0x01, 0x12])
         && fields(bytes).nth(1).is_some_and(|(number, graph)| {
@@ -240,7 +241,7 @@ fn is_saved_model(bytes: &[u8]) -> bool {
         })
 }
 
-/// Whether a message begins with a node that has a name and then an operator, as a GraphDef does.
+/// Returns whether a message begins with a node that has a name followed by an operator, like a GraphDef.
 fn is_graph_def(bytes: &[u8]) -> bool {
     let Some((1, Some(node))) = fields(bytes).next() else { return false };
     let mut parts = fields(node);
@@ -250,7 +251,8 @@ fn is_graph_def(bytes: &[u8]) -> bool {
         && text(operator) && operator[0].is_ascii_uppercase())
 }
 
-/// Whether a message has the fields of a Core ML model: a version, a description, and a network under a high number.
+/// Returns whether a message has the fields of a Core ML model: a version, a description, and a network with a high
+/// field number.
 fn is_core_ml(bytes: &[u8]) -> bool {
     let numbers: Vec<u64> = fields(bytes).map(|(number, _)| number).collect();
     matches!(numbers[..], [1, 2, ..]) && numbers.iter().any(|number| (200..=3000).contains(number))

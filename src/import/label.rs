@@ -1,17 +1,17 @@
-//! What a graph's tensors are called after the names of a file.
+//! Shortens names from a file for use in a graph.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// Most bytes of a name in the graph. While a file is read, names tell tensors apart and are whole; in the graph tensors
-/// have ids, and names are for reports, which repeat them. Chosen.
+/// Limit on the length of a name in the graph, in bytes. Importers use full names to identify tensors; in the graph,
+/// tensors have ids and names only serve for reports, which repeat them. Chosen, not tuned.
 const MAX_BYTES: usize = 1024;
 
-/// The name itself; of a very long one the beginning, how long it is, and a number that differs where the rest does.
+/// Returns the name, or for a very long one its beginning, its length, and a hash of the whole name.
 pub(super) fn label(name: &str) -> String {
     if name.len() <= MAX_BYTES {
         return name.to_owned();
     }
-    // Backwards to the next border: a text cut inside a character is none.
+    // Moves back to a character boundary, since slicing inside a character would panic.
     let end = (0..=MAX_BYTES).rev().find(|&end| name.is_char_boundary(end)).unwrap_or(0);
     let mut rest = DefaultHasher::new();
     name.hash(&mut rest);

@@ -1,4 +1,4 @@
-//! The support matrix, and the same as data for those who test against it.
+//! The table of supported operators, also as data for tests.
 
 use std::fmt::Write;
 
@@ -8,25 +8,25 @@ use super::{
     tflite::{self, Described},
 };
 
-/// How many of ONNX's own cases pass, by operator and by folder, as `tests/gpu/onnx_nodes` counts them.
+/// Numbers of ONNX's own test cases that pass, by operator and by folder, as counted by `tests/gpu/onnx_nodes`.
 const OFFICIAL: &str = include_str!("onnx/official.csv");
 
-/// An operator that is supported, under the names that the formats have for it.
+/// A supported operator, with its names in both formats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
-    /// Its name in ONNX, with the domain in front if it is not the format's own.
+    /// Name in ONNX, prefixed with the domain unless it is ONNX's own.
     pub onnx: Option<String>,
-    /// The operator set since which ONNX's is read.
+    /// First ONNX operator set whose definition is supported.
     pub since: Option<i64>,
-    /// Its names in TensorFlow Lite, each with its code.
+    /// Names in TensorFlow Lite, each with its code.
     pub tflite: Vec<(&'static str, i32)>,
-    /// Kernels that compute it; none where nothing is left to compute.
+    /// Kernels that compute it. Empty if nothing needs to be computed.
     pub kernels: Vec<&'static str>,
-    /// Elements that it takes, in words.
+    /// Supported element types, as text.
     pub types: &'static str,
-    /// What is not supported of it, in words.
+    /// Limitations, as text.
     pub limits: &'static str,
-    /// Whether ONNX's is computed on import where all operands are known.
+    /// True if the ONNX operator is evaluated at import when all operands are constant.
     pub folds: bool,
 }
 
@@ -36,14 +36,14 @@ impl Operator {
         Self { onnx: None, since: None, tflite, kernels, types: types.words(), limits, folds: false }
     }
 
-    /// One of ONNX, with the names of those of TensorFlow Lite that are described in its row.
+    /// Creates the row of an ONNX operator, with the TensorFlow Lite operators that are described in the same row.
     fn of_onnx(entry: &OnnxOpEntry) -> Self {
         let own = entry.domain.is_empty();
         let here = |described| matches!(described, Described::LikeOnnx(name) if own && name == entry.name);
         let tflite = tflite::operators().filter(|entry| here(entry.described)).filter_map(|entry| entry.coded());
         Self {
             onnx: Some(entry.full_name()),
-            // Rows say 1 of what has not changed since before the oldest set that is read.
+            // Table rows contain 1 for definitions that are older than the oldest supported operator set.
             since: Some(if own { entry.since.max(OLDEST) } else { entry.since }),
             folds: entry.fold.is_some(),
             ..Self::new(entry.support, tflite.collect())
@@ -51,7 +51,7 @@ impl Operator {
     }
 }
 
-/// The operators that are supported: ONNX's by name, its own domain first, then those of TensorFlow Lite alone.
+/// Lists the supported operators: ONNX's by name, its own domain first, then those that only TensorFlow Lite has.
 pub fn supported() -> Vec<Operator> {
     let alone = tflite::operators().filter_map(|entry| match entry.described {
         Described::Alone(support) => Some(Operator::new(support, entry.coded().into_iter().collect())),
@@ -65,7 +65,7 @@ pub fn supported() -> Vec<Operator> {
     all
 }
 
-/// Cases that pass, and all there are, in words.
+/// Returns passing and total numbers of test cases, as text.
 fn official(key: &str) -> Option<String> {
     let (_, counts) = OFFICIAL.lines().filter_map(|line| line.split_once(',')).find(|(name, _)| *name == key)?;
     let mut counts = counts.split(',');
@@ -75,7 +75,7 @@ fn official(key: &str) -> Option<String> {
     Some(format!("{passed} of {cases}{narrowed}{others}"))
 }
 
-/// The operators that are supported, as Markdown: what `OPERATORS.md` beside this module holds.
+/// Returns the supported operators as Markdown. `OPERATORS.md` in this folder holds the result.
 pub fn operators() -> String {
     let mut text = format!(
         "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest definition that is \

@@ -1,37 +1,38 @@
-//! What importing a file may take: memory that is made, and steps of work. Both importers count both as they go, and refuse
-//! what would be too much before it is made. Knows numbers alone.
+//! Limits on the resources for importing a file: memory allocated, and steps of work. Both importers count as they
+//! go, and refuse an excess before allocating it. Works on numbers only.
 //!
-//! A file of a few bytes can ask for arrays of any size, for a thousand of them, and for loops over all of them. What a
-//! real model has made of its constants is a few copies of what it holds, and tables of positions that depend on the
-//! extents of its inputs. So the allowance is in proportion to the file (and to the files beside it that it names) and
-//! to what goes in, on top of a base for small ones. What is counted is never given back: an allowance bounds memory and
-//! time alike.
+//! A file of a few bytes can request arrays of any size, a thousand of them, and loops over all of them. The
+//! constants of a real model only need a few copies of the file's data, and tables of positions whose size depends on
+//! the inputs' extents. The allowance is therefore proportional to the file (including the files beside it that it
+//! names) and to the size of the inputs, plus a base amount for small files. Counts are never reduced when memory is
+//! freed, so an allowance limits time as well as memory.
 //!
-//! The numbers: the whole catalogue was imported with `TEXPOOL_LOG=texpool=debug`, which writes what each import took.
+//! The numbers are based on an import of the whole catalogue with `TEXPOOL_LOG=texpool=debug`, which logs the
+//! resources that each import took.
 
 use std::fmt;
 
-/// Bytes that may be made for each byte of the file. Of the catalogue's files that hold their weights, sparse ones take most:
-/// `pose_detection` took 16.7 for each of its bytes, measured while positions counted once for each level, which they no
-/// longer do; ResNet-18 takes 1.1. Integers of 8 bits become 8 bytes each and then floats, twice: 16; those that
-/// are quantised weights stay bytes, of which a few copies are made.
+/// Bytes that may be allocated per byte of the file. Of the catalogue's files that contain their weights, sparse ones
+/// need most: `pose_detection` took 16.7 per byte, measured when positions were still counted once per level.
+/// ResNet-18 takes 1.1. Integers of 8 bits become 8 bytes each and then floats, twice: 16 bytes. Quantised weights
+/// stay bytes, of which a few copies are created.
 const BYTES_EACH: u64 = 32;
-/// Bytes that any file may have made: eight times what the topology of DenseNet-121 takes (8.3 MB of a file of 214 kB), the
-/// most of any file below 500 kB.
+/// Bytes that may be allocated for any file: eight times the need of DenseNet-121's topology (8.3 MB for a file of
+/// 214 kB). No other file below 500 kB needs as much.
 const BASE_BYTES: u64 = 64 << 20;
-/// Bytes for each element that goes into the network: positions, masks and the tables of antialiased resizes.
+/// Bytes per element of the network's inputs, for positions, masks and the tables of antialiased resizes.
 const BYTES_STATED: u64 = 4;
-/// Input elements that are counted so, about those of an image of 2048 by 2048 in four channels: beyond, an extent that a
-/// file merely states would buy it memory.
+/// Maximum number of input elements that count for this, about an image of 2048 by 2048 with four channels. Without
+/// the limit a file could obtain memory merely by stating large extents.
 const MAX_STATED: u64 = 1 << 24;
-/// Steps for each byte that may be made. One is about a nanosecond; of the catalogue's files none takes more than 0.25 for
-/// each byte that it has made, a walk over an array of many axes takes a few.
+/// Steps per byte that may be allocated. A step takes about a nanosecond. No file of the catalogue takes more than
+/// 0.25 per allocated byte; a walk over an array of many axes takes a few.
 const STEPS_EACH: u64 = 8;
-/// Elements of constants of one value, which take no memory until they are read: VGG-19's topology in ONNX's own tests
-/// states its 143.7 million weights so, in 9 kB.
+/// Limit on the elements of constants of one repeated value, which take no memory until they are read. VGG-19's
+/// topology in ONNX's own tests declares its 143.7 million weights that way, in 9 kB.
 const MAX_REPEATED: u64 = 1 << 28;
 
-/// What importing is counted in.
+/// Resources that are counted while importing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resource {
@@ -39,7 +40,7 @@ pub enum Resource {
     Memory,
     /// Steps of work, each about a nanosecond.
     Work,
-    /// Elements of constants of one value.
+    /// Elements of constants that repeat one value.
     Repeated,
 }
 
@@ -53,14 +54,14 @@ impl fmt::Display for Resource {
     }
 }
 
-/// What was asked for beyond what there is.
+/// A request that exceeded an allowance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excess {
-    /// Of what.
+    /// The resource.
     pub resource: Resource,
-    /// What was asked for.
+    /// Amount requested.
     pub asked: u64,
-    /// What was left of the allowance.
+    /// Amount left of the allowance.
     pub left: u64,
     /// The whole allowance.
     pub allowed: u64,
@@ -93,7 +94,7 @@ impl Allowance {
     }
 }
 
-/// What is left of the allowances of an import.
+/// Allowances of an import, and the amounts used.
 #[derive(Debug)]
 pub(super) struct Meter {
     memory: Allowance,
@@ -102,7 +103,7 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// For a file of so many bytes.
+    /// Creates the allowances for a file of `file` bytes.
     pub(super) fn new(file: usize) -> Self {
         let repeated = Allowance { allowed: MAX_REPEATED, taken: 0 };
         let mut meter = Self { memory: Allowance::default(), work: Allowance::default(), repeated };
@@ -116,33 +117,33 @@ impl Meter {
         self.work.allowed = self.work.allowed.saturating_add(bytes.saturating_mul(STEPS_EACH));
     }
 
-    /// Adds what so many more bytes of values allow.
+    /// Increases the allowance for `bytes` more bytes of values.
     pub(super) fn widen(&mut self, bytes: usize) {
         self.allow((bytes as u64).saturating_mul(BYTES_EACH));
     }
 
-    /// Adds what the elements that go into the network allow.
+    /// Increases the allowance for elements of the network's inputs.
     pub(super) fn state(&mut self, elements: usize) {
         self.allow((elements as u64).min(MAX_STATED) * BYTES_STATED);
     }
 
-    /// Takes memory.
+    /// Charges memory.
     pub(super) fn memory(&mut self, bytes: usize) -> Result<(), Excess> {
         self.memory.take(Resource::Memory, bytes as u64)
     }
 
-    /// Takes steps of work.
+    /// Charges steps of work.
     pub(super) fn work(&mut self, steps: usize) -> Result<(), Excess> {
         self.work.take(Resource::Work, steps as u64)
     }
 
-    /// Takes elements of a constant of one value.
+    /// Charges elements of a constant that repeats one value.
     pub(super) fn repeat(&mut self, elements: usize) -> Result<(), Excess> {
         self.repeated.take(Resource::Repeated, elements as u64)
     }
 
-    /// An empty list with memory for so many elements, each of which takes a step to make. Also where the system has no
-    /// memory for it, that is an error.
+    /// Returns an empty list with capacity for `elements` elements, and charges a step for each. Also fails if the
+    /// system cannot allocate the memory.
     pub(super) fn list<T>(&mut self, elements: usize) -> Result<Vec<T>, Excess> {
         let bytes = elements.saturating_mul(size_of::<T>());
         self.memory(bytes)?;
@@ -154,15 +155,15 @@ impl Meter {
         Ok(list)
     }
 
-    /// A list of what an iterator gives, of which there are `elements`.
+    /// Collects the `elements` values of an iterator into a list.
     pub(super) fn filled<T>(&mut self, elements: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>, Excess> {
         let mut list = self.list(elements)?;
-        // An iterator that gives more would make the list grow beyond what was taken for it.
+        // Limited, because an iterator with more values would grow the list beyond the amount charged.
         list.extend(values.take(elements));
         Ok(list)
     }
 
-    /// Bytes, steps and elements of one value that were taken.
+    /// Returns the bytes, steps and repeated elements charged.
     pub(super) fn taken(&self) -> [u64; 3] {
         [self.memory, self.work, self.repeated].map(|allowance| allowance.taken)
     }

@@ -1,11 +1,11 @@
-//! Importers: model files to [`Graph`]. Knows the formats and the graph, and nothing above.
+//! Importers: convert model files to [`Graph`]. They depend on the formats and on the graph, but on nothing above.
 //!
-//! `texpool::Model` reads files by these, and takes the same [`ImportOptions`]; [`open`] is for looking at a graph, or
-//! changing it.
+//! `texpool::Model` uses them to read files, and takes the same [`ImportOptions`]. Call [`open`] to inspect or change
+//! a graph.
 //!
-//! A file is measured before it is read. What it states is never trusted further: every shape is inferred again, every
-//! constant is measured, and the graph is checked at the end. What a file asks for is counted (`meter.rs`) and bounded by
-//! what it holds and states.
+//! The contents of a file are never trusted: every shape is inferred again, every constant is checked for size, and
+//! the final graph is checked. Resources that a file requests are counted (`meter.rs`) and limited in proportion to
+//! its size and stated inputs.
 #![doc = include_str!("OPERATORS.md")]
 
 mod common;
@@ -45,22 +45,23 @@ use model_file::{FileBytes, Owner};
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub(crate) use plain_file::{Links, check_plain, open_plain_file};
 
-/// Reads a `.tflite` or `.onnx` file. The graph is named after the file; its constants are borrowed from the file's bytes.
+/// Reads a `.tflite` or `.onnx` file. The graph is named after the file. Its constants are borrowed from the file's
+/// bytes.
 ///
-/// The file is read into memory, so it may change or go afterwards. One of more than 1 GiB is mapped and must not change
-/// while the graph is in use: its values would change with it, and cutting it short would end the process at the next read.
-/// Of an `.onnx` file the same holds for the files beside it that it names.
+/// The file is read into memory, so it may be changed or deleted afterwards. A file of more than 1 GiB is mapped
+/// instead and must not change while the graph is in use: changes would alter the constants, and truncating it would
+/// crash the process at the next read. The same applies to external files that an `.onnx` file names.
 ///
 /// # Errors
-/// If the file cannot be read, is no sound model, or holds operators that are not supported; those are all listed.
+/// If the file cannot be read, is not a valid model, or contains unsupported operators. All of those are listed.
 pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
     open_with(path, &ImportOptions::default())
 }
 
-/// Reads a file with open extents or inputs bound.
+/// Reads a file with options, such as values for open extents or inputs.
 ///
 /// # Errors
-/// As [`open`], and if a name is bound that the file does not have, or an extent is left open; those are all listed.
+/// As [`open`], and if a bound name does not occur in the file, or an extent is left open. All of those are listed.
 pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
     Ok(open_listing(path, options)?.0)
 }
@@ -80,7 +81,7 @@ pub fn open_with_metadata(
     Ok((open_owned(owner, path, options)?.0, metadata))
 }
 
-/// Reads a file as [`open_with`] does, and lists the files beside it in which values of it lie.
+/// Reads a file like [`open_with`], and also returns the paths of the external files that contain its values.
 ///
 /// # Errors
 /// As [`open_with`].
@@ -100,7 +101,8 @@ fn open_owned(owner: Owner, path: &Path, options: &ImportOptions) -> Result<(Gra
     Ok((graph, beside))
 }
 
-/// Reads a model from shared bytes. The graph is named as in the file; its constants are borrowed from the bytes.
+/// Reads a model from shared bytes. The graph has the name stated in the file. Its constants are borrowed from the
+/// bytes.
 ///
 /// # Errors
 /// As [`open`].
@@ -108,7 +110,7 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
     from_bytes_with(owner, &ImportOptions::default())
 }
 
-/// Reads a model from shared bytes with open extents or inputs bound.
+/// Reads a model from shared bytes with options.
 ///
 /// # Errors
 /// As [`open_with`].
@@ -135,19 +137,19 @@ fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportEr
     }
 }
 
-/// Reads an array in ONNX's form for a single tensor (`.pb`), as its own tests have them.
+/// Reads an array in ONNX's format for single tensors (`.pb`), as used in ONNX's own tests.
 ///
 /// # Errors
-/// If the bytes are none, or the elements are of a type that is not computed with.
+/// If the bytes are not such a tensor, or its element type is not supported.
 pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, ImportError> {
     onnx::read_tensor(owner)
 }
 
-/// The nodes of a file as they stand in it, with what this importer says of each by itself. A node that is refused refuses
-/// no other, and extents that are left open are tried with usual ones.
+/// Lists the nodes of a file with the importer's verdict on each. Refused nodes do not affect others, and open
+/// extents are filled with typical values.
 ///
 /// # Errors
-/// As [`open_with`], but for what is said of single nodes, and for open extents.
+/// As [`open_with`], except for errors of single nodes and for open extents.
 #[doc(hidden)]
 pub fn outline(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
     let path = path.as_ref();
@@ -155,7 +157,7 @@ pub fn outline(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Outlin
     outline_of(Arc::new(bytes), Some(path), options)
 }
 
-/// The same of shared bytes.
+/// Like [`outline`], for a model in shared bytes.
 ///
 /// # Errors
 /// As [`outline`].
@@ -177,7 +179,7 @@ fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Res
     }
 }
 
-/// Reads a model, and notes the files beside it that it names.
+/// Reads a model, and records the external files that it names.
 fn read(
     owner: Owner,
     path: Option<&Path>,
@@ -193,7 +195,7 @@ fn read(
     }
 }
 
-/// Refuses extents and inputs that are bound where the format has no names for them.
+/// Refuses bound extents and inputs, for a format that does not name them.
 fn nothing_bound(owner: &Owner, options: &ImportOptions) -> Result<(), ImportError> {
     let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
     if !options.dims.is_empty() {
@@ -205,7 +207,7 @@ fn nothing_bound(owner: &Owner, options: &ImportOptions) -> Result<(), ImportErr
     Ok(())
 }
 
-/// The format of a file's bytes.
+/// Detects the format of a file's bytes.
 fn format(bytes: &[u8], path: Option<&Path>) -> Result<Format, ImportError> {
     let named = path.is_some_and(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("onnx")));
     if bytes.is_empty() {
@@ -220,7 +222,8 @@ fn format(bytes: &[u8], path: Option<&Path>) -> Result<Format, ImportError> {
         None if looks_right() => Ok(Format::Onnx),
         None => match FileKind::of_content(bytes, path) {
             Some(kind) => Err(ImportError::NotAModel { kind }),
-            // A file that is called `.onnx` is read as one however it begins: the error then says where it breaks off.
+            // A file with the extension `.onnx` is read as one in any case. The error then says at which byte it is
+            // damaged.
             None if named => Ok(Format::Onnx),
             None => Err(ImportError::NotAModel { kind: FileKind::Unknown }),
         },

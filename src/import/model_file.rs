@@ -1,7 +1,9 @@
-//! The bytes of a model's file. One of the two places of the project with `unsafe`; the other is `gpu/pipelines.rs`.
+//! Loads the bytes of a model file. One of the two places of the project with `unsafe`; the other is
+//! `gpu/pipelines.rs`.
 //!
-//! Files are read into memory, so that nothing that happens to them later can change a model or end the process. A file
-//! too large for that is mapped: its pages can leave memory again, but whoever cuts it short ends this process.
+//! Files are read into memory, so that later changes to a file can neither alter a model nor crash the process. Files
+//! that are too large for that are mapped. Their pages can be evicted from memory, but if another process truncates
+//! the file, this process crashes.
 
 use std::{
     fs::{File, Metadata},
@@ -14,8 +16,8 @@ use memmap2::Mmap;
 
 use super::plain_file::{Links, open_plain_file};
 
-/// The largest file that is read into memory: 1 GiB. Chosen above all models of the catalogue (VGG-19 has 575 MB) and most
-/// that run on one device, and below what many machines cannot spare.
+/// Largest file that is read into memory: 1 GiB. Chosen above all models of the catalogue (VGG-19 has 575 MB) and
+/// most models that run on one device, but small enough for most machines.
 const MAX_READ: u64 = 1 << 30;
 
 /// A file's bytes, shared with every constant borrowed from them.
@@ -29,7 +31,7 @@ pub(super) enum FileBytes {
 }
 
 impl FileBytes {
-    /// Those of the plain file at `path`. An empty one has none.
+    /// Loads the regular file at `path`. An empty file yields an empty slice.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
         let (file, found) = open_plain_file(path, Links::Followed).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => io::Error::new(error.kind(), format!("{error}; save the model as one")),
@@ -48,11 +50,11 @@ impl AsRef<[u8]> for FileBytes {
     }
 }
 
-/// All bytes of an open file, of which `found` was known before. Half of an old file and half of a new one would be a
-/// model that nobody made, so a file that changes meanwhile is refused.
+/// Reads all bytes of an open file whose metadata was `found`. Refuses a file that changes meanwhile, because a
+/// mixture of old and new contents would be a corrupt model.
 fn read_whole(file: &File, found: &Metadata) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    // The length is the file's word alone: a file without contents can state any.
+    // Allocation may fail: a sparse file can state any length.
     let length = usize::try_from(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     file.take(found.len()).read_to_end(&mut bytes)?;
@@ -66,12 +68,12 @@ fn read_whole(file: &File, found: &Metadata) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// An open file's bytes, mapped.
+/// Maps the bytes of an open file.
 #[expect(unsafe_code, reason = "a map is only as constant as its file, which no type can promise")]
 fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is read-only and private to this process. Should another process change the file meanwhile,
-    // values change (every read is of plain bytes, checked where it matters at each read); should it cut the file
-    // short, the system ends this process at the next read. Both are documented for callers of `open`.
+    // SAFETY: the map is read-only and private to this process. If another process modifies the file, values change,
+    // which is harmless because all reads are of plain bytes that are checked where it matters. If another process
+    // truncates the file, the system kills this process at the next read. Both are documented for callers of `open`.
     unsafe { Mmap::map(file) }
 }
 
@@ -101,7 +103,7 @@ mod tests {
             assert!(error.contains(&format!("1000 bytes before, {length} now")), "{error}");
             std::fs::write(&path, [7; 1000]).unwrap();
         }
-        // Other bytes in as many.
+        // Different contents of the same length.
         let (file, found) = open_plain_file(&path, Links::Followed).unwrap();
         let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
         File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();

@@ -1,10 +1,11 @@
-//! What the two formats' tables of operators say in the same words. Each format has a table of its own
-//! (`onnx/op_registry.rs`, `tflite/op_registry.rs`), whose rows stand beside the functions that lower them; from both
-//! tables together the support matrix is written (`matrix.rs`), and the tests take what they must cover.
+//! Types shared by the operator tables of both formats. Each format has a separate table (`onnx/op_registry.rs`,
+//! `tflite/op_registry.rs`), whose rows are next to the functions that lower the operators. The support matrix
+//! (`matrix.rs`) is generated from both tables, and the tests derive the operators to cover from them.
 //!
-//! Names no operator.
+//! Contains no specific operators.
 
-/// Elements that an operator takes, beside indices and the like: floats of 32 or 16 bits, and what floats hold.
+/// Element types that an operator supports for its main operands (not for indices and the like). Floats have 32 or 16
+/// bits; other types are held in floats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Types {
     Floats,
@@ -13,7 +14,7 @@ pub(super) enum Types {
     /// Floats, integers and truth values.
     All,
     Truths,
-    /// Floats and the 8, 16 or 32 bits that stand for them.
+    /// Floats, and quantised integers of 8, 16 or 32 bits.
     Quantised,
 }
 pub(super) use Types::{All, Floats, Numbers, Quantised, Truths};
@@ -30,18 +31,18 @@ impl Types {
     }
 }
 
-/// What is supported of an operator.
+/// Support of an operator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Support {
     pub(super) types: Types,
-    /// Kernels that compute it; `none` if nothing is computed.
+    /// Kernels that compute it, or `none` if nothing is computed.
     pub(super) kernels: &'static str,
-    /// What is not supported of it, in words.
+    /// Limitations, as text.
     pub(super) limits: &'static str,
 }
 
 impl Support {
-    /// Without limits.
+    /// Full support.
     pub(super) const fn new(types: Types, kernels: &'static str) -> Self {
         Self { types, kernels, limits: "" }
     }

@@ -1,4 +1,4 @@
-//! What a caller may say of a file that is imported.
+//! Options for importing a file.
 
 use std::collections::BTreeMap;
 
@@ -6,38 +6,38 @@ use super::Array;
 #[cfg(feature = "gpu")]
 use crate::graph::MAX_ELEMENTS;
 
-/// What is bound when a model is imported.
+/// Options for importing a model.
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
-    /// Extents that the file leaves open, by their names; `INPUT:AXIS` for one without a name, and for every axis of an input
-    /// that states no shape.
+    /// Values for extents that the file leaves open, by name. `INPUT:AXIS` names an extent without a name, and the
+    /// axes of an input without a stated shape.
     pub dims: BTreeMap<String, usize>,
-    /// Graph inputs that are part of the model, by their names.
+    /// Graph inputs to turn into constants, by name.
     pub constants: BTreeMap<String, Array>,
-    /// Whether values that a file stores in 8 bits are rounded to what those can say.
+    /// Selects whether values that the file stores in 8 bits are rounded to the representable ones.
     pub fake_quant: FakeQuant,
 }
 
-/// What becomes of values that a file has as integers of a scale, in whichever format; they are computed as the reals that
-/// the integers stand for.
+/// Selects the treatment of quantised values, that is, integers with a scale, in either format. They are always
+/// computed as the reals that the integers represent.
 ///
-/// Halves are rounded as each format's reference does: TensorFlow Lite's away from zero, ONNX's `QuantizeLinear` to the
-/// even one.
+/// Halves are rounded like in each format's reference implementation: away from zero in TensorFlow Lite, and to even
+/// in ONNX's `QuantizeLinear`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FakeQuant {
-    /// Each result is rounded to the nearest value that the file's integers stand for, as the file's runtime does.
+    /// Each result is rounded to the nearest value that the file's integers can represent, as in the file's runtime.
     #[default]
     On,
-    /// Results are held within the values that the integers stand for, and not rounded: what the network computed before it
-    /// was quantised, but for its weights.
+    /// Results are limited to the range that the integers can represent, but not rounded. Apart from the quantised
+    /// weights, this is the network before quantisation.
     Off,
 }
 
-/// A name and the extent that it is bound to: `NAME=VALUE`.
+/// Parses a name and the extent to bind to it: `NAME=VALUE`.
 #[cfg(feature = "gpu")]
 pub(crate) fn parse_dim(text: &str) -> Result<(String, usize), String> {
     let such = "write NAME=VALUE, such as batch=1";
-    // The last one: a name may hold `=`, an extent cannot.
+    // Splits at the last `=`: a name may contain one, an extent cannot.
     let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
     match extent.parse() {
         _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
@@ -47,7 +47,7 @@ pub(crate) fn parse_dim(text: &str) -> Result<(String, usize), String> {
     }
 }
 
-/// `on` or `off`.
+/// Parses `on` or `off`.
 #[cfg(feature = "gpu")]
 pub(crate) fn parse_fake_quant(text: &str) -> Result<FakeQuant, String> {
     match text {

@@ -1,14 +1,14 @@
-//! A file's nodes as they stand in it, each with what the importer says of it: for those that ask what another program
-//! could hand to texpool, where a single node that is refused does not refuse the file.
+//! Lists a file's nodes with the importer's verdict on each. Meant for checking which parts of a model other programs
+//! could delegate to texpool, so a refused node does not make the whole file fail.
 
 use super::{error::Problem, label::label};
 use crate::graph::ElementType;
 
-/// Refusals told in words. Chosen beyond any real model: each holds texts, which a hostile file would have multiplied by
-/// its number of nodes.
+/// Number of refusals that are described in words. Chosen beyond any real model. Each description is a text, which a
+/// hostile file could multiply by its number of nodes.
 const MAX_TOLD: usize = 10_000;
 
-/// A format of files.
+/// A file format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// `.tflite`.
@@ -17,51 +17,51 @@ pub enum Format {
     Onnx,
 }
 
-/// A file.
+/// Outline of a file.
 #[derive(Clone, Debug)]
 pub struct Outline {
-    /// What it is.
+    /// Its format.
     pub format: Format,
-    /// Its graphs; the first one is run, others are bodies of control flow or entries of other signatures.
+    /// Its graphs. The first one is run; the others are bodies of control flow or entries of other signatures.
     pub graphs: Vec<GraphOutline>,
 }
 
-/// A graph.
+/// Outline of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct GraphOutline {
     /// Its name in the file.
     pub name: String,
-    /// In the file's order.
+    /// Nodes in the file's order.
     pub nodes: Vec<NodeOutline>,
-    /// Whatever nodes read and write.
+    /// All tensors that nodes read and write.
     pub tensors: Vec<TensorOutline>,
-    /// Indices of the tensors that the caller brings.
+    /// Indices of the input tensors.
     pub inputs: Vec<usize>,
-    /// Indices of those that the caller gets.
+    /// Indices of the output tensors.
     pub outputs: Vec<usize>,
-    /// What inputs leave open and nobody bound, in words.
+    /// Descriptions of the extents of inputs that the file leaves open and that were not bound.
     pub open: Vec<String>,
 }
 
-/// A node.
+/// Outline of a node.
 #[derive(Clone, Debug, Default)]
 pub struct NodeOutline {
-    /// As the file's format writes it.
+    /// The operator, spelled as in the file's format.
     pub operator: String,
-    /// Its name, or that of its result.
+    /// Name of the node, or else of its result.
     pub name: String,
-    /// Operands that are there.
+    /// Operands that are present.
     pub inputs: Vec<usize>,
     /// Results.
     pub outputs: Vec<usize>,
-    /// What bodies of control flow read of the tensors around them.
+    /// Tensors of the enclosing graph that bodies of control flow read.
     pub implicit: Vec<usize>,
-    /// What the importer says of it.
+    /// The importer's verdict.
     pub verdict: Verdict,
 }
 
 impl NodeOutline {
-    /// Bytes that it takes.
+    /// Memory that the outline takes, in bytes.
     pub(super) fn size(&self) -> usize {
         let told = match &self.verdict {
             Verdict::Computed | Verdict::Passed | Verdict::Known => 0,
@@ -74,46 +74,46 @@ impl NodeOutline {
     }
 }
 
-/// What the importer says of a node by itself.
+/// The importer's verdict on a single node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is computed.
+    /// The node is supported, and a run computes it.
     #[default]
     Computed,
-    /// It is read, but nothing is computed: it looks at elements under other extents.
+    /// The node is supported but computes nothing: it only reinterprets elements under other extents.
     Passed,
-    /// Its results are known without a run.
+    /// The results are known at import.
     Known,
-    /// It is refused.
+    /// The node is refused.
     Refused(Refusal),
-    /// It depends on what a refused node gives, which the file says too little about.
+    /// The node depends on results of a refused node, and the file does not describe those well enough.
     Unknown(Refusal),
 }
 
-/// Why a node is not read.
+/// Reason for refusing a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {
-    /// Why not.
+    /// The reason.
     pub reason: String,
-    /// What the model's owner can do.
+    /// Advice for the model's owner.
     pub hint: String,
 }
 
-/// A tensor.
+/// Outline of a tensor.
 #[derive(Clone, Debug, Default)]
 pub struct TensorOutline {
     /// Its name in the file.
     pub name: String,
-    /// Its extents, as far as they are known before a run; nothing where not even their number is.
+    /// Extents, each `None` if it is only known during a run. `None` if not even the rank is known.
     pub dims: Option<Vec<Option<usize>>>,
-    /// The type of its elements in the file, if it is one that values are read of.
+    /// Type of the elements in the file, if it is a supported one.
     pub element_type: Option<ElementType>,
-    /// Whether the file has its values, or they follow from such values alone.
+    /// True if the values are stored in the file, or computed only from such values.
     pub constant: bool,
 }
 
 impl TensorOutline {
-    /// Bytes of its elements in the file's type, where all of that is known.
+    /// Size of the elements in the file's type, in bytes, if extents and type are known.
     pub fn bytes(&self) -> Option<u64> {
         let extents = self.dims.as_ref()?.iter().copied().collect::<Option<Vec<_>>>()?;
         let elements = extents.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent as u64))?;
@@ -121,12 +121,12 @@ impl TensorOutline {
     }
 }
 
-/// Refusals, told in words as long as there are not too many.
+/// Counts refusals, and describes them in words up to a limit.
 #[derive(Debug, Default)]
 pub(super) struct Told(usize);
 
 impl Told {
-    /// A refusal for a problem.
+    /// Creates a refusal for a problem.
     pub(super) fn refusal(&mut self, problem: &Problem) -> Refusal {
         self.0 += 1;
         match self.0 > MAX_TOLD {

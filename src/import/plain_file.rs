@@ -1,7 +1,7 @@
-//! Opening plain files: never waiting, and never anything else that has the name.
+//! Opens regular files, without ever blocking, and refuses everything else.
 //!
-//! Opening a pipe waits for its other end, and opening a device may do anything. So the kind is asked before opening, and
-//! again of the open file, since the name may stand for another file by then.
+//! Opening a pipe blocks until its other end is opened, and opening a device can have any effect. The file type is
+//! therefore checked before opening, and again on the open file, since the name may refer to another file by then.
 
 use std::{
     fs::{self, File, FileType, Metadata},
@@ -9,12 +9,12 @@ use std::{
     path::Path,
 };
 
-/// Whether a symbolic link stands for the file that it leads to.
+/// Treatment of symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Links {
-    /// It does: users may name files by links.
+    /// Links are followed: users may name files by links.
     Followed,
-    /// It is refused: no program links to files in a folder that texpool fills.
+    /// Links are refused: texpool creates no links in the folders that it fills.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     Refused,
 }
@@ -29,10 +29,11 @@ impl Links {
     }
 }
 
-/// A plain file that is open for reading, and what the system says of it.
+/// Opens a regular file for reading, and returns it with its metadata.
 ///
 /// # Errors
-/// What is there is no plain file, which has the kind [`io::ErrorKind::InvalidInput`], or the system refuses to open it.
+/// Fails with [`io::ErrorKind::InvalidInput`] if the path is not a regular file, or with the system's error if it
+/// cannot be opened.
 pub(crate) fn open_plain_file(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
     check_plain(&links.metadata(path)?)?;
     let file = open(path, links)?;
@@ -41,7 +42,7 @@ pub(crate) fn open_plain_file(path: &Path, links: Links) -> io::Result<(File, Me
     Ok((file, found))
 }
 
-/// Refuses what is no plain file.
+/// Fails for everything except regular files.
 pub(crate) fn check_plain(found: &Metadata) -> io::Result<()> {
     match other_kind(found.file_type()) {
         None => Ok(()),
@@ -66,7 +67,7 @@ fn open(path: &Path, _: Links) -> io::Result<File> {
     File::open(path)
 }
 
-/// The kind of what is no plain file.
+/// Describes the type of a file, or returns `None` for a regular file.
 fn other_kind(kind: FileType) -> Option<&'static str> {
     #[cfg(unix)]
     {

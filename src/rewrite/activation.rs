@@ -1,4 +1,4 @@
-//! Moves activations into the node that computes what they are applied to.
+//! Moves activations into the node that computes their operand.
 
 use super::{
     activation_sink::{ActivationSink, find_sink},
@@ -36,7 +36,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let edit = Edit::default().remove(id);
     Ok(Some(match reshape {
         Some(reshape) => {
-            // The activation goes in front of the reshape, so the reshape now makes what the activation made.
+            // The activation moves in front of the reshape, so the reshape now produces the activation's result.
             let renamed = Node { output: to, ..ctx.node(reshape).clone() };
             edit.replace(place, fused).replace(reshape, renamed)
         }
@@ -44,12 +44,12 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     }))
 }
 
-/// The activation that a PRELU node is: one alpha a channel, or one for all.
+/// Returns a PRELU node as an activation, with one alpha per channel or one for all.
 fn prelu(ctx: &RewriteContext, node: &Node, to: TensorId) -> Result<Act, SkipReason> {
     let &[_, alpha, ..] = &node.inputs[..] else { return Ok(Act::None) };
     let alphas = ctx.per_channel(alpha, ctx.graph.shape(to).c)?;
     match (ctx.graph.tensors[alpha].constant.as_ref(), &alphas[..]) {
-        // One alpha for all needs no texels among the weights, and may go through a reshape.
+        // A single alpha needs no texels among the weights, and can be moved through a reshape.
         (Some(one), &[alpha, ..]) if one.len() == 1 => Ok(Act::Unary(Unary::LeakyRelu { alpha })),
         _ => Ok(Act::Prelu(alpha)),
     }

@@ -1,18 +1,18 @@
-//! The node whose epilogue takes over an activation: the one that computes the value, or the one before a reshape of
-//! it. What several rules have in common.
+//! Finds the node whose epilogue can take over an activation: the producer of the value, or the node before a reshape
+//! of it. Shared by several rules.
 
 use super::{context::RewriteContext, epilogue::join, skip_reason::SkipReason};
 use crate::graph::{Act, Epilogue, Node, NodeId, Op, TensorId};
 
-/// The node that takes an activation over, with its new epilogue; its result keeps its id.
+/// The node that takes over an activation, with its new epilogue. Its result keeps its id.
 pub(super) struct ActivationSink {
     pub(super) place: NodeId,
     pub(super) node: Node,
-    /// The reshape between it and the value, if there is one.
+    /// The reshape between the node and the value, if any.
     pub(super) reshape: Option<NodeId>,
 }
 
-/// The node that does to `tensor`, which nobody else sees, what `act` and then `after` do.
+/// Finds a node that can apply `act` and then `after` to `tensor`. The tensor must have no other reader.
 pub(super) fn find_sink(
     ctx: &RewriteContext,
     tensor: TensorId,
@@ -21,7 +21,7 @@ pub(super) fn find_sink(
 ) -> Result<ActivationSink, SkipReason> {
     let producer = ctx.one_use_producer(tensor)?;
     let producer_node = ctx.node(producer);
-    // Through a reshape first: with an epilogue of its own it would be no view, and take a step.
+    // Tries to move through a reshape first: a reshape with an epilogue would not be a view and would need a step.
     if let (Op::Reshape, true, true) =
         (&producer_node.op, producer_node.epilogue.is_empty(), alike_everywhere(act, after))
     {
@@ -37,13 +37,14 @@ pub(super) fn find_sink(
     Ok(ActivationSink { place, node, reshape: None })
 }
 
-/// Whether a function does the same to every element, so that it commutes with a reshape: one alpha a channel does not.
+/// Returns whether the functions treat all elements equally, so that they commute with a reshape. PReLU does not,
+/// because its alphas differ per channel.
 fn alike_everywhere(act: Act, after: Epilogue) -> bool {
     let alike = |act| !matches!(act, Act::Prelu(_));
     after.add.is_none() && [act, after.first, after.then].into_iter().all(alike)
 }
 
-/// The node that computes `tensor`, with the activation and what follows it added.
+/// Returns the node that computes `tensor`, with the activation and `after` added to its epilogue.
 fn fused(ctx: &RewriteContext, tensor: TensorId, act: Act, after: Epilogue) -> Result<(NodeId, Node), SkipReason> {
     let producer = ctx.one_use_producer(tensor)?;
     let node = ctx.node(producer);

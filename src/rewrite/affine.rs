@@ -1,11 +1,11 @@
-//! Arithmetic with a constant, channel by channel, as a scale and a shift. What several rules have in common.
+//! Represents arithmetic with a constant as a scale and a shift per channel. Shared by several rules.
 
 use super::{context::RewriteContext, skip_reason::SkipReason};
 use crate::graph::Binary::{self, Add, Div, Mul, Sub};
 use crate::graph::{Node, Op, TensorId};
 
-/// `scale * x + shift`, channel by channel. With `divide` it is `x / scale`: reciprocals are rounded, so weights are
-/// divided by the constant itself as the file's node would.
+/// `scale * x + shift` per channel. If `divide` is set, it is `x / scale` instead: reciprocals would be rounded, so
+/// weights are divided by the constant itself, like in the file's node.
 pub(super) struct Affine {
     pub(super) channels: usize,
     pub(super) scale: Option<Vec<f32>>,
@@ -14,7 +14,8 @@ pub(super) struct Affine {
 }
 
 impl Affine {
-    /// What a node does to its computed operand, if it is arithmetic with a constant one; its epilogue left out.
+    /// Returns the computed operand of a node and the arithmetic on it, if the other operand is a constant. Ignores
+    /// the node's epilogue.
     pub(super) fn of(ctx: &RewriteContext, node: &Node) -> Result<Option<(TensorId, Self)>, SkipReason> {
         let (&Op::Binary(binary @ (Add | Sub | Mul | Div)), &[a, b]) = (&node.op, &node.inputs[..]) else {
             return Ok(None);
@@ -25,8 +26,8 @@ impl Affine {
             (true, false) => (b, a, true),
             _ => return Ok(None),
         };
-        // The constant may be repeated. The computed operand may not: arithmetic in other nodes leaves its extents as
-        // they are.
+        // The constant may be broadcast. The computed operand may not, because arithmetic folded into other nodes
+        // cannot change extents.
         if ctx.graph.shape(from) != to {
             return Err(SkipReason::ShapeMismatch { tensor: ctx.name(from) });
         }
@@ -34,7 +35,7 @@ impl Affine {
         Self::new(binary, constant_first, values).map(|affine| Some((from, affine))).ok_or(SkipReason::ConstantDividend)
     }
 
-    /// What a binary node with one constant operand does to the other, if that is affine.
+    /// Returns the function of the computed operand, if it is affine.
     fn new(binary: Binary, constant_first: bool, values: Vec<f32>) -> Option<Self> {
         let channels = values.len();
         let (scale, shift) = match (binary, constant_first) {

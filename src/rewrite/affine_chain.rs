@@ -1,4 +1,4 @@
-//! Makes chains of arithmetic with constants as short as they can be.
+//! Shortens chains of arithmetic with constants as much as possible.
 
 use super::{
     affine::Affine,
@@ -22,13 +22,13 @@ pub(super) const RULE: Rule = Rule {
     propose,
 };
 
-/// A node of the chain, the tensor it reads and what it does to it.
+/// A node of the chain, the tensor that it reads, and its arithmetic.
 type Link = (NodeId, TensorId, Affine);
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let Some(last) = link(ctx, id) else { return Ok(None) };
     let mut chain = vec![last];
-    // Three of them always become two or fewer, so a longer chain is shortened piece by piece.
+    // Three links can always be reduced to at most two, so longer chains are shortened step by step.
     while let &[.., (_, from, _)] = &chain[..]
         && chain.len() < 3
         && let Some(before) = ctx.producer(from).and_then(|producer| link(ctx, producer))
@@ -54,7 +54,8 @@ fn may_go(ctx: &RewriteContext, id: NodeId, result: TensorId) -> Result<(), Skip
     ctx.check_one_use(result)
 }
 
-/// Whether a multiplication and whether an addition are needed in place of the chain, if that makes fewer nodes.
+/// Returns whether the shortened chain needs a multiplication and whether it needs an addition. `None` if it would
+/// not have fewer nodes.
 fn shorter(chain: &[Link]) -> Option<[bool; 2]> {
     let scales = chain.iter().any(|(.., affine)| affine.scale.is_some());
     let shifts = chain.iter().any(|(.., affine)| affine.shift.is_some());
@@ -68,7 +69,7 @@ fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) 
         sums.iter_mut().enumerate().for_each(|(channel, sum)| sum.then(affine.numbers(channel)));
     }
     let (scale, shift): (Vec<f64>, Vec<f64>) = sums.iter().map(|sum| (sum.scale, sum.shift)).unzip();
-    // What overflows passes here: `changed` refuses it with a reason that names the constant.
+    // Overflowing constants skip this check because `changed` refuses them with an error that names the constant.
     if !sums.iter().any(Absorbed::overflows) && !differ_by_rounding(&sums, |_| 1.0) {
         return Err(SkipReason::RoundsOnPurpose { tensor: ctx.name(*x) });
     }
@@ -79,7 +80,7 @@ fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) 
         let constant = numbers_of(ctx, node, numbers, edit)?;
         Ok(Node { op: Op::Binary(binary), inputs: vec![from, constant], op_index, ..node.clone() })
     };
-    // The new nodes replace the last of the chain, so that they still come after all that the chain reads.
+    // The new nodes replace the last nodes of the chain, so they still come after everything that the chain reads.
     let gone = if scales && shifts {
         let place = chain[1].0;
         let product = operation(Binary::Mul, *x, &scale, &mut edit)?;
@@ -96,11 +97,11 @@ fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) 
     Ok(gone.iter().fold(edit, |edit, &(id, ..)| edit.remove(id)))
 }
 
-/// A new constant in the place of a node's, of one value where all are the same.
+/// Creates a constant to replace that of a node. Stores a single value if all values are equal.
 fn numbers_of(ctx: &RewriteContext, node: &Node, numbers: &[f64], edit: &mut Edit) -> Result<TensorId, SkipReason> {
     let old = node.inputs.iter().copied().find(|&tensor| ctx.graph.is_constant(tensor)).unwrap_or(node.output);
     let mut values: Vec<f32> = numbers.iter().map(|&number| number as f32).collect();
-    // One value is broadcast, so it need not be stored for each channel.
+    // A single value is broadcast, so it need not be stored per channel.
     if values.windows(2).all(|pair| pair[0] == pair[1]) {
         values.truncate(1);
     }

@@ -1,4 +1,4 @@
-//! Clamps, however they are written, as one function of the value.
+//! Turns all forms of clamps into one function of one value.
 
 use super::{
     context::RewriteContext,
@@ -22,22 +22,22 @@ pub(super) const RULE: Rule = Rule {
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let whole = ctx.without_epilogue(id);
     let Some((outer, x)) = bounds(ctx, whole) else { return Ok(None) };
-    // The inner clamp must be of a stored tensor; a value in the middle of an epilogue cannot be read.
+    // The inner clamp must apply to a stored tensor: a value in the middle of an epilogue cannot be read.
     let inner = bounds(ctx, x).filter(|(_, x)| ctx.value(x.tensor) == *x);
     let private = inner.map_or(Ok(()), |_| ctx.check_one_use(x.tensor));
     let inner = inner.filter(|_| private.is_ok());
     let ([min, max], x) =
-        // Bounds clamped by the outer ones say the same, also where the two ranges have nothing in common.
+        // Clamping the inner bounds by the outer ones gives the same result, even if the two ranges do not overlap.
         inner.map_or((outer, x), |(inner, x)| (inner.map(|bound| bound.max(outer[0]).min(outer[1])), x));
     let unary = simplest(min, max);
-    // Rules are asked until they change nothing, so a function is never replaced by itself.
+    // Rules run until they change nothing, so a rule must never replace a function by the same function.
     if ctx.term(whole) == Term::One(unary, x) {
         return private.map(|()| None);
     }
     replaced(ctx, id, Some(PatternMatch::unary(unary, x, &[])))
 }
 
-/// The lower and upper bound of a clamp, and the value that is clamped.
+/// Returns the lower and upper bound of a clamp, and the value that it clamps.
 fn bounds(ctx: &RewriteContext, value: ValueRef) -> Option<([f32; 2], ValueRef)> {
     let ([min, max], x) = match ctx.term(value) {
         Term::One(Unary::Relu, x) => ([0.0, f32::INFINITY], x),
@@ -54,7 +54,7 @@ fn bounds(ctx: &RewriteContext, value: ValueRef) -> Option<([f32; 2], ValueRef)>
         }
         _ => return None,
     };
-    // False of NaN, too: what such bounds answer is left to the nodes as they stand.
+    // Also false for NaN. Clamps with such bounds are left unchanged.
     (min <= max).then_some(([min, max], x))
 }
 

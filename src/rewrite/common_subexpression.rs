@@ -1,4 +1,4 @@
-//! Computes once what several nodes compute of the same operands.
+//! Merges nodes that compute the same function of the same operands.
 
 use super::{
     context::RewriteContext,
@@ -12,22 +12,23 @@ use crate::graph::{Node, NodeId};
 pub(super) const RULE: Rule = Rule {
     name: "common-subexpression",
     about: "lets nodes that compute the same of the same operands share one result",
-    // Attributes that are zeros of different sign count as equal.
+    // Attributes that differ only in the sign of a zero count as equal.
     numerics: Numerics::SignedZero,
     order: Order::Forward,
     propose,
 };
 
-/// Most readers of an operand that are compared with a node. A file may let a million nodes read one tensor, and each
-/// would else be compared with all others; in the networks of the catalogue no tensor has more than a few dozen.
+/// Limit on the readers of an operand that are compared with a node. A file may have a million nodes that read the
+/// same tensor, and each would be compared with all others. In the networks of the catalogue no tensor has more than
+/// a few dozen readers.
 const MOST_READERS: usize = 64;
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
-    // Nodes that compute the same read the same, so all are among the readers of one operand; constants may have too
-    // many.
+    // Equal nodes have equal operands, so searching the readers of one operand is enough. Constants are not used for
+    // this, as they may have too many readers.
     let Some(operand) = node.operands().find(|&tensor| !ctx.graph.is_constant(tensor)) else { return Ok(None) };
-    // The earlier one's result is there wherever that of the later one was read.
+    // Only an earlier node will do: its result is available wherever the later result is read.
     let earlier = |&&other: &&NodeId| other < id && computes_the_same(ctx, ctx.node(other), node);
     let Some(&other) = ctx.readers(operand).iter().take(MOST_READERS).find(earlier) else { return Ok(None) };
     if ctx.is_output(node.output) {
@@ -37,7 +38,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 }
 
 fn computes_the_same(ctx: &RewriteContext, a: &Node, b: &Node) -> bool {
-    // A reshape, and others, say by their result what they make of the operands.
+    // The operator alone is not enough: a reshape, for example, is determined by the shape of its result.
     let shapes = [a, b].map(|node| ctx.graph.shape(node.output));
     shapes[0] == shapes[1] && a.op == b.op && a.inputs == b.inputs && a.epilogue == b.epilogue
 }

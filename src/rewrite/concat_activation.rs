@@ -1,4 +1,4 @@
-//! Moves what is done to a concatenation into the nodes that compute its parts.
+//! Moves the epilogue of a concatenation into the nodes that compute its parts.
 
 use super::{
     activation_sink::{ActivationSink, find_sink},
@@ -16,7 +16,7 @@ pub(super) const RULE: Rule = Rule {
     about: "lets the nodes that compute the parts of a concatenation apply its activations, each to its own, also \
             through reshapes between them: the concatenation is left as nothing but a place for its parts",
     numerics: Numerics::Exact,
-    // The outer of two nested concatenations first: what it hands to the inner one goes on from there in the same
+    // The outer of two nested concatenations comes first. The inner one then passes the activations on in the same
     // sweep.
     order: Order::Backward,
     propose,
@@ -28,7 +28,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if node.epilogue.is_empty() {
         return Ok(None);
     }
-    // What is added to the whole would have to be taken apart first.
+    // A tensor added to the whole would first have to be split into parts.
     if node.epilogue.add.is_some() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
@@ -51,7 +51,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     Ok(Some(edit))
 }
 
-/// An activation for channels `first..end` alone: of PReLU, their alphas.
+/// Restricts an activation to channels `first..end`. For PReLU this selects their alphas.
 fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
     let Act::Prelu(alphas) = act else { return Ok(act) };
     let values = values(ctx, alphas)?;

@@ -1,4 +1,4 @@
-//! Makes zeros put in front of or behind a tensor a pad of it.
+//! Turns a concatenation of a tensor with zeros into a pad.
 
 use super::{
     context::RewriteContext,
@@ -23,7 +23,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let computed = |&tensor: &TensorId| !ctx.graph.is_constant(tensor);
     let found = node.inputs.iter().position(computed).zip(node.inputs.iter().rposition(computed));
     let Some((part, last)) = found.filter(|_| !node.inputs.iter().all(computed)) else { return Ok(None) };
-    // Zeros around several values would be a step of their own, after the one that puts the values together.
+    // With several computed values, the pad would need a second step after the concatenation.
     if last > part {
         return Err(SkipReason::SeveralParts);
     }
@@ -42,7 +42,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     Ok(Some(Edit::default().replace(id, Node { op, inputs: vec![node.inputs[part]], ..node.clone() })))
 }
 
-/// Whether every value of a constant is the zero that a pad puts there, down to its sign.
+/// Returns whether all values of a constant are +0, the zero that a pad inserts.
 fn is_zeros(ctx: &RewriteContext, tensor: TensorId) -> bool {
     let Some(constant) = &ctx.graph.tensors[tensor].constant else { return false };
     match constant.repeats() {

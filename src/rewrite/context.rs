@@ -1,4 +1,4 @@
-//! What a rule is shown: the graph, and for each tensor which node computes it and which nodes read it.
+//! The state that rules work on: the graph, and for each tensor the node that computes it and the nodes that read it.
 
 use std::cell::{Cell, OnceCell};
 
@@ -8,11 +8,11 @@ use super::{
 };
 use crate::graph::{Constant, Graph, IdVec, Node, NodeId, Op, TensorId, texels_agree};
 
-/// How many elements of constants rules may read and may create: so many for each element of the graph's constants, for
-/// each node, and for any graph. A small file can have a million nodes share one large constant; without a budget each
-/// rule would read it once a node, and fold into a copy of its own. No network of the catalogue needs more than 2 read
-/// or 2 created for each element that it has (logged at the end of `rewrite` with `TEXPOOL_LOG=texpool=debug`), so the
-/// factors 64 and 8 leave room; they are chosen, not tuned.
+/// Budgets for the elements of constants that rules may read and create. Each is a sum of amounts per element of the
+/// graph's constants, per node, and per graph. In a small file a million nodes may share one large constant; without
+/// a budget each rule would read it once per node and fold it into a million copies. No network of the catalogue
+/// reads or creates more than 2 elements per element of its constants (logged at the end of `rewrite` with
+/// `TEXPOOL_LOG=texpool=debug`), so the factors 64 and 8 leave room. They are chosen, not tuned.
 const READ_BUDGET: BudgetRate = BudgetRate { each: 64, node: 1 << 14, base: 1 << 24 };
 const CREATED_BUDGET: BudgetRate = BudgetRate { each: 8, node: 1 << 10, base: 1 << 22 };
 
@@ -22,7 +22,8 @@ struct BudgetRate {
     base: usize,
 }
 
-/// How many elements may be spent, and how many were. A cell, because rules see the context shared.
+/// Number of elements that may be used, and the number used. The latter is a `Cell`, because rules only have a shared
+/// reference to the context.
 struct ElementBudget {
     most: usize,
     taken: Cell<usize>,
@@ -48,15 +49,15 @@ impl BudgetRate {
     }
 }
 
-/// What was found out about a constant: rules ask the same of it in every round.
+/// Cached properties of a constant, which rules query again in every round.
 #[derive(Default)]
 struct ConstantFacts {
     uniform_value: OnceCell<Option<f32>>,
     is_nonzero: OnceCell<bool>,
 }
 
-/// A graph while it is rewritten. Nodes keep their ids until [`RewriteContext::into_graph`]; removed ones are shown to
-/// no rule.
+/// A graph that is being rewritten. Nodes keep their ids until [`RewriteContext::into_graph`]. Rules never see
+/// removed nodes.
 pub(super) struct RewriteContext {
     pub(super) graph: Graph,
     removed: IdVec<NodeId, bool>,
@@ -64,7 +65,7 @@ pub(super) struct RewriteContext {
     readers: IdVec<TensorId, Vec<NodeId>>,
     outputs: IdVec<TensorId, bool>,
     facts: IdVec<TensorId, ConstantFacts>,
-    /// Budgets of elements that rules read, and that they create.
+    /// Budgets of elements that rules read and create.
     read: ElementBudget,
     created: ElementBudget,
 }
@@ -90,7 +91,7 @@ impl RewriteContext {
         ctx
     }
 
-    /// The graph without the removed nodes.
+    /// Returns the graph without the removed nodes.
     pub(super) fn into_graph(self) -> Graph {
         let mut graph = self.graph;
         let mut removed = self.removed.into_iter();
@@ -98,9 +99,9 @@ impl RewriteContext {
         graph
     }
 
-    /// The nodes still there, in order.
+    /// The remaining nodes, in order.
     pub(super) fn ids(&self) -> impl DoubleEndedIterator<Item = NodeId> + use<> {
-        // Collected, because a sweep changes the graph as it goes.
+        // Collected, because the graph changes during a sweep.
         let ids: Vec<NodeId> = self.removed.ids().filter(|&id| !self.removed[id]).collect();
         ids.into_iter()
     }
@@ -109,7 +110,7 @@ impl RewriteContext {
         self.removed[id]
     }
 
-    /// Makes a change, in time proportional to the nodes that it touches and not to the graph.
+    /// Applies a change. The time is proportional to the nodes it touches, not to the size of the graph.
     pub(super) fn apply(&mut self, edit: Edit) {
         let Edit { tensors, nodes, replaced } = edit;
         self.graph.tensors.extend(tensors);
@@ -117,11 +118,11 @@ impl RewriteContext {
         self.readers.resize(self.graph.tensors.len(), Vec::new());
         self.outputs.resize(self.graph.tensors.len(), false);
         self.facts.resize_with(self.graph.tensors.len(), ConstantFacts::default);
-        // Noted before anything changes: whatever is read now may have no reader afterwards.
+        // Collected before the change: tensors that have readers now may have none afterwards.
         let read = |&(id, _): &(NodeId, _)| self.graph.nodes[id].operands().collect::<Vec<_>>();
         let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
-        // All are unlinked before any is linked: a result may pass from one node of the edit to another, whose entry
-        // must be the one that stays.
+        // Unlinks all nodes before linking any: a result may pass from one node of the edit to another, and the new
+        // producer's entry must not be cleared afterwards.
         for (id, node) in &nodes {
             self.unlink(*id, node.as_ref());
         }
@@ -136,7 +137,7 @@ impl RewriteContext {
             readers.iter().for_each(|&id| replace_uses(&mut self.graph.nodes[id], old, new));
             self.readers[new].extend(readers);
         }
-        // Frees constants that were folded into others at once: a network's weights would else be held twice.
+        // Frees constants that were folded into others right away; otherwise a network's weights would be held twice.
         for tensor in left {
             if self.readers[tensor].is_empty() {
                 self.graph.tensors[tensor].constant = None;
@@ -144,22 +145,22 @@ impl RewriteContext {
         }
     }
 
-    /// Elements of constants that rules have read, and that they have created.
+    /// Numbers of elements of constants that rules have read and created.
     pub(super) fn taken(&self) -> [usize; 2] {
         [&self.read, &self.created].map(|budget| budget.taken.get())
     }
 
-    /// Counts elements of constants that a rule is about to read.
+    /// Charges the elements of constants that a rule is about to read.
     pub(super) fn charge_read(&self, elements: usize) -> Result<(), SkipReason> {
         self.read.take(elements)
     }
 
-    /// Counts elements of constants that a rule is about to create.
+    /// Charges the elements of constants that a rule is about to create.
     pub(super) fn charge_created(&self, elements: usize) -> Result<(), SkipReason> {
         self.created.take(elements)
     }
 
-    /// Puts a node in the place of one that was unlinked.
+    /// Puts a node in the place of an unlinked one.
     fn link(&mut self, id: NodeId, node: Node) {
         self.producer[node.output] = Some(id);
         if !same_operands(&self.graph.nodes[id], &node) {
@@ -168,8 +169,8 @@ impl RewriteContext {
         self.graph.nodes[id] = node;
     }
 
-    /// Takes a node's entries out of `producer` and `readers`. Where the next node in its place reads the same operands
-    /// the readers stay, because finding one among the many of a shared tensor takes time.
+    /// Removes a node from `producer` and `readers`. If the node that replaces it reads the same operands, `readers`
+    /// is not changed, because searching the long list of a shared tensor takes time.
     fn unlink(&mut self, id: NodeId, next: Option<&Node>) {
         let node = &self.graph.nodes[id];
         self.producer[node.output] = None;
@@ -197,7 +198,7 @@ impl RewriteContext {
         self.producer[tensor]
     }
 
-    /// The nodes that read a tensor, once for each time they do.
+    /// The nodes that read a tensor. A node that reads it several times is listed as often.
     pub(super) fn readers(&self, tensor: TensorId) -> &[NodeId] {
         &self.readers[tensor]
     }
@@ -206,7 +207,7 @@ impl RewriteContext {
         self.outputs[tensor]
     }
 
-    /// Checks that a tensor is read once and is no graph output, so that it may go.
+    /// Checks that a tensor is read exactly once and is not a graph output, so that it can be removed.
     pub(super) fn check_one_use(&self, tensor: TensorId) -> Result<(), SkipReason> {
         match self.readers(tensor) {
             _ if self.is_output(tensor) => Err(SkipReason::IsOutput { tensor: self.name(tensor) }),
@@ -215,16 +216,16 @@ impl RewriteContext {
         }
     }
 
-    /// The node that computes a tensor, if that is [read once](Self::check_one_use).
+    /// Returns the node that computes a tensor, if the tensor has [exactly one use](Self::check_one_use).
     pub(super) fn one_use_producer(&self, tensor: TensorId) -> Result<NodeId, SkipReason> {
         let producer = self.producer(tensor).ok_or_else(|| SkipReason::NotComputed { tensor: self.name(tensor) })?;
         self.check_one_use(tensor)?;
         Ok(producer)
     }
 
-    /// The value all elements of a constant have.
+    /// Returns the common value of all elements of a constant.
     pub(super) fn uniform_value(&self, tensor: TensorId) -> Option<f32> {
-        // Each constant is looked through once, so this is charged to no budget.
+        // Each constant is scanned only once, so this is not charged to a budget.
         let constant = self.graph.tensors[tensor].constant.as_ref()?;
         let look = || {
             let values = constant.to_f32();
@@ -234,7 +235,7 @@ impl RewriteContext {
         constant.repeats().or_else(|| *self.facts[tensor].uniform_value.get_or_init(look))
     }
 
-    /// Whether a tensor is a constant without a zero.
+    /// Returns whether a tensor is a constant without zeros.
     pub(super) fn is_nonzero(&self, tensor: TensorId) -> bool {
         let Some(constant) = &self.graph.tensors[tensor].constant else { return false };
         match constant.repeats() {
@@ -243,7 +244,7 @@ impl RewriteContext {
         }
     }
 
-    /// The values of a constant that has one value, or one a channel, as one a channel.
+    /// Returns the values of a constant that has a single value or one per channel, as one value per channel.
     pub(super) fn per_channel(&self, tensor: TensorId, channels: usize) -> Result<Vec<f32>, SkipReason> {
         let Some(constant) = &self.graph.tensors[tensor].constant else {
             return Err(SkipReason::NotConstant { tensor: self.name(tensor) });
@@ -251,13 +252,13 @@ impl RewriteContext {
         self.charge_read(channels)?;
         match (constant.len(), self.graph.shape(tensor).c) {
             (1, _) => Ok(vec![constant.to_f32()[0]; channels]),
-            // As many values along another axis are not one a channel.
+            // The shape matters as well: an equal number of values along another axis is not per channel.
             (len, c) if len == channels && c == channels => Ok(constant.to_f32().into_owned()),
             _ => Err(SkipReason::NotPerChannel { tensor: self.name(tensor) }),
         }
     }
 
-    /// Whether a node is a reshape that could be a view, going by its extents alone.
+    /// Returns whether a node is a reshape that could be a view, judging by its extents.
     pub(super) fn could_be_view(&self, node: &Node) -> bool {
         match (&node.op, &node.inputs[..]) {
             (Op::Reshape, &[from, ..]) if node.epilogue.is_empty() => {

@@ -1,4 +1,4 @@
-//! Removes nodes whose results nobody reads.
+//! Removes nodes whose results are never read.
 
 use super::{
     context::RewriteContext,
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule {
     name: "dead",
     about: "takes out nodes whose results are neither read nor taken by the caller",
     numerics: Numerics::Exact,
-    // A node's readers stand behind it, so a whole chain of dead nodes goes in one sweep.
+    // Backward: readers come after the node that they read, so a whole chain of dead nodes is removed in one sweep.
     order: Order::Backward,
     propose,
 };

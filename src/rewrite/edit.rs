@@ -1,20 +1,21 @@
-//! What a rule answers: a change to the graph, as data. The context carries it out, so that it keeps its tables of
-//! producers and readers right whatever a rule does.
+//! The result of a rule: a change to the graph, as data. The context applies it, so its tables of producers and
+//! readers stay correct whatever the rule does.
 
 use super::SkipReason;
 use crate::graph::{Act, Graph, Node, NodeId, Tensor, TensorId};
 
-/// What a rule answers for one node: `None` where the node is not of its kind, a change, or why it makes none.
+/// Result of a rule for one node: a change, the reason for not changing the node, or `None` if the rule does not
+/// apply to this kind of node.
 pub(super) type Proposal = Result<Option<Edit>, SkipReason>;
 
-/// A change. Tensors and nodes keep their ids.
+/// A change to the graph. Tensors and nodes keep their ids.
 #[derive(Default)]
 pub(super) struct Edit {
-    /// New tensors; the first takes the id after the graph's last.
+    /// New tensors; the first gets the id after the graph's last.
     pub(super) tensors: Vec<Tensor>,
-    /// Nodes that replace others, or that are removed.
+    /// Nodes with their replacements; `None` removes the node.
     pub(super) nodes: Vec<(NodeId, Option<Node>)>,
-    /// Tensors read in place of others, by every node.
+    /// Pairs of tensors: all nodes that read the first will read the second.
     pub(super) replaced: Vec<(TensorId, TensorId)>,
 }
 
@@ -34,16 +35,16 @@ impl Edit {
         self
     }
 
-    /// Adds a tensor and gives the id it will have.
+    /// Adds a tensor and returns the id that it will have.
     pub(super) fn add(&mut self, graph: &Graph, tensor: Tensor) -> TensorId {
-        // Edits are applied before the next is proposed, so no other one takes the id.
+        // Each edit is applied before the next is proposed, so this id cannot be taken by another edit.
         let id = TensorId::new(graph.tensors.len() + self.tensors.len());
         self.tensors.push(tensor);
         id
     }
 }
 
-/// Makes a node read `new` wherever it read `old`.
+/// Makes a node read `new` in every place where it read `old`.
 pub(super) fn replace_uses(node: &mut Node, old: TensorId, new: TensorId) {
     let alphas = [&mut node.epilogue.first, &mut node.epilogue.then].into_iter().filter_map(|act| match act {
         Act::Prelu(alpha) => Some(alpha),

@@ -1,4 +1,4 @@
-//! Turns quotients by powers of two into products, which other rules know and devices are faster at.
+//! Turns divisions by powers of two into multiplications, which other rules can fold and which are faster on devices.
 
 use super::{
     context::RewriteContext,
@@ -33,8 +33,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     Ok(Some(edit.replace(id, Node { op: Op::Binary(Binary::Mul), inputs: vec![x, by], ..node.clone() })))
 }
 
-/// Whether the value and its reciprocal are powers of two that lose no digits.
+/// Returns whether a value is a power of two whose reciprocal is exact.
 fn is_exact(value: f32) -> bool {
-    // Of 2^127 the reciprocal is subnormal, and devices may take that for zero.
+    // The reciprocal of 2^127 is subnormal, and devices may flush that to zero.
     value.is_normal() && value.recip().is_normal() && value.to_bits().trailing_zeros() >= f32::MANTISSA_DIGITS - 1
 }

@@ -1,4 +1,5 @@
-//! Lets a fully connected node read the operand of a reshape: its kernel takes elements in dense order anyway.
+//! Lets a fully connected node read the operand of a reshape directly, since its kernel reads elements in dense order
+//! anyway.
 
 use super::{
     context::RewriteContext,
@@ -17,9 +18,9 @@ pub(super) const RULE: Rule = Rule {
     propose,
 };
 
-/// Rows up to which reading in dense order is no slower than a reshape followed by a convolution of pixels. With the
-/// 128 rows of MiniLM's attention a layer took 4.6 ms instead of 0.7 on lavapipe (the steps of `texpool bench minilm`).
-/// The bound itself is chosen: classifiers have a row or two.
+/// Maximum number of rows for which reading in dense order is not slower than a reshape followed by a convolution of
+/// pixels. For the 128 rows of MiniLM's attention a layer took 4.6 ms instead of 0.7 on lavapipe (the steps of
+/// `texpool bench minilm`). The limit itself is chosen, not tuned: classifiers have one or two rows.
 const MAX_DENSE_ROWS: usize = 2;
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
@@ -28,7 +29,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let Some(reshape) = ctx.producer(flat) else { return Ok(None) };
     let reshape_node = ctx.node(reshape);
     let (Op::Reshape, &[from, ..]) = (&reshape_node.op, &reshape_node.inputs[..]) else { return Ok(None) };
-    // A view takes no step that could be saved.
+    // A view takes no step, so removing it saves nothing.
     if ctx.could_be_view(reshape_node) {
         return Ok(None);
     }
@@ -37,8 +38,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     }
     let [from_shape, weights, flat_shape] = [from, weights, flat].map(|tensor| ctx.graph.shape(tensor));
     let rows = flat_shape.len() / weights.c.max(1);
-    // The layer is a convolution of pixels where its rows are the pixels of its operand: now, but no longer without the
-    // reshape.
+    // If its rows are the pixels of its operand, the layer runs as a convolution of pixels. That holds now, but would
+    // not hold without the reshape.
     if rows > MAX_DENSE_ROWS && flat_shape.c == weights.c && from_shape.c != weights.c {
         return Err(SkipReason::SeveralRows);
     }

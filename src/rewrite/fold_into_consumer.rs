@@ -1,4 +1,4 @@
-//! Folds arithmetic with constants into the weights and bias of the node that reads the result.
+//! Folds arithmetic with constants into the weights and bias of the node that reads its result.
 
 use super::{
     affine::Affine,
@@ -19,7 +19,8 @@ pub(super) const RULE: Rule = Rule {
             the convolution, fully connected or softmax node after it; sums only where that adds no border, or they \
             are left in front of the product before them",
     numerics: Numerics::Reassociates,
-    // The last of several first: then the one in front of it stands before the convolution, all in one sweep.
+    // Backward: after folding the last of several operations, the one before it is next to the convolution and is
+    // folded in the same sweep.
     order: Order::Backward,
     propose,
 };
@@ -46,7 +47,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     Ok(Some(edit.replace(reader, Node { inputs, ..reader_node.clone() }).remove(id)))
 }
 
-/// Whether a node is of a kind that arithmetic on its first operand is folded into.
+/// Returns whether this rule can fold arithmetic on `operand` into the node.
 fn takes(ctx: &RewriteContext, reader: NodeId, operand: TensorId) -> bool {
     let node = ctx.node(reader);
     let kind = matches!(
@@ -56,12 +57,14 @@ fn takes(ctx: &RewriteContext, reader: NodeId, operand: TensorId) -> bool {
     kind && node.inputs.first() == Some(&operand)
 }
 
-/// The scale, where it is one positive number for all channels and there is no shift: a softmax takes it into `beta`.
+/// Returns the scale if it is a single positive number for all channels and the shift is absent. A softmax absorbs it
+/// into `beta`.
 fn even_scale(ctx: &RewriteContext, affine: &Affine, to: TensorId) -> Result<f32, SkipReason> {
     let scales: Vec<f32> = (0..affine.channels).map(|channel| affine.numbers(channel)[0] as f32).collect();
     match scales[..] {
         [scale, ref rest @ ..]
-            // The greatest value is subtracted before `beta` acts; with a negative one, powers could overflow.
+            // A softmax subtracts the maximum before it applies `beta`. With a negative `beta` the powers could
+            // overflow.
             if affine.shift.is_none() && scale > 0.0 && scale.is_finite() && rest.iter().all(|&s| s == scale) =>
         {
             Ok(scale)
@@ -70,7 +73,7 @@ fn even_scale(ctx: &RewriteContext, affine: &Affine, to: TensorId) -> Result<f32
     }
 }
 
-/// The reader's operands when it reads `from` and does the arithmetic by its weights.
+/// Returns the operands of the reader after folding: it reads `from`, and its weights and bias do the arithmetic.
 fn fold(
     ctx: &RewriteContext,
     reader: &Node,
@@ -87,7 +90,8 @@ fn fold(
         inputs[1] = changed(ctx, inputs[1], indexing.shape, &scaled, edit)?;
     }
     if affine.shift.is_some() {
-        // A shift is added after the scale, so it goes through the weights as they were before that was folded in.
+        // The shift is added after the scale, so it is multiplied by the weights as they were before folding the
+        // scale.
         let mut sums = indexing.bias.clone();
         let (mut most, mut reach) = (vec![0.0; sums.len()], vec![0.0; sums.len()]);
         for (i, &weight) in indexing.weights.iter().enumerate() {
@@ -97,8 +101,8 @@ fn fold(
             most[writes] += (weight * plus).abs();
             reach[writes] += (weight * by).abs();
         }
-        // `(x + 12582912)` followed by a bias of `-12582912 * weight` rounds `x` to whole numbers. Folded, that would
-        // be lost, so constants that cancel are left.
+        // `(x + 12582912)` followed by a bias of `-12582912 * weight` rounds `x` to whole numbers. Folding would lose
+        // that, so constants that cancel each other are left alone.
         let shifted = |(&most, (&sum, &bias)): (&f64, (&f64, &f64))| Absorbed::shifted(most.max(bias.abs()), sum);
         let absorbed: Vec<Absorbed> = most.iter().zip(sums.iter().zip(&indexing.bias)).map(shifted).collect();
         if !absorbed.iter().any(Absorbed::overflows) && !differ_by_rounding(&absorbed, |channel| reach[channel]) {
@@ -115,8 +119,8 @@ fn fold(
     Ok(inputs)
 }
 
-/// `x * s + t` is `(x + t / s) * s`. A shift cannot be folded into a convolution with padding, whose zeros would have
-/// to be shifted too; the scale before it can, once the shift stands in front.
+/// Rewrites `x * s + t` as `(x + t / s) * s`. A shift cannot be folded into a convolution with padding, because its
+/// zeros would have to be shifted, too. The scale can be folded once the shift comes first.
 fn sum_first(
     ctx: &RewriteContext,
     id: NodeId,

@@ -1,4 +1,4 @@
-//! Folds constants added to, or multiplied with, a convolution's result into its weights and bias.
+//! Folds constants that are added to or multiplied with the result of a convolution into its weights and bias.
 
 use super::{
     affine::Affine,
@@ -31,14 +31,14 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let mut edit = Edit::default();
     let inputs = fold(ctx, producer_node, &affine, &mut edit)?;
     let fused = Node { inputs, output: node.output, epilogue: node.epilogue, ..producer_node.clone() };
-    // Where the second node adds a tensor, that may be computed between the two: the fused node then runs as the
-    // second.
+    // If the second node adds a tensor, that tensor may be computed between the two nodes, so the fused node takes
+    // the place of the second.
     let (place, gone) = if node.epilogue.add.is_none() { (producer, id) } else { (id, producer) };
     Ok(Some(edit.replace(place, fused).remove(gone)))
 }
 
-/// The operands of a node with a scale and a shift folded in. Others may read the same constants, so they are not
-/// changed but replaced by new ones.
+/// Returns the operands of a node with a scale and a shift folded in. Creates new constants, because other nodes may
+/// read the old ones.
 fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, SkipReason> {
     let (weights, bias) = weights_and_bias(node)?;
     let shape = ctx.graph.shape(weights);
@@ -73,7 +73,7 @@ fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> 
             let shifted: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.shifted(v, i)).collect();
             inputs[2] = changed(ctx, bias, ctx.graph.shape(bias), &shifted, edit)?;
         }
-        // Weights alone take the scale; only a shift needs a bias that the file does not have.
+        // A scale needs no bias; only a shift requires one to be added.
         None => {
             if let Some(shift) = &affine.shift {
                 inputs.push(changed(ctx, weights, list(channels), shift, edit)?);
@@ -83,9 +83,9 @@ fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> 
     Ok(inputs)
 }
 
-/// Whether folding changes the result by rounding alone, and takes out no rounding that constants bring about on
-/// purpose. Weight `i` belongs to output channel `i / run % channels`. What overflows passes: `changed` refuses it by
-/// name.
+/// Returns whether folding changes the result only by rounding, and removes no rounding that the constants cause on
+/// purpose. Weight `i` belongs to output channel `i / run % channels`. Returns true on overflow, because `changed`
+/// then refuses the constant by name.
 fn rounds_alike(affine: &Affine, weights: &[f32], run: usize, biases: Option<&[f32]>) -> bool {
     let mut reach = vec![0.0f64; affine.channels];
     let mut sums: Vec<Absorbed> = (0..affine.channels)

@@ -1,4 +1,4 @@
-//! A value times a smooth gate of itself, written out.
+//! Recognises a value multiplied by a smooth gate of itself, written out as several nodes.
 
 use super::{
     context::RewriteContext,
@@ -36,7 +36,7 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     known(a, b).or_else(|| known(b, a))
 }
 
-/// Whether a value is `log(1 + exp(x))`, by name or written out.
+/// Returns whether a value is `log(1 + exp(x))`, as one operator or written out.
 fn is_softplus(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> bool {
     match ctx.term(value) {
         Term::One(Unary::Softplus, y) => y == x,

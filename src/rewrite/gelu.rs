@@ -1,4 +1,4 @@
-//! The Gaussian error linear unit, written out.
+//! Recognises the Gaussian error linear unit, written out as several nodes.
 
 use std::f64::consts::{FRAC_1_SQRT_2, FRAC_2_PI};
 
@@ -20,14 +20,14 @@ pub(super) const RULE: Rule = Rule {
     propose,
 };
 
-/// Factor of the cube in the approximation.
+/// Factor of the cube in the tanh approximation.
 const CUBIC: f64 = 0.044715;
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     recognised(ctx, id, find_match)
 }
 
-/// `x / 2 * (1 + f(x))`
+/// Matches `x / 2 * (1 + f(x))`.
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
@@ -52,7 +52,7 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     known(a, b).or_else(|| known(b, a))
 }
 
-/// `f` and `c` of `f * (x + c * x^3)`, also written `f * x * (1 + c * x^2)`.
+/// Returns `f` and `c` of `f * (x + c * x^3)`, also if written as `f * x * (1 + c * x^2)`.
 fn cubic(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> Option<[f64; 2]> {
     let product = ctx.product(value);
     let (sum, power) = match product.values[..] {

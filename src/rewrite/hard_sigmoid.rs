@@ -1,4 +1,4 @@
-//! The functions that are straight lines between bounds, written out.
+//! Recognises piecewise linear functions (HardSigmoid, HARD_SWISH) that are written out as several nodes.
 
 use super::{
     context::RewriteContext,
@@ -22,7 +22,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     recognised(ctx, id, |ctx, whole| swish(ctx, whole).or_else(|| sigmoid(ctx, whole)))
 }
 
-/// `x * min(max(x + 3, 0), 6) / 6`, the quotient anywhere, or `x` times what that is without it.
+/// Matches `x * min(max(x + 3, 0), 6) / 6` with the division in any place, or the same with a HardSigmoid as the
+/// gate.
 fn swish(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
@@ -39,7 +40,7 @@ fn swish(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     found(a, b).or_else(|| found(b, a))
 }
 
-/// `min(max(x + b, 0), n) / n`, or `min(max(a * x + b, 0), 1)`.
+/// Matches `min(max(x + b, 0), n) / n`, or `min(max(a * x + b, 0), 1)`.
 fn sigmoid(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     if let Some((1.0, inner)) = bounded(ctx, whole) {
         let sum = ctx.sum(inner);
@@ -48,7 +49,7 @@ fn sigmoid(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
         let &[x] = &product.values[..] else { return None };
         let unary = Unary::HardSigmoid { alpha: product.factor as f32, beta: sum.number as f32 };
         let finite = product.factor.is_finite() && sum.number.is_finite();
-        // Where nothing is done to `x` before the bounds, a clamp is the simpler function already.
+        // If `x` is clamped directly, a clamp is already the simpler function.
         return (x != inner && finite).then(|| PatternMatch::unary(unary, x, &[]));
     }
     let product = ctx.product(whole);
@@ -60,7 +61,7 @@ fn sigmoid(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     (x != inner && gate != whole).then(|| PatternMatch::unary(unary, x, &[[product.factor * bound, 1.0]]))
 }
 
-/// The greatest value, if the least is zero, and what is held between them.
+/// Returns the upper bound and the clamped value, if the lower bound is zero.
 fn bounded(ctx: &RewriteContext, value: ValueRef) -> Option<(f64, ValueRef)> {
     match ctx.term(value) {
         Term::One(Unary::Relu6, x) => Some((6.0, x)),

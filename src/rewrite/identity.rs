@@ -27,8 +27,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     bypass(ctx, id, from)
 }
 
-/// Removes a node and lets the readers of its result read the operand `from`, if the two have the same extents. A graph
-/// output keeps its tensor: there the node before writes it.
+/// Removes a node and lets the readers of its result read the operand `from`, if the two have the same extents. If
+/// the result is a graph output, the tensor stays and the node before writes it.
 pub(super) fn bypass(ctx: &RewriteContext, id: NodeId, from: TensorId) -> Proposal {
     let node = ctx.node(id);
     let to = node.output;
@@ -42,7 +42,8 @@ pub(super) fn bypass(ctx: &RewriteContext, id: NodeId, from: TensorId) -> Propos
         return Ok(Some(Edit::default().remove(id).replace_uses(to, from)));
     }
     match ctx.producer(from) {
-        // Two outputs need two tensors, and an input is computed by no node that could write the output instead.
+        // Not possible if both are outputs, since two outputs need two tensors. Not possible for an input either,
+        // since no node computes it.
         Some(producer) if !ctx.is_output(from) => {
             let producer_node = Node { output: to, ..ctx.node(producer).clone() };
             Ok(Some(Edit::default().remove(id).replace(producer, producer_node).replace_uses(from, to)))
@@ -51,22 +52,24 @@ pub(super) fn bypass(ctx: &RewriteContext, id: NodeId, from: TensorId) -> Propos
     }
 }
 
-/// The operand whose values a node passes through unchanged, provided that its result has the same extents.
+/// Returns the operand that a node passes through unchanged, assuming that the result has the same extents.
 fn passed_through(ctx: &RewriteContext, node: &Node) -> Option<TensorId> {
     let &first = node.inputs.first()?;
     let dims = ctx.graph.shape(first).dims();
     let all = |tensor: Option<&TensorId>, value| tensor.is_some_and(|&t| ctx.uniform_value(t) == Some(value));
     let second = node.inputs.get(1);
     let passes = match &node.op {
-        // `bypass` compares extents; where they are equal, these change nothing.
+        // `bypass` compares extents. If those are equal, these operators change nothing.
         Op::Reshape
         | Op::Tile
         | Op::DepthToSpace(DepthToSpace { block: 1, .. })
         | Op::SpaceToDepth(SpaceToDepth { block: 1 }) => true,
-        // Other conventions may move the image, or have a scale of their own, also at its own size.
+        // With other coordinate conventions or an explicit scale, a resize may move the image even if the size stays
+        // the same.
         Op::Resize(resize @ Resize { mode: ResizeMode::Nearest(_), .. }) => resize.follows_tensorflow(),
         Op::Pad(Pad { before, after, .. }) => before.iter().chain(after).all(|&n| n == 0),
-        // `split` makes concatenations of one constant, to have it computed for operators that read no constants.
+        // A concatenation of a single constant must stay: `split` creates it to compute the constant for operators
+        // that cannot read constants.
         Op::Concat(_) => node.inputs.len() == 1 && !ctx.graph.is_constant(first),
         Op::StridedSlice(StridedSlice { begin, stride }) => {
             (0..4).all(|axis| begin[axis] == 0 && (stride[axis] == 1 || dims[axis] == 1))
@@ -86,7 +89,7 @@ fn passed_through(ctx: &RewriteContext, node: &Node) -> Option<TensorId> {
     passes.then_some(first)
 }
 
-/// Whether a transpose moves no axis of more than one element past another, and so leaves the dense order as it is.
+/// Returns whether a transpose keeps the dense order, because it only moves axes of one element past others.
 pub(super) fn keeps_order(dims: [usize; 4], perm: [usize; 4]) -> bool {
     let long: Vec<usize> = perm.into_iter().filter(|&axis| dims[axis] > 1).collect();
     long.is_sorted()

@@ -1,6 +1,6 @@
-//! Concatenations that need no step, because the nodes that compute their parts can write them in place, and pads whose
-//! step writes the border alone. Only says where that is possible; whether it is worth the memory depends on the
-//! schedule (`schedule::phases::select_in_place`).
+//! Finds concatenations that need no step, because the nodes that compute their parts can write them in place, and
+//! pads whose step only writes the border. Decides only whether this is possible. Whether it is worth the memory
+//! depends on the schedule (`schedule::phases::select_in_place`).
 
 use std::collections::BTreeSet;
 
@@ -11,11 +11,11 @@ use super::{
 };
 use crate::graph::{IdVec, Node, NodeId, NodeSet, TensorId, may_be_in_place, subtensor_offsets};
 
-/// The name by which `--rules` switches the search on and off.
+/// Name by which `--rules` switches the search on and off.
 pub(super) const NAME: &str = "in-place";
 
-/// Finds the concatenations and pads whose parts can be written in place, the last first: of two that want the same
-/// part the later one gets it.
+/// Finds the concatenations and pads whose parts can be written in place. Goes from last to first, so if two want the
+/// same part, the later one gets it.
 pub(super) fn find(ctx: &RewriteContext, views: &NodeSet, report: &mut Report) -> NodeSet {
     let mut search = Search::new(ctx, views);
     let mut in_place = BTreeSet::new();
@@ -39,32 +39,33 @@ pub(super) fn find(ctx: &RewriteContext, views: &NodeSet, report: &mut Report) -
     in_place.into_iter().collect()
 }
 
-/// Runs of texels that a part may have in each row, and how deep parts may lie inside each other: a plan looks at every
-/// run of every row. Both are chosen: no network of the catalogue comes near, and a small file could ask for thousands.
+/// Limits on the runs of texels of a part per row, and on the nesting depth of parts. A plan examines every run of
+/// every row. Both are chosen, not tuned: no network of the catalogue comes near them, but a small file could ask for
+/// thousands.
 const MAX_RUNS: usize = 256;
 const MAX_DEPTH: u32 = 32;
 
 struct Search<'a> {
     ctx: &'a RewriteContext,
-    /// How many tensors each is inside of.
+    /// Nesting depth: number of tensors that contain each tensor.
     depth: IdVec<TensorId, u32>,
-    /// For each tensor another one that shares its storage, as in a union-find forest; the root names itself.
+    /// For each tensor another one that shares its storage, as in a union-find forest. A root refers to itself.
     shared: IdVec<TensorId, TensorId>,
-    /// Tensors whose place is settled: operands and results of views, and parts written in place.
+    /// Tensors that already have a place: operands and results of views, and parts written in place.
     taken: IdVec<TensorId, bool>,
     /// The nodes that need no step, or whose step reads nothing.
     stepless: IdVec<NodeId, bool>,
-    /// For the root of each storage, the nodes that write tensors in it.
+    /// Nodes that write into each storage, listed at the root of the storage.
     writers: IdVec<TensorId, Vec<NodeId>>,
-    /// Visits of nodes that the search may make in all, and those that are left.
+    /// Number of node visits that the search may make in total, and the number left.
     all: usize,
     visits_left: usize,
 }
 
-/// Visits of nodes in search of a step that reads what it writes, for each node and operand of the graph. Every join
-/// goes through the writers of the storages joined, which is quadratic where concatenations are nested by the thousand,
-/// as a small file may have them. DenseNet-121 takes most in the catalogue, 3.5 (`looked` and `of` in the log of
-/// `TEXPOOL_LOG=texpool=debug texpool plan light_densenet121`).
+/// Limit on node visits, per node and operand of the graph, in the search for a step that reads what it writes. Every
+/// join goes through the writers of the joined storages. This is quadratic if concatenations are nested by the
+/// thousand, which a small file could contain. In the catalogue DenseNet-121 needs most, 3.5 (`looked` and `of` in
+/// the log of `TEXPOOL_LOG=texpool=debug texpool plan light_densenet121`).
 const VISITS_PER_NODE: usize = 64;
 
 impl<'a> Search<'a> {
@@ -97,7 +98,7 @@ impl<'a> Search<'a> {
         search
     }
 
-    /// Refuses to write parts in place where a step would then read the texture that it writes, which WebGPU forbids.
+    /// Refuses to write parts in place if a step would then read the texture that it writes, which WebGPU forbids.
     fn check_neighbours(&mut self, id: NodeId, group: &BTreeSet<TensorId>) -> Result<(), SkipReason> {
         let ctx = self.ctx;
         let many = || SkipReason::TooManyNeighbours;
@@ -138,7 +139,7 @@ impl<'a> Search<'a> {
         let (width, depth) = (ctx.graph.shape(to).w, self.depth[to]);
         let many = |&&part: &&TensorId| {
             let shape = ctx.graph.shape(part);
-            // The slices of a part as wide as the whole lie one behind the other: a single run.
+            // If a part is as wide as the whole, its slices are adjacent and form a single run.
             shape.w != width && shape.slices() > MAX_RUNS || depth >= MAX_DEPTH
         };
         if let Some(&part) = node.inputs.iter().find(many) {
@@ -153,7 +154,7 @@ impl<'a> Search<'a> {
                 return Err(SkipReason::IsOutput { tensor: tensor() });
             } else if ctx.producer(part).is_none() {
                 return Err(SkipReason::NotComputed { tensor: tensor() });
-            // A part that the concatenation takes twice cannot lie in two places.
+            // A part that occurs twice in the concatenation would have to lie in two places.
             } else if self.taken[part] || !seen.insert(part) {
                 return Err(SkipReason::StoredElsewhere { tensor: tensor() });
             }
@@ -164,7 +165,7 @@ impl<'a> Search<'a> {
         let first = self.storage_root(to);
         for &part in &node.inputs {
             self.taken[part] = true;
-            // Going backwards, all that the whole is inside of has been settled.
+            // The search goes backwards, so the depth of the whole is already final.
             self.depth[part] = self.depth[to] + 1;
             let part = self.storage_root(part);
             if part != first {

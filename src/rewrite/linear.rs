@@ -1,4 +1,4 @@
-//! Turns matrix products by a constant into fully connected nodes, which take biases, scales and residuals.
+//! Turns matrix products with a constant into fully connected nodes, which can absorb biases, scales and residuals.
 
 use super::{
     context::RewriteContext,
@@ -24,16 +24,16 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let Some(constant) = &ctx.graph.tensors[matrix].constant else {
         return Err(SkipReason::NotConstant { tensor: ctx.name(matrix) });
     };
-    // A fully connected node has one matrix for all its rows.
+    // A fully connected node uses the same matrix for all rows.
     if (shape.b, shape.h) != (1, 1) {
         return Err(SkipReason::ShapeMismatch { tensor: ctx.name(matrix) });
     }
     let mut edit = Edit::default();
-    // Transposed, the matrix is `[outputs, inputs]` as weights are.
+    // After transposing, the matrix is `[outputs, inputs]`, like weights.
     let weights = if transpose_b {
         matrix
     } else {
-        // Many products may share a matrix, and each gets a transposed copy of its own.
+        // Charged to the budget: many products may share a matrix, and each creates a separate transposed copy.
         ctx.charge_created(constant.len())?;
         let (values, columns) = (constant.to_f32(), shape.c);
         let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();

@@ -1,4 +1,4 @@
-//! Selections whose mask is a constant that keeps nothing.
+//! Replaces selections by zeros if the constant mask selects nothing.
 
 use super::{
     context::RewriteContext,
@@ -32,11 +32,11 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
-    // An output must be computed by a node, and none would be left.
+    // An output must be computed by a node, and this rule would remove it.
     if ctx.is_output(to) {
         return Err(SkipReason::IsOutput { tensor: ctx.name(to) });
     }
-    // Whatever its size, a constant of one value takes no memory until its elements are read.
+    // A constant of one repeated value takes no memory until its elements are read, whatever its size.
     let Some(zeros) = Constant::repeated(0.0, ctx.graph.shape(to).len()) else { return Ok(None) };
     let mut edit = Edit::default();
     let constant = Some(zeros);

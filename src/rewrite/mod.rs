@@ -1,7 +1,8 @@
-//! The rewriter: a graph to a smaller graph that computes the same. Knows no device and no memory.
+//! The rewriter turns a graph into a smaller graph that computes the same. Independent of devices and memory.
 //!
-//! A rule is a file, looks at one node at a time and answers with an edit or a reason. To add one, write the file and
-//! put it in [`RULES`]. `views` and `in_place` change nothing: they say which nodes that are left need no step.
+//! Each rule has its own file. It examines one node at a time and returns an edit or a reason. To add a rule, write
+//! the file and put it in [`RULES`]. `views` and `in_place` do not change the graph; they find nodes that need no
+//! step.
 
 mod activation;
 mod activation_sink;
@@ -62,28 +63,28 @@ use crate::graph::{Graph, NodeId, NodeSet};
 use context::RewriteContext;
 use rule::Order;
 
-/// What the rewriter made of a graph.
+/// Result of the rewriter.
 #[derive(Clone, Debug)]
 pub struct Rewritten {
-    /// The graph, each node after those that compute its operands.
+    /// The graph, with each node after those that compute its operands.
     pub graph: Graph,
-    /// Its reshapes that need no step.
+    /// Reshapes that need no step.
     pub views: NodeSet,
-    /// Its concatenations that need no step, and its pads whose step has the border alone to write, if whoever computes
-    /// a part writes it in place.
+    /// Concatenations that need no step, and pads whose step only writes the border, provided that the nodes that
+    /// compute their parts write in place.
     pub in_place: NodeSet,
-    /// What was done, and what was not.
+    /// The changes, and the reasons for leaving nodes unchanged.
     pub report: Report,
 }
 
-/// Rounds in which all rules are shown all nodes. One change mostly leads to the next within a round, and no network of
-/// the catalogue needs more than 2 (logged with `TEXPOOL_LOG=texpool=debug`). A graph built to need hundreds is left as
-/// it is after 64: it computes the same, with more nodes.
+/// Upper limit on rounds; in each round all rules examine all nodes. One change mostly enables the next within the
+/// same round, and no network of the catalogue needs more than 2 rounds (logged with `TEXPOOL_LOG=texpool=debug`). A
+/// graph constructed to need hundreds is left as it is after 64: it computes the same, with more nodes.
 const MAX_ROUNDS: usize = 64;
 
-/// Applies the rules that are on until none of them finds anything more. With none on the graph is a copy.
+/// Applies the enabled rules until none of them finds anything more. Without enabled rules the result is a copy.
 ///
-/// The graph must have passed its checker: tensor ids are taken at their word.
+/// The graph must be valid (`graph::check`), because tensor ids are not checked again.
 pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     let mut ctx = RewriteContext::new(graph.clone());
     let mut report = Report { nodes_before: graph.nodes.len(), ..Report::default() };
@@ -91,7 +92,7 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     while rounds < MAX_ROUNDS {
         rounds += 1;
         let fired = report.fired.len();
-        // Reasons of earlier rounds speak of nodes that have changed since.
+        // The nodes that earlier rounds gave reasons for may have changed since.
         report.missed.clear();
         for rule in rules.iter() {
             sweep(&mut ctx, rule, &mut report);
@@ -102,7 +103,7 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     }
     let [looked, made] = ctx.taken();
     tracing::debug!(rounds, looked, made, "rewritten");
-    // Made anew: node ids of views and of what is in place are those of the graph without removed nodes.
+    // Rebuilt, so that `views` and `in_place` refer to the node ids of the graph without removed nodes.
     let ctx = RewriteContext::new(ctx.into_graph());
     let views = match rules.is_on(views::NAME) {
         true => views::find(&ctx, &mut report),
@@ -116,7 +117,7 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     Rewritten { graph: ctx.graph, views, in_place, report }
 }
 
-/// Shows every node to a rule, in its order. What a change makes possible elsewhere is found in the next round.
+/// Shows every node to a rule, in the rule's order. Changes that this enables elsewhere are found in the next round.
 fn sweep(ctx: &mut RewriteContext, rule: &Rule, report: &mut Report) {
     match rule.order {
         Order::Forward => ctx.ids().for_each(|id| show(ctx, id, rule, report)),
@@ -124,7 +125,7 @@ fn sweep(ctx: &mut RewriteContext, rule: &Rule, report: &mut Report) {
     }
 }
 
-/// Shows a node to a rule until the rule has nothing more to change there.
+/// Shows a node to a rule until the rule changes nothing more.
 fn show(ctx: &mut RewriteContext, id: NodeId, rule: &Rule, report: &mut Report) {
     while !ctx.is_removed(id) {
         let proposal = (rule.propose)(ctx, id);
@@ -132,7 +133,7 @@ fn show(ctx: &mut RewriteContext, id: NodeId, rule: &Rule, report: &mut Report) 
         match proposal {
             Ok(None) => break,
             Ok(Some(edit)) => {
-                // Before the edit, while the node is the one that the rule saw.
+                // Recorded before the edit, while the node is still the one that the rule examined.
                 report.fired.push(Fired { rule: rule.name, location: location() });
                 ctx.apply(edit);
             }

@@ -1,4 +1,4 @@
-//! Normalization by a variance, a mean square or a norm, written out.
+//! Recognises normalization by a variance, a mean square or a norm that is written out as several nodes.
 
 use super::{
     context::RewriteContext,
@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
     propose,
 };
 
-/// Operations on the statistic and on its root that are looked at: more than any exporter writes.
+/// Maximum number of operations on the statistic and on its root that are considered. No exporter writes that many.
 const MAX_DEPTH: usize = 8;
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
@@ -30,8 +30,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     }
 }
 
-/// `x * (inverse * weights)`, which files write to multiply once less: the product of the inverse and the weights becomes
-/// the normalization, and the product with `x` that with the weights.
+/// Matches `x * (inverse * weights)`, a form that saves one multiplication of the full tensor. The product of inverse
+/// and weights becomes the normalization, and the product with `x` becomes the product with the weights.
 fn scaled(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let Term::Two(Binary::Mul, a, b) = ctx.term(ctx.without_epilogue(id)) else { return Ok(None) };
     for (x, factor) in [(a, b), (b, a)] {
@@ -40,7 +40,7 @@ fn scaled(ctx: &RewriteContext, id: NodeId) -> Proposal {
         };
         let found = [(c, d), (d, c)].into_iter().find_map(|(root, weights)| {
             let op = normalization(ctx, x, inverse(ctx, root)?)?;
-            // Of `x` itself: where its mean is taken off, other nodes add that mean again.
+            // Only for a normalization of `x` itself. If the mean of `x` is subtracted, other nodes add it again.
             (op.1 == x && ctx.graph.is_constant(weights.tensor)).then_some((op.0, weights.tensor))
         });
         let Some((op, weights)) = found else { continue };
@@ -78,7 +78,7 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     Some(PatternMatch::new(Op::Normalize(op), x, &[]))
 }
 
-/// The normalization that a value divided by such a root is, and what it is of.
+/// Returns the normalization that divides `dividend` by such a root, and its operand.
 fn normalization(ctx: &RewriteContext, dividend: ValueRef, root: Measured) -> Option<(Normalize, ValueRef)> {
     let Measured { kind, axes, of, scale, epsilon, offset, least } = root;
     if axes == [false; 4] {
@@ -91,7 +91,7 @@ fn normalization(ctx: &RewriteContext, dividend: ValueRef, root: Measured) -> Op
         same.then_some((Statistic::Variance, x))?
     } else {
         let same = match kind {
-            // The reduction squares by itself.
+            // The reduction already includes the squaring.
             SquareKind::Whole => is_magnitude(ctx, of, dividend),
             SquareKind::Mean | SquareKind::Sum => is_square(ctx, of, |value| is_magnitude(ctx, value, dividend)),
         };
@@ -100,18 +100,18 @@ fn normalization(ctx: &RewriteContext, dividend: ValueRef, root: Measured) -> Op
     };
     let numbers = [scale, epsilon, offset, least].map(|number| number as f32);
     let [scale, epsilon, offset, least] = numbers;
-    // Of a negative number, or one that 32 bits do not hold, the two forms need not agree.
+    // With negative numbers, or numbers beyond the range of 32-bit floats, the two forms may disagree.
     let usable = scale > 0.0 && numbers.iter().all(|number| *number >= 0.0 && number.is_finite());
     let op = Normalize { axes, statistic, scale, epsilon, offset, least };
     usable.then_some((op, x))
 }
 
-/// How squares are put together.
+/// The reduction over squares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SquareKind {
     Mean,
     Sum,
-    /// The sum of the squares, which the reduction itself takes.
+    /// Sum of squares, where the reduction itself squares its operand.
     Whole,
 }
 
@@ -133,15 +133,15 @@ impl Measured {
     }
 }
 
-/// An operation by a number.
+/// An operation with a constant number.
 enum Step {
     Add(f64),
     Times(f64),
     AtLeast(f64),
 }
 
-/// The last operation on a value, where it is one by a number, and what it is done to. Repeating values along axes, as
-/// an exporter does before it divides, is looked through.
+/// Returns the last operation on a value, if its other operand is a constant number, and the operand. Looks through
+/// nodes that repeat a value along axes, which exporters insert before a division.
 fn step(ctx: &RewriteContext, value: ValueRef) -> Option<(Step, ValueRef)> {
     let with_number = |a: ValueRef, b: ValueRef| match (ctx.number(a), ctx.number(b)) {
         (None, Some(number)) => Some((number, a)),
@@ -159,7 +159,7 @@ fn step(ctx: &RewriteContext, value: ValueRef) -> Option<(Step, ValueRef)> {
     }
 }
 
-/// A divisor taken apart: operations on a root, then operations under it.
+/// Decomposes a divisor into operations on a root and operations under it.
 fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     let (mut value, mut after) = (ctx.unrepeated(value), Vec::new());
     while let Some((step, x)) = step(ctx, value).filter(|_| after.len() < MAX_DEPTH) {
@@ -174,12 +174,13 @@ fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     };
     for step in after.into_iter().rev() {
         match step {
-            // Numbers that are added and taken off again may be there to round.
+            // Numbers that are added and then subtracted may be there to round, so only additions of nonnegative
+            // numbers match.
             Step::Add(number) if number >= 0.0 => {
                 found.offset += number;
                 found.least = raised(found.least, number);
             }
-            // A root is no less than zero, so a factor of it goes under it squared.
+            // The root is not negative, so a positive factor can move under it as its square.
             Step::Times(factor) if factor > 0.0 => {
                 found.scale *= factor * factor;
                 found.epsilon *= factor * factor;
@@ -193,7 +194,7 @@ fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     Some(found)
 }
 
-/// What is under a root taken apart.
+/// Decomposes the expression under a root.
 fn under_root(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     let (mut value, mut after) = (ctx.unrepeated(value), Vec::new());
     while let Some((step, x)) = step(ctx, value).filter(|_| after.len() < MAX_DEPTH) {
@@ -224,17 +225,17 @@ fn under_root(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
             Step::AtLeast(number) => found.least = found.least.max(number),
         }
     }
-    // Bounds of a square are bounds of its root.
+    // The bound on the square becomes a bound on its root.
     found.least = found.least.sqrt();
     Some(found)
 }
 
-/// A bound after a number was added to what it bounds; there is no bound where it is zero.
+/// Returns a lower bound after a number is added to the bounded value. Zero means unbounded.
 fn raised(least: f64, number: f64) -> f64 {
     if least > 0.0 { least + number } else { least }
 }
 
-/// The divisor of which a value is the inverse, however that is written.
+/// Returns the divisor if a value is an inverse in any of the usual forms.
 fn inverse(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     let value = ctx.unrepeated(value);
     match ctx.term(value) {
@@ -250,24 +251,24 @@ fn inverse(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     }
 }
 
-/// `x - mean(x)`: the axes of the mean, and `x`.
+/// Matches `x - mean(x)` and returns the axes of the mean, and `x`.
 fn from_mean(ctx: &RewriteContext, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
     let Term::Two(Binary::Sub, x, mean) = ctx.term(value) else { return None };
-    // A mean over axes of one element each is the value, and the distance from it zero.
+    // A mean over axes with one element each is the value itself, and the difference zero.
     ctx.mean(mean).filter(|&(axes, of)| of == x && axes != [false; 4])
 }
 
-/// Whether a value is the distance of `x` from its mean; files compute that distance once or twice.
+/// Returns whether a value is the difference of `x` from its mean. Files compute that difference once or twice.
 fn is_distance(ctx: &RewriteContext, value: ValueRef, distance: ValueRef, x: ([bool; 4], ValueRef)) -> bool {
     value == distance || from_mean(ctx, value) == Some(x)
 }
 
-/// Whether a value is `x`, or its magnitude, which has the same square.
+/// Returns whether a value is `x` or its magnitude, which has the same square.
 fn is_magnitude(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> bool {
     value == x || ctx.term(value) == Term::One(Unary::Abs, x)
 }
 
-/// Whether a value is the square of such a value.
+/// Returns whether a value is the square of a value for which `is` returns true.
 fn is_square(ctx: &RewriteContext, value: ValueRef, is: impl Fn(ValueRef) -> bool) -> bool {
     match ctx.term(value) {
         Term::One(Unary::Square, y) => is(y),
@@ -277,7 +278,7 @@ fn is_square(ctx: &RewriteContext, value: ValueRef, is: impl Fn(ValueRef) -> boo
     }
 }
 
-/// Whether a value is the square of the distance of `x` from its mean, as one operator.
+/// Returns whether a value is the squared difference of `x` from its mean, computed by a single operator.
 fn is_squared_difference(ctx: &RewriteContext, value: ValueRef, x: ([bool; 4], ValueRef)) -> bool {
     let Term::Two(Binary::SquaredDifference, a, b) = ctx.term(value) else { return false };
     [(a, b), (b, a)].iter().any(|&(y, mean)| y == x.1 && ctx.mean(mean) == Some(x))

@@ -1,4 +1,4 @@
-//! Moves zeros around an image into the convolutions that read it.
+//! Moves zero padding of an image into the convolutions that read it.
 
 use super::{
     context::RewriteContext,
@@ -17,7 +17,7 @@ pub(super) const RULE: Rule = Rule {
     about: "adds zeros put around an image to the padding of the convolutions that read it, and to that of greatest \
             value pools where no value is below zero",
     numerics: Numerics::SignedZero,
-    // The pad next to a convolution first: the one in front of it is next to it then.
+    // Backward: once the pad next to a convolution is merged, the pad before it is next to the convolution.
     order: Order::Backward,
     propose,
 };
@@ -26,7 +26,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
     let (Op::Pad(Pad { before, after, mode }), &[from, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
     let to = node.output;
-    // The pattern takes -0.0 for zero, too; the rule may change signs of zeros.
+    // The pattern also matches -0.0; the rule may change the sign of zeros.
     let (Some([top, left]), Some([bottom, right]), PadMode::Constant(0.0)) = (around(*before), around(*after), mode)
     else {
         return Err(SkipReason::NotZeroPadding);
@@ -39,20 +39,20 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     }
     let around = Padding { top, bottom, left, right };
     let mut edit = Edit::default().remove(id);
-    // All readers or none: as long as one needs the padded image, the others save nothing.
+    // All readers or none: as long as one of them needs the padded image, changing the others saves nothing.
     for &reader in ctx.readers(to) {
         edit = edit.replace(reader, padded(ctx, ctx.node(reader), (from, to), around)?);
     }
     Ok((!ctx.readers(to).is_empty()).then_some(edit))
 }
 
-/// Rows and columns, if nothing is cut off and neither batches nor channels are added.
+/// Returns rows and columns, if the pad does not crop and does not extend batches or channels.
 fn around(amounts: [isize; 4]) -> Option<[usize; 2]> {
     let [0, rows, columns, 0] = amounts else { return None };
     Some([usize::try_from(rows).ok()?, usize::try_from(columns).ok()?])
 }
 
-/// A reader of the padded image `to` that reads `from` instead and pads it by itself.
+/// Returns a reader of the padded image `to`, changed to read `from` and to add the padding itself.
 fn padded(
     ctx: &RewriteContext,
     node: &Node,
@@ -74,7 +74,8 @@ fn padded(
         }
         _ => return Err(neighbour()),
     };
-    // An infinite weight times a zero of the pad is NaN, while a convolution's own padding adds nothing by definition.
+    // An infinite weight times a zero of the pad is NaN, but a convolution's own padding contributes nothing by
+    // definition.
     for &weights in node.inputs.iter().skip(1) {
         if !values(ctx, weights)?.iter().all(|value| value.is_finite()) {
             return Err(SkipReason::NotFinite { tensor: ctx.name(weights) });
@@ -92,7 +93,7 @@ fn sum(a: Padding, b: Padding) -> Padding {
     Padding { top: a.top + b.top, bottom: a.bottom + b.bottom, left: a.left + b.left, right: a.right + b.right }
 }
 
-/// Whether a tensor is computed by a node that ends in a function without negative values.
+/// Returns whether a tensor is computed by a node that ends with a nonnegative function.
 fn never_negative(ctx: &RewriteContext, tensor: TensorId) -> bool {
     let Some(producer) = ctx.producer(tensor) else { return false };
     let node = ctx.node(producer);
@@ -113,8 +114,8 @@ fn never_negative(ctx: &RewriteContext, tensor: TensorId) -> bool {
     }
 }
 
-/// Whether every window of a pool holds a pixel of the image, as no border is as wide as the window: the maximum of
-/// padding alone would be minus infinity instead of zero.
+/// Returns whether every window of a pool contains a pixel of the image. This holds if every border is narrower than
+/// the window. The maximum of padding alone would be minus infinity instead of zero.
 fn windows_meet(pool: Pool2d) -> bool {
     let Padding { top, bottom, left, right } = pool.padding;
     pool.dilation == [1, 1] && top.max(bottom) < pool.window[0] && left.max(right) < pool.window[1]

@@ -1,4 +1,4 @@
-//! A function found written out in several nodes, and the one node put in their place.
+//! Replaces a function that is written out as several nodes by a single node.
 
 use super::{
     context::RewriteContext,
@@ -8,14 +8,14 @@ use super::{
 };
 use crate::graph::{Node, NodeId, Op, TensorId, Unary};
 
-/// How far a constant may be from the exact one: two roundings to 32 bits, as of a decimal with seven digits.
+/// Relative tolerance for a constant: two roundings to 32 bits, as in a decimal with seven digits.
 const ROUNDING: f64 = 2.0 * f32::EPSILON as f64;
 
-/// A function that several nodes compute together, provided that their constants are the function's.
+/// A function computed by several nodes together, provided that their constants match those of the function.
 pub(super) struct PatternMatch {
     op: Op,
     x: ValueRef,
-    /// Each number that is there, and the one that should be.
+    /// Pairs of the number in the graph and the number required.
     numbers: Vec<[f64; 2]>,
 }
 
@@ -29,7 +29,7 @@ impl PatternMatch {
     }
 }
 
-/// What a rule that recognises a function answers: `found` is shown the value of the node without its epilogue.
+/// Proposal of a rule that recognises a function. Passes the value of the node without its epilogue to `found`.
 pub(super) fn recognised(
     ctx: &RewriteContext,
     id: NodeId,
@@ -38,15 +38,15 @@ pub(super) fn recognised(
     replaced(ctx, id, found(ctx, ctx.without_epilogue(id)))
 }
 
-/// Puts the operator found in the place of a node, and takes out the nodes between `x` and it.
+/// Replaces a node with the operator found, and removes the nodes between `x` and it.
 pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMatch>) -> Proposal {
     let Some(PatternMatch { op, x, numbers }) = found else { return Ok(None) };
     let node = ctx.node(id);
-    // What stands in the middle of an epilogue is not stored, so no node can read it.
+    // Intermediate values of an epilogue are not stored, so no node can read them.
     if ctx.value(x.tensor) != x || ctx.graph.is_constant(x.tensor) {
         return Ok(None);
     }
-    // NaN is asked for by itself, because comparisons are false of it.
+    // NaN needs a separate check, because comparisons with it are false.
     let off = |[found, due]: &&[f64; 2]| (found - due).abs() > due.abs() * ROUNDING || found.is_nan();
     if let Some(&[found, due]) = numbers.iter().find(off) {
         return Err(SkipReason::ConstantMismatch {
@@ -64,7 +64,7 @@ pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMa
     Ok(Some(between.into_iter().fold(Edit::default().replace(id, whole), Edit::remove)))
 }
 
-/// The nodes between `x` and a node's operands, if nothing that they compute is seen elsewhere.
+/// Returns the nodes between `x` and a node's operands, if none of their results is used elsewhere.
 pub(super) fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
     let node = ctx.node(id);
     let (mut found, mut open) = (Vec::new(), node.inputs.clone());
@@ -76,7 +76,7 @@ pub(super) fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<V
         if ctx.is_output(tensor) {
             return Err(SkipReason::IsOutput { tensor: ctx.name(tensor) });
         }
-        // The node stays and still adds this tensor, so what computes it must stay as well.
+        // The node stays and still adds this tensor, so the nodes that compute it must stay as well.
         if node.epilogue.add == Some(tensor) {
             return Err(SkipReason::ReadElsewhere { tensor: ctx.name(tensor) });
         }

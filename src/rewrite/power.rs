@@ -1,4 +1,4 @@
-//! Powers by a number that have functions of their own.
+//! Replaces powers with constant exponents by dedicated functions.
 
 use super::{
     context::RewriteContext,

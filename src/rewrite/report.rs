@@ -1,4 +1,4 @@
-//! What the rewriter did and what it left, place by place.
+//! Report of the rewriter: the changes it made, and the places it left unchanged.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use crate::{
     plan::printable,
 };
 
-/// A node, as a reader of the report knows it.
+/// Identifies a node for the reader of a report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
-    /// Index in the model file.
+    /// Index of the operator in the model file.
     pub node: usize,
-    /// Its operator.
+    /// The operator.
     pub op: &'static str,
     /// Name of its result.
     pub tensor: String,
@@ -37,36 +37,36 @@ impl fmt::Display for Location {
 pub struct Fired {
     /// Name of the rule.
     pub rule: &'static str,
-    /// The node it looked at.
+    /// The node.
     pub location: Location,
 }
 
-/// A place a rule looked at and left alone, in the graph as it came out.
+/// A place that a rule examined but left unchanged, in the final graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Missed {
     /// Name of the rule.
     pub rule: &'static str,
-    /// The node it looked at.
+    /// The node.
     pub location: Location,
-    /// Why it left it.
+    /// The reason.
     pub why: SkipReason,
 }
 
-/// What the rewriter did.
+/// List of all changes and of all places left unchanged.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// Changes, in the order they were made.
+    /// Changes, in order.
     pub fired: Vec<Fired>,
-    /// Places left alone, rule after rule.
+    /// Places left unchanged, ordered by rule.
     pub missed: Vec<Missed>,
-    /// Nodes of the graph that went in.
+    /// Number of nodes in the original graph.
     pub nodes_before: usize,
-    /// Nodes of the graph that came out, views not counted: the steps of a run.
+    /// Number of nodes in the resulting graph without views. These are the steps of a run.
     pub nodes_after: usize,
 }
 
 impl Report {
-    /// How often a rule changed something.
+    /// Number of changes made by a rule.
     pub fn count(&self, rule: &str) -> usize {
         self.fired.iter().filter(|fired| fired.rule == rule).count()
     }

@@ -1,4 +1,4 @@
-//! Makes one reshape of two.
+//! Merges two consecutive reshapes into one.
 
 use super::{
     context::RewriteContext,

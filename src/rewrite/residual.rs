@@ -25,7 +25,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     if ctx.graph.is_constant(a) || ctx.graph.is_constant(b) {
         return Ok(None);
     }
-    // The operand computed last comes first: the other is there when it is.
+    // Tries the operand computed last first, because the other one is already available at that point.
     let [first, second] = if ctx.producer(a) > ctx.producer(b) { [(a, b), (b, a)] } else { [(b, a), (a, b)] };
     match add_in(ctx, id, first) {
         Err(why) => add_in(ctx, id, second).map(Some).map_err(|_| why),
@@ -51,7 +51,7 @@ fn add_in(ctx: &RewriteContext, id: NodeId, (sum, addend): (TensorId, TensorId))
     let mut edit = Edit::default();
     let addend = match padding(ctx, addend) {
         Some((pad, inner)) => {
-            // Others may still read the padded tensor.
+            // The padded tensor may have other readers.
             if ctx.check_one_use(addend).is_ok() {
                 edit = edit.remove(pad);
             }
@@ -63,13 +63,14 @@ fn add_in(ctx: &RewriteContext, id: NodeId, (sum, addend): (TensorId, TensorId))
     let added = Epilogue { add: Some(addend), ..producer_node.epilogue };
     let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
     let fused = Node { output: to, epilogue, ..producer_node.clone() };
-    // Where the addend comes after the producer, the producer waits: nothing but the addition reads its result.
+    // If the addend is computed after the producer, the fused node takes the place of the addition. This is safe
+    // because the addition is the only reader of the producer's result.
     let (place, gone) =
         if ctx.producer(addend).is_none_or(|other| other < producer) { (producer, id) } else { (id, producer) };
     Ok(edit.replace(place, fused).remove(gone))
 }
 
-/// The node that puts zeros behind the last channel of a tensor, and the tensor without them.
+/// Returns the node that appends zero channels to a tensor, and the tensor without them.
 fn padding(ctx: &RewriteContext, tensor: TensorId) -> Option<(NodeId, TensorId)> {
     let producer = ctx.producer(tensor)?;
     let node = ctx.node(producer);

@@ -1,6 +1,6 @@
-//! Means over height and width, and pools that are such means, as two nodes: of each row, then of the rows. No rule,
-//! because it makes the graph larger; it lets a row's memory be reused as soon as the row is summed. Kernels and
-//! references give both forms the same bits.
+//! Splits means over height and width, and pools that compute such means, into two nodes: a mean of each row, then a
+//! mean over rows. This is not a rule, because it makes the graph larger. It allows a row's memory to be reused as
+//! soon as the row is summed. Kernels and references produce the same bits for both forms.
 
 use std::borrow::Cow;
 
@@ -9,11 +9,11 @@ use crate::{
     ops::reduce,
 };
 
-/// Pixels from which on a mean over height and width is in two steps in every plan.
+/// Number of pixels from which every plan splits a mean over height and width.
 pub const LARGE_MEAN: usize = reduce::LARGE_MEAN;
 
-/// The graph with every mean over height and width of so many pixels or more in two steps; the graph itself where there is
-/// none.
+/// Splits every mean over height and width of at least `least` pixels into two nodes. Borrows the graph if nothing
+/// needs splitting.
 pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
     let large = |shape: Shape, batch: bool| shape.h > 1 && shape.h * shape.w * if batch { shape.b } else { 1 } >= least;
     let in_two = |node: &Node| match (&node.op, &node.inputs[..]) {
@@ -25,7 +25,7 @@ pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
         (Op::Pool2d(pool), &[x]) if pool.is_mean_of(graph.shape(x)) && large(graph.shape(x), false) => Some((false, x)),
         _ => None,
     };
-    // Looked at first, so that most graphs are not copied.
+    // Checked first, so that most graphs are not copied.
     if !graph.nodes.iter().any(|node| in_two(node).is_some()) {
         return Cow::Borrowed(graph);
     }

@@ -1,26 +1,27 @@
-//! What a rule is: a name, what it does to numbers, and a function that proposes an edit for one node.
+//! Defines a rule: a name, its numerical effect, and a function that proposes an edit for a node.
 
 use super::{context::RewriteContext, edit::Proposal, numerics::Numerics};
 use crate::graph::NodeId;
 
-/// A rewriting rule: looks at one node of the graph at a time, and proposes an edit or says why it does not.
+/// A rewriting rule. It examines one node of the graph at a time, and proposes an edit or gives a reason for not
+/// doing so.
 pub struct Rule {
-    /// What it is switched on and off by.
+    /// Name that switches the rule on and off.
     pub name: &'static str,
-    /// What it does, in a line.
+    /// Description, in one line.
     pub about: &'static str,
-    /// What it does to the numbers.
+    /// Numerical effect.
     pub numerics: Numerics,
-    /// Which way it goes through the nodes, so that one change leads to the next in one sweep.
+    /// Order in which the rule visits the nodes, chosen so that one change enables the next within the same sweep.
     pub(super) order: Order,
     pub(super) propose: fn(&RewriteContext, NodeId) -> Proposal,
 }
 
-/// Which way a rule goes through the nodes.
+/// Order in which a rule visits the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Order {
-    /// From those that come first in a run.
+    /// From first to last, in execution order.
     Forward,
-    /// From those that come last.
+    /// From last to first.
     Backward,
 }

@@ -1,4 +1,4 @@
-//! The list of rules: every one by name, and which of them are on.
+//! List of all rules by name, and the selection of enabled ones.
 
 use super::{
     activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, dead, exact_division,
@@ -7,12 +7,12 @@ use super::{
     transpose_chain, transpose_reshape, views,
 };
 
-/// Every rule, in the order they are tried; the whole list is gone through until none fires.
+/// All rules, in the order in which they are tried. The list is repeated until no rule fires.
 ///
-/// Functions written out are recognised first, before other rules take their parts for something else. Arithmetic is
-/// folded before activations are moved, which would otherwise stand between; activations before additions, so that an
-/// addition finds the activation in front of it already in its producer; and both before what a concatenation does to
-/// its result, so that its parts are computed by as few nodes as there will be.
+/// Functions written out as several nodes are recognised first, before other rules rewrite parts of them. Arithmetic
+/// is folded before activations are moved, because those would otherwise stand between. Activations are moved before
+/// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
+/// concatenations, so that their parts are computed by as few nodes as possible.
 pub static RULES: [Rule; 27] = [
     mask::RULE,
     identity::RULE,
@@ -44,10 +44,10 @@ pub static RULES: [Rule; 27] = [
     dead::RULE,
 ];
 
-/// The searches for nodes that need no step.
+/// Searches for nodes that need no step.
 const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
 
-/// A name that no rule has.
+/// Error for an unknown rule name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no rewrite rule is called `{name}`; there are: {}", Rules::names().collect::<Vec<_>>().join(", "))]
 #[non_exhaustive]
@@ -56,7 +56,7 @@ pub struct UnknownRule {
     pub name: String,
 }
 
-/// Which rules are on.
+/// The set of enabled rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     on: [bool; RULES.len()],
@@ -64,22 +64,22 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// Every rule, those too that [change the range](Numerics::ChangesRange) in which a graph has an answer.
+    /// All rules, including those that [change the range](Numerics::ChangesRange) of results.
     pub const fn all() -> Self {
         Self { on: [true; RULES.len()], in_place: [true; IN_PLACE.len()] }
     }
 
-    /// No rule: the graph stays the file's.
+    /// No rules: the graph stays as in the file.
     pub const fn none() -> Self {
         Self { on: [false; RULES.len()], in_place: [false; IN_PLACE.len()] }
     }
 
-    /// The rules that keep every bit: a graph answers as its file says, number by number.
+    /// Rules that keep every bit, so that the results match the file's nodes exactly.
     pub fn exact() -> Self {
         Self::up_to(Numerics::Exact)
     }
 
-    /// The rules that do no more to numbers than `most`. Those that only find nodes that need no step are among them.
+    /// Rules with a numerical effect of at most `most`. Includes the searches for nodes that need no step.
     pub fn up_to(most: Numerics) -> Self {
         let mut rules = Self::all();
         for (on, rule) in rules.on.iter_mut().zip(&RULES) {
@@ -88,34 +88,34 @@ impl Rules {
         rules
     }
 
-    /// The rules named, and no other.
+    /// Only the named rules.
     ///
     /// # Errors
-    /// If a name is no rule's.
+    /// If a name is unknown.
     pub fn only(names: &[&str]) -> Result<Self, UnknownRule> {
         Self::none().switch(names, true)
     }
 
-    /// Every rule but those named.
+    /// All rules except the named ones.
     ///
     /// # Errors
-    /// If a name is no rule's.
+    /// If a name is unknown.
     pub fn without(names: &[&str]) -> Result<Self, UnknownRule> {
         Self::all().switch(names, false)
     }
 
-    /// The names of all rules; last the searches for [nodes that need no step](crate::graph::NodeSet).
+    /// Names of all rules, followed by the searches for [nodes that need no step](crate::graph::NodeSet).
     pub fn names() -> impl Iterator<Item = &'static str> {
         RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
     }
 
-    /// Whether a rule is on.
+    /// Returns whether a rule is enabled.
     pub fn is_on(&self, name: &str) -> bool {
         let in_place = || IN_PLACE.iter().zip(self.in_place).any(|(&other, on)| on && other == name);
         self.iter().any(|rule| rule.name == name) || in_place()
     }
 
-    /// The rules that are on and change the graph, in the order they are tried.
+    /// The enabled rules that change the graph, in the order in which they are tried.
     pub(super) fn iter(&self) -> impl Iterator<Item = &'static Rule> {
         RULES.iter().zip(self.on).filter_map(|(rule, on)| on.then_some(rule))
     }
@@ -135,7 +135,7 @@ impl Rules {
 }
 
 impl Default for Rules {
-    /// The rules whose answers differ from the file's by rounding at most.
+    /// Rules whose results differ from the file's by rounding at most.
     fn default() -> Self {
         Self::up_to(Numerics::Reassociates)
     }

@@ -1,4 +1,4 @@
-//! Removes linear resizes that leave the size as it is.
+//! Removes linear resizes that do not change the size.
 
 use super::{
     context::RewriteContext,
@@ -12,7 +12,7 @@ use crate::graph::{NodeId, Op, ResizeMode};
 pub(super) const RULE: Rule = Rule {
     name: "same-size",
     about: "takes out linear resizes to the size that there is: each pixel is itself, and no part of its neighbours",
-    // The resize multiplies the neighbours by zero, which makes NaN of an infinity.
+    // The resize multiplies the neighbours by zero, which turns an infinity into NaN.
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose,

@@ -1,8 +1,8 @@
-//! Why a rule leaves a node as it is.
+//! Reasons for which a rule leaves a node unchanged.
 
 use crate::{graph::SubtensorError, plan::printable};
 
-/// Why a rule that looked at a node left it as it was.
+/// Reason for which a rule left a node unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {
@@ -18,45 +18,45 @@ pub enum SkipReason {
         /// Name of the value.
         tensor: String,
     },
-    /// The operand is not computed by a node.
+    /// The operand is an input or a constant, not the result of a node.
     #[error("`{}` is computed by no node", printable(tensor))]
     NotComputed {
         /// Name of the operand.
         tensor: String,
     },
-    /// A graph input or output would have to share a texture with another.
+    /// Two graph inputs or outputs would have to share a texture.
     #[error("`{}` and `{}` come in or go out: one must be copied to the other", printable(first), printable(second))]
     MustCopy {
-        /// Name of one.
+        /// Name of one tensor.
         first: String,
-        /// Name of the other.
+        /// Name of the other tensor.
         second: String,
     },
-    /// The node that would take the work over has an operator that cannot.
+    /// The operator of the node that should take over the work does not support it.
     #[error("{op} cannot take it over")]
     UnsupportedNode {
         /// Its operator.
         op: &'static str,
     },
-    /// The epilogue of the node, or of the one that would take the work over, is in use.
+    /// The epilogue of the node, or of the node that should take over the work, is already in use.
     #[error("the epilogue of {op} has no room left")]
     EpilogueTaken {
         /// Its operator.
         op: &'static str,
     },
-    /// An operand that would have to be part of the model is computed.
+    /// An operand that must be constant is computed.
     #[error("`{}` is no constant", printable(tensor))]
     NotConstant {
         /// Name of the operand.
         tensor: String,
     },
-    /// An operand that would have to be computed is part of the model.
+    /// An operand that must be computed is a constant.
     #[error("`{}` is a constant", printable(tensor))]
     IsConstant {
         /// Name of the operand.
         tensor: String,
     },
-    /// A constant that is neither one value nor one a channel.
+    /// A constant that has neither a single value nor one value per channel.
     #[error("`{}` is neither one value nor one a channel", printable(tensor))]
     NotPerChannel {
         /// Name of the constant.
@@ -68,59 +68,59 @@ pub enum SkipReason {
         /// Name of the operand.
         tensor: String,
     },
-    /// The rules have read, or created, as many elements of constants as a graph of this size allows.
+    /// The rules have read or created as many elements of constants as the budget for a graph of this size allows.
     #[error("{elements} more elements of constants are more than the budget of a graph of this size")]
     BudgetExceeded {
-        /// How many elements the rule asked for.
+        /// Number of elements that the rule requested.
         elements: usize,
     },
-    /// Folded values overflow.
+    /// Folded values would overflow.
     #[error("`{}` would not stay finite", printable(tensor))]
     NotFinite {
         /// Name of the constant that would be changed.
         tensor: String,
     },
-    /// Constants that round a value by their size, or scale it out of range and back.
+    /// Constants whose size rounds a value on purpose, or that scale a value out of range and back.
     #[error("the constants round `{tensor}` on the way, or scale it out of range and back")]
     RoundsOnPurpose {
         /// Name of the value.
         tensor: String,
     },
-    /// The constant is on the side where it cannot be folded.
+    /// The constant is the dividend, so it cannot be folded.
     #[error("a constant divided by the result is no multiple of the result")]
     ConstantDividend,
-    /// The nodes would compute a known function if one of their constants were another.
+    /// The nodes match a known function except for one constant.
     #[error("{op} has the constant {due}, the nodes have {found}")]
     ConstantMismatch {
         /// The function's operator.
         op: &'static str,
-        /// The number that is there.
+        /// The file's constant.
         found: String,
-        /// The number of the function.
+        /// The function's constant.
         due: String,
     },
-    /// What is added before the padding would have to be added to the padding too.
+    /// A shift of the image would also have to apply to the zeros that the operator pads with.
     #[error("the zeros that {op} pads with would have to be shifted too")]
     PaddedBorder {
         /// The operator that adds zeros around its operand.
         op: &'static str,
     },
-    /// Padding that is not zeros in height and width.
+    /// The padding is not limited to zeros in height and width.
     #[error("it does not pad with zeros in height and width alone")]
     NotZeroPadding,
-    /// Zeros could win, or be all there is, in a window.
+    /// Padding zeros could become the maximum of a window.
     #[error("a zero could be the maximum of a window")]
     ZeroMayWin,
-    /// A constant that would have to be zeros.
+    /// A constant that would have to contain only zeros.
     #[error("`{}` holds something else than 0, or -0", printable(tensor))]
     NotZeros {
         /// Name of the constant.
         tensor: String,
     },
-    /// Constants put together with several computed values.
+    /// The concatenation joins constants with several computed values.
     #[error("several computed parts with constants around them would take two steps")]
     SeveralParts,
-    /// A reshape that has to move texels, and so is no view.
+    /// A reshape that has to move texels, so it cannot be a view.
     #[error("a reshape from {from} to {to} moves texels")]
     TexelsMove {
         /// Extents of the operand.
@@ -128,36 +128,36 @@ pub enum SkipReason {
         /// Extents of the result.
         to: String,
     },
-    /// A part of more runs of texels, or inside more others, than plans should look at.
+    /// A part with more runs of texels, or nested more deeply, than plans should examine.
     #[error("`{}` would have too many runs of texels a row, or lie too deep inside others", printable(tensor))]
     TooManyRuns {
         /// Name of the part.
         tensor: String,
     },
-    /// A fully connected layer of several rows.
+    /// A fully connected layer with several rows.
     #[error("several rows are computed faster as a convolution of pixels")]
     SeveralRows,
-    /// A part that can be no part of the result's texels.
+    /// A part that cannot lie in the result's texels.
     #[error(transparent)]
     NotASubtensor(#[from] SubtensorError),
-    /// A part that shares its texels with another tensor already.
+    /// A part that already shares its texels with another tensor.
     #[error("`{}` lies in the texels of another tensor", printable(tensor))]
     StoredElsewhere {
         /// Name of the part.
         tensor: String,
     },
-    /// A node would read the texture that it writes.
+    /// A node would read the texture that it writes. WebGPU forbids this.
     #[error("{op} reads `{}`, which would lie in the texture it writes", printable(tensor))]
     ReadsWrittenTexture {
         /// The operator that computes a part.
         op: &'static str,
-        /// Name of the operand that would lie beside it.
+        /// Name of the operand that would be stored in the same texture.
         tensor: String,
     },
-    /// More nodes than the search may visit compute tensors of the same storage.
+    /// Tensors of the same storage are computed by more nodes than the search may visit.
     #[error("too many nodes compute tensors of the same storage")]
     TooManyNeighbours,
-    /// A reshape that needs no step now would need one.
+    /// A reshape that is a view now would need a step.
     #[error("the reshape before it would no longer be a view")]
     BreaksView,
 }

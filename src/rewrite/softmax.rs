@@ -1,4 +1,4 @@
-//! Softmax and its logarithm, written out.
+//! Recognises softmax and log-softmax that are written out as several nodes.
 
 use super::{
     context::RewriteContext,
@@ -19,8 +19,8 @@ pub(super) const RULE: Rule = Rule {
     },
 };
 
-/// `exp` of more than 88 overflows 32 bits, and the quotient of infinities is NaN: the file's nodes answer NaN where a
-/// softmax answers a number, so the rule is off by default.
+/// `exp` overflows 32-bit floats for arguments above 88, and a quotient of infinities is NaN. For such arguments the
+/// file's nodes return NaN but a softmax returns a number, so this rule is off by default.
 pub(super) const UNSAFE_RULE: Rule = Rule {
     name: "softmax-unshifted",
     about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out without the greatest value subtracted first",
@@ -29,11 +29,11 @@ pub(super) const UNSAFE_RULE: Rule = Rule {
     propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(made)),
 };
 
-/// A softmax that is written out.
+/// A softmax written out as several nodes.
 struct SoftmaxMatch {
     x: ValueRef,
     log: bool,
-    /// Whether no power overflows.
+    /// True if no power can overflow.
     is_safe: bool,
 }
 
@@ -61,14 +61,14 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<SoftmaxMatch> {
     })
 }
 
-/// `x` of `log(sum(exp(x)))`, and whether it is computed so that no power overflows.
+/// Returns `x` of `log(sum(exp(x)))`, and whether the form of the expression prevents powers from overflowing.
 fn log_of_powers(ctx: &RewriteContext, value: ValueRef) -> Option<(ValueRef, bool)> {
     if let Some(x) = over_channels(ctx, ReduceKind::LogSumExp, value) {
         return Some((x, true));
     }
     let powers = match ctx.term(value) {
         Term::One(Unary::Log, sum) => over_channels(ctx, ReduceKind::Sum, sum)?,
-        // ONNX has the logarithm of a sum as one operator, too.
+        // ONNX also has a single operator for the logarithm of a sum.
         _ => over_channels(ctx, ReduceKind::LogSum, value)?,
     };
     match ctx.term(powers) {
@@ -77,7 +77,7 @@ fn log_of_powers(ctx: &RewriteContext, value: ValueRef) -> Option<(ValueRef, boo
     }
 }
 
-/// `x`, if the value is `reduce` of `x` over channels alone.
+/// Returns `x`, if the value is the reduction `reduce` of `x` over channels only.
 fn over_channels(ctx: &RewriteContext, reduce: ReduceKind, value: ValueRef) -> Option<ValueRef> {
     match ctx.term(value) {
         Term::Over(kind, axes, x) if kind == reduce && ctx.long(axes, x) == [false, false, false, true] => Some(x),

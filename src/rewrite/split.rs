@@ -1,9 +1,10 @@
-//! Makes nodes that no single step can run into several that can. This is no rule: it cannot be switched off, and a
-//! graph in which nothing must be split stays as it is.
+//! Splits nodes that no single step can run into several that can. This is not a rule: it cannot be switched off, and
+//! a graph that needs no splitting is left unchanged.
 //!
-//! A texel is four channels and is put together in one step out of two computed tensors at most. A concatenation along
-//! channels in which more meet in one texel becomes a chain: two parts that meet are joined into a tensor first.
-//! Where a constant stands that a kernel can only read as a computed tensor, a concatenation of it alone computes it.
+//! A texel holds four channels, and one step can combine at most two computed tensors in it. A concatenation along
+//! channels where more of them meet in one texel becomes a chain: neighbouring parts are joined into a tensor first.
+//! If a kernel can read an operand only as a computed tensor and the operand is a constant, a concatenation of the
+//! constant alone computes it.
 
 use std::borrow::Cow;
 
@@ -12,11 +13,11 @@ use crate::{
     ops::{self, ConstantOperands},
 };
 
-/// Computed tensors that one step can combine in a texel: core WebGPU allows four storage textures a stage, and output
-/// and weights take two of them.
+/// Number of computed tensors that one step can combine in a texel. Core WebGPU allows four storage textures per
+/// stage, and output and weights take two of them.
 const MAX_COMPUTED_PER_TEXEL: usize = 2;
 
-/// Splits what must be split.
+/// Splits all nodes that need it. Borrows the graph if nothing needs splitting.
 pub fn split(graph: &Graph) -> Cow<'_, Graph> {
     let must = |node: &Node| needs_tensor(graph, node) || is_crowded(graph, node);
     if !graph.nodes.iter().any(must) {
@@ -36,7 +37,7 @@ pub fn split(graph: &Graph) -> Cow<'_, Graph> {
     Cow::Owned(made)
 }
 
-/// Whether too many computed parts meet in some texel.
+/// Returns whether too many computed parts meet in some texel.
 fn is_crowded(graph: &Graph, node: &Node) -> bool {
     let Op::Concat(Concat { axis: 3 }) = node.op else { return false };
     let mut parts = Parts::default();
@@ -47,13 +48,13 @@ fn is_crowded(graph: &Graph, node: &Node) -> bool {
 #[derive(Default)]
 struct Parts {
     all: Vec<Part>,
-    /// Channels so far.
+    /// Number of channels appended.
     end: usize,
-    /// Which parts reach into the texel that is being filled: four at most, as none of them is empty.
+    /// Parts that reach into the current texel. There are at most four, as no part is empty.
     open: Vec<usize>,
 }
 
-/// A part, and the state before it was appended, to return to.
+/// A part, and the state before it was appended, so that it can be removed again.
 struct Part {
     tensor: TensorId,
     begin: usize,
@@ -61,7 +62,8 @@ struct Part {
 }
 
 impl Parts {
-    /// Appends a part. Answers the first and the last of those to be joined, if too many computed ones meet in a texel.
+    /// Appends a part. If too many computed parts meet in a texel, returns the first and the last of the parts to
+    /// join.
     fn push(&mut self, graph: &Graph, tensor: TensorId) -> Option<[usize; 2]> {
         let (begin, at) = (self.end, self.all.len());
         self.end += graph.shape(tensor).c;
@@ -69,24 +71,24 @@ impl Parts {
         if begin == self.end {
             return None;
         }
-        // A part that begins with a texel meets nothing in front of it.
+        // A part that begins at a texel boundary shares no texel with earlier parts.
         if begin % 4 == 0 {
             self.open.clear();
         }
         self.open.push(at);
         let computed = |&&part: &&usize| !graph.is_constant(self.all[part].tensor);
         if self.open.iter().filter(computed).count() > MAX_COMPUTED_PER_TEXEL {
-            // Of three computed parts and one constant at most, two neighbours are never both constants.
+            // With three computed parts and at most one constant, two neighbours are never both constants.
             return Some([self.open[0], self.open[1]]);
         }
-        // Only the part that reaches into a texel's end meets what follows in it.
+        // Later parts can only share a texel with the part that reaches into its end.
         if begin / 4 != self.end / 4 {
             self.open = vec![at];
         }
         None
     }
 
-    /// Removes the parts from `from` on and answers them.
+    /// Removes all parts from index `from` on and returns them.
     fn pop_from(&mut self, from: usize) -> Vec<TensorId> {
         let taken = self.all.split_off(from);
         if let Some(first) = taken.first() {
@@ -96,14 +98,15 @@ impl Parts {
     }
 }
 
-/// The operands of a concatenation, those that meet with too many others joined by nodes that are added.
+/// Returns the operands of a concatenation after joining those that share a texel with too many others. Adds the
+/// joining nodes to the graph.
 fn uncrowded(graph: &mut Graph, node: &Node) -> Vec<TensorId> {
     let mut parts = Parts::default();
-    // A stack, on which joined parts are put back. Each join leaves one part fewer, so this ends.
+    // A stack, onto which joined parts are pushed again. Each join leaves one part fewer, so the loop ends.
     let mut rest: Vec<TensorId> = node.inputs.iter().rev().copied().collect();
     while let Some(tensor) = rest.pop() {
         if let Some([first, last]) = parts.push(graph, tensor) {
-            // What stands behind the two goes back as well: it meets other parts now.
+            // The parts behind the two are pushed as well, because they have different neighbours now.
             let behind = parts.pop_from(last + 1);
             rest.extend(behind.into_iter().rev());
             let joined = parts.pop_from(first);
@@ -113,7 +116,7 @@ fn uncrowded(graph: &mut Graph, node: &Node) -> Vec<TensorId> {
     parts.all.into_iter().map(|part| part.tensor).collect()
 }
 
-/// Whether the first operand is a constant that must be computed.
+/// Returns whether the first operand is a constant that must first be computed into a tensor.
 fn needs_tensor(graph: &Graph, node: &Node) -> bool {
     let constant = |operand: usize| node.inputs.get(operand).is_some_and(|&tensor| graph.is_constant(tensor));
     match ops::properties(graph, node).constants {
@@ -123,7 +126,7 @@ fn needs_tensor(graph: &Graph, node: &Node) -> bool {
     }
 }
 
-/// Adds the node that concatenates operands of a node along their channels; gives its result.
+/// Adds a node that concatenates operands of `node` along their channels, and returns its result.
 fn join(graph: &mut Graph, node: &Node, joined: &[TensorId]) -> TensorId {
     let channels = joined.iter().map(|&tensor| graph.shape(tensor).c).sum();
     let shape = Shape { c: channels, ..graph.shape(joined[0]) };

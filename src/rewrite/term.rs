@@ -1,5 +1,5 @@
-//! Values as terms: which function of which other values they are, whether a node computes it or an epilogue. The rules
-//! that recognise a function written out in several nodes match on these.
+//! Represents values as terms: functions of other values, computed by a node or by an epilogue. Rules that recognise
+//! functions written out as several nodes match on terms.
 
 use super::{context::RewriteContext, numerics::MAX_ABSORBED};
 use crate::graph::{Act, Binary, NodeId, Op, Reduce, ReduceKind, TensorId, Unary};
@@ -8,47 +8,48 @@ use crate::graph::{Act, Binary, NodeId, Op, Reduce, ReduceKind, TensorId, Unary}
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ValueRef {
     pub(super) tensor: TensorId,
-    /// How much is done: nothing of the epilogue, its first function, its addition, all.
+    /// Number of epilogue stages already applied: 0 for none, 1 after the first function, 2 after the addition, 3
+    /// after all.
     stage: usize,
 }
 
-/// What is computed last to give a value.
+/// The operation that computes a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Term {
     One(Unary, ValueRef),
     Two(Binary, ValueRef, ValueRef),
-    /// A function of all values along the axes marked.
+    /// A reduction over the marked axes.
     Over(ReduceKind, [bool; 4], ValueRef),
-    /// Anything else, or nothing: an input or constant.
+    /// Any other operation, an input or a constant.
     Other,
 }
 
-/// A product: a number, and the values multiplied with it.
+/// A product of a number and values.
 pub(super) struct Product {
     pub(super) factor: f64,
     pub(super) values: Vec<ValueRef>,
 }
 
-/// A sum: a number, and the values added to it.
+/// A sum of a number and values.
 pub(super) struct Sum {
     pub(super) number: f64,
     pub(super) values: Vec<ValueRef>,
 }
 
-/// Operands that a product or sum is collected up to: more than any function known here has.
+/// Limit on the operands of a product or sum. No function recognised here has more.
 const MAX_OPERANDS: usize = 8;
-/// Terms that are visited for them. Without a bound every node of a chain of thousands of additions would visit all
-/// those before it.
+/// Limit on the terms visited for one product or sum. Without it, every node in a chain of thousands of additions
+/// would visit all those before it.
 const MAX_TERMS: usize = 32;
 
 impl RewriteContext {
-    /// A tensor as it is stored.
+    /// Returns the value of a tensor as it is stored.
     pub(super) fn value(&self, tensor: TensorId) -> ValueRef {
         let mut stage = 3;
         if let Some(producer) = self.producer(tensor) {
             let epilogue = self.node(producer).epilogue;
             let nothing = [true, epilogue.first == Act::None, epilogue.add.is_none(), epilogue.then == Act::None];
-            // The earliest stage at which the value is complete, so that one value has one name.
+            // Uses the earliest stage at which the value is complete, so that equal values compare equal.
             while stage > 0 && nothing[stage] {
                 stage -= 1;
             }
@@ -56,7 +57,7 @@ impl RewriteContext {
         ValueRef { tensor, stage }
     }
 
-    /// What a node computes, its epilogue left out.
+    /// Returns the result of a node before its epilogue.
     pub(super) fn without_epilogue(&self, id: NodeId) -> ValueRef {
         ValueRef { tensor: self.node(id).output, stage: 0 }
     }
@@ -94,13 +95,13 @@ impl RewriteContext {
         }
     }
 
-    /// The one number that a constant is.
+    /// Returns the number that all elements of a constant have.
     pub(super) fn number(&self, value: ValueRef) -> Option<f64> {
         self.uniform_value(value.tensor).map(f64::from)
     }
 
-    /// What a value repeats along axes, where an exporter writes out the repeating that an operator would do by itself; the
-    /// value itself where nothing is repeated. Whoever uses it checks that the result has the extents that it had.
+    /// Looks through a Tile node, which some exporters insert although the operator would broadcast. Other values are
+    /// returned unchanged. The caller must check that the extents of the final result still match.
     pub(super) fn unrepeated(&self, value: ValueRef) -> ValueRef {
         let producer = self.producer(value.tensor).map(|producer| self.node(producer));
         match producer.map(|node| (&node.op, &node.inputs[..])) {
@@ -109,12 +110,14 @@ impl RewriteContext {
         }
     }
 
-    /// Whether a value may be taken apart as an operand of `whole`: it is the whole, or nobody else reads it.
+    /// Returns whether a value may be decomposed as an operand of `whole`. It must be `whole` itself, or have no
+    /// other readers.
     fn part_of(&self, value: ValueRef, whole: ValueRef) -> bool {
         value == whole || self.readers(value.tensor).len() == 1
     }
 
-    /// A value as a product. Quotients by a number, negations and whole powers are products too.
+    /// Decomposes a value into a product. Handles multiplication, division by a number, negation, and powers of 2 and
+    /// 3.
     pub(super) fn product(&self, whole: ValueRef) -> Product {
         let (mut factor, mut values, mut open) = (1.0, Vec::new(), vec![whole]);
         let mut seen = 0;
@@ -128,7 +131,7 @@ impl RewriteContext {
             let term = if part { self.term(value) } else { Term::Other };
             let full = open.len() + values.len() >= MAX_OPERANDS;
             match term {
-                // The other way round, so that `pop` finds them as they are written.
+                // Pushed in reverse, so that `pop` returns the operands in their original order.
                 Term::Two(Binary::Mul, a, b) if !full => open.extend([b, a]),
                 Term::One(Unary::Neg, x) => {
                     factor = -factor;
@@ -150,7 +153,7 @@ impl RewriteContext {
         Product { factor, values }
     }
 
-    /// A value as a sum, of itself alone where numbers in it round on purpose.
+    /// Decomposes a value into a sum. Returns the value itself if numbers in the sum round on purpose.
     pub(super) fn sum(&self, whole: ValueRef) -> Sum {
         let (mut number, mut values, mut open) = (0.0, Vec::new(), vec![whole]);
         let mut seen = 0;
@@ -178,18 +181,19 @@ impl RewriteContext {
                 _ => values.push(value),
             }
         }
-        // Numbers that are added and taken off again may be there to round.
+        // Numbers that are added and then subtracted may be there to round.
         if largest > MAX_ABSORBED * number.abs().max(1.0) {
             return Sum { number: 0.0, values: vec![whole] };
         }
         Sum { number, values }
     }
 
-    /// The axes of more than one element that a mean is taken over, and of what; also one of means.
+    /// Returns the axes with more than one element that a mean is taken over, and its operand. Also merges means of
+    /// means.
     pub(super) fn mean(&self, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
         let Term::Over(ReduceKind::Mean, mut axes, mut x) = self.term(value) else { return None };
-        // There are four axes, so of more means some change nothing. Without a bound every node of a chain of thousands
-        // would visit all those before it.
+        // There are four axes, so with more nested means some have no effect. Without this limit every node in a
+        // chain of thousands would visit all those before it.
         for _ in 0..axes.len() {
             let Term::Over(ReduceKind::Mean, more, inner) = self.term(x) else { break };
             axes = std::array::from_fn(|axis| axes[axis] || more[axis]);
@@ -198,7 +202,7 @@ impl RewriteContext {
         Some((self.long(axes, x), x))
     }
 
-    /// The axes marked along which a value has more than one element.
+    /// Returns the marked axes along which a value has more than one element.
     pub(super) fn long(&self, axes: [bool; 4], x: ValueRef) -> [bool; 4] {
         let dims = self.graph.shape(x.tensor).dims();
         std::array::from_fn(|axis| axes[axis] && dims[axis] > 1)

@@ -1,4 +1,4 @@
-//! Makes one transpose of two.
+//! Merges two consecutive transposes into one.
 
 use super::{
     context::RewriteContext,
@@ -31,7 +31,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         return Err(SkipReason::EpilogueTaken { op: first_node.op.name() });
     }
     ctx.check_one_use(between)?;
-    // Axis `i` of the result is axis `then[i]` of what lies between, and that is axis `perm[then[i]]` of the operand.
+    // Axis `i` of the result is axis `then[i]` of the intermediate tensor, which is axis `perm[then[i]]` of the
+    // operand.
     let op = Op::Transpose(Transpose { perm: then.map(|axis| perm[axis]) });
     let whole = Node { op, inputs: vec![from], op_index: first_node.op_index, ..node.clone() };
     Ok(Some(Edit::default().remove(first).replace(id, whole)))

@@ -1,4 +1,4 @@
-//! Turns a transpose that moves only axes of one element into a reshape, which other rules know.
+//! Turns a transpose that only moves axes of one element into a reshape, which other rules handle.
 
 use super::{
     context::RewriteContext,

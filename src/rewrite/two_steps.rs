@@ -1,21 +1,21 @@
-//! Pools of large windows and reductions of very many texels as two nodes each, along width and channels first. An
-//! invocation that goes through so many texels takes long on any device, and llvmpipe ends its loops after 65535 rounds
-//! without an error. No rule, because it makes the graph larger. It is the same in every plan, so that all plans give the
-//! same bits.
+//! Splits pools of large windows and reductions of very many texels into two nodes each, with width and channels
+//! reduced first. A single invocation that loops over that many texels is slow on any device, and llvmpipe silently
+//! ends its loops after 65535 iterations. This is not a rule, because it makes the graph larger. It is applied in
+//! every plan, so that all plans produce the same bits.
 
 use std::borrow::Cow;
 
 use crate::graph::{Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Shape, Tensor};
 
-/// Pixels from which on a window is large.
+/// Number of pixels from which a window is split.
 const LARGE_WINDOW: usize = 1 << 14;
 
-/// Texels that are too many for the workgroup that reduces them to one.
+/// Number of texels from which a reduction is split, because it is too much for a single workgroup.
 const LARGE_REGION: usize = 1 << 20;
 
-/// The graph with every large pool and reduction in two nodes; the graph itself where there is none.
+/// Splits every large pool and reduction into two nodes. Borrows the graph if nothing needs splitting.
 pub fn two_steps(graph: &Graph) -> Cow<'_, Graph> {
-    // Looked at first, so that most graphs are not copied.
+    // Checked first, so that most graphs are not copied.
     if !graph.nodes.iter().any(|node| in_two(graph, node).is_some()) {
         return Cow::Borrowed(graph);
     }
@@ -26,7 +26,8 @@ pub fn two_steps(graph: &Graph) -> Cow<'_, Graph> {
     Cow::Owned(made)
 }
 
-/// Adds a node, in halves where it is large. Halves may be large, too; each is so along fewer axes, or has fewer pixels.
+/// Adds a node, split into halves if it is large. A half may be large, too, and is then split again. This ends
+/// because each half has fewer axes or fewer pixels.
 fn push(made: &mut Graph, node: Node) {
     let Some([first, second]) = in_two(made, &node) else {
         made.nodes.push(node);
@@ -41,14 +42,14 @@ fn push(made: &mut Graph, node: Node) {
     push(made, Node { op: second.op(), inputs: vec![between], ..node });
 }
 
-/// Half of a node.
+/// One of the two nodes that replace a large node.
 enum Half {
     Pool(Pool2d, [usize; 2]),
     Reduce(Reduce),
 }
 
 impl Half {
-    /// The shape of its result, for an operand of shape `x`.
+    /// Shape of the result for an operand of shape `x`.
     fn shape(&self, x: Shape) -> Shape {
         match self {
             &Self::Pool(_, [h, w]) => Shape { h, w, ..x },
@@ -67,7 +68,7 @@ impl Half {
     }
 }
 
-/// The two halves of a node, where it is large and has any.
+/// Returns the two halves of a node, if it is large and can be split.
 fn in_two(graph: &Graph, node: &Node) -> Option<[Half; 2]> {
     let &[input, ..] = &node.inputs[..] else { return None };
     let (x, out) = (graph.shape(input), graph.shape(node.output));
@@ -78,10 +79,11 @@ fn in_two(graph: &Graph, node: &Node) -> Option<[Half; 2]> {
     }
 }
 
-/// A pool of each row, then of the rows: greatest values, sums, norms and numbers of pixels can all be put together so.
+/// Splits a pool into a pool within each row, then one across rows. This works for maxima, sums, norms and pixel
+/// counts.
 fn pools(pool: &Pool2d, x: Shape, out: Shape) -> Option<[Half; 2]> {
     let taps = [pool.window[0].min(x.h), pool.window[1].min(x.w)];
-    // A mean of the whole image is computed as a reduction.
+    // A mean over the whole image is computed as a reduction.
     if taps[0] * taps[1] < LARGE_WINDOW || pool.is_mean_of(x) {
         return None;
     }
@@ -89,7 +91,8 @@ fn pools(pool: &Pool2d, x: Shape, out: Shape) -> Option<[Half; 2]> {
         let [rows, columns] = [0, 1].map(|axis| along(pool, axis));
         return Some([Half::Pool(columns, [x.h, out.w]), Half::Pool(rows, [out.h, out.w])]);
     }
-    // A window along one axis is cut where it is the whole axis. Means of parts that differ in length are no mean.
+    // A window along a single axis is only split if it covers the whole axis. Averages are not split: a mean of means
+    // over parts of different length would be wrong.
     let (axis, extent) = if pool.window[0] > 1 { (0, x.h) } else { (1, x.w) };
     let Padding { top, bottom, left, right } = pool.padding;
     let whole = pool.window[axis] == extent && pool.dilation[axis] == 1 && [top + bottom, left + right][axis] == 0;
@@ -109,7 +112,7 @@ fn pools(pool: &Pool2d, x: Shape, out: Shape) -> Option<[Half; 2]> {
     Some([Half::Pool(parts, between), Half::Pool(joined, [out.h, out.w])])
 }
 
-/// What a pool does along one axis.
+/// Returns the part of a pool that works along one axis.
 fn along(pool: &Pool2d, axis: usize) -> Pool2d {
     let of = |pair: [usize; 2]| if axis == 0 { [pair[0], 1] } else { [1, pair[1]] };
     let border = |Padding { top, bottom, left, right }: Padding| match axis {
@@ -126,7 +129,7 @@ fn along(pool: &Pool2d, axis: usize) -> Pool2d {
     }
 }
 
-/// A reduction within each row, then of the rows.
+/// Splits a reduction into one within each row, then one across rows.
 fn reductions(Reduce { kind, axes: [batch, height, width, channels] }: Reduce, x: Shape) -> Option<[Half; 2]> {
     let of = |reduced: bool, extent: usize| if reduced { extent } else { 1 };
     let rows = of(batch, x.b) * of(height, x.h);
@@ -135,7 +138,7 @@ fn reductions(Reduce { kind, axes: [batch, height, width, channels] }: Reduce, x
         return None;
     }
     let [first, second] = match kind {
-        // Where the best value lies, its index in two parts would not say.
+        // An index cannot be combined from the indices of two parts.
         ReduceKind::ArgMax { .. } | ReduceKind::ArgMin { .. } => return None,
         ReduceKind::SumSquare => [ReduceKind::SumSquare, ReduceKind::Sum],
         ReduceKind::L1 => [ReduceKind::L1, ReduceKind::Sum],

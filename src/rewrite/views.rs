@@ -1,4 +1,5 @@
-//! Views: a reshape that needs no step, because its result's texels already lie right. Knows shapes, not placements.
+//! Finds views: reshapes that need no step because the texels of their result are already in the right place. Uses
+//! only shapes, not placements.
 
 use super::{
     context::RewriteContext,
@@ -7,13 +8,15 @@ use super::{
 };
 use crate::graph::{IdVec, Node, NodeSet, Op, TensorId, texels_agree};
 
-/// The name by which `--rules` switches the search on and off.
+/// Name by which `--rules` switches the search on and off.
 pub(super) const NAME: &str = "views";
 
-/// Finds the reshapes that need no step: their texels agree, and no two graph inputs or outputs come to share texels.
+/// Finds the reshapes that need no step: the texels of operand and result agree, and no two graph inputs or outputs
+/// would share texels.
 pub(super) fn find(ctx: &RewriteContext, report: &mut Report) -> NodeSet {
     let graph = &ctx.graph;
-    // The tensor at the head of each chain of views, and for each head the input or output among its views.
+    // `head` is the first tensor of each chain of views. `external` is, for each head, the input or output in its
+    // chain.
     let mut head: IdVec<_, TensorId> = graph.tensors.ids().collect();
     let mut external: IdVec<_, Option<TensorId>> = IdVec::from_elem(None, &graph.tensors);
     for &tensor in graph.inputs.iter().chain(&graph.outputs) {
@@ -44,7 +47,7 @@ fn check(
     if !node.epilogue.is_empty() {
         return Err(SkipReason::EpilogueTaken { op: node.op.name() });
     }
-    // Constants lie among the weights, where no tensor of the pool can be a view of them.
+    // Constants are stored among the weights, and tensors of the pool cannot be views of them.
     if ctx.graph.is_constant(from) {
         return Err(SkipReason::IsConstant { tensor: ctx.name(from) });
     }

@@ -1,5 +1,5 @@
-//! Which channel of its operand each weight of a convolution or fully connected node reads, and which of its result it
-//! writes.
+//! Maps each weight of a convolution or fully connected node to the channel of the operand that it reads and the
+//! channel of the result that it writes.
 
 use std::borrow::Cow;
 
@@ -10,27 +10,27 @@ use super::{
 };
 use crate::graph::{DepthwiseConv2d, Node, Op, Padding, Shape};
 
-/// The weights of a node, and which channel each reads and writes.
+/// Weights of a node, with the channels that each weight reads and writes.
 pub(super) struct WeightIndexing<'a> {
     pub(super) weights: Cow<'a, [f32]>,
     pub(super) shape: Shape,
-    /// The bias, zeros where there is none.
+    /// Bias; all zeros if the node has no bias.
     pub(super) bias: Vec<f64>,
-    /// Whether some pixels of the result are computed from padding: a shift of the operand cannot be folded there.
+    /// True if some pixels of the result depend on padding. A shift of the operand cannot be folded in that case.
     pub(super) has_border: bool,
     /// Channels of the operand.
     channels: usize,
     layout: WeightLayout,
 }
 
-/// In which order weights lie.
+/// Order of the weights in memory.
 #[derive(Clone, Copy)]
 enum WeightLayout {
     /// Output channel, window, channels of the group.
     Grouped { run: usize, outputs: usize, groups: usize },
     /// Window, output channel.
     Depthwise,
-    /// Output channel, columns, of which each `channels` belong to a pixel.
+    /// Output channel, columns; every `channels` columns belong to one pixel.
     Rows,
 }
 
@@ -44,7 +44,7 @@ impl<'a> WeightIndexing<'a> {
                 let fits = shape.c * conv.groups == channels && shape.b.is_multiple_of(conv.groups);
                 (grouped(conv.groups), shape.b, fits, conv.padding != Padding::default())
             }
-            // At its border fewer taps than elsewhere meet a pixel, even without padding.
+            // Near the border fewer taps reach a pixel, even without padding.
             Op::TransposeConv(conv) => {
                 let fits = shape.c * conv.groups == channels && shape.b.is_multiple_of(conv.groups);
                 (grouped(conv.groups), shape.b, fits, true)
@@ -75,7 +75,7 @@ impl<'a> WeightIndexing<'a> {
         Ok(Self { weights: values(ctx, weights)?, shape, bias, has_border, channels, layout })
     }
 
-    /// The operand's channel that weight `i` is multiplied with.
+    /// Channel of the operand that weight `i` multiplies.
     pub(super) fn reads(&self, i: usize) -> usize {
         match self.layout {
             WeightLayout::Grouped { outputs, groups, .. } => {
@@ -86,7 +86,7 @@ impl<'a> WeightIndexing<'a> {
         }
     }
 
-    /// The result's channel that weight `i` adds to.
+    /// Channel of the result that weight `i` contributes to.
     pub(super) fn writes(&self, i: usize) -> usize {
         match self.layout {
             WeightLayout::Grouped { run, .. } => i / run,

@@ -1,4 +1,4 @@
-//! Constants read and replaced by rules that fold something into them.
+//! Reads and replaces constants for rules that fold something into them.
 
 use std::borrow::Cow;
 
@@ -12,7 +12,8 @@ pub(super) fn values(ctx: &RewriteContext, tensor: TensorId) -> Result<Cow<'_, [
     Ok(constant.to_f32())
 }
 
-/// Adds a constant with other values than `old`, which stays: others may read it.
+/// Adds a constant with the given values as a replacement for `old`. The old one stays, because other nodes may read
+/// it.
 pub(super) fn changed(
     ctx: &RewriteContext,
     old: TensorId,
@@ -22,7 +23,7 @@ pub(super) fn changed(
 ) -> Result<TensorId, SkipReason> {
     let name = ctx.name(old);
     ctx.charge_created(values.len())?;
-    // The file's own nodes may stay finite where the folded constant overflows.
+    // The folded constant may overflow even though the file's nodes stay finite.
     if values.iter().any(|value| !value.is_finite()) {
         return Err(SkipReason::NotFinite { tensor: name });
     }
@@ -34,12 +35,12 @@ pub(super) fn changed(
     Ok(edit.add(&ctx.graph, Tensor { dims, constant, ..Tensor::new(name, shape) }))
 }
 
-/// The extents of a list of one value a channel.
+/// Shape of a list with one value per channel.
 pub(super) const fn list(len: usize) -> Shape {
     Shape { b: 1, h: 1, w: 1, c: len }
 }
 
-/// The weights of a node, and its bias where it has one.
+/// Returns the weights of a node, and its bias, if any.
 pub(super) fn weights_and_bias(node: &Node) -> Result<(TensorId, Option<TensorId>), SkipReason> {
     match node.inputs[..] {
         [_, weights] => Ok((weights, None)),

@@ -1,8 +1,8 @@
-//! Axes by the numbers that files give them.
+//! Resolves axis numbers of files.
 
 use crate::import::error::Problem;
 
-/// An axis counted from the front, or from behind if negative.
+/// Resolves an axis number, which counts from the end if negative.
 pub(in crate::import) fn axis(index: i64, rank: usize) -> Result<usize, Problem> {
     let counted = if index < 0 { index.checked_add(rank as i64) } else { Some(index) };
     counted
@@ -11,7 +11,7 @@ pub(in crate::import) fn axis(index: i64, rank: usize) -> Result<usize, Problem>
         .ok_or_else(|| Problem::malformed(format!("there is no axis {index} of {rank}")))
 }
 
-/// Different axes, in the order in which they are named.
+/// Resolves axes in the given order, and refuses duplicates.
 pub(in crate::import) fn named_axes(indices: &[i64], rank: usize) -> Result<Vec<usize>, Problem> {
     let axes = indices.iter().map(|&index| axis(index, rank)).collect::<Result<Vec<_>, _>>()?;
     let mut sorted = axes.clone();
@@ -22,14 +22,14 @@ pub(in crate::import) fn named_axes(indices: &[i64], rank: usize) -> Result<Vec<
     }
 }
 
-/// Different axes, from the first to the last.
+/// Resolves axes in ascending order, and refuses duplicates.
 pub(in crate::import) fn sorted_axes(indices: &[i64], rank: usize) -> Result<Vec<usize>, Problem> {
     let mut axes = named_axes(indices, rank)?;
     axes.sort_unstable();
     Ok(axes)
 }
 
-/// All axes, each once, in the order in which they are named.
+/// Resolves a permutation of all axes.
 pub(in crate::import) fn permutation(indices: &[i64], rank: usize) -> Result<Vec<usize>, Problem> {
     let perm = named_axes(indices, rank)?;
     if perm.len() == rank {

@@ -1,11 +1,11 @@
-//! What is done to every graph before it is handed out.
+//! Final step of importing any graph: pruning and checking.
 
 use crate::{
     graph::{Graph, IdVec, TensorId, check},
     import::{error::ImportError, meter::Meter},
 };
 
-/// The graph without what the importer made on its way and nothing reads, checked.
+/// Removes tensors that the importer created but nothing uses, and checks the graph.
 pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, ImportError> {
     let graph = pruned(graph);
     check(&graph)?;
@@ -15,10 +15,10 @@ pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, 
     Ok(graph)
 }
 
-/// The graph with only the tensors that nodes, inputs and outputs name, in the same order.
+/// Removes all tensors that no node, input or output names. Keeps the order of the others.
 fn pruned(mut graph: Graph) -> Graph {
     let mut used = IdVec::from_elem(false, &graph.tensors);
-    // Epilogues name no tensors yet: importers fuse functions of one value, the rest is the rewriter's.
+    // Epilogues contain no tensors yet: importers only fuse functions of one value, the rewriter does the rest.
     let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
     for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
         used[id] = true;

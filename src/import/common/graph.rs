@@ -1,23 +1,24 @@
-//! Tensors and nodes that the file does not have, added to the graph.
+//! Adds tensors and nodes to the graph that are not in the file.
 
 use crate::{
     graph::{Constant, Epilogue, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer},
     import::error::Problem,
 };
 
-/// Bytes that the meter counts for a node or a tensor beside its names and values: a round figure above what the structs
-/// and their short vectors take.
+/// Bytes that the meter counts for a node or a tensor, in addition to its names and values. A round figure above the
+/// size of the structs and their short vectors.
 pub(in crate::import) const NODE_BYTES: usize = 512;
 
-/// Characters that names of new tensors take over: one long name of the file may become part of thousands.
+/// Number of characters that names of new tensors inherit. A long name in the file may become part of thousands of
+/// others.
 const STEM: usize = 128;
 
-/// The beginning of the names of new tensors.
+/// Returns the prefix for the names of new tensors.
 pub(in crate::import) fn stem(name: &str) -> String {
     name.chars().take(STEM).collect()
 }
 
-/// A tensor whose elements the caller would have as they are computed with.
+/// Adds a tensor whose host order and type are those used for computing.
 pub(in crate::import) fn push_tensor(
     graph: &mut Graph,
     name: String,
@@ -27,7 +28,7 @@ pub(in crate::import) fn push_tensor(
     graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
 }
 
-/// A node, for the file's operator of that index.
+/// Adds a node for the file's operator with index `op_index`.
 pub(in crate::import) fn push_node(
     graph: &mut Graph,
     op: Op,
@@ -39,7 +40,7 @@ pub(in crate::import) fn push_node(
     graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index, integers: None });
 }
 
-/// The shape that an operator gives, which is asked for as `wanted` where its operands do not say it.
+/// Infers the shape of an operator's result. `wanted` is used if the operands do not determine it.
 pub(in crate::import) fn inferred(
     graph: &Graph,
     op: &Op,

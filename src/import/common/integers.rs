@@ -1,13 +1,14 @@
-//! Integers that floats cannot be sure to hold.
+//! Checks for integers that floats may not hold exactly.
 
 use std::collections::BTreeSet;
 
 use crate::{graph::Graph, import::error::Problem, ops};
 
-/// The greatest whole number that 32-bit floats hold together with all smaller ones.
+/// Upper end of the range in which 32-bit floats hold all whole numbers.
 const MOST: u32 = 1 << f32::MANTISSA_DIGITS;
 
-/// The file's nodes whose integers may be rounded whatever the inputs are, by their indices, and what is said of them.
+/// Returns the file's nodes whose integers may be rounded whatever the inputs are, by index, with the problem to
+/// report.
 pub(in crate::import) fn inexact(graph: &Graph) -> Option<(BTreeSet<usize>, Problem)> {
     let nodes = ops::input_ranges(graph, MOST).err()?;
     let problem = Problem::new(

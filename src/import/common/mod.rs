@@ -1,5 +1,5 @@
-//! What both formats mean by the same words (axes, extents of results, ranges of slices, borders of windows), and what is
-//! done to the graph and with refusals whichever the format. Knows no format.
+//! Shared by the importers of both formats: axes, extents of results, ranges of slices, borders of windows, finishing
+//! the graph, and listing refusals. Independent of the formats.
 
 pub(super) mod axes;
 pub(super) mod extents;

@@ -1,9 +1,9 @@
-//! The list of all operators of a file that cannot be imported.
+//! Collects the operators of a file that cannot be imported.
 
 use crate::import::error::{ImportError, Problem, UnsupportedOp};
 
-/// Refusals listed at most. Chosen beyond any real model: the list holds three texts each, which a hostile file would
-/// have multiplied by its number of nodes.
+/// Maximum number of refusals listed. Chosen beyond any real model. Each entry contains three texts, which a hostile
+/// file could multiply by its number of nodes.
 const MAX_LISTED: usize = 10_000;
 
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(in crate::import) struct Refusals {
 }
 
 impl Refusals {
-    /// Notes one. Fails at once where more is asked for than the import may take.
+    /// Adds a refusal. Fails at once if an allowance of the import was exceeded.
     pub(in crate::import) fn note(
         &mut self,
         node: usize,
@@ -26,12 +26,12 @@ impl Refusals {
         Ok(())
     }
 
-    /// Whether no more are listed.
+    /// Returns whether the maximum number of refusals is listed.
     pub(in crate::import) fn is_full(&self) -> bool {
         self.list.len() >= MAX_LISTED
     }
 
-    /// Fails if there are any.
+    /// Fails if any refusal is listed.
     pub(in crate::import) fn finish(self) -> Result<(), ImportError> {
         if self.list.is_empty() { Ok(()) } else { Err(ImportError::Unsupported(self.list)) }
     }

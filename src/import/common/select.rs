@@ -1,9 +1,9 @@
-//! `condition ? x : y`, for which there is no operator of three operands.
+//! Lowers `condition ? x : y`, because the graph has no operator with three operands.
 
 use crate::{graph::Binary, import::error::Problem};
 
-/// What is kept of `x` and what is kept of `y`: the result is their sum. Elements that are not kept are selected away, not
-/// multiplied by zero, which would make NaN of NaN and of infinities.
+/// Returns the selected elements of `x` and those of `y`; the result is their sum. The other elements are replaced by
+/// zeros, not multiplied by zero, because that would turn NaN and infinities into NaN.
 pub(in crate::import) fn kept_parts<T>(
     condition: &T,
     [x, y]: [&T; 2],

@@ -1,12 +1,12 @@
-//! Windows that slide over images: the extents that they span, and the padding that SAME asks for.
+//! Windows that slide over images: their extents, and the padding for SAME.
 
 use crate::{graph::Padding, import::error::Problem};
 
-/// Most pixels that a dilated window may span, and largest window, stride, dilation or border: positions relative to an
-/// image must fit 32 bits with a sign.
+/// Limit on the pixels that a dilated window may span, and on windows, strides, dilations and borders. Positions
+/// relative to an image must fit into signed 32-bit integers.
 pub(in crate::import) const MAX_REACH: usize = 1 << 30;
 
-/// Extents `[y, x]` that a dilated window spans.
+/// Returns the extents `[y, x]` that a dilated window spans.
 pub(in crate::import) fn reach(window: [usize; 2], dilation: [usize; 2]) -> Result<[usize; 2], Problem> {
     let span = |axis: usize| window[axis].checked_sub(1).and_then(|steps| steps.checked_mul(dilation[axis]));
     match (span(0), span(1)) {
@@ -18,12 +18,12 @@ pub(in crate::import) fn reach(window: [usize; 2], dilation: [usize; 2]) -> Resu
     }
 }
 
-/// The padding with which a window makes `ceil(extent / stride)` results of an image `[h, w]`. An odd pixel goes behind
-/// (`SAME_UPPER`, and TensorFlow's SAME), or in front (`SAME_LOWER`).
+/// Returns the padding for which a window produces `ceil(extent / stride)` results on an image `[h, w]`. An odd pixel
+/// goes to the end (`SAME_UPPER`, and TensorFlow's SAME) or to the front (`SAME_LOWER`).
 pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usize; 2], odd_in_front: bool) -> Padding {
     let side = |axis: usize| {
-        // Neither an extent nor a stride is zero, so there is a last window. With strides beyond the window, what it
-        // spans may end inside the image: then there is no border.
+        // Extents and strides are not zero, so there is a last window. If the stride exceeds the window, the last
+        // window may end inside the image, and then the border is empty.
         let last = (image[axis].div_ceil(stride[axis]) - 1) * stride[axis];
         let border = (last + reach[axis]).saturating_sub(image[axis]);
         let small = border / 2;
@@ -33,7 +33,7 @@ pub(in crate::import) fn same(image: [usize; 2], reach: [usize; 2], stride: [usi
     Padding { top, bottom, left, right }
 }
 
-/// The extent of the full result of a transposed convolution, of which borders are cut off.
+/// Returns the extent of the full result of a transposed convolution, before borders are cut off.
 pub(in crate::import) fn transposed_extent(extent: usize, reach: usize, stride: usize) -> Result<usize, Problem> {
     let full = extent.checked_sub(1).and_then(|steps| steps.checked_mul(stride)).and_then(|n| n.checked_add(reach));
     full.ok_or_else(|| Problem::limit(format!("an extent of {extent} with a stride of {stride} overflows")))

@@ -1,5 +1,5 @@
-//! Operators that may be refused, and whose first result has the type and the extents of their first operand: all that is
-//! known of what they give where a file does not state it.
+//! Operators that may be unsupported, but whose first result is known to have the type and extents of the first
+//! operand. Used if the file does not state them.
 
 use super::model::Node;
 
@@ -20,7 +20,7 @@ const OPERATORS: [&str; 14] = [
     "Trilu",
 ];
 
-/// The operand that a node's first result is like.
+/// Returns the operand that has the same type and extents as the node's first result.
 pub(super) fn operand(node: &Node) -> Option<&str> {
     let alike = node.domain.is_empty() && OPERATORS.contains(&node.op.as_str());
     node.inputs.first().filter(|_| alike).map(String::as_str)

@@ -1,4 +1,4 @@
-//! Arrays on the host: what is known of a model before any run. Knows no file and no graph node.
+//! Arrays in host memory, which hold values that are known before any run. Independent of files and graph nodes.
 
 use std::{
     borrow::Cow,
@@ -10,25 +10,26 @@ use crate::{
     import::{error::Problem, meter::Meter},
 };
 
-/// Most axes of an array: `NPY_MAXDIMS` of NumPy 2, which ONNX's reference computes with. ONNX Runtime states no bound of its
-/// own, most of its operators end at eight; what is done per axis here is so never more than a little.
+/// Maximum rank of an array: `NPY_MAXDIMS` of NumPy 2, on which ONNX's reference implementation is based. ONNX
+/// Runtime states no limit, and most of its operators support at most eight axes. The limit keeps the work per axis
+/// small.
 pub(super) const MAX_RANK: usize = 64;
 
-/// Most elements of an array that is made while importing.
+/// Maximum number of elements of an array that is created while importing.
 pub(super) const MAX_KNOWN: usize = 1 << 28;
 
 #[derive(Clone, Debug)]
 enum Elements {
-    /// Borrowed, made, or one value over and over.
+    /// Borrowed, owned, or one repeated value.
     Floats(Constant),
-    /// Integers with the scales that make floats of them. Shared, because there may be many scales.
+    /// Integers with scales for converting them to floats. Shared, because there may be many scales.
     Quantized(Arc<Constant>),
     Ints(Arc<[i64]>),
-    /// Integers of 8 bits where they lie in the file.
+    /// Integers of 8 bits, borrowed from the file.
     Stored(Arc<Stored>),
 }
 
-/// Integers that are widened when they are asked for: of quantised weights only the bytes are needed.
+/// Integers that are widened on first use. For quantised weights only the bytes are needed.
 #[derive(Debug)]
 struct Stored {
     constant: Constant,
@@ -41,7 +42,7 @@ impl Stored {
     }
 }
 
-/// An array of any rank, dense and row by row.
+/// A dense, row-major array of any rank.
 #[derive(Clone, Debug)]
 pub struct Array {
     dims: Vec<usize>,
@@ -49,8 +50,9 @@ pub struct Array {
     values: Elements,
 }
 
-/// Number of elements, if it can be counted and is no more than may be made while importing. An empty array is asked
-/// the same of its other extents, so that products of any of them can be counted too.
+/// Returns the number of elements, or an error if it overflows or exceeds the limit for arrays created while
+/// importing. For an empty array the product of the other extents must also be within the limit, so that products of
+/// any of them cannot overflow.
 pub(super) fn count(dims: &[usize]) -> Result<usize, Problem> {
     ranked(dims.len())?;
     let most = dims.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).filter(|&n| n <= MAX_KNOWN);
@@ -58,7 +60,7 @@ pub(super) fn count(dims: &[usize]) -> Result<usize, Problem> {
     Ok(if dims.contains(&0) { 0 } else { most })
 }
 
-/// Refuses more axes than an array may have.
+/// Fails if an array would have too many axes.
 pub(super) fn ranked(axes: usize) -> Result<(), Problem> {
     if axes <= MAX_RANK {
         return Ok(());
@@ -71,25 +73,25 @@ fn too_many(dims: &[usize]) -> Problem {
 }
 
 impl Array {
-    /// 32-bit floats; `None` if there are not as many as the extents say.
+    /// Creates an array of 32-bit floats. `None` if the number of values does not match the extents.
     pub fn floats(dims: &[usize], values: &[f32]) -> Option<Self> {
         let fits = count(dims).ok()? == values.len();
         fits.then(|| Self::of_floats(dims.to_vec(), ElementType::F32, values))
     }
 
-    /// 64-bit integers; `None` if there are not as many as the extents say.
+    /// Creates an array of 64-bit integers. `None` if the number of values does not match the extents.
     pub fn ints(dims: &[usize], values: &[i64]) -> Option<Self> {
         let fits = count(dims).ok()? == values.len();
         fits.then(|| Self::of_ints(dims.to_vec(), ElementType::I64, values.to_vec()))
     }
 
-    /// Truth values; `None` if there are not as many as the extents say.
+    /// Creates an array of truth values. `None` if the number of values does not match the extents.
     pub fn bools(dims: &[usize], values: &[bool]) -> Option<Self> {
         let fits = count(dims).ok()? == values.len();
         fits.then(|| Self::of_ints(dims.to_vec(), ElementType::Bool, values.iter().map(|&b| b.into()).collect()))
     }
 
-    /// Floats whose number has been checked; those of 16 bits are rounded to such.
+    /// Creates an array of floats whose number has been checked. Rounds them if the type is `F16`.
     pub(super) fn of_floats(dims: Vec<usize>, elem: ElementType, values: &[f32]) -> Self {
         let constant = if elem == ElementType::F16 {
             let bytes: Vec<u8> = values.iter().flat_map(|&v| half::f16::from_f32(v).to_le_bytes()).collect();
@@ -100,7 +102,8 @@ impl Array {
         Self { dims, elem, values: Elements::Floats(constant) }
     }
 
-    /// Integers or truth values whose number has been checked, brought into the type's range.
+    /// Creates an array of integers or truth values whose number has been checked. Wraps them to the range of the
+    /// type.
     pub(super) fn of_ints(dims: Vec<usize>, elem: ElementType, mut values: Vec<i64>) -> Self {
         if elem != ElementType::I64 {
             values.iter_mut().for_each(|v| *v = elem.wrap(*v));
@@ -108,25 +111,25 @@ impl Array {
         Self { dims, elem, values: Elements::Ints(values.into()) }
     }
 
-    /// Floats that lie in a file, whose number has been checked.
+    /// Creates an array of floats borrowed from a file, whose number has been checked.
     pub(super) fn of_constant(dims: Vec<usize>, constant: Constant) -> Self {
         let elem = if constant.dtype == ElementType::F16 { ElementType::F16 } else { ElementType::F32 };
         Self { dims, elem, values: Elements::Floats(constant) }
     }
 
-    /// Integers of 8 bits that lie in a file, whose number has been checked.
+    /// Creates an array of 8-bit integers borrowed from a file, whose number has been checked.
     pub(super) fn of_stored(dims: Vec<usize>, constant: Constant) -> Self {
         let elem = constant.dtype;
         Self { dims, elem, values: Elements::Stored(Arc::new(Stored { constant, widened: OnceLock::new() })) }
     }
 
-    /// What integers of 8 bits stand for, as floats: the bytes are shared where they lie in a file. `None` where these are
-    /// other integers, or the scales and zero points do not fit.
+    /// Converts 8-bit integers to floats by attaching scales. Bytes borrowed from the file are shared. `None` for
+    /// other integers. The caller has checked that the scales fit.
     pub(super) fn dequantized(&self, scale: QuantParams, meter: &mut Meter) -> Result<Option<Self>, Problem> {
         let bytes = match &self.values {
             Elements::Stored(stored) => stored.constant.bytes.clone(),
             Elements::Ints(ints) if matches!(self.elem, ElementType::I8 | ElementType::U8) => {
-                // The cast keeps the bits of what lies in the type's range.
+                // The values are in the range of the type, so the cast keeps their bits.
                 meter.filled(ints.len(), ints.iter().map(|&v| v as u8))?.into()
             }
             Elements::Ints(_) | Elements::Floats(_) | Elements::Quantized(_) => return Ok(None),
@@ -137,7 +140,7 @@ impl Array {
         Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
     }
 
-    /// Takes what it costs to read the elements as integers, and makes them such.
+    /// Widens 8-bit integers so that they can be read as integers, and charges the cost.
     pub(super) fn widen(&self, meter: &mut Meter) -> Result<(), Problem> {
         if let Elements::Stored(stored) = &self.values
             && stored.widened.get().is_none()
@@ -164,12 +167,12 @@ impl Array {
         self.dims.iter().product()
     }
 
-    /// Whether there is no element.
+    /// Returns whether the array has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements as 32-bit floats, borrowed where they are such.
+    /// The elements as 32-bit floats, borrowed if they are stored as such.
     pub fn to_f32(&self) -> Cow<'_, [f32]> {
         match &self.values {
             Elements::Floats(constant) => constant.to_f32(),
@@ -179,7 +182,7 @@ impl Array {
         }
     }
 
-    /// The elements as integers, if they are integers or truth values.
+    /// The elements as integers. `None` if they are floats.
     pub fn to_i64(&self) -> Option<&[i64]> {
         match &self.values {
             Elements::Floats(_) | Elements::Quantized(_) => None,
@@ -188,17 +191,18 @@ impl Array {
         }
     }
 
-    /// The first integer that no 32-bit float is.
+    /// Returns the first integer that 32-bit floats cannot represent exactly.
     pub(super) fn first_inexact(&self) -> Option<i64> {
-        // Integers of 8 bits are floats; they are not widened for this.
+        // Floats hold all 8-bit integers, so those need not be widened.
         if matches!(self.values, Elements::Stored(_)) {
             return None;
         }
-        // In 128 bits: the float next to the greatest integer of 64 is none of them.
+        // Compares in 128 bits, because the greatest 64-bit integers round to a float beyond their range.
         self.to_i64()?.iter().copied().find(|&value| value as f32 as i128 != value.into())
     }
 
-    /// The bytes of the one value that all elements have, if that is how they are held: then they take no memory.
+    /// Returns the bytes of the repeated element, if the array is stored as one repeated value and therefore takes no
+    /// memory.
     pub(super) fn repeated(&self) -> Option<&[u8]> {
         match &self.values {
             Elements::Floats(constant) => constant.bytes.element(),
@@ -206,7 +210,7 @@ impl Array {
         }
     }
 
-    /// Bytes that the elements take once they are written out as floats or integers.
+    /// Size of the elements once they are written out as floats or integers, in bytes.
     pub(super) fn bytes(&self) -> usize {
         match &self.values {
             Elements::Floats(_) | Elements::Quantized(_) => self.len().saturating_mul(size_of::<f32>()),
@@ -214,7 +218,7 @@ impl Array {
         }
     }
 
-    /// The values as a constant of a graph.
+    /// Converts the array to a constant of a graph.
     pub(super) fn to_constant(&self) -> Constant {
         match &self.values {
             Elements::Floats(constant) => constant.clone(),
@@ -223,17 +227,17 @@ impl Array {
         }
     }
 
-    /// Bytes that [`to_constant`](Self::to_constant) copies of what is shared otherwise, or makes.
+    /// Number of bytes that [`to_constant`](Self::to_constant) allocates.
     pub(super) fn constant_bytes(&self) -> usize {
         match &self.values {
             Elements::Floats(_) => 0,
             Elements::Quantized(constant) => constant.scale.as_ref().map_or(0, bytes_of),
-            // They become floats, and those bytes.
+            // Once as floats, and once as their bytes.
             Elements::Ints(_) | Elements::Stored(_) => self.len().saturating_mul(2 * size_of::<f32>()),
         }
     }
 
-    /// The same elements under other extents, of which the number must be the same.
+    /// Changes the extents. The number of elements must stay the same.
     pub(super) fn reshaped(&self, dims: &[usize]) -> Result<Self, Problem> {
         if count(dims)? != self.len() {
             return Err(Problem::malformed(format!("{:?} and {dims:?} are not the same elements", self.dims)));
@@ -241,7 +245,8 @@ impl Array {
         Ok(Self { dims: dims.to_vec(), ..self.clone() })
     }
 
-    /// The elements at `indices`, which must lie inside, under new extents. One value stays one, whatever is taken.
+    /// Selects the elements at `indices`, which must be in range, and gives them new extents. A repeated value stays
+    /// a repeated value.
     pub(super) fn taken(
         &self,
         dims: Vec<usize>,
@@ -262,8 +267,8 @@ impl Array {
         if let Some(element) = floats.bytes.element() {
             return Self::filled(dims, elem, element, elements, meter);
         }
-        // By bytes, without converting: taking a few elements of many must not cost a pass over all. Floats of a constant
-        // have 16 bits or 32.
+        // Copies bytes without converting: selecting a few elements must not cost a pass over all. Constants of
+        // floats have 16-bit or 32-bit elements.
         let bytes = floats.bytes.as_slice();
         let taken: Vec<u8> = if floats.dtype == ElementType::F16 {
             let from = bytes.as_chunks::<2>().0;
@@ -275,7 +280,8 @@ impl Array {
         Ok(Self { dims, elem, values: Elements::Floats(Constant::new(floats.dtype, taken.into())) })
     }
 
-    /// The same of integers with scales. One scale for all stays; of several it is not known whose elements are taken.
+    /// Like `taken`, for integers with scales. With one scale for all, the result stays quantised. With several
+    /// scales the elements become floats, because it is unknown which scale belongs to which selected element.
     fn taken_quantized(
         constant: &Constant,
         dims: Vec<usize>,
@@ -295,8 +301,7 @@ impl Array {
         Ok(Self::of_constant(dims, Constant::new(ElementType::F32, bytes.into())))
     }
 
-    /// With the axes in the order `perm`, where the elements are integers with scales along one axis; `None` where they are
-    /// others.
+    /// Transposes integers with scales along one axis. `None` for all other arrays.
     fn transposed_quantized(&self, perm: &[usize], meter: &mut Meter) -> Result<Option<Self>, Problem> {
         let Elements::Quantized(constant) = &self.values else { return Ok(None) };
         let Some(scale) = constant.scale.as_ref().filter(|scale| scale.uniform().is_none()) else { return Ok(None) };
@@ -314,7 +319,7 @@ impl Array {
         Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
     }
 
-    /// One float over and over, by its bytes.
+    /// Creates an array that repeats one float, given as bytes.
     fn filled(
         dims: Vec<usize>,
         elem: ElementType,
@@ -322,7 +327,7 @@ impl Array {
         elements: usize,
         meter: &mut Meter,
     ) -> Result<Self, Problem> {
-        // Few elements are cheaper written out, and count as what they are.
+        // Small arrays are cheaper if they are written out.
         let bytes = if elements <= MAX_WRITTEN_OUT {
             let copies = std::iter::repeat_n(element, elements);
             let mut bytes = meter.list(elements.saturating_mul(element.len()))?;
@@ -336,7 +341,7 @@ impl Array {
         Ok(Self { dims, elem, values: Elements::Floats(Constant::new(dtype, bytes)) })
     }
 
-    /// This one element over and over, under other extents.
+    /// Repeats the single element of this array to new extents.
     pub(super) fn repeat(&self, dims: Vec<usize>, meter: &mut Meter) -> Result<Self, Problem> {
         let elements = count(&dims)?;
         match &self.values {
@@ -350,7 +355,7 @@ impl Array {
         }
     }
 
-    /// With the axes in the order `perm`.
+    /// Transposes the array so that its axes are in the order `perm`.
     pub(super) fn transposed(&self, perm: &[usize], meter: &mut Meter) -> Result<Self, Problem> {
         if perm.iter().copied().eq(0..self.dims.len()) {
             return Ok(self.clone());
@@ -364,7 +369,7 @@ impl Array {
         self.taken(dims.clone(), walk(&dims, &by), meter)
     }
 
-    /// Repeated along axes of extent one, and along new ones in front, to extents that it broadcasts to.
+    /// Broadcasts the array: repeats it along axes of extent one, and along new axes in front.
     pub(super) fn broadcast(&self, dims: &[usize], meter: &mut Meter) -> Result<Self, Problem> {
         if self.dims == dims {
             return Ok(self.clone());
@@ -385,15 +390,15 @@ impl Array {
     }
 }
 
-/// Elements up to which a repeated value is written out. Chosen: 4 kB cost less than treating them as a special case.
+/// Maximum number of elements for which a repeated value is written out. Chosen: 4 kB cost less than a special case.
 const MAX_WRITTEN_OUT: usize = 1 << 10;
 
-/// Bytes that scales and zero points take.
+/// Size of scales and zero points, in bytes.
 const fn bytes_of(scale: &QuantParams) -> usize {
     scale.scale.len() * size_of::<f32>() + scale.zero.len() * size_of::<i32>()
 }
 
-/// Elements between neighbours along each axis.
+/// Strides of the axes, in elements.
 pub(super) fn strides(dims: &[usize]) -> Vec<usize> {
     let mut strides = vec![1; dims.len()];
     for axis in (1..dims.len()).rev() {
@@ -402,7 +407,7 @@ pub(super) fn strides(dims: &[usize]) -> Vec<usize> {
     strides
 }
 
-/// For each element of `dims` in order, the sum of its indices times `by`.
+/// Iterates over the elements of `dims` in order, and yields for each the sum of its indices times `by`.
 pub(super) fn walk(dims: &[usize], by: &[usize]) -> impl Iterator<Item = usize> {
     let (dims, by) = (dims.to_vec(), by.to_vec());
     let total: usize = dims.iter().product();
@@ -410,7 +415,7 @@ pub(super) fn walk(dims: &[usize], by: &[usize]) -> impl Iterator<Item = usize> 
     let mut at = 0usize;
     (0..total).map(move |_| {
         let here = at;
-        // Counted up like an odometer, from the fastest axis: an element costs no division.
+        // Increments the indices like an odometer, from the fastest axis, which avoids divisions.
         for axis in (0..dims.len()).rev() {
             index[axis] += 1;
             at += by[axis];

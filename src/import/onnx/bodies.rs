@@ -1,4 +1,4 @@
-//! What is looked at in bodies of control flow: which names they read, and what they state of their results.
+//! Examines bodies of control flow: the names that they read, and the types that they state for their results.
 
 use std::collections::HashSet;
 
@@ -7,12 +7,12 @@ use super::{
     wire::{Broken, Message},
 };
 
-/// The names that nodes in a node's bodies read, also in bodies within those, and those that bodies give as results. Some
-/// of them are the bodies' own.
+/// Returns the names that nodes in a node's bodies read, including nested bodies, and the names of the bodies'
+/// results. Some of these names are local to the bodies.
 pub(super) fn names_read(file: &Message<'_>, node: &Node) -> Result<HashSet<String>, Broken> {
     let mut names = HashSet::new();
     let bodies = node.attributes.iter().flat_map(|attribute| &attribute.bodies);
-    // A list and no recursion: bodies may be nested as deep as a file likes.
+    // Iterative, because a file may nest bodies to any depth.
     let mut open: Vec<Message<'_>> = bodies.map(|range| file.at(range.clone())).collect();
     while let Some(body) = open.pop() {
         each(body, |m, number, value| {
@@ -32,7 +32,7 @@ pub(super) fn names_read(file: &Message<'_>, node: &Node) -> Result<HashSet<Stri
     Ok(names)
 }
 
-/// What an `If` gives, as far as its bodies state the same of it.
+/// Returns the results of an `If`, with the types on which its bodies agree.
 pub(super) fn results(file: &Message<'_>, node: &Node) -> Result<Vec<GraphIo>, Broken> {
     if node.op != "If" || !node.domain.is_empty() {
         return Ok(Vec::new());

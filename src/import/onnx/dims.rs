@@ -1,4 +1,4 @@
-//! Extents that a file leaves open, bound to numbers; those that are not bound are listed all at once.
+//! Binds extents that a file leaves open to numbers, and lists all unbound ones together.
 
 use std::{
     borrow::Cow,
@@ -14,7 +14,7 @@ use crate::{
     import::error::{ImportError, Problem, UnresolvedDim},
 };
 
-/// Extents of the inputs, by what `--dim` and the file say.
+/// Resolves the extents of inputs from the file and from `--dim`.
 #[derive(Debug)]
 pub(super) struct Binding<'o> {
     bound: &'o BTreeMap<String, usize>,
@@ -27,7 +27,7 @@ impl<'o> Binding<'o> {
         Self { bound, used: BTreeSet::new(), unbound: Vec::new() }
     }
 
-    /// The extents of an input; those left open count as 1 and are listed.
+    /// Returns the extents of an input. Open ones count as 1 and are listed.
     pub(super) fn dims(&mut self, port: &GraphIo) -> Result<Vec<usize>, ImportError> {
         let extents = match &port.kind {
             IoType::Tensor(_, Some(extents)) => Cow::Borrowed(extents.as_slice()),
@@ -39,13 +39,14 @@ impl<'o> Binding<'o> {
             let by_place = place(port, axis);
             let (name, known) = match stated {
                 Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
-                // No input is empty, so what is not above zero has to be bound, and may stand for what is not known.
+                // Inputs are never empty, so an extent that is not positive must mean that it is unknown, and has to
+                // be bound.
                 Extent::Known(_) | Extent::Unknown => (by_place.clone(), None),
-                // Some exporters call what they do not know so.
+                // Names that some exporters give to unknown extents.
                 Extent::Named(name) if name.is_empty() || name == "?" => (by_place.clone(), None),
                 Extent::Named(name) => (name.clone(), None),
             };
-            // The place first: several axes may share a name, a place is one alone.
+            // The position has priority over the name, because several axes may share a name.
             let asked = self.find(&by_place).or_else(|| self.find(&name));
             let cannot = |(name, asked): (&str, usize), why: String| {
                 let why = format!("{why} axis {axis} of input `{}`", port.name);
@@ -77,7 +78,7 @@ impl<'o> Binding<'o> {
         Ok(dims)
     }
 
-    /// Open extents, as many as are bound by their places, for an input of which not even their number is stated.
+    /// Returns open extents for an input of unknown rank. The rank follows from the positions that are bound.
     fn unranked(&self, port: &GraphIo) -> Result<Vec<Extent>, ImportError> {
         let axes = (0..=MAX_RANK).take_while(|&axis| self.bound.contains_key(&place(port, axis))).count();
         if axes == 0 {
@@ -92,7 +93,7 @@ impl<'o> Binding<'o> {
         Some((name, extent))
     }
 
-    /// Refuses the model if an extent is open, or a name was bound that no input has.
+    /// Fails if an extent is unbound, or if a bound name does not occur in any input.
     pub(super) fn finish(self) -> Result<(), ImportError> {
         if !self.unbound.is_empty() {
             return Err(ImportError::UnresolvedDim(self.unbound));
@@ -102,7 +103,7 @@ impl<'o> Binding<'o> {
     }
 }
 
-/// What an axis of an input is called where it has no name.
+/// Name of an axis of an input that has no name in the file.
 fn place(port: &GraphIo, axis: usize) -> String {
     format!("{}:{axis}", port.name)
 }

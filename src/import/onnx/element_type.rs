@@ -1,8 +1,8 @@
-//! Element types by ONNX's numbers.
+//! Maps ONNX's numbers to element types.
 
 use crate::{graph::ElementType, import::error::Problem};
 
-/// Element types of the format, by number.
+/// Names of ONNX's element types, by number.
 const NAMES: [&str; 25] = [
     "no type",
     "float",
@@ -31,7 +31,7 @@ const NAMES: [&str; 25] = [
     "float8e8m0",
 ];
 
-/// The type of a number of the format, if it is computed with.
+/// Returns the element type with an ONNX number, if it is supported.
 pub(super) fn element_type(code: i64) -> Result<ElementType, Problem> {
     Ok(match code {
         1 => ElementType::F32,

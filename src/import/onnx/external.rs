@@ -1,4 +1,4 @@
-//! Values in files beside the model: only inside the model's folder, whatever the file says.
+//! Reads values from external files. Only files in the model's folder are allowed, whatever the model file says.
 
 use std::{
     collections::BTreeMap,
@@ -13,17 +13,17 @@ use crate::{
 
 const REMEDY: &str = "put the file with the values into the model's folder, and name it relative to that";
 
-/// The model's folder, and the files of it that were asked for.
+/// The model's folder, and the files read from it.
 #[derive(Debug, Default)]
 pub(super) struct External {
-    /// Resolved, without symbolic links; none for a model that is no file.
+    /// Canonical path without symbolic links. `None` if the model was not opened as a file.
     folder: Option<PathBuf>,
-    /// By the path that a location resolves to: a file has many spellings, and is read once.
+    /// By canonical path, so that a file is read only once even if it is spelled in several ways.
     files: BTreeMap<PathBuf, Arc<FileBytes>>,
 }
 
 impl External {
-    /// For a model in this file.
+    /// For a model in the file `model`.
     pub(super) fn beside(model: &Path) -> Self {
         let folder = match model.parent() {
             Some(parent) if parent.as_os_str().is_empty() => Some(Path::new(".")),
@@ -32,12 +32,12 @@ impl External {
         Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new() }
     }
 
-    /// The files that were asked for.
+    /// Paths of the files that were read.
     pub(super) fn paths(&self) -> impl Iterator<Item = &Path> {
         self.files.keys().map(PathBuf::as_path)
     }
 
-    /// The bytes that a tensor's keys and values name.
+    /// Returns the bytes that a tensor's `external_data` entries refer to.
     pub(super) fn bytes(&mut self, keys: &[(String, String)], meter: &mut Meter) -> Result<Bytes, Problem> {
         let find = |key: &str| keys.iter().find(|(k, _)| k == key).map(|(_, v)| v.as_str());
         let number = |key: &str| match find(key) {
@@ -73,7 +73,7 @@ impl External {
         }
         let cannot = |e: std::io::Error| Problem::new(format!("cannot read `{location}`: {e}"), REMEDY);
         let path = folder.join(relative).canonicalize().map_err(cannot)?;
-        // Asked of what the path resolves to, so that no link leads out.
+        // Checked on the canonical path, so that no symbolic link can lead outside.
         if !path.starts_with(folder) {
             return Err(Problem::new(format!("`{location}` leads out of the model's folder"), REMEDY));
         }
@@ -81,7 +81,7 @@ impl External {
             return Ok(file.clone());
         }
         let file = Arc::new(FileBytes::read(&path).map_err(cannot)?);
-        // Once a file: tensors that name the same bytes must not widen it again and again.
+        // Once per file: tensors that share its bytes must not increase the allowance repeatedly.
         meter.widen((*file).as_ref().len());
         self.files.insert(path, file.clone());
         Ok(file)

@@ -26,19 +26,19 @@ fn refused(role: &'static str, port: &GraphIo) -> impl Fn(Problem) -> ImportErro
     move |problem| problem.of_graph_io(role, &port.name)
 }
 
-/// The same problem, where extents are bound one that they may be the reason of.
+/// Adapts a problem if the caller bound extents, because those may be the cause.
 fn of_bound(problem: Problem, options: &ImportOptions) -> Problem {
     if options.dims.is_empty() { problem } else { problem.with_bound_extents() }
 }
 
-/// Refuses values for inputs that there are not.
+/// Fails if values are bound to inputs that do not exist.
 pub(super) fn bindable(file: &Graph, options: &ImportOptions) -> Result<(), ImportError> {
     let inputs: HashSet<&str> = file.inputs.iter().map(|port| port.name.as_str()).collect();
     let missing: Vec<String> = options.constants.keys().filter(|k| !inputs.contains(k.as_str())).cloned().collect();
     if missing.is_empty() { Ok(()) } else { Err(ImportError::NoSuchInput { names: missing }) }
 }
 
-/// Defines the graph's inputs: those that the file gives no value, and that are not bound to one.
+/// Defines the graph's inputs, except those with a value in the file or a bound value.
 pub(super) fn inputs<'m>(
     file: &'m Graph,
     options: &ImportOptions,
@@ -49,7 +49,7 @@ pub(super) fn inputs<'m>(
     let mut binding = Binding::new(&options.dims);
     let mut open = Vec::new();
     for port in &file.inputs {
-        // Asked before the file's own value: that is a default, which the caller may replace.
+        // Checked before the file's own value, which is only a default that the caller may replace.
         if let Some(array) = options.constants.get(&port.name) {
             names.define(&port.name, Value::Known(array.clone()));
         } else if !names.is_initializer(&port.name) {
@@ -57,7 +57,7 @@ pub(super) fn inputs<'m>(
             open.push((port, elem, binding.dims(port)?));
         }
     }
-    // Before any tensor is made, so that all open extents are listed at once.
+    // Before any tensor is created, so that all open extents are listed together.
     binding.finish()?;
     let mut preferred = PreferredLayouts::new(&file.nodes);
     for (port, elem, dims) in open {
@@ -70,7 +70,7 @@ pub(super) fn inputs<'m>(
     Ok(())
 }
 
-/// Defines a name as a tensor that comes from outside.
+/// Defines a name as an input tensor.
 pub(super) fn input<'m>(
     name: &'m str,
     elem: ElementType,
@@ -87,7 +87,7 @@ pub(super) fn input<'m>(
     Ok(tensor)
 }
 
-/// The type of an input's elements.
+/// The element type of an input.
 pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
     match &port.kind {
         IoType::Tensor(kind, _) => element_type(*kind),
@@ -98,7 +98,7 @@ pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
     }
 }
 
-/// Notes on an input or output how the caller has it: in the extents and the order that the file sees it in.
+/// Records the caller's view of an input or output: extents, order and element type as in the file.
 fn stated(lowering: &mut GraphLowering, tensor: TensorId, seen: &Computed, elem: ElementType) {
     let tensor = &mut lowering.graph.tensors[tensor];
     tensor.dims = seen.dims.clone();
@@ -106,13 +106,13 @@ fn stated(lowering: &mut GraphLowering, tensor: TensorId, seen: &Computed, elem:
     tensor.element_type = elem;
 }
 
-/// The type in which a caller has an output: the one that the file states for it. Where it states none, or integers for
-/// what its nodes compute as floats or the other way round, it is what they compute.
+/// Returns the caller's element type of an output. This is the stated type if there is one and it agrees with the
+/// nodes on being a float type. Otherwise it is the type that the nodes compute.
 fn output_elem(port: &GraphIo, computed: ElementType) -> ElementType {
     elem(port).ok().filter(|stated| stated.is_float() == computed.is_float()).unwrap_or(computed)
 }
 
-/// Makes the graph's outputs of what the file names as such.
+/// Defines the graph's outputs.
 pub(super) fn outputs(
     file: &Graph,
     options: &ImportOptions,
@@ -151,8 +151,8 @@ fn output(
             (Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.element_type() }, true)
         }
     };
-    // An output is written by a node, and goes out once: a constant is copied, and what is an input or another output
-    // already gets a node of its own.
+    // Every output needs a node that writes it, and a tensor that is not listed otherwise. Constants are copied. For
+    // a tensor that is already an input or output, a reshape is added.
     let tensor = match (known, taken.contains(&computed.tensor)) {
         (true, _) => lowering.stored(computed.tensor)?,
         (false, true) => {

@@ -1,4 +1,4 @@
-//! The graph being made: nodes, constants, and tensors brought from one layout to another.
+//! Builds the graph: adds nodes and constants, and converts tensors between layouts.
 
 use std::collections::HashMap;
 
@@ -18,19 +18,19 @@ use crate::{
     },
 };
 
-/// The graph being made.
+/// The graph that is being built.
 #[derive(Debug)]
 pub(super) struct GraphLowering {
     pub(super) graph: Graph,
     /// Index of the file's node that is being lowered.
     pub(super) op_index: usize,
-    /// What new tensors are called after.
+    /// Prefix for the names of new tensors.
     pub(super) label: String,
-    /// What the import may still take.
+    /// Allowances of the import.
     pub(super) meter: Meter,
-    /// Whether quantising rounds.
+    /// Rounding of quantised values.
     pub(super) fake_quant: FakeQuant,
-    /// Tensors that were brought to a layout already.
+    /// Conversions that already exist, for reuse.
     brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
 }
 
@@ -41,13 +41,13 @@ impl GraphLowering {
         Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought: HashMap::new() }
     }
 
-    /// Notes which of the file's nodes is being lowered, and what new tensors are called after.
+    /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.
     pub(super) fn begin(&mut self, op_index: usize, name: &str) {
         self.op_index = op_index;
         self.label = stem(name);
     }
 
-    /// A node, and the tensor of `shape` that it computes.
+    /// Adds a node, and returns its result, a tensor of `shape`.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
         let inferred = inferred(&self.graph, &op, inputs, shape)?;
         if inferred != shape {
@@ -67,7 +67,7 @@ impl GraphLowering {
         constant: Option<crate::graph::Constant>,
     ) -> Result<TensorId, Problem> {
         self.meter.memory(NODE_BYTES)?;
-        // Counted only below: a product may overflow.
+        // Checked first, because the product of the extents below may overflow.
         if shape.dims().contains(&0) {
             return Err(Problem::empty(format!("a tensor of {shape} would have no elements")));
         }
@@ -77,14 +77,14 @@ impl GraphLowering {
         Ok(push_tensor(&mut self.graph, name, shape, constant))
     }
 
-    /// A tensor that the caller brings.
+    /// Adds an input tensor.
     pub(super) fn input(&mut self, name: &str, shape: Shape) -> Result<TensorId, Problem> {
         self.tensor(label(name), shape, None)
     }
 
-    /// A constant tensor of `shape`, of elements in that order.
+    /// Adds a constant tensor of `shape` with the elements of `array` in order.
     pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
-        // Nothing is made until it is read, so this is counted by itself.
+        // Repeated values take no memory until they are read, so they have a separate allowance.
         if array.repeated().is_some() {
             self.meter.repeat(array.len())?;
         } else if !array.element_type().is_float() {
@@ -100,14 +100,15 @@ impl GraphLowering {
         Ok(tensor)
     }
 
-    /// A constant as a tensor that a node computes, for operators that read no constants, and for outputs.
+    /// Copies a constant to a tensor that is computed by a node. For operators that cannot read constants, and for
+    /// outputs.
     pub(super) fn stored(&mut self, constant: TensorId) -> Result<TensorId, Problem> {
         let shape = self.graph.shape(constant);
-        // Concatenations may read constants; one of a single operand is a copy.
+        // Concatenations can read constants, so one with a single operand is a copy.
         self.emit(Op::Concat(Concat { axis: 3 }), &[constant], shape)
     }
 
-    /// The same elements under another shape.
+    /// Adds a reshape, unless the tensor has the shape already.
     pub(super) fn reshape(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if self.graph.shape(id) == shape {
             return Ok(id);
@@ -115,7 +116,7 @@ impl GraphLowering {
         self.emit(Op::Reshape, &[id], shape)
     }
 
-    /// A value as a tensor whose atoms lie at `layout`'s places. Both layouts must have the same atoms.
+    /// Returns a tensor with a value in layout `layout`. Both layouts must have the same atoms.
     pub(super) fn place(&mut self, value: &Value, layout: &AtomLayout) -> Result<TensorId, Problem> {
         match value {
             Value::Known(array) => {
@@ -127,7 +128,8 @@ impl GraphLowering {
         }
     }
 
-    /// A tensor with its atoms at other places: itself, under another shape, or turned.
+    /// Converts a tensor to another layout with the same atoms: returns the tensor itself, or adds reshapes and
+    /// transposes.
     pub(super) fn bring(&mut self, x: &Computed, to: &AtomLayout) -> Result<TensorId, Problem> {
         if x.layout == *to {
             return Ok(x.tensor);
@@ -171,8 +173,8 @@ impl GraphLowering {
                 tensor = self.transpose(tensor, perm)?;
                 return self.reshape(tensor, shape(atoms, to));
             }
-            // More than four runs change places: the first that is not where it belongs is moved there. Each round puts
-            // one more in its place, so the loop ends.
+            // More than four segments would have to move. Moves the first misplaced one to its place. Each iteration
+            // puts one more segment into its place, so the loop ends.
             let done = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
             let Some(next) = segments.iter().find(|segment| segment[0] == there[done]) else {
                 return Err(Problem::unsupported("it turns axes that do not match"));
@@ -187,20 +189,20 @@ impl GraphLowering {
         }
     }
 
-    /// A named step that turns a tensor.
+    /// Adds a transpose.
     fn transpose(&mut self, tensor: TensorId, perm: [usize; 4]) -> Result<TensorId, Problem> {
         let extents = self.graph.shape(tensor).dims();
         self.emit(Op::Transpose(Transpose { perm }), &[tensor], perm.map(|axis| extents[axis]).into())
     }
 }
 
-/// The permutation of physical axes that makes `from` of `to`, if whole axes only change places.
+/// Returns the permutation of physical axes that turns `from` into `to`, if only whole axes are exchanged.
 fn direct(from: &AtomPlaces, to: &AtomPlaces) -> Option<[usize; 4]> {
     let mut perm = [None; 4];
     for (source, list) in perm.iter_mut().zip(to).filter(|(_, list)| !list.is_empty()) {
         *source = Some(from.iter().position(|other| other == list)?);
     }
-    // An empty axis stays where it is, if it can.
+    // Empty axes stay where they are, if possible.
     for slot in 0..4 {
         let free = |s: &usize| from[*s].is_empty() && !perm.contains(&Some(*s));
         if perm[slot].is_none() {
@@ -211,7 +213,7 @@ fn direct(from: &AtomPlaces, to: &AtomPlaces) -> Option<[usize; 4]> {
     Some([a, b, c, d])
 }
 
-/// The longest runs of atoms that follow each other in both orders, in the order `there`.
+/// Returns the longest runs of atoms that are consecutive in both orders, in the order `there`.
 fn segments(here: &[usize], there: &[usize]) -> Vec<Vec<usize>> {
     let mut segments: Vec<Vec<usize>> = Vec::new();
     for &atom in there {

@@ -1,5 +1,5 @@
-//! Integers among the nodes that are made of one of the file's: marked, so that compiling a model sees to it that floats
-//! hold them, and wrapped around where their type has 8 or 16 bits.
+//! Marks graph nodes that compute integers. Compiling a model then checks that floats can hold those integers
+//! exactly. Also wraps results around if their type has 8 or 16 bits.
 
 use super::{lower::wrapped, node_lowering::NodeLowering, value::Value};
 use crate::{
@@ -26,7 +26,7 @@ pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Probl
         let nodes = &mut ctx.lowering.graph.nodes;
         for index in first..nodes.len() {
             let node = &mut nodes[NodeId::new(index)];
-            // What comes before the result need not be of its type, as long as it is exact.
+            // Intermediate values need not be of the result's type, as long as they are exact.
             let before = node.output != result.tensor;
             node.integers = Some(if before { ElementType::I64 } else { result.elem });
         }
@@ -35,7 +35,7 @@ pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Probl
     Ok(())
 }
 
-/// Whether a node's integers may be greater than its operands.
+/// Returns whether a node's results may be greater than its operands.
 fn may_exceed(node: &Node) -> bool {
     match &node.op {
         Op::Binary(binary) => {

@@ -1,44 +1,45 @@
-//! Where the elements of a tensor of any rank lie among the four axes that are computed with. Knows no graph.
+//! Maps the elements of a tensor of any rank to the four physical axes. Independent of the graph.
 //!
-//! A tensor's extents are taken apart into *atoms*, from the slowest to the fastest in the file's order: each logical
-//! axis is a run of atoms (none, if its extent is one). The four physical axes `B, H, W, C` hold the atoms in any
-//! order. Transposing a tensor only numbers its atoms anew, and reshaping it only draws other borders between them:
-//! neither moves an element. Elements move when an operator asks for another layout.
+//! The extents of a tensor are factored into *atoms*, from the slowest to the fastest in the file's order. Each
+//! logical axis is a run of atoms (an empty run, if its extent is one). The four physical axes `B, H, W, C` hold the
+//! atoms in any order. Transposing a tensor only renumbers its atoms, and reshaping it only changes the boundaries
+//! between logical axes; neither moves elements. Elements only move if an operator needs a different layout.
 
 use std::ops::Range;
 
 use crate::graph::Shape;
 
-/// What each of the physical axes holds: atoms, the slowest first.
+/// The atoms on each physical axis, slowest first.
 pub(super) type AtomPlaces = [Vec<usize>; 4];
 
-/// The atoms of a tensor, and where they lie.
+/// The atoms of a tensor, and their physical axes.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct AtomLayout {
-    /// Extents of the atoms in the file's order; each is above one.
+    /// Extents of the atoms in the file's order. All are greater than one.
     pub(super) atoms: Vec<usize>,
     pub(super) places: AtomPlaces,
 }
 
 impl AtomLayout {
-    /// Logical axes `axes[p]` on physical axis `p`, an atom each. Every axis above one must be named once.
+    /// Puts logical axes `axes[p]` on physical axis `p`, as one atom each. Every axis with an extent above one must
+    /// occur exactly once.
     pub(super) fn of(dims: &[usize], axes: &[Vec<usize>; 4]) -> Self {
         let atom = |axis: usize| dims[..axis].iter().filter(|&&d| d != 1).count();
         let places = axes.each_ref().map(|list| list.iter().filter(|&&a| dims[a] != 1).map(|&a| atom(a)).collect());
         Self { atoms: dims.iter().copied().filter(|&d| d != 1).collect(), places }
     }
 
-    /// The file's order: the last axis on C, those in front of the fourth last merged on B.
+    /// The file's order: the last axis on C, and all axes before the last three merged on B.
     pub(super) fn natural(dims: &[usize]) -> Self {
         let mut axes: [Vec<usize>; 4] = Default::default();
         for axis in 0..dims.len() {
             axes[(axis + 4).saturating_sub(dims.len())].push(axis);
         }
-        // Above four axes, the outer ones are one long axis.
+        // With more than four axes, B holds several of them.
         Self::of(dims, &axes)
     }
 
-    /// Batch on B, the second axis on C, the last two on H and W; axes between them join H.
+    /// Batch on B, the second axis on C, the last axis on W, all others on H.
     pub(super) fn channels_second(dims: &[usize]) -> Self {
         let mut axes: [Vec<usize>; 4] = Default::default();
         for axis in 0..dims.len() {
@@ -58,12 +59,12 @@ impl AtomLayout {
         shape(&self.atoms, &self.places)
     }
 
-    /// All atoms in the order in which elements lie.
+    /// All atoms in memory order.
     pub(super) fn sequence(&self) -> Vec<usize> {
         self.places.concat()
     }
 
-    /// The atoms of each logical axis.
+    /// Returns the atoms of each logical axis.
     pub(super) fn runs(&self, dims: &[usize]) -> Vec<Range<usize>> {
         let mut next = 0;
         dims.iter()
@@ -78,18 +79,18 @@ impl AtomLayout {
             .collect()
     }
 
-    /// The atoms of some logical axes, in that order.
+    /// Returns the atoms of the given logical axes, in that order.
     pub(super) fn atoms_of(&self, dims: &[usize], axes: &[usize]) -> Vec<usize> {
         let runs = self.runs(dims);
         axes.iter().flat_map(|&axis| runs[axis].clone()).collect()
     }
 
-    /// The same elements with the logical axes in the order `perm`.
+    /// Permutes the logical axes to the order `perm`. No element moves.
     pub(super) fn transposed(&self, dims: &[usize], perm: &[usize]) -> Self {
         self.renumbered(&self.atoms_of(dims, perm))
     }
 
-    /// With the atoms numbered in the order `new` (atom `new[i]` becomes `i`); those not named are dropped.
+    /// Renumbers the atoms: atom `new[i]` becomes `i`. Atoms that do not occur in `new` are dropped.
     pub(super) fn renumbered(&self, new: &[usize]) -> Self {
         let place = |old: &usize| new.iter().position(|n| n == old);
         Self {
@@ -98,7 +99,7 @@ impl AtomLayout {
         }
     }
 
-    /// Divides atom `atom` in two, of which the inner has the extent `inner`.
+    /// Splits an atom in two. The inner one has the extent `inner`.
     fn divide(&mut self, atom: usize, inner: usize) {
         let outer = self.atoms[atom] / inner;
         self.atoms.splice(atom..=atom, [outer, inner]);
@@ -115,11 +116,12 @@ impl AtomLayout {
         }
     }
 
-    /// Divides atoms so that every border between extents of `dims` is one between atoms; the atoms that would have to
-    /// be one before that can be, if there are such.
+    /// Splits atoms so that every boundary between extents of `dims` is also a boundary between atoms. On failure
+    /// returns the run of atoms that would first have to be merged.
     pub(super) fn refine(&mut self, dims: &[usize]) -> Result<(), Range<usize>> {
         let (mut atom, mut start) = (0, 0);
-        // `rest` is what is left of the extent that is being filled, `filled` how many atoms from `start` on fill it.
+        // `rest` is the part of the current extent that is not yet covered; the atoms `start..atom` cover the other
+        // part.
         for &extent in dims {
             let mut rest = extent;
             while rest > 1 {
@@ -139,7 +141,7 @@ impl AtomLayout {
         Ok(())
     }
 
-    /// The shortest run of atoms from `start` on that fills whole extents of `dims` and ends with an extent.
+    /// Returns the shortest run of atoms from `start` on that ends at a boundary between extents of `dims`.
     fn block(&self, dims: &[usize], start: usize) -> Range<usize> {
         let before: usize = self.atoms[..start].iter().product();
         let mut ends = Vec::new();
@@ -158,7 +160,7 @@ impl AtomLayout {
         start..self.atoms.len()
     }
 
-    /// With the run of atoms as one, if they follow each other on one physical axis.
+    /// Merges a run of atoms into one, if they are consecutive on a single physical axis.
     pub(super) fn merged(&self, run: Range<usize>) -> Option<Self> {
         if run.len() < 2 {
             return Some(self.clone());
@@ -180,11 +182,11 @@ impl AtomLayout {
         Some(Self { atoms, places: self.places.each_ref().map(|list| list.iter().filter_map(renumber).collect()) })
     }
 
-    /// With neighbours of the same logical axis that follow each other on a physical axis as one atom.
+    /// Merges neighbouring atoms of the same logical axis if they are consecutive on a physical axis.
     pub(super) fn tidy(mut self, dims: &[usize]) -> Self {
         let mut axis = 0;
         while axis < dims.len() {
-            // Anew each time: merging moves the numbers of all atoms behind.
+            // Recomputed after each merge, because merging renumbers all later atoms.
             let run = self.runs(dims)[axis].clone();
             let pair = (run.start..run.end.saturating_sub(1)).find_map(|a| self.merged(a..a + 2));
             match pair {
@@ -201,10 +203,11 @@ pub(super) fn shape(atoms: &[usize], places: &AtomPlaces) -> Shape {
     places.each_ref().map(|list| list.iter().map(|&a| atoms[a]).product()).into()
 }
 
-/// Up to four groups of atoms on the four axes, in order: where they lie in `like` if they can, else in few texels.
+/// Distributes up to four groups of atoms to the four axes, in order. Prefers the places in `like`, then a small
+/// number of texels.
 pub(super) fn spread(atoms: &[usize], groups: &[Vec<usize>], like: &AtomPlaces) -> Option<AtomPlaces> {
     let mut best: Option<((usize, std::cmp::Reverse<usize>), AtomPlaces)> = None;
-    // There are so few ways to choose among four axes that each is tried.
+    // Tries all combinations; with four axes there are only 16.
     for mask in 0u32..16 {
         if mask.count_ones() as usize != groups.len() {
             continue;

@@ -1,11 +1,12 @@
-//! Which layout an operator wants, chosen so that little has to move. Knows layouts alone, no graph.
+//! Selects the layout in which an operator works, so that few elements have to move. Works on layouts only, without a
+//! graph.
 
 use std::ops::Range;
 
 use super::layout::{AtomLayout, spread};
 use crate::import::error::Problem;
 
-/// A layout in which no physical axis holds atoms of different marks.
+/// Returns a layout in which all atoms on a physical axis have the same mark.
 pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) -> M) -> Result<AtomLayout, Problem> {
     let alike = |list: &Vec<usize>| list.iter().all(|&a| mark(a) == mark(list[0]));
     if layout.places.iter().all(alike) {
@@ -19,7 +20,8 @@ pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) ->
             _ => runs.push(vec![atom]),
         }
     }
-    // Four axes hold no more than four runs: those with the same mark are merged, though more elements move.
+    // There are only four axes. With more than four runs, those with the same mark are merged, although more elements
+    // move.
     if runs.len() > 4 {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for run in runs {
@@ -33,14 +35,15 @@ pub(super) fn uniform<M: PartialEq>(layout: &AtomLayout, mark: impl Fn(usize) ->
     placed(layout, &runs)
 }
 
-/// The layout with these groups of atoms on its axes, in order.
+/// Puts these groups of atoms on the axes, in order.
 fn placed(layout: &AtomLayout, groups: &[Vec<usize>]) -> Result<AtomLayout, Problem> {
     let places = spread(&layout.atoms, groups, &layout.places)
         .ok_or_else(|| Problem::unsupported("it treats more than four axes differently"))?;
     Ok(AtomLayout { atoms: layout.atoms.clone(), places })
 }
 
-/// A layout in which logical `axes` have a physical axis each, and which. At most three axes, or all there are.
+/// Returns a layout in which each of the logical `axes` has a separate physical axis, and the numbers of those.
+/// Supports at most three axes, or all axes of the tensor.
 pub(super) fn isolated(
     layout: &AtomLayout,
     dims: &[usize],
@@ -48,7 +51,7 @@ pub(super) fn isolated(
 ) -> Result<(AtomLayout, Vec<usize>), Problem> {
     let runs = layout.runs(dims);
     let wanted: Vec<Vec<usize>> = axes.iter().map(|&axis| runs[axis].clone().collect()).collect();
-    // An axis of extent one has no atoms, but the operator still works along it: it gets an axis that holds none.
+    // An axis of extent one has no atoms, but the operator still works along it, so it gets an empty physical axis.
     let empty = wanted.iter().filter(|list| list.is_empty()).count();
     let fits = |layout: &AtomLayout| {
         let alone = |list: &Vec<usize>| list.is_empty() || layout.places.contains(list);
@@ -89,7 +92,7 @@ fn separated(layout: &AtomLayout, runs: &[Range<usize>], axes: &[usize], empty: 
     placed(layout, &groups)
 }
 
-/// A layout with the atoms of logical `axes`, in that order, on C, and those of `rows` on W if such are named.
+/// Returns a layout with the atoms of logical `axes` on C, in that order, and those of `rows`, if any, on W.
 pub(super) fn last(layout: &AtomLayout, dims: &[usize], axes: &[usize], rows: Option<&[usize]>) -> AtomLayout {
     let channels = layout.atoms_of(dims, axes);
     let rows = rows.map(|rows| layout.atoms_of(dims, rows));
@@ -110,7 +113,7 @@ pub(super) fn last(layout: &AtomLayout, dims: &[usize], axes: &[usize], rows: Op
     }
     let mut like = layout.places.clone();
     like[room..].iter_mut().for_each(Vec::clear);
-    // As `spread` does, but on the axes in front alone: C, and W where rows are named, are taken.
+    // Like `spread`, but only over the first axes: C is taken, and W as well if rows are given.
     let mut best = None;
     for mask in 0u32..1 << room {
         if mask.count_ones() as usize != groups.len() {
@@ -120,7 +123,7 @@ pub(super) fn last(layout: &AtomLayout, dims: &[usize], axes: &[usize], rows: Op
         let slots = (0..room).filter(|slot| mask >> slot & 1 == 1);
         slots.zip(&groups).for_each(|(slot, group)| places[slot] = group.clone());
         let same = (0..room).filter(|&slot| places[slot] == like[slot]).count();
-        // Towards W where nothing else decides: a row is what a kernel walks along.
+        // Ties go to the later axes, towards W: kernels iterate along rows.
         if best.as_ref().is_none_or(|(other, _)| same >= *other) {
             best = Some((same, places));
         }
@@ -133,7 +136,8 @@ pub(super) fn last(layout: &AtomLayout, dims: &[usize], axes: &[usize], rows: Op
     AtomLayout { atoms: layout.atoms.clone(), places }
 }
 
-/// The layout after logical `axis`, alone on physical `slot`, has come to another extent.
+/// Returns the layout after the extent of a logical axis changed. The axis must have the physical axis `slot` for
+/// itself.
 pub(super) fn resized(layout: &AtomLayout, dims: &[usize], axis: usize, slot: usize, extent: usize) -> AtomLayout {
     let run = layout.runs(dims)[axis].clone();
     let added = usize::from(extent != 1);
@@ -152,12 +156,12 @@ pub(super) fn resized(layout: &AtomLayout, dims: &[usize], axis: usize, slot: us
     AtomLayout { atoms, places }
 }
 
-/// The atoms that divide an axis for all of these at once: each a list of extents with the same product.
+/// Returns atoms that subdivide an axis for all lists at once. All lists have the same product.
 pub(super) fn common(lists: &[&[usize]]) -> Option<Vec<usize>> {
     let mut borders: Vec<usize> = Vec::new();
     for list in lists {
         let mut product = 1;
-        // From the fastest atom on, so that borders at the same element are the same number in every list.
+        // From the fastest atom on, so that a boundary at the same element has the same number in every list.
         for extent in list.iter().rev() {
             product *= extent;
             borders.push(product);

@@ -1,8 +1,8 @@
-//! The `.onnx` reader: messages, extents, nodes in order, and one list of all refusals.
+//! The `.onnx` reader: parses messages, resolves extents, lowers nodes in order, and lists all refusals together.
 //!
-//! What can be computed now is (`fold`), down to the shape arithmetic that exporters leave behind; the rest becomes
-//! nodes of the graph (`lower`). Values are seen as the file sees them, whatever layout they are computed in
-//! (`layout`).
+//! `fold` computes all values that are known at import, including the shape arithmetic that exporters leave in
+//! graphs. `lower` turns the rest into nodes of the graph. Values have the extents stated in the file, whatever
+//! layout they are computed in (`layout`).
 
 mod alike;
 mod array;
@@ -61,13 +61,13 @@ use node_lowering::NodeLowering;
 use op_registry::own_domain;
 use tensor::{Owned, ValueSource};
 
-/// Operator sets that are read.
+/// Supported operator sets.
 pub(super) const OLDEST: i64 = 6;
 pub(super) const NEWEST: i64 = 28;
 
-/// Whether bytes may be a model: its fields up to the graph are those of one.
+/// Returns whether bytes may be a model, judging by its fields up to the graph.
 pub(super) fn looks_right(bytes: &[u8]) -> bool {
-    // Fields are looked at and not entered, so that nothing is made that would count.
+    // Skips over fields without parsing them, so nothing is allocated and charged to the meter.
     let meter = RefCell::new(Meter::new(0));
     let mut message = wire::Message::of(bytes, &meter);
     let mut graph = false;
@@ -81,7 +81,8 @@ pub(super) fn looks_right(bytes: &[u8]) -> bool {
     }
 }
 
-/// Reads a model. `path` is where it lies, if it is a file: values may lie in files beside it, which are added to `beside`.
+/// Reads a model. `path` is the path of its file, if any. Its values may be in external files in the same folder,
+/// which are added to `beside`.
 pub(super) fn read(
     owner: Owner,
     path: Option<&Path>,
@@ -134,12 +135,12 @@ fn graph_of(model: &Model) -> Result<&model::Graph, ImportError> {
     model.graph.as_ref().ok_or_else(|| ImportError::Malformed { what: "it holds no graph".to_owned() })
 }
 
-/// The operator, as the format writes it.
+/// The operator, spelled as in ONNX.
 fn operator(node: &Node) -> String {
     if node.domain.is_empty() { node.op.clone() } else { format!("{}.{}", node.domain, node.op) }
 }
 
-/// What a node is called, and its result.
+/// Returns the name of a node, or else of its result, and the name of its first result.
 fn called(node: &Node) -> [&str; 2] {
     let result = node.outputs.first().map(String::as_str).unwrap_or_default();
     [if node.name.is_empty() { result } else { &node.name }, result]
@@ -152,7 +153,7 @@ fn broken(found: wire::Broken) -> ImportError {
     }
 }
 
-/// Reads a tensor that is a file of its own.
+/// Reads a tensor that is stored in a separate file.
 pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
@@ -162,7 +163,7 @@ pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
     ValueSource { external: External::default(), owner: Owned(owner) }.array(&tensor, &mut meter).map_err(refused)
 }
 
-/// Adds what computes a node's results, or states them.
+/// Adds the graph nodes for a node of the file, or states its results as known.
 fn lower<'m>(
     index: usize,
     node: &'m Node,
@@ -171,14 +172,14 @@ fn lower<'m>(
     names: &mut Names<'m>,
     values: &mut ValueSource,
 ) -> Result<(), Problem> {
-    // Looked at before its results have names, so that it cannot read itself.
+    // Before its results get names, so that a node cannot read itself.
     let operands = names.operands(node, values, &mut lowering.meter);
-    // Before anything can fail, so that readers of its results know them as missing and are not refused, too.
+    // Before anything can fail, so that readers know these results as missing instead of being refused as well.
     names.claim(node)?;
     let entry = opsets.find(node)?;
-    // Only now: that an operator is not supported says more than what is wrong with its operands.
+    // Reported after the lookup, because an unsupported operator is more important than an error in its operands.
     let operands = operands?;
-    // A node that reads what a refused node should have computed cannot be looked at further.
+    // A node that depends on the result of a refused node cannot be examined further.
     let Some(operands) = operands.into_iter().map(Operand::into_value).collect::<Option<Vec<_>>>() else {
         return Ok(());
     };
@@ -187,12 +188,12 @@ fn lower<'m>(
         return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
     }
     lowering.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
-    // Quantised weights stay the bytes that they are.
+    // Quantised weights are not widened.
     if entry.support.types != Types::Quantised {
         let arrays = operands.iter().flatten().filter_map(value::Value::known);
         arrays.into_iter().try_for_each(|array| array.widen(&mut lowering.meter))?;
     }
-    // A node without operands is one of them: constants are folded.
+    // A node without operands is also foldable: constants are such nodes.
     let known = operands.iter().flatten().all(|value| value.known().is_some());
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let opset = opsets.version(&node.domain);
@@ -209,7 +210,7 @@ fn lower<'m>(
         }
         _ => (entry.lower)(&mut ctx)?,
     }
-    // Quantised integers stand for reals.
+    // Quantised integers represent reals, so they are not marked.
     if entry.support.types != Types::Quantised {
         integers::mark(&mut ctx, first)?;
     }
@@ -217,7 +218,7 @@ fn lower<'m>(
     names.state(node, results, before, lowering)
 }
 
-/// The operator sets that a model is written in.
+/// The operator sets that a model uses.
 struct Opsets<'m> {
     functions: &'m HashSet<String>,
     versions: HashMap<&'m str, i64>,
@@ -227,7 +228,7 @@ impl<'m> Opsets<'m> {
     fn new(model: &'m Model) -> Result<Self, ImportError> {
         let mut versions = HashMap::new();
         for (domain, version) in &model.opsets {
-            // One domain has two names, so two entries may be for the same one.
+            // ONNX's own domain has two names, so two entries may belong to the same domain.
             if versions.insert(own_domain(domain), *version).is_some_and(|other| other != *version) {
                 return Err(ImportError::Duplicate { what: "operator set", name: domain.clone() });
             }

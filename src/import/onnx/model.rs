@@ -1,4 +1,5 @@
-//! The messages of an ONNX file, as far as inference needs them. Bodies of control flow are noted, never entered.
+//! Parses the messages of an ONNX file, limited to the fields that inference needs. Only the positions of control
+//! flow bodies are recorded.
 
 use std::{collections::HashSet, ops::Range};
 
@@ -7,10 +8,10 @@ use super::wire::{FieldValue, Message, Read};
 /// `ModelProto`.
 #[derive(Debug, Default)]
 pub(super) struct Model {
-    /// Version of each operator set, by domain.
+    /// Versions of operator sets, by domain.
     pub(super) opsets: Vec<(String, i64)>,
     pub(super) graph: Option<Graph>,
-    /// Names of the operators that are defined in the file itself.
+    /// Names of operators that are defined in the file.
     pub(super) functions: HashSet<String>,
 }
 
@@ -20,7 +21,7 @@ pub(super) struct Graph {
     pub(super) name: String,
     pub(super) nodes: Vec<Node>,
     pub(super) initializers: Vec<Tensor>,
-    /// Names of initializers in sparse form.
+    /// Names of sparse initializers.
     pub(super) sparse: Vec<String>,
     pub(super) inputs: Vec<GraphIo>,
     pub(super) outputs: Vec<GraphIo>,
@@ -48,22 +49,22 @@ pub(super) struct Attribute {
     pub(super) floats: Vec<f32>,
     pub(super) ints: Vec<i64>,
     pub(super) texts: Vec<String>,
-    /// Where bodies of a control flow operator lie in the file.
+    /// Byte ranges of the bodies of a control flow operator.
     pub(super) bodies: Vec<Range<usize>>,
 }
 
-/// `TensorProto`: where its values are, not the values themselves.
+/// `TensorProto`, with the location of its values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tensor {
     pub(super) name: String,
     pub(super) dims: Vec<i64>,
     pub(super) kind: i64,
-    /// Where the values lie in the file, dense and little-endian.
+    /// Byte range of the values in the file, dense and little-endian.
     pub(super) raw: Option<Range<usize>>,
     pub(super) floats: Vec<f32>,
-    /// Integers of 32 bits and less, and bits of 16-bit floats; or of 64 bits.
+    /// Integers of up to 64 bits, or the bits of 16-bit floats.
     pub(super) ints: Vec<i64>,
-    /// Keys and values that say which part of which file holds the values.
+    /// Entries that name the external file and the range of the values.
     pub(super) external: Vec<(String, String)>,
     pub(super) is_external: bool,
 }
@@ -78,16 +79,16 @@ pub(super) struct GraphIo {
 /// `TypeProto`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) enum IoType {
-    /// No type is stated.
+    /// The file states no type.
     #[default]
     Unstated,
-    /// A tensor of an element type; extents if any are stated.
+    /// A tensor with an element type, and with extents if any are stated.
     Tensor(i64, Option<Vec<Extent>>),
     /// A sequence, map, optional or sparse tensor.
     Other(&'static str),
 }
 
-/// An extent as stated.
+/// An extent as stated in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Extent {
     Unknown,
@@ -136,7 +137,7 @@ fn opset(message: Message<'_>) -> Read<(String, i64)> {
     Ok(opset)
 }
 
-/// The text of the field with that number.
+/// Returns the text of the field with the number `wanted`.
 fn first_text(message: Message<'_>, wanted: u64) -> Read<String> {
     message.makes(size_of::<String>())?;
     let mut text = String::new();
@@ -205,7 +206,7 @@ impl Attribute {
                 3 => attribute.int = Some(m.int(value)?),
                 4 => attribute.text = Some(m.loose_text(value)?),
                 5 => attribute.tensor = Some(Box::new(Tensor::read(m.message(value)?)?)),
-                // Bodies of control flow are not read: it is enough to know that there is one.
+                // Bodies of control flow are not parsed; only their position is recorded.
                 6 | 11 => {
                     m.makes(size_of::<Range<usize>>())?;
                     attribute.bodies.push(m.bytes(value)?);
@@ -230,7 +231,7 @@ impl Tensor {
                 1 => m.ints(value, &mut tensor.dims)?,
                 2 => tensor.kind = m.int(value)?,
                 4 => m.floats(value, &mut tensor.floats)?,
-                // `int32_data`, `int64_data` and `uint64_data`: numbers of variable length, all of them.
+                // `int32_data`, `int64_data` and `uint64_data` are all stored as varints.
                 5 | 7 | 11 => m.ints(value, &mut tensor.ints)?,
                 8 => tensor.name = m.text(value)?,
                 9 => tensor.raw = Some(m.bytes(value)?),
@@ -297,7 +298,7 @@ impl IoType {
             match number {
                 1 => kind = m.int(value)?,
                 2 => {
-                    // A shape without axes is that of a single number; no shape leaves all open.
+                    // An empty shape means a scalar; a missing shape leaves everything open.
                     let extents = extents.insert(Vec::new());
                     each(m.message(value)?, |m, number, value| {
                         if number == 1 {

@@ -1,4 +1,4 @@
-//! The names of a file, and what they stand for at the node that is being lowered.
+//! Maps the names of a file to their values, as of the node that is being lowered.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,18 +15,18 @@ use crate::import::{
     meter::Meter,
 };
 
-/// What a name takes in all the tables that it stands in, beside its bytes.
+/// Memory that the tables need per name, in addition to its bytes.
 const NAME_BYTES: usize = 256;
 
-/// What a name stands for.
+/// State of a name.
 #[derive(Clone, Debug)]
 enum Entry {
-    /// An index into the file's initializers, not yet read.
+    /// Index into the file's initializers; not read yet.
     Initializer(usize),
     Value(Value),
-    /// An initializer that cannot be read.
+    /// A value that cannot be read.
     Bad(Problem),
-    /// A result of a node that was refused, or not looked at.
+    /// The result of a node that was refused or not examined.
     Missing,
 }
 
@@ -36,12 +36,12 @@ pub(super) enum Operand {
     /// Left out.
     Absent,
     Value(Value),
-    /// A result of a node that was refused.
+    /// The result of a node that was refused.
     Missing,
 }
 
 impl Operand {
-    /// `None` for a missing one.
+    /// Returns `None` if the operand is missing.
     pub(super) fn into_value(self) -> Option<Option<Value>> {
         match self {
             Self::Absent => Some(None),
@@ -51,18 +51,18 @@ impl Operand {
     }
 }
 
-/// The names of a file.
+/// Table of the names of a file.
 #[derive(Debug)]
 pub(super) struct Names<'m> {
     initializers: &'m [Tensor],
     entries: HashMap<&'m str, Entry>,
-    /// Results that a later node of the file computes.
+    /// Results of nodes that come later in the file.
     later: HashSet<&'m str>,
     read: HashSet<&'m str>,
 }
 
 impl<'m> Names<'m> {
-    /// The names of a graph, which must differ where they stand for different things.
+    /// Collects the names of a graph. Fails if two initializers or two inputs have the same name.
     pub(super) fn new(file: &'m Graph, meter: &mut Meter) -> Result<Self, ImportError> {
         let results = file.nodes.iter().map(|node| node.outputs.len() + node.inputs.len());
         let names = results.sum::<usize>() + file.initializers.len() + file.inputs.len() + file.outputs.len();
@@ -92,34 +92,34 @@ impl<'m> Names<'m> {
         Ok(Self { initializers: &file.initializers, entries, later, read })
     }
 
-    /// Whether the file gives the name a value of its own.
+    /// Returns whether the file contains a value for the name.
     pub(super) fn is_initializer(&self, name: &str) -> bool {
-        // Files up to IR version 3 list initializers among the inputs.
+        // Up to IR version 3, files also list initializers as inputs.
         matches!(self.entries.get(name), Some(Entry::Initializer(_)))
     }
 
-    /// Whether a node or an output reads it.
+    /// Returns whether a node or an output reads the name.
     pub(super) fn is_read(&self, name: &str) -> bool {
         !name.is_empty() && self.read.contains(name)
     }
 
-    /// Gives an input its value.
+    /// Defines the value of a name.
     pub(super) fn define(&mut self, name: &'m str, value: Value) {
         self.entries.insert(name, Entry::Value(value));
     }
 
-    /// Notes why a name has no value that can be read.
+    /// Records the reason for which the value of a name cannot be read.
     pub(super) fn spoil(&mut self, name: &'m str, problem: Problem) {
         self.entries.insert(name, Entry::Bad(problem));
     }
 
-    /// The first operand of a node that nothing is known of, because a node before it is refused.
+    /// Returns the first operand of a node that is missing because an earlier node was refused.
     pub(super) fn missing<'n>(&self, node: &'n Node) -> Option<&'n str> {
         let missing = |name: &&String| matches!(self.entries.get(name.as_str()), Some(Entry::Missing));
         node.inputs.iter().find(missing).map(String::as_str)
     }
 
-    /// What a name stands for, where that has been looked at.
+    /// Returns the value of a name, if it has been read or computed.
     pub(super) fn value(&self, name: &str) -> Option<&Value> {
         match self.entries.get(name) {
             Some(Entry::Value(value)) => Some(value),
@@ -127,7 +127,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// Notes that a node is next: its results must be new names.
+    /// Begins a node. Fails if one of its results already has a value.
     pub(super) fn claim(&mut self, node: &'m Node) -> Result<(), Problem> {
         let mut twice = None;
         for name in node.outputs.iter().filter(|name| !name.is_empty()) {
@@ -144,7 +144,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// The operands of a node.
+    /// Returns the operands of a node.
     pub(super) fn operands(
         &mut self,
         node: &Node,
@@ -166,7 +166,7 @@ impl<'m> Names<'m> {
             }));
         };
         if let Entry::Initializer(index) = *entry {
-            // Kept, so that a thousand nodes that share a constant do not read it a thousand times.
+            // Stored, so that many nodes that share a constant read it only once.
             *entry = match values.array(&initializers[index], meter) {
                 Ok(array) => Entry::Value(Value::Known(array)),
                 Err(problem) => Entry::Bad(problem.of_constant(name)),
@@ -179,7 +179,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// The value of a graph output.
+    /// Returns the value of a graph output.
     pub(super) fn output(&mut self, name: &str, values: &mut ValueSource, meter: &mut Meter) -> Result<Value, Problem> {
         match self.operand(name, values, meter)?.into_value().flatten() {
             Some(value) => Ok(value),
@@ -187,7 +187,7 @@ impl<'m> Names<'m> {
         }
     }
 
-    /// States the results of a node; tensors from `before` on are called after them.
+    /// Defines the results of a node. Tensors with ids from `before` on get the names of the results.
     pub(super) fn state(
         &mut self,
         node: &'m Node,
@@ -199,7 +199,8 @@ impl<'m> Names<'m> {
             match result {
                 Some(value) => {
                     ranked(value.dims().len())?;
-                    // A tensor that was there before (of a reshape, an identity) keeps the name that its node gave it.
+                    // Older tensors (for example the operand of an identity) keep the name that their own node gave
+                    // them.
                     if let Value::Computed(computed) = &value
                         && computed.tensor.index() >= before
                     {

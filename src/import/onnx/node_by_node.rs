@@ -1,4 +1,4 @@
-//! Looking at one node after another, whether those before it are refused or not.
+//! Examines nodes one by one, whether earlier nodes are refused or not.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -26,25 +26,25 @@ use crate::{
     },
 };
 
-/// What open extents are tried with: an image of this height and width can be halved five times.
+/// Height and width to try if the extent of an image is open. It can be halved five times.
 const IMAGE: usize = 224;
-/// The same of other axes: of a text, tokens.
+/// Value to try for other open axes, for example the number of tokens of a text.
 const LENGTH: usize = 16;
 
-/// A file being looked at.
+/// Examines a file.
 #[derive(Debug)]
 pub(super) struct Outliner<'m> {
     file: &'m Graph,
     stated: Stated<'m>,
-    /// Extents by name, as somebody bound them.
+    /// Extents by name, as bound by the caller.
     bound: BTreeMap<String, usize>,
-    /// The same, with what nobody bound tried with what is usual.
+    /// Extents by name, with typical values for unbound ones.
     tried: BTreeMap<String, usize>,
     preferred: PreferredLayouts<'m>,
     lowering: GraphLowering,
     names: Names<'m>,
     values: ValueSource,
-    /// Names whose extents may follow from such that were only tried.
+    /// Names whose extents may depend on a typical value.
     uncertain: HashSet<&'m str>,
     told: Told,
 }
@@ -73,7 +73,7 @@ impl<'m> Outliner<'m> {
         })
     }
 
-    /// Defines the inputs. Answers which of their extents are open.
+    /// Defines the inputs, and returns their open extents.
     pub(super) fn inputs(&mut self, options: &ImportOptions) -> Result<Vec<UnresolvedDim>, ImportError> {
         let file = self.file;
         graph_io::bindable(file, options)?;
@@ -121,13 +121,13 @@ impl<'m> Outliner<'m> {
         Ok(open)
     }
 
-    /// What is said of all nodes where none can be read.
+    /// Returns the verdicts if no node can be examined.
     pub(super) fn none(&mut self, error: &ImportError) -> Vec<Verdict> {
         let problem = Problem::new(error.to_string(), "export the model with another operator set");
         self.file.nodes.iter().map(|_| Verdict::Refused(self.told.refusal(&problem))).collect()
     }
 
-    /// What is said of each node.
+    /// Returns the verdict for each node.
     pub(super) fn nodes(&mut self, opsets: &Opsets<'_>, implicit: &[HashSet<String>]) -> Vec<Verdict> {
         let file = self.file;
         let nodes = file.nodes.iter().zip(implicit).enumerate();
@@ -161,7 +161,7 @@ impl<'m> Outliner<'m> {
         verdict
     }
 
-    /// Why a node's operands or results cannot be read, going by what is stated of them.
+    /// Returns the reason for which the stated type of an operand or result is not supported.
     fn unreadable(&self, node: &Node) -> Option<Problem> {
         let [operands, results] = [("operand", &node.inputs), ("result", &node.outputs)]
             .map(|(role, names)| names.iter().map(move |name| (role, name)));
@@ -171,7 +171,7 @@ impl<'m> Outliner<'m> {
         })
     }
 
-    /// What is said of a node that was lowered, which has added the graph's nodes from `made` on.
+    /// Returns the verdict for a lowered node. It added the graph nodes from `made` on.
     fn computed(&self, node: &Node, made: usize) -> Verdict {
         let results = node.outputs.iter().filter_map(|name| self.names.value(name));
         let mut added = self.lowering.graph.nodes.iter().skip(made);
@@ -184,8 +184,8 @@ impl<'m> Outliner<'m> {
         }
     }
 
-    /// Defines a name that no node computes here as a tensor from outside, where enough is known of it: stated, or those
-    /// of what it is like.
+    /// Defines a name whose node was refused as an input. This needs its type and extents, which the file states or
+    /// which equal those of the value `like`.
     fn stand_in(&mut self, name: &'m str, like: Option<&str>) {
         let (tried, bound) = (self.stated.dims(name, &self.tried), self.stated.dims(name, &self.bound));
         if tried != bound {
@@ -210,7 +210,7 @@ impl<'m> Outliner<'m> {
         }
     }
 
-    /// Counts what is made of the file.
+    /// Charges memory.
     pub(super) fn makes(&mut self, bytes: usize) -> Result<(), ImportError> {
         match self.lowering.meter.memory(bytes) {
             Ok(()) => Ok(()),
@@ -218,13 +218,13 @@ impl<'m> Outliner<'m> {
         }
     }
 
-    /// Whether a value follows from the file.
+    /// Returns whether a value follows from the file alone.
     pub(super) fn is_constant(&self, name: &str) -> bool {
         let known = self.names.value(name).is_some_and(|value| value.known().is_some());
         known || self.names.is_initializer(name)
     }
 
-    /// What is known of a value.
+    /// Returns the known facts about a value.
     pub(super) fn tensor(&self, name: &str) -> TensorOutline {
         let value = self.names.value(name);
         let dims = match value {
@@ -240,12 +240,12 @@ impl<'m> Outliner<'m> {
     }
 }
 
-/// The same problem, of an operand.
+/// Attributes a problem to an operand.
 fn of_operand(name: &str, problem: Problem) -> Problem {
     Problem { reason: format!("its operand `{name}`: {}", problem.reason), ..problem }
 }
 
-/// What an open extent of an axis is tried with.
+/// Typical value for an open extent of an axis.
 fn usual(axis: usize, rank: usize) -> usize {
     match (axis, rank) {
         (0, _) => 1,
@@ -254,7 +254,7 @@ fn usual(axis: usize, rank: usize) -> usize {
     }
 }
 
-/// The extents of inputs.
+/// Resolves the extents of inputs.
 fn extents(ports: &[&GraphIo], bound: &BTreeMap<String, usize>) -> Result<Vec<Vec<usize>>, ImportError> {
     let mut binding = Binding::new(bound);
     let dims = ports.iter().map(|port| binding.dims(port)).collect::<Result<Vec<_>, _>>()?;

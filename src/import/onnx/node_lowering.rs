@@ -1,4 +1,4 @@
-//! One node being lowered: its operands, attributes and results.
+//! Context for lowering one node: its operands, attributes and results.
 
 use super::{
     array::{Array, MAX_RANK, count},
@@ -17,37 +17,38 @@ use crate::{
     },
 };
 
-/// One node being lowered.
+/// A node that is being lowered.
 #[derive(Debug)]
 pub(in crate::import) struct NodeLowering<'c> {
     pub(super) lowering: &'c mut GraphLowering,
     pub(super) node: &'c Node,
-    /// Version of the operator set of the node's domain.
+    /// Version of the operator set for the node's domain.
     pub(super) opset: i64,
     pub(super) operands: Vec<Option<Value>>,
     pub(super) results: Vec<Option<Value>>,
-    /// Which results anything reads.
+    /// True for results that are read by a node or output.
     pub(super) read: Vec<bool>,
     pub(super) values: &'c mut ValueSource,
 }
 
 impl NodeLowering<'_> {
-    /// Number of operands, missing ones at the end not counted.
+    /// Number of operands, without missing ones at the end.
     pub(super) fn count(&self) -> usize {
         self.operands.len()
     }
 
-    /// An operand that may be missing.
+    /// Returns an operand, or `None` if it is missing.
     pub(super) fn optional(&self, position: usize) -> Option<Value> {
         self.operands.get(position).cloned().flatten()
     }
 
-    /// What the import may still take.
+    /// Allowances of the import.
     pub(super) fn meter(&mut self) -> &mut Meter {
         &mut self.lowering.meter
     }
 
-    /// Number of elements of an array that is about to be made, each of so many bytes and steps, which are taken.
+    /// Returns the number of elements of an array that is about to be created, and charges `bytes` and `steps` per
+    /// element.
     pub(super) fn budget_for(&mut self, dims: &[usize], bytes: usize, steps: usize) -> Result<usize, Problem> {
         let elements = count(dims)?;
         self.lowering.meter.memory(elements.saturating_mul(bytes))?;
@@ -55,7 +56,7 @@ impl NodeLowering<'_> {
         Ok(elements)
     }
 
-    /// Takes what it costs to write an operand out, where it is one value over and over: for what computes element by element.
+    /// Charges the cost of writing out operands that repeat one value. Needed for functions that read every element.
     pub(super) fn write_out(&mut self) -> Result<(), Problem> {
         for array in self.operands.iter().flatten().filter_map(Value::known) {
             if array.repeated().is_some() {
@@ -66,18 +67,18 @@ impl NodeLowering<'_> {
         Ok(())
     }
 
-    /// An operand that must be there.
+    /// Returns an operand, or an error if it is missing.
     pub(super) fn operand(&self, position: usize) -> Result<Value, Problem> {
         self.optional(position).ok_or_else(|| Problem::malformed(format!("it has no operand {position}")))
     }
 
-    /// An operand as a tensor of the graph, a known one in the file's order.
+    /// Returns an operand as a tensor of the graph. A known one is placed in the file's order.
     pub(super) fn computed(&mut self, position: usize) -> Result<Computed, Problem> {
         let value = self.operand(position)?;
         self.compute(&value)
     }
 
-    /// A value as a tensor of the graph, a known one in the file's order.
+    /// Returns a value as a tensor of the graph. A known one is placed in the file's order.
     pub(super) fn compute(&mut self, value: &Value) -> Result<Computed, Problem> {
         match value {
             Value::Computed(computed) => Ok(computed.clone()),
@@ -90,7 +91,7 @@ impl NodeLowering<'_> {
         }
     }
 
-    /// An operand whose values must be known now.
+    /// Returns the values of an operand that must be known at import.
     pub(super) fn known(&self, position: usize, role: &str) -> Result<Array, Problem> {
         match self.operand(position)? {
             Value::Known(array) => Ok(array),
@@ -101,7 +102,7 @@ impl NodeLowering<'_> {
         }
     }
 
-    /// The integers of an operand that must be known.
+    /// Returns the integers of an operand that must be known.
     pub(super) fn integers(&self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
         let array = self.known(position, role)?;
         self.few(array.len(), role)?;
@@ -109,8 +110,8 @@ impl NodeLowering<'_> {
         integers.ok_or_else(|| Problem::malformed(format!("its {role} (operand {position}) is no integers")))
     }
 
-    /// Refuses a list that is longer than any that says something of each axis, or of each result: a thousand nodes may
-    /// share one of a million numbers.
+    /// Refuses a list that is longer than any meaningful list with an entry per axis or per result. A thousand nodes
+    /// may share a list of a million numbers.
     pub(super) fn few(&self, numbers: usize, role: &str) -> Result<(), Problem> {
         if numbers <= self.results.len().max(2 * MAX_RANK) {
             return Ok(());
@@ -118,7 +119,7 @@ impl NodeLowering<'_> {
         Err(Problem::limit(format!("its {role} are {numbers} numbers, arrays have at most {MAX_RANK} axes")))
     }
 
-    /// The one number of an operand that must be known; `None` if it is missing.
+    /// Returns the number in an operand that must be known, or `None` if it is missing.
     pub(super) fn scalar(&self, position: usize, role: &str) -> Result<Option<f32>, Problem> {
         if self.optional(position).is_none() {
             return Ok(None);
@@ -134,17 +135,17 @@ impl NodeLowering<'_> {
         self.node.attributes.iter().find(|attribute| attribute.name == name)
     }
 
-    /// Whether an attribute is there.
+    /// Returns whether an attribute exists.
     pub(super) fn has(&self, name: &str) -> bool {
         self.attribute(name).is_some()
     }
 
-    /// An integer attribute.
+    /// Returns an integer attribute.
     pub(super) fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
         self.of(name, "an integer", |a| a.int)
     }
 
-    /// An integer attribute that is a number of something.
+    /// Returns an integer attribute that is a count.
     pub(super) fn size(&self, name: &str, default: usize) -> Result<usize, Problem> {
         match self.int(name)? {
             None => Ok(default),
@@ -156,24 +157,24 @@ impl NodeLowering<'_> {
         }
     }
 
-    /// An attribute that is true if it is not zero.
+    /// Returns an attribute as a flag: true unless zero.
     pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool, Problem> {
         Ok(self.int(name)?.map_or(default, |i| i != 0))
     }
 
-    /// A float attribute.
+    /// Returns a float attribute.
     pub(super) fn float(&self, name: &str, default: f32) -> Result<f32, Problem> {
         Ok(self.of(name, "a float", |a| a.float)?.unwrap_or(default))
     }
 
-    /// A text attribute.
+    /// Returns a text attribute.
     pub(super) fn text(&self, name: &str, default: &str) -> Result<String, Problem> {
         Ok(self.of(name, "a text", |a| a.text.clone())?.unwrap_or_else(|| default.to_owned()))
     }
 
-    /// A tensor attribute.
+    /// Returns a tensor attribute.
     pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Array>, Problem> {
-        // Copied out of `self`, of which other parts are borrowed below while the attribute is.
+        // Copies the reference, so that the attribute can stay borrowed while `self` is used mutably below.
         let node = self.node;
         let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
         let Some(attribute) = attribute else { return Ok(None) };
@@ -182,12 +183,12 @@ impl NodeLowering<'_> {
         self.values.array(tensor, &mut self.lowering.meter).map(Some)
     }
 
-    /// A list of integers.
+    /// Returns a list of integers.
     pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
         self.attribute(name).map(|a| a.ints.clone())
     }
 
-    /// A list of floats.
+    /// Returns a list of floats.
     pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
         self.attribute(name).map(|a| a.floats.clone())
     }
@@ -198,7 +199,7 @@ impl NodeLowering<'_> {
         Ok(Some(value))
     }
 
-    /// A list of integers from an attribute, or from the operand that newer operator sets have in its place.
+    /// Returns a list of integers from an attribute, or from the operand that replaced it in newer operator sets.
     pub(super) fn list(&self, name: &str, position: usize) -> Result<Option<Vec<i64>>, Problem> {
         if let Some(attribute) = self.attribute(name) {
             self.few(attribute.ints.len(), name)?;
@@ -210,14 +211,14 @@ impl NodeLowering<'_> {
         }
     }
 
-    /// An axis by the attribute `axis`.
+    /// Returns the axis given by the attribute `axis`.
     pub(super) fn axis(&self, rank: usize, default: i64) -> Result<usize, Problem> {
         axis(self.int("axis")?.unwrap_or(default), rank)
     }
 
-    /// The axes that a reduction names; `None` where it reduces nothing.
+    /// Returns the axes of a reduction, or `None` if it reduces nothing.
     pub(super) fn reduced_axes(&self, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
-        // An empty list says what none says.
+        // An empty list means the same as a missing one.
         let named = self.list("axes", 1)?.filter(|list| !list.is_empty());
         match named {
             Some(named) => sorted_axes(&named, rank).map(Some),
@@ -226,28 +227,28 @@ impl NodeLowering<'_> {
         }
     }
 
-    /// A node of the graph.
+    /// Adds a node to the graph.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
         self.lowering.emit(op, inputs, shape)
     }
 
-    /// States a result.
+    /// Sets a result.
     pub(super) fn give(&mut self, position: usize, value: Value) {
         if let Some(result) = self.results.get_mut(position) {
             *result = Some(value);
         }
     }
 
-    /// States the first result: a tensor with its extents in the file's order.
+    /// Sets the first result to a tensor with extents in the file's order.
     pub(super) fn answer(&mut self, tensor: TensorId, dims: Vec<usize>, layout: AtomLayout, elem: ElementType) {
         self.give(0, Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }));
     }
 
-    /// Whether anything reads a result.
+    /// Returns whether a result is read by a node or output.
     pub(super) fn wants(&self, position: usize) -> bool {
         self.read.get(position).copied().unwrap_or(false)
     }
 }
 
-/// Largest number an attribute may state: sums of a few stay far from overflow.
+/// Largest number for an attribute. Sums of a few of them cannot overflow.
 const MAX_NUMBER: usize = 1 << 31;

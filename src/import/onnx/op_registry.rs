@@ -1,7 +1,7 @@
-//! ONNX's operators as they are read: the row of each stands beside the function that lowers it (`lower/`), and
-//! `lower/mod.rs` is the only place where a node's operator is looked up.
+//! Types for the table of supported ONNX operators. The row of each operator is next to the function that lowers it
+//! (`lower/`). Only `lower/mod.rs` looks up operators.
 //!
-//! Names no operator.
+//! Contains no specific operators.
 
 use super::node_lowering::NodeLowering;
 use crate::import::{
@@ -9,35 +9,36 @@ use crate::import::{
     op_registry::{Support, Types},
 };
 
-/// Adds the nodes that compute a node's results, or states them as known.
+/// Adds the graph nodes that compute a node's results, or sets the results as known.
 type Lower = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 /// Computes results from operands that are all known.
 type Fold = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 
-/// What an operator says of the layout in which a graph input that it reads is best held. The host brings inputs to any
-/// layout for nothing, so the first operator with a preference decides (`preferred_input_layout.rs`).
+/// An operator's preferred layout for a graph input that it reads. The host converts inputs to any layout at no cost,
+/// so the first operator with a preference decides (`preferred_input_layout.rs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InputLayout {
-    /// Channels, the second axis, on C: what convolutions and all that slides over images computes in.
+    /// Channels (the second axis) on C. Used by convolutions and all other operators with sliding windows.
     ChannelsSecond,
-    /// No preference of its own, and a result that lies as the operand does: its readers are asked.
+    /// No preference, but the result has the layout of the operand, so the readers of the result decide.
     LikeOperand,
-    /// Likewise, with the axes in another order.
+    /// Like `LikeOperand`, with permuted axes.
     Transposed,
-    /// No preference, and its readers are not asked.
+    /// No preference, and readers of the result do not matter.
     Any,
 }
 
-/// How operator sets up to 6 write an operator otherwise than 7 does.
+/// Difference between an operator in sets up to 6 and in set 7.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BeforeOpset7 {
-    /// The same.
+    /// No difference.
     Same,
-    /// Operands do not broadcast by themselves: the second's extents lie at the attribute `axis` of the first's.
+    /// Broadcasting is explicit: the attribute `axis` gives the axis of the first operand where the second one
+    /// begins.
     BroadcastAtAxis,
-    /// One slope a channel, without ones behind.
+    /// The slopes are a plain list with one per channel, without trailing ones.
     SlopePerChannel,
-    /// It trains unless the attribute `is_test` is set.
+    /// Operates in training mode unless the attribute `is_test` is set.
     TrainsUnlessIsTest,
 }
 
@@ -45,21 +46,21 @@ pub(super) enum BeforeOpset7 {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::import) struct OnnxOpEntry {
     pub(in crate::import) name: &'static str,
-    /// Empty for the format's own.
+    /// Empty for ONNX's own domain.
     pub(in crate::import) domain: &'static str,
-    /// The operator set of the oldest definition that is read.
+    /// Operator set of the oldest supported definition.
     pub(in crate::import) since: i64,
     pub(in crate::import) support: Support,
     pub(super) preferred_input_layout: InputLayout,
     pub(super) before_opset7: BeforeOpset7,
     pub(super) lower: Lower,
     pub(in crate::import) fold: Option<Fold>,
-    /// Whether folding reads elements one by one, so that an operand that is one value over and over is written out first.
+    /// True if folding reads all elements, so that operands that repeat one value are written out first.
     pub(super) fold_reads_elements: bool,
 }
 
 impl OnnxOpEntry {
-    /// An operator of the format's own domain, without limits.
+    /// A row for an operator of ONNX's own domain, without limitations.
     pub(super) const fn new(
         name: &'static str,
         since: i64,
@@ -82,38 +83,38 @@ impl OnnxOpEntry {
         }
     }
 
-    /// With what operator sets up to 6 say otherwise.
+    /// Adds the difference to operator sets up to 6.
     pub(super) const fn before_opset7(self, before_opset7: BeforeOpset7) -> Self {
         Self { before_opset7, ..self }
     }
 
-    /// With its limits.
+    /// Adds limitations.
     pub(super) const fn limits(self, limits: &'static str) -> Self {
         Self { support: self.support.limits(limits), ..self }
     }
 
-    /// With what computes it where all operands are known.
+    /// Adds a function that computes the results if all operands are known.
     pub(super) const fn fold(self, fold: Fold) -> Self {
         Self { fold: Some(fold), ..self }
     }
 
-    /// With what computes it where all operands are known, which keeps one value over and over as that.
+    /// Like `fold`, for a function that need not write out repeated values.
     pub(super) const fn fold_repeated(self, fold: Fold) -> Self {
         Self { fold: Some(fold), fold_reads_elements: false, ..self }
     }
 
-    /// Of another domain.
+    /// Sets the domain.
     pub(super) const fn domain(self, domain: &'static str) -> Self {
         Self { domain, ..self }
     }
 
-    /// Its name with its domain.
+    /// The name, prefixed with the domain if it is not ONNX's own.
     pub(in crate::import) fn full_name(&self) -> String {
         if self.domain.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.domain, self.name) }
     }
 }
 
-/// A domain by one name: the format's own has two.
+/// Normalises a domain: ONNX's own has two names.
 pub(super) fn own_domain(domain: &str) -> &str {
     if domain == "ai.onnx" { "" } else { domain }
 }

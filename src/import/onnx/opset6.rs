@@ -1,9 +1,10 @@
-//! What operator set 6 says in other ways than 7. The row of an operator says what concerns it ([`BeforeOpset7`]).
+//! Handles the differences between operator set 6 and operator set 7. The row of an operator names the difference
+//! that applies to it ([`BeforeOpset7`]).
 
 use super::{lower::reshaped, node_lowering::NodeLowering, op_registry::BeforeOpset7};
 use crate::import::error::Problem;
 
-/// Brings a node of operator set 6 or older to the form that set 7 has.
+/// Converts a node of operator set 6 or older to the form of set 7.
 pub(super) fn upgrade(ctx: &mut NodeLowering<'_>, before: BeforeOpset7) -> Result<(), Problem> {
     if ctx.opset >= 7 {
         return Ok(());
@@ -24,7 +25,7 @@ pub(super) fn upgrade(ctx: &mut NodeLowering<'_>, before: BeforeOpset7) -> Resul
     let (rank, second) = (ctx.operand(0)?.dims().len(), ctx.operand(1)?);
     let behind = rank.checked_sub(first + second.dims().len());
     let behind = behind.ok_or_else(|| Problem::malformed(format!("{:?} do not fit at axis {first}", second.dims())))?;
-    // Operands broadcast by their last axes, so ones behind bring it to the axis where it belongs.
+    // Broadcasting aligns the last axes, so appending ones moves the operand to the axis where it belongs.
     let dims = [second.dims(), &vec![1; behind]].concat();
     ctx.operands[1] = Some(reshaped(ctx.lowering, &second, &dims)?);
     Ok(())

@@ -1,5 +1,5 @@
-//! The nodes of an `.onnx` file as they stand in it. What a refused node gives is taken as an input for those behind it,
-//! where the file states its type and extents.
+//! Lists the nodes of an `.onnx` file in their order. If a node is refused and the file states the type and extents
+//! of its result, the result is treated as an input of the nodes that read it.
 
 use std::{
     cell::RefCell,
@@ -28,7 +28,7 @@ use crate::import::{
     outline::{Format, GraphOutline, NodeOutline, Outline, Verdict},
 };
 
-/// The graph of a file.
+/// Returns the outline of a file.
 pub(in crate::import) fn outline(
     owner: Owner,
     path: Option<&Path>,
@@ -44,7 +44,7 @@ pub(in crate::import) fn outline(
         implicit.push(bodies::names_read(&message, node).map_err(broken)?);
         between.extend(bodies::results(&message, node).map_err(broken)?);
     }
-    // Behind those of bodies, since what the file states itself counts.
+    // After the results of bodies, since types stated by the file have priority.
     between.extend(stated::between(message).map_err(broken)?);
     let lowering = GraphLowering::new(meter.into_inner());
     let values = ValueSource { external: path.map(External::beside).unwrap_or_default(), owner: Owned(owner) };
@@ -60,7 +60,7 @@ pub(in crate::import) fn outline(
     Ok(Outline { format: Format::Onnx, graphs: vec![GraphOutline { open, ..graph }] })
 }
 
-/// All of it by indices.
+/// Converts names to indices.
 fn graph<'m>(
     file: &'m Graph,
     mut outliner: Outliner<'m>,
@@ -72,7 +72,8 @@ fn graph<'m>(
     let known: HashSet<&str> = computed.chain(file.inputs.iter().map(|port| &port.name)).map(String::as_str).collect();
     let mut nodes = Vec::with_capacity(verdicts.len());
     for ((node, verdict), implicit) in file.nodes.iter().zip(verdicts).zip(implicit) {
-        // What bodies read and nobody here computes is their own. Sorted, as a set has no order to rely on.
+        // Names that bodies read but this graph does not define are local to the bodies. Sorted, because the order of
+        // a set is not deterministic.
         let mut implicit: Vec<&str> = implicit.iter().filter_map(|name| known.get(name.as_str()).copied()).collect();
         implicit.sort_unstable();
         let node = NodeOutline {
@@ -93,7 +94,7 @@ fn graph<'m>(
     Ok(GraphOutline { name: label(&file.name), nodes, tensors, inputs, outputs, open: Vec::new() })
 }
 
-/// Numbers of names, in the order in which they come.
+/// Assigns consecutive numbers to names.
 #[derive(Debug, Default)]
 struct Numbers<'n> {
     names: Vec<&'n str>,
@@ -101,7 +102,7 @@ struct Numbers<'n> {
 }
 
 impl<'n> Numbers<'n> {
-    /// Numbers of those that are there.
+    /// Returns the numbers of all nonempty names.
     fn all(&mut self, names: impl Iterator<Item = &'n str>) -> Vec<usize> {
         names.filter(|name| !name.is_empty()).map(|name| self.of(name)).collect()
     }

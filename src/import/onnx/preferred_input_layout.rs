@@ -1,22 +1,23 @@
-//! In which layout an input is held: the host turns inputs for nothing, so the first reader with a preference decides.
+//! Selects the layout of an input. The host converts inputs to any layout at no cost, so the first reader with a
+//! preference decides.
 //!
-//! What an operator prefers is said in its row of the table; operators that are not read have no say.
+//! An operator's preference is in its row of the operator table. Unsupported operators have no preference.
 
 use std::collections::{BTreeSet, HashMap};
 
 use super::{layout::AtomLayout, lower, model::Node, op_registry::InputLayout};
 
-/// Nodes visited for one input, and for all inputs together. Chosen: in a real model one of the first readers has a
-/// preference, and a hostile one has thousands of inputs with thousands of readers.
+/// Limits on the nodes visited for one input, and for all inputs together. Chosen: in a real model one of the first
+/// readers has a preference, but a hostile one has thousands of inputs with thousands of readers.
 const MAX_VISITS_PER_INPUT: usize = 10_000;
 const MAX_VISITS: usize = 1 << 18;
 
-/// What the readers of a graph's inputs prefer.
+/// Finds the layouts that the readers of a graph's inputs prefer.
 #[derive(Debug)]
 pub(super) struct PreferredLayouts<'m> {
     nodes: &'m [Node],
     readers: HashMap<&'m str, Vec<usize>>,
-    /// Nodes that may still be looked at.
+    /// Number of node visits left.
     left: usize,
 }
 
@@ -29,19 +30,19 @@ impl<'m> PreferredLayouts<'m> {
         Self { nodes, readers, left: MAX_VISITS }
     }
 
-    /// The layout that the readers of input `name` prefer: the first with a preference decides. Only nodes that the input's
-    /// elements reach are looked at.
+    /// Returns the layout preferred by the first reader of input `name` that has a preference. Only visits nodes that
+    /// the input's elements reach.
     pub(super) fn of_input(&mut self, name: &str, dims: &[usize]) -> AtomLayout {
-        // For each name that carries the input's elements, which axis of the input each of its axes is.
+        // Maps each name that carries the input's elements to the input's axes, in the order of the name's axes.
         let mut carried: HashMap<&str, Vec<usize>> = HashMap::from([(name, (0..dims.len()).collect())]);
         let mut open: BTreeSet<usize> = BTreeSet::new();
         self.next(name, 0, &mut open);
         for _ in 0..MAX_VISITS_PER_INPUT {
-            // In the order of the nodes, so that the first reader decides.
+            // In node order, so that the first reader decides.
             let Some(index) = open.pop_first() else { break };
             let nodes = self.nodes;
             let node = &nodes[index];
-            // Counted by operands, as all may be gone through for the one that carries the input.
+            // Counted by operands, since all of them may be searched for the one that carries the input.
             let Some(left) = self.left.checked_sub(node.inputs.len()) else { break };
             self.left = left;
             let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
@@ -60,7 +61,7 @@ impl<'m> PreferredLayouts<'m> {
             if let Some(passed) = passed {
                 for output in &node.outputs {
                     carried.insert(output, passed.clone());
-                    // Whatever reads it stands behind; a file where that is not so is refused when nodes are lowered.
+                    // Readers come later in the file. If they do not, the file is refused when its nodes are lowered.
                     self.next(output, index + 1, &mut open);
                 }
             }
@@ -68,7 +69,7 @@ impl<'m> PreferredLayouts<'m> {
         AtomLayout::natural(dims)
     }
 
-    /// Notes the readers of a name from a node on, which count as looked at.
+    /// Adds the readers of a name from node `from` on to the queue. Each counts as a visit.
     fn next(&mut self, name: &str, from: usize, open: &mut BTreeSet<usize>) {
         let readers = self.readers.get(name).map(Vec::as_slice).unwrap_or_default();
         let readers = &readers[readers.partition_point(|&reader| reader < from)..];
@@ -78,7 +79,7 @@ impl<'m> PreferredLayouts<'m> {
     }
 }
 
-/// The layout of `dims` that has the channels second once its axes stand in the order `axes`.
+/// Returns the layout of `dims` for which the channels are second after the axes are put into the order `axes`.
 fn turned(dims: &[usize], axes: &[usize]) -> AtomLayout {
     let mut sorted = axes.to_vec();
     sorted.sort_unstable();

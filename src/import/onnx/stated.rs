@@ -1,5 +1,5 @@
-//! What a file states of its values (`value_info`, inputs and outputs): types and extents, as far as they are numbers or
-//! names that somebody bound.
+//! Types and extents that a file states for its values (`value_info`, inputs and outputs). Extents are numbers, or
+//! names that were bound.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -15,7 +15,7 @@ use crate::{
     plan::printable,
 };
 
-/// What a model states of values that are neither inputs nor outputs.
+/// Returns the statements for values that are neither inputs nor outputs.
 pub(super) fn between(model: Message<'_>) -> Result<Vec<GraphIo>, Broken> {
     let mut values = Vec::new();
     each(model, |m, number, value| {
@@ -32,17 +32,19 @@ pub(super) fn between(model: Message<'_>) -> Result<Vec<GraphIo>, Broken> {
     Ok(values)
 }
 
-/// Outputs that are warned of by name. Chosen: a file may have any number of them.
+/// Maximum number of outputs that are named in warnings. Chosen: a file may have any number of outputs.
 const MAX_WARNED: usize = 8;
 
-/// Warns of values whose extents the file states otherwise than its operators compute them: outputs, each by name, and what
-/// lies between. The computed ones are right; whoever wrote the file may have meant another operator.
+/// Warns if the file states other extents than its operators compute. Names up to `MAX_WARNED` outputs, or else the
+/// first intermediate value. The computed extents are used, but the author of the file may have meant another
+/// operator.
 pub(super) fn warn_of_others(file: &Graph, model: Message<'_>, names: &Names<'_>) {
     let other = |port: &GraphIo| -> Option<String> {
         let IoType::Tensor(_, Some(stated)) = &port.kind else { return None };
         let computed = names.value(&port.name)?.dims();
         let is_other = |(stated, &computed): (&Extent, &usize)| match stated {
-            // Names are not compared: exporters give one to extents that differ. What is not above zero is not known.
+            // Names are not compared, because exporters reuse a name for different extents. Numbers below 1 mean
+            // unknown.
             Extent::Known(n @ 1..) => usize::try_from(*n) != Ok(computed),
             Extent::Known(_) | Extent::Unknown | Extent::Named(_) => false,
         };
@@ -65,7 +67,7 @@ pub(super) fn warn_of_others(file: &Graph, model: Message<'_>, names: &Names<'_>
     if let Some(more @ 1..) = outputs.len().checked_sub(MAX_WARNED) {
         tracing::warn!("{more} more outputs have other extents than the file states");
     }
-    // Where outputs differ, what they are computed from often does, too.
+    // If outputs differ, intermediate values usually do, too, so those are not reported.
     if outputs.is_empty()
         && let Ok(between) = between(model)
     {
@@ -77,7 +79,7 @@ pub(super) fn warn_of_others(file: &Graph, model: Message<'_>, names: &Names<'_>
     }
 }
 
-/// All that a file states, by name.
+/// The types and extents that a file states, by name.
 #[derive(Debug)]
 pub(super) struct Stated<'m>(HashMap<&'m str, &'m IoType>);
 
@@ -87,7 +89,7 @@ impl<'m> Stated<'m> {
         Self(ports.map(|port| (port.name.as_str(), &port.kind)).collect())
     }
 
-    /// The type of a value's elements; nothing where none is stated.
+    /// Returns the element type of a value. `None` if the file states none.
     pub(super) fn element_type(&self, name: &str) -> Option<Result<ElementType, Problem>> {
         match self.0.get(name)? {
             IoType::Unstated => None,
@@ -99,14 +101,14 @@ impl<'m> Stated<'m> {
         }
     }
 
-    /// A value's extents, those by name as they are bound; nothing where not even their number is stated.
+    /// Returns the extents of a value, with named ones resolved as bound. `None` if not even the rank is stated.
     pub(super) fn dims(&self, name: &str, bound: &BTreeMap<String, usize>) -> Option<Vec<Option<usize>>> {
         let IoType::Tensor(_, Some(extents)) = self.0.get(name)? else { return None };
         let known = |(axis, extent): (usize, &Extent)| {
             let by_place = || bound.get(&format!("{name}:{axis}"));
             match extent {
                 Extent::Known(n @ 1..) => usize::try_from(*n).ok(),
-                // What is not above zero stands for an extent that is not known.
+                // Numbers below 1 mean an unknown extent.
                 Extent::Known(_) | Extent::Unknown => by_place().copied(),
                 Extent::Named(by) => by_place().or_else(|| bound.get(by)).copied(),
             }

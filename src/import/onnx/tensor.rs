@@ -1,4 +1,5 @@
-//! Values of the file's tensors: borrowed where they lie, measured against the extents before anything is taken.
+//! Reads values of the file's tensors. Borrows them where possible, and checks their size before anything is
+//! allocated.
 
 use super::{
     array::{Array, count},
@@ -11,7 +12,7 @@ use crate::{
     import::{error::Problem, meter::Meter, model_file::Owner},
 };
 
-/// Where values come from: the file's bytes, and files beside it.
+/// Sources of values: the file's bytes, and external files.
 #[derive(Debug)]
 pub(super) struct ValueSource {
     pub(super) external: External,
@@ -28,7 +29,7 @@ impl std::fmt::Debug for Owned {
 }
 
 impl ValueSource {
-    /// The values of a tensor. Those in other files widen what may be made; what is copied is counted.
+    /// Reads the values of a tensor. External files increase the allowance of the meter; copies are charged.
     pub(super) fn array(&mut self, tensor: &Tensor, meter: &mut Meter) -> Result<Array, Problem> {
         let elem = element_type(tensor.kind)?;
         let dims = tensor.dims.iter().map(|&d| usize::try_from(d).ok()).collect::<Option<Vec<_>>>();
@@ -53,7 +54,7 @@ impl ValueSource {
     }
 }
 
-/// Values in fields of numbers.
+/// Reads values that are stored in typed fields.
 fn typed(
     tensor: &Tensor,
     elem: ElementType,
@@ -76,7 +77,7 @@ fn typed(
         }
         _ => {
             let (least, most) = elem.range();
-            // Truth values have no range: any number but 0 is true.
+            // Truth values have no range: any number except 0 is true.
             if let Some(&value) = tensor.ints.iter().find(|v| elem != ElementType::Bool && !(least..=most).contains(*v))
             {
                 return Err(outside(value));
@@ -86,7 +87,7 @@ fn typed(
     })
 }
 
-/// The integers that lie in `bytes`, put into a list with room for them.
+/// Appends the integers stored in `bytes` to a list with sufficient capacity.
 fn integers(elem: ElementType, bytes: &[u8], mut list: Vec<i64>) -> Vec<i64> {
     fn read<const N: usize>(bytes: &[u8], list: &mut Vec<i64>, number: impl Fn([u8; N]) -> i64) {
         list.extend(bytes.as_chunks::<N>().0.iter().map(|&chunk| number(chunk)));

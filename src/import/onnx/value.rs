@@ -1,16 +1,16 @@
-//! What a name of the file stands for while the graph is made.
+//! Values of the file's names while the graph is built.
 
 use super::{array::Array, layout::AtomLayout};
 use crate::graph::{ElementType, TensorId};
 
-/// A value that is known now, or that a run will compute.
+/// A value that is already known, or one that is computed by a run.
 #[derive(Clone, Debug)]
 pub(super) enum Value {
     Known(Array),
     Computed(Computed),
 }
 
-/// A tensor of the graph, seen as the file sees it.
+/// A tensor of the graph, with its extents as in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Computed {
     pub(super) tensor: TensorId,
@@ -49,7 +49,7 @@ impl Value {
 }
 
 impl Computed {
-    /// The same elements with the logical axes in the order `perm`.
+    /// Permutes the logical axes to the order `perm`. No element moves.
     pub(super) fn transposed(&self, perm: &[usize]) -> Self {
         Self {
             dims: perm.iter().map(|&axis| self.dims[axis]).collect(),

@@ -1,40 +1,41 @@
-//! The protobuf wire format: fields one after another, each checked against the bytes there are. Knows no message.
+//! Parses the protobuf wire format field by field, and checks each against the bytes available. Independent of any
+//! message type.
 //!
-//! Nothing is copied and nothing is entered that is not asked for, so that a file's nesting and stated lengths cost
-//! neither stack nor memory; `rten-onnx` 0.27 recurses as deep as a file says.
+//! Only parses the fields that callers request, and copies nothing. Nesting and stated lengths in a file therefore
+//! cost neither stack nor memory. (`rten-onnx` 0.27 recurses as deep as a file says.)
 
 use std::{cell::RefCell, ops::Range};
 
 use crate::import::meter::{Excess, Meter};
 
-/// A message's bytes: a range of the file.
+/// A message: a range of the file's bytes.
 #[derive(Clone, Debug)]
 pub(super) struct Message<'a> {
     file: &'a [u8],
     range: Range<usize>,
-    /// What is made of messages counts here: an empty message of two bytes becomes hundreds.
+    /// Charged for everything parsed from messages, because an empty message of two bytes becomes hundreds.
     meter: &'a RefCell<Meter>,
 }
 
 /// A field's value.
 #[derive(Clone, Debug)]
 pub(super) enum FieldValue {
-    /// A number of variable length.
+    /// A varint.
     Varint(u64),
     /// Four bytes.
     Four([u8; 4]),
-    /// Eight bytes, which nothing that is read has.
+    /// Eight bytes. No supported field has this type.
     Eight,
-    /// Bytes, a text, a message or packed numbers: where they lie in the file.
+    /// Byte range of a length-delimited value: bytes, a text, a message or packed numbers.
     Bytes(Range<usize>),
 }
 
-/// What is wrong with a message, and where in the file.
+/// An error in a message, and its position in the file.
 #[derive(Clone, Debug)]
 pub(super) struct Broken {
     pub(super) what: &'static str,
     pub(super) at: usize,
-    /// What was asked for, if it is more than may be made of a file of this size.
+    /// The excess, if parsing exceeded the allowance for a file of this size.
     pub(super) excess: Option<Excess>,
 }
 
@@ -52,12 +53,12 @@ impl<'a> Message<'a> {
         Self { file, range: 0..file.len(), meter }
     }
 
-    /// The message that lies there in the file.
+    /// The message at a range of the file.
     pub(super) fn at(&self, range: Range<usize>) -> Self {
         Self { range, ..self.clone() }
     }
 
-    /// Counts bytes that are about to be made of this message.
+    /// Charges memory that is about to be allocated for this message.
     pub(super) fn makes(&self, bytes: usize) -> Read<()> {
         let taken = self.meter.borrow_mut().memory(bytes);
         taken.map_err(|excess| Broken {
@@ -66,7 +67,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The next field's number and value; `None` at the end.
+    /// Returns the next field's number and value, or `None` at the end.
     pub(super) fn next(&mut self) -> Read<Option<(u64, FieldValue)>> {
         if self.range.is_empty() {
             return Ok(None);
@@ -88,7 +89,7 @@ impl<'a> Message<'a> {
                 FieldValue::Bytes(start..end)
             }
             5 => FieldValue::Four(self.fixed()?),
-            // Groups (3 and 4) among them: ONNX has none, and they nest.
+            // This includes groups (3 and 4), which ONNX does not use and which can be nested.
             _ => return Err(Broken::new("a field has an unknown wire type", at)),
         };
         match key >> 3 {
@@ -118,12 +119,12 @@ impl<'a> Message<'a> {
         Ok(bytes)
     }
 
-    /// The message that a value is.
+    /// Returns a value as a message.
     pub(super) fn message(&self, value: &FieldValue) -> Read<Self> {
         Ok(self.at(self.bytes(value)?))
     }
 
-    /// Where the bytes that a value is lie in the file.
+    /// Returns the byte range of a value.
     pub(super) fn bytes(&self, value: &FieldValue) -> Read<Range<usize>> {
         match value {
             FieldValue::Bytes(range) => Ok(range.clone()),
@@ -131,8 +132,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The text that a value is, whole: names tell tensors apart. One that is not UTF-8 is refused, because what is put in
-    /// the place of its bytes could make two names one.
+    /// Returns a value as a text, for names that identify tensors. Fails if it is not UTF-8, because replacing
+    /// invalid bytes could make two names equal.
     pub(super) fn text(&self, value: &FieldValue) -> Read<String> {
         let range = self.bytes(value)?;
         self.makes(range.len())?;
@@ -140,14 +141,14 @@ impl<'a> Message<'a> {
         text.map(str::to_owned).ok_or(Broken::new("a text is not UTF-8", range.start))
     }
 
-    /// The text that a value is, for what tells nothing apart: what is not UTF-8 is replaced.
+    /// Returns a value as a text that identifies nothing. Replaces invalid UTF-8.
     pub(super) fn loose_text(&self, value: &FieldValue) -> Read<String> {
         let range = self.bytes(value)?;
         self.makes(range.len())?;
         Ok(String::from_utf8_lossy(self.file.get(range).unwrap_or_default()).into_owned())
     }
 
-    /// The integer that a value is.
+    /// Returns a value as an integer.
     pub(super) fn int(&self, value: &FieldValue) -> Read<i64> {
         match value {
             FieldValue::Varint(v) => Ok(*v as i64),
@@ -155,7 +156,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The float that a value is.
+    /// Returns a value as a float.
     pub(super) fn float(&self, value: &FieldValue) -> Read<f32> {
         match value {
             FieldValue::Four(bytes) => Ok(f32::from_le_bytes(*bytes)),
@@ -163,14 +164,14 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Adds the integers of a repeated field, of which this is one or a packed run.
+    /// Appends the integers of a repeated field. The value is a single integer or a packed list.
     pub(super) fn ints(&self, value: &FieldValue, to: &mut Vec<i64>) -> Read<()> {
         let FieldValue::Bytes(range) = value else {
-            // Not counted: by itself a number takes two bytes of the file or more, which allow for it.
+            // Not charged: a single number takes at least two bytes of the file, which the allowance covers.
             to.push(self.int(value)?);
             return Ok(());
         };
-        // A packed number takes a byte or more, so there are no more than bytes.
+        // A packed number takes at least one byte, so the number of bytes is an upper limit.
         self.makes(range.len().saturating_mul(size_of::<i64>()))?;
         let mut packed = self.at(range.clone());
         while !packed.range.is_empty() {
@@ -179,7 +180,7 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
-    /// Adds the floats of a repeated field, of which this is one or a packed run.
+    /// Appends the floats of a repeated field. The value is a single float or a packed list.
     pub(super) fn floats(&self, value: &FieldValue, to: &mut Vec<f32>) -> Read<()> {
         let FieldValue::Bytes(range) = value else {
             to.push(self.float(value)?);

@@ -1,4 +1,5 @@
-//! The `.tflite` reader: verification, tensors, operators in order, and one list of all refusals.
+//! The `.tflite` reader: verifies the file, reads tensors, lowers operators in order, and lists all refusals
+//! together.
 
 mod lower;
 mod op_registry;
@@ -37,18 +38,18 @@ use tensors::FileTensor;
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
 
-/// Graphs beside the first that are named in a warning. Chosen: a file may have any number of them.
+/// Maximum number of further graphs that are named in a warning. Chosen: a file may have any number of them.
 const MAX_WARNED: usize = 8;
 
-/// What a tensor takes as the file has it and as the graph does, beside what it states.
+/// Memory needed for a tensor of the file and its tensor in the graph, without the data that it states.
 const TENSOR_BYTES: usize = 512;
 
-/// Whether bytes begin as a model does.
+/// Returns whether bytes begin like a model.
 pub(super) fn is(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(IDENTIFIER)
 }
 
-/// Reads a model. The graph is named as in the file; its constants are borrowed from the bytes.
+/// Reads a model. The graph has the name stated in the file. Its constants are borrowed from the bytes.
 pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
     let bytes = (*owner).as_ref();
     let model = supported(bytes)?;
@@ -66,7 +67,7 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     copy_outputs(&mut lowering, &owner)?;
     refuse_inexact(&lowering, subgraph, &model.operator_codes().unwrap_or_default())?;
     if !others.is_empty() {
-        // Bodies of control flow have operators that read them, which were refused.
+        // Bodies of control flow do not get here, because the operators that use them were refused.
         let name = |graph: &SubGraph<'_>| label(&graph.name().unwrap_or_default());
         let names: Vec<String> = others.iter().take(MAX_WARNED).map(name).collect();
         let names = printable(&names.join(", ")).to_string();
@@ -83,7 +84,7 @@ pub(super) fn metadata(bytes: &[u8]) -> Result<ModelMetadata, ImportError> {
     Ok(ModelMetadata { graph_name, description: model.description().unwrap_or_default(), ..ModelMetadata::default() })
 }
 
-/// Why extents cannot be bound: the format has no names for them.
+/// Returns the error for bound extents: the format does not name extents.
 pub(super) fn fixed(owner: &Owner, names: Vec<String>) -> ImportError {
     let model = match supported((**owner).as_ref()) {
         Ok(model) => model,
@@ -104,13 +105,13 @@ pub(super) fn fixed(owner: &Owner, names: Vec<String>) -> ImportError {
     ImportError::FixedDims { names, stated, open }
 }
 
-/// A model of the version that is read.
+/// Returns the model, if its version is supported.
 fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
     let model = verified(bytes)?;
     if model.version() == VERSION { Ok(model) } else { Err(ImportError::Version(model.version())) }
 }
 
-/// The graph as it is before any operator is lowered.
+/// Creates the graph, before any operator is lowered.
 fn begun<'a>(
     model: &Model<'a>,
     subgraph: &SubGraph<'a>,
@@ -121,7 +122,7 @@ fn begun<'a>(
 ) -> Result<SubgraphLowering<'a>, ImportError> {
     let buffers = model.buffers().unwrap_or_default();
     let tensors = subgraph.tensors().unwrap_or_default();
-    // Tables of a file may share their parts: a few bytes each, of which far more is made.
+    // Tables in a file may share their parts. A few bytes per tensor could therefore need far more memory.
     if let Err(excess) = meter.memory(tensors.len().saturating_mul(TENSOR_BYTES)) {
         Problem::from(excess).within(None, "", "")?;
     }
@@ -145,11 +146,11 @@ fn begun<'a>(
     Ok(lowering)
 }
 
-/// The root table of a file that is verified whole.
+/// Verifies the whole file and returns its root table.
 fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
     let damaged = |what: String| ImportError::Malformed { what };
-    // Tables may share parts, so what is visited may exceed the file; a small file that shares without end must not
-    // keep the verifier busy.
+    // Tables may share parts, so the verifier may visit more bytes than the file has. The limit prevents a small file
+    // with heavy sharing from keeping the verifier busy.
     let options = VerifierOptions {
         max_apparent_size: bytes.len().saturating_mul(4).saturating_add(1 << 20),
         ..VerifierOptions::default()
@@ -159,20 +160,20 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
     Table::root(bytes).map(Model::wrap).ok_or_else(|| damaged("it has no root table".to_owned()))
 }
 
-/// Where the file's tensor will be: not yet with its values, and with no extents if those make no sense.
+/// Creates the graph's tensor for a tensor of the file. It has no values yet, and no extents if those are invalid.
 fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
-    // What is wrong with them is said of the operator that reads or writes the tensor.
+    // Invalid extents are reported for the operator that reads or writes the tensor.
     let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
     Tensor { dims, ..Tensor::new(tensor.name.as_str(), shape) }
 }
 
-/// What goes into a graph and what comes out.
+/// Returns inputs and outputs of a graph.
 fn ports(subgraph: &SubGraph<'_>) -> [IoTensors; 2] {
     [("input", subgraph.inputs()), ("output", subgraph.outputs())]
         .map(|(role, ids)| IoTensors { role, ids: ids.unwrap_or_default() })
 }
 
-/// The graph's inputs or outputs.
+/// Inputs or outputs of a graph.
 struct IoTensors {
     role: &'static str,
     ids: Vec<i32>,
@@ -188,14 +189,15 @@ impl IoTensors {
         self.ids.iter().map(tensor).collect()
     }
 
-    /// Asked only once all operators are lowered: those that read or write a bad tensor say so in the list of refusals.
+    /// Checked after all operators are lowered, because those that read or write an invalid tensor report it in the
+    /// list of refusals.
     fn computable(&self, ids: &[TensorId], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<(), ImportError> {
         let refuse = |tensor: &FileTensor<'_>, problem: Problem| problem.of_graph_io(self.role, &tensor.name);
         ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
     }
 }
 
-/// Notes on inputs and outputs what their elements are to a caller.
+/// Records the caller's element types of inputs and outputs.
 fn note_host_types(lowering: &mut SubgraphLowering<'_>) {
     let SubgraphLowering { graph: Graph { tensors, inputs, outputs, .. }, tensors: stated, .. } = lowering;
     for &id in inputs.iter().chain(&*outputs) {
@@ -204,7 +206,8 @@ fn note_host_types(lowering: &mut SubgraphLowering<'_>) {
     }
 }
 
-/// Gives every output a node that computes it alone: a file may name an input, a constant, or one tensor twice.
+/// Gives every output a separate node that computes it. In a file, an output may be an input, a constant, or a tensor
+/// that is listed twice.
 fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<(), ImportError> {
     let mut taken: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
     for position in 0..lowering.graph.outputs.len() {
@@ -225,7 +228,7 @@ fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<()
         let integers = (!known && stated.is_integer() && !stated.is_bool()).then(|| stated.element_type()).flatten();
         let graph = &mut lowering.graph;
         let copy = graph.tensors.push(Tensor { constant: None, ..graph.tensors[id].clone() });
-        // Concatenations may read constants; one of a single operand is a copy.
+        // Concatenations can read constants, so one with a single operand is a copy.
         let op = if known { Op::Concat(Concat { axis: 3 }) } else { Op::Reshape };
         let op_index = graph.nodes.last().map_or(0, |node| node.op_index);
         let epilogue = Epilogue::default();
@@ -235,7 +238,7 @@ fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<()
     Ok(())
 }
 
-/// What an operator code stands for.
+/// The operator that a code refers to.
 struct Kind {
     builtin: Option<&'static str>,
     custom: Option<String>,
@@ -255,11 +258,11 @@ impl Kind {
     }
 }
 
-/// What came of an operator.
+/// Result of lowering an operator.
 struct Lowered<'l, 'a> {
     node: usize,
     operator: &'l Operator<'a>,
-    /// The operator, as the format writes it.
+    /// The operator, spelled as in the schema.
     kind: String,
     outcome: Result<(), Problem>,
 }
@@ -272,7 +275,7 @@ impl Lowered<'_, '_> {
     }
 }
 
-/// Fails with the list of the operators whose integers floats cannot be sure to hold, if there are any.
+/// Fails with the list of all operators whose integers floats may not hold exactly, if there are any.
 fn refuse_inexact(
     lowering: &SubgraphLowering<'_>,
     subgraph: &SubGraph<'_>,
@@ -292,7 +295,7 @@ fn refuse_inexact(
     refusals.finish()
 }
 
-/// Lowers every operator, or fails with the list of those that cannot be.
+/// Lowers all operators, or fails with the list of those that are refused.
 fn lower_all<'a>(
     lowering: &mut SubgraphLowering<'a>,
     owner: &Owner,
@@ -309,7 +312,7 @@ fn lower_all<'a>(
     refusals.finish()
 }
 
-/// Lowers operators in the file's order, each of which is told, as long as more are wanted.
+/// Lowers operators in the file's order and reports each to `tell`, until `tell` returns false.
 fn lower_each<'a>(
     lowering: &mut SubgraphLowering<'a>,
     owner: &Owner,

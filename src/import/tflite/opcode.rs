@@ -1,11 +1,11 @@
-//! Names of the builtin operators, by code, as the TensorFlow Lite schema writes them.
+//! Names of the builtin operators, by code, as spelled in the TensorFlow Lite schema.
 
-/// The operator's name.
+/// Returns the name of an operator code.
 pub(super) fn name(code: i32) -> Option<&'static str> {
     NAMES.get(usize::try_from(code).ok()?).copied()
 }
 
-/// The code of an operator by its name; of a custom one, that of all of them.
+/// Returns the code of an operator name. All custom operators share one code.
 pub(super) fn code(name: &str) -> Option<i32> {
     let builtin = name.split_once(' ').map_or(name, |(custom, _)| custom);
     let code = NAMES.iter().position(|&known| known == builtin)?;

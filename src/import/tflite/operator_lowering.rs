@@ -1,4 +1,4 @@
-//! What lowering an operator works with: its operands and options as the file has them, and the graph being made.
+//! Context for lowering an operator: its operands and options in the file, and the graph that is being built.
 
 use super::{
     schema::{Operator, Options},
@@ -16,35 +16,35 @@ use crate::{
     ops::reference,
 };
 
-/// The graph being made. Its tensors begin with the file's, under the same indices.
+/// The graph that is being built. Its tensors begin with those of the file, with the same indices.
 #[derive(Debug)]
 pub(super) struct SubgraphLowering<'a> {
     pub(super) tensors: IdVec<TensorId, FileTensor<'a>>,
     pub(super) graph: Graph,
-    /// What the import may still take.
+    /// Allowances of the import.
     pub(super) meter: Meter,
-    /// Whether results of 8 bits are rounded to what those can say, or only held within it.
+    /// Selects whether 8-bit results are rounded to the representable values, or only limited to their range.
     pub(super) fake_quant: FakeQuant,
 }
 
-/// The tensor that a number of the file names, if there is one.
+/// Returns the tensor with a number in the file, if it exists.
 pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
     usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
 }
 
-/// The greatest whole number that floats hold with all smaller ones.
+/// Upper end of the range in which floats hold all whole numbers.
 const MOST_EXACT: f32 = (1 << f32::MANTISSA_DIGITS) as f32;
 
-/// One operator being lowered.
+/// An operator that is being lowered.
 pub(super) struct OperatorLowering<'l, 'a> {
     lowering: &'l mut SubgraphLowering<'a>,
     owner: &'l Owner,
     operator: Operator<'a>,
     index: usize,
     inputs: Vec<i32>,
-    /// The results; most operators have one.
+    /// All results; most operators have one.
     outputs: Vec<TensorId>,
-    /// The result being made.
+    /// The current result.
     output: TensorId,
 }
 
@@ -66,7 +66,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(Self { lowering, owner, operator, index, inputs, outputs, output })
     }
 
-    /// Refuses the operator if it has not so many results.
+    /// Fails unless the operator has `wanted` results.
     pub(super) fn results(&self, wanted: usize) -> Result<(), Problem> {
         let found = self.outputs.len();
         if found == wanted {
@@ -79,32 +79,32 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.outputs.len()
     }
 
-    /// Makes another result the one that is made.
+    /// Selects the current result.
     pub(super) fn select(&mut self, result: usize) -> Result<(), Problem> {
         let missing = || Problem::malformed(format!("it has no result {result}"));
         self.output = *self.outputs.get(result).ok_or_else(missing)?;
         Ok(())
     }
 
-    /// Whether an operand's elements are whole numbers that stand for themselves.
+    /// Returns whether a tensor's elements are plain whole numbers, without a scale.
     pub(super) fn is_integer(&self, id: TensorId) -> bool {
         self.lowering.tensors.get(id).is_some_and(FileTensor::is_integer)
     }
 
-    /// Whether the result's elements are such numbers; and whether they are truth values.
+    /// Returns two flags for the result: plain whole numbers, and truth values.
     pub(super) fn gives_integers(&self) -> [bool; 2] {
         let result = &self.lowering.tensors[self.output];
         [result.is_integer(), result.is_bool()]
     }
 
-    /// The options, which must be `O`'s.
+    /// Returns the options. Fails if they belong to another operator, that is, have another type than `O`.
     pub(super) fn options<O: Options>(&self) -> Result<O::Of<'a>, Problem> {
         self.operator.options::<O>().ok_or_else(|| Problem::malformed("its options are another operator's"))
     }
 
-    /// The bytes of a custom operator's options.
+    /// Returns the bytes of a custom operator's options.
     pub(super) fn custom_options(&self) -> Result<&[u8], Problem> {
-        // 0 and 1 are placeholders for "in the tables", as they are in buffers.
+        // 0 and 1 are placeholders that mean "in the tables", as in buffers.
         if self.operator.large_custom_options_offset() > 1 {
             return Err(Problem::unsupported("its options lie behind the model's tables"));
         }
@@ -112,7 +112,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         (**self.owner).as_ref().get(range).ok_or_else(|| Problem::malformed("its options lie outside the file"))
     }
 
-    /// Refuses the operator if it has not so many operands.
+    /// Fails unless the number of operands is in the range.
     pub(super) fn operands(&self, least: usize, most: usize) -> Result<(), Problem> {
         let found = self.inputs.len();
         if (least..=most).contains(&found) {
@@ -131,12 +131,12 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         id.ok_or_else(|| Problem::malformed(format!("operand {position} is no tensor of the file")))
     }
 
-    /// Whether an optional operand is there.
+    /// Returns whether an optional operand is present.
     pub(super) fn has(&self, position: usize) -> bool {
         self.inputs.get(position).is_some_and(|&id| id != -1)
     }
 
-    /// An operand to compute with: what 32-bit floats hold, or a constant of any type.
+    /// Returns an operand for computing. It must be a constant, or have a type that 32-bit floats can hold.
     pub(super) fn operand(&mut self, position: usize) -> Result<TensorId, Problem> {
         let id = self.id(position)?;
         self.load(id)?;
@@ -147,13 +147,13 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
-    /// An operand of which only the extents are asked.
+    /// Returns an operand for which only the extents matter.
     pub(super) fn measured(&self, position: usize) -> Result<TensorId, Problem> {
         let id = self.id(position)?;
         self.lowering.tensors[id].extents().map(|_| id)
     }
 
-    /// A constant operand of floats.
+    /// Returns an operand that must be constant.
     pub(super) fn constant(&mut self, position: usize, role: &str) -> Result<TensorId, Problem> {
         let id = self.operand(position)?;
         if self.lowering.graph.is_constant(id) {
@@ -163,7 +163,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Err(Problem::new(format!("its {role} `{name}` are computed at run time"), "make them constants of the model"))
     }
 
-    /// The values of a constant operand of integers.
+    /// Returns the values of a constant operand of integers.
     pub(super) fn integers(&mut self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
         let id = self.id(position)?;
         if self.lowering.tensors[id].empty_list {
@@ -172,8 +172,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.load(id)?;
         let name = &self.lowering.tensors[id].name;
         match &self.lowering.graph.tensors[id].constant {
-            // Paddings say most of axes, two numbers each, and splits one of each result; a thousand operators could share
-            // a list of a million.
+            // Paddings are the longest lists per axis, with two numbers each; splits have one number per result.
+            // Limited, because a thousand operators could share a list of a million numbers.
             Some(constant) if constant.len() > self.outputs.len().max(2 * MAX_RANK) => {
                 Err(Problem::malformed(format!("its {role} `{name}` are {} numbers", constant.len())))
             }
@@ -184,7 +184,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
-    /// The one value of a constant operand of integers.
+    /// Returns the only value of a constant operand of integers.
     pub(super) fn integer(&mut self, position: usize, role: &str) -> Result<i64, Problem> {
         match self.integers(position, role)?.as_slice() {
             &[value] => Ok(value),
@@ -192,7 +192,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
-    /// The one value of a constant operand.
+    /// Returns the only value of a constant operand.
     pub(super) fn scalar(&mut self, position: usize, role: &str) -> Result<f32, Problem> {
         let id = self.constant(position, role)?;
         match self.lowering.graph.tensors[id].constant.as_ref().map(|c| c.to_f32().into_owned()).as_deref() {
@@ -201,22 +201,22 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
-    /// Brings the values of a tensor that has some in the file into the graph.
+    /// Loads the values of a tensor into the graph, if the file contains them.
     fn load(&mut self, id: TensorId) -> Result<(), Problem> {
         let SubgraphLowering { tensors, graph, meter, .. } = &mut *self.lowering;
         if graph.tensors[id].constant.is_none() && tensors[id].has_values() {
             match tensors[id].constant(self.owner, meter) {
                 Ok(constant) => graph.tensors[id].constant = constant,
-                // Not kept, as the import ends with it.
+                // Not stored, because this error ends the import.
                 Err(problem) if problem.excess.is_some() => return Err(problem),
-                // Kept, so that a thousand operators that share the constant do not unfold it a thousand times.
+                // Stored, so that many operators that share the constant do not expand it again.
                 Err(problem) => tensors[id].spoil(problem),
             }
         }
         tensors[id].extents().map(|_| ())
     }
 
-    /// Gives the operand on: a constant stays one, a computed tensor is the same under another name.
+    /// Passes the operand through: a constant stays constant, a computed tensor becomes a reshape.
     pub(super) fn pass_on(&mut self) -> Result<(), Problem> {
         let input = self.operand(0)?;
         if !self.lowering.graph.is_constant(input) {
@@ -226,7 +226,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let requantised = self.requantised().filter(|_| self.lowering.fake_quant == FakeQuant::On);
         self.lowering.tensors[self.output].extents()?;
         let name = &self.lowering.tensors[self.output].name;
-        // Asked here, because the graph's check looks for tensors that two nodes write, and there is no node.
+        // Checked here: the graph's check only detects tensors that are written by two nodes, and a constant has no
+        // node.
         if self.lowering.tensors[self.output].has_values() || self.lowering.graph.is_constant(self.output) {
             return Err(Problem::malformed(format!("its result `{name}` has a value already")));
         }
@@ -244,7 +245,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(())
     }
 
-    /// Makes the result a constant of integers.
+    /// Turns the result into a constant of integers.
     pub(super) fn give_integers(&mut self, values: &[i32]) -> Result<(), Problem> {
         self.gives(&[values.len()])?;
         self.lowering.meter.memory(NODE_BYTES)?;
@@ -256,8 +257,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(())
     }
 
-    /// Makes short lists of integers constants where the graph's nodes from `first` on compute them from constants: converters
-    /// leave the arithmetic of extents in the file.
+    /// Folds short lists of integers: if the graph's nodes from `first` on compute them from constants, they become
+    /// constants. Converters leave the arithmetic of extents in the file.
     pub(super) fn fold_lists(&mut self, first: usize) -> Result<(), Problem> {
         let SubgraphLowering { tensors, graph, meter, .. } = &mut *self.lowering;
         let made = &(*graph.nodes)[first..];
@@ -269,7 +270,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         if made.is_empty() || !integers || !results.iter().chain(read()).all(short) || !read().all(known) {
             return Ok(());
         }
-        // Not as many elements as a node takes, and no operator does more than a few steps for each.
+        // A list needs less memory than a node, and every operator takes only a few steps per element.
         meter.memory(results.len().saturating_mul(NODE_BYTES))?;
         meter.work(results.len().saturating_mul(64 * MAX_RANK * MAX_RANK))?;
         let mut values = IdVec::from_elem(None, &graph.tensors);
@@ -289,7 +290,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(())
     }
 
-    /// The values of a constant under another name. They are shared; its scales are not, of which there may be many.
+    /// Returns a constant for use under another name. The values are shared, but the scales are copied, and there may
+    /// be many of them.
     fn shared(&mut self, id: TensorId) -> Result<Option<Constant>, Problem> {
         let constant = self.lowering.graph.tensors[id].constant.clone();
         let scales =
@@ -298,7 +300,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(constant)
     }
 
-    /// Extents as the file states them.
+    /// Extents as stated in the file.
     pub(super) fn dims(&self, id: TensorId) -> &[usize] {
         &self.lowering.graph.tensors[id].dims
     }
@@ -307,7 +309,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.lowering.graph.shape(id)
     }
 
-    /// The shape of an operand that must be an image: `[B, H, W, C]`.
+    /// Returns the shape of an operand that must be an image: `[B, H, W, C]`.
     pub(super) fn image(&self, id: TensorId, what: &str) -> Result<Shape, Problem> {
         match self.dims(id) {
             &[b, h, w, c] => Ok(Shape::new(b, h, w, c)),
@@ -315,12 +317,12 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
-    /// The result, which 32-bit floats must hold.
+    /// Returns the result. Fails if 32-bit floats cannot hold it.
     pub(super) fn output(&self) -> Result<TensorId, Problem> {
         self.lowering.tensors[self.output].computable().map(|()| self.output)
     }
 
-    /// Refuses the operator if the file states other extents for its result.
+    /// Fails if the file states different extents for the result.
     pub(super) fn gives(&self, dims: &[usize]) -> Result<(), Problem> {
         let stated = self.dims(self.output()?);
         if stated == dims {
@@ -329,13 +331,13 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {dims:?}")))
     }
 
-    /// The node whose result has the shape that the file states.
+    /// Adds a node whose result has the shape stated in the file.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], act: Act) -> Result<(), Problem> {
         let shape = self.shape(self.output()?);
         self.emit_as(op, inputs, act, shape)
     }
 
-    /// The node with a result of `shape`, brought to the stated shape by a RESHAPE if that is another.
+    /// Adds a node with a result of `shape`, followed by a RESHAPE if the stated shape differs.
     pub(super) fn emit_as(&mut self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> Result<(), Problem> {
         let output = self.output()?;
         let (op, epilogue) = self.stored(op, inputs, act, shape);
@@ -351,7 +353,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         self.append(Op::Reshape, &[between], Epilogue::default(), output)
     }
 
-    /// The elements of `id` under another shape: itself, a constant borrowed again, or the result of a RESHAPE.
+    /// Returns the elements of `id` in another shape: the tensor itself, a constant with shared values, or the result
+    /// of a RESHAPE.
     pub(super) fn view(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if self.shape(id) == shape {
             return Ok(id);
@@ -364,7 +367,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(view)
     }
 
-    /// The elements of `id` under other extents of the file's kind.
+    /// Returns the elements of `id` with other extents of any rank.
     pub(super) fn view_as(&mut self, id: TensorId, dims: &[usize]) -> Result<TensorId, Problem> {
         let shape = shape_of(dims).ok_or_else(|| Problem::malformed(format!("{dims:?} is no shape")))?;
         let view = self.tensor(id, shape)?;
@@ -376,22 +379,22 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(view)
     }
 
-    /// The result of a node in between, of `shape`.
+    /// Adds an intermediate node and returns its result, of shape `shape`.
     pub(super) fn between(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
         let shape = inferred(&self.lowering.graph, &op, inputs, shape)?;
         let name = format!("{}/{}", self.stem(self.output), self.lowering.graph.nodes.len());
         let id = push_tensor(&mut self.lowering.graph, name, shape, None);
-        // What 8 bits can say binds the result, not what is on the way to it.
+        // The limits of 8-bit types apply to the final result, not to intermediate ones.
         self.append(op, inputs, Epilogue::default(), id)?;
         Ok(id)
     }
 
-    /// What new tensors are called after.
+    /// Prefix for the names of new tensors.
     fn stem(&self, id: TensorId) -> String {
         stem(&self.lowering.graph.tensors[id].name)
     }
 
-    /// A tensor that the file does not have: the elements of `like` under another shape.
+    /// Adds a tensor that is not in the file, with the elements of `like` in another shape.
     fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
             let stated = self.dims(like);
@@ -402,16 +405,17 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(push_tensor(&mut self.lowering.graph, name, shape, None))
     }
 
-    /// The operator and its epilogue, so that its result is what the file's type can say: of 8 bits one of 256 values, the bounds
-    /// of which often are the activation. Values that are moved alone are such already, unless their scale changes.
+    /// Returns the operator and its epilogue, such that the result has values that the file's type can represent. For
+    /// 8 bits these are 256 values, and their bounds often include the activation. Operators that only move values
+    /// need no rounding, unless the scale changes.
     fn stored(&self, op: Op, inputs: &[TensorId], act: Act, shape: Shape) -> (Op, Epilogue) {
         let grid = match op.moves_only() {
             true => self.requantised(),
             false => self.lowering.tensors[self.output].grid(),
         };
         let Some(grid) = grid else { return (op, Epilogue::of(act)) };
-        // RELU and the like are bounds and nothing else, so rounding to the part of the grid within them does it all:
-        // what is left of the node is a reshape with that as its epilogue.
+        // RELU and similar functions are merely bounds, so rounding to the part of the grid within those bounds is
+        // enough. The node becomes a reshape with the rounding as its epilogue.
         let (op, act) = match (op, act) {
             (Op::Unary(unary), Act::None) if grid.within(Act::Unary(unary)).is_some() => {
                 (Op::Reshape, Act::Unary(unary))
@@ -432,14 +436,14 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             },
         };
         match (&op, inputs) {
-            // A reshape to the shape that it has would only copy.
+            // A reshape to the same shape would only copy.
             (Op::Reshape, &[from, ..]) if self.shape(from) == shape => (Op::Unary(last), Epilogue::default()),
             _ => (op, Epilogue::of(Act::Unary(last))),
         }
     }
 
-    /// The values that the result's 8 bits can say, if those of an operand can say others: where values are moved alone,
-    /// they are then rounded once more.
+    /// Returns the values that the 8-bit result can represent, if they differ from those of an operand. In this case
+    /// operators that only move values have to round.
     fn requantised(&self) -> Option<Grid> {
         let tensors = &self.lowering.tensors;
         let grid = tensors[self.output].grid()?;
@@ -453,13 +457,13 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Ok(())
     }
 
-    /// Number of nodes that the graph has so far.
+    /// Number of nodes in the graph.
     pub(super) fn node_count(&self) -> usize {
         self.lowering.graph.nodes.len()
     }
 
-    /// Marks the graph's nodes from `first` on, if they compute integers from integers, so that compiling a model sees to
-    /// it that floats hold them.
+    /// Marks the graph's nodes from `first` on if they compute integers from integers. Compiling a model then checks
+    /// that floats can hold those integers.
     pub(super) fn mark_integers(&mut self, first: usize) {
         let OperatorLowering { lowering: SubgraphLowering { tensors, graph, .. }, inputs, output, .. } = self;
         let integers = |tensor: &FileTensor<'_>| tensor.is_integer() && !tensor.is_bool();
@@ -472,7 +476,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 }
 
-/// The bounds that an activation is, where it is nothing else.
+/// Returns the bounds of an activation that is merely a clamp.
 fn bounds(act: Act) -> Option<[f32; 2]> {
     match act {
         Act::None => Some([f32::NEG_INFINITY, f32::INFINITY]),

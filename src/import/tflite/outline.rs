@@ -1,5 +1,5 @@
-//! The nodes of a `.tflite` file as they stand in it. Every tensor states its extents, so that a node behind one that is
-//! refused is looked at like any other.
+//! Lists the nodes of a `.tflite` file in their order. Every tensor states its extents, so nodes after a refused one
+//! can be examined as usual.
 
 use super::{
     Lowered, begun, lower_each,
@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-/// The graphs of a file.
+/// Returns the outline of a file.
 pub(in crate::import) fn outline(owner: Owner) -> Result<Outline, ImportError> {
     let bytes = (*owner).as_ref();
     let model = supported(bytes)?;
@@ -95,7 +95,7 @@ fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, ve
     }
 }
 
-/// The tensors that numbers of the file name; an operand that is left out is none.
+/// Converts tensor numbers of the file to indices, and drops omitted operands.
 fn numbers(ids: &[i32], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Vec<usize> {
     ids.iter().filter_map(|&id| known(id, tensors).map(TensorId::index)).collect()
 }

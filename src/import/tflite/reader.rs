@@ -1,14 +1,14 @@
-//! Reading FlatBuffers tables by bounds-checked loads: no `unsafe`, and nothing read that is not there.
+//! Reads FlatBuffers tables with bounds-checked loads, without `unsafe`.
 //!
-//! The `flatbuffers` crate verifies a file whole (its verifier is safe code), but its accessors are `unsafe` at every
-//! field; these few loads replace them. A load outside the bytes gives `None`, as an absent field does; after
+//! The `flatbuffers` crate verifies a whole file with safe code, but its accessors are `unsafe` for every field. The
+//! few loads in this file replace them. A load outside the bytes returns `None`, like an absent field; after
 //! verification that cannot happen.
 
 use std::{marker::PhantomData, ops::Range};
 
 use flatbuffers::{ForwardsUOffset, Vector, Verifiable};
 
-/// A table at a position of the file.
+/// A table at a position in the file.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Table<'a> {
     bytes: &'a [u8],
@@ -16,7 +16,7 @@ pub(super) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// A table without fields: every field has its default.
+    /// A table without fields: all fields have their defaults.
     pub(super) const EMPTY: Table<'static> = Table { bytes: &[], position: 0 };
 
     /// The file's root table.
@@ -24,17 +24,17 @@ impl<'a> Table<'a> {
         follow(bytes, 0).map(|position| Self { bytes, position })
     }
 
-    /// The value of the field at `slot` of the vtable, if it is there.
+    /// Returns the value of the field at `slot` of the vtable, if the field is present.
     pub(super) fn get<K: Kind>(self, slot: u16) -> Option<K::Value<'a>> {
         K::read(self.bytes, self.field(slot)?)
     }
 
     fn field(self, slot: u16) -> Option<usize> {
-        // Signed: a vtable may lie in front of its tables or behind them.
+        // Signed: a vtable may be before or behind its tables.
         let back = i32::from_le_bytes(load(self.bytes, self.position)?);
         let vtable = usize::try_from((self.position as i64).checked_sub(i64::from(back))?).ok()?;
         let length = u16::from_le_bytes(load(self.bytes, vtable)?);
-        // A vtable ends with the last field that its writer set, or knew of.
+        // A vtable ends with the last field that was set by its writer, or known to it.
         if slot >= length {
             return None;
         }
@@ -54,20 +54,20 @@ fn follow(bytes: &[u8], position: usize) -> Option<usize> {
     position.checked_add(usize::try_from(offset).ok()?)
 }
 
-/// Start and length of a vector.
+/// Returns start and length of a vector.
 fn vector(bytes: &[u8], position: usize) -> Option<(usize, usize)> {
     let start = follow(bytes, position)?;
     let length = u32::from_le_bytes(load(bytes, start)?);
     Some((start.checked_add(4)?, usize::try_from(length).ok()?))
 }
 
-/// A kind of field: how it is verified, and how it is read.
+/// A kind of field, which determines how it is verified and read.
 pub(super) trait Kind {
-    /// What the verifier checks at the field's place.
+    /// Type that the verifier checks at the field's position.
     type Checked: Verifiable;
-    /// What a read gives.
+    /// Type that a read returns.
     type Value<'a>;
-    /// The value at `position`.
+    /// Reads the value at `position`.
     fn read(bytes: &[u8], position: usize) -> Option<Self::Value<'_>>;
 }
 
@@ -92,7 +92,7 @@ impl Kind for bool {
     }
 }
 
-/// A vector of bytes, given as its range in the file.
+/// A vector of bytes, returned as its range in the file.
 #[derive(Debug)]
 pub(super) struct Octets;
 
@@ -106,10 +106,10 @@ impl Kind for Octets {
     }
 }
 
-/// Most bytes of a text that are kept: names go into messages, and must not swell them without end.
+/// Maximum length of a text in bytes. Names are used in messages, which must not grow without limit.
 const TEXT_BYTES: usize = 1024;
 
-/// A string, or a vector of bytes that should be one; what is not UTF-8 is replaced.
+/// A string, or a vector of bytes that should be one. Invalid UTF-8 is replaced.
 #[derive(Debug)]
 pub(super) struct Text;
 
@@ -123,7 +123,7 @@ impl Kind for Text {
     }
 }
 
-/// A vector of numbers, given as a vector of our own.
+/// A vector of numbers, returned as a `Vec`.
 #[derive(Debug)]
 pub(super) struct Numbers<T>(PhantomData<T>);
 
@@ -143,9 +143,9 @@ macro_rules! numbers {
 }
 numbers!(i32, i64, u16, u8, f32);
 
-/// A schema's table type, which wraps a [`Table`].
+/// A table type of the schema, which wraps a [`Table`].
 pub(super) trait Schema: Verifiable + 'static {
-    /// The wrapper.
+    /// Type of the wrapper.
     type Of<'a>;
     /// Wraps a table.
     fn wrap(table: Table<'_>) -> Self::Of<'_>;
@@ -172,18 +172,18 @@ impl<S: Schema> Kind for Many<S> {
     type Value<'a> = Vec<S::Of<'a>>;
     fn read(bytes: &[u8], position: usize) -> Option<Vec<S::Of<'_>>> {
         let (start, length) = vector(bytes, position)?;
-        // All offsets must be there before any is followed: a stated length could be anything.
+        // Checks that all offsets are present before following any, since a stated length could be arbitrary.
         bytes.get(start..start.checked_add(length.checked_mul(4)?)?)?;
         (0..length).map(|i| follow(bytes, start + 4 * i).map(|position| S::wrap(Table { bytes, position }))).collect()
     }
 }
 
-/// A table whose type another field names (a union's value), unverified by itself.
+/// The value of a union: a table whose type is given by another field. Must be verified according to that type.
 #[derive(Debug)]
 pub(super) struct Unknown;
 
 impl Unknown {
-    /// The table at the union's value field.
+    /// Returns the table that the union's value field points to.
     pub(super) fn at(table: Table<'_>, slot: u16) -> Option<Table<'_>> {
         let position = follow(table.bytes, table.field(slot)?)?;
         Some(Table { bytes: table.bytes, position })

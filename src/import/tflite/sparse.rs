@@ -1,8 +1,9 @@
-//! Sparse constants made dense: traversal order, blocks, and levels that are dense or compressed (CSR).
+//! Converts sparse constants to dense ones. Supports traversal orders, blocks, and levels that are dense or
+//! compressed (CSR).
 //!
-//! Format: "TensorFlow Lite schema, SparsityParameters", after the TACO papers. A level extends every position of the
-//! level above: a dense one by each of its indices, a compressed one by the indices listed for that position. Positions
-//! of the last level are the stored values, in order.
+//! Format: "TensorFlow Lite schema, SparsityParameters", after the TACO papers. Each level subdivides every position
+//! of the level above. A dense level uses all of its indices, a compressed one the indices listed for that position.
+//! The positions of the last level are the stored values, in order.
 
 use super::schema::Sparsity;
 use crate::import::{
@@ -12,7 +13,7 @@ use crate::import::{
 
 const COMPRESSED: i8 = 1;
 
-/// The dense bytes of a sparse tensor of extents `dims`, elements of `size` bytes.
+/// Returns the dense bytes of a sparse tensor with extents `dims` and elements of `size` bytes.
 pub(super) fn densify(
     sparsity: &Sparsity<'_>,
     dims: &[usize],
@@ -30,13 +31,13 @@ pub(super) fn densify(
     let mut seen = vec![false; order.len()];
     for &axis in &order {
         match seen.get_mut(axis) {
-            // Named twice, an axis would count twice in the positions below, and another not at all.
+            // An axis listed twice would be counted twice in the positions below, and another axis would be missing.
             Some(seen) if !*seen => *seen = true,
             _ => return Err(malformed("the traversal order is no permutation")),
         }
     }
 
-    // Extent of each block, in the order of the block map: a block's level is always dense and states it.
+    // Extent of each block, in the order of the block map. A block's level is always dense and states the extent.
     let mut block_of = vec![1; dims.len()];
     for (level, &axis) in levels.iter().zip(&order) {
         if let Some(block) = axis.checked_sub(dims.len()) {
@@ -59,17 +60,18 @@ pub(super) fn densify(
         hint: "convert the model without sparsity",
         ..Problem { reason: format!("its sparse values unfold to {total} bytes: {excess}"), ..excess.into() }
     };
-    // Before any level is walked, so that what unfolds to too much is refused at once.
+    // Before any level is processed, so that an excessive size is refused at once.
     let zeros = meter.filled(total, std::iter::repeat(0u8)).map_err(unfolded)?;
 
     let stored = values.len() / size;
-    // Every position is continued by a segment of a later level, or is a stored value: the file bounds their number.
+    // Every position is either continued by a segment of a later level or is a stored value, so the file limits their
+    // number.
     let longest = levels.iter().filter_map(|level| level.segments()).map(|s| s.len()).max().unwrap_or(0);
     let most = stored.max(longest);
-    // Positions of a level and of the one above, and the two lists that a compressed one is read from.
+    // For the positions of a level and of the one above, and for the two lists of a compressed level.
     meter.memory(most.saturating_mul(4 * size_of::<usize>()))?;
     meter.work(most.saturating_mul(levels.len()).saturating_mul(4))?;
-    // For each position of the level reached, the dense index of its first element.
+    // For each position of the current level, the dense index of its first element.
     let mut positions = vec![0usize];
     for (level, &axis) in levels.iter().zip(&order) {
         let (extent, stride) = match axis.checked_sub(dims.len()) {
@@ -84,7 +86,8 @@ pub(super) fn densify(
             if positions.len().checked_mul(extent).is_none_or(|n| n > most) {
                 return Err(malformed("fewer values than positions"));
             }
-            // No sum overflows: each axis adds less than its extent times its stride, and `total` was counted.
+            // The sums cannot overflow: each axis adds less than its extent times its stride, and `total` was
+            // checked.
             Some(positions.iter().flat_map(|p| (0..extent).map(move |i| p + i * stride)).collect())
         } else {
             None
@@ -109,7 +112,7 @@ fn indices(numbers: Option<Vec<i32>>) -> Option<Vec<usize>> {
     numbers?.into_iter().map(|n| usize::try_from(n).ok()).collect()
 }
 
-/// Positions of a compressed level, or `None` if its lists are not those of the level above.
+/// Returns the positions of a compressed level, or `None` if its lists do not match the level above.
 fn compressed(
     above: &[usize],
     segments: &[usize],

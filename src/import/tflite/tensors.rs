@@ -1,4 +1,4 @@
-//! Tensors of the file: extents, element types, and constants borrowed from the file where they can be.
+//! Tensors of the file: extents, element types, and constants, which are borrowed from the file if possible.
 
 use std::{ops::Range, sync::Arc};
 
@@ -11,7 +11,7 @@ use crate::{
     import::{error::Problem, meter::Meter, model_file::Owner},
 };
 
-/// Most extents of a tensor; the reference runtime's operators end at six or eight.
+/// Maximum rank of a tensor. The reference runtime's operators support at most six or eight axes.
 pub(super) const MAX_RANK: usize = 8;
 
 const TYPES: [&str; 19] = [
@@ -35,10 +35,10 @@ const TYPES: [&str; 19] = [
     "INT4",
     "BFLOAT16",
 ];
-/// Indices into [`TYPES`] of the types that hold quantised values, but for those of 8 bits.
+/// Indices into [`TYPES`] of the types for quantised values, except those of 8 bits.
 const QUANTISED: [i8; 3] = [7, 16, 17];
 
-/// What is said of state that a file keeps.
+/// Hint for tensors that keep state in the file.
 pub(super) const VARIABLES: &str = "make the state an input and an output, or convert the model without variables";
 
 const FLOAT32: i8 = 0;
@@ -49,30 +49,30 @@ const INT64: i8 = 4;
 const BOOL: i8 = 6;
 const INT8: i8 = 9;
 
-/// A tensor as the file has it.
+/// A tensor as stored in the file.
 #[derive(Debug)]
 pub(super) struct FileTensor<'a> {
     pub(super) name: String,
     dtype: i8,
     variable: bool,
-    /// Where its values lie in the file, if it has any.
+    /// Byte range of the values in the file, if any.
     values: Option<Range<usize>>,
     sparsity: Option<Sparsity<'a>>,
-    /// What its integers stand for, if not for themselves.
+    /// Maps integers to reals, if there is a scale.
     scale: Result<Option<QuantParams>, Problem>,
     extents: Result<(Vec<usize>, Shape), Problem>,
-    /// Whether it is a list of no elements: axes that are not named, or the extents of a single number.
+    /// True for an empty list. It can stand for a missing list of axes, or for the extents of a scalar.
     pub(super) empty_list: bool,
 }
 
 impl<'a> FileTensor<'a> {
-    /// Reads a tensor; `Err` names what no tensor of a sound file has.
+    /// Reads a tensor. `Err` describes a violation of the format.
     pub(super) fn read(tensor: &Tensor<'a>, buffers: &[Buffer<'a>], file: usize) -> Result<Self, String> {
         let name = tensor.name().unwrap_or_default();
         let index = usize::try_from(tensor.buffer()).unwrap_or(usize::MAX);
         let values = match buffers.get(index) {
             Some(buffer) => range(buffer, file).ok_or_else(|| format!("values of tensor `{name}` lie outside it"))?,
-            // An absent list of buffers and index 0 both stand for "no values".
+            // A missing list of buffers and index 0 both mean that the tensor has no values.
             None if index == 0 => None,
             None => return Err(format!("tensor `{name}` asks for buffer {index} of {}", buffers.len())),
         };
@@ -90,38 +90,38 @@ impl<'a> FileTensor<'a> {
         })
     }
 
-    /// Makes every later use fail alike.
+    /// Makes every later use fail with this problem.
     pub(super) fn spoil(&mut self, problem: Problem) {
         self.extents = Err(problem);
     }
 
-    /// Extents as stated, and as computed with.
+    /// Extents as stated, and as used for computing.
     pub(super) fn extents(&self) -> Result<&(Vec<usize>, Shape), Problem> {
         self.extents.as_ref().map_err(Problem::clone)
     }
 
-    /// Extents as the file states them, where a tensor can have such.
+    /// Extents as stated, if they are valid.
     pub(super) fn stated(&self) -> Option<&[usize]> {
         self.extents.as_ref().ok().map(|(dims, _)| dims.as_slice())
     }
 
-    /// Whether its values are part of the file.
+    /// Returns whether the file contains the values.
     pub(super) const fn has_values(&self) -> bool {
         self.values.is_some()
     }
 
-    /// Whether its elements are whole numbers that stand for themselves.
+    /// Returns whether the elements are plain whole numbers, without a scale.
     pub(super) fn is_integer(&self) -> bool {
         matches!(self.dtype, INT32 | INT64 | BOOL) && matches!(self.scale, Ok(None))
     }
 
-    /// Whether its elements are truth values.
+    /// Returns whether the elements are truth values.
     pub(super) const fn is_bool(&self) -> bool {
         self.dtype == BOOL
     }
 
-    /// Refuses tensors that cannot be computed with: variable ones, and those whose elements 32-bit floats do not hold.
-    /// Integers are held exactly up to 2^24; those that stand for reals are computed as the reals.
+    /// Fails for tensors that cannot be used for computing: variables, and types that 32-bit floats cannot hold.
+    /// Integers are exact up to 2^24. Quantised integers are computed as reals.
     pub(super) fn computable(&self) -> Result<(), Problem> {
         let name = &self.name;
         self.extents()?;
@@ -141,7 +141,7 @@ impl<'a> FileTensor<'a> {
         }
     }
 
-    /// The values that 8 bits of this tensor stand for, if it has 8 bits and one scale.
+    /// Returns the values that the tensor's integers can represent, if they have 8 bits and a single scale.
     pub(super) fn grid(&self) -> Option<Grid> {
         let bits = bits(self.dtype)?;
         let Quantization { scale, zero_point } = self.scale.as_ref().ok()?.as_ref()?.uniform()?;
@@ -149,12 +149,13 @@ impl<'a> FileTensor<'a> {
         Some(Grid { scale, least: least?, most: most? })
     }
 
-    /// Whether its elements are reals, or stand for such.
+    /// Returns whether the elements are reals or represent reals.
     pub(super) const fn is_real(&self) -> bool {
         !matches!(self.dtype, INT32 | INT64 | BOOL)
     }
 
-    /// Refuses 8 bits whose one scale and zero point make no grid with zero on it.
+    /// Fails for 8-bit integers whose single scale and zero point are invalid: the scale must be positive, and zero
+    /// must be representable.
     fn sound_grid(&self) -> Result<(), Problem> {
         let (Ok(Some(stated)), Some([least, most])) = (&self.scale, bits(self.dtype)) else { return Ok(()) };
         let Some(Quantization { scale, zero_point }) = stated.uniform() else { return Ok(()) };
@@ -165,7 +166,7 @@ impl<'a> FileTensor<'a> {
         Err(Problem::malformed(format!("tensor `{name}` has 8 bits of scale {scale} and zero point {zero_point}")))
     }
 
-    /// Type of the elements, if it is one that values are read of.
+    /// Element type, if it is a supported one.
     pub(super) const fn element_type(&self) -> Option<ElementType> {
         Some(match self.dtype {
             FLOAT32 => ElementType::F32,
@@ -179,8 +180,8 @@ impl<'a> FileTensor<'a> {
         })
     }
 
-    /// What the elements of an input or output are to a caller, and what its integers stand for where they are computed
-    /// with as that. Integers whose scales differ along an axis are the reals to a caller, too.
+    /// Returns the caller's element type of an input or output, and the quantisation if the caller's integers
+    /// represent reals. If scales differ along an axis, the caller gets reals instead.
     pub(super) fn host_type(&self) -> (ElementType, Option<Quantization>) {
         let element_type = self.element_type().unwrap_or(ElementType::F32);
         let Ok(Some(stated)) = &self.scale else { return (element_type, None) };
@@ -188,7 +189,7 @@ impl<'a> FileTensor<'a> {
             return (element_type, None);
         }
         match stated.uniform() {
-            // Of 32 bits no scale is asked for; one that is none says nothing.
+            // 32-bit integers need no scale, so an invalid one is ignored.
             Some(Quantization { scale, .. }) if scale <= 0.0 => (element_type, None),
             Some(quantization) => (element_type, Some(quantization)),
             None => (ElementType::F32, None),
@@ -213,9 +214,9 @@ impl<'a> FileTensor<'a> {
         Problem::new(format!("tensor `{name}` is {spelled}"), "convert the model to compute in 32-bit floats")
     }
 
-    /// The values, checked against extents and type; `None` if they are not part of the file.
+    /// Returns the values, after checking extents and type. `None` if the file does not contain them.
     ///
-    /// Dense values are borrowed; sparse ones are unfolded, which is counted.
+    /// Dense values are borrowed. Sparse values are expanded, and the memory is charged.
     pub(super) fn constant(&self, owner: &Owner, meter: &mut Meter) -> Result<Option<Constant>, Problem> {
         let Some(range) = self.values.clone() else { return Ok(None) };
         let (dims, shape) = self.extents()?;
@@ -244,7 +245,7 @@ impl<'a> FileTensor<'a> {
     }
 }
 
-/// The values that integers of one scale stand for: `scale` times a whole number within bounds.
+/// The values that integers with one scale can represent: `scale` times a whole number within bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Grid {
     pub(super) scale: f32,
@@ -253,15 +254,15 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    /// Least and greatest value.
+    /// Smallest and largest value.
     pub(super) fn range(self) -> [f32; 2] {
         [self.least, self.most].map(|q| (f64::from(self.scale) * f64::from(q)) as f32)
     }
 
-    /// The part of it that an activation leaves; none of one that is no bounds. The activation's bounds are rounded to the
-    /// grid, as TensorFlow Lite does.
+    /// Restricts the grid to the range of an activation. `None` if the activation is not merely a clamp. The bounds
+    /// are rounded to the grid, as in TensorFlow Lite.
     pub(super) fn within(self, act: Act) -> Option<Self> {
-        // The cast saturates, and a bound beyond 16 bits lies beyond the grid, too.
+        // The cast saturates, and a bound beyond 16 bits is beyond the grid as well.
         let on_grid = |bound: f32| (bound / self.scale).round() as i16;
         let [least, most] = match act {
             Act::None => [self.least, self.most],
@@ -273,19 +274,19 @@ impl Grid {
         Some(Self { least, most, ..self })
     }
 
-    /// The value of it that is nearest; of two the one further from zero.
+    /// Returns the nearest value of the grid. Ties are rounded away from zero.
     pub(super) fn nearest(self, value: f32) -> f32 {
         evaluate::unary(self.rounding(), value)
     }
 
-    /// What rounds to it.
+    /// The function that rounds to the grid.
     pub(super) const fn rounding(self) -> Unary {
         let Self { scale, least, most } = self;
         Unary::FakeQuant { scale, least, most }
     }
 }
 
-/// Least and greatest integer of 8 bits, if it is such a type.
+/// Returns the range of an 8-bit type.
 const fn bits(dtype: i8) -> Option<[i64; 2]> {
     match dtype {
         UINT8 => Some([0, 255]),
@@ -294,7 +295,7 @@ const fn bits(dtype: i8) -> Option<[i64; 2]> {
     }
 }
 
-/// The file's scales and zero points; the axis is only meant where there are several.
+/// Reads the file's scales and zero points. The axis only matters if there are several scales.
 fn quantised(
     name: &str,
     stated: Option<schema::Quantization<'_>>,
@@ -321,9 +322,11 @@ fn quantised(
     }
 }
 
-/// Where a buffer's bytes lie in the file: `Some(None)` if it has none, `None` if they are not all there.
+/// Returns the byte range of a buffer in the file. `Some(None)` if the buffer is empty, `None` if it exceeds the
+/// file.
 fn range(buffer: &Buffer<'_>, file: usize) -> Option<Option<Range<usize>>> {
-    // Offsets 0 and 1 are placeholders for "in the tables": a model above 2 GiB has its values behind them.
+    // Offsets 0 and 1 are placeholders that mean "in the tables". Models above 2 GiB store their values behind the
+    // tables.
     if buffer.offset() > 1 {
         let start = usize::try_from(buffer.offset()).ok()?;
         let end = start.checked_add(usize::try_from(buffer.size()).ok()?)?;
@@ -332,7 +335,7 @@ fn range(buffer: &Buffer<'_>, file: usize) -> Option<Option<Range<usize>>> {
     Some(buffer.data().filter(|range| !range.is_empty()))
 }
 
-/// Shape that a tensor of any rank is computed with: above four extents, the outer ones make one.
+/// Returns the shape used for computing. With more than four extents, the outer ones are merged.
 pub(super) fn shape_of(dims: &[usize]) -> Option<Shape> {
     let Some(inner) = dims.len().checked_sub(3).filter(|&outer| outer > 1) else { return Shape::from_dims(dims) };
     let outer = dims[..inner].iter().try_fold(1usize, |n, &d| n.checked_mul(d))?;

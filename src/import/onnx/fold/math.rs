@@ -1,5 +1,5 @@
-//! Functions of known values, element by element: of floats what they are everywhere (`graph/evaluate.rs`), of integers
-//! exactly.
+//! Evaluates functions of known values element by element. Floats use the same functions as everywhere else
+//! (`graph/evaluate.rs`), integers are computed exactly.
 
 use crate::{
     graph::{Binary, ElementType, Unary, evaluate},
@@ -16,12 +16,12 @@ use crate::{
     },
 };
 
-/// A single float.
+/// Creates a scalar float.
 pub(in crate::import::onnx) fn scalar(value: f32) -> Value {
     Value::Known(Array::of_floats(Vec::new(), ElementType::F32, &[value]))
 }
 
-/// Truth values that are all true.
+/// Creates an array of truth values that are all true.
 pub(in crate::import::onnx) fn ones(ctx: &mut NodeLowering<'_>, dims: &[usize]) -> Result<Value, Problem> {
     let elements = count(dims)?;
     let ones = ctx.meter().filled(elements, std::iter::repeat(1))?;
@@ -33,7 +33,7 @@ fn answer(ctx: &mut NodeLowering<'_>, array: Array) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A function of one array.
+/// Evaluates a function of one array.
 pub(in crate::import::onnx) fn unary(ctx: &mut NodeLowering<'_>, unary: Unary) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
     let dims = x.dims().to_vec();
@@ -64,7 +64,7 @@ fn unary_of_integer(unary: Unary, v: i64) -> Option<i64> {
     })
 }
 
-/// The bounds of a CLIP, by attributes or operands.
+/// Returns the bounds of a CLIP, from attributes or operands.
 pub(in crate::import::onnx) fn bounds(ctx: &NodeLowering<'_>) -> Result<(f32, f32), Problem> {
     if ctx.opset < 11 {
         return Ok((ctx.float("min", f32::MIN)?, ctx.float("max", f32::MAX)?));
@@ -85,9 +85,9 @@ pub(in crate::import::onnx) fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Pr
     answer(ctx, Array::of_ints(x.dims().to_vec(), x.element_type(), values))
 }
 
-/// The bounds of a CLIP of integers. As floats, neighbours above 2^24 would be one.
+/// Returns the bounds of a CLIP of integers. Converting them to floats would merge neighbouring integers above 2^24.
 fn integer_bounds(ctx: &NodeLowering<'_>) -> Result<(i64, i64), Problem> {
-    // The casts saturate, so that a bound that is left out, the greatest of floats, bounds no integer.
+    // The casts saturate, so a missing bound, which is the largest float, does not limit integers.
     let (min, max) = bounds(ctx)?;
     let exact = |position: usize| match ctx.optional(position) {
         Some(Value::Known(bound)) if ctx.opset >= 11 => bound.to_i64().and_then(|bound| bound.first().copied()),
@@ -96,7 +96,7 @@ fn integer_bounds(ctx: &NodeLowering<'_>) -> Result<(i64, i64), Problem> {
     Ok((exact(1).unwrap_or(min as i64), exact(2).unwrap_or(max as i64)))
 }
 
-/// The type that a CAST names.
+/// Returns the type that a CAST converts to.
 pub(in crate::import::onnx) fn cast_type(ctx: &NodeLowering<'_>) -> Result<ElementType, Problem> {
     let code = ctx.int("to")?.ok_or_else(|| Problem::malformed("it names no type"))?;
     element_type(code).map_err(|problem| Problem { reason: format!("what it casts to: {}", problem.reason), ..problem })
@@ -127,17 +127,17 @@ fn cast_to(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
     answer(ctx, result)
 }
 
-/// A function of two arrays.
+/// Evaluates a function of two arrays.
 pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: &mut Meter) -> Result<Array, Problem> {
     let dims = extents::broadcast(&[a.dims(), b.dims()])?;
-    // The values, and the bytes that they become; a power takes longest.
+    // For the values, and the bytes they become. A power takes longest.
     let elements = count(&dims)?;
     meter.memory(elements.saturating_mul(2 * size_of::<i64>()))?;
     meter.work(elements.saturating_mul(8))?;
     let (a, b) = (a.broadcast(&dims, meter)?, b.broadcast(&dims, meter)?);
     let truth = binary.is_truth();
     let elem = if truth { ElementType::Bool } else { a.element_type() };
-    // Integers stay such: as floats, neighbours above 2^24 would be one.
+    // Integers are not converted: as floats, neighbouring integers above 2^24 would become equal.
     if let (Some(x), Some(y)) = (a.to_i64(), b.to_i64()) {
         let values = x.iter().zip(y).map(|(&x, &y)| binary_of_integers(binary, x, y)).collect::<Option<Vec<i64>>>();
         let values = values.ok_or_else(|| Problem::malformed("it divides integers by zero, or is not for integers"))?;
@@ -148,7 +148,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
     Ok(match truth {
         true => Array::of_ints(dims, elem, values.iter().map(|&v| i64::from(v != 0.0)).collect()),
         false if elem.is_float() => Array::of_floats(dims, elem, &values),
-        // An integer to a power that is a float.
+        // An integer raised to a float power.
         false => Array::of_ints(dims, elem, values.iter().map(|&v| v as i64).collect()),
     })
 }
@@ -156,7 +156,8 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
 fn binary_of_integers(binary: Binary, a: i64, b: i64) -> Option<i64> {
     let floor = |a: i64, b: i64| a.checked_rem(b).map(|r| if r != 0 && (r < 0) != (b < 0) { r + b } else { r });
     Some(match binary {
-        // Wrapped in 64 bits and once more in the type's own (`Array::of_ints`), which is what its own would give.
+        // Wrapped to 64 bits here, and then to the result's type (`Array::of_ints`). That is equivalent to wrapping
+        // to the result's type at once.
         Binary::Add => a.wrapping_add(b),
         Binary::Sub => a.wrapping_sub(b),
         Binary::Mul => a.wrapping_mul(b),

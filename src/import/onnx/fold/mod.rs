@@ -1,4 +1,4 @@
-//! Constant folding: computes nodes whose operands are all known. Shape arithmetic is exact, in integers.
+//! Constant folding: evaluates nodes whose operands are all known. Shape arithmetic uses integers and is exact.
 
 pub(super) mod math;
 pub(super) mod reduce;

@@ -1,7 +1,8 @@
-//! Reductions of known values, those of no values too.
+//! Evaluates reductions of known values, including empty ones.
 //!
-//! Sums are not those of the references (`ops/reference/reduce.rs`), which add in 32 bits in the order of the kernels, to
-//! be compared with a device. What is folded is computed once and for all, so it is summed in 64.
+//! Sums differ from those of the references (`ops/reference/reduce.rs`), which add in 32 bits in the order of the
+//! kernels so that they can be compared with a device. Folded values are computed only once, so they are summed in 64
+//! bits.
 
 use crate::{
     graph::{
@@ -15,18 +16,18 @@ use crate::{
     },
 };
 
-/// A reduction of known values. One without axes is a function of each.
+/// Evaluates a reduction of known values. Without axes to reduce, it is applied to each element.
 pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
     let keep = ctx.flag("keepdims", true)?;
     let rank = x.dims().len();
     let over = ctx.reduced_axes(rank)?.unwrap_or_default();
-    // Counted by what is read and by what is made: a thousand sums of one large array are a thousand passes, and sums
-    // over an empty axis are many results of nothing.
+    // Charges both operand and result: a thousand sums of one large array are a thousand passes, and a sum over an
+    // empty axis has many results but no operand elements.
     ctx.budget_for(x.dims(), size_of::<f32>(), 8)?;
     let dims = extents::reduced(x.dims(), &over, keep);
     let rows = ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
-    // The axes that are reduced become the innermost.
+    // Moves the reduced axes to the end.
     let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
     let turned = x.transposed(&[kept, over.clone()].concat(), ctx.meter())?;
     let length: usize = over.iter().map(|&axis| x.dims()[axis]).product();
@@ -55,7 +56,7 @@ fn integers(kind: ReduceKind, row: &[i64], elem: ElementType) -> Option<i64> {
         ReduceKind::Sum => sum(|v| v),
         ReduceKind::SumSquare => sum(|v| v.wrapping_mul(v)),
         ReduceKind::L1 => sum(i64::wrapping_abs),
-        // A sum that wrapped may be negative, and then has no root.
+        // A sum that wrapped around may be negative and then has no root.
         ReduceKind::L2 => sum(|v| v.wrapping_mul(v)).max(0).isqrt(),
         ReduceKind::Prod => row.iter().fold(1i64, |a, &b| a.wrapping_mul(b)),
         ReduceKind::Mean => sum(|v| v).checked_div(row.len() as i64)?,
@@ -79,7 +80,7 @@ fn floats(kind: ReduceKind, row: &[f32]) -> Option<f32> {
         ReduceKind::LogSum => sum(|v| v).ln() as f32,
         ReduceKind::LogSumExp => {
             let most = greatest();
-            // Infinity less infinity would be NaN.
+            // Infinity minus infinity would be NaN.
             if most.is_infinite() {
                 return Some(most);
             }

@@ -1,4 +1,5 @@
-//! Operands of an operator element by element, brought to one layout: that of the largest, so that it need not move.
+//! Converts the operands of an elementwise operator to a common layout. Uses the layout of the largest operand, so
+//! that this one need not move.
 
 use crate::{
     graph::TensorId,
@@ -15,7 +16,7 @@ use crate::{
     },
 };
 
-/// Operands in one layout, and what they broadcast to.
+/// Operands in a common layout, and the extents to which they broadcast.
 #[derive(Debug)]
 pub(super) struct Aligned {
     pub(super) dims: Vec<usize>,
@@ -23,14 +24,14 @@ pub(super) struct Aligned {
     pub(super) tensors: Vec<TensorId>,
 }
 
-/// An operand, its extents with ones in front, and its layout.
+/// An operand, its extents with leading ones, and its layout.
 struct Part {
     value: Value,
     dims: Vec<usize>,
     layout: AtomLayout,
 }
 
-/// Brings operands to one layout.
+/// Converts operands to a common layout.
 pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<Aligned, Problem> {
     let all: Vec<&[usize]> = operands.iter().map(Value::dims).collect();
     let dims = extents::broadcast(&all)?;
@@ -40,14 +41,15 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
     let mut parts: Vec<Part> = operands.iter().map(|value| part(value, dims.len())).collect();
     let atoms = refined(lowering, &mut parts, &dims)?;
 
-    // For each operand, which of the result's atoms its own are.
+    // For each operand, the atoms of the result that it has.
     let result = AtomLayout { atoms: atoms.concat(), places: Default::default() };
     let runs = result.runs(&dims);
     let own = |part: &Part| -> Vec<usize> {
         (0..dims.len()).filter(|&axis| part.dims[axis] != 1).flat_map(|axis| runs[axis].clone()).collect()
     };
     let own: Vec<Vec<usize>> = parts.iter().map(own).collect();
-    // A computed operand before any known one: known values are laid out while importing, and cost a run nothing.
+    // Computed operands have priority over known ones. Known values are converted while importing, at no cost for a
+    // run.
     let computed = |i: &usize| matches!(parts[*i].value, Value::Computed(_));
     let size = |i: &usize| (computed(i), parts[*i].value.len(), std::cmp::Reverse(*i));
     let main = (0..parts.len()).max_by_key(size).ok_or_else(|| Problem::malformed("it has no operands"))?;
@@ -58,7 +60,8 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
         if own[main].contains(&atom) {
             continue;
         }
-        // On an axis that is free, the fastest of those, or else behind the atom that precedes it in the file's order.
+        // Goes to a free physical axis, the fastest one of those. If all are in use, goes behind the atom that
+        // precedes it in the file's order.
         let before = atom.checked_sub(1).and_then(|b| places.iter().position(|list| list.contains(&b)));
         let free = places.iter().rposition(|list| list.is_empty());
         let slot = free.or(before).unwrap_or(0);
@@ -87,7 +90,7 @@ fn part(value: &Value, rank: usize) -> Part {
     Part { value: value.clone(), dims, layout }
 }
 
-/// Divides all operands' atoms so that they match; gives the atoms of each axis.
+/// Splits the atoms of all operands so that they match, and returns the atoms of each axis.
 fn refined(lowering: &mut GraphLowering, parts: &mut [Part], dims: &[usize]) -> Result<Vec<Vec<usize>>, Problem> {
     let mut atoms = Vec::with_capacity(dims.len());
     for (axis, &extent) in dims.iter().enumerate() {
@@ -100,7 +103,7 @@ fn refined(lowering: &mut GraphLowering, parts: &mut [Part], dims: &[usize]) -> 
         match common(&lists) {
             Some(list) => atoms.push(list),
             None => {
-                // Divided in ways that do not match: each becomes one atom.
+                // The operands split this axis in incompatible ways, so it becomes a single atom in each.
                 for part in parts.iter_mut().filter(|part| part.dims[axis] == extent) {
                     let run = part.layout.runs(&part.dims)[axis].clone();
                     if let Value::Computed(computed) = &part.value {
@@ -125,7 +128,7 @@ fn refined(lowering: &mut GraphLowering, parts: &mut [Part], dims: &[usize]) -> 
     Ok(atoms)
 }
 
-/// A tensor with a run of atoms as one.
+/// Merges a run of atoms of a tensor into one. Moves elements if necessary.
 pub(super) fn joined(
     lowering: &mut GraphLowering,
     x: &Computed,
@@ -145,7 +148,8 @@ pub(super) fn joined(
     Ok(Computed { tensor, layout, ..x.clone() })
 }
 
-/// A tensor with each of these axes alone on a physical one, and which; at most three axes at once.
+/// Gives each of these axes a separate physical axis, and returns the numbers of those. Supports at most three axes
+/// at once.
 pub(super) fn isolate(
     ctx: &mut NodeLowering<'_>,
     x: &Computed,
@@ -156,11 +160,11 @@ pub(super) fn isolate(
     Ok((Computed { tensor, layout, ..x.clone() }, slots))
 }
 
-/// A value as a tensor in a layout of one atom an axis; the value's own atoms may divide those.
+/// Returns a value as a tensor in a layout with one atom per axis. The value's own atoms may be finer.
 pub(super) fn placed_as(lowering: &mut GraphLowering, value: &Value, wanted: &AtomLayout) -> Result<TensorId, Problem> {
     let Value::Computed(x) = value else { return lowering.place(value, wanted) };
     let mut x = x.clone();
-    // Each round joins two atoms or more, so there are no more rounds than atoms.
+    // Each iteration merges at least two atoms, so the number of atoms limits the iterations.
     for _ in 0..=x.layout.atoms.len() {
         let mut layout = x.layout.clone();
         match layout.refine(&wanted.atoms) {

@@ -1,4 +1,5 @@
-//! Resizing with a filter that is as wide as what a pixel of the result covers: a product by a known matrix for each axis.
+//! Lowers resizing with a filter as wide as the area that a pixel of the result covers. Each axis becomes a product
+//! with a known matrix.
 
 use super::matmul::product;
 use crate::{
@@ -13,16 +14,16 @@ use crate::{
     },
 };
 
-/// How an axis is resized.
+/// Parameters for resizing one axis.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sized {
     pub(super) axis: usize,
     pub(super) extent: usize,
-    /// Output by input.
+    /// Output extent divided by input extent.
     pub(super) scale: f32,
-    /// Whether that is another number than the quotient of the extents may be.
+    /// True if the scale may differ from the quotient of the extents.
     pub(super) stated: bool,
-    /// First and last corner of a crop.
+    /// Start and end of the crop region.
     pub(super) crop: [f32; 2],
 }
 
@@ -38,7 +39,8 @@ pub(super) fn resized(
     let mut y = Value::Computed(x.clone());
     for sized in all {
         let weights = weights(ctx, sized, x.dims[sized.axis], mode, coords)?;
-        // A product sums over the last axis, so the two change places for it and back; atoms are only numbered anew.
+        // The product sums over the last axis, so the two axes are swapped before and after. That only renumbers
+        // atoms.
         let mut perm: Vec<usize> = (0..=last).collect();
         perm.swap(sized.axis, last);
         let turned = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
@@ -55,10 +57,10 @@ pub(super) fn resized(
     Ok(())
 }
 
-/// Steps that a part of a pixel takes, which is worked out twice.
+/// Steps for the weight of one tap, including that it is evaluated twice.
 const TAP_STEPS: usize = 8;
 
-/// What each pixel of the input gives to each of the result, `[input, result]`.
+/// Computes the weight of each input pixel for each pixel of the result, `[input, result]`.
 fn weights(
     ctx: &mut NodeLowering<'_>,
     sized: &Sized,
@@ -68,14 +70,15 @@ fn weights(
 ) -> Result<Array, Problem> {
     let dims = vec![extent, sized.extent];
     let scale = f64::from(sized.scale);
-    // Only where pixels become fewer does one of the result cover several; otherwise the filter has its own width.
+    // A pixel of the result covers several input pixels only if the image shrinks; otherwise the filter has its basic
+    // width.
     let width = scale.min(1.0);
     let (reach, cubic) = match mode {
         ResizeMode::Cubic { a, .. } => (2.0, Some(f64::from(a))),
         ResizeMode::Linear | ResizeMode::Nearest(_) => (1.0, None),
     };
     let exclude_outside = ctx.flag("exclude_outside", false)?;
-    // A pixel of the result looks at as many of the input as it covers.
+    // Number of input pixels that contribute to a pixel of the result.
     let first = (-reach / width).floor() + 1.0;
     let taps = (2.0 - 2.0 * first) as usize;
     ctx.meter().work(taps.saturating_mul(sized.extent).saturating_mul(TAP_STEPS))?;
@@ -83,7 +86,7 @@ fn weights(
     let mut values = ctx.meter().filled(elements, std::iter::repeat(0.0f32))?;
     for result in 0..sized.extent {
         let centre = centre(result as f64, scale, extent as f64, sized.extent as f64, coords)?;
-        // The last pixel in front of the centre; a pixel that it lies on counts as behind it.
+        // The last input pixel before the centre. A pixel exactly at the centre counts as behind it.
         let left = centre.ceil() - 1.0;
         let part = |tap: usize| -> (usize, f64) {
             let place = left + first + tap as f64;
@@ -94,7 +97,8 @@ fn weights(
                 Some(a) => convolution(distance, a),
                 None => (1.0 - distance).max(0.0),
             };
-            // What lies outside counts for the pixel at the border, which may so be met by several taps.
+            // Pixels outside the image are replaced by the one at the border, which may therefore receive several
+            // weights.
             (place.clamp(0.0, extent as f64 - 1.0) as usize, part)
         };
         let sum: f64 = (0..taps).map(|tap| part(tap).1).sum();
@@ -105,7 +109,7 @@ fn weights(
     Ok(Array::of_floats(dims, ElementType::F32, &values))
 }
 
-/// Where the pixel `x` of the result lies in the input.
+/// Returns the input position of pixel `x` of the result.
 fn centre(x: f64, scale: f64, extent: f64, result: f64, coords: &str) -> Result<f64, Problem> {
     Ok(match coords {
         "half_pixel" => (x + 0.5) / scale - 0.5,
@@ -119,7 +123,7 @@ fn centre(x: f64, scale: f64, extent: f64, result: f64, coords: &str) -> Result<
     })
 }
 
-/// Keys' cubic convolution.
+/// Evaluates Keys' cubic convolution kernel.
 fn convolution(x: f64, a: f64) -> f64 {
     if x <= 1.0 {
         ((a + 2.0) * x - (a + 3.0)) * x * x + 1.0

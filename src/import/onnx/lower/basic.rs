@@ -1,4 +1,4 @@
-//! Operators on two or more values, element by element.
+//! Lowers elementwise operators with two or more operands.
 
 use super::align::align;
 use crate::{
@@ -69,7 +69,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("PRelu", 1, Numbers, "binary", LikeOperand, prelu).before_opset7(SlopePerChannel),
 ];
 
-/// A function of two values.
+/// Adds a binary function of two values.
 pub(super) fn two(
     ctx: &mut NodeLowering<'_>,
     binary: Binary,
@@ -98,7 +98,7 @@ fn truth(ctx: &mut NodeLowering<'_>, binary: Binary) -> Result<(), Problem> {
     pair(ctx, binary, ElementType::Bool)
 }
 
-/// Integers divide towards zero.
+/// Division of integers truncates towards zero.
 fn div(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let float = ctx.operand(0)?.element_type().is_float();
     arithmetic(ctx, if float { Binary::Div } else { Binary::TruncDiv })
@@ -134,11 +134,11 @@ fn mean(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `condition ? x : y`, as what is kept of `x` and what is kept of `y`.
+/// Lowers `condition ? x : y` as the sum of the selected elements of `x` and those of `y`.
 fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
     let elem = x.element_type();
-    // Only the values have a type: the condition is a mask.
+    // The result has the type of the values; the condition is a mask.
     let node = |binary, [a, b]: [&Value; 2]| two(ctx, binary, a, b, elem).map(Value::Computed);
     let [kept, rest] = kept_parts(&condition, [&x, &y], node)?;
     let result = two(ctx, Binary::Add, &kept, &rest, elem)?;
@@ -149,7 +149,7 @@ fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, slope) = (ctx.computed(0)?, ctx.operand(1)?);
     let aligned = align(ctx.lowering, &[Value::Computed(x.clone()), slope])?;
-    // Slopes repeat into the input; an input that repeats into its slopes is not what ONNX allows.
+    // Slopes may broadcast to the input. ONNX does not allow an input that broadcasts to the slopes.
     if aligned.dims != x.dims {
         return Err(Problem::malformed("its slopes do not repeat into its input"));
     }
@@ -158,7 +158,7 @@ fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A function of one value, in the layout that its operand has.
+/// Adds a function of one value, in the layout of its operand.
 pub(super) fn one(
     ctx: &mut NodeLowering<'_>,
     unary: Unary,

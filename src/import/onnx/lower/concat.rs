@@ -1,4 +1,4 @@
-//! CONCAT: values one behind the other.
+//! Lowers Concat.
 
 use super::align::placed_as;
 use crate::{
@@ -30,18 +30,18 @@ fn concat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Values one behind the other.
+/// Concatenates values.
 fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<Value, Problem> {
     let dims = extents::concatenated(&values.iter().map(Value::dims).collect::<Vec<_>>(), along)?;
     let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
     if let Some(arrays) = known {
-        // Each is looked at as it lies, and what is put together becomes bytes at the end.
+        // Charged for reading all elements, and for the bytes of the result.
         ctx.budget_for(&dims, 4 * size_of::<i64>(), 1)?;
         return known_joined(&arrays, dims, along).map(Value::Known);
     }
-    // Empty ones add nothing, and a graph holds no empty tensor.
+    // Empty operands add nothing, and the graph does not support empty tensors.
     let values: Vec<&Value> = values.iter().filter(|value| value.len() > 0).collect();
-    // The layout of the largest, with the axis alone.
+    // Uses the layout of the largest computed operand, with the axis isolated.
     let largest = values.iter().filter_map(|value| match value {
         Value::Computed(computed) => Some(computed),
         Value::Known(_) => None,
@@ -49,7 +49,7 @@ fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<
     let Some(main) = largest.max_by_key(|x| x.dims.iter().product::<usize>()) else {
         return Err(Problem::unsupported("nothing is left of its operands"));
     };
-    // Other axes are one atom each here: the operands may be divided in different ways.
+    // Each of the other axes becomes one atom, because the operands may be split in different ways.
     let others: Vec<usize> = (0..dims.len()).filter(|&a| a != along).collect();
     let order = axis_order(main, &others);
     let (layout, slot) = joint_layout(&dims, along, &order, main)?;
@@ -67,7 +67,7 @@ fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<
     Ok(Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }))
 }
 
-/// Logical axes by where their first atoms lie.
+/// Orders logical axes by the places of their first atoms.
 fn axis_order(x: &Computed, axes: &[usize]) -> [Vec<usize>; 4] {
     let runs = x.layout.runs(&x.dims);
     let mut order: [Vec<usize>; 4] = Default::default();
@@ -79,7 +79,8 @@ fn axis_order(x: &Computed, axes: &[usize]) -> [Vec<usize>; 4] {
     order
 }
 
-/// The result's layout: other axes whole as in `order`, `along` alone on the axis where the largest operand has it.
+/// Returns the layout of the result. The other axes are placed as in `order`. `along` has a physical axis for itself,
+/// the one of the largest operand if possible.
 fn joint_layout(
     dims: &[usize],
     along: usize,
@@ -93,7 +94,7 @@ fn joint_layout(
     let slot = match free {
         Some(slot) => slot,
         None => {
-            // All four are taken: what is on H joins B, and H is free. W and C stay as they are.
+            // All four axes are in use. Merges H into B, which frees H and leaves W and C unchanged.
             let last = std::mem::take(&mut axes[1]);
             axes[0].extend(last);
             1
@@ -106,7 +107,7 @@ fn joint_layout(
 fn known_joined(arrays: &[&Array], dims: Vec<usize>, along: usize) -> Result<Array, Problem> {
     let elements = count(&dims)?;
     let inner: usize = dims[along + 1..].iter().product();
-    // Without elements there is nothing to go through, however many rows the file states.
+    // If the result is empty, the file may state any number of rows, so the loop is skipped.
     let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let elem = arrays[0].element_type();
     let pieces = |outer: usize| {

@@ -1,4 +1,4 @@
-//! Convolutions of one and two dimensions, and their transposes.
+//! Lowers convolutions and transposed convolutions with one or two dimensions.
 
 use super::align::placed_as;
 use crate::{
@@ -24,14 +24,14 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("one or two dimensions; weights and biases must be known"),
 ];
 
-/// An image with its channels on C, and the extents of a window over it.
+/// An image with its channels on C.
 #[derive(Debug)]
 pub(super) struct Image {
     pub(super) x: Computed,
     pub(super) shape: Shape,
 }
 
-/// The operand with its second axis on C and the spatial ones on H and W.
+/// Returns the operand with its second axis on C and the spatial axes on H and W.
 pub(super) fn image(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Image, Problem> {
     if !(3..=4).contains(&x.dims.len()) {
         let reason = format!("its input has the extents {:?}: only one and two dimensions are supported", x.dims);
@@ -43,30 +43,30 @@ pub(super) fn image(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Image, P
     Ok(Image { x: Computed { tensor, layout: wanted, ..x.clone() }, shape })
 }
 
-/// Window, stride, dilation and border, each for `[y, x]`.
+/// Window, stride, dilation and border, each as `[y, x]`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Window {
     pub(super) extent: [usize; 2],
     pub(super) stride: [usize; 2],
     pub(super) dilation: [usize; 2],
-    /// Extents that the dilated window spans.
+    /// Extents spanned by the dilated window.
     pub(super) reach: [usize; 2],
     pub(super) padding: Padding,
     pub(super) auto: Auto,
 }
 
-/// How borders are asked for.
+/// Rule for the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Auto {
     Stated,
-    /// As `extent / stride` results need, the odd pixel behind or in front.
+    /// Border for `extent / stride` results. An odd pixel goes to the end, or to the front if `in_front` is set.
     Same {
         in_front: bool,
     },
     None,
 }
 
-/// A list of one number a dimension, as `[y, x]`.
+/// Reads a list with one number per dimension, as `[y, x]`.
 pub(super) fn spatial(
     ctx: &NodeLowering<'_>,
     name: &str,
@@ -74,7 +74,7 @@ pub(super) fn spatial(
     default: usize,
 ) -> Result<[usize; 2], Problem> {
     let Some(list) = ctx.ints(name) else { return Ok([default; 2]) };
-    // A negative number becomes 0, which is refused.
+    // Negative numbers become 0, which is refused.
     let sizes: Vec<usize> = list.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     match (sizes.as_slice(), dimensions) {
         (&[x], 1) if x > 0 && x <= MAX_REACH => Ok([1, x]),
@@ -83,7 +83,7 @@ pub(super) fn spatial(
     }
 }
 
-/// The window that a node's attributes describe.
+/// Reads the window from a node's attributes.
 pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [usize; 2]) -> Result<Window, Problem> {
     let auto = match ctx.text("auto_pad", "NOTSET")?.as_str() {
         "NOTSET" | "" => Auto::Stated,
@@ -98,7 +98,7 @@ pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [
         return Err(Problem::unsupported(format!("its pads are {pads:?}")));
     }
     let padding = match (sizes.as_slice(), dimensions) {
-        // `auto_pad` says what they are, whatever else the file states.
+        // `auto_pad` overrides the padding that the file states.
         _ if auto != Auto::Stated => Padding::default(),
         (&[], _) => Padding::default(),
         (&[left, right], 1) => Padding { left, right, ..Padding::default() },
@@ -115,7 +115,7 @@ pub(super) fn stated_window(ctx: &NodeLowering<'_>, dimensions: usize, extent: [
 }
 
 impl Window {
-    /// The border of an image of extents `[h, w]`.
+    /// Returns the border for an image with extents `[h, w]`.
     pub(super) fn around(&self, image: [usize; 2]) -> Padding {
         match self.auto {
             Auto::Same { in_front } => window::same(image, self.reach, self.stride, in_front),
@@ -124,7 +124,7 @@ impl Window {
     }
 }
 
-/// Weights of `[O, I, window]` or `[I, O, window]` as `[_, _, y, x]`.
+/// Returns weights of `[O, I, window]` or `[I, O, window]` as `[_, _, y, x]`.
 fn weights(ctx: &NodeLowering<'_>, rank: usize) -> Result<Array, Problem> {
     let weights = ctx.known(1, "weights")?;
     if weights.is_empty() || weights.dims().len() != rank {
@@ -136,7 +136,7 @@ fn weights(ctx: &NodeLowering<'_>, rank: usize) -> Result<Array, Problem> {
     }
 }
 
-/// The extents of the window, which an attribute may state again.
+/// Returns the extents of the window, and checks them against the optional attribute.
 fn weights_window(ctx: &NodeLowering<'_>, weights: &Array, dimensions: usize) -> Result<[usize; 2], Problem> {
     let extent = [weights.dims()[2], weights.dims()[3]];
     let stated = if ctx.has("kernel_shape") { spatial(ctx, "kernel_shape", dimensions, 1)? } else { extent };
@@ -157,12 +157,12 @@ fn bias(ctx: &mut NodeLowering<'_>, channels: usize, inputs: &mut Vec<TensorId>)
     Ok(())
 }
 
-/// The result of an image operator: channels second again, in the file's order.
+/// Sets the result of an image operator, with the extents in the file's order.
 pub(super) fn answer_image(ctx: &mut NodeLowering<'_>, tensor: TensorId, of: &Image, shape: Shape) {
     ctx.give(0, Value::Computed(imaged(tensor, of, shape)));
 }
 
-/// A tensor of that shape, as the image that it comes of.
+/// Describes a tensor of that shape as an image in the file's order.
 pub(super) fn imaged(tensor: TensorId, of: &Image, shape: Shape) -> Computed {
     let dims = match of.x.dims.len() {
         3 => vec![shape.b, shape.c, shape.w],
@@ -172,7 +172,7 @@ pub(super) fn imaged(tensor: TensorId, of: &Image, shape: Shape) -> Computed {
     Computed { tensor, dims, layout, elem: of.x.elem }
 }
 
-/// What a convolution and a transposed one have alike.
+/// Properties that convolutions and transposed convolutions share.
 struct Convolution {
     image: Image,
     /// `[_, _, y, x]`
@@ -204,7 +204,7 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let conv = Conv2d { stride: slide.stride, dilation: slide.dilation, padding, groups };
     let depthwise = groups == image.shape.c && groups > 1;
     let (turned, shape) = match depthwise {
-        // One input channel a group: `[O, 1, y, x]` to `[1, y, x, O]`.
+        // One input channel per group: `[O, 1, y, x]` to `[1, y, x, O]`.
         true => {
             (weights.transposed(&[1, 2, 3, 0], ctx.meter())?, Shape::new(1, slide.extent[0], slide.extent[1], outputs))
         }
@@ -224,7 +224,7 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// How many positions a window has, whole ones alone.
+/// Returns the number of window positions. Only complete windows count.
 pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Result<[usize; 2], Problem> {
     let Padding { top, bottom, left, right } = padding;
     let count = |axis: usize, border: usize| -> Result<usize, Problem> {
@@ -257,11 +257,11 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let stated = list("output_padding");
     let more: Result<Vec<usize>, _> = stated.iter().map(|&n| usize::try_from(n)).collect();
     let more = more.map_err(|_| Problem::malformed(format!("its output_padding are {stated:?}")))?;
-    // A negative number becomes 0, which is refused where it is asked for.
+    // A negative number becomes 0, which is refused where it is used.
     let asked: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let pick = |list: &[usize], axis: usize| match (list, image.x.dims.len()) {
         (&[x], 3) => (axis == 1).then_some(x),
-        // Some files state batch and channels, too.
+        // Some files include batch and channels.
         (list, 4) => list.len().checked_sub(2).and_then(|front| list.get(front + axis)).copied(),
         _ => None,
     };
@@ -283,12 +283,12 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         if let Some(wanted) = wanted {
             let total = (full + more).saturating_sub(wanted);
             let small = total / 2;
-            // ONNX cuts the odd pixel off in front, also where extents alone are stated, and behind for SAME_UPPER
-            // alone.
+            // ONNX cuts the odd pixel off in front, even if only extents are stated. For SAME_UPPER it cuts off at
+            // the end.
             let front = if matches!(slide.auto, Auto::Same { in_front: false }) { small } else { total - small };
             cut[axis] = if wanted == 0 { [0, 0] } else { [front, total - front] };
-            // Only a stated extent makes the result larger than what there is: strides beyond the window give fewer
-            // pixels than SAME asks for, in ONNX Runtime too.
+            // Only a stated extent can make the result larger than the full extent. If strides exceed the window,
+            // SAME yields fewer pixels than requested. ONNX Runtime does the same.
             result[axis] = of(Some(if pick(&asked, axis).is_some() { wanted } else { full + more - total }))?;
         } else {
             result[axis] = of((full + more).checked_sub(cut[axis][0] + cut[axis][1]))?;

@@ -1,4 +1,4 @@
-//! Operators that look elements up by index, and that repeat them.
+//! Lowers operators that look up elements by index, and operators that repeat elements.
 
 use super::{
     align::{isolate, placed_as},
@@ -43,7 +43,7 @@ fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let picked = match &indices {
         Value::Known(indices) => {
             let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
-            // Many nodes may share one list: as indices, and once more as the constant that a step reads.
+            // Many nodes may share the list. Charged for the indices, and for the constant that a step reads.
             ctx.budget_for(&[list.len()], 4 * size_of::<usize>(), 2)?;
             let list = list.iter().map(|&i| axis(i, extent)).collect::<Result<Vec<_>, _>>();
             let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
@@ -72,7 +72,7 @@ fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The range that indices are, if they are one.
+/// Returns the indices as a range, if they are equidistant.
 fn stepped(list: &[usize]) -> Option<AxisRange> {
     let &first = list.first()?;
     let stride = list.get(1).map_or(1, |&second| second as isize - first as isize);
@@ -86,14 +86,14 @@ fn known_picked(ctx: &mut NodeLowering<'_>, array: &Array, along: usize, list: &
     let (extent, inner) = (dims[along], by[along]);
     dims[along] = list.len();
     let elements = count(&dims)?;
-    // Without elements there is nothing to pick, however many rows the file states.
+    // If the result is empty, the file may state any number of rows, so the loop is skipped.
     let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let indices = (0..outer)
         .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
     array.taken(dims, indices, ctx.meter())
 }
 
-/// Elements along an axis by a row of indices.
+/// Looks up elements along an axis by a row of indices.
 fn looked_up(
     ctx: &mut NodeLowering<'_>,
     x: &Value,
@@ -107,7 +107,7 @@ fn looked_up(
             (x.tensor, x.layout, slots.first().copied().unwrap_or(0))
         }
         Value::Known(array) => {
-            // A table: what one index picks on C, so that it is whole texels.
+            // A constant table: elements with the same index go to C, so that each lookup reads whole texels.
             let others: Vec<usize> = (0..array.dims().len()).filter(|&axis| axis != along).collect();
             let layout = AtomLayout::of(array.dims(), &[vec![], vec![], vec![along], others]);
             (ctx.lowering.place(x, &layout)?, layout, 2)
@@ -138,8 +138,8 @@ fn gather_elements(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             return Err(Problem::malformed(format!("an index lies outside an axis of {extent}")));
         }
     }
-    // An axis each, so that both operands have the same ones; where these are too many, all along which both operands
-    // are as long become one.
+    // One physical axis per logical axis, so that both operands have the same ones. If there are too many, all axes
+    // for which both operands have equal extents are merged.
     let mut open: Vec<Vec<usize>> = (0..rank).filter(|&a| a == along || x.dims()[a] != 1).map(|a| vec![a]).collect();
     if open.len() > 4 {
         let (alike, other): (Vec<_>, Vec<_>) =
@@ -175,7 +175,7 @@ fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Res
         Value::Computed(x) => {
             let mut x = x.clone();
             let wanted: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
-            // No more than three axes can be alone at once: the fourth physical axis holds all others.
+            // At most three axes can be isolated at once, because the fourth physical axis holds all others.
             for axes in wanted.chunks(3) {
                 let (y, slots) = isolate(ctx, &x, axes)?;
                 let (mut layout, mut extents) = (y.layout.clone(), y.dims.clone());
@@ -222,12 +222,12 @@ fn tile(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Which of the numbers up to a depth an index is; negative ones count from the end.
+/// Lowers OneHot. Negative indices count from the end.
 fn one_hot(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let indices = ctx.operand(0)?;
     let depth = match ctx.known(1, "depth")?.to_i64() {
         Some(&[depth]) => usize::try_from(depth).unwrap_or(0),
-        // A float that is no number counts as 0, one beyond all as the greatest.
+        // NaN becomes 0, and values out of range saturate.
         _ => ctx.scalar(1, "depth")?.unwrap_or(0.0) as usize,
     };
     if depth == 0 {
@@ -258,7 +258,7 @@ fn one_hot(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Keeps what lies on one side of a diagonal.
+/// Lowers Trilu, which clears the elements on one side of a diagonal.
 fn trilu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let upper = ctx.flag("upper", true)?;
@@ -272,7 +272,7 @@ fn trilu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         i64::from(if upper { distance >= k } else { distance <= k })
     };
     let mask = Array::of_ints(vec![rows, columns], ElementType::Bool, (0..elements).map(kept).collect());
-    // Selected, not multiplied: NaN and infinities on the other side become zeros, too.
+    // Selects elements instead of multiplying, so that NaN and infinities on the other side become zeros, too.
     let result = two(ctx, Binary::ZeroUnless, &Value::Known(mask), &x, x.element_type())?;
     ctx.give(0, Value::Computed(result));
     Ok(())

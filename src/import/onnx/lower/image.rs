@@ -1,4 +1,4 @@
-//! Operators on images that move pixels: blocks, borders, resizes.
+//! Lowers operators that move pixels of images: blocks, borders and resizes.
 
 use super::{
     align::{isolate, placed_as},
@@ -76,7 +76,7 @@ fn space_to_depth(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The grid is computed with as it lies in the file: its last axis holds a column and a row.
+/// The grid keeps the file's order: its last axis contains a column and a row.
 fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let (x, grid) = (ctx.computed(0)?, ctx.operand(1)?);
     let &[_, height, width, 2] = grid.dims() else {
@@ -103,7 +103,7 @@ fn grid_sample(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is added to an axis in front and behind; negative numbers cut off.
+/// Numbers of elements to add before and after an axis; negative numbers crop.
 struct Border {
     axis: usize,
     before: i64,
@@ -160,7 +160,8 @@ fn pad(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 
 fn padded(ctx: &mut NodeLowering<'_>, x: &Computed, all: &[Border], mode: PadMode) -> Result<Computed, Problem> {
     let mut x = x.clone();
-    // Three at once, the most that can be alone on an axis; the mode works axis by axis, so the order does not matter.
+    // Handles three axes at a time, since no more can be isolated at once. The mode works on each axis separately, so
+    // the order does not matter.
     for group in all.chunks(3) {
         let axes: Vec<usize> = group.iter().map(|border| border.axis).collect();
         let (y, slots) = isolate(ctx, &x, &axes)?;
@@ -209,7 +210,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
                 PadMode::Edge => index.clamp(0, extent - 1),
                 PadMode::Wrap => index.rem_euclid(extent),
                 PadMode::Reflect | PadMode::Symmetric => {
-                    // An axis of one element has no period, and repeats that one.
+                    // An axis of one element would have period 0; it repeats that element.
                     let period = (2 * extent - 2).max(1);
                     let folded = index.rem_euclid(period);
                     if folded < extent { folded } else { period - folded }
@@ -225,7 +226,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
         }
         None => {
             let PadMode::Constant(outside) = mode else {
-                // Only a border of one value has elements that come from nowhere, so nothing is dropped here.
+                // Only constant padding has elements without a source, so nothing is dropped here.
                 return array.taken(dims, sources.into_iter().flatten(), ctx.meter());
             };
             let floats = array.to_f32();
@@ -235,7 +236,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
     })
 }
 
-/// Whether the node is of an operator set that has neither regions nor sizes, nor modes of coordinates or of rounding.
+/// Returns whether the operator set has no regions, sizes, coordinate modes or rounding modes.
 fn is_old(ctx: &NodeLowering<'_>) -> bool {
     ctx.node.op == "Upsample" || ctx.opset < 11
 }
@@ -278,7 +279,8 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
     };
     let mut all = Vec::new();
     for (i, &axis) in named.iter().enumerate() {
-        // Products in 32 bits, as ONNX Runtime has them: 10 pixels times 0.7, which is a little less in 32 bits, are 7.
+        // Multiplies in 32 bits like ONNX Runtime. For example, 10 pixels times 0.7 are 7, although 0.7 is slightly
+        // less in 32 bits.
         let own = dims[axis] as f32;
         let (asked, scale) = match (&scales, &sizes, kept) {
             (Some(scales), None, _) => ((own * scales[i]).trunc() as i64, scales[i]),
@@ -297,10 +299,10 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
     Ok(all)
 }
 
-/// How pixels between those of the input are found: the mode along an axis of this scale.
+/// Returns the interpolation mode along an axis with this scale.
 fn mode(ctx: &NodeLowering<'_>, scale: f32) -> Result<ResizeMode, Problem> {
     let nearest = match is_old(ctx) {
-        // There is no such attribute. ONNX Runtime rounds up where pixels become fewer.
+        // Old operator sets have no such attribute. ONNX Runtime rounds up when shrinking.
         true if scale < 1.0 => "ceil".to_owned(),
         true => "floor".to_owned(),
         false => ctx.text("nearest_mode", "round_prefer_floor")?,
@@ -322,8 +324,8 @@ fn mode(ctx: &NodeLowering<'_>, scale: f32) -> Result<ResizeMode, Problem> {
     })
 }
 
-/// Resizes as ONNX Runtime does, on which models are tried when they are exported. Where that and the specification
-/// differ, OPERATORS.md says so.
+/// Resizes like ONNX Runtime, because exported models are usually tested with it. OPERATORS.md lists the differences
+/// from the specification.
 fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let coords = match is_old(ctx) {
@@ -333,9 +335,9 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let extrapolation = ctx.float("extrapolation_value", 0.0)?;
     let mut all = sizes(ctx, &x.dims)?;
     all.sort_by_key(|sized| sized.axis);
-    // Asked before anything is left out, so that an unknown one is refused.
+    // Checked before axes are dropped, so that an unknown mode is always refused.
     let filter = mode(ctx, 1.0)?;
-    // Where no extent changes all pixels are copied, whatever the scales say.
+    // If no extent changes, all pixels are copied, whatever the scales say.
     if all.iter().all(|sized| sized.extent == x.dims[sized.axis]) {
         ctx.give(0, Value::Computed(x));
         return Ok(());
@@ -345,7 +347,7 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return antialias::resized(ctx, &x, &all, filter, &coords);
     }
     all.retain(|sized| sized.scale != 1.0);
-    // Height and width at once, others by themselves; the last two axes are those.
+    // Resizes the last two axes together as height and width, and all other axes one by one.
     let rank = x.dims.len();
     let mut y = x;
     while let Some(last) = all.pop() {
@@ -357,7 +359,8 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         };
         let height = match pair {
             Some(pair) => pair.axis,
-            // An axis by itself is the width, and the one before it the height, which keeps its extent.
+            // A single axis takes the place of the width. The axis before it takes the place of the height and keeps
+            // its extent.
             None if last.axis > 0 => last.axis - 1,
             None => rank,
         };
@@ -383,7 +386,7 @@ fn resize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Resizes two axes as height and width; the first may be none.
+/// Resizes two axes as height and width. The first may be absent.
 fn resized_by(
     ctx: &mut NodeLowering<'_>,
     x: &Computed,
@@ -403,9 +406,9 @@ fn resized_by(
     }
     let layout = AtomLayout::of(&dims, &axes);
     let from = |sized: Sized| x.dims.get(sized.axis).copied().unwrap_or(1);
-    // Without scales the quotients of the extents are meant, in TensorFlow's arithmetic where the convention is one of its.
-    // Between pixels that gives the same but for the last bit. The nearest pixel may be another one, unless the quotients
-    // are powers of two, by which 32 bits divide exactly.
+    // Without stated scales, the quotients of the extents are used, in TensorFlow's arithmetic if the coordinate
+    // convention is one of TensorFlow's. For interpolation the results agree except for the last bit. The nearest
+    // pixel may differ, unless the quotients are powers of two, which are exact in 32 bits.
     let exact = |sized: Sized| {
         let (less, more) = (from(sized).min(sized.extent), from(sized).max(sized.extent));
         more.is_multiple_of(less) && (more / less).is_power_of_two()

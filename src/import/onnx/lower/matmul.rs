@@ -1,4 +1,4 @@
-//! Products of matrices.
+//! Lowers matrix products.
 
 use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
 use crate::{
@@ -29,7 +29,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .limits("one or two operands, as a product of matrices"),
 ];
 
-/// The product of `[.., M, K]` and `[.., K, N]`, with one axis less for each operand of one.
+/// Returns the product of `[.., M, K]` and `[.., K, N]`. Each vector operand removes one axis of the result.
 pub(super) fn product(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Value, Problem> {
     let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
     if a_dims.is_empty() || b_dims.is_empty() {
@@ -56,7 +56,8 @@ fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed
         return Err(Problem::malformed(format!("{a_dims:?} and {b_dims:?} are no matrices to multiply")));
     }
     let batch = extents::broadcast(&[&a_dims[..a_rank - 2], &b_dims[..b_rank - 2]])?;
-    // One known matrix for all: a layer, unless the ones in front of it make the result's rank higher than the input's.
+    // A known matrix shared by all rows becomes a layer, unless leading ones of the matrix raise the result's rank
+    // above the input's.
     if let (Value::Known(weights), Value::Computed(x)) = (b, a)
         && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
         && batch.len() == a_rank - 2
@@ -67,7 +68,7 @@ fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed
     batched(ctx, a, b, &batch)
 }
 
-/// A layer of known weights `[O, I]` and perhaps biases, over the last axis.
+/// Adds a layer with known weights `[O, I]` and optional biases over the last axis.
 fn dense(ctx: &mut NodeLowering<'_>, x: &Computed, weights: &Array, bias: Option<&Array>) -> Result<Computed, Problem> {
     let last = x.dims.len() - 1;
     let (outputs, depth) = (weights.dims()[0], weights.dims()[1]);
@@ -83,7 +84,8 @@ fn dense(ctx: &mut NodeLowering<'_>, x: &Computed, weights: &Array, bias: Option
     Ok(Computed { tensor, layout: layout.tidy(&dims), dims, elem: x.elem })
 }
 
-/// Rows on W and columns on C; the outer axes on B and H, where each operand has all of one or none.
+/// Adds a batched product with rows on W and columns on C. The outer axes go to B and H. For each of B and H, an
+/// operand must have either all axes or none.
 fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
     let rank = batch.len() + 2;
     let [a_dims, b_dims] = [a, b].map(|value| extents::with_leading_ones(value.dims(), rank));
@@ -106,7 +108,7 @@ fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) ->
     let axes = |rows: usize, columns: usize| [first.clone(), second.clone(), vec![rows], vec![columns]];
     let a_value = reshaped(ctx.lowering, a, &a_dims)?;
     let b_value = reshaped(ctx.lowering, b, &b_dims)?;
-    // Whether the second matrix lies with what is summed over on C already: then it is read as it lies.
+    // If the second matrix already has the summed axis on C, it is read transposed and need not move.
     let transpose_b = match &b_value {
         Value::Computed(x) => {
             let run = x.layout.runs(&x.dims)[rank - 2].clone();
@@ -153,7 +155,7 @@ fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let c = c.reshaped(&[c.len()])?.broadcast(&[outputs], ctx.meter())?;
             Some(scaled(&c, beta, ctx)?)
         }
-        // Anything else is added by a node of its own, further down.
+        // Other shapes are added by a separate node below.
         _ => None,
     };
     let elem = a.element_type();
@@ -187,14 +189,14 @@ fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The indices of each operand and of the result, an ellipsis written out.
+/// Returns the indices of each operand and of the result, with ellipses expanded.
 fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
     let equation: String = ctx.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
     let (left, right) = match equation.split_once("->") {
         Some((left, right)) => (left, Some(right)),
         None => (equation.as_str(), None),
     };
-    // Two operands and a result name an axis by each letter; the rest is for what stands between them.
+    // Each axis of two operands and the result has one letter; the rest of the limit is for punctuation.
     if equation.chars().count() > 4 * MAX_RANK {
         return Err(Problem::unsupported(format!("its equation has {} bytes", equation.len())));
     }
@@ -202,7 +204,7 @@ fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Proble
     if terms.len() != ctx.count() {
         return Err(Problem::malformed(format!("its equation `{equation}` is for {} operands", terms.len())));
     }
-    // An ellipsis stands for as many axes as are left, counted from behind.
+    // An ellipsis stands for the remaining axes, aligned at the end.
     let named = |term: &str| term.replace("...", "").chars().count();
     let mut widest = 0;
     let mut operands = Vec::new();
@@ -213,7 +215,7 @@ fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Proble
         widest = widest.max(hidden);
         operands.push((term.to_string(), hidden));
     }
-    // Hidden axes get characters of the private use area, so that they are compared like any other letter.
+    // Hidden axes get characters of the private use area, so that they can be treated like letters.
     let dots = |n: usize| (widest - n..widest).filter_map(|i| char::from_u32(0xE000 + i as u32)).collect::<String>();
     let terms: Vec<Vec<char>> =
         operands.iter().map(|(term, hidden)| term.replace("...", &dots(*hidden)).chars().collect()).collect();
@@ -221,7 +223,8 @@ fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Proble
         Some(right) => right.replace("...", &dots(widest)).chars().collect(),
         None => {
             let all: Vec<char> = terms.concat();
-            // Without an arrow the result has what the ellipsis hides, then the letters that stand once, sorted.
+            // Without an arrow, the result has the axes of the ellipsis, followed by all letters that occur once,
+            // sorted.
             let mut once: Vec<char> = all
                 .iter()
                 .copied()

@@ -1,5 +1,5 @@
-//! Where the greatest values of windows are: the places of a window as tensors behind one another, and the index of the
-//! greatest made into one of the whole input.
+//! Computes the indices of a max pool. Concatenates the positions of the window along the batch axis, takes the index
+//! of the maximum there, and converts it to an index into the whole input.
 
 use super::conv::Image;
 use crate::{
@@ -15,13 +15,13 @@ use crate::{
     },
 };
 
-/// Most positions of a window, since each becomes a node of its own. Chosen: a window of 16 by 16.
+/// Maximum number of positions in a window, because each becomes a separate node. Chosen: a window of 16 by 16.
 const MAX_POSITIONS: usize = 256;
 
-/// Integers up to here are held exactly.
+/// Largest integer up to which floats are exact.
 const EXACT: usize = 1 << 24;
 
-/// The indices, as floats of the result's `shape`. `columns` is whether those of a column follow each other.
+/// Returns the indices as floats in a tensor of `shape`. `columns` selects column-major indices.
 pub(super) fn max_indices(
     ctx: &mut NodeLowering<'_>,
     image: &Image,
@@ -43,11 +43,11 @@ pub(super) fn max_indices(
     let pad = Op::Pad(Pad {
         before: before.map(|n| n as isize),
         after: after.map(|n| n as isize),
-        // The least finite number, so that the border is not where the greatest is.
+        // The lowest finite number, so that the maximum is never in the border.
         mode: PadMode::Constant(f32::MIN),
     });
     let padded = ctx.emit(pad, &[image.x.tensor], around)?;
-    // The places of the window take B, so batches and rows share H.
+    // The window's positions occupy B, so batches and rows share H.
     let flat = Shape::new(1, shape.b * shape.h, shape.w, shape.c);
     let mut parts = Vec::with_capacity(height * width);
     for place in 0..height * width {
@@ -64,8 +64,8 @@ pub(super) fn max_indices(
     let index = ctx.emit(greatest, &[all], flat)?;
     let index = ctx.lowering.reshape(index, shape)?;
 
-    // An index is `row * width + column`, so `row * down + column * right` is the index times `right`, plus the row
-    // times what `down` is more than `width * right`. The half keeps rounding from giving the row before.
+    // An index is `row * width + column`. Hence `row * down + column * right` equals the index times `right`, plus
+    // the row times `down - width * right`. Adding one half prevents rounding from yielding the row before.
     let by = if columns { [1, h] } else { [w, 1] };
     let [down, right] = [by[0] * pool.dilation[0], by[1] * pool.dilation[1]];
     let raised = scaled(ctx, Binary::Add, index, 0.5)?;
@@ -89,7 +89,7 @@ pub(super) fn max_indices(
     ctx.emit(Op::Binary(Binary::Add), &[distance, first], shape)
 }
 
-/// A function of a tensor and a number.
+/// Adds a binary function of a tensor and a number.
 fn scaled(ctx: &mut NodeLowering<'_>, binary: Binary, x: TensorId, number: f32) -> Result<TensorId, Problem> {
     let shape = ctx.lowering.graph.shape(x);
     let number = Array::of_floats(Vec::new(), ElementType::F32, &[number]);

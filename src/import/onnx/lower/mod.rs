@@ -1,5 +1,5 @@
-//! From the file's nodes to the graph's: one file a group of operators, which also holds its rows of the table.
-//! Names no other operator than its own.
+//! Lowers nodes of the file to nodes of the graph. There is one file per group of operators, which also contains
+//! their rows of the operator table and mentions no operators of other groups.
 
 mod align;
 mod antialias;
@@ -25,7 +25,7 @@ pub(super) use wrap::wrapped;
 
 use super::op_registry::{OnnxOpEntry, own_domain};
 
-/// All operators, group by group.
+/// All operators, by group.
 static OPERATORS: [&[OnnxOpEntry]; 14] = [
     conv::OPERATORS,
     pool::OPERATORS,
@@ -43,12 +43,12 @@ static OPERATORS: [&[OnnxOpEntry]; 14] = [
     quant::OPERATORS,
 ];
 
-/// All operators.
+/// Iterates over all operators.
 pub(in crate::import) fn operators() -> impl Iterator<Item = &'static OnnxOpEntry> {
     OPERATORS.iter().copied().flatten()
 }
 
-/// The operator of that name.
+/// Finds an operator by domain and name.
 pub(in crate::import::onnx) fn find(domain: &str, name: &str) -> Option<&'static OnnxOpEntry> {
     let domain = own_domain(domain);
     operators().find(|entry| entry.name == name && entry.domain == domain)

@@ -1,4 +1,4 @@
-//! Normalizations.
+//! Lowers normalizations.
 
 use super::{
     basic::{one, two},
@@ -41,16 +41,16 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("LRN", 1, Floats, "lrn", ChannelsSecond, lrn),
 ];
 
-/// A list of one value a channel, for the second of `rank` axes.
+/// Creates a list with one value per channel for the second of `rank` axes.
 fn per_channel(values: Vec<f32>, rank: usize) -> Value {
     let mut dims = vec![1; rank - 1];
     dims[0] = values.len();
     Value::Known(Array::of_floats(dims, ElementType::F32, &values))
 }
 
-/// Scale and shift in one: what is left of mean and variance.
+/// Merges mean, variance, scale and bias into one factor and one shift.
 fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    // Statistics are results of training alone.
+    // The statistics are only results in training mode.
     if ctx.flag("training_mode", false)? || (1..5).any(|i| ctx.wants(i)) {
         return Err(Problem::new("it is in training mode", "export the model for inference"));
     }
@@ -77,12 +77,12 @@ fn batch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Mean 0 and variance 1 over some axes.
+/// Normalizes to mean 0 and variance 1 over some axes.
 fn normalized(ctx: &mut NodeLowering<'_>, x: &Computed, over: &[usize], epsilon: f32) -> Result<Computed, Problem> {
     normalized_by(ctx, x, over, Normalize::variance([false; 4], epsilon))
 }
 
-/// A normalization over some axes, whatever axes `op` names.
+/// Applies a normalization over the axes `over`, ignoring those in `op`.
 fn normalized_by(ctx: &mut NodeLowering<'_>, x: &Computed, over: &[usize], op: Normalize) -> Result<Computed, Problem> {
     let marked = x.layout.atoms_of(&x.dims, over);
     let layout = uniform(&x.layout, |atom| marked.contains(&atom))?;
@@ -92,7 +92,7 @@ fn normalized_by(ctx: &mut NodeLowering<'_>, x: &Computed, over: &[usize], op: N
     Ok(Computed { tensor, layout: layout.tidy(&x.dims), ..x.clone() })
 }
 
-/// Times `scale`, plus `bias` if there is one.
+/// Multiplies by `scale` and adds `bias`, if given.
 fn scaled(ctx: &mut NodeLowering<'_>, x: Computed, scale: Option<Value>, bias: Option<Value>) -> Result<(), Problem> {
     let elem = x.elem;
     let mut result = x;
@@ -105,7 +105,7 @@ fn scaled(ctx: &mut NodeLowering<'_>, x: Computed, scale: Option<Value>, bias: O
     Ok(())
 }
 
-/// An operand of one value a channel, as what broadcasts to the second of `rank` axes.
+/// Returns an operand with one value per channel in a shape that broadcasts to the second of `rank` axes.
 fn channel_operand(ctx: &mut NodeLowering<'_>, position: usize, rank: usize) -> Result<Option<Value>, Problem> {
     let Some(value) = ctx.optional(position) else { return Ok(None) };
     let Some(behind) = rank.checked_sub(2) else {
@@ -130,7 +130,7 @@ fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let rank = x.dims.len();
     let from = ctx.axis(rank, -1)?;
     let over: Vec<usize> = (from..rank).collect();
-    // Normalizing keeps its statistics to itself, so they are computed once more for who reads them.
+    // The normalization does not output its statistics, so they are computed separately if they are read.
     if ctx.wants(1) || ctx.wants(2) {
         let mean = Value::Computed(reduced_over(ctx, &x, ReduceKind::Mean, &over)?);
         let centred = two(ctx, Binary::Sub, &Value::Computed(x.clone()), &mean, x.elem)?;
@@ -146,7 +146,7 @@ fn layer(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     scaled(ctx, y, scale, bias)
 }
 
-/// Before operator set 21, scale and bias are one value a group.
+/// Before operator set 21, scale and bias have one value per group.
 fn group(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let epsilon = ctx.float("epsilon", 1e-5)?;
@@ -166,7 +166,8 @@ fn group(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if by_group {
         let (scale, bias) = (channel_operand(ctx, 1, rank)?, channel_operand(ctx, 2, rank)?);
         scaled(ctx, y, scale, bias)?;
-        // `scaled` has stated it with the groups as an axis; it is taken back to have the file's extents.
+        // `scaled` has set the result with the groups as an axis. It is taken back and reshaped to the file's
+        // extents.
         let result = ctx.results.first_mut().and_then(Option::take);
         let result = result.ok_or_else(|| Problem::malformed("it has no result"))?;
         let result = reshaped(ctx.lowering, &result, &x.dims)?;
@@ -183,7 +184,7 @@ fn group(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn mean_variance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let over = sorted_axes(&ctx.ints("axes").unwrap_or_else(|| vec![0, 2, 3]), x.dims.len())?;
-    // ONNX adds 1e-9 to the deviation. Here it is the variance that something is added to, so that is squared.
+    // ONNX adds 1e-9 to the standard deviation, but here the number is added to the variance, so it is squared.
     let y = normalized(ctx, &x, &over, 1e-18)?;
     ctx.give(0, Value::Computed(y));
     Ok(())
@@ -192,7 +193,7 @@ fn mean_variance(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn lp(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let along = ctx.axis(x.dims.len(), -1)?;
-    // A line of zeros stays one: 0 / 0 would be NaN.
+    // A line of zeros must stay zero: 0 / 0 would be NaN.
     let least = f32::MIN_POSITIVE;
     let y = match ctx.int("p")?.unwrap_or(2) {
         1 => {

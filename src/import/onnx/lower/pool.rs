@@ -1,4 +1,4 @@
-//! Pools, whole-image ones included.
+//! Lowers pools, including global ones.
 
 use super::{
     conv::{Auto, Image, Window, answer_image, image, imaged, slid, spatial, stated_window},
@@ -58,7 +58,7 @@ fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
         stride: window.stride,
         dilation: window.dilation,
         padding,
-        // The border that is stated, without what the last window hangs over: that never counts.
+        // Counts the stated border only. The part of the last window that hangs over the border never counts.
         counted: counted.then_some(border),
     };
     let shape = Shape { h, w, ..image.shape };
@@ -73,12 +73,14 @@ fn pool(ctx: &mut NodeLowering<'_>, kind: PoolKind) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The border with what the last window hangs over, if it begins in the image or the border in front.
+/// Extends the border at the end for a last window that hangs over it. Such a window exists only if it begins inside
+/// the image or the border in front.
 fn overhanging(window: &Window, border: Padding, image: [usize; 2]) -> Padding {
     let more = |axis: usize, front: usize, back: usize| {
         let room = (image[axis] + front + back).saturating_sub(window.reach[axis]);
         let mut steps = room.div_ceil(window.stride[axis]);
-        // A window that begins behind the image would see nothing. It is never the first, since the image is not empty.
+        // A window that begins behind the image would be empty. The first window never does, since the image is not
+        // empty.
         if steps * window.stride[axis] >= image[axis] + front {
             steps -= 1;
         }

@@ -1,4 +1,4 @@
-//! From reals to 8-bit integers and back. The integers are held in floats.
+//! Lowers conversions between reals and integers of 8 or 16 bits. The integers are held in floats.
 
 use super::basic::{one, two};
 use crate::{
@@ -28,7 +28,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         .fold(quantize),
 ];
 
-/// Scale and zero point, so that they broadcast to the axis they are for.
+/// Returns scale and zero point in shapes that broadcast along their axis.
 fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<Value>), Problem> {
     let block = ctx.size("block_size", 0)?;
     let extents = ctx.operand(0)?.dims().to_vec();
@@ -39,7 +39,7 @@ fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<
             let axis = ctx.axis(rank, 1)?;
             return by_block(ctx, &value, &extents, axis, block);
         }
-        // One value is for all elements, and the axis that is stated, or meant by default, need not exist.
+        // A single value applies to all elements. In that case the stated or default axis need not exist.
         if value.len() == 1 {
             return super::shapes::reshaped(ctx.lowering, &value, &[]);
         }
@@ -56,7 +56,7 @@ fn parameters(ctx: &mut NodeLowering<'_>, rank: usize) -> Result<(Value, Option<
     Ok((scale, zero))
 }
 
-/// Which of the values of one a block along an axis each element has.
+/// Returns a function from an element's index to the index of its block's value.
 fn place_of_block(
     array: &Array,
     extents: &[usize],
@@ -73,7 +73,7 @@ fn place_of_block(
     Ok(move |i: usize| (i / whole * count + i % whole / inner / block) * inner + i % inner)
 }
 
-/// Values of one a block along an axis, each as often as the block is long.
+/// Expands values per block along an axis to one per element.
 fn by_block(
     ctx: &mut NodeLowering<'_>,
     value: &Value,
@@ -91,12 +91,12 @@ fn by_block(
     Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place), ctx.meter())?))
 }
 
-/// A function of two values, known if both are.
+/// Applies a binary function. The result is known if both operands are.
 fn apply(ctx: &mut NodeLowering<'_>, binary: Binary, a: &Value, b: &Value) -> Result<Value, Problem> {
     match (a, b) {
         (Value::Known(a), Value::Known(b)) => {
             let float = |array: &Array| Array::of_floats(array.dims().to_vec(), ElementType::F32, &array.to_f32());
-            // Both as floats, and the values with the bytes that they become.
+            // For both operands as floats, and for the result as floats and bytes.
             ctx.budget_for(&extents::broadcast(&[a.dims(), b.dims()])?, 6 * size_of::<f32>(), 2)?;
             math::two(&float(a), &float(b), binary, ctx.meter()).map(Value::Known)
         }
@@ -120,8 +120,8 @@ fn dequantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The floats that known integers stand for. Those of 8 bits stay as they lie in the file, beside their scales; of others,
-/// and where blocks have scales of their own, the floats are made and nothing else. `None` where not all is known.
+/// Dequantises known integers. 8-bit integers keep their bytes in the file and get the scales attached. For other
+/// integers, and for scales per block, the floats are computed. `None` if an operand is not known.
 fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Problem> {
     let (Value::Known(x), Value::Known(scale)) = (ctx.operand(0)?, ctx.operand(1)?) else { return Ok(None) };
     let zero = match ctx.optional(2) {
@@ -136,7 +136,7 @@ fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Proble
     }
     let block = ctx.size("block_size", 0)?;
     let rank = x.dims().len();
-    // One value is for all elements, and the axis that is stated, or meant by default, need not exist.
+    // A single value applies to all elements. In that case the stated or default axis need not exist.
     let axis = if scales.len() > 1 || block > 0 { Some(ctx.axis(rank, 1)?) } else { None };
     ctx.meter().memory(scales.len().saturating_mul(size_of::<f32>() + size_of::<i64>()))?;
     let zeros: Vec<i64> = match &zero {
@@ -178,7 +178,7 @@ fn known_dequantized(ctx: &mut NodeLowering<'_>) -> Result<Option<Array>, Proble
     Ok(Some(Array::of_constant(x.dims().to_vec(), Constant::new(ElementType::F32, bytes.into()))))
 }
 
-/// Least and greatest number of a type of 8 or 16 bits.
+/// Returns the range of a type with 8 or 16 bits.
 fn range(elem: ElementType) -> Result<(f32, f32), Problem> {
     match elem {
         ElementType::I8 => Ok((-128.0, 127.0)),
@@ -192,7 +192,7 @@ fn range(elem: ElementType) -> Result<(f32, f32), Problem> {
 fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let (scale, zero) = parameters(ctx, x.dims().len())?;
-    // A type of 0 is none: the attribute's default.
+    // The attribute's default is 0, which means that no type is given.
     let elem = match (&zero, ctx.int("output_dtype")?.filter(|&code| code != 0)) {
         (Some(zero), _) => zero.element_type(),
         (None, Some(code)) => element_type(code)?,
@@ -203,7 +203,7 @@ fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let rounds = ctx.lowering.fake_quant == FakeQuant::On;
     let round = |value: Value, ctx: &mut NodeLowering<'_>| -> Result<Value, Problem> {
         Ok(match value {
-            // Rounded whatever the options say: these become integers.
+            // Always rounded, whatever the options say, because these values become integers.
             Value::Known(array) => {
                 let values: Vec<f32> = array.to_f32().iter().map(|&v| evaluate::unary(Unary::Round, v)).collect();
                 Value::Known(Array::of_floats(array.dims().to_vec(), ElementType::F32, &values))

@@ -1,4 +1,4 @@
-//! Reductions, indices of the greatest and the least, and running sums.
+//! Lowers reductions, ArgMax and ArgMin, and running sums.
 
 use super::{align::isolate, basic::one};
 use crate::{
@@ -47,7 +47,7 @@ fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let keep = ctx.flag("keepdims", true)?;
     let Some(over) = ctx.reduced_axes(x.dims.len())? else {
-        // What is reduced over nothing is still squared, or its logarithm taken.
+        // Without axes to reduce, squares, magnitudes and logarithms are still applied to each element.
         let unary = match kind {
             ReduceKind::SumSquare => Some(Unary::Square),
             ReduceKind::L1 | ReduceKind::L2 => Some(Unary::Abs),
@@ -75,7 +75,7 @@ fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A tensor reduced over some axes, which stay as ones.
+/// Reduces a tensor over some axes, whose extents become 1.
 pub(super) fn reduced_over(
     ctx: &mut NodeLowering<'_>,
     x: &Computed,
@@ -90,7 +90,8 @@ pub(super) fn reduced_over(
     if gone.is_empty() && kind.keeps_one() {
         return Ok(Computed { dims, ..x.clone() });
     }
-    // Only axes of one are reduced, but squares and logarithms are still taken: any axis without atoms stands for them.
+    // If all reduced axes have extent one, squares and logarithms are still applied. The node then reduces any
+    // physical axis without atoms.
     let mut axes = marks;
     if gone.is_empty()
         && let Some(slot) = layout.places.iter().position(Vec::is_empty)
@@ -103,7 +104,7 @@ pub(super) fn reduced_over(
     Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
 }
 
-/// Over height and width of an image: all axes but the first two.
+/// Reduces over height and width of an image, that is, all axes except the first two.
 pub(super) fn over_image(ctx: &mut NodeLowering<'_>, kind: ReduceKind) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let over: Vec<usize> = (2..x.dims.len()).collect();

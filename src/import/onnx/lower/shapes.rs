@@ -1,4 +1,5 @@
-//! Operators on extents alone: no element moves, unless extents are drawn across axes that lie apart.
+//! Lowers operators that only change extents. No element moves, unless axes that are not adjacent in memory are
+//! merged.
 
 use super::align::joined;
 use crate::{
@@ -42,7 +43,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("EyeLike", 9, All, "none", Any, eye).fold(eye),
 ];
 
-/// The same elements under other extents.
+/// Changes the extents of a value.
 pub(in crate::import::onnx) fn reshaped(
     lowering: &mut GraphLowering,
     value: &Value,
@@ -55,7 +56,7 @@ pub(in crate::import::onnx) fn reshaped(
                 return Err(Problem::malformed(format!("{:?} and {dims:?} are not the same elements", x.dims)));
             }
             let mut x = x.clone();
-            // Each round joins two atoms or more, so there are no more rounds than atoms.
+            // Each iteration merges at least two atoms, so the number of atoms limits the iterations.
             for _ in 0..=x.layout.atoms.len() {
                 let mut layout = x.layout.clone();
                 match layout.refine(dims) {
@@ -63,7 +64,7 @@ pub(in crate::import::onnx) fn reshaped(
                         let layout = layout.tidy(dims);
                         return Ok(Value::Computed(Computed { layout, dims: dims.to_vec(), ..x }));
                     }
-                    // The run is of the atoms as they were divided, so it is those that are joined.
+                    // The run refers to the atoms after the split, so those are merged.
                     Err(run) => x = joined(lowering, &Computed { layout, ..x }, run)?,
                 }
             }
@@ -99,7 +100,7 @@ fn size(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A 0 stands for the operand's extent at that place, a -1 for what is left.
+/// In the new extents, 0 means the operand's extent at the same position, and -1 means the remaining elements.
 fn reshape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let asked = ctx.integers(1, "new extents")?;
     let keep_zero = ctx.flag("allowzero", false)?;
@@ -132,7 +133,7 @@ fn reshape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 fn flatten(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let dims = ctx.operand(0)?.dims().to_vec();
     let at = ctx.int("axis")?.unwrap_or(1);
-    // The place behind the last axis is one, too: all of them are then rows.
+    // The position behind the last axis is valid, too: all axes then become rows.
     let at = if at == dims.len() as i64 { dims.len() } else { axis(at, dims.len())? };
     answer(ctx, &[dims[..at].iter().product(), dims[at..].iter().product()])
 }
@@ -217,7 +218,7 @@ fn range(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let (&[start], &[limit], &[delta]) = (&*start.to_f32(), &*limit.to_f32(), &*delta.to_f32()) else {
                 return Err(Problem::malformed("its bounds are no single numbers"));
             };
-            // A step of 0 makes this NaN, which `max` drops, or infinite, which no budget allows.
+            // A step of 0 yields NaN, which `max` drops, or infinity, which exceeds every budget.
             let length = (f64::from(limit - start) / f64::from(delta)).ceil().max(0.0) as usize;
             let length = ctx.budget_for(&[length], 2 * size_of::<f32>(), 1)?;
             let values: Vec<f32> = (0..length).map(|i| start + i as f32 * delta).collect();

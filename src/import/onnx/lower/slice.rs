@@ -1,4 +1,4 @@
-//! SLICE and SPLIT: ranges of axes.
+//! Lowers Slice and Split, which select ranges of axes.
 
 use super::align::isolate;
 use crate::{
@@ -25,13 +25,13 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Split", 1, All, "rearrange", LikeOperand, split).limits("sizes must be known").fold(split),
 ];
 
-/// Takes of some axes what is named.
+/// Selects a range along some of the axes.
 pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, AxisRange)]) -> Result<Value, Problem> {
     match value {
         Value::Known(array) => {
             let mut dims = array.dims().to_vec();
             let by = strides(&dims);
-            // With signs: steps may go backwards.
+            // Signed, because steps may go backwards.
             let mut first = 0isize;
             let mut steps: Vec<isize> = by.iter().map(|&s| s as isize).collect();
             for &(axis, range) in all {
@@ -55,7 +55,7 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
         }
         Value::Computed(x) => {
             let mut x = x.clone();
-            // No more than three axes can be alone at once: the fourth physical axis holds all others.
+            // At most three axes can be isolated at once, because the fourth physical axis holds all others.
             for group in all.chunks(3) {
                 let axes: Vec<usize> = group.iter().map(|&(axis, _)| axis).collect();
                 let (y, slots) = isolate(ctx, &x, &axes)?;
@@ -105,8 +105,8 @@ fn slice(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// A range of an axis; indices may be negative or beyond it, as in Python. A range backwards from before the axis takes
-/// its first index, as ONNX says.
+/// Resolves a range of an axis. Indices may be negative or out of range, as in Python. A backward range that starts
+/// before the axis takes the first index, as ONNX specifies.
 fn range(extent: usize, start: i64, end: i64, step: i64) -> Result<AxisRange, Problem> {
     if step == 0 {
         return Err(Problem::malformed("it takes steps of 0"));
@@ -125,7 +125,7 @@ fn split(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let sizes: Vec<usize> = match ctx.list("split", 1)? {
         Some(sizes) => sizes.iter().map(|&s| usize::try_from(s).unwrap_or(usize::MAX)).collect(),
         None => {
-            // Where an axis does not divide, the last part is the shorter one.
+            // If the axis is not divisible, the last part is shorter.
             let each = extent.div_ceil(parts.max(1));
             (0..parts).map(|i| each.min(extent.saturating_sub(i * each))).collect()
         }

@@ -1,4 +1,4 @@
-//! Operators along one line of values: SOFTMAX, and what takes the greatest.
+//! Lowers operators that work along one line of values: softmax, hardmax and TopK.
 
 use crate::{
     graph::{Binary, ElementType, Op, Reduce, ReduceKind, Shape, Softmax, TopK},
@@ -23,18 +23,18 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("TopK", 1, Numbers, "top_k", Any, top_k).limits("the number must be known"),
 ];
 
-/// A tensor with the atoms of some axes on C.
+/// Returns a tensor with the atoms of some axes on C.
 pub(super) fn channels(ctx: &mut NodeLowering<'_>, x: &Computed, axes: &[usize]) -> Result<Computed, Problem> {
     let layout = last(&x.layout, &x.dims, axes, None);
     let tensor = ctx.lowering.bring(x, &layout)?;
     Ok(Computed { tensor, layout, ..x.clone() })
 }
 
-/// The axes that are one line: before operator set 13, all from the axis on.
+/// Returns the axes that form a line. Before operator set 13 these are all axes from `axis` on.
 fn line(ctx: &NodeLowering<'_>, rank: usize) -> Result<Vec<usize>, Problem> {
     let old = ctx.opset < 13;
     let at = ctx.int("axis")?.unwrap_or(if old { 1 } else { -1 });
-    // These sets flatten at the axis, and behind the last one every value is a line of its own.
+    // Old operator sets flatten at `axis`. At the end position, each value forms a separate line.
     if old && at == rank as i64 {
         return Ok(Vec::new());
     }
@@ -51,7 +51,7 @@ fn softmax(ctx: &mut NodeLowering<'_>, log: bool) -> Result<(), Problem> {
     Ok(())
 }
 
-/// 1 at the first of the greatest, and 0 elsewhere.
+/// Writes 1 at the first maximum and 0 elsewhere.
 fn hardmax(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.computed(0)?;
     let line = line(ctx, x.dims.len())?;

@@ -1,4 +1,4 @@
-//! Functions of one value.
+//! Lowers functions of one value.
 
 use super::{basic::one, wrap::wrapped};
 use crate::{
@@ -138,7 +138,7 @@ fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let unary = match (min, max) {
         (0.0, 6.0) => Unary::Relu6,
         (-1.0, 1.0) => Unary::ReluN1To1,
-        // A bound that is left out reads as the greatest float.
+        // A missing bound reads as the largest float.
         (0.0, f32::MAX | f32::INFINITY) => Unary::Relu,
         (min, max) => Unary::Clip { min, max },
     };
@@ -184,11 +184,11 @@ fn to_type(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
         ElementType::Bool if from != ElementType::Bool => result = one(ctx, Unary::NotZero, &x, to)?,
         ElementType::F16 if from != ElementType::F16 => result = one(ctx, Unary::ToHalf, &x, to)?,
         to if !to.is_float() && from.is_float() => result = one(ctx, Unary::Trunc, &x, to)?,
-        // Integers and truth values are held in floats already, so casts into types that have them leave the values as they
-        // are.
+        // Floats hold integers and truth values exactly, so a cast to a type that contains all of them leaves the
+        // values unchanged.
         to if !from.is_integer() || !to.is_integer() || to.has_all_of(from) => result.elem = to,
         to => {
-            // In the least type's bits, or none, where compiling finds that the integers are of it.
+            // Wrapped for types of 8 or 16 bits. For larger types compiling checks that the integers fit.
             let shape = x.layout.shape();
             let copy = Computed { tensor: ctx.emit(Op::Reshape, &[x.tensor], shape)?, elem: to, ..x };
             result = wrapped(ctx, copy)?;

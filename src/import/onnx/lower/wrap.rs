@@ -1,4 +1,4 @@
-//! Integers of few bits, which wrap around where they pass the greatest one.
+//! Wraps integers of few bits around on overflow.
 
 use super::basic::two;
 use crate::{
@@ -13,8 +13,8 @@ use crate::{
     },
 };
 
-/// The low bits of integers, where their type has 8 or 16; of other types the integers as they are: floats hold none that
-/// would wrap around.
+/// Reduces integers to their low bits if their type has 8 or 16 bits. Other types are returned unchanged, because
+/// floats hold no integers that would wrap around.
 pub(in crate::import::onnx) fn wrapped(ctx: &mut NodeLowering<'_>, x: Computed) -> Result<Computed, Problem> {
     let [least, count] = match x.elem {
         ElementType::I8 => [-128.0, 256.0],
@@ -26,7 +26,7 @@ pub(in crate::import::onnx) fn wrapped(ctx: &mut NodeLowering<'_>, x: Computed) 
     let elem = x.elem;
     let mut node =
         |binary, x: Computed, number: f32| two(ctx, binary, &Value::Computed(x), &math::scalar(number), elem);
-    // Dividing by a power of two is exact, and so is what is left over.
+    // Exact: division by a power of two and its remainder cause no rounding.
     if least == 0.0 {
         return node(Binary::Mod, x, count);
     }

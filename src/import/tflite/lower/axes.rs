@@ -1,18 +1,19 @@
-//! From axes of a tensor of any rank to the four that are computed with.
+//! Maps the axes of a tensor of any rank to the four axes used for computing.
 
 use crate::import::error::Problem;
 
-/// Four extents that stand for a tensor's, and for each of its axes the one of the four that it became part of.
+/// Four extents that represent a tensor, and the mapping from its axes to those four.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Axes {
     pub(super) extents: [usize; 4],
     pub(super) of: Vec<usize>,
 }
 
-/// Brings `dims` to four extents: lower ranks get ones in front, higher ranks have neighbours merged.
+/// Folds `dims` to four extents: lower ranks get leading ones, higher ranks have neighbouring axes merged.
 ///
-/// Neighbours merge where their `role` is equal, which must mean that the operator treats both as one long axis.
-/// Axes of extent one merge with anything if `spare` says that the operator does not touch them.
+/// Neighbouring axes can be merged if they have the same `role`, which must mean that the operator treats both as one
+/// long axis. Axes of extent one can be merged with any other axis if `spare` returns that the operator does not use
+/// them.
 pub(super) fn fold<R: PartialEq>(
     dims: &[usize],
     role: impl Fn(usize) -> R,
@@ -23,7 +24,7 @@ pub(super) fn fold<R: PartialEq>(
         extents[front..].copy_from_slice(dims);
         return Ok(Axes { extents, of: (front..4).collect() });
     }
-    // The outer axes alone, where they can be one: that is how such a tensor is computed with anyway.
+    // Merges only the outer axes if possible, because such a tensor is computed with in that shape anyway.
     let outer = dims.len() - 3;
     let mut leaders = (0..outer).filter(|&axis| dims[axis] != 1 || !spare(axis));
     let leader = leaders.next();
@@ -38,7 +39,7 @@ pub(super) fn fold<R: PartialEq>(
         match groups.last_mut() {
             Some((merged, leader)) if free || leader.is_none_or(|l| role(l) == role(axis)) => {
                 *merged *= extent;
-                // A run of free axes alone has no role until it meets an axis that has one.
+                // A run of spare axes has no role until it is merged with an axis that has one.
                 if leader.is_none() && !free {
                     *leader = Some(axis);
                 }

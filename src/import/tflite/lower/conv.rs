@@ -1,4 +1,4 @@
-//! Operators with a window or with weights.
+//! Lowers operators with a window or weights.
 
 use super::{
     activation::activation,
@@ -27,7 +27,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("AVERAGE_POOL_2D", LikeOnnx("AveragePool"), |c| pool(c, PoolKind::Average)),
 ];
 
-/// Input, weights, and a bias if there is one.
+/// Returns input, weights, and bias, if any.
 fn weighted(ctx: &mut OperatorLowering<'_, '_>, [x, weights, bias]: [usize; 3]) -> Result<Vec<TensorId>, Problem> {
     let mut inputs = vec![ctx.operand(x)?, ctx.constant(weights, "weights")?];
     if ctx.has(bias) {
@@ -36,7 +36,7 @@ fn weighted(ctx: &mut OperatorLowering<'_, '_>, [x, weights, bias]: [usize; 3]) 
     Ok(inputs)
 }
 
-/// How weights slide over an image, in one group.
+/// Returns the parameters of a convolution with a single group.
 fn slide(
     x: Shape,
     weights: Shape,
@@ -55,7 +55,7 @@ fn conv2d(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let options = ctx.options::<Conv2dOptions<'static>>()?;
     let inputs = weighted(ctx, [0, 1, 2])?;
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
-    // The file states no groups: they follow from how many channels a weight sees.
+    // The file does not state the number of groups. It follows from the number of channels per weight.
     if !x.c.is_multiple_of(weights.c) {
         let reason = format!("its input has {} channels, its weights {}", x.c, weights.c);
         return Err(Problem::malformed(reason));
@@ -87,11 +87,11 @@ fn pool(ctx: &mut OperatorLowering<'_, '_>, kind: PoolKind) -> Result<(), Proble
     ctx.emit(Op::Pool2d(pool), &[x], activation(options.activation())?)
 }
 
-/// The operands are: extents of the result, weights, input, and perhaps a bias.
+/// The operands are the extents of the result, weights, input, and an optional bias.
 fn transpose_conv(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 4)?;
     let options = ctx.options::<TransposeConvOptions<'static>>()?;
-    // A negative number becomes 0, which no stated extent is.
+    // A negative number becomes 0, which never equals a stated extent.
     let asked: Vec<usize> =
         ctx.integers(0, "output extents")?.iter().map(|&e| usize::try_from(e).unwrap_or(0)).collect();
     let inputs = weighted(ctx, [2, 1, 3])?;
@@ -99,13 +99,14 @@ fn transpose_conv(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.gives(&asked)?;
     let result = ctx.image(ctx.output()?, "the result")?;
     let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
-    // The border is that of the convolution which this one undoes: of the result's image.
+    // The border is that of the inverse convolution, so it is computed from the result's image.
     let border = Scheme::of(options.padding())?.around([result.h, result.w], [weights.h, weights.w], stride, [1, 1])?;
     let padding = cut(x, weights, result, stride, [border.top, border.left])?;
     ctx.emit(Op::TransposeConv(TransposeConv::plain(stride, padding)), &inputs, activation(options.activation())?)
 }
 
-/// Options are three or more 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, along the height.
+/// The options are at least three 32-bit numbers: padding (1 SAME, 2 VALID), stride along the width, stride along the
+/// height.
 fn transpose_conv_bias(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let numbers: Vec<i32> =
@@ -129,12 +130,12 @@ fn transpose_conv_bias(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem
     ctx.emit(Op::TransposeConv(TransposeConv::plain(stride, padding)), &inputs, Act::None)
 }
 
-/// Extents of the full result of a transposed convolution.
+/// Returns the extents of the full result of a transposed convolution.
 fn full_extents(x: Shape, weights: Shape, stride: [usize; 2]) -> Result<[usize; 2], Problem> {
     Ok([transposed_extent(x.h, weights.h, stride[0])?, transposed_extent(x.w, weights.w, stride[1])?])
 }
 
-/// What is cut off the full result on each side, so that `result` remains.
+/// Returns the numbers of pixels to cut off each side of the full result, so that `result` remains.
 fn cut(
     x: Shape,
     weights: Shape,
@@ -143,7 +144,8 @@ fn cut(
     [top, left]: [usize; 2],
 ) -> Result<Padding, Problem> {
     let [h, w] = full_extents(x, weights, stride)?;
-    // A result of SAME with strides beyond the window is larger than the full one: then nothing is cut behind.
+    // With SAME and strides that exceed the window, the result is larger than the full one. Nothing is cut off at the
+    // end then.
     let (bottom, right) = (h.saturating_sub(top + result.h), w.saturating_sub(left + result.w));
     Ok(Padding { top, bottom, left, right })
 }

@@ -1,4 +1,4 @@
-//! Operators that move elements, and resizes.
+//! Lowers operators that move elements, and resizes.
 
 use super::{activation::activation, axes::fold, padding::positive};
 use crate::{
@@ -49,20 +49,20 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("DENSIFY", Alone(Support::new(All, "none").limits("the values must be known")), densify),
 ];
 
-/// Operands hold real values from the start, whatever the type of the file's.
+/// Operands already hold reals, whatever type they have in the file.
 fn same(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     ctx.pass_on()
 }
 
-/// Constants are unfolded when they are read.
+/// Sparse constants are expanded when they are read.
 fn densify(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     ctx.constant(0, "sparse values")?;
     ctx.pass_on()
 }
 
-/// Paddings are pairs of before and after, one an axis; PADV2 names the value that fills them.
+/// Paddings are pairs of numbers before and after each axis. PADV2 has an operand for the padding value.
 fn pad(ctx: &mut OperatorLowering<'_, '_>, valued: bool) -> Result<(), Problem> {
     let count = if valued { 3 } else { 2 };
     ctx.operands(count, count)?;
@@ -70,7 +70,7 @@ fn pad(ctx: &mut OperatorLowering<'_, '_>, valued: bool) -> Result<(), Problem> 
     pad_with(ctx, PadMode::Constant(value))
 }
 
-/// Mode 0 leaves the border out, mode 1 repeats it.
+/// Mode 0 mirrors without the border pixels, mode 1 with them.
 fn mirror_pad(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     match ctx.options::<MirrorPadOptions<'static>>()?.mode() {
@@ -90,7 +90,7 @@ fn pad_with(ctx: &mut OperatorLowering<'_, '_>, mode: PadMode) -> Result<(), Pro
     }
     let mut padded = Vec::with_capacity(dims.len());
     for (&extent, &[before, after]) in dims.iter().zip(pairs) {
-        // Paddings beyond any tensor's size would only overflow later.
+        // Paddings beyond the size of any tensor would only cause overflows later.
         let amount = |n: i64| usize::try_from(n).ok().filter(|&n| n <= crate::graph::MAX_ELEMENTS);
         match (amount(before), amount(after)) {
             (Some(before), Some(after)) => {
@@ -133,7 +133,7 @@ fn concat(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit_as(op, &views, activation(options.activation())?, folded.extents.into())
 }
 
-/// Operands of equal extents one behind the other along an axis of their own.
+/// Stacks operands of equal extents along a new axis.
 fn pack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, usize::MAX)?;
     let options = ctx.options::<PackOptions<'static>>()?;
@@ -152,7 +152,7 @@ fn pack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit_as(Op::Concat(Concat { axis: all.of[along] }), &views, Act::None, all.extents.into())
 }
 
-/// The operand so many times along each axis.
+/// Repeats the operand along each axis.
 fn tile(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
@@ -168,7 +168,7 @@ fn tile(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     repeat(ctx, x, &dims, &times)
 }
 
-/// Axes of one element repeated up to the extents stated.
+/// Repeats axes of one element up to the stated extents.
 fn broadcast_to(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
@@ -195,7 +195,7 @@ fn repeat(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, dims: &[usize], times
     ctx.emit_as(Op::Tile, &[x], Act::None, shape.into())
 }
 
-/// An axis of one element more.
+/// Inserts an axis of one element.
 fn expand_dims(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
@@ -206,7 +206,7 @@ fn expand_dims(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-/// The new shape is an operand, or an option where there is none; one extent may be -1.
+/// The new shape is an operand or else an option. One extent may be -1.
 fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 2)?;
     let x = ctx.operand(0)?;
@@ -217,9 +217,9 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         options.new_shape().map(|shape| shape.into_iter().map(i64::from).collect())
     };
     let stated = ctx.dims(ctx.output()?);
-    // A lone 0 is how early converters wrote a scalar.
+    // Early converters wrote a scalar as a single 0.
     let asked = asked.filter(|a| !(a == &[0] && stated.is_empty()));
-    // The extents stated for the result decide; these must only not contradict them.
+    // The extents stated for the result are used; these must only agree with them.
     if let Some(asked) = asked {
         let same = asked.len() == stated.len()
             && asked.iter().zip(stated).all(|(&a, &s)| a == -1 || usize::try_from(a) == Ok(s));
@@ -231,7 +231,7 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Reshape, &[x], Act::None)
 }
 
-/// The extents of the operand, which every file states.
+/// Turns the operand's extents, which every file states, into a constant.
 fn shape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.measured(0)?;
@@ -258,22 +258,22 @@ fn transpose(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let source = permutation(&ctx.integers(1, "permutation")?, dims.len())?;
     let result: Vec<usize> = source.iter().map(|&axis| dims[axis]).collect();
     ctx.gives(&result)?;
-    // Above four axes, those of extent one only stand in the way.
+    // With more than four axes, those of extent one are dropped first, because they prevent merging.
     let (dims, source) = if dims.len() > 4 { without_ones(&dims, &source) } else { (dims, source) };
-    // Where an axis goes, less where it was: neighbours that stay neighbours move by the same distance.
+    // Distance that an axis moves. Neighbours that stay neighbours move by the same distance.
     let moved = |axis: usize| source.iter().position(|&s| s == axis).map(|to| to as i64 - axis as i64);
     let axes = fold(&dims, moved, |_| false)?;
     let mut perm = [0, 1, 2, 3];
     let mut order: Vec<usize> = source.iter().map(|&axis| axes.of[axis]).collect();
     order.dedup();
-    // Axes in front that the tensor does not have are ones and stay where they are.
+    // Leading axes that the tensor does not have are ones and stay in place.
     let front = 4 - order.len();
     perm[front..].copy_from_slice(&order);
     let x = ctx.view(x, axes.extents.into())?;
     ctx.emit_as(Op::Transpose(Transpose { perm }), &[x], Act::None, perm.map(|axis| axes.extents[axis]).into())
 }
 
-/// Extents and permutation without the axes of extent one.
+/// Removes the axes of extent one from extents and permutation.
 fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
     let kept = |axis: usize| dims[..axis].iter().filter(|&&extent| extent != 1).count();
     let source = source.iter().filter(|&&axis| dims[axis] != 1).map(|&axis| kept(axis)).collect();

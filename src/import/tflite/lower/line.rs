@@ -1,4 +1,4 @@
-//! Operators that look at whole lines of values: products of matrices, sums so far, the greatest few, and norms.
+//! Lowers operators that work on whole lines of values: matrix products, cumulative sums, TopK and norms.
 
 use super::{activation::activation, axes::fold};
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
     },
 };
 
-/// Below which TensorFlow Lite's reference takes no norm.
+/// Lower limit for norms in TensorFlow Lite's reference implementation.
 const LEAST_NORM: f32 = 1e-6;
 
 pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
@@ -33,7 +33,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     ),
 ];
 
-/// A stack of matrices as the last two axes of four, up to two axes of stacking in front.
+/// Returns a stack of matrices as the last two of four axes. Supports at most two stacking axes.
 fn stack(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
     let dims = ctx.dims(id);
     if dims.len() < 2 {
@@ -45,7 +45,7 @@ fn stack(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, P
     }
 }
 
-/// Rows and columns exchanged.
+/// Exchanges rows and columns.
 fn turned(ctx: &mut OperatorLowering<'_, '_>, id: TensorId) -> Result<TensorId, Problem> {
     let shape = ctx.shape(id);
     ctx.between(Op::Transpose(Transpose { perm: [0, 1, 3, 2] }), &[id], Shape { w: shape.c, c: shape.w, ..shape })
@@ -75,7 +75,7 @@ fn cum_sum(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit_as(op, &[x], Act::None, folded.extents.into())
 }
 
-/// The values first, then their indices, along the last axis.
+/// The first result contains the values, the second their indices, along the last axis.
 fn top_k(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     ctx.results(2)?;
@@ -94,7 +94,7 @@ fn top_k(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Every pixel by its norm.
+/// Divides every pixel by its norm.
 fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let act = activation(ctx.options::<L2NormOptions<'static>>()?.activation())?;
@@ -105,7 +105,7 @@ fn l2_normalization(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.emit(Op::Normalize(norm), &[x], act)
 }
 
-/// The sum of the squares of `radius` channels on both sides.
+/// The window covers `radius` channels on both sides.
 fn lrn(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<LrnOptions<'static>>()?;
@@ -113,7 +113,7 @@ fn lrn(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let size = radius.ok_or_else(|| Problem::malformed(format!("its radius is {}", options.radius())))? * 2 + 1;
     let x = ctx.operand(0)?;
     ctx.gives(ctx.dims(x))?;
-    // ONNX's alpha is divided by the size of the window.
+    // Multiplied here because ONNX's alpha is divided by the size of the window.
     let op = Op::Lrn(Lrn { size, alpha: options.alpha() * size as f32, beta: options.beta(), bias: options.bias() });
     ctx.emit(op, &[x], Act::None)
 }

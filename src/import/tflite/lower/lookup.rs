@@ -1,4 +1,4 @@
-//! Lookups by index.
+//! Lowers lookups by index.
 
 use super::axes::fold;
 use crate::{
@@ -30,7 +30,7 @@ fn gather(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     look_up(ctx, x, indices, along)
 }
 
-/// The indices come first; the table's rows are looked up.
+/// The first operand contains the indices, the second the table whose rows are looked up.
 fn embedding(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let (indices, table) = (ctx.operand(0)?, ctx.operand(1)?);
@@ -38,7 +38,7 @@ fn embedding(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     look_up(ctx, table, indices, 0)
 }
 
-/// The indices' axes take the place of the one looked up.
+/// Looks up elements along an axis. The axes of the indices replace that axis.
 fn look_up(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, indices: TensorId, along: usize) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     ctx.gives(&gathered(&dims, along, ctx.dims(indices)))?;

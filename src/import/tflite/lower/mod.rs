@@ -1,5 +1,6 @@
-//! From the operators of TensorFlow Lite to the graph's: one function an operator, one file for those that are alike, which also
-//! holds its rows of the table. Names no other operator than its own.
+//! Lowers operators of TensorFlow Lite to nodes of the graph. There is one function per operator and one file per
+//! group of operators, which also contains their rows of the operator table and mentions no operators of other
+//! groups.
 
 mod activation;
 mod axes;
@@ -15,7 +16,7 @@ mod space;
 use super::{op_registry::TfLiteOpEntry, operator_lowering::OperatorLowering, tensors::VARIABLES};
 use crate::import::error::Problem;
 
-/// All operators, group by group.
+/// All operators, by group.
 static OPERATORS: [&[TfLiteOpEntry]; 7] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
@@ -26,7 +27,7 @@ static OPERATORS: [&[TfLiteOpEntry]; 7] = [
     space::OPERATORS,
 ];
 
-/// Adds the nodes that compute the operator's result, or makes the result a constant.
+/// Adds the nodes that compute the operator's result, or turns the result into a constant.
 pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Result<(), Problem> {
     let entry = find(operator).ok_or_else(|| unknown(operator))?;
     if !entry.several_results {
@@ -39,7 +40,7 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
     Ok(())
 }
 
-/// Why an operator is refused that is not in the table.
+/// Returns the reason for refusing an operator that is not in the table.
 fn unknown(operator: &str) -> Problem {
     match operator {
         "VAR_HANDLE" | "READ_VARIABLE" | "ASSIGN_VARIABLE" | "CALL_ONCE" => {
@@ -53,12 +54,12 @@ fn unknown(operator: &str) -> Problem {
     }
 }
 
-/// All operators.
+/// Iterates over all operators.
 pub(in crate::import) fn operators() -> impl Iterator<Item = &'static TfLiteOpEntry> {
     OPERATORS.iter().copied().flatten()
 }
 
-/// The operator of that name.
+/// Finds an operator by name.
 fn find(name: &str) -> Option<&'static TfLiteOpEntry> {
     operators().find(|entry| entry.name == name)
 }

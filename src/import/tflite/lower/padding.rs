@@ -1,21 +1,21 @@
-//! TensorFlow's SAME and VALID, made explicit.
+//! Converts TensorFlow's SAME and VALID to explicit padding.
 
 use crate::{
     graph::Padding,
     import::{common::window, error::Problem},
 };
 
-/// How a border is asked for.
+/// Rule for the border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
-    /// As much border as an output of `ceil(extent / stride)` needs; the odd pixel goes behind.
+    /// The border that `ceil(extent / stride)` results need. An odd pixel goes to the end.
     Same,
-    /// None.
+    /// No border.
     Valid,
 }
 
 impl Scheme {
-    /// From the schema's number.
+    /// Converts the schema's number.
     pub(super) fn of(code: i8) -> Result<Self, Problem> {
         match code {
             0 => Ok(Self::Same),
@@ -24,7 +24,7 @@ impl Scheme {
         }
     }
 
-    /// The border of an image of extents `[h, w]`.
+    /// Returns the border for an image with extents `[h, w]`.
     pub(super) fn around(
         self,
         image: [usize; 2],
@@ -40,7 +40,7 @@ impl Scheme {
     }
 }
 
-/// A number of the options that must be above zero.
+/// Converts a number of the options that must be positive.
 pub(super) fn positive(what: &str, value: i32) -> Result<usize, Problem> {
     match usize::try_from(value) {
         Ok(value) if value > 0 => Ok(value),

@@ -1,4 +1,4 @@
-//! Operators element by element, reductions, and SOFTMAX with its logarithm.
+//! Lowers elementwise operators, reductions, softmax and log-softmax.
 
 use super::{activation::activation, axes::fold};
 use crate::{
@@ -44,7 +44,7 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
     TfLiteOpEntry::new("MEAN", LikeOnnx("ReduceMean"), |c| reduce(c, ReduceKind::Mean)),
     TfLiteOpEntry::new("SUM", LikeOnnx("ReduceSum"), |c| reduce(c, ReduceKind::Sum)),
     TfLiteOpEntry::new("REDUCE_MAX", LikeOnnx("ReduceMax"), |c| reduce(c, ReduceKind::Max)),
-    // Truth values are held as 0 and 1, so the greatest says whether any is true, and the least whether all are.
+    // Truth values are 0 or 1, so the maximum is true if any is true, and the minimum if all are.
     TfLiteOpEntry::new("REDUCE_ANY", LikeOnnx("ReduceMax"), |c| reduce(c, ReduceKind::Max)),
     TfLiteOpEntry::new("REDUCE_MIN", LikeOnnx("ReduceMin"), |c| reduce(c, ReduceKind::Min)),
     TfLiteOpEntry::new("REDUCE_ALL", LikeOnnx("ReduceMin"), |c| reduce(c, ReduceKind::Min)),
@@ -111,12 +111,12 @@ fn mul(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     binary(ctx, Binary::Mul, act)
 }
 
-/// One operand after the other; all have the same extents.
+/// Adds up all operands, which must have the same extents.
 fn add_n(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let mut sum = ctx.operand(0)?;
     let (dims, shape) = (ctx.dims(sum).to_vec(), ctx.shape(sum));
     ctx.gives(&dims)?;
-    // There is at least the one that was just read.
+    // There is at least one operand, which was just read.
     let last = ctx.operand_count() - 1;
     for position in 1..=last {
         let next = ctx.operand(position)?;
@@ -131,7 +131,7 @@ fn add_n(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.pass_on()
 }
 
-/// Whole numbers are divided towards zero.
+/// Division of integers truncates towards zero.
 fn div(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let act = ctx.options::<DivOptions<'static>>()?.activation();
     let [whole, _] = ctx.gives_integers();
@@ -152,7 +152,7 @@ fn prelu(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     broadcast(ctx, Op::Prelu, Act::None)
 }
 
-/// Several operands as they broadcast into each other, and the extents of what they give.
+/// Operands in shapes that broadcast, and the extents of the result.
 struct Together {
     views: Vec<TensorId>,
     dims: Vec<usize>,
@@ -162,7 +162,7 @@ struct Together {
 fn together(ctx: &mut OperatorLowering<'_, '_>, inputs: &[TensorId]) -> Result<Together, Problem> {
     let dims = extents::broadcast(&inputs.iter().map(|&id| ctx.dims(id)).collect::<Vec<_>>())?;
     let all: Vec<Vec<usize>> = inputs.iter().map(|&id| extents::with_leading_ones(ctx.dims(id), dims.len())).collect();
-    // Neighbouring axes are one long axis where each operand repeats along both, or along neither.
+    // Neighbouring axes can be merged if each operand is broadcast along both or along neither.
     let role = |axis: usize| all.iter().map(|other| other[axis] == dims[axis]).collect::<Vec<_>>();
     let axes = fold(&dims, role, |_| true)?;
     let mut views = Vec::with_capacity(inputs.len());
@@ -182,8 +182,8 @@ fn broadcast(ctx: &mut OperatorLowering<'_, '_>, op: Op, act: Act) -> Result<(),
     ctx.emit_as(op, &views, act, shape)
 }
 
-/// A condition and two values, of which the one or the other is taken. In the first version a condition of one axis
-/// chooses whole rows.
+/// Selects between two values by a condition. In the first version of the operator, a condition with one axis selects
+/// whole rows.
 fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let [mut condition, yes, no] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
@@ -200,7 +200,7 @@ fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem>
     ctx.emit_as(Op::Binary(Binary::Add), &parts, Act::None, shape)
 }
 
-/// Over the axes that the second operand lists.
+/// Reduces over the axes listed in the second operand.
 fn reduce(ctx: &mut OperatorLowering<'_, '_>, kind: ReduceKind) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let keep = ctx.options::<ReducerOptions<'static>>()?.keep_dims();
@@ -208,7 +208,7 @@ fn reduce(ctx: &mut OperatorLowering<'_, '_>, kind: ReduceKind) -> Result<(), Pr
     reduce_over(ctx, kind, &listed, keep)
 }
 
-/// The index of the greatest or the least; the axis disappears.
+/// Returns the index of the maximum or minimum along an axis, which is dropped.
 fn index_of(ctx: &mut OperatorLowering<'_, '_>, kind: ReduceKind) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(1, "axis")?;
@@ -226,7 +226,7 @@ fn reduce_over(
     let over = listed.iter().map(|&index| axis(index, dims.len())).collect::<Result<Vec<_>, _>>()?;
     ctx.gives(&extents::reduced(&dims, &over, keep))?;
     let reduced = |axis: usize| over.contains(&axis);
-    // An index of one element is 0, not the element, so that its axis counts.
+    // For ArgMax and ArgMin, an axis of one element must still be reduced: the result is index 0, not the element.
     let counts = |axis: usize| reduced(axis) && (dims[axis] > 1 || !kind.keeps_one());
     let folded = fold(&dims, reduced, |axis| !counts(axis))?;
     let mut axes = [false; 4];
@@ -241,7 +241,7 @@ fn reduce_over(
     ctx.emit_as(Op::Reduce(Reduce { kind, axes }), &[x], Act::None, shape.into())
 }
 
-/// To whole numbers, truth values or 16 bits what is not such already.
+/// Converts to whole numbers, truth values or 16 bits, unless the operand already has them.
 fn cast(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let x = ctx.operand(0)?;
@@ -252,7 +252,7 @@ fn cast(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
 }
 
-/// Over the last axis, whatever the rank.
+/// Works on the last axis, for any rank.
 fn softmax(ctx: &mut OperatorLowering<'_, '_>, log: bool) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let beta = if log { 1.0 } else { ctx.options::<SoftmaxOptions<'static>>()?.beta() };

@@ -1,5 +1,5 @@
-//! Parts of a tensor: STRIDED_SLICE with its five masks, negative indices and strides made plain numbers, and what takes
-//! parts one behind the other.
+//! Lowers operators that select parts of a tensor: STRIDED_SLICE with its five masks, negative indices and strides,
+//! and operators that split a tensor into consecutive parts.
 
 use super::axes::fold;
 use crate::{
@@ -43,21 +43,21 @@ fn strided_slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     take(ctx, x, &taken)
 }
 
-/// The part of `x` that is taken of each axis, as the result.
+/// Selects a range of each axis of `x` as the result.
 fn take(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, taken: &[AxisRange]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let whole = |axis: usize| taken[axis] == AxisRange::whole(dims[axis]);
     let folded = fold(&dims, |axis| (!whole(axis)).then_some(axis), whole)?;
     let (mut begin, mut stride, mut shape) = ([0; 4], [1; 4], folded.extents);
     for (axis, &slot) in folded.of.iter().enumerate().filter(|&(axis, _)| !whole(axis)) {
-        // An axis of which not all is taken has a role of its own, so its slot holds nothing else.
+        // An axis that is not selected completely has a unique role, so no other axis was merged with it.
         (begin[slot], stride[slot], shape[slot]) = (taken[axis].begin, taken[axis].stride, taken[axis].count);
     }
     let x = ctx.view(x, folded.extents.into())?;
     ctx.emit_as(Op::StridedSlice(StridedSlice { begin, stride }), &[x], Act::None, shape.into())
 }
 
-/// First index and extent of each axis; -1 is all that follow.
+/// Selects by first index and extent of each axis. An extent of -1 selects all remaining elements.
 fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
@@ -82,7 +82,7 @@ fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     take(ctx, x, &taken)
 }
 
-/// The results one behind the other along an axis, all of one extent; the axis comes first.
+/// Splits an axis into equal parts. The first operand contains the axis.
 fn split(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let along = ctx.integer(0, "axis")?;
@@ -95,7 +95,7 @@ fn split(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     parts(ctx, x, along, &vec![extent / count; count])
 }
 
-/// The results one behind the other along an axis, their extents stated; one may be -1.
+/// Splits an axis into parts with the stated extents, one of which may be -1.
 fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 3)?;
     let x = ctx.operand(0)?;
@@ -104,7 +104,7 @@ fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let known = stated.iter().filter(|&&n| n > 0).fold(0i64, |sum, &n| sum.saturating_add(n));
     let extent = ctx.dims(x)[along];
     let open = stated.iter().filter(|&&n| n == -1).count();
-    // What is negative, or less than nothing once the others are taken off, becomes more than any axis has.
+    // Negative results become larger than any axis, so that the check below fails.
     let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(usize::MAX);
     let extents: Vec<usize> = stated.iter().map(part).collect();
     if open > 1 || extents.iter().fold(0usize, |sum, &n| sum.saturating_add(n)) != extent {
@@ -117,7 +117,7 @@ fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 fn parts(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, along: usize, extents: &[usize]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let mut begin = 0;
-    // A part without elements has no value; whatever reads it is refused.
+    // A part without elements gets no value, and operators that read it are refused.
     for (result, &count) in extents.iter().enumerate().filter(|(_, count)| **count > 0) {
         ctx.select(result)?;
         let mut taken: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
@@ -129,7 +129,7 @@ fn parts(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, along: usize, extents:
     Ok(())
 }
 
-/// A result for each index of an axis, which disappears.
+/// Returns one result per index of an axis. The axis is dropped.
 fn unpack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 1)?;
     let options = ctx.options::<UnpackOptions<'static>>()?;
@@ -149,7 +149,7 @@ fn unpack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// What is taken of every axis, and the extents of the result.
+/// Returns the range of each axis, and the extents of the result.
 fn plan(
     options: &StridedSliceOptions<'_>,
     dims: &[usize],
@@ -175,7 +175,7 @@ fn plan(
     };
     for (i, &bound) in bounds.iter().enumerate() {
         if ellipsis(i) {
-            // No more axes are named than there are, so what is left for the ellipsis is not negative.
+            // The number of named axes was checked above, so the number left for the ellipsis is not negative.
             let after = (i + 1..bounds.len()).filter(|&j| !new_axis(j)).count();
             rest(&mut taken, &mut result, dims.len() - after);
         } else if new_axis(i) {
@@ -199,7 +199,7 @@ fn plan(
     Ok((taken, result))
 }
 
-/// One index, whose axis disappears.
+/// Selects a single index. The axis is dropped from the result.
 fn index(extent: usize, [begin, _, stride]: [i64; 3], open: bool) -> Result<AxisRange, Problem> {
     let begin = if open { 0 } else { begin };
     let at = if begin < 0 { begin.checked_add(extent as i64) } else { Some(begin) };
@@ -209,7 +209,7 @@ fn index(extent: usize, [begin, _, stride]: [i64; 3], open: bool) -> Result<Axis
     }
 }
 
-/// A range that is not empty; indices may be negative or beyond the axis, as in Python.
+/// Selects a nonempty range. Indices may be negative or out of range, as in Python.
 fn range(
     extent: usize,
     [begin, end, stride]: [i64; 3],
@@ -221,7 +221,7 @@ fn range(
     let first = if begin_open { first } else { clamped(begin, extent, stride) };
     let last = match end_open {
         true => behind_last,
-        // Counted from the first index on, so a negative number is none from behind.
+        // Relative to the first index, so a negative number does not count from the end.
         false if relative => first.saturating_add(end).clamp(first.min(behind_last), first.max(behind_last)),
         false => clamped(end, extent, stride),
     };

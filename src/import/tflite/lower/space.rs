@@ -1,5 +1,5 @@
-//! SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND: every `block`-th pixel of an image as an image of its own, and back. Each
-//! direction of the image is a transpose by itself, so that four axes are enough.
+//! Lowers SPACE_TO_BATCH_ND, which turns every `block`-th pixel of an image into a separate image, and its inverse
+//! BATCH_TO_SPACE_ND. Rows and columns are handled by separate transposes, so that four axes are sufficient.
 
 use crate::{
     graph::{Act, Op, Pad, PadMode, Shape, StridedSlice, TensorId, Transpose},
@@ -19,7 +19,8 @@ pub(super) const OPERATORS: &[TfLiteOpEntry] = &[
 ];
 const LIMITS: &str = "blocks and borders must be known; images, or lines of pixels";
 
-/// An operand as an image, the block's edges, and two numbers for rows and for columns: paddings, or what is cut.
+/// An operand as an image, the extents of the block, and two numbers each for rows and columns: padding, or pixels to
+/// crop.
 struct Blocks {
     image: Shape,
     block: [usize; 2],
@@ -38,7 +39,7 @@ fn blocks(ctx: &mut OperatorLowering<'_, '_>, x: TensorId) -> Result<Blocks, Pro
         (&[b, h, c], &[rows], &[y]) => (Shape::new(b, h, 1, c), [rows, 1], [y, [0, 0]]),
         _ => return Err(unknown()),
     };
-    // Sums of three and products of two such numbers are far from overflow; what they come to is checked further down.
+    // Sums of three and products of two such numbers cannot overflow. Their results are checked below.
     let within = |&n: &usize| n <= crate::graph::MAX_ELEMENTS;
     if block.contains(&0) || !block.iter().chain(around.as_flattened()).all(within) {
         return Err(unknown());
@@ -46,7 +47,7 @@ fn blocks(ctx: &mut OperatorLowering<'_, '_>, x: TensorId) -> Result<Blocks, Pro
     Ok(Blocks { image, block, around })
 }
 
-/// Extents of the result as an image, stated with three extents where there are no columns.
+/// Checks the extents of the result, given as an image. Images without columns are stated with three extents.
 fn gives(ctx: &OperatorLowering<'_, '_>, x: TensorId, image: Shape) -> Result<(), Problem> {
     match ctx.dims(x).len() {
         3 => ctx.gives(&[image.b, image.h, image.c]),
@@ -72,7 +73,7 @@ fn to_batch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         let op = Op::Pad(Pad { before: amounts(0), after: amounts(1), mode: PadMode::Constant(0.0) });
         now = ctx.between(op, &[now], padded)?;
     }
-    // Columns first, so that rows come to lie outside them: images are numbered by row, then column, then batch.
+    // Columns come first, so that rows end up outside them: images are numbered by row, then column, then batch.
     let perm = [2, 0, 1, 3];
     now = ctx.view(now, Shape::new(image.b * padded.h, result.w, columns, image.c))?;
     let outer = Shape::new(columns, image.b * padded.h, result.w, image.c);

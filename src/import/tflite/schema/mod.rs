@@ -1,8 +1,8 @@
-//! The TensorFlow Lite schema, trimmed to the tables and fields that are read.
+//! The TensorFlow Lite schema, limited to the tables and fields that are used.
 //!
-//! Decision: tables are declared once, by a macro that makes both the verification (by the `flatbuffers` crate's
-//! verifier, run over the whole file first) and the accessors (bounds-checked loads), so that no field can be read that
-//! was not verified, and no `unsafe` is needed.
+//! Design: tables are declared once, by a macro that generates both the verification (by the `flatbuffers` crate's
+//! verifier, which runs over the whole file first) and the accessors (bounds-checked loads). Every field that can be
+//! read is therefore verified, without `unsafe`.
 
 mod options;
 mod table;
@@ -19,7 +19,7 @@ use vectors::{Int32Vector, Uint8Vector, Uint16Vector};
 pub(super) use union::Options;
 
 tables! {
-    /// The file's root.
+    /// The root of the file.
     Model {
         version: u32 = 4, 0;
         operator_codes: Many<OperatorCode<'static>> = 6;
@@ -27,7 +27,7 @@ tables! {
         description: Text = 10;
         buffers: Many<Buffer<'static>> = 12;
     }
-    /// Which operator an index of [`Operator`] means.
+    /// The operator that an index in [`Operator`] refers to.
     OperatorCode {
         old_code: i8 = 4, 0;
         custom_code: Text = 6;
@@ -52,19 +52,19 @@ tables! {
         sparsity: One<Sparsity<'static>> = 16;
         shape_signature: Numbers<i32> = 18;
     }
-    /// What a tensor's integers stand for: one scale and zero point, or one for each index of `axis`.
+    /// Maps a tensor's integers to reals: one scale and zero point for all elements, or one per index of `axis`.
     Quantization {
         scale: Numbers<f32> = 8;
         zero_point: Numbers<i64> = 10;
         axis: i32 = 16, 0;
     }
-    /// Values: inside the file's tables, or behind them at `offset` (then `offset` is above 1).
+    /// Values, either inside the file's tables, or behind them at `offset` (which is then above 1).
     Buffer {
         data: Octets = 4;
         offset: u64 = 6, 0;
         size: u64 = 8, 0;
     }
-    /// An operator of a graph; -1 among its inputs stands for an operand left out.
+    /// An operator of a graph. -1 among its inputs means an omitted operand.
     Operator union options {
         opcode: u32 = 4, 0;
         inputs: Numbers<i32> = 6;
@@ -72,7 +72,7 @@ tables! {
         custom_options: Octets = 14;
         large_custom_options_offset: u64 = 22, 0;
     }
-    /// How a sparse tensor's values are spread.
+    /// Positions of a sparse tensor's values.
     Sparsity {
         traversal_order: Numbers<i32> = 4;
         block_map: Numbers<i32> = 6;
@@ -86,14 +86,14 @@ tables! {
 }
 
 impl OperatorCode<'_> {
-    /// The operator's code: codes above 126 are only in the newer field.
+    /// Code of the operator. Codes above 126 are only in the newer field.
     pub(crate) fn code(&self) -> i32 {
         i32::from(self.old_code()).max(self.new_code())
     }
 }
 
 impl<'a> Operator<'a> {
-    /// The options, all defaults where there are none; `None` if they are another operator's.
+    /// The options, with default values if they are missing. `None` if they belong to another operator.
     pub(crate) fn options<O: Options>(&self) -> Option<O::Of<'a>> {
         match (self.0.get::<u8>(OPTIONS[0]).unwrap_or(0), Unknown::at(self.0, OPTIONS[1])) {
             (0, _) | (_, None) => Some(O::wrap(Table::EMPTY)),
@@ -103,12 +103,12 @@ impl<'a> Operator<'a> {
 }
 
 impl Dimension<'_> {
-    /// Where the indices of each position of the level above start, in [`indices`](Self::indices).
+    /// For each position of the level above, the start of its indices in [`indices`](Self::indices).
     pub(crate) fn segments(&self) -> Option<Vec<usize>> {
         self.numbers(SEGMENTS)
     }
 
-    /// Indices along this level that hold values.
+    /// Indices along this level that contain values.
     pub(crate) fn indices(&self) -> Option<Vec<usize>> {
         self.numbers(INDICES)
     }

@@ -1,4 +1,4 @@
-//! Options of the builtin operators that are read.
+//! Options of the supported builtin operators.
 
 use super::table::tables;
 use crate::import::tflite::reader::Numbers;

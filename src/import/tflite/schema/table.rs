@@ -1,6 +1,6 @@
 //! The macro that declares tables.
 
-/// One accessor: with a default where the schema states one, else an option.
+/// Generates an accessor. It returns a plain value if the schema has a default, else an `Option`.
 macro_rules! accessor {
     ($field:ident, $slot:literal, $kind:ty) => {
         pub(crate) fn $field(&self) -> Option<<$kind as $crate::import::tflite::reader::Kind>::Value<'a>> {
@@ -15,7 +15,7 @@ macro_rules! accessor {
 }
 pub(super) use accessor;
 
-/// Declares tables: `field: Kind = vtable slot, default if it has one;`, and how a table's union is verified.
+/// Declares tables with fields `field: Kind = vtable slot, default if any;`, and the verifier of a table's union.
 macro_rules! tables {
     ($($(#[$doc:meta])* $name:ident $(union $union:ident)? {
         $($field:ident: $kind:ty = $slot:literal $(, $default:expr)?;)*

@@ -1,4 +1,4 @@
-//! Unions of the schema: a tag in one field says which table another field points to.
+//! Unions of the schema: one field contains a tag, which gives the type of the table that another field points to.
 
 use flatbuffers::{ForwardsUOffset, InvalidFlatbuffer, TableVerifier, Verifiable, Verifier};
 
@@ -18,7 +18,7 @@ macro_rules! tags {
     ($($name:ident = $tag:literal),* $(,)?) => {
         $(impl Options for $name<'static> { const TAG: u8 = $tag; })*
 
-        /// Verifies the options that are read; others stay unread.
+        /// Verifies the options of supported operators. Others are never read.
         fn verify_options(tag: u8, verifier: &mut Verifier, at: usize) -> Result<(), InvalidFlatbuffer> {
             match tag {
                 $($tag => verifier.verify_union_variant::<ForwardsUOffset<$name<'static>>>(stringify!($name), at),)*
