@@ -34,7 +34,7 @@ pub struct GpuOptions {
     pub adapter: Option<String>,
     /// Request timestamps if the adapter supports them.
     pub timestamps: bool,
-    /// Longest wait for a run or a transfer before the call fails; [`TIMEOUT`] by default. Browsers ignore it: there,
+    /// Longest wait for a run or a transfer before the call fails; 600 seconds by default. Browsers ignore it: there,
     /// race the future against a timer of the page. Dropping the future is safe.
     pub timeout: Duration,
     /// Selects which thread polls the device while a future waits.
@@ -300,7 +300,7 @@ impl Gpu {
 
     /// Uses a device and queue that the caller supplies. Core WebGPU limits suffice. If the device has `IMMEDIATES`
     /// of 32 bytes, the parameters of single dispatches need no buffer. Waits for the device take at most
-    /// [`TIMEOUT`].
+    /// 600 seconds.
     ///
     /// The device's callbacks remain the caller's. wgpu reports the reason of a device loss to a single callback, so
     /// a session only detects the loss itself and its error has no reason. A caller can forward the reason from its
