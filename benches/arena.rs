@@ -1,16 +1,16 @@
-//! How long `offsets::fit` takes on minimalloc's hard instances, beside minimalloc itself.
+//! Measures the time of `offsets::fit` on minimalloc's hard instances, compared to minimalloc.
 //!
 //! ```text
 //! cargo bench --no-default-features --bench arena
 //! ```
 //!
-//! times the instances of `tests/data/minimalloc`. More of them, in files named `NAME.CAPACITY.csv`, are taken from the
-//! folder that the environment variable `ARENA_INSTANCES` names, such as `benchmarks/challenging` of a checkout of
-//! <https://github.com/google/minimalloc>. Where `MINIMALLOC` names an executable of minimalloc, it is run on the same
-//! files in turns with ours, and the table ends in how many times longer it takes. `ARENA_REPEATS` says how many times
-//! each is run (default 5). Figures are medians; ours are of the call, theirs of the process, both without what it
-//! takes to write a result; time of processor is that of user and system. The smallest arena is looked for once, for
-//! ten seconds at most.
+//! measures the instances in `tests/data/minimalloc`. The environment variable `ARENA_INSTANCES` adds a folder with
+//! more instances, in files named `NAME.CAPACITY.csv`, such as `benchmarks/challenging` of a checkout of
+//! <https://github.com/google/minimalloc>. If `MINIMALLOC` names an executable of minimalloc, both are run
+//! alternately on the same files, and the last columns contain the ratios of their times. `ARENA_REPEATS` sets the
+//! number of runs of each (default 5). Figures are medians. Ours measure the call and theirs the process, both
+//! without writing a result; processor time is user plus system time. The search for the smallest arena runs once,
+//! for at most ten seconds.
 
 use std::{
     collections::BTreeMap,
@@ -29,7 +29,7 @@ use texpool::plan::{
 
 type Fallible<T> = Result<T, Box<dyn std::error::Error>>;
 
-/// Seconds on the clock, and of processor.
+/// Wall time and processor time in seconds.
 #[derive(Clone, Copy)]
 struct Time {
     wall: f64,
@@ -76,7 +76,7 @@ fn main() -> Fallible<()> {
     Ok(())
 }
 
-/// The files to be run, by name, with their capacities.
+/// Returns the instances by name, each with its file and capacity.
 fn instances() -> Fallible<BTreeMap<String, (PathBuf, u64)>> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/minimalloc");
     let mut found = BTreeMap::new();
@@ -121,11 +121,11 @@ fn run(program: &Path, input: &Path, capacity: u64) -> Fallible<Time> {
     Ok(Time { wall: start.elapsed().as_secs_f64(), cpu: of_children() - cpu })
 }
 
-/// Seconds of processor of all children that have ended, in hundredths (proc(5), fields 16 and 17); no number where
-/// there is no such file.
+/// Returns the processor time of all finished child processes in seconds, with a resolution of a hundredth (proc(5),
+/// fields 16 and 17). Returns NaN if the file does not exist.
 fn of_children() -> f64 {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    // The name, in brackets, may have spaces.
+    // The name in parentheses may contain spaces.
     let fields: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let ticks = |field: usize| fields.get(field - 3).and_then(|ticks| ticks.parse::<f64>().ok()).unwrap_or(f64::NAN);
     (ticks(16) + ticks(17)) / 100.0

@@ -1,10 +1,11 @@
-//! How the strategies grow, on a generated family of networks: chains with residual connections, and a few tensors that
-//! live long. Run with `cargo bench --no-default-features --bench growth`.
+//! Measures how the time of the strategies grows with the number of tensors, on generated networks: chains with
+//! residual connections and a few long-lived tensors. Run with `cargo bench --no-default-features --bench growth`.
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use texpool::plan::{Strategy, UsageRecord};
 
-/// One tensor a step; most are read by the next step, every fourth within 16 steps, every hundredth within 1000.
+/// Generates one tensor per step. Most are read by the next step, every fourth within 16 steps, every hundredth
+/// within 1000.
 fn network(tensors: usize) -> Vec<UsageRecord> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut below = |limit: usize| {

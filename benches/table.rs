@@ -1,6 +1,6 @@
-//! The table of the 23 sets: every strategy's best reading, the proven optimum, banks, one arena, and the times of
-//! processor; then the public hard instances.
-//! Run with `cargo bench --no-default-features --bench table`.
+//! Prints a table of the 23 sets: the best result of every strategy, the proven optimum, banks, one arena, and
+//! processor times. Then the same for the public hard instances. Run with `cargo bench --no-default-features --bench
+//! table`.
 
 use std::{fs, path::PathBuf};
 
@@ -50,8 +50,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// What `work` answers, and the milliseconds of processor time of the fastest of `runs`: what else the machine does
-/// only ever adds to them.
+/// Returns the result of `work`, and the processor time of the fastest of `runs` runs in milliseconds. The minimum is
+/// used because other load on the machine can only increase times.
 fn fastest<T>(runs: usize, work: impl Fn() -> Result<T, PlanError>) -> Result<(T, f64), PlanError> {
     let timed = || {
         let start = ProcessTime::try_now();

@@ -1,5 +1,5 @@
-//! Faces in the frames of a camera that pans over a photo. The device is the program's; frames are made, looked at by the
-//! model and drawn on the GPU, and nothing comes back but the last picture.
+//! Detects faces in the frames of a camera that pans over a photo. The program owns the device. Frames are created,
+//! passed to the model and drawn on the GPU; only the last picture is read back.
 //!
 //! `cargo run --release --example camera [PICTURE.png]`
 
@@ -7,16 +7,16 @@ use std::{error::Error, path::PathBuf, time::Instant};
 use texpool::{
     Context,
     Model,
-    // What the command fetches models and photos with; a program has files of its own.
+    // Helpers of the texpool command that download models and photos. An application would use its own files.
     fetch::{Bar, Fetcher},
     wgpu::{self, BindingResource::TextureView, BufferUsages, TextureUsages, util::DeviceExt},
 };
 
-/// Width and height of the picture that is drawn.
+/// Width and height of the picture to draw.
 const SIZE: u32 = 512;
 const FRAMES: usize = 100;
 
-/// Writes a frame twice: into the model's input, and as a picture to draw on.
+/// Shader that writes a frame twice: into the model's input, and into the picture to draw on.
 const TAKE_FRAME: &str = "
 @group(0) @binding(0) var photo: texture_2d<f32>;
 @group(0) @binding(1) var linear: sampler;
@@ -41,7 +41,7 @@ fn take_frame(@builtin(global_invocation_id) at: vec3<u32>) {
 }
 ";
 
-/// Draws the box of each of the model's 896 anchors: five corners an instance, a line from each to the next.
+/// Shader that draws the box of each of the model's 896 anchors. Each instance has five corners, connected by lines.
 const DRAW_BOXES: &str = "
 @group(0) @binding(0) var regressors: texture_2d<f32>;
 @group(0) @binding(1) var scores: texture_2d<f32>;
@@ -88,7 +88,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compiled = context.compile(&Model::open(fetcher.get("blazeface")?)?).memory_budget(1 << 20).build()?;
     let mut session = compiled.session()?;
 
-    // What the camera has: the photo, the picture, and two textures that the model reads in turns.
+    // Resources of the camera: the photo, the picture, and two textures that serve as the model's input alternately.
     let photo = image::open(fetcher.get("astronaut")?)?.to_rgba8();
     let rgba8 = |width, height, usage| wgpu::TextureDescriptor {
         label: None,
@@ -169,7 +169,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         multiview_mask: None,
         cache: None,
     });
-    // The session's own textures of the outputs, which stay the same.
+    // The session's textures of the outputs, which never change.
     let regressors = view(&session.output_texture("regressors")?);
     let scores = view(&session.output_texture("classificators")?);
     let outputs = [TextureView(&regressors), TextureView(&scores)];

@@ -1,12 +1,12 @@
-//! Names what a photo shows, with MobileNet v1: the five likeliest of 1001 classes.
+//! Classifies a photo with MobileNet v1: prints the five likeliest of 1001 classes.
 //!
-//! `cargo run --release --example mobilenet [PHOTO]`; without a photo, one is fetched.
+//! `cargo run --release --example mobilenet [PHOTO]`. If no photo is given, one is downloaded.
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
     Model,
     TensorView,
-    // What the command fetches, reads pictures and installs a driver with; a program has its own.
+    // Helpers of the texpool command: downloads, image files, driver installation. An application would use its own.
     fetch::{Bar, Fetcher},
     io::{Fit, Preprocessing, Range, preprocess, printable, read_picture},
     setup::{self, Install},
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), Box<dyn Error>> {
-    // Where there is no GPU, the software driver is installed, which is said on standard error.
+    // Without a GPU, this installs the software driver, and prints a message to standard error.
     let context = setup::open_context(&Default::default(), Install::Yes)?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;

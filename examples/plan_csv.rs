@@ -1,7 +1,7 @@
-//! Places the buffers of a CSV in one arena: the memory planner alone, without a GPU or a model.
+//! Places the buffers of a CSV file in one arena. Uses only the memory planner, without a GPU or a model.
 //!
-//! `cargo run --release --no-default-features --example plan_csv [FILE.csv]`; without a file, `plan_csv.csv` beside this
-//! one is planned. On standard output is minimalloc's CSV with the offset of each buffer.
+//! `cargo run --release --no-default-features --example plan_csv [FILE.csv]`. If no file is given, it plans
+//! `plan_csv.csv` in this folder. Prints minimalloc's CSV format with the offset of each buffer to standard output.
 
 use std::{error::Error, path::PathBuf, process::ExitCode, time::Duration};
 use texpool::plan::{

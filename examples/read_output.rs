@@ -1,4 +1,5 @@
-//! A shader of the program's reads an output: which of 1001 scores is the largest. Four bytes come back, not 1001 floats.
+//! Reads an output with a shader of the program, which finds the largest of 1001 scores. Only four bytes are read
+//! back instead of 1001 floats.
 //!
 //! `cargo run --release --example read_output`
 
@@ -8,7 +9,7 @@ use texpool::{
     Context,
     Model,
     TensorView,
-    // What the command fetches models and photos with; a program has files of its own.
+    // Helpers of the texpool command that download models and photos. An application would use its own files.
     fetch::{Bar, Fetcher},
     wgpu,
 };
@@ -25,7 +26,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let pixels: Vec<f32> = photo.iter().map(|&byte| f32::from(byte) / 127.5 - 1.0).collect();
     session.write("input", TensorView::from(&pixels))?;
 
-    // The shader of the documentation of `texpool::texture`, behind what it is told of this output.
+    // The shader from the documentation of `texpool::texture`, appended to the generated WGSL that describes this
+    // output.
     let device = context.device();
     let shader = compiled.output_layout(0)?.wgsl("scores") + include_str!("../shaders/callers/read_scores.wgsl");
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {

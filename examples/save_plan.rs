@@ -1,4 +1,4 @@
-//! Plans a model once, keeps the plan in a file, and runs the model by it without a search.
+//! Plans a model once, saves the plan to a file, and runs the model with it without another search.
 //!
 //! `cargo run --release --example save_plan MODEL PLAN`
 
@@ -16,7 +16,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("planned in {:.3} s: a pool of {} bytes", begun.elapsed().as_secs_f64(), compiled.pool_bytes());
     fs::write(&file, compiled.save())?;
 
-    // What the next start of the program does. The plan is of this model alone, which is looked at.
+    // The next start of the program only needs to do this. Loading checks that the plan belongs to this model.
     let begun = Instant::now();
     let loaded = context.load(&model, &fs::read(&file)?)?;
     println!("loaded in {:.3} s: {} bytes of file", begun.elapsed().as_secs_f64(), fs::metadata(&file)?.len());

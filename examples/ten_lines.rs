@@ -1,4 +1,4 @@
-//! The ten lines that it takes to run a model, here one with a single input of 32-bit floats.
+//! Runs a model in ten lines of code. The model must have a single input of 32-bit floats.
 //!
 //! `cargo run --release --example ten_lines MODEL`
 

@@ -1,4 +1,4 @@
-//! Two models take turns in one pool: a detector of faces, and a network that finds the points of one.
+//! Runs two models alternately in one pool: a face detector, and a network that finds landmarks of a face.
 //!
 //! `cargo run --release --example two_models`
 
@@ -9,7 +9,7 @@ use texpool::{
     Context,
     Model,
     TensorView,
-    // What the command fetches models and photos with; a program has files of its own.
+    // Helpers of the texpool command that download models and photos. An application would use its own files.
     fetch::{Bar, Fetcher},
 };
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut detecting = detector.session_in(&pool)?;
     let mut marking = landmarks.session_in(&pool)?;
 
-    // The first takes values from -1 to 1, the second from 0 to 1.
+    // The detector expects values from -1 to 1, the landmark network from 0 to 1.
     let (image, face) = (pixels(&photo, &detector, -1.0), pixels(&photo, &landmarks, 0.0));
     let faces = pool.enter(&mut detecting)?.run([("input", TensorView::from(&image))])?;
     let points = pool.enter(&mut marking)?.run([(0, TensorView::from(&face))])?;
@@ -40,7 +40,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The photo as the model's input, with `black` for black and 1 for white.
+/// Scales the photo to the model's input, with `black` for black and 1 for white.
 fn pixels(photo: &RgbImage, model: &CompiledModel, black: f32) -> Vec<f32> {
     let [_, height, width, _] = model.input_layout(0).map_or([1; 4], |layout| layout.shape);
     let scaled = imageops::resize(photo, width, height, imageops::FilterType::Triangle);

@@ -1,4 +1,5 @@
-//! A shader of the program's writes the input: pixels of a picture that is on the GPU never visit the host.
+//! Writes the input with a shader of the program, so that the pixels of a picture on the GPU never pass through the
+//! host.
 //!
 //! `cargo run --release --example write_input`
 
@@ -6,7 +7,7 @@ use std::error::Error;
 use texpool::{
     Context,
     Model,
-    // What the command fetches models and photos with; a program has files of its own.
+    // Helpers of the texpool command that download models and photos. An application would use its own files.
     fetch::{Bar, Fetcher},
     wgpu::{self, util::DeviceExt},
 };
@@ -18,7 +19,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let compiled = context.compile(&Model::open(fetcher.get("mobilenet_v1")?)?).build()?;
     let mut session = compiled.session()?;
 
-    // A picture on the GPU, as a decoder or a renderer of the program's leaves it.
+    // A picture on the GPU, such as a decoder or renderer would leave there.
     let (device, queue) = (context.device(), context.queue());
     let photo = image::open(fetcher.get("coffee")?)?.to_rgba8();
     let picture = wgpu::TextureDescriptor {
@@ -38,7 +39,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         ..Default::default()
     });
 
-    // The shader of the documentation of `texpool::texture`, behind what it is told of this input.
+    // The shader from the documentation of `texpool::texture`, appended to the generated WGSL that describes this
+    // input.
     let layout = compiled.input_layout("input")?;
     let shader = layout.wgsl("image") + include_str!("../shaders/callers/write_image.wgsl");
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {

@@ -1,12 +1,12 @@
-# What the tests of the packages in this folder share.
+# Functions shared by the tests of the packages in this folder.
 
-# Installs the Debian packages of these names that are missing, where it may; else says what to run.
+# Installs missing Debian packages if permissions allow. Otherwise prints the command to run.
 needs() {
     command -v dpkg-query >/dev/null || return 0
     local package missing=() as_root=()
     for package in "$@"; do
         [ "$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] && continue
-        # It is a package of another name on newer systems.
+        # On newer systems, the package has another name.
         [ "$package" = pkg-config ] && command -v pkg-config >/dev/null && continue
         missing+=("$package")
     done
@@ -21,10 +21,10 @@ needs() {
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "${missing[@]}"
 }
 
-# Runs the pip of `$python`.
+# Runs pip with `$python`.
 pip() { "$python" -m pip --disable-pip-version-check --quiet "$@"; }
 
-# Fetches the wheels that a list pins by hash into the user's cache folder, once; prints their folder.
+# Downloads the wheels of a list with hashes into the user's cache folder, unless they are there. Prints their folder.
 fetched() {
     local list=$1 folder
     folder=${XDG_CACHE_HOME:-$HOME/.cache}/texpool-wheels/$(sha256sum "$list" | cut -c 1-16)
@@ -37,20 +37,20 @@ fetched() {
     echo "$folder"
 }
 
-# Makes an environment with nothing in it. Without its own pip, which not every system's Python can give it.
+# Creates an empty environment. It has no pip, because not every system's Python can install pip there.
 environment() {
     rm -rf "$1"
     "$python" -m venv --without-pip "$1"
 }
 
-# Installs out of a folder, without the network: `install ENVIRONMENT FOLDER ARGUMENTS`.
+# Installs packages from a folder, without network access: `install ENVIRONMENT FOLDER ARGUMENTS`.
 install() {
     local environment=$1 folder=$2
     shift 2
     pip --python "$environment/bin/python" install --no-index --find-links "$folder" --no-deps "$@"
 }
 
-# A command that must fail. `! COMMAND` would not end a script that runs under `set -e`.
+# Runs a command that must fail. `! COMMAND` would not end a script under `set -e`.
 fails() {
     if "$@"; then
         echo "error: this has not failed: $*" >&2

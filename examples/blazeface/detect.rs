@@ -1,26 +1,26 @@
-//! From BlazeFace's raw numbers to faces: anchors, decoding, weighted non-maximum suppression.
+//! Converts BlazeFace's raw outputs into faces: anchors, decoding, weighted non-maximum suppression.
 
-/// Edge of the network's input in pixels; its regressors are in these.
+/// Edge of the network's input in pixels, which is also the unit of its regressors.
 const SIZE: f32 = 128.0;
-/// Scores below this are no faces.
+/// Minimum score of a face.
 const THRESHOLD: f32 = 0.5;
-/// Boxes that overlap more than this (intersection over union) are of one face.
+/// Boxes that overlap more than this (intersection over union) belong to the same face.
 const SAME_FACE: f32 = 0.3;
-/// Values for each anchor: the box's centre and extents, then six points.
+/// Values per anchor: centre and extents of the box, then six points.
 const VALUES: usize = 16;
 
-/// A face, in shares of the input's width and height.
+/// A face, with coordinates as fractions of the input's width and height.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Face {
     /// From 0 to 1.
     pub(crate) score: f32,
     /// Left, top, right, bottom.
     pub(crate) bounds: [f32; 4],
-    /// Right eye, left eye, nose, mouth, right ear, left ear; right and left as the person has them.
+    /// Right eye, left eye, nose, mouth, right ear, left ear, where right and left are the person's.
     pub(crate) points: [[f32; 2]; 6],
 }
 
-/// Centres of the 896 anchors: two in each cell of a 16 by 16 grid, six in each of an 8 by 8 one.
+/// Centres of the 896 anchors: two in each cell of a 16 by 16 grid, and six in each cell of an 8 by 8 grid.
 fn anchors() -> impl Iterator<Item = [f32; 2]> {
     [(16, 2), (8, 6)].into_iter().flat_map(|(grid, each)| {
         let centre = move |i: usize| (i as f32 + 0.5) / grid as f32;
@@ -28,7 +28,7 @@ fn anchors() -> impl Iterator<Item = [f32; 2]> {
     })
 }
 
-/// The faces in the network's two outputs, best first.
+/// Returns the faces in the network's two outputs, best first.
 pub(crate) fn faces(regressors: &[f32], scores: &[f32]) -> Vec<Face> {
     let mut found: Vec<Face> = anchors()
         .zip(regressors.chunks_exact(VALUES))
@@ -68,7 +68,7 @@ fn overlap(a: &[f32; 4], b: &[f32; 4]) -> f32 {
     if either > 0.0 { both / either } else { 0.0 }
 }
 
-/// One face out of many boxes: their mean, each weighted by its score.
+/// Merges the boxes of a face into one: the mean of the boxes, weighted by score.
 fn average(same: &[Face], score: f32) -> Face {
     let total: f32 = same.iter().map(|face| face.score).sum();
     let mean = |value: &dyn Fn(&Face) -> f32| same.iter().map(|face| face.score * value(face)).sum::<f32>() / total;

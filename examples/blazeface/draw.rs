@@ -1,8 +1,8 @@
-//! Boxes and points on a picture.
+//! Draws boxes and points on a picture.
 
 use image::{Rgb, RgbImage};
 
-/// A frame three pixels thick; what lies outside the picture is left out.
+/// Draws a frame three pixels thick, clipped to the picture.
 pub(crate) fn rectangle(picture: &mut RgbImage, [left, top]: [f32; 2], [right, bottom]: [f32; 2], colour: [u8; 3]) {
     let [left, top, right, bottom] = [left, top, right, bottom].map(|v| v.round() as i64);
     for inset in 0..3 {
@@ -17,7 +17,7 @@ pub(crate) fn rectangle(picture: &mut RgbImage, [left, top]: [f32; 2], [right, b
     }
 }
 
-/// A disc of four pixels' radius.
+/// Draws a disc with a radius of four pixels.
 pub(crate) fn disc(picture: &mut RgbImage, [x, y]: [f32; 2], colour: [u8; 3]) {
     for dy in -4..=4i64 {
         for dx in -4..=4 {

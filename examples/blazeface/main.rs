@@ -1,6 +1,6 @@
-//! Finds faces in a photo, draws them, and says what memory that took.
+//! Finds faces in a photo, draws them, and prints the memory usage.
 //!
-//! `cargo run --release --example blazeface [PHOTO [PICTURE.png]]`; without a photo, one is fetched.
+//! `cargo run --release --example blazeface [PHOTO [PICTURE.png]]`. If no photo is given, one is downloaded.
 
 mod detect;
 mod draw;
@@ -9,7 +9,8 @@ use std::{error::Error, path::PathBuf, process::ExitCode};
 use texpool::{
     Model,
     TensorView,
-    // What the command fetches, reads pictures, reports and installs a driver with; a program has its own.
+    // Helpers of the texpool command: downloads, image files, reports, driver installation. An application would use
+    // its own.
     fetch::{Bar, Fetcher},
     io::{Fit, Preprocessing, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
     report::MemoryReport,
@@ -32,10 +33,10 @@ fn main() -> ExitCode {
 fn run() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args_os().skip(1).map(PathBuf::from);
     let (photo, out) = (args.next(), args.next().unwrap_or_else(|| "faces.png".into()));
-    // Before the work is done, since it would be in vain.
+    // Check this first, before doing work that cannot be saved.
     check_picture_name(&out, "png")?;
     check_target(&out)?;
-    // Where there is no GPU, the software driver is installed, which is said on standard error.
+    // Without a GPU, this installs the software driver, and prints a message to standard error.
     let context = setup::open_context(&Default::default(), Install::Yes)?;
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
@@ -49,7 +50,7 @@ fn run() -> Result<(), Box<dyn Error>> {
     let mut session = compiled.session()?;
     let outputs = session.run([("input", TensorView::from(&input.values))])?;
 
-    // 896 anchors, of 16 regressors each and of one score each.
+    // 896 anchors with 16 regressors and one score each.
     let faces = detect::faces(outputs["regressors"].as_slice()?, outputs["classificators"].as_slice()?);
     for face in &faces {
         let [left, top, right, bottom] = face.bounds;

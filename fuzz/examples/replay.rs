@@ -1,8 +1,8 @@
-//! Runs inputs again and says what the greatest took: `cargo run --release --example replay -- FOLDER..`.
+//! Replays inputs and prints the largest resource usage: `cargo run --release --example replay -- FOLDER..`.
 
 use std::{env, fs, path::PathBuf};
 
-/// Larger inputs are left out: the figures are for files that anybody might send.
+/// Maximum size of an input. Larger ones are skipped, because the figures are for files that anybody might send.
 const MOST_BYTES: usize = 64 << 10;
 
 fn main() -> std::io::Result<()> {

@@ -1,4 +1,4 @@
-//! What the fuzz targets do with their bytes.
+//! Entry points of the fuzz targets.
 
 mod model;
 mod records;
@@ -6,13 +6,13 @@ mod saved_plan;
 
 use std::time::{Duration, Instant};
 
-/// Carries the bytes of a model as far as they go without a device.
+/// Processes the bytes of a model in all steps that need no device.
 pub fn model(bytes: &[u8]) {
     let _ = model::drive(bytes);
 }
 
-/// What the bytes of a model took: most bytes at a time of an import and how long it took, most bytes at a time of all
-/// that followed, and how long everything took together.
+/// Returns the resources that the bytes of a model took: peak memory and duration of an import, peak memory of all
+/// later steps, and total duration.
 pub fn took(bytes: &[u8]) -> (u64, Duration, u64, Duration) {
     let began = Instant::now();
     let (_, took) = model::drive(bytes);
@@ -24,7 +24,7 @@ pub fn saved_plan(bytes: &[u8]) {
     let _ = saved_plan::drive(bytes);
 }
 
-/// Reads usage records, and plans them.
+/// Reads and plans usage records.
 pub fn records(text: &str) {
     records::drive(text);
 }

@@ -1,5 +1,5 @@
-//! What is done with the bytes of a model: shared by the fuzz targets and by the tests that run the committed inputs.
-//! An answer or a typed error is fine; a panic, a hang or a flood of memory is not.
+//! Processes the bytes of a model, for the fuzz targets and for the tests that run the committed inputs. A result or
+//! a typed error is fine; a panic, a hang or excessive memory is a bug.
 
 use std::{
     sync::Arc,
@@ -17,45 +17,45 @@ use texpool::{
     schedule::schedule,
 };
 
-/// Largest graph that is carried beyond the importer: compiling takes time that grows with the nodes and the rows.
+/// Maximum number of nodes for compiling, because compile time grows with the nodes and the rows.
 const MAX_NODES: usize = 48;
 const MAX_ELEMENTS: usize = 1 << 20;
-/// Largest that is divided into bands: the search for them takes far longer, a second for ten nodes of seven rows each,
-/// in which a thousand files could be imported.
+/// Maximum number of nodes for the search for bands. It takes much longer: a second for ten nodes of seven rows each,
+/// during which a thousand files could be imported.
 const MAX_PHASED_NODES: usize = 4;
 const MAX_PHASED_ROWS: usize = 24;
-/// A little of each search.
+/// A small budget for each search.
 const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
-/// Most nodes of a graph that is planned by the greedy strategies, whatever its tensors' extents: they look at pairs.
+/// Maximum number of nodes for the greedy strategies, which compare pairs of tensors. Extents are not limited.
 const MAX_GREEDY_NODES: usize = 1 << 10;
 
-/// Most bytes at a time that one import of a file of so many bytes may have: twice what the importer's own meter allows
-/// it (`src/import/meter.rs`), because what is counted there once may be held by a list that grows. Above that is a fault,
-/// found in one run whatever memory the machine has.
+/// Upper limit on the memory of an import at any time, in bytes, for a file of this size. It is twice the limit of
+/// the importer's meter (`src/import/meter.rs`), because a growing list may hold twice what was counted. Exceeding it
+/// is a bug, which is detected in a single run regardless of the machine's memory.
 fn most_memory(file: usize) -> u64 {
     2 * ((128 << 20) + 32 * file as u64)
 }
 
-/// What one input took.
+/// Resources that an input took.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Took {
-    /// Most bytes at a time of one import, as the allocator counts them.
+    /// Peak memory of an import in bytes, as counted by the allocator.
     pub(crate) import: u64,
-    /// Longest that an import took.
+    /// Duration of the longest import.
     pub(crate) importing: Duration,
-    /// Most bytes at a time of all that followed, on this thread.
+    /// Peak memory of all later steps on this thread, in bytes.
     pub(crate) rest: u64,
 }
 
-/// Imports a model as it is; then with whatever it leaves open bound; then with its first input made a constant. What
-/// is imported is compiled. Gives the error of the first import.
+/// Imports a model unchanged, then with its open extents bound, then with its first input made a constant. Successful
+/// imports are compiled. Returns the error of the first import.
 pub(crate) fn drive(bytes: &[u8]) -> (Result<(), ImportError>, Took) {
     let mut took = Took::default();
     let answer = driven(bytes, &mut took);
     (answer, took)
 }
 
-/// Imports a model, and looks that this took no more memory than it may.
+/// Imports a model, and checks that it stays within the memory limit.
 fn measured(bytes: &[u8], options: &ImportOptions, took: &mut Took) -> Result<Graph, ImportError> {
     let file = Arc::new(bytes.to_vec());
     let (mut answer, began) = (None, Instant::now());
@@ -68,7 +68,8 @@ fn measured(bytes: &[u8], options: &ImportOptions, took: &mut Took) -> Result<Gr
     answer.unwrap_or(Err(ImportError::Empty))
 }
 
-/// Looks at each node by itself, and at what a delegate would take, which takes no more memory than an import may.
+/// Outlines each node of the model, and selects nodes the way a delegate would. Checks that the outline stays within
+/// the memory limit of an import.
 fn outlined(bytes: &[u8]) {
     let file = Arc::new(bytes.to_vec());
     let mut outline = None;
@@ -103,7 +104,7 @@ fn driven(bytes: &[u8], took: &mut Took) -> Result<(), ImportError> {
     if !options.dims.is_empty() || !options.constants.is_empty() {
         let _ = import(&options);
     }
-    // Names that the file most likely does not have.
+    // Names that the file probably does not contain.
     options.dims.insert("N".to_owned(), 2);
     options.dims.insert("x:0".to_owned(), usize::MAX);
     let _ = import(&options);
@@ -122,8 +123,8 @@ fn bind_first_input(graph: &Graph, options: &mut ImportOptions) {
     }
 }
 
-/// Everything that needs no device: the graph is sound, it is rewritten, scheduled and planned as it comes; and if it is
-/// small, so is what the searches make of it.
+/// Runs everything that needs no device. Checks the graph, and rewrites, schedules and plans it with greedy
+/// strategies. If it is small, also runs the searches and checks their results.
 fn all_of(graph: &Graph) {
     assert_eq!(graph::check(graph).err().map(|e| e.to_string()), None, "what is imported passes the checker");
     greedy(graph);
@@ -142,7 +143,7 @@ fn all_of(graph: &Graph) {
     }
 }
 
-/// Rewrites a graph of any extents, and plans it by the strategies that search for nothing.
+/// Rewrites a graph of any extents, and plans it with strategies that do not search.
 fn greedy(graph: &Graph) {
     let Rewritten { graph, views, .. } = rewrite(&split(graph), &Rules::all());
     let found = graph::check(&graph).err().map(|e| e.to_string());

@@ -1,4 +1,4 @@
-//! What is done with the text of usage records: shared by the fuzz target and by the test that runs the committed texts.
+//! Processes usage records as text, for the fuzz target and for the test that runs the committed texts.
 
 use std::time::Duration;
 
@@ -8,17 +8,18 @@ use texpool::plan::{
     solve,
 };
 
-/// Most records that are searched to the end.
+/// Maximum number of records for which searches run to the end.
 const MAX_RECORDS: usize = 32;
-/// A little of each search.
+/// A small budget for each search.
 const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
-/// What more records may take.
+/// Time limit for more records.
 const DEADLINE: Duration = Duration::from_millis(100);
 
-/// Placements of buffers that are tried.
+/// Maximum number of buffer placements to try.
 const EFFORT: u64 = 2000;
 
-/// Reads usage records and buffers from text, writes them again, and plans them: whatever they are, a plan is checked.
+/// Reads usage records and buffers from text, checks that they survive writing and reading, and plans and checks
+/// them.
 pub(crate) fn drive(text: &str) {
     drive_buffers(text);
     let Ok(set) = from_text(text) else { return };

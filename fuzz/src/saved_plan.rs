@@ -1,5 +1,6 @@
-//! What is done with the bytes of a saved plan: shared by the fuzz target and by the test that runs the committed inputs.
-//! An error is fine, or a model whose plan the checkers accept; whatever the bytes ask for, they get little memory.
+//! Processes the bytes of a saved plan, for the fuzz target and for the test that runs the committed inputs. Loading
+//! must return an error, or a model whose plan passes the checkers. It must take little memory, whatever the bytes
+//! claim.
 
 use std::sync::LazyLock;
 
@@ -11,21 +12,23 @@ use texpool::{
 };
 
 pub(crate) const LIMITS: TextureLimits = TextureLimits { max_extent: 8192 };
-/// Most bytes at a time of one load: the graphs below have tens of rows, and a plan of theirs takes kilobytes.
+/// Upper limit on the memory of a load, in bytes. The graphs below have tens of rows, so their plans take kilobytes.
 const MOST_MEMORY: u64 = 4 << 20;
-/// Bytes of a saved plan that stand before those that are hashed: magic, version, length, checksum.
+/// Size of the header before the hashed part of a saved plan: magic, version, length, checksum.
 const HEADER: usize = 26;
-/// Bytes up to what inputs stand for: the fingerprint lies between.
+/// Size of the part that is prepended to inputs: the header and the fingerprint.
 pub(crate) const BEGIN: usize = HEADER + 8;
 
-/// The graphs that inputs are for, by the first byte of an input, and the beginning of a plan of theirs.
+/// The graphs that inputs are loaded for, each with the first bytes of its saved plan. The first byte of an input
+/// selects one.
 pub(crate) static GRAPHS: LazyLock<Vec<(Graph, Vec<u8>)>> = LazyLock::new(|| {
     let graphs = graphs().unwrap_or_default();
     let begun = |graph: Graph| Some((plan(&graph, Phases::Off)?[..BEGIN].to_vec(), graph));
     graphs.into_iter().filter_map(begun).map(|(begun, graph)| (graph, begun)).collect()
 });
 
-/// Parts that can be written in place and a view; and windows that slide over rows.
+/// Returns two graphs: one with concatenated parts that can be written in place and a view, and one with windows that
+/// slide over rows.
 fn graphs() -> Result<Vec<Graph>, BuildError> {
     let mut net = GraphBuilder::new("joined");
     let x = net.input("x", &[1, 6, 4, 4])?;
@@ -45,13 +48,13 @@ fn graphs() -> Result<Vec<Graph>, BuildError> {
     Ok(vec![joined, net.finish(&[out])?])
 }
 
-/// A plan of a graph, saved.
+/// Returns a saved plan of a graph.
 pub(crate) fn plan(graph: &Graph, phases: Phases) -> Option<Vec<u8>> {
     let options = CompileOptions { phases, limits: LIMITS, ..CompileOptions::default() };
     Some(compile(graph, &options, &SearchControl::new()).ok()?.save())
 }
 
-/// A plan's bytes with the length and the checksum that it must have, so that the rest is looked at.
+/// Fixes the length and checksum of a saved plan, so that the rest of it is read.
 pub(crate) fn sealed(plan: &[u8]) -> Vec<u8> {
     let mut sealed = plan.to_vec();
     if let Some((header, body)) = sealed.split_at_mut_checked(HEADER) {
@@ -63,7 +66,7 @@ pub(crate) fn sealed(plan: &[u8]) -> Vec<u8> {
     sealed
 }
 
-/// Loads an input as it is, and behind the beginning of a plan; the second answer.
+/// Loads an input unchanged, and then appended to the beginning of a valid plan. Returns the second result.
 pub(crate) fn drive(input: &[u8]) -> Option<Result<CompiledModel, SavedPlanError>> {
     let (number, body) = input.split_first()?;
     let (graph, begun) = GRAPHS.get(usize::from(*number) % GRAPHS.len().max(1))?;
@@ -71,7 +74,7 @@ pub(crate) fn drive(input: &[u8]) -> Option<Result<CompiledModel, SavedPlanError
     Some(loaded(graph, &sealed(&[begun, body].concat())))
 }
 
-/// Loads a plan; what is answered is checked once more.
+/// Loads a plan, and checks the result again.
 pub(crate) fn loaded(graph: &Graph, bytes: &[u8]) -> Result<CompiledModel, SavedPlanError> {
     let mut answer = None;
     let counted = measure(|| answer = Some(load(graph, bytes, LIMITS)));
@@ -83,7 +86,7 @@ pub(crate) fn loaded(graph: &Graph, bytes: &[u8]) -> Result<CompiledModel, Saved
     Ok(loaded)
 }
 
-/// Checks the plan once more, by the checker of its kind.
+/// Checks the plan again, with the checker for its kind.
 pub(crate) fn holds(model: &CompiledModel) {
     let (schedule, plan, limits) = (model.schedule(), model.plan(), model.limits());
     let found = match model.phased() {

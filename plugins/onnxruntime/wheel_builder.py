@@ -16,7 +16,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PACKAGE = "onnxruntime_ep_texpool"
 LIBRARIES = {"win32": "texpool_onnxruntime.dll", "darwin": "libtexpool_onnxruntime.dylib"}
-#: What zip files say of when a file was written, so that the same sources are the same bytes.
+#: Fixed time stamp for files in the wheel, so that the same sources give identical bytes.
 WRITTEN = (1980, 1, 1, 0, 0, 0)
 
 

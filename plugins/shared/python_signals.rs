@@ -1,14 +1,15 @@
-//! Ctrl-C in a process that runs Python, whose interpreter this library is no part of: Python's own handler of a signal only
-//! notes it, and what it raises waits until the runtime's call returns. Its functions are looked up among those of the
-//! process. Where there are none, Ctrl-C is the host's business. No handler of a signal is installed or replaced here.
+//! Makes Ctrl-C work in a Python process whose interpreter this library is not linked to. Python's signal handler
+//! only sets a flag, and `KeyboardInterrupt` is raised after the runtime's call returns. So this module looks up
+//! Python's functions among the symbols of the process, and checks the flag. In a process without Python, Ctrl-C is
+//! left to the host. No signal handler is installed or replaced here.
 
 #[cfg(unix)]
 pub(crate) use unix::interruptible;
 
-/// Runs a search, which nothing ends early here.
+/// Runs a search, which cannot be interrupted on this system.
 ///
 /// # Errors
-/// None.
+/// Never fails.
 #[cfg(not(unix))]
 pub(crate) fn interruptible<T: Send>(
     search: impl FnOnce(&std::sync::atomic::AtomicBool) -> T + Send,
@@ -32,7 +33,7 @@ mod unix {
 
     use libloading::os::unix::Library;
 
-    /// How often Python is asked. It takes the interpreter's lock, for which a busy thread may have to be waited for 5 ms.
+    /// Interval between checks. A check takes the interpreter's lock, which can take 5 ms if another thread is busy.
     const BETWEEN: Duration = Duration::from_millis(100);
 
     /// Functions of Python's C interface.
@@ -40,14 +41,14 @@ mod unix {
         is_initialized: unsafe extern "C" fn() -> c_int,
         ensure_lock: unsafe extern "C" fn() -> c_int,
         release_lock: unsafe extern "C" fn(c_int),
-        /// Whether there was a Ctrl-C, which is forgotten by that.
+        /// Returns whether Ctrl-C was pressed, and clears the flag.
         was_interrupted: unsafe extern "C" fn() -> c_int,
-        /// Notes a Ctrl-C.
+        /// Sets the flag for Ctrl-C.
         set_interrupt: unsafe extern "C" fn(),
     }
 
     impl Python {
-        /// Those of the process, if it has any.
+        /// Returns the functions of the Python in this process, if there is one.
         fn of_process() -> Option<&'static Self> {
             static FOUND: OnceLock<Option<Python>> = OnceLock::new();
             FOUND.get_or_init(Self::find).as_ref()
@@ -55,7 +56,8 @@ mod unix {
 
         fn find() -> Option<Self> {
             let process = Library::this();
-            // SAFETY: the functions have these types in every version of Python 3, and stay as long as the process.
+            // SAFETY: the functions have these types in every version of Python 3, and stay loaded as long as the
+            // process runs.
             unsafe {
                 Some(Self {
                     is_initialized: *process.get(b"Py_IsInitialized\0").ok()?,
@@ -67,10 +69,11 @@ mod unix {
             }
         }
 
-        /// Whether Ctrl-C was pressed. It stays noted, so that Python raises `KeyboardInterrupt` once the runtime's call returns.
+        /// Returns whether Ctrl-C was pressed. Keeps the flag set, so that Python raises `KeyboardInterrupt` after
+        /// the runtime's call returns.
         fn is_interrupted(&self) -> bool {
-            // SAFETY: the interpreter runs, and its lock is held in between. The thread is the main one, which no end of the
-            // interpreter takes by surprise.
+            // SAFETY: the interpreter is initialized, and its lock is held for the checks. This is the main thread,
+            // so the interpreter cannot be finalized meanwhile.
             unsafe {
                 if (self.is_initialized)() == 0 {
                     return false;
@@ -102,11 +105,11 @@ mod unix {
         u32::try_from(gettid()) == Ok(std::process::id())
     }
 
-    /// Runs a search, which is handed whether it is to end early and asks that again and again: because of Ctrl-C. A search
-    /// has threads of its own, and Python handles signals on the main thread alone, so this thread asks while another searches.
+    /// Runs a search, and passes it a flag that becomes true on Ctrl-C; the search must check it regularly. Python
+    /// reports signals only to the main thread, so the search runs on another thread while this one polls Python.
     ///
     /// # Errors
-    /// The system's, where it gives no thread.
+    /// Fails if the system cannot create a thread.
     pub(crate) fn interruptible<T: Send>(search: impl FnOnce(&AtomicBool) -> T + Send) -> io::Result<T> {
         let ends = AtomicBool::new(false);
         let Some(python) = Python::of_process().filter(|_| is_main_thread()) else { return Ok(search(&ends)) };
@@ -114,7 +117,8 @@ mod unix {
             let (tell, told) = mpsc::channel::<()>();
             let ends = &ends;
             let run = move || {
-                // Dropped at the end, also where the search panics.
+                // Dropped at the end of the search, even if it panics. This disconnects the channel and ends the loop
+                // below.
                 let _tell = tell;
                 search(ends)
             };

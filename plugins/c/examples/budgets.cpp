@@ -1,9 +1,9 @@
-// What of a device a model takes within several budgets, and that the answer stays the same, bit for bit.
+// Shows how much device memory a model takes within several budgets, and that the results stay bit-identical.
 //
 //   c++ -std=c++17 -o budgets budgets.cpp $(pkg-config --cflags --libs texpool)
 //   ./budgets mobilenet_v1_1.0_224.tflite 4MiB 2MiB
 //
-// The class shows how to hold sessions in C++: a pointer that releases, errors as exceptions.
+// The class shows how to manage sessions in C++: smart pointers release them, and errors become exceptions.
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace {
 
-// Throws what a call says; `call` is given where the error goes.
+// Makes a call and throws its error, if any. `call` receives the pointer to pass as the error argument.
 template <typename Call> void check(Call call)
 {
     texpool_error *error = nullptr;
@@ -39,7 +39,7 @@ Device open_device()
     return Device(device);
 }
 
-// A model on a device whose inputs and outputs are of 32-bit floats.
+// A session that passes all inputs and outputs as 32-bit floats.
 class Session {
 public:
     Session(const Device &device, const char *model, const std::vector<texpool_option> &options)
@@ -55,7 +55,7 @@ public:
         session_.reset(session);
     }
 
-    // Runs it with one value everywhere, and answers all outputs.
+    // Runs the model with every input element set to one value, and returns all outputs.
     std::vector<std::vector<float>> run(float value) const
     {
         std::vector<std::vector<float>> values, results;
@@ -135,7 +135,7 @@ try {
     };
     show("none", without.memory());
     for (int i = 2; i < argc; i++) {
-        // Such a plan is searched for, which takes seconds.
+        // With a budget, searching for a plan takes seconds.
         Session within(device, argv[1], {{"budget", argv[i]}});
         if (!same_bits(within.run(0.5f), answer))
             throw std::runtime_error("another answer");

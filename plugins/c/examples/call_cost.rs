@@ -1,7 +1,7 @@
-//! What a call of the C interface costs beside the same call in Rust: `cargo run --release --example call_cost [MODEL]`.
+//! Measures the overhead of the C interface over Rust: `cargo run --release --example call_cost [MODEL]`.
 //!
-//! Two sessions of one model on one device, one by either interface, run in turns on values of their own, so that whatever
-//! else the machine does meets both alike.
+//! Runs two sessions of the same model on the same device alternately, one through each interface and each with
+//! separate values, so that background load affects both equally.
 
 #[path = "../tests/interface/sine.rs"]
 mod sine;
@@ -17,7 +17,7 @@ use texpool::*;
 use texpool_rust::{Model, Session, TensorView, TensorViewMut};
 
 const RUNS: usize = 2000;
-/// No longer, however few runs that is.
+/// Time limit for the measurement, even if fewer runs are done.
 const MOST: Duration = Duration::from_secs(20);
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -58,12 +58,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn check(status: texpool_status) -> Result<(), String> {
-    // SAFETY: names of numbers are the library's.
+    // SAFETY: the library returns static strings for names.
     let name = || unsafe { CStr::from_ptr(texpool_status_name(status as i32)) }.to_string_lossy().into_owned();
     if status == texpool_status::TEXPOOL_OK { Ok(()) } else { Err(name()) }
 }
 
-/// A session as a program in C has it.
+/// A session as a C program would use it.
 struct InC {
     session: *mut texpool_session,
     inputs: Vec<texpool_input>,
@@ -75,7 +75,7 @@ struct InC {
 
 impl InC {
     fn new(device: *mut texpool_device, model: &[u8], like: &Session) -> Result<Self, Box<dyn Error>> {
-        // SAFETY: zeros ask for nothing, and all that is set is there.
+        // SAFETY: zeros request nothing, and all pointers that are set are valid.
         let session = unsafe {
             let mut descriptor: texpool_session_descriptor = mem::zeroed();
             descriptor.struct_size = size_of::<texpool_session_descriptor>();
@@ -87,7 +87,7 @@ impl InC {
             session
         };
         let element_type = texpool_element_type::TEXPOOL_F32 as u32;
-        // By name, as most programs do.
+        // Tensors are identified by name, as in most programs.
         let name = |info: &texpool_rust::TensorInfo| CString::new(info.name.clone());
         let names = like.inputs().iter().chain(like.outputs()).map(name).collect::<Result<Vec<_>, _>>()?;
         let values: Vec<Vec<f32>> = like.inputs().iter().map(|input| vec![0.5; input.len()]).collect();
@@ -116,7 +116,7 @@ impl InC {
 
     fn run(&mut self) -> Result<(), String> {
         let Self { session, inputs, outputs, .. } = self;
-        // SAFETY: session, values and rooms are there.
+        // SAFETY: session, values and output memory are valid.
         check(unsafe {
             let (given, wanted) = (inputs.as_ptr(), outputs.as_ptr());
             texpool_session_run(*session, given, inputs.len(), wanted, outputs.len(), ptr::null_mut())

@@ -1,11 +1,11 @@
 /*
- * Names what a photo shows, with MobileNet v1: the five likeliest of 1001 classes.
+ * Classifies a photo with MobileNet v1: prints the five likeliest of 1001 classes.
  *
  *   cc -o classify classify.c $(pkg-config --cflags --libs texpool)
  *   ./classify mobilenet_v1_1.0_224.tflite photo.ppm imagenet_labels_1001.txt
  *
- * The photo is a binary PPM, as `pngtopnm`, `djpeg` and ImageMagick's `convert photo.jpg photo.ppm` write it. Model and
- * labels are those of the command: `texpool models fetch mobilenet_v1 imagenet_labels`.
+ * The photo must be a binary PPM, as `pngtopnm`, `djpeg` or ImageMagick's `convert photo.jpg photo.ppm` writes. To download
+ * the model and the labels, run `texpool models fetch mobilenet_v1 imagenet_labels`.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@ struct photo {
     unsigned char *rgb;
 };
 
-/* Ends the program with what went wrong. */
+/* Prints an error and exits. */
 static void fail(const char *what, const char *why)
 {
     fprintf(stderr, "error: %s: %s\n", what, why);
     exit(1);
 }
 
-/* The same for a call of the library, whose texts name the model's file where that cannot be read. */
+/* Prints an error of the library and exits. Its messages already contain the path of a model that cannot be read. */
 static void fail_with(const texpool_error *error)
 {
     fprintf(stderr, "error: %s\n", texpool_error_message(error));
@@ -52,7 +52,7 @@ static struct photo read_ppm(const char *path)
     return photo;
 }
 
-/* The square in the middle, as the mean of the pixels that fall on each of the model's, from -1 to 1. */
+/* Crops the central square and scales it down to the model's input, averaging pixels, with values from -1 to 1. */
 static void prepare(const struct photo *photo, float *values)
 {
     unsigned side = photo->width < photo->height ? photo->width : photo->height;
@@ -106,7 +106,7 @@ int main(int argc, char **argv)
     prepare(&photo, values);
     free(photo.rgb);
 
-    /* All of the device's memory in 4 MiB; without this option the fastest plan, which takes some more. */
+    /* Limits all device memory to 4 MiB. Without this option, the fastest plan is used, which takes somewhat more. */
     texpool_option options[] = {{"budget", "4MiB"}};
     texpool_session_descriptor descriptor;
     memset(&descriptor, 0, sizeof descriptor);
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
     input.element_type = TEXPOOL_F32;
     texpool_output output;
     memset(&output, 0, sizeof output);
-    output.index = 0; /* or by its name, which is a long one */
+    output.index = 0; /* Could also be identified by name, but the name is long. */
     output.data = scores;
     output.bytes = sizeof scores;
     output.element_type = TEXPOOL_F32;

@@ -1,5 +1,5 @@
-// The planner alone, as a compiler would call it: lives and sizes of buffers in, offsets in one arena out. No model, no
-// device.
+// Uses only the planner, the way a compiler would: live ranges and sizes of buffers in, offsets in one arena out. Needs
+// neither a model nor a device.
 //
 //   c++ -std=c++17 -o plan plan.cpp $(pkg-config --cflags --libs texpool)
 //   ./plan [CAPACITY]
@@ -18,14 +18,15 @@ struct Tensor {
     std::uint64_t first, last, bytes;
 };
 
-// What a small network with a skip connection needs, a step an operator.
+// Buffers of a small network with a skip connection. Each step is an operator.
 const std::vector<Tensor> TENSORS = {
     {"image", 0, 0, 602112},  {"stem", 0, 3, 401408}, {"wide", 1, 2, 1204224},
     {"depthwise", 2, 3, 1204224}, {"sum", 3, 4, 401408},  {"features", 4, 5, 602112},
     {"scores", 5, 5, 4004},
 };
 
-// Shows how far the search is, and ends it after so many calls; a compiler might look whether its user still waits.
+// Prints the progress of the search, and ends it at the 100th call. A compiler might instead check whether its user
+// cancelled.
 int told(const texpool_progress *progress, void *user_data)
 {
     int &calls = *static_cast<int *>(user_data);
@@ -54,7 +55,7 @@ int main(int argc, char **argv)
         buffer.alignment = 64;
         buffers.push_back(buffer);
     }
-    // The caller has the image at the arena's beginning; the sum may be computed where the stem lies.
+    // The caller stores the image at the start of the arena. The sum may be computed in place of the stem.
     buffers[0].placement = TEXPOOL_PLACEMENT_FIXED;
     buffers[0].offset = 0;
     const texpool_plan_pair in_place = {1, 4};

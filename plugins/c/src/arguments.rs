@@ -1,5 +1,6 @@
-//! What C hands over, looked at before it is followed: pointers that are NULL or not aligned, lengths that no memory has,
-//! structs of another size, texts that are none. Whether memory is there that a pointer names nobody can see.
+//! Validates arguments from C before they are dereferenced. Rejects NULL and misaligned pointers, lengths longer than
+//! any object can be, structs with a wrong `struct_size`, and strings that are not UTF-8. It cannot detect a pointer
+//! to memory that does not exist.
 
 use std::{
     ffi::{CStr, c_char},
@@ -8,7 +9,7 @@ use std::{
 
 use crate::error::Failure;
 
-/// A pointer that may be followed, as far as can be seen.
+/// Returns the pointer if it is neither NULL nor misaligned; nothing else can be checked.
 fn checked<T>(pointer: *const T, what: &str) -> Result<*const T, Failure> {
     if pointer.is_null() {
         Err(Failure::argument(format!("{what} is NULL")))
@@ -19,28 +20,28 @@ fn checked<T>(pointer: *const T, what: &str) -> Result<*const T, Failure> {
     }
 }
 
-/// Something of the library's that the caller holds.
+/// Borrows an object of the library that the caller holds.
 ///
 /// # Safety
-/// The pointer is NULL, or one that the library gave and that is not released for as long as `'a`.
+/// The pointer is NULL, or the library returned it and the caller does not release it during `'a`.
 pub(crate) unsafe fn held<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
     // SAFETY: as the caller of this function promises.
     checked(pointer, what).map(|pointer| unsafe { &*pointer })
 }
 
-/// Room for one value.
+/// Borrows memory for one value, which the caller wants written.
 ///
 /// # Safety
-/// The pointer is NULL, or to memory of a `T` that nobody else uses for as long as `'a`.
+/// The pointer is NULL, or it points to memory for a `T` that nobody else uses during `'a`.
 pub(crate) unsafe fn room<'a, T>(pointer: *mut T, what: &str) -> Result<&'a mut T, Failure> {
     // SAFETY: as the caller of this function promises.
     checked(pointer, what).map(|_| unsafe { &mut *pointer })
 }
 
-/// Values one behind the other; none where there are none, whatever the pointer.
+/// Borrows an array of `count` values. With a count of 0 the pointer is ignored and the slice is empty.
 ///
 /// # Safety
-/// The pointer is NULL, or to as many values that nobody changes for as long as `'a`.
+/// The pointer is NULL, or it points to `count` values that nobody changes during `'a`.
 pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, what: &str) -> Result<&'a [T], Failure> {
     if count == 0 {
         return Ok(&[]);
@@ -50,10 +51,10 @@ pub(crate) unsafe fn values<'a, T>(pointer: *const T, count: usize, what: &str) 
     checked(pointer, what).map(|pointer| unsafe { slice::from_raw_parts(pointer, count) })
 }
 
-/// Room for values one behind the other.
+/// Borrows an array of `count` values for writing. With a count of 0 the pointer is ignored and the slice is empty.
 ///
 /// # Safety
-/// The pointer is NULL, or to memory of as many values that nobody else uses for as long as `'a`.
+/// The pointer is NULL, or it points to memory for `count` values that nobody else uses during `'a`.
 pub(crate) unsafe fn values_mut<'a, T>(pointer: *mut T, count: usize, what: &str) -> Result<&'a mut [T], Failure> {
     if count == 0 {
         return Ok(&mut []);
@@ -63,23 +64,23 @@ pub(crate) unsafe fn values_mut<'a, T>(pointer: *mut T, count: usize, what: &str
     checked(pointer, what).map(|_| unsafe { slice::from_raw_parts_mut(pointer, count) })
 }
 
-/// No object has more bytes than an `isize` counts.
+/// Fails if the array would have more than `isize::MAX` bytes, the size limit of any object.
 fn check_length<T>(count: usize, what: &str) -> Result<(), Failure> {
     let bytes = count.checked_mul(mem::size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok());
     bytes.map(drop).ok_or_else(|| Failure::argument(format!("{what}: no memory has {count} elements")))
 }
 
-/// A text in UTF-8.
+/// Borrows a UTF-8 string.
 ///
 /// # Safety
-/// The pointer is NULL, or to bytes up to a zero that nobody changes for as long as `'a`.
+/// The pointer is NULL, or it points to a zero-terminated string that nobody changes during `'a`.
 pub(crate) unsafe fn text<'a>(pointer: *const c_char, what: &str) -> Result<&'a str, Failure> {
     // SAFETY: as the caller of this function promises.
     let text = unsafe { bytes_of(pointer, what) }?;
     str::from_utf8(text).map_err(|_| Failure::argument(format!("{what} is not UTF-8")))
 }
 
-/// The bytes of a text, without the zero.
+/// Borrows the bytes of a string, without the terminating zero.
 ///
 /// # Safety
 /// As [`text`].
@@ -88,7 +89,7 @@ pub(crate) unsafe fn bytes_of<'a>(pointer: *const c_char, what: &str) -> Result<
     checked(pointer, what).map(|pointer| unsafe { CStr::from_ptr(pointer) }.to_bytes())
 }
 
-/// A struct that begins with its own size.
+/// A struct whose first field is its own size.
 ///
 /// # Safety
 /// `Self` is `repr(C)`, begins with a `usize`, and all its bytes may be zero.
@@ -97,10 +98,11 @@ pub(crate) unsafe trait SizedStruct: Copy {
     const NAME: &'static str;
 }
 
-/// The size that a struct states, which must be that of all its fields or more.
+/// Returns the `struct_size` of a struct. It must be at least the size of the fields known here, and at most
+/// [`LARGEST_GROWTH`] more.
 ///
 /// # Safety
-/// The pointer is NULL, or to a struct with as many bytes as it says.
+/// The pointer is NULL, or it points to a struct of `struct_size` bytes.
 unsafe fn stated<T: SizedStruct>(pointer: *const T) -> Result<usize, Failure> {
     // SAFETY: such a struct begins with its size.
     let size = unsafe { checked(pointer, T::NAME)?.cast::<usize>().read() };
@@ -112,32 +114,34 @@ unsafe fn stated<T: SizedStruct>(pointer: *const T) -> Result<usize, Failure> {
     Err(Failure::argument(message))
 }
 
-/// Bytes by which later versions may make a struct longer; more is a number that nobody set.
+/// Maximum number of bytes that later versions may append to a struct. A larger `struct_size` is taken for
+/// uninitialized memory.
 const LARGEST_GROWTH: usize = 1024;
 
-/// Reads a struct. A program that was compiled with a later header may have more fields than are known here: they must
-/// be zero, which asks for nothing.
+/// Reads a struct. A program compiled with a later header may have fields that are unknown here; they must be zero,
+/// which requests nothing.
 ///
 /// # Safety
-/// The pointer is NULL, or to a struct with as many bytes as it says.
+/// The pointer is NULL, or it points to a struct of `struct_size` bytes.
 pub(crate) unsafe fn read<T: SizedStruct>(pointer: *const T) -> Result<T, Failure> {
     // SAFETY: as the caller of this function promises.
     let size = unsafe { stated(pointer) }?;
     let more = size - mem::size_of::<T>();
-    // SAFETY: the struct has as many bytes, those of the fields that are known and more behind them.
+    // SAFETY: the struct has `size` bytes: the known fields, then `more` bytes.
     let rest = unsafe { slice::from_raw_parts(pointer.add(1).cast::<u8>(), more) };
     if rest.iter().any(|&byte| byte != 0) {
         let version = env!("CARGO_PKG_VERSION");
         return Err(Failure::argument(format!("{}: a field is set that texpool {version} does not have", T::NAME)));
     }
-    // SAFETY: the pointer was checked, and the struct is as large.
+    // SAFETY: the pointer was checked, and the struct has at least this size.
     Ok(unsafe { pointer.read() })
 }
 
-/// Fills a struct in; of fields that are not known here every byte is zero. `make` gets the size to put in front.
+/// Writes a struct, and zeroes the bytes of fields that are unknown here. `make` receives the value for
+/// `struct_size`.
 ///
 /// # Safety
-/// The pointer is NULL, or to a struct with as many bytes as it says that nobody else uses.
+/// The pointer is NULL, or it points to a struct of `struct_size` bytes that nobody else uses.
 pub(crate) unsafe fn write<T: SizedStruct>(
     pointer: *mut T,
     make: impl FnOnce(usize) -> Result<T, Failure>,
@@ -145,7 +149,7 @@ pub(crate) unsafe fn write<T: SizedStruct>(
     // SAFETY: as the caller of this function promises.
     let size = unsafe { stated(pointer) }?;
     let value = make(size)?;
-    // SAFETY: the pointer was checked, and the struct is as large as it says.
+    // SAFETY: the pointer was checked, and the struct has `struct_size` bytes.
     unsafe {
         pointer.write(value);
         pointer.add(1).cast::<u8>().write_bytes(0, size - mem::size_of::<T>());

@@ -1,4 +1,4 @@
-//! What a session's model takes and gives.
+//! Describes the inputs and outputs of a session's model.
 
 use std::ffi::c_char;
 
@@ -10,21 +10,21 @@ use crate::{
     tensor::texpool_tensor_info,
 };
 
-/// Number of inputs; 0 of NULL.
+/// Returns the number of inputs; 0 if session is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_input_count(session: *const texpool_session) -> usize {
     // SAFETY: the header says what the pointer must be.
     quiet(0, || unsafe { used(session) }.map_or(0, |session| session.inputs.len()))
 }
 
-/// Number of outputs; 0 of NULL.
+/// Returns the number of outputs; 0 if session is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_output_count(session: *const texpool_session) -> usize {
     // SAFETY: the header says what the pointer must be.
     quiet(0, || unsafe { used(session) }.map_or(0, |session| session.outputs.len()))
 }
 
-/// Fills in what is known of an input. Its struct_size must be set.
+/// Writes a description of an input to *info, whose struct_size must be set.
 ///
 /// Errors: NO_SUCH_TENSOR.
 #[unsafe(no_mangle)]
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn texpool_session_input(
     answer(error, || unsafe { describe(info, index, "input", &used(session)?.inputs) })
 }
 
-/// Fills in what is known of an output. Its struct_size must be set.
+/// Writes a description of an output to *info, whose struct_size must be set.
 ///
 /// Errors: NO_SUCH_TENSOR.
 #[unsafe(no_mangle)]
@@ -53,7 +53,7 @@ pub unsafe extern "C" fn texpool_session_output(
 }
 
 /// # Safety
-/// The pointer is NULL, or to a struct that begins with its size.
+/// The pointer is NULL, or it points to a struct that begins with its size.
 unsafe fn describe(
     info: *mut texpool_tensor_info,
     index: usize,
@@ -68,7 +68,7 @@ unsafe fn describe(
     unsafe { write(info, |size| Ok(texpool_tensor_info::new(size, tensor))) }
 }
 
-/// Finds the index of the input that has the name.
+/// Finds the index of the input with this name.
 ///
 /// Errors: NO_SUCH_TENSOR.
 #[unsafe(no_mangle)]
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn texpool_session_find_input(
     })
 }
 
-/// Finds the index of the output that has the name.
+/// Finds the index of the output with this name.
 ///
 /// Errors: NO_SUCH_TENSOR.
 #[unsafe(no_mangle)]
@@ -109,6 +109,6 @@ pub unsafe extern "C" fn texpool_session_find_output(
 }
 
 fn position(all: &[texpool_rust::TensorInfo], found: &texpool_rust::TensorInfo, index: &mut usize) {
-    // It is one of them.
+    // `found` always comes from `all`.
     *index = all.iter().position(|one| std::ptr::eq(one, found)).unwrap_or_default();
 }

@@ -1,4 +1,4 @@
-//! A device that sessions share.
+//! Devices that sessions can share.
 
 use std::sync::Arc;
 
@@ -11,8 +11,8 @@ use crate::{
     session::{Options, texpool_option},
 };
 
-/// An open device. Sessions that are created with one share it and its compiled shaders; one that is created without
-/// opens a device of its own. Any thread may use it at any time.
+/// An open device. All sessions created with it share it and its compiled shaders; a session created without one
+/// opens a private device. Any thread may use it at any time.
 pub struct texpool_device {
     context: Context,
 }
@@ -25,8 +25,8 @@ impl texpool_device {
     }
 }
 
-/// Opens a device: the adapter that is named, else the one that the system prefers, a software one where there is no
-/// other. Options: "adapter" and "timeout". Release it with texpool_device_release.
+/// Opens a device. Uses the adapter named in the options, or the one that the system prefers, with a software adapter
+/// as the last resort. Options: "adapter" and "timeout". Release the device with texpool_device_release.
 ///
 /// Errors: OPTION, NO_ADAPTER.
 #[unsafe(no_mangle)]
@@ -47,9 +47,9 @@ pub unsafe extern "C" fn texpool_device_open(
     })
 }
 
-/// Asks whether the device is still there.
+/// Checks that the device has not been lost.
 ///
-/// Errors: DEVICE_LOST, with what is known of the reason.
+/// Errors: DEVICE_LOST, with the reason if it is known.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_device_check(
     device: *const texpool_device,
@@ -59,11 +59,11 @@ pub unsafe extern "C" fn texpool_device_check(
     answer(error, || Ok(unsafe { held(device, "device") }?.context.check()?))
 }
 
-/// Releases a device. Sessions that use it keep it until they are released. NULL is nothing.
+/// Releases a device. Sessions that use it keep it alive until they are released. Does nothing if device is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_device_release(device: *mut texpool_device) {
     if !device.is_null() {
-        // SAFETY: it is of `Arc::into_raw`, and the caller releases it once.
+        // SAFETY: the pointer comes from `Arc::into_raw`, and the caller releases it once.
         quiet((), || drop(unsafe { Arc::from_raw(device.cast_const()) }));
     }
 }

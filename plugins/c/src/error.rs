@@ -1,4 +1,4 @@
-//! What went wrong: a number for programs, and a text for people.
+//! Errors: a status code for programs, and a message for people.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -6,54 +6,54 @@ use texpool_rust::{
     CompileError, ConvertError, Error, GpuError, ImportError, OptionError, TensorError, plan::PlanError,
 };
 
-/// How a call ended. Later versions may add numbers: treat those that you do not know as errors.
+/// Result of a call. Later versions may add codes: treat unknown codes as errors.
 #[repr(i32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum texpool_status {
-    /// All is well.
+    /// Success.
     TEXPOOL_OK = 0,
-    /// A pointer is NULL that must not be, is not aligned, or memory overlaps that must not; a size or a number that is
-    /// none. The program is wrong.
+    /// A bug in the calling program: a pointer is NULL or misaligned, memory regions overlap, or a size or number is
+    /// invalid.
     TEXPOOL_ERROR_ARGUMENT = 1,
-    /// There is no option of that name, its text means nothing, or it does not go with another.
+    /// An option is unknown, its value cannot be parsed, or it conflicts with another option.
     TEXPOOL_ERROR_OPTION = 2,
-    /// The model's file cannot be read.
+    /// The model file cannot be read.
     TEXPOOL_ERROR_FILE = 3,
-    /// The file or the bytes are no model, are damaged, or hold what is not supported; the text lists all of that.
+    /// The model is not in a known format, is damaged, or uses unsupported features; the message lists all problems.
     TEXPOOL_ERROR_MODEL = 4,
-    /// The bytes are no saved plan, or one of another model or for a device with larger textures. Create the session
-    /// without them, and save its plan.
+    /// The saved plan is invalid, belongs to another model, or requires a device with larger textures. Create the
+    /// session without it, and save the new plan.
     TEXPOOL_ERROR_SAVED_PLAN = 5,
-    /// No plan keeps within the budget; the text says the least that was found.
+    /// No plan fits the budget; the message contains the smallest size that was found.
     TEXPOOL_ERROR_BUDGET = 6,
     /// The model cannot be planned for another reason.
     TEXPOOL_ERROR_PLAN = 7,
-    /// The model has no input or output of that name or index, or several of that name.
+    /// The model has no input or output with that name or index, or the name is ambiguous.
     TEXPOOL_ERROR_NO_SUCH_TENSOR = 8,
-    /// An input or output is of another element type.
+    /// An input or output has a different element type.
     TEXPOOL_ERROR_ELEMENT_TYPE = 9,
-    /// An input or output is of other extents, or of another number of elements or bytes.
+    /// An input or output has different extents, or a different number of elements or bytes.
     TEXPOOL_ERROR_SHAPE = 10,
-    /// A value is one that the device's texels, or the output's elements, cannot hold.
+    /// A value cannot be represented in the device's texels, or in the element type of the output.
     TEXPOOL_ERROR_VALUE = 11,
     /// An input has no values, or an input or output is given twice.
     TEXPOOL_ERROR_INPUTS = 12,
-    /// There is no graphics adapter, or none of that name, or it gives no device.
+    /// No graphics adapter was found, none matches the name, or the adapter cannot open a device.
     TEXPOOL_ERROR_NO_ADAPTER = 13,
-    /// The device refuses something, or a limit of it is too low.
+    /// The device rejected a request, or one of its limits is too low.
     TEXPOOL_ERROR_DEVICE = 14,
-    /// The device is lost. What was made on it is, too: release it, and open another one.
+    /// The device is lost, with everything created on it: release it, and open another one.
     TEXPOOL_ERROR_DEVICE_LOST = 15,
-    /// The device has not answered in time. It may still be at it; the next call waits for that first.
+    /// The device did not respond in time. It may still be working; the next call waits for it to finish.
     TEXPOOL_ERROR_TIMEOUT = 16,
-    /// The device has too little memory.
+    /// The device is out of memory.
     TEXPOOL_ERROR_OUT_OF_MEMORY = 17,
-    /// Buffers that are to be placed contradict themselves or each other, or are too many.
+    /// The buffers to be placed are inconsistent, or there are too many of them.
     TEXPOOL_ERROR_BUFFERS = 18,
-    /// The session or device was created before this process was forked, and works in the parent alone. Open a device and
-    /// create sessions in the process that runs them.
+    /// The session or device was created before this process was forked, and works only in the parent. Open a device
+    /// and create sessions in the process that runs them.
     TEXPOOL_ERROR_FORKED = 19,
-    /// A defect of the library. A session in which this happened answers every later run with it: release it.
+    /// A bug in the library. After this error, all later runs of the session fail with it: release the session.
     TEXPOOL_ERROR_INTERNAL = 100,
 }
 
@@ -85,13 +85,13 @@ impl texpool_status {
     ];
 }
 
-/// What went wrong in a call. Belongs to the caller, who releases it.
+/// Details of a failed call. Owned by the caller, who must release it.
 pub struct texpool_error {
     status: texpool_status,
     message: CString,
 }
 
-/// An error on its way to the caller.
+/// An error before it is handed to the caller.
 #[derive(Debug)]
 pub(crate) struct Failure {
     status: texpool_status,
@@ -111,9 +111,9 @@ impl Failure {
         self.status
     }
 
-    /// As what the caller gets.
+    /// Converts the failure into the C error object.
     pub(crate) fn into_error(self) -> texpool_error {
-        // A text for C has no zeros but that at its end.
+        // C strings cannot contain zeros.
         let message = CString::new(self.message.replace('\0', "\u{fffd}")).unwrap_or_default();
         texpool_error { status: self.status, message }
     }
@@ -122,7 +122,7 @@ impl Failure {
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         let mut message = error.to_string();
-        // The library does not know how this interface binds them.
+        // The core library does not know how this interface sets dimensions.
         if let Error::Import(ImportError::UnresolvedDim(_)) = error {
             message.push_str("\n  bind them by the option `dim`, NAME=VALUE, once for each");
         }
@@ -187,36 +187,37 @@ fn of_values(error: &ConvertError) -> texpool_status {
     }
 }
 
-/// Extents and strides that are no tensor's, of the values that are called `what`.
+/// Creates the error for invalid extents or strides of the argument `what`.
 pub(crate) fn no_tensor(what: &str, error: &TensorError) -> Failure {
     Failure::new(TEXPOOL_ERROR_SHAPE, format!("{what}: {error}"))
 }
 
-/// The number of an error; TEXPOOL_OK of NULL.
+/// Returns the status of an error, or TEXPOOL_OK if it is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_error_status(error: *const texpool_error) -> texpool_status {
     // SAFETY: NULL, or an error that the caller has not released.
     unsafe { error.as_ref() }.map_or(TEXPOOL_OK, |error| error.status)
 }
 
-/// The text of an error, in UTF-8, without a line end; "" of NULL. It is the error's, and goes with it.
+/// Returns the message of an error, in UTF-8, without a trailing newline; "" if error is NULL. The string is valid
+/// until the error is released.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_error_message(error: *const texpool_error) -> *const c_char {
     // SAFETY: NULL, or an error that the caller has not released.
     unsafe { error.as_ref() }.map_or(c"".as_ptr(), |error| error.message.as_ptr())
 }
 
-/// Releases an error. NULL is nothing.
+/// Releases an error. Does nothing if it is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_error_release(error: *mut texpool_error) {
     if !error.is_null() {
-        // SAFETY: it was made by `Box::into_raw`, and the caller releases it once.
+        // SAFETY: `Box::into_raw` returned it, and the caller releases it once.
         drop(unsafe { Box::from_raw(error) });
     }
 }
 
-/// The name of a status, such as "TEXPOOL_ERROR_BUDGET"; "unknown" of a number that is none. Never NULL; it is the
-/// library's and stays.
+/// Returns the name of a status, such as "TEXPOOL_ERROR_BUDGET", or "unknown" for an unknown number. Never NULL; the
+/// string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn texpool_status_name(status: i32) -> *const c_char {
     let found = texpool_status::ALL.iter().find(|(known, _)| *known as i32 == status);

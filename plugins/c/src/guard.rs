@@ -1,4 +1,4 @@
-//! The way into the library and out of it: nothing unwinds into C.
+//! Wrappers for all exported functions: they catch panics, because unwinding into C would abort the process.
 
 use std::{
     any::Any,
@@ -8,9 +8,10 @@ use std::{
 
 use crate::error::{Failure, texpool_error, texpool_status};
 
-/// Does what a call asks for, and says how it ended: by its number, and by an error where the caller wants one.
+/// Runs the body of a call. Returns its status, and writes an error object, or NULL on success, if the caller passed
+/// `error`.
 pub(crate) fn answer(error: *mut *mut texpool_error, call: impl FnOnce() -> Result<(), Failure>) -> texpool_status {
-    // What is half done is noted where it lies: a session's lock is poisoned, everything else is only read.
+    // Unwinding is safe here: a panic during a run poisons the session's lock, and all other state is only read.
     let failure = match panic::catch_unwind(AssertUnwindSafe(call)) {
         Ok(Ok(())) => None,
         Ok(Err(failure)) => Some(failure),
@@ -25,7 +26,7 @@ pub(crate) fn answer(error: *mut *mut texpool_error, call: impl FnOnce() -> Resu
     status
 }
 
-/// The same of a call that cannot fail: what it answers, or `otherwise` where the library has a defect.
+/// Runs the body of a call that cannot fail. Returns its result, or `otherwise` if it panics.
 pub(crate) fn quiet<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panicked| {
         mem::forget(panicked);
@@ -36,7 +37,7 @@ pub(crate) fn quiet<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
 fn internal(panicked: Box<dyn Any + Send>) -> Failure {
     let text = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| panicked.downcast_ref::<String>().cloned());
-    // Dropping what a panic carries may panic, too.
+    // Dropping the payload of a panic may itself panic.
     mem::forget(panicked);
     let said = text.unwrap_or_else(|| "it says nothing".to_owned());
     Failure::new(texpool_status::TEXPOOL_ERROR_INTERNAL, format!("a defect of texpool: {said}"))
@@ -49,7 +50,7 @@ mod tests {
     use super::answer;
     use crate::error::{texpool_error_message, texpool_error_release, texpool_error_status, texpool_status};
 
-    /// Unwinding into C would end the process.
+    /// Unwinding into C would abort the process.
     #[test]
     fn a_panic_becomes_an_error() {
         let mut error = ptr::null_mut();
@@ -64,7 +65,7 @@ mod tests {
         assert_eq!(answer(ptr::null_mut(), || panic!()), texpool_status::TEXPOOL_ERROR_INTERNAL);
     }
 
-    /// A caller may look at the error alone.
+    /// Callers may check only the error pointer and ignore the status.
     #[test]
     fn an_error_is_null_where_all_is_well() {
         let mut error = ptr::dangling_mut();

@@ -1,15 +1,15 @@
-//! The C interface of texpool. `include/texpool.h` is written from these files; what a C program must know stands there and
-//! in the README beside it.
+//! The C interface of texpool. `include/texpool.h` is generated from these files; it and the README contain all that
+//! a C program needs to know.
 //!
-//! Every function that C calls goes through `guard`, which turns panics into an error, and reads what it was given by
-//! `arguments`, which looks at each pointer before it is followed.
+//! Every exported function runs inside `guard`, which turns panics into errors, and reads its arguments through
+//! `arguments`, which checks each pointer before dereferencing it.
 
 #![allow(non_camel_case_types, reason = "the names are those of the header")]
 
 mod arguments;
 mod guard;
 
-// What the header shows, in its order.
+// These modules appear in the header, in this order.
 
 mod version;
 

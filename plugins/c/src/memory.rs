@@ -1,4 +1,4 @@
-//! What a session takes of the device's memory.
+//! Device memory used by a session.
 
 use crate::{
     arguments::{SizedStruct, write},
@@ -8,23 +8,23 @@ use crate::{
 };
 use texpool_rust::{Memory, MemoryParts};
 
-/// Bytes of the device's memory by what they are for. This struct does not change.
+/// Bytes of device memory, broken down by purpose. This struct does not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_memory_parts {
-    /// All parts together.
+    /// Sum of all parts.
     pub sum: u64,
     /// Textures that hold intermediate tensors.
     pub pool: u64,
     /// Textures of weights.
     pub weights: u64,
-    /// Textures of inputs and outputs that lie beside the pool.
+    /// Textures of inputs and outputs that lie outside the pool.
     pub io: u64,
     /// Buffers of parameters and tables.
     pub tables: u64,
-    /// Buffers that values go through between host and device.
+    /// Staging buffers for transfers between host and device.
     pub transfer: u64,
-    /// All else.
+    /// Everything else.
     pub other: u64,
 }
 
@@ -35,28 +35,29 @@ impl From<MemoryParts> for texpool_memory_parts {
     }
 }
 
-/// What a session takes of the device's memory, in bytes.
+/// Device memory used by a session, in bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_memory {
     /// sizeof(texpool_memory), set by the caller.
     pub struct_size: usize,
-    /// What was asked of the device, now. The option "budget" is a promise about its sum.
+    /// Bytes that the session currently requests from the device. The option "budget" limits the sum.
     pub planned: texpool_memory_parts,
-    /// The same as the driver allocated it, what it leaves out for alignment included; zeros where the driver does not say.
+    /// Bytes that the driver allocated for these requests, including alignment padding; zeros if the driver does not
+    /// report it.
     pub allocated: texpool_memory_parts,
-    /// Of the planned pool and weights, what other sessions use as well.
+    /// Part of the planned pool and weights that is shared with other sessions.
     pub shared: u64,
-    /// Blocks that were taken from the driver for the whole device, in which all its sessions lie; 0 where the driver does
-    /// not say.
+    /// Size of the blocks that were allocated from the driver for the whole device, shared by all its sessions; 0 if
+    /// the driver does not report it.
     pub reserved: u64,
-    /// The greatest sum of allocated since the session was created; 0 where the driver does not say.
+    /// Maximum of allocated.sum since the session was created; 0 if the driver does not report it.
     pub peak_allocated: u64,
-    /// The greatest reserved since then.
+    /// Maximum of reserved since the session was created.
     pub peak_reserved: u64,
 }
 
-// SAFETY: it is `repr(C)`, begins with its size, and zeros are numbers.
+// SAFETY: it is `repr(C)`, begins with its size, and zeros are valid numbers.
 unsafe impl SizedStruct for texpool_memory {
     const NAME: &'static str = "texpool_memory";
 }
@@ -76,7 +77,7 @@ impl texpool_memory {
     }
 }
 
-/// Fills in what a session takes of the device's memory. Its struct_size must be set. Waits for a run that is under way.
+/// Writes the session's device memory usage to *memory, whose struct_size must be set. Waits for a run in progress.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_memory(
     session: *const texpool_session,
@@ -90,8 +91,8 @@ pub unsafe extern "C" fn texpool_session_memory(
     })
 }
 
-/// Gives the device's memory back until the next run, which takes it again. What lay in inputs is lost. Waits for a run
-/// that is under way.
+/// Frees the session's device memory until the next run, which allocates it again. The values of inputs are lost.
+/// Waits for a run in progress.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_trim(
     session: *const texpool_session,

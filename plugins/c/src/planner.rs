@@ -1,4 +1,4 @@
-//! The planner alone: buffers in, offsets out. It needs no device and no model.
+//! The planner on its own: buffers in, offsets out. It needs neither a device nor a model.
 
 use std::{
     ffi::c_void,
@@ -18,67 +18,70 @@ use crate::{
     progress::{Listener, stop, texpool_progress_fn},
 };
 
-/// What an offset in a texpool_plan_buffer is.
+/// Meaning of the offset in a texpool_plan_buffer.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum texpool_placement {
-    /// Nothing: the buffer may lie anywhere.
+    /// The offset is ignored: the buffer may be placed anywhere.
     TEXPOOL_PLACEMENT_ANYWHERE = 0,
-    /// Where it has to lie.
+    /// The buffer must be placed at the offset.
     TEXPOOL_PLACEMENT_FIXED = 1,
-    /// Where it lay in an earlier plan, from which little should change; it may lie elsewhere.
+    /// The offset comes from an earlier plan, and the new plan should stay close to it; the buffer may still be
+    /// placed elsewhere.
     TEXPOOL_PLACEMENT_HINT = 2,
 }
 
 const FIXED: u32 = texpool_placement::TEXPOOL_PLACEMENT_FIXED as u32;
 const HINT: u32 = texpool_placement::TEXPOOL_PLACEMENT_HINT as u32;
 
-/// A range of bytes that is needed for a range of steps. Sizes may be in any other unit, too. This struct does not change.
+/// A range of bytes that is needed during a range of steps. Sizes may be in any unit, as long as all use the same.
+/// This struct does not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_plan_buffer {
-    /// The first step that uses it.
+    /// The first step that uses the buffer.
     pub first: u64,
-    /// The last step that uses it; it is needed at that one, too.
+    /// The last step that uses the buffer, inclusive.
     pub last: u64,
-    /// Its size.
+    /// Size of the buffer.
     pub bytes: u64,
-    /// Its offset is a multiple of this; 0 is as 1.
+    /// The offset will be a multiple of this; 0 means 1.
     pub alignment: u64,
-    /// What placement says.
+    /// The offset that placement refers to.
     pub offset: u64,
-    /// What offset is: a texpool_placement.
+    /// Meaning of offset: a texpool_placement.
     pub placement: u32,
 }
 
-/// Steps within a buffer's life at which it takes less than all of its bytes. This struct does not change.
+/// Steps within the live range of a buffer at which only part of the buffer is needed. This struct does not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_plan_gap {
     /// Index of the buffer.
     pub buffer: usize,
-    /// The first of the steps.
+    /// The first step of the gap.
     pub first: u64,
-    /// The last of them.
+    /// The last step of the gap, inclusive.
     pub last: u64,
-    /// The first of the bytes that it takes meanwhile, counted from its start.
+    /// Start of the bytes that are still needed during the gap, relative to the start of the buffer.
     pub window_begin: u64,
-    /// One past the last of these bytes; equal to window_begin where it takes none, and what was in them is lost.
+    /// One past the last byte that is still needed. Equal to window_begin if the whole contents may be lost.
     pub window_end: u64,
 }
 
-/// Two buffers of which one may be computed in the place of the other: at the step that is the last of one and the first of
-/// the other they may overlap if both begin at the same offset. They need not. This struct does not change.
+/// Two buffers that may overlap because one is computed in place of the other. The last step of one must be the first
+/// step of the other; at that step they may overlap if they start at the same offset, but need not. This struct does
+/// not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_plan_pair {
-    /// Index of the buffer that is there before.
+    /// Index of the buffer that is overwritten.
     pub before: usize,
     /// Index of the buffer that is computed.
     pub after: usize,
 }
 
-/// What is to be placed, and how long to search. Set all bytes to zero, then struct_size and what is wanted.
+/// Buffers to place and limits of the search. Set all bytes to zero, then struct_size and the fields you need.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_plan_descriptor {
@@ -86,88 +89,89 @@ pub struct texpool_plan_descriptor {
     pub struct_size: usize,
     /// The buffers.
     pub buffers: *const texpool_plan_buffer,
-    /// How many there are.
+    /// Number of buffers.
     pub buffer_count: usize,
-    /// Gaps in their lives, in any order.
+    /// Gaps in the live ranges of the buffers, in any order.
     pub gaps: *const texpool_plan_gap,
-    /// How many there are.
+    /// Number of gaps.
     pub gap_count: usize,
     /// Pairs that may be computed in place.
     pub in_place: *const texpool_plan_pair,
-    /// How many there are.
+    /// Number of in-place pairs.
     pub in_place_count: usize,
-    /// A size that is enough: the search ends at the first plan within it, or once it is known that there is none. 0 for the
-    /// smallest that is found.
+    /// Sufficient size. The search ends as soon as a plan fits into it, or as soon as no plan is proven to fit. 0
+    /// means to search for the smallest plan.
     pub capacity: u64,
-    /// Seconds after which the search ends with the best plan so far; 0 for none. Without one, and without a callback that
-    /// ends it, the same buffers get the same plan on every machine.
+    /// Time limit in seconds, after which the search ends with the best plan found; 0 for no limit. Without a limit,
+    /// and without a callback that ends the search, the same buffers get the same plan on every machine.
     pub deadline: f64,
-    /// How much is searched, in placements of a buffer; 0 for 1,048,576, which is a second or less.
+    /// Search effort, in placements of a buffer; 0 for 1,048,576, which takes a second or less.
     pub effort: u64,
-    /// Told how far the search is; or NULL.
+    /// Receives the progress of the search; or NULL.
     pub progress: texpool_progress_fn,
-    /// Handed to it.
+    /// Passed to the callback.
     pub user_data: *mut c_void,
 }
 
-// SAFETY: it is `repr(C)`, begins with its size, and zeros are pointers and numbers that ask for nothing.
+// SAFETY: it is `repr(C)`, begins with its size, and zeros are valid pointers and numbers that request nothing.
 unsafe impl SizedStruct for texpool_plan_descriptor {
     const NAME: &'static str = "texpool_plan_descriptor";
 }
 
-/// How it is known that no plan is smaller.
+/// Evidence that a plan is the smallest possible.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum texpool_proof {
-    /// It is not known: a smaller plan may exist.
+    /// Not proven: a smaller plan may exist.
     TEXPOOL_PROOF_NONE = 0,
-    /// So much is needed at one step, or up to the end of a buffer whose place is given.
+    /// Buffers that are needed at the same step, or the end of a buffer with a fixed offset, already require this
+    /// size.
     TEXPOOL_PROOF_WIDEST_STEP = 1,
-    /// A search has ruled out everything smaller.
+    /// An exhaustive search ruled out all smaller plans.
     TEXPOOL_PROOF_SEARCH = 2,
 }
 
-/// Whether buffers fit into a capacity.
+/// Result of fitting the buffers into a capacity.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum texpool_fit {
-    /// It is not known.
+    /// Unknown.
     TEXPOOL_FIT_UNDECIDED = 0,
-    /// They do, as they are placed.
+    /// They fit, with the offsets of this plan.
     TEXPOOL_FIT_YES = 1,
-    /// They do not, in whatever way they are placed.
+    /// Proven not to fit, for any offsets.
     TEXPOOL_FIT_NO = 2,
 }
 
-/// What is known of a plan.
+/// Result of the planner.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_plan_result {
     /// sizeof(texpool_plan_result), set by the caller.
     pub struct_size: usize,
-    /// The size of the arena: one past the last byte in use.
+    /// Size of the arena: one past the last byte in use.
     pub peak: u64,
-    /// No plan is smaller than this.
+    /// Lower bound on the size of any plan.
     pub lower_bound: u64,
-    /// Whether no plan is smaller, and how that is known: a texpool_proof. The plan is proven the smallest where this is not
-    /// TEXPOOL_PROOF_NONE.
+    /// A texpool_proof. The plan is proven to be the smallest unless this is TEXPOOL_PROOF_NONE.
     pub proof: u32,
-    /// Whether the buffers fit into the capacity: a texpool_fit. TEXPOOL_FIT_UNDECIDED where no capacity was given.
+    /// Result of fitting the buffers into the capacity: a texpool_fit. TEXPOOL_FIT_UNDECIDED if no capacity was
+    /// given.
     pub fit: u32,
-    /// What ended the search before its end: a texpool_stop.
+    /// Reason why the search ended early, if it did: a texpool_stop.
     pub stopped: u32,
 }
 
-// SAFETY: it is `repr(C)`, begins with its size, and zeros are numbers.
+// SAFETY: it is `repr(C)`, begins with its size, and zeros are valid numbers.
 unsafe impl SizedStruct for texpool_plan_result {
     const NAME: &'static str = "texpool_plan_result";
 }
 
-/// Places buffers in one arena, as small as it can. offsets gets the offset of each buffer, in their order, and there must
-/// be room for offset_count of them, which is buffer_count. The plan was checked by code that shares nothing with the
-/// search. Any thread may call it at any time; it takes one thread.
+/// Places buffers in the smallest possible arena that the search finds. Writes the offset of each buffer, in the
+/// order of the buffers, to offsets; offset_count must equal buffer_count. The plan is verified by code that is
+/// independent of the search. May be called from any thread at any time; uses a single thread.
 ///
-/// Errors: BUFFERS where they contradict themselves or each other.
+/// Errors: BUFFERS if the buffers are inconsistent.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_plan(
     descriptor: *const texpool_plan_descriptor,
@@ -217,7 +221,7 @@ impl texpool_plan_result {
 }
 
 /// # Safety
-/// Each pointer of the descriptor is as the header says.
+/// All pointers of the descriptor satisfy the header's requirements.
 unsafe fn plan(descriptor: &texpool_plan_descriptor) -> Result<ArenaPlan, Failure> {
     let mut planner = ArenaPlanner::from_iter(
         // SAFETY: as the caller of this function promises.
@@ -253,7 +257,7 @@ unsafe fn plan(descriptor: &texpool_plan_descriptor) -> Result<ArenaPlan, Failur
 }
 
 /// # Safety
-/// Each pointer of the descriptor is as the header says.
+/// All pointers of the descriptor satisfy the header's requirements.
 unsafe fn buffers(descriptor: &texpool_plan_descriptor) -> Result<Vec<Buffer>, Failure> {
     // SAFETY: as the caller of this function promises.
     let (given, gaps) = unsafe {
@@ -288,7 +292,7 @@ unsafe fn buffers(descriptor: &texpool_plan_descriptor) -> Result<Vec<Buffer>, F
     Ok(buffers)
 }
 
-/// Steps from the first to the last, which is one of them.
+/// Converts inclusive step numbers into a half-open range.
 fn steps(first: u64, last: u64, what: &str) -> Result<Range<usize>, Failure> {
     let number = |step: u64| usize::try_from(step).ok().filter(|&step| step < usize::MAX);
     match (number(first), number(last)) {

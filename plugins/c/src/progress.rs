@@ -1,4 +1,4 @@
-//! How far a search is, told to the caller, who may end it.
+//! Reports the progress of a search to a callback, which may end the search.
 
 use std::{
     ffi::{c_char, c_int, c_void},
@@ -7,25 +7,25 @@ use std::{
 
 use texpool_rust::{Progress, StopReason};
 
-/// How far a search is. Later versions may add fields at the end.
+/// Progress of a search. Later versions may append fields.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_progress {
-    /// What is being done, such as "exact search". Gone when the callback returns.
+    /// Name of the current stage, such as "exact search". Valid until the callback returns.
     pub stage: *const c_char,
     /// Units of work done in this stage.
     pub done: u64,
-    /// Units of work that the stage takes at most; 0 if that is unknown.
+    /// Upper limit on the units of work in this stage; 0 if unknown.
     pub total: u64,
-    /// Whether there is a plan yet.
+    /// True once a plan has been found.
     pub has_best: bool,
-    /// What the best plan so far takes, in bytes or texels.
+    /// Size of the best plan yet, in bytes or texels.
     pub best: u64,
 }
 
-/// Told every few milliseconds how far a search is; answers 0 to go on, anything else to end it with the best plan so far.
-/// It may be called from other threads than the one that asked, one call at a time; it must not throw an exception, nor
-/// leave by longjmp.
+/// Callback that receives the progress of a search every few milliseconds. Return 0 to continue; any other value ends
+/// the search with the best plan found until then. It may be called from threads other than the one that started the
+/// search, but never concurrently. It must not throw an exception or leave by longjmp.
 pub type texpool_progress_fn =
     Option<unsafe extern "C" fn(progress: *const texpool_progress, user_data: *mut c_void) -> c_int>;
 
@@ -33,19 +33,19 @@ pub type texpool_progress_fn =
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum texpool_stop {
-    /// It was done.
+    /// The search ran to completion.
     TEXPOOL_STOP_NONE = 0,
     /// The deadline passed: a smaller plan may exist.
     TEXPOOL_STOP_DEADLINE = 1,
     /// The callback ended it: a smaller plan may exist.
     TEXPOOL_STOP_CANCELLED = 2,
-    /// More buffers depend on each other than the search takes: only greedy plans were tried.
+    /// More buffers are interdependent than the search can handle: only greedy plans were tried.
     TEXPOOL_STOP_TOO_MANY = 3,
-    /// Another reason, of a later version: a smaller plan may exist.
+    /// A reason added in a later version: a smaller plan may exist.
     TEXPOOL_STOP_OTHER = 4,
 }
 
-/// Why a search ended, as C has it.
+/// Converts the reason why a search ended into its C enum.
 pub(crate) fn stop(reason: Option<StopReason>) -> texpool_stop {
     match reason {
         None => texpool_stop::TEXPOOL_STOP_NONE,
@@ -56,7 +56,7 @@ pub(crate) fn stop(reason: Option<StopReason>) -> texpool_stop {
     }
 }
 
-/// A callback with what it is called with.
+/// A C callback together with its `user_data`.
 #[derive(Clone, Copy)]
 pub(crate) struct Listener {
     call: texpool_progress_fn,
@@ -66,7 +66,7 @@ pub(crate) struct Listener {
 // SAFETY: the header says that the callback may be called from other threads.
 unsafe impl Send for Listener {}
 
-/// Longest name of a stage, with the zero at its end.
+/// Longest name of a stage, including the terminating zero.
 const STAGE_BYTES: usize = 64;
 
 impl Listener {
@@ -74,7 +74,7 @@ impl Listener {
         Self { call, user_data }
     }
 
-    /// Tells it, and answers whether to go on.
+    /// Calls the callback, and returns whether to continue.
     pub(crate) fn tell(&self, progress: Progress) -> ControlFlow<()> {
         let Some(call) = self.call else { return ControlFlow::Continue(()) };
         let mut stage = [0u8; STAGE_BYTES];
@@ -86,7 +86,7 @@ impl Listener {
             has_best: progress.best.is_some(),
             best: progress.best.unwrap_or_default(),
         };
-        // SAFETY: the caller gave it to be called with this.
+        // SAFETY: the caller supplied the callback to be called with these arguments.
         match unsafe { call(&told, self.user_data) } {
             0 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),

@@ -1,4 +1,4 @@
-//! Runs on memory of the caller's.
+//! Runs sessions on memory of the caller.
 
 use std::{
     ffi::{c_char, c_void},
@@ -15,52 +15,54 @@ use crate::{
     tensor::Memory,
 };
 
-/// Values of an input, in memory of the caller's, which is read where it lies and may not be changed meanwhile. Set all
-/// bytes to zero, then what is wanted. This struct does not change.
+/// Values of an input, read directly from the caller's memory, which must not change during the call. Set all bytes
+/// to zero, then the fields you need. This struct does not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_input {
-    /// The input's name; or NULL: it is meant by its index.
+    /// Name of the input, or NULL to identify it by index.
     pub name: *const c_char,
-    /// The input's index, where it has no name here.
+    /// Index of the input, used if name is NULL.
     pub index: usize,
-    /// The first element, aligned as its type asks.
+    /// The first element. Must be aligned for the element type.
     pub data: *const c_void,
-    /// Bytes that may be read from there on.
+    /// Number of bytes that may be read from data.
     pub bytes: usize,
-    /// The type of the elements: that of the input, or TEXPOOL_F32, real numbers whatever the input's type is.
+    /// Type of the elements: either the type of the input, or TEXPOOL_F32 to pass real numbers for any type of input.
     pub element_type: u32,
-    /// Number of extents and of strides, 8 at most.
+    /// Number of extents and of strides, at most 8.
     pub rank: usize,
-    /// The extents, which are checked against the model's; or NULL: they are the model's.
+    /// Extents, which must match the model's; or NULL to use the model's.
     pub dims: *const usize,
-    /// Elements from each to its neighbour along each axis; or NULL: the elements lie one behind the other, the last axis
-    /// fastest. Needs dims.
+    /// Distance in elements between neighbours along each axis; or NULL if the elements are dense, with the last axis
+    /// fastest. Requires dims.
     pub strides: *const usize,
 }
 
-/// Memory of the caller's for an output, into which its elements are written one behind the other, the last axis fastest.
-/// Set all bytes to zero, then what is wanted. This struct does not change.
+/// Memory of the caller that receives the elements of an output, dense, with the last axis fastest. Set all bytes to
+/// zero, then the fields you need. This struct does not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_output {
-    /// The output's name; or NULL: it is meant by its index.
+    /// Name of the output, or NULL to identify it by index.
     pub name: *const c_char,
-    /// The output's index, where it has no name here.
+    /// Index of the output, used if name is NULL.
     pub index: usize,
-    /// Where the first element goes, aligned as its type asks. May not overlap with that of another output, or an input.
+    /// Destination of the first element. Must be aligned for the element type, and must not overlap the memory of
+    /// another output or of an input.
     pub data: *mut c_void,
-    /// Bytes there, exactly those of the elements.
+    /// Size of the memory, which must be exactly that of the elements.
     pub bytes: usize,
-    /// The type of the elements: that of the output, or TEXPOOL_F32, which gets the real numbers that were computed,
-    /// before they become elements of another type.
+    /// Type of the elements: either the type of the output, or TEXPOOL_F32 to receive the computed real numbers
+    /// before they are converted to another type.
     pub element_type: u32,
 }
 
-/// Runs the model on values, waits, and writes outputs where the caller wants them; outputs that are not named are not
-/// read back. An input that is left out has the values of the last run that had some.
+/// Runs the model, waits for the result, and writes the requested outputs; other outputs are not read back. An input
+/// that is not passed keeps its values from the last run that set them.
 ///
-/// Where it fails, outputs hold anything; the session stays usable, but for DEVICE_LOST and INTERNAL.
+/// If the run fails, the contents of outputs are unspecified. The session stays usable, except after DEVICE_LOST and
+/// INTERNAL.
 ///
 /// Errors: ARGUMENT, NO_SUCH_TENSOR, ELEMENT_TYPE, SHAPE, VALUE, INPUTS, DEVICE, DEVICE_LOST, TIMEOUT, OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
@@ -87,7 +89,7 @@ pub unsafe extern "C" fn texpool_session_run(
 }
 
 /// # Safety
-/// The pointers are as the header says.
+/// The pointers satisfy the header's requirements.
 unsafe fn view<'a>(i: usize, input: &texpool_input) -> Result<(TensorKey<'a>, TensorView<'a>), Failure> {
     let &texpool_input { name, index, data, bytes, element_type, rank, dims, strides } = input;
     let what = |field: &str| format!("inputs[{i}].{field}");
@@ -106,7 +108,7 @@ unsafe fn view<'a>(i: usize, input: &texpool_input) -> Result<(TensorKey<'a>, Te
 }
 
 /// # Safety
-/// The pointers are as the header says.
+/// The pointers satisfy the header's requirements.
 unsafe fn room<'a>(i: usize, output: &texpool_output) -> Result<(TensorKey<'a>, TensorViewMut<'a>), Failure> {
     let &texpool_output { name, index, data, bytes, element_type } = output;
     let memory = Memory { data, bytes, element_type };
@@ -115,7 +117,7 @@ unsafe fn room<'a>(i: usize, output: &texpool_output) -> Result<(TensorKey<'a>, 
 }
 
 /// # Safety
-/// The pointer is NULL, or to a text.
+/// The pointer is NULL, or it points to a string.
 unsafe fn key<'a>(name: *const c_char, index: usize, what: &str) -> Result<TensorKey<'a>, Failure> {
     if name.is_null() {
         return Ok(TensorKey::Index(index));
@@ -124,7 +126,8 @@ unsafe fn key<'a>(name: *const c_char, index: usize, what: &str) -> Result<Tenso
     Ok(TensorKey::Name(unsafe { text(name, what) }?))
 }
 
-/// Checks that no output's memory overlaps with that of another, or of an input: what is written there would be read.
+/// Checks that no output overlaps another output or an input, since writing it would change data that is still
+/// needed.
 fn check_apart(inputs: &[texpool_input], outputs: &[texpool_output]) -> Result<(), Failure> {
     let range = |data: *const c_void, bytes: usize| data.addr()..data.addr().saturating_add(bytes);
     let read = |input: &texpool_input| range(input.data, input.bytes);

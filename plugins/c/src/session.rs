@@ -1,4 +1,4 @@
-//! Sessions: created from a model and options, or a saved plan; shared, copied and released.
+//! Sessions: created from a model and options or from a saved plan, then shared, duplicated and released.
 
 use std::{
     ffi::{CString, c_char, c_void},
@@ -18,57 +18,59 @@ use crate::{
     progress::{Listener, stop, texpool_progress_fn, texpool_stop},
 };
 
-/// An option: a name and a text, both in UTF-8. The README lists them. This struct does not change.
+/// An option: a name and a value, both UTF-8 strings. The README lists them. This struct does not change.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_option {
-    /// Such as "budget".
+    /// Name of the option, such as "budget".
     pub name: *const c_char,
-    /// Such as "2MiB".
+    /// Value of the option, such as "2MiB".
     pub value: *const c_char,
 }
 
-/// What a session is created from. Set all bytes to zero, then struct_size and what is wanted: a model by its file or by
-/// its bytes, and nothing else is needed.
+/// Parameters for creating a session. Set all bytes to zero, then struct_size and the fields you need. Only a model
+/// is required, as a file or as bytes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_session_descriptor {
     /// sizeof(texpool_session_descriptor).
     pub struct_size: usize,
-    /// A device that the session shares, or NULL: it opens one of its own, as the options "adapter" and "timeout" say.
+    /// Device to share with other sessions; or NULL, in which case the session opens a private device, using the
+    /// options "adapter" and "timeout".
     pub device: *const texpool_device,
-    /// A .tflite or .onnx file; or NULL. One of more than 1 GiB must not change while the session is there.
+    /// Path of a .tflite or .onnx file; or NULL. A file larger than 1 GiB must not change while the session exists.
     pub model_path: *const c_char,
-    /// The bytes of such a file, which are copied; or NULL. Either these or a file must be given.
+    /// Contents of such a file, which are copied; or NULL. Exactly one of model_path and model_data must be given.
     pub model_data: *const c_void,
-    /// How many bytes there are.
+    /// Size of model_data, in bytes.
     pub model_bytes: usize,
-    /// What texpool_session_save_plan wrote for this model, or NULL: a plan is searched for, as the options say.
+    /// Plan that texpool_session_save_plan wrote for this model; or NULL to search for a plan according to the
+    /// options.
     pub plan_data: *const c_void,
-    /// How many bytes there are.
+    /// Size of plan_data, in bytes.
     pub plan_bytes: usize,
-    /// Options.
+    /// Array of options.
     pub options: *const texpool_option,
-    /// How many options there are.
+    /// Number of options.
     pub option_count: usize,
-    /// Told how far the search for a plan is; or NULL.
+    /// Receives the progress of the search for a plan; or NULL.
     pub progress: texpool_progress_fn,
-    /// Handed to it.
+    /// Passed to the callback.
     pub user_data: *mut c_void,
 }
 
-// SAFETY: it is `repr(C)`, begins with its size, and zeros are pointers and numbers that ask for nothing.
+// SAFETY: it is `repr(C)`, begins with its size, and zeros are valid pointers and numbers that request nothing.
 unsafe impl SizedStruct for texpool_session_descriptor {
     const NAME: &'static str = "texpool_session_descriptor";
 }
 
-/// A model on a device, planned and ready to run. Any thread may use it at any time: calls that run it, look at its
-/// memory or give that back wait for each other, all others do not.
+/// A model on a device, planned and ready to run. Any thread may use it at any time. Calls that run it, read its
+/// memory usage or trim it wait for each other; all other calls return without waiting.
 ///
-/// It is counted who uses it: texpool_session_create and texpool_session_another answer with one use, texpool_session_retain
-/// adds one, texpool_session_release takes one back. A call that is under way has a use of its own, so a session may be
-/// released while another thread is in a call with it: the call ends as ever, and gives the session's memory back. No call
-/// may begin after the last release.
+/// Sessions are reference-counted: texpool_session_create and texpool_session_another return one reference,
+/// texpool_session_retain adds one, texpool_session_release drops one. A call in progress holds its own reference. So
+/// a session may be released while another thread is in a call with it: the call completes normally, then frees the
+/// session's memory. No call may start after the last release.
 pub struct texpool_session {
     session: Mutex<Session>,
     compiled: CompiledModel,
@@ -76,7 +78,7 @@ pub struct texpool_session {
     pub(crate) outputs: Vec<NamedTensor>,
 }
 
-/// An input or output with its name as C has it.
+/// An input or output together with its name as a C string.
 pub(crate) struct NamedTensor {
     pub(crate) name: CString,
     pub(crate) info: TensorInfo,
@@ -94,10 +96,10 @@ impl texpool_session {
         Ok(Self { session, compiled, inputs, outputs })
     }
 
-    /// Uses the session, by one thread at a time.
+    /// Locks the session and passes it to `use_it`.
     pub(crate) fn with<T>(&self, use_it: impl FnOnce(&mut Session) -> Result<T, Error>) -> Result<T, Failure> {
         if self.compiled.context().is_inherited() {
-            // In a forked child nobody gives the lock back that another thread of the parent has.
+            // In a forked child, the lock would stay locked forever if another thread of the parent held it.
             return Err(Error::Gpu(GpuError::Forked).into());
         }
         let mut session = self.session.lock().map_err(|_| {
@@ -111,32 +113,34 @@ impl texpool_session {
         &self.compiled
     }
 
-    /// What a caller gets of it.
+    /// Converts the session into the pointer that a caller receives.
     fn into_raw(self) -> *mut Self {
         Arc::into_raw(Arc::new(self)).cast_mut()
     }
 }
 
-/// A use of a session for as long as a call takes, so that it may be released meanwhile.
+/// Takes a reference to a session for the duration of a call, so that another thread may release the session
+/// meanwhile.
 ///
 /// # Safety
-/// The pointer is NULL, or to a session that is not released when this is called.
+/// The pointer is NULL, or it points to a session that is not yet released at the time of this call.
 pub(crate) unsafe fn used(session: *const texpool_session) -> Result<Arc<texpool_session>, Failure> {
-    // SAFETY: as the caller of this function promises, so it is of `Arc::into_raw`; that use of it stays the caller's.
+    // SAFETY: as the caller of this function promises, so the pointer comes from `Arc::into_raw`. `ManuallyDrop`
+    // leaves the caller's reference in place.
     unsafe {
         held(session, "session")?;
         Ok(Arc::clone(&ManuallyDrop::new(Arc::from_raw(session))))
     }
 }
 
-/// Options that were read.
+/// Parsed options.
 pub(crate) struct Options(NamedOptions);
 
 impl Options {
-    /// Reads options.
+    /// Parses options.
     ///
     /// # Safety
-    /// The pointer is NULL, or to as many options, whose pointers are NULL or to texts.
+    /// The pointer is NULL, or it points to `count` options, whose pointers are NULL or point to strings.
     pub(crate) unsafe fn read(options: *const texpool_option, count: usize) -> Result<Self, Failure> {
         // SAFETY: as the caller of this function promises.
         let options = unsafe { values(options, count, "options") }?;
@@ -155,7 +159,7 @@ impl Options {
         &self.0
     }
 
-    /// Refuses the first option that `of` finds.
+    /// Fails if `of` returns the name of an option that is not allowed here.
     pub(crate) fn refuse(
         &self,
         of: impl FnOnce(&NamedOptions) -> Option<&'static str>,
@@ -168,8 +172,9 @@ impl Options {
     }
 }
 
-/// Creates a session: reads the model, opens the device where none is given, searches for a plan or takes the one that is
-/// given, and puts pool and weights on the device. That may take seconds. Release it with texpool_session_release.
+/// Creates a session: reads the model, opens a device unless one is given, searches for a plan unless one is given,
+/// and allocates the pool and weights on the device. This may take seconds. Release the session with
+/// texpool_session_release.
 ///
 /// Errors: OPTION, FILE, MODEL, SAVED_PLAN, BUDGET, PLAN, NO_ADAPTER, DEVICE, DEVICE_LOST, TIMEOUT, OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
@@ -190,13 +195,13 @@ pub unsafe extern "C" fn texpool_session_create(
 }
 
 /// # Safety
-/// Each pointer of the descriptor is as the header says.
+/// All pointers of the descriptor satisfy the header's requirements.
 unsafe fn compiled(descriptor: &texpool_session_descriptor) -> Result<CompiledModel, Failure> {
     let &texpool_session_descriptor { device, plan_data, plan_bytes, options, option_count, .. } = descriptor;
     // SAFETY: as the caller of this function promises.
     let options = unsafe { Options::read(options, option_count) }?;
     let named = options.named();
-    // What is wrong with the model is told without a device.
+    // Read the model first, so that its errors are reported even without a device.
     // SAFETY: as the caller of this function promises.
     let model = unsafe { model(descriptor, named) }?;
     let context: Context = if device.is_null() {
@@ -217,7 +222,7 @@ unsafe fn compiled(descriptor: &texpool_session_descriptor) -> Result<CompiledMo
 }
 
 /// # Safety
-/// Each pointer of the descriptor is as the header says.
+/// All pointers of the descriptor satisfy the header's requirements.
 unsafe fn model(descriptor: &texpool_session_descriptor, options: &NamedOptions) -> Result<Model, Failure> {
     let &texpool_session_descriptor { model_path, model_data, model_bytes, .. } = descriptor;
     match (model_path.is_null(), model_data.is_null()) {
@@ -236,7 +241,7 @@ unsafe fn model(descriptor: &texpool_session_descriptor, options: &NamedOptions)
     }
 }
 
-/// A path as the system has it: any bytes on Unix, UTF-8 elsewhere.
+/// Converts a path in the system's encoding: any bytes on Unix, UTF-8 elsewhere.
 #[cfg(unix)]
 fn path_of(bytes: &[u8]) -> Result<&Path, Failure> {
     use std::{ffi::OsStr, os::unix::ffi::OsStrExt};
@@ -244,14 +249,14 @@ fn path_of(bytes: &[u8]) -> Result<&Path, Failure> {
     Ok(Path::new(OsStr::from_bytes(bytes)))
 }
 
-/// A path as the system has it: any bytes on Unix, UTF-8 elsewhere.
+/// Converts a path in the system's encoding: any bytes on Unix, UTF-8 elsewhere.
 #[cfg(not(unix))]
 fn path_of(bytes: &[u8]) -> Result<&Path, Failure> {
     str::from_utf8(bytes).map(Path::new).map_err(|_| Failure::argument("model_path is not UTF-8"))
 }
 
-/// Creates another session of the same model, plan and device. Both share the weights on the device and the compiled
-/// shaders, and nothing else: they may run side by side.
+/// Creates another session with the same model, plan and device. The two share only the weights on the device and the
+/// compiled shaders, so they may run concurrently.
 ///
 /// Errors: DEVICE, DEVICE_LOST, TIMEOUT, OUT_OF_MEMORY.
 #[unsafe(no_mangle)]
@@ -269,28 +274,30 @@ pub unsafe extern "C" fn texpool_session_another(
     })
 }
 
-/// Adds a use of a session, for another thread or another owner. NULL is nothing.
+/// Adds a reference to a session, for another thread or another owner. Does nothing if session is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_retain(session: *const texpool_session) {
     if !session.is_null() {
-        // SAFETY: it is of `Arc::into_raw`, and the caller has a use of it.
+        // SAFETY: the pointer comes from `Arc::into_raw`, and the caller holds a reference.
         unsafe { Arc::increment_strong_count(session) };
     }
 }
 
-/// Takes a use of a session back; the last one releases it and all that it has on the device. NULL is nothing.
+/// Drops a reference to a session; the last one frees the session and all its device memory. Does nothing if session
+/// is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_release(session: *mut texpool_session) {
     if !session.is_null() {
-        // SAFETY: it is of `Arc::into_raw`, and the caller gives this use back once.
+        // SAFETY: the pointer comes from `Arc::into_raw`, and the caller drops this reference once.
         quiet((), || drop(unsafe { Arc::from_raw(session.cast_const()) }));
     }
 }
 
-/// Writes the session's plan, some kilobytes, which texpool_session_create takes as plan_data in place of a search. *bytes
-/// becomes how many bytes it has; where capacity is less, nothing is written: call it with capacity 0 first.
+/// Writes the session's plan, a few kilobytes, which texpool_session_create accepts as plan_data instead of
+/// searching. Sets *bytes to the size of the plan. If capacity is smaller, nothing is written: call it with capacity
+/// 0 first to get the size.
 ///
-/// Errors: ARGUMENT where capacity is neither 0 nor enough.
+/// Errors: ARGUMENT if capacity is neither 0 nor sufficient.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_save_plan(
     session: *const texpool_session,
@@ -318,8 +325,8 @@ pub unsafe extern "C" fn texpool_session_save_plan(
     })
 }
 
-/// Why the search for the session's plan ended, a texpool_stop: where it is not TEXPOOL_STOP_NONE, a smaller plan may
-/// exist. TEXPOOL_STOP_NONE of NULL.
+/// Returns the texpool_stop that tells why the search for the session's plan ended. Unless it is TEXPOOL_STOP_NONE, a
+/// smaller plan may exist. Returns TEXPOOL_STOP_NONE if session is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_stopped(session: *const texpool_session) -> texpool_stop {
     let none = texpool_stop::TEXPOOL_STOP_NONE;

@@ -1,4 +1,4 @@
-//! Element types, what is known of an input or output, and a caller's memory seen as elements.
+//! Element types, descriptions of inputs and outputs, and views of the caller's memory.
 
 use std::{
     ffi::{c_char, c_void},
@@ -19,7 +19,7 @@ use crate::{
 pub enum texpool_element_type {
     /// 32-bit float.
     TEXPOOL_F32 = 1,
-    /// 16-bit float of IEEE 754.
+    /// IEEE 754 16-bit float.
     TEXPOOL_F16 = 2,
     /// int8_t.
     TEXPOOL_I8 = 3,
@@ -37,13 +37,13 @@ pub enum texpool_element_type {
     TEXPOOL_I64 = 9,
     /// uint64_t.
     TEXPOOL_U64 = 10,
-    /// A byte that is 0 or 1, as bool is.
+    /// One byte, 0 or 1, like bool.
     TEXPOOL_BOOL = 11,
 }
 
 use texpool_element_type::*;
 
-/// Of each element type its number here, in the order of the numbers.
+/// Pairs each element type with its C enum, in numerical order.
 const TYPES: [(texpool_element_type, ElementType); 11] = [
     (TEXPOOL_F32, ElementType::F32),
     (TEXPOOL_F16, ElementType::F16),
@@ -58,7 +58,7 @@ const TYPES: [(texpool_element_type, ElementType); 11] = [
     (TEXPOOL_BOOL, ElementType::Bool),
 ];
 
-/// What a number stands for, which may be none's.
+/// Returns the element type with this number, or fails if there isn't one.
 fn type_of(number: u32, what: &str) -> Result<ElementType, Failure> {
     let found = TYPES.iter().find(|(known, _)| *known as u32 == number);
     let none = || Failure::argument(format!("{what}: {number} is no texpool_element_type"));
@@ -66,29 +66,29 @@ fn type_of(number: u32, what: &str) -> Result<ElementType, Failure> {
 }
 
 fn number_of(element_type: ElementType) -> u32 {
-    // A type that is not here has the number of none; there is none in this version.
+    // 0 is not a valid `texpool_element_type`. It is never returned in this version, because the table is complete.
     TYPES.iter().find(|(_, known)| *known == element_type).map_or(0, |(number, _)| *number as u32)
 }
 
-/// What is known of an input or output.
+/// Description of an input or output.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct texpool_tensor_info {
     /// sizeof(texpool_tensor_info), set by the caller.
     pub struct_size: usize,
-    /// Its name in the file, in UTF-8. It is the session's, and goes with it.
+    /// Name in the file, in UTF-8. Owned by the session, and valid as long as the session.
     pub name: *const c_char,
-    /// Its extents, as many as its rank. They are the session's, and go with it.
+    /// The extents, `rank` of them. Owned by the session, and valid as long as the session.
     pub dims: *const usize,
     /// Number of extents.
     pub rank: usize,
     /// Number of elements.
     pub elements: usize,
-    /// Bytes of the elements.
+    /// Total size of the elements, in bytes.
     pub bytes: usize,
     /// The type of the elements: a texpool_element_type.
     pub element_type: u32,
-    /// Whether its integers stand for (integer - zero_point) * scale.
+    /// True if the integers are quantized: each represents the real number (integer - zero_point) * scale.
     pub quantized: bool,
     /// See quantized.
     pub scale: f32,
@@ -96,13 +96,13 @@ pub struct texpool_tensor_info {
     pub zero_point: i32,
 }
 
-// SAFETY: it is `repr(C)`, begins with its size, and zeros are pointers, numbers and false.
+// SAFETY: it is `repr(C)`, begins with its size, and zeros are valid pointers, numbers and `false`.
 unsafe impl SizedStruct for texpool_tensor_info {
     const NAME: &'static str = "texpool_tensor_info";
 }
 
 impl texpool_tensor_info {
-    /// What is known of a tensor; the pointers are to what it holds.
+    /// Describes a tensor. The pointers refer to the tensor's own name and extents.
     pub(crate) fn new(struct_size: usize, tensor: &NamedTensor) -> Self {
         let NamedTensor { name, info } = tensor;
         let quantization = info.quantization;
@@ -121,7 +121,7 @@ impl texpool_tensor_info {
     }
 }
 
-/// Does the same for the Rust type of each element type, and something else for truth values:
+/// Expands the first body for the Rust type of each numeric element type, and the second for booleans:
 /// `of_type!(element_type, what, T => ..., bool => ...)`.
 macro_rules! of_type {
     ($element_type:expr, $what:expr, $T:ident => $body:expr, bool => $of_bool:expr) => {
@@ -146,7 +146,7 @@ macro_rules! of_type {
     }};
 }
 
-/// Memory of a caller's, and what it is.
+/// A region of the caller's memory and its element type.
 #[derive(Clone, Copy)]
 pub(crate) struct Memory<P> {
     pub(crate) data: P,
@@ -154,7 +154,7 @@ pub(crate) struct Memory<P> {
     pub(crate) element_type: u32,
 }
 
-/// The number of elements in so many bytes.
+/// Returns the number of elements in a region of `bytes` bytes.
 fn count<T>(bytes: usize, what: &str) -> Result<usize, Failure> {
     let size = mem::size_of::<T>();
     if bytes.is_multiple_of(size) {
@@ -165,10 +165,11 @@ fn count<T>(bytes: usize, what: &str) -> Result<usize, Failure> {
 }
 
 impl Memory<*const c_void> {
-    /// The elements, seen where they lie; in the model's extents where none are given, dense where no strides are.
+    /// Returns a view of the elements in place. Without `dims`, the view takes the model's extents; without
+    /// `strides`, it is dense.
     ///
     /// # Safety
-    /// The pointer is NULL, or to as many bytes that nobody changes for as long as `'a`.
+    /// The pointer is NULL, or it points to `bytes` bytes that nobody changes during `'a`.
     pub(crate) unsafe fn view<'a>(
         self,
         dims: Option<&[usize]>,
@@ -178,7 +179,7 @@ impl Memory<*const c_void> {
         let Self { data, bytes, element_type } = self;
         let seen = of_type!(type_of(element_type, what)?, what, T => {
             let elements = count::<T>(bytes, what)?;
-            // SAFETY: any bits are an element, and the rest is as the caller of this function promises.
+            // SAFETY: all bit patterns are valid elements, and the caller of this function promises the rest.
             layout(unsafe { values(data.cast::<T>(), elements, what) }?, dims, strides)
         }, bool => {
             // SAFETY: as the caller of this function promises.
@@ -187,7 +188,7 @@ impl Memory<*const c_void> {
                 let message = format!("{what}: byte {at} is {}, and truth values are 0 or 1", flags[at]);
                 return Err(Failure::new(crate::texpool_status::TEXPOOL_ERROR_VALUE, message));
             }
-            // SAFETY: each byte is 0 or 1, which truth values are, and the rest is as the caller promises.
+            // SAFETY: every byte is 0 or 1, so it is a valid `bool`, and the caller promises the rest.
             layout(unsafe { values(data.cast::<bool>(), bytes, what) }?, dims, strides)
         });
         seen.map_err(|error| no_tensor(what, &error))
@@ -207,21 +208,21 @@ fn layout<'a, T: texpool_rust::Element>(
 }
 
 impl Memory<*mut c_void> {
-    /// Room for elements.
+    /// Returns a view for writing elements.
     ///
     /// # Safety
-    /// The pointer is NULL, or to as many bytes that nobody else uses for as long as `'a`. What lies there may be anything:
-    /// it comes from outside of Rust, so the compiler knows of no byte that it is not set.
+    /// The pointer is NULL, or it points to `bytes` bytes that nobody else uses during `'a`. The bytes may be
+    /// uninitialized in C: memory from outside of Rust counts as initialized for the compiler.
     pub(crate) unsafe fn room<'a>(self, what: &str) -> Result<TensorViewMut<'a>, Failure> {
         let Self { data, bytes, element_type } = self;
         of_type!(type_of(element_type, what)?, what, T => {
             let elements = count::<T>(bytes, what)?;
-            // SAFETY: any bits are an element, and the rest is as the caller of this function promises.
+            // SAFETY: all bit patterns are valid elements, and the caller of this function promises the rest.
             Ok(TensorViewMut::dense(unsafe { values_mut(data.cast::<T>(), elements, what) }?))
         }, bool => {
             // SAFETY: as the caller of this function promises.
             unsafe { values_mut(data.cast::<u8>(), bytes, what) }?.fill(0);
-            // SAFETY: every byte is 0 now, which is a truth value, and the rest is as the caller promises.
+            // SAFETY: every byte was just set to 0, so it is a valid `bool`, and the caller promises the rest.
             Ok(TensorViewMut::dense(unsafe { values_mut(data.cast::<bool>(), bytes, what) }?))
         })
     }

@@ -1,5 +1,5 @@
-/* Runs a model on numbers that are the same every time, and writes inputs as .npy and outputs as they are, to be compared
- * with what the command answers. `bits MODEL FOLDER [OPTION=VALUE]...` */
+/* Runs a model on reproducible numbers, and writes the inputs as .npy files and the outputs as raw bytes, for comparison
+ * with the results of the command. `bits MODEL FOLDER [OPTION=VALUE]...` */
 
 #include "common.h"
 
@@ -39,7 +39,7 @@ static void *allocated(size_t bytes)
     return memory;
 }
 
-/* Values that mean something to every model: floats from -1 to 1, identities of words, and ones for what is a mask. */
+/* Returns values that are valid for every model: floats from -1 to 1, word identifiers, and ones for masks. */
 static void *numbers(const texpool_tensor_info *info)
 {
     void *values = allocated(info->bytes);
@@ -99,7 +99,7 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < output_count; i++) {
         OK(texpool_session_output(session, i, &info, error));
         outputs[i].name = info.name;
-        /* As what was computed, whatever the elements are, since that is what the command writes. */
+        /* Read the computed numbers as floats for every element type, because the command writes them that way. */
         outputs[i].bytes = info.elements * sizeof(float);
         outputs[i].data = allocated(outputs[i].bytes);
         outputs[i].element_type = TEXPOOL_F32;

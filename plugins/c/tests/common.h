@@ -1,4 +1,4 @@
-/* What the test programs share: an error ends the program, which says where. */
+/* Helpers for the test programs. A failed check prints its location and exits. */
 #ifndef COMMON_H
 #define COMMON_H
 
@@ -18,7 +18,7 @@
         }                                                                             \
     } while (0)
 
-/* The call must go well. */
+/* The call must succeed. */
 #define OK(call)                                                                      \
     do {                                                                              \
         texpool_error *error_ = NULL;                                                 \
@@ -30,7 +30,7 @@
         CHECK(error_ == NULL);                                                        \
     } while (0)
 
-/* The call must fail so, with a text that holds these words. */
+/* The call must fail with this status, and its message must contain these words. */
 #define FAILS(expected, words, call)                                                  \
     do {                                                                              \
         texpool_error *error_ = NULL;                                                 \
@@ -46,7 +46,7 @@
 
 enum { SINE_ELEMENTS = 1 * 3 * 5 * 7 };
 
-/* A description of a session of some bytes; a device may be NULL. */
+/* Returns a descriptor for a session of a model in memory; device may be NULL. */
 static inline texpool_session_descriptor described(const texpool_device *device, const void *model, size_t bytes)
 {
     texpool_session_descriptor descriptor;
@@ -58,7 +58,7 @@ static inline texpool_session_descriptor described(const texpool_device *device,
     return descriptor;
 }
 
-/* An input or output by its index, of 32-bit floats. */
+/* Describes the input with index 0, in 32-bit floats; output_of does the same for an output. */
 static inline texpool_input input_of(const float *values, size_t count)
 {
     texpool_input input;
@@ -79,7 +79,7 @@ static inline texpool_output output_of(float *values, size_t count)
     return output;
 }
 
-/* Runs sines of numbers that `seed` says, and looks at the answer. */
+/* Runs the sine model on numbers derived from `seed`, and checks the results. */
 static inline void run_sine(texpool_session *session, unsigned seed)
 {
     float values[SINE_ELEMENTS], sines[SINE_ELEMENTS];

@@ -1,10 +1,10 @@
-/* Sessions that are created, run and released leave nothing behind: neither in the process nor on the device. */
+/* Checks that creating, running and releasing sessions leaks no memory, neither in the process nor on the device. */
 
 #include "common.h"
 
 enum { CYCLES = 1000 };
 
-/* 4 KiB a session, less than the least of its textures takes. */
+/* 4 KiB per session, less than its smallest texture, so that a single leaked texture per session is detected. */
 static const long MOST = 4096L * CYCLES;
 
 static long resident(void)
@@ -21,7 +21,7 @@ static long resident(void)
     return kib * 1024;
 }
 
-/* One session's life; what the allocator has taken of the device while it was there. */
+/* Creates, runs and releases one session. Returns the device memory that was reserved while it existed. */
 static uint64_t one(texpool_device *device)
 {
     texpool_session *session = NULL;
@@ -39,7 +39,7 @@ int main(void)
 {
     texpool_device *device = NULL;
     OK(texpool_device_open(NULL, 0, &device, error));
-    /* The first ones fill what the driver and the allocator keep. */
+    /* The first sessions fill the caches of the driver and the allocator. */
     for (int i = 0; i < CYCLES / 4; i++)
         one(device);
     long before = resident();

@@ -1,4 +1,4 @@
-/* What a program can do wrong, and what it is told: each its own number, and the process lives on. */
+/* Tests misuse of the interface: each kind returns the right status code, and the process survives. */
 
 #include "common.h"
 
@@ -10,7 +10,7 @@ static void arguments(void)
     FAILS(TEXPOOL_ERROR_ARGUMENT, "texpool_session_descriptor is NULL", texpool_session_create(NULL, &session, error));
     CHECK(session == NULL);
     FAILS(TEXPOOL_ERROR_ARGUMENT, "session is NULL", texpool_session_create(&descriptor, NULL, error));
-    /* Nobody need take the error. */
+    /* The error object is optional. */
     CHECK(texpool_session_create(NULL, NULL, NULL) == TEXPOOL_ERROR_ARGUMENT);
 
     descriptor.struct_size = 0;
@@ -18,7 +18,7 @@ static void arguments(void)
     descriptor.struct_size = (size_t)-1;
     FAILS(TEXPOOL_ERROR_ARGUMENT, "struct_size is", texpool_session_create(&descriptor, &session, error));
 
-    /* What a program with a later header might ask for. */
+    /* A descriptor with an additional field, as in a later version of the header. */
     struct {
         texpool_session_descriptor known;
         size_t unknown;
@@ -37,7 +37,7 @@ static void arguments(void)
     descriptor = described(NULL, SINE, (size_t)-1);
     FAILS(TEXPOOL_ERROR_ARGUMENT, "no memory has", texpool_session_create(&descriptor, &session, error));
 
-    /* Of nothing there is nothing. */
+    /* NULL is accepted where the header allows it. */
     texpool_session_release(NULL);
     texpool_session_retain(NULL);
     texpool_device_release(NULL);
@@ -95,7 +95,7 @@ static void options(void)
     CHECK(device == NULL);
 }
 
-/* `program` is the path of this program, a file, so that there is nothing below it. */
+/* `program` is the path of this program. It is a file, so paths below it do not exist. */
 static void models(const char *program)
 {
     char path[4096];
@@ -180,7 +180,7 @@ static void tensors(texpool_device *device)
 #define RUN texpool_session_run(session, &input, 1, &output, 1, error)
     FAILS(TEXPOOL_ERROR_INPUTS, "`x` has no values", texpool_session_run(session, NULL, 0, &output, 1, error));
     OK(RUN);
-    /* It has the values of the run before. */
+    /* Without inputs, the run uses the values of the previous one. */
     OK(texpool_session_run(session, NULL, 0, &output, 1, error));
 
     input.dims = other, input.rank = 4;
@@ -230,14 +230,14 @@ static void tensors(texpool_device *device)
     both[1] = output_of(room + SINE_ELEMENTS, SINE_ELEMENTS);
     FAILS(TEXPOOL_ERROR_INPUTS, "output `y` twice", texpool_session_run(session, &input, 1, both, 2, error));
 
-    /* After all that it runs. */
+    /* The session is still usable. */
     run_sine(session, 2);
     OK(texpool_session_trim(session, error));
     run_sine(session, 3);
     texpool_memory memory;
     memory.struct_size = sizeof memory;
     OK(texpool_session_memory(session, &memory, error));
-    /* Input and output are in the pool. */
+    /* The input and the output are stored in the pool. */
     CHECK(memory.planned.sum > 0 && memory.planned.io == 0 && memory.planned.pool >= 8 * SINE_ELEMENTS);
     texpool_session_release(session);
 }
@@ -302,7 +302,7 @@ static void integers(texpool_device *device)
     OK(texpool_session_run(session, inputs, 2, outputs, 2, error));
     for (int i = 0; i < 6; i++)
         CHECK(sum[i] == a[i] + b[i] && more[i] == (a[i] > b[i]));
-    /* The same as real numbers. */
+    /* Read the same output as real numbers. */
     outputs[1].data = reals, outputs[1].bytes = sizeof reals, outputs[1].element_type = TEXPOOL_F32;
     OK(texpool_session_run(session, inputs, 2, outputs + 1, 1, error));
     for (int i = 0; i < 6; i++)
@@ -366,7 +366,7 @@ static void planner(void)
     descriptor.in_place = &pair, descriptor.in_place_count = 1;
     FAILS(TEXPOOL_ERROR_BUFFERS, "in the place of", texpool_plan(&descriptor, offsets, 3, &result, error));
 
-    /* One that takes long, ended by the callback; and one by the clock. */
+    /* A long search is ended by the callback, and another by its deadline. */
     enum { MANY = 200 };
     static texpool_plan_buffer many[MANY];
     static uint64_t places[MANY];

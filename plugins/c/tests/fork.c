@@ -1,5 +1,4 @@
-/* A process that forks: a child is told at once that its parent's sessions and devices are not its own, and those that it
-   creates work. */
+/* Tests forks. In a child, using the parent's sessions and devices fails at once, but new sessions and devices work. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <sys/wait.h>
@@ -34,7 +33,7 @@ static void with_the_parents(void)
     FAILS(TEXPOOL_ERROR_FORKED, words, texpool_session_another(session, &another, error));
     FAILS(TEXPOOL_ERROR_FORKED, words, texpool_session_create(&descriptor, &another, error));
     FAILS(TEXPOOL_ERROR_FORKED, words, texpool_device_check(device, error));
-    /* That does nothing. */
+    /* Releasing them in the child does nothing. */
     texpool_session_release(session);
     texpool_device_release(device);
 }
@@ -48,7 +47,7 @@ static void with_its_own(void)
     OK(texpool_device_open(NULL, 0, &another, error));
     own = created(another);
     run_sine(own, 2);
-    /* A device may be open when a process ends. */
+    /* Leave the device open: a process may exit without releasing it. */
 }
 
 static void in_child(void (*work)(void))
@@ -56,7 +55,7 @@ static void in_child(void (*work)(void))
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {
-        /* What hangs is ended. */
+        /* End the child if it hangs. */
         alarm(120);
         work();
         exit(0);

@@ -1,4 +1,4 @@
-/* Two models small enough to be read here, as .onnx files have them. */
+/* The bytes of two .onnx files, small enough to be embedded here. */
 #ifndef MODELS_H
 #define MODELS_H
 

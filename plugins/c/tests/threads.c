@@ -1,4 +1,4 @@
-/* Sessions and threads: whatever the documentation allows, under way at once. */
+/* Tests concurrent calls in all ways that the documentation allows. */
 
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
@@ -18,7 +18,7 @@ static void *with_own_session(void *device)
     return NULL;
 }
 
-/* Runs a session that it was given a use of, and gives that back. */
+/* Runs a session and then releases the reference that it was given. */
 static void *with_given_session(void *session)
 {
     for (unsigned i = 0; i < RUNS; i++) {
@@ -33,7 +33,7 @@ static void *with_given_session(void *session)
     return NULL;
 }
 
-/* One thread of these runs a session until it is told that it is released. */
+/* Shared by two threads: one runs the session, while the other releases its reference. */
 struct release_in_run {
     texpool_session *session;
     pthread_barrier_t begun;
@@ -45,7 +45,7 @@ static void *in_a_run(void *shared)
     float values[SINE_ELEMENTS] = {0}, sines[SINE_ELEMENTS];
     texpool_input input = input_of(values, SINE_ELEMENTS);
     texpool_output output = output_of(sines, SINE_ELEMENTS);
-    /* This thread's use; the other one's is given back while this is at work. */
+    /* This thread holds a reference. The other thread releases its own reference during these runs. */
     pthread_barrier_wait(&both->begun);
     for (unsigned i = 0; i < RUNS; i++)
         OK(texpool_session_run(both->session, &input, 1, &output, 1, error));
@@ -65,23 +65,23 @@ int main(void)
 {
     texpool_device *device = NULL;
     OK(texpool_device_open(NULL, 0, &device, error));
-    /* A session each, on one device and on two. */
+    /* Two threads with separate sessions, on one device and on two. */
     two(with_own_session, device, device);
     two(with_own_session, NULL, NULL);
 
-    /* Two sessions of one model. */
+    /* Two threads with two sessions of the same model. */
     texpool_session *session = NULL, *another = NULL;
     texpool_session_descriptor descriptor = described(device, SINE, sizeof SINE);
     OK(texpool_session_create(&descriptor, &session, error));
     OK(texpool_session_another(session, &another, error));
     two(with_given_session, session, another);
 
-    /* One session from two threads. */
+    /* Two threads that share a session. */
     OK(texpool_session_create(&descriptor, &session, error));
     texpool_session_retain(session);
     two(with_given_session, session, session);
 
-    /* Released by one thread while the other runs it. */
+    /* One thread releases the session while the other runs it. */
     struct release_in_run both;
     CHECK(pthread_barrier_init(&both.begun, NULL, 2) == 0);
     OK(texpool_session_create(&descriptor, &both.session, error));
@@ -90,7 +90,7 @@ int main(void)
     CHECK(pthread_create(&thread, NULL, in_a_run, &both) == 0);
     pthread_barrier_wait(&both.begun);
     texpool_session_release(both.session);
-    /* The device goes before its last session. */
+    /* Release the device before its last session. */
     texpool_device_release(device);
     CHECK(pthread_join(thread, NULL) == 0);
     pthread_barrier_destroy(&both.begun);

@@ -69,7 +69,7 @@ def main(program: str, files: list[str]) -> None:
         }
         if "WebGpuExecutionProvider" in onnxruntime.get_available_providers():
             runs["onnxruntime's WebGPU"] = session(file, [], "WebGpu")
-        # So often that a round takes a second or so.
+        # Choose the number of runs so that a round takes about a second.
         count = max(3, int(1000 / max(run(5)[0] for run in runs.values())))
         times: dict[str, list[tuple[float, float]]] = {name: [] for name in runs}
         for _ in range(ROUNDS):

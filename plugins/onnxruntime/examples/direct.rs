@@ -1,6 +1,7 @@
-//! Runs a model by texpool itself, as often as it is asked to: what `call_cost.py` compares the provider with.
+//! Runs a model with texpool directly. `call_cost.py` compares the provider with it.
 //!
-//! `direct MODEL` reads numbers of runs, one a line, and answers each with the milliseconds of a run, wall and processor.
+//! `direct MODEL` reads numbers of runs from standard input, one per line. For each it prints the duration of a run
+//! in milliseconds, as wall time and as processor time.
 
 use std::{
     error::Error,
@@ -10,10 +11,10 @@ use std::{
 
 use texpool::{Context, Model, TensorView, TensorViewMut};
 
-/// What this process has taken of the processor, all threads together.
+/// Returns the processor time used by all threads of this process.
 fn processor_time() -> Result<Duration, Box<dyn Error>> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
-    // Behind the name, which may hold anything, are the third field and those that follow.
+    // The name in parentheses may contain anything. The third field and those after it follow.
     let fields = stat.rsplit_once(')').ok_or("no name in /proc/self/stat")?.1;
     let ticks = fields.split_whitespace().skip(11).take(2).map(str::parse::<u64>).sum::<Result<u64, _>>()?;
     // A tick is a hundredth of a second on Linux.

@@ -1,4 +1,4 @@
-//! Attributes of the runtime's nodes, as messages of an ONNX file.
+//! Converts attributes of the runtime's nodes into messages of an ONNX file.
 
 use std::ptr;
 
@@ -10,10 +10,10 @@ use crate::{
     tensors::tensor,
 };
 
-/// An attribute as an `AttributeProto`.
+/// Converts an attribute into an `AttributeProto`.
 ///
 /// # Safety
-/// The attribute is there.
+/// The attribute exists.
 pub(crate) unsafe fn attribute_message(host: Host, attribute: *const OrtOpAttr) -> Result<Vec<u8>, Failure> {
     let Host { api, .. } = host;
     // SAFETY: as the caller promises.
@@ -24,7 +24,7 @@ pub(crate) unsafe fn attribute_message(host: Host, attribute: *const OrtOpAttr) 
         .map_err(|failure| failure.during(&format!("its attribute `{name}` cannot be read")))?;
     let mut message = Message::default();
     message.bytes(1, name.as_bytes());
-    // SAFETY: as above, and each kind is read as what it is.
+    // SAFETY: as above, and each kind is read as its type.
     unsafe {
         match kind {
             attribute::INT => {
@@ -70,26 +70,26 @@ pub(crate) unsafe fn attribute_message(host: Host, attribute: *const OrtOpAttr) 
     Ok(message.0)
 }
 
-/// What an attribute holds, of elements of which any bits are one.
+/// Returns the elements of an attribute.
 ///
 /// # Safety
-/// The attribute is there, of this kind, and its elements are of the type.
+/// The attribute exists and has this kind, its elements are of type `T`, and all bit patterns are valid for `T`.
 unsafe fn contents<T: Default + Clone>(host: Host, attribute: *const OrtOpAttr, kind: i32) -> Result<Vec<T>, Failure> {
     let mut bytes = 0;
     let read = host.api.read_op_attr;
-    // SAFETY: as the caller promises; without room the runtime says how many bytes there are, by an error where there
-    // are any.
+    // SAFETY: as the caller promises. Without a buffer, the runtime returns the number of bytes, and also an error
+    // unless that is 0.
     let measured = unsafe { host.check(read(attribute, kind, ptr::null_mut(), 0, &mut bytes)) };
     if bytes == 0 {
         return measured.map(|()| Vec::new());
     }
     let mut found = vec![T::default(); bytes.div_ceil(size_of::<T>())];
-    // SAFETY: as above, and there is room for as many bytes.
+    // SAFETY: as above, and the buffer has room for `bytes` bytes.
     unsafe { host.check(read(attribute, kind, found.as_mut_ptr().cast(), bytes, &mut bytes))? };
     Ok(found)
 }
 
-/// The same kind as ONNX numbers it (`AttributeProto.AttributeType`).
+/// Returns ONNX's number for the kind (`AttributeProto.AttributeType`).
 fn onnx_kind(kind: i32) -> i64 {
     match kind {
         attribute::FLOAT => 1,

@@ -1,11 +1,11 @@
-//! A budget that several partitions keep together.
+//! Divides a budget among several partitions.
 
 use std::sync::Arc;
 
 use crate::{failure::Failure, partition::Partition};
 
-/// Has partitions share a budget, which each of them keeps by itself already: in proportion to what they take now. Those that
-/// wait for their shapes get as much as one of the others does.
+/// Divides the budget among the partitions, each of which already fits it alone, in proportion to their current
+/// sizes. Partitions whose shapes are still unknown are assumed to have the average size of the others.
 pub(crate) fn share_budget(partitions: &[Arc<Partition>], budget: u64) -> Result<(), Failure> {
     let planned: Vec<Option<u64>> = partitions.iter().map(|partition| partition.planned()).collect();
     let known: u64 = planned.iter().flatten().sum();

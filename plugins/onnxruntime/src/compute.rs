@@ -1,4 +1,4 @@
-//! How the runtime runs a partition.
+//! Callbacks by which the runtime runs a partition.
 
 use std::{
     ffi::c_void,
@@ -24,11 +24,12 @@ use crate::{
     views::{room, view},
 };
 
-/// Runs of a session come from any thread, several at once.
+/// The runtime runs a session from any thread, also concurrently. This asserts at compile time that partitions allow
+/// that.
 const fn shared_by_threads<T: Send + Sync>() {}
 const _: () = shared_by_threads::<Partition>();
 
-/// What the runtime calls for a partition.
+/// The struct that the runtime calls to run a partition.
 #[repr(C)]
 pub(crate) struct ComputeInfo {
     table: OrtNodeComputeInfo,
@@ -37,16 +38,16 @@ pub(crate) struct ComputeInfo {
     warnings: Arc<Warnings>,
 }
 
-/// Where a session's runs tell, once, what their answers do not show.
+/// Logs warnings about runs, once per session, for problems that do not show in the results.
 #[derive(Debug)]
 pub(crate) struct Warnings {
     host: Host,
-    /// The session's, which is there as long as what it has compiled.
+    /// Logger of the session, which exists as long as the session's compiled partitions.
     logger: *const OrtLogger,
     told: AtomicBool,
 }
 
-// SAFETY: the runtime's loggers may be used by any thread.
+// SAFETY: loggers of the runtime may be used from any thread.
 unsafe impl Send for Warnings {}
 // SAFETY: as above.
 unsafe impl Sync for Warnings {}
@@ -56,7 +57,7 @@ impl Warnings {
         Self { host, logger, told: AtomicBool::new(false) }
     }
 
-    /// Tells of the last run of a session, unless something was told before.
+    /// Logs the warnings of the last run, unless warnings were logged before.
     fn tell(&self, session: &mut Session) -> Result<(), Failure> {
         if self.told.load(Ordering::Relaxed) {
             return Ok(());
@@ -75,13 +76,13 @@ impl ComputeInfo {
         Self { table, host, partition, warnings }
     }
 
-    /// For the runtime, which gives it back for `release`.
+    /// Returns the pointer for the runtime, which passes it to `release` later.
     pub(crate) fn into_raw(self) -> *mut OrtNodeComputeInfo {
         Box::into_raw(Box::new(self)).cast()
     }
 
     /// # Safety
-    /// The pointer is NULL, or one of `into_raw` that nobody uses any longer.
+    /// The pointer is NULL, or it comes from `into_raw` and is not used afterwards.
     pub(crate) unsafe fn release(info: *mut OrtNodeComputeInfo) {
         if !info.is_null() {
             // SAFETY: as the caller promises.
@@ -90,13 +91,13 @@ impl ComputeInfo {
     }
 }
 
-/// All that a run needs lies with the partition; the runtime wants a state that is not NULL.
+/// The runtime requires a state that is not NULL, but all state of a run is in the partition.
 unsafe extern "system" fn create_state(
     info: *mut OrtNodeComputeInfo,
     _context: *mut OrtNodeComputeContext,
     state: *mut *mut c_void,
 ) -> *mut OrtStatus {
-    // SAFETY: the runtime has room for a pointer there.
+    // SAFETY: the runtime passes memory for a pointer.
     unsafe { state.write(info.cast()) };
     ptr::null_mut()
 }
@@ -108,14 +109,14 @@ unsafe extern "system" fn compute(
     _state: *mut c_void,
     context: *mut OrtKernelContext,
 ) -> *mut OrtStatus {
-    // SAFETY: the runtime calls this for what `into_raw` gave it and `release` was not called for.
+    // SAFETY: the runtime passes a pointer from `into_raw`, before it calls `release`.
     let ComputeInfo { host, partition, warnings, .. } = unsafe { &*info.cast::<ComputeInfo>() };
-    // SAFETY: the context is there for as long as the call.
+    // SAFETY: the context exists during the call.
     host.answer(|| unsafe { run(*host, partition, warnings, context) })
 }
 
 /// # Safety
-/// The context is there.
+/// The context exists.
 unsafe fn run(
     host: Host,
     partition: &Partition,
@@ -148,17 +149,17 @@ unsafe fn run(
     })
 }
 
-/// The type, extents and bytes of an input. Nobody changes them meanwhile.
+/// Returns the type, extents and bytes of an input, which must not change meanwhile.
 ///
 /// # Safety
-/// The context is there for as long as `'c`.
+/// The context exists during `'c`.
 unsafe fn value<'c>(
     host: Host,
     context: *const OrtKernelContext,
     index: usize,
 ) -> Result<(i32, Vec<usize>, &'c [u8]), Failure> {
     let mut value = ptr::null();
-    // SAFETY: as the caller promises; values are there as long as the context.
+    // SAFETY: as the caller promises; values exist as long as the context.
     unsafe {
         host.check((host.api.kernel_context_get_input)(context, index, &mut value))?;
         if value.is_null() {
@@ -168,10 +169,10 @@ unsafe fn value<'c>(
     }
 }
 
-/// Room for all outputs that somebody reads, in the runtime's memory.
+/// Returns views of the runtime's memory for all outputs that are needed.
 ///
 /// # Safety
-/// The context is there for as long as `'r`.
+/// The context exists during `'r`.
 unsafe fn rooms<'r>(
     host: Host,
     session: &Session,
@@ -181,7 +182,7 @@ unsafe fn rooms<'r>(
     for (index, output) in session.outputs().iter().enumerate() {
         let dims: Vec<i64> = output.dims.iter().map(|&extent| extent as i64).collect();
         let (mut value, mut data, mut bytes) = (ptr::null_mut(), ptr::null_mut(), 0);
-        // SAFETY: as the caller promises; the runtime says where the elements of the output that it has made lie.
+        // SAFETY: as the caller promises; the runtime allocates the output and returns the address of its elements.
         unsafe {
             host.check((host.api.kernel_context_get_output)(context, index, dims.as_ptr(), dims.len(), &mut value))?;
             if value.is_null() {

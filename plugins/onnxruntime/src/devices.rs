@@ -9,18 +9,18 @@ use texpool::{AdapterSummary, Context, gpu::PerProcess};
 
 use crate::{failure::Failure, options::Options};
 
-/// An adapter as a device is offered for it.
+/// An adapter, as it is offered to the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Adapter {
     pub(crate) name: String,
     pub(crate) driver: String,
-    /// Its address on the PCI bus; empty where it has none.
+    /// PCI bus address; empty if it has none.
     pub(crate) address: String,
     pub(crate) software: bool,
 }
 
 impl Adapter {
-    /// What the option `adapter` says to open it.
+    /// Returns the value of the option `adapter` that opens this adapter.
     pub(crate) fn option(&self) -> &str {
         if self.address.is_empty() { &self.name } else { &self.address }
     }
@@ -34,7 +34,7 @@ impl From<AdapterSummary> for Adapter {
     }
 }
 
-/// The adapters that are offered: those of hardware, or one of software where there is no other.
+/// Returns the adapters to offer: all hardware adapters, or one software adapter if no hardware is available.
 pub(crate) fn adapters() -> Vec<Adapter> {
     let mut adapters: Vec<Adapter> = Context::adapters().into_iter().map(Adapter::from).collect();
     match adapters.iter().any(|adapter| !adapter.software) {
@@ -44,8 +44,9 @@ pub(crate) fn adapters() -> Vec<Adapter> {
     adapters
 }
 
-/// Which adapter and hardware device belong together: those of one PCI address, then what is left in order; with `cpu`,
-/// which every system has, adapters for which the runtime knows no device.
+/// Pairs adapters with the runtime's hardware devices. Adapters with a matching PCI address are paired first, then
+/// the remaining ones in order. Adapters for which the runtime knows no GPU are paired with `cpu`, a device that
+/// every system has.
 pub(crate) fn paired<D: Copy>(adapters: Vec<Adapter>, gpus: &[(String, D)], cpu: Option<D>) -> Vec<(Adapter, D)> {
     let mut free: Vec<&(String, D)> = gpus.iter().collect();
     let mut taken = Vec::new();
@@ -64,15 +65,16 @@ pub(crate) fn paired<D: Copy>(adapters: Vec<Adapter>, gpus: &[(String, D)], cpu:
     pairs
 }
 
-/// What decides which device is opened, and how.
+/// Settings that determine which device is opened, and how.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Key {
     adapter: Option<String>,
     timeout: Duration,
 }
 
-/// Devices that are open. They stay so until the provider is released: opening one, and making its pipelines, takes longer
-/// than anything else that a small session does. A forked child opens its own, since those of its parent do not work there.
+/// Open devices. They stay open until the provider is released, because opening a device and creating its pipelines
+/// takes longer than anything else in a small session. A forked child opens new devices, since those of its parent do
+/// not work there.
 #[derive(Debug, Default)]
 pub(crate) struct Devices {
     open: Arc<Open>,
@@ -81,7 +83,7 @@ pub(crate) struct Devices {
 type Open = PerProcess<Mutex<Vec<(Key, Context)>>>;
 
 impl Devices {
-    /// The device that options ask for. One that is lost is opened again.
+    /// Returns the device that the options select. A lost device is replaced by a new one.
     pub(crate) fn context(&self, options: &Options) -> Result<Context, Failure> {
         let gpu = options.named.gpu();
         let key = Key { adapter: gpu.adapter.clone(), timeout: gpu.timeout };
@@ -105,7 +107,7 @@ impl Devices {
 #[cfg(feature = "lose-devices")]
 static OPENED: Mutex<Vec<std::sync::Weak<Open>>> = Mutex::new(Vec::new());
 
-/// Loses all devices that are open: what a test does in a driver's place.
+/// Loses all open devices, as a driver would. For tests only.
 #[cfg(feature = "lose-devices")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn texpool_onnxruntime_lose_devices() {
@@ -146,7 +148,7 @@ mod tests {
         assert_eq!(names(two(), &[("", 7)], Some(0)), [("first".to_owned(), 7), ("second".to_owned(), 0)]);
     }
 
-    /// On any machine: the one of the name that nothing has.
+    /// Works on any machine, because no adapter has this name.
     #[test]
     fn an_adapter_that_is_not_there_is_an_error() {
         let options = Options::parse([("adapter", "no adapter has this name")]).unwrap();

@@ -1,16 +1,17 @@
-//! Extents that are not known before a run: what they are tried with, and what a run says they are.
+//! Extents that are unknown before a run: guesses used when nodes are selected, and the names that bind them for a
+//! run.
 
 use std::collections::BTreeMap;
 
 use crate::graph::{Extent, Graph, Part};
 
-/// Heights and widths of images that are tried where nobody says, the usual one first: 224 can be halved five times; readers
-/// of text have lines of 48 or 32 rows.
+/// Heights and widths of images to try if the user gives none, the most common first: 224 can be halved five times,
+/// and models that read text have lines of 48 or 32 rows.
 pub(crate) const IMAGES: [usize; 3] = [224, 48, 32];
-/// What other axes are tried with: of a text, tokens.
+/// Extent to try for other axes, such as the number of tokens in a text.
 const LENGTH: usize = 16;
 
-/// What an open extent of an axis is tried with where nobody says.
+/// Returns the extent to try for an unknown axis if the user gives none.
 fn usual(axis: usize, rank: usize, image: usize) -> usize {
     match (axis, rank) {
         (0, _) => 1,
@@ -19,7 +20,7 @@ fn usual(axis: usize, rank: usize, image: usize) -> usize {
     }
 }
 
-/// What each name of an extent stands for: as the user says, else by the first input of the graph that has it.
+/// Returns the extent for each name: the one given by the user, otherwise a guess for the first input with that name.
 pub(crate) fn named(graph: &Graph<'_>, said: &BTreeMap<String, usize>, image: usize) -> BTreeMap<String, usize> {
     let mut names = said.clone();
     for &input in &graph.inputs {
@@ -33,8 +34,8 @@ pub(crate) fn named(graph: &Graph<'_>, said: &BTreeMap<String, usize>, image: us
     names
 }
 
-/// The open extents of the graph's inputs that nobody has said, as the option `dim` is written, with what they are tried
-/// with.
+/// Returns the unknown extents of the graph's inputs that the user has not given, with the guesses for them, in the
+/// syntax of the option `dim`.
 pub(crate) fn guessed(graph: &Graph<'_>, said: &BTreeMap<String, usize>, image: usize) -> Vec<String> {
     let mut guessed = Vec::new();
     for &input in &graph.inputs {
@@ -50,7 +51,7 @@ pub(crate) fn guessed(graph: &Graph<'_>, said: &BTreeMap<String, usize>, image: 
                 Extent::Unknown => &place,
             };
             let text = format!("{name}={}", usual(axis, dims.len(), image));
-            // Where inputs share a name, the first says what it is.
+            // If inputs share a name, the guess for the first one counts.
             if !guessed.iter().any(|(known, _)| known == name) {
                 guessed.push((name.clone(), text));
             }
@@ -59,8 +60,8 @@ pub(crate) fn guessed(graph: &Graph<'_>, said: &BTreeMap<String, usize>, image: 
     guessed.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The open extents of what goes into a part, by the names that the importer gives them, or the name of the first input of
-/// which nothing can be said.
+/// Returns the unknown extents of a part's inputs, keyed by the importer's names. Fails with the first input for
+/// which no guess is possible.
 pub(crate) fn tried(
     graph: &Graph<'_>,
     part: &Part,
@@ -78,7 +79,8 @@ pub(crate) fn tried(
                 Extent::Known(0) => return Err(input),
                 Extent::Known(_) => continue,
                 Extent::Named(name) => said.or_else(|| names.get(name).copied()),
-                // What a node in the middle gives may depend on values; only what the caller gives can be tried.
+                // Only inputs of the graph can be guessed. The extents of an intermediate value may depend on its
+                // operands' values.
                 Extent::Unknown => {
                     said.or_else(|| graph.inputs.contains(&input).then(|| usual(axis, dims.len(), image)))
                 }
@@ -89,7 +91,7 @@ pub(crate) fn tried(
     Ok(bound)
 }
 
-/// What the importer calls the extent of an axis.
+/// Returns the importer's name for the extent of an axis.
 pub(crate) fn place(input: &str, axis: usize) -> String {
     format!("{input}:{axis}")
 }

@@ -1,4 +1,4 @@
-//! What the runtime makes providers with: which devices there are, and one for a session.
+//! The factory by which the runtime lists devices and creates providers for sessions.
 
 use std::{collections::BTreeMap, ffi::c_char, ptr, slice, sync::Arc};
 
@@ -17,8 +17,9 @@ use crate::{
     provider::{NAME, Provider},
 };
 
-/// Makes providers. The runtime calls it by its table, which is its first member. Each provider holds it: sessions that
-/// outlive the library's registration give their providers back by the same table.
+/// Creates providers. The runtime calls it through its table, so that must be the first member. Each provider keeps
+/// the factory alive, because sessions may outlive the registration of the library, and release their providers
+/// through the same table.
 #[repr(C)]
 pub(crate) struct Factory {
     table: OrtEpFactory,
@@ -56,13 +57,13 @@ impl Factory {
         Arc::new(Self { table, host, devices: Devices::default() })
     }
 
-    /// For the runtime, which gives it back for `release`.
+    /// Returns the pointer for the runtime, which passes it to `release` later.
     pub(crate) fn into_raw(self: Arc<Self>) -> *mut OrtEpFactory {
         Arc::into_raw(self).cast_mut().cast()
     }
 
     /// # Safety
-    /// The pointer is NULL, or one of `into_raw`, and whoever had it uses it no longer.
+    /// The pointer is NULL, or it comes from `into_raw`, and its holder does not use it afterwards.
     pub(crate) unsafe fn release(factory: *mut OrtEpFactory) {
         if !factory.is_null() {
             // SAFETY: as the caller promises.
@@ -70,17 +71,17 @@ impl Factory {
         }
     }
 
-    /// The devices on which models can be run: none where there is no adapter.
+    /// Returns the devices on which models can run. Empty without an adapter.
     ///
     /// # Safety
-    /// The hardware devices are there.
+    /// The hardware devices exist.
     unsafe fn offered(&self, devices: &[*const OrtHardwareDevice]) -> Vec<(Adapter, *const OrtHardwareDevice)> {
         let Host { api, .. } = self.host;
         // SAFETY: as the caller promises; the table has this member.
         let kind = |device: &*const OrtHardwareDevice| unsafe { (api.hardware_device_type)(*device) };
         let of_type = |wanted: i32| devices.iter().copied().filter(move |device| kind(device) == wanted);
         let address = |device| {
-            // SAFETY: as above; what is known of a device is there as long as it is.
+            // SAFETY: as above; the metadata exist as long as the device.
             unsafe { string((api.get_key_value)((api.hardware_device_metadata)(device), c"pci_bus_id".as_ptr())) }
         };
         let gpus: Vec<_> = of_type(hardware::GPU).map(|device| (address(device), device)).collect();
@@ -88,7 +89,7 @@ impl Factory {
     }
 
     /// # Safety
-    /// The hardware device is there.
+    /// The hardware device exists.
     unsafe fn device(&self, adapter: &Adapter, device: *const OrtHardwareDevice) -> Result<*mut OrtEpDevice, Failure> {
         let metadata = Pairs::new(self.host);
         metadata.add("adapter", &adapter.name);
@@ -107,14 +108,14 @@ impl Factory {
         Ok(made)
     }
 
-    /// The entries of a session.
+    /// Returns the configuration entries of a session.
     ///
     /// # Safety
-    /// The options are there.
+    /// The options exist.
     unsafe fn entries(&self, options: *const OrtSessionOptions) -> Result<BTreeMap<String, String>, Failure> {
         let Host { api, .. } = self.host;
         let (mut keys, mut values, mut count) = (ptr::null(), ptr::null(), 0);
-        // SAFETY: as the caller promises; texts are there as long as the list.
+        // SAFETY: as the caller promises; the strings exist as long as the list.
         unsafe {
             let mut pairs = ptr::null_mut();
             self.host.check((api.get_session_options_config_entries)(options, &mut pairs))?;
@@ -125,27 +126,27 @@ impl Factory {
     }
 }
 
-/// Keys and values of the runtime's.
+/// A list of keys and values of the runtime.
 struct Pairs(*mut OrtKeyValuePairs, Host);
 
 impl Pairs {
     fn new(host: Host) -> Self {
         let mut pairs = ptr::null_mut();
-        // SAFETY: there is room for a pointer.
+        // SAFETY: `pairs` is memory for a pointer.
         unsafe { (host.api.create_key_value_pairs)(&mut pairs) };
         Self(pairs, host)
     }
 
     fn add(&self, key: &str, value: &str) {
         let (key, value) = (text(key), text(value));
-        // SAFETY: the list is there, and the texts are copied.
+        // SAFETY: the list exists, and the strings are copied.
         unsafe { (self.1.api.add_key_value_pair)(self.0, key.as_ptr(), value.as_ptr()) };
     }
 }
 
 impl Drop for Pairs {
     fn drop(&mut self) {
-        // SAFETY: the list is this one's, and is not used any longer.
+        // SAFETY: this object owns the list, and does not use it afterwards.
         unsafe { (self.1.api.release_key_value_pairs)(self.0) };
     }
 }
@@ -158,7 +159,7 @@ unsafe extern "system" fn get_vendor(_factory: *const OrtEpFactory) -> *const c_
     c"texpool".as_ptr()
 }
 
-/// There is no number for who is no member of the PCI-SIG.
+/// texpool has no number, because it is not a member of the PCI-SIG.
 unsafe extern "system" fn get_vendor_id(_factory: *const OrtEpFactory) -> u32 {
     0
 }
@@ -175,10 +176,10 @@ unsafe extern "system" fn get_supported_devices(
     room: usize,
     ep_device_count: *mut usize,
 ) -> *mut OrtStatus {
-    // SAFETY: the runtime calls this for what `into_raw` gave it and `release` was not called for.
+    // SAFETY: the runtime passes a pointer from `into_raw`, before it calls `release`.
     let factory = unsafe { &*factory.cast::<Factory>() };
     factory.host.answer(|| {
-        // SAFETY: the runtime has as many devices, and room for as many answers.
+        // SAFETY: the array has `device_count` entries, and there is room for `room` results.
         unsafe {
             ep_device_count.write(0);
             let devices = if device_count == 0 { &[] } else { slice::from_raw_parts(devices, device_count) };
@@ -204,18 +205,18 @@ unsafe extern "system" fn create_ep(
     // SAFETY: as for `get_supported_devices`.
     let factory = unsafe { &*raw };
     factory.host.answer(|| {
-        // SAFETY: the runtime has room for a pointer there.
+        // SAFETY: the runtime passes memory for a pointer.
         unsafe { ep.write(ptr::null_mut()) };
         if count != 1 {
             let message = format!("a session runs on one device; {count} were given: pass one of them");
             return Err(Failure::new(ErrorCode::InvalidArgument, message));
         }
-        // SAFETY: the options are there for as long as the call.
+        // SAFETY: the options exist during the call.
         let entries = unsafe { factory.entries(options)? };
         let options = Options::of_session(&entries, &NAME.to_string_lossy())?;
         let context = factory.devices.context(&options)?;
-        // SAFETY: as above; the logger is there for as long as the session, which is longer than the provider. The factory
-        // is one of `into_raw`, and `release_ep` takes this use of it back.
+        // SAFETY: as above; the logger exists as long as the session, which is longer than the provider. The factory
+        // comes from `into_raw`, and `release_ep` drops the reference that is added here.
         unsafe {
             ep.write(Provider::new(factory.host, logger, context, options).into_raw());
             Arc::increment_strong_count(raw);
@@ -225,21 +226,21 @@ unsafe extern "system" fn create_ep(
 }
 
 unsafe extern "system" fn release_ep(factory: *mut OrtEpFactory, ep: *mut OrtEp) {
-    // SAFETY: the runtime gives back what `create_ep` made, once.
+    // SAFETY: the runtime passes each result of `create_ep` once.
     unsafe {
         Provider::release(ep);
         Factory::release(factory);
     }
 }
 
-/// Values lie in the processor's memory, for which the runtime has an allocator.
+/// Values are in host memory, for which the runtime has an allocator, so none is provided.
 unsafe extern "system" fn create_allocator(
     _factory: *mut OrtEpFactory,
     _memory: *const OrtMemoryInfo,
     _options: *const OrtKeyValuePairs,
     allocator: *mut *mut OrtAllocator,
 ) -> *mut OrtStatus {
-    // SAFETY: the runtime has room for a pointer there.
+    // SAFETY: the runtime passes memory for a pointer.
     unsafe { allocator.write(ptr::null_mut()) };
     ptr::null_mut()
 }
@@ -250,7 +251,7 @@ unsafe extern "system" fn create_data_transfer(
     _factory: *mut OrtEpFactory,
     transfer: *mut *mut OrtDataTransferImpl,
 ) -> *mut OrtStatus {
-    // SAFETY: the runtime has room for a pointer there.
+    // SAFETY: the runtime passes memory for a pointer.
     unsafe { transfer.write(ptr::null_mut()) };
     ptr::null_mut()
 }

@@ -1,10 +1,10 @@
-//! What went wrong: a number of the runtime's for programs, and a text for people.
+//! Errors: a status code of the runtime, and a message for people.
 
 use texpool::{Error, GpuError, OptionError};
 
 use crate::api::types::ErrorCode;
 
-/// An error on its way to the runtime.
+/// An error before it is handed to the runtime.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) code: ErrorCode,
@@ -16,12 +16,13 @@ impl Failure {
         Self { code, message: message.into() }
     }
 
-    /// The runtime does what its interface does not say, or a pointer is NULL that must not be.
+    /// Creates an error for a runtime that violates its interface, for example by passing NULL where that is not
+    /// allowed.
     pub(crate) fn interface(message: impl Into<String>) -> Self {
         Self::new(ErrorCode::EpFail, message)
     }
 
-    /// The same with what was being done in front.
+    /// Prepends a description of the current operation to the message.
     pub(crate) fn during(self, what: &str) -> Self {
         Self { message: format!("{what}: {}", self.message), ..self }
     }
@@ -43,7 +44,7 @@ fn code_of(error: &Error) -> ErrorCode {
     match error {
         Error::Gpu(GpuError::Lost { .. }) => ErrorCode::DeviceReset,
         Error::Gpu(_) => ErrorCode::EngineError,
-        // What another provider may be able to do: in Python the runtime then has its own do it.
+        // Another provider may be able to run it; in Python, the runtime then falls back to its own provider.
         _ => ErrorCode::EpFail,
     }
 }
@@ -54,7 +55,8 @@ mod tests {
 
     use super::{ErrorCode, Failure};
 
-    /// A program may tell a device that is gone, after which it makes a new session, from one that is too slow or too small.
+    /// Programs must be able to distinguish a lost device, after which they should create a new session, from one
+    /// that is too slow or too small.
     #[test]
     fn what_the_device_says_has_codes_of_its_own() {
         let of = |error| Failure::from(Error::Gpu(error));

@@ -1,9 +1,9 @@
-//! A graph of the runtime's, as far as its nodes are to be written as a model: names, types, extents, constants. Knows no
-//! pointer of the runtime's.
+//! A copy of the runtime's graph with all that is needed to write its nodes as a model: names, types, extents,
+//! constants. Independent of the runtime's pointers.
 
 use texpool::ElementType;
 
-/// An extent as it is known before a run.
+/// Knowledge about an extent before a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Extent {
     Known(usize),
@@ -20,16 +20,16 @@ impl Extent {
     }
 }
 
-/// A value of a graph. Constants are seen where they lie in the runtime's memory.
+/// A value of a graph. Constants are borrowed from the runtime's memory.
 #[derive(Clone, Debug)]
 pub(crate) struct Value<'g> {
     pub(crate) name: String,
-    /// ONNX's number of the type of its elements; 0 for what is no tensor.
+    /// ONNX's number of the element type; 0 if the value is not a tensor.
     pub(crate) kind: i32,
-    /// Nothing where not even the rank is known.
+    /// `None` if not even the rank is known.
     pub(crate) dims: Option<Vec<Extent>>,
     pub(crate) constant: Option<&'g [u8]>,
-    /// Whether a caller may give another value for a run: the constant is only what it usually is.
+    /// True if a caller may pass another value for a run, so that the constant is only a default.
     pub(crate) overridable: bool,
 }
 
@@ -44,55 +44,56 @@ pub(crate) struct Node {
     pub(crate) name: String,
     pub(crate) operator: String,
     pub(crate) domain: String,
-    /// Operands that are left out are `None`.
+    /// Omitted operands are `None`.
     pub(crate) inputs: Vec<Option<ValueId>>,
     pub(crate) outputs: Vec<Option<ValueId>>,
-    /// What bodies of control flow read of the values around them.
+    /// Values of the outer graph that bodies of control flow read.
     pub(crate) implicit: Vec<ValueId>,
-    /// Its attributes as messages of an ONNX file.
+    /// Attributes, as messages of an ONNX file.
     pub(crate) attributes: Vec<Vec<u8>>,
-    /// Why it cannot be written as a node of a model.
+    /// Reason why the node cannot be written into a model, if there is one.
     pub(crate) unreadable: Option<String>,
-    /// Whether it is a provider's already.
+    /// True if another provider has already taken the node.
     pub(crate) assigned: bool,
 }
 
 impl Node {
-    /// Its operator with its domain, where that is not ONNX's own.
+    /// Returns the operator, prefixed with its domain unless that is ONNX's default.
     pub(crate) fn full_operator(&self) -> String {
         if self.domain.is_empty() { self.operator.clone() } else { format!("{}.{}", self.domain, self.operator) }
     }
 
-    /// Everything that must be there before it is run.
+    /// Returns all values that must be available before the node runs.
     pub(crate) fn reads(&self) -> impl Iterator<Item = ValueId> + '_ {
         self.inputs.iter().flatten().chain(&self.implicit).copied()
     }
 }
 
-/// A graph: each node stands after those whose results it reads.
+/// A graph, with nodes in topological order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Graph<'g> {
     pub(crate) name: String,
-    /// The version of each operator set, by domain.
+    /// Version of each operator set, by domain.
     pub(crate) opsets: Vec<(String, i64)>,
     pub(crate) values: Vec<Value<'g>>,
     pub(crate) nodes: Vec<Node>,
-    /// Those that are constants are among them, too.
+    /// Inputs of the graph, including those that are constants.
     pub(crate) inputs: Vec<ValueId>,
     pub(crate) outputs: Vec<ValueId>,
 }
 
-/// Nodes that become one, what goes in and what comes out.
+/// Nodes to be fused, with their inputs and outputs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Part {
-    /// In the graph's order.
+    /// Sorted in the graph's order.
     pub(crate) nodes: Vec<NodeIndex>,
     pub(crate) inputs: Vec<ValueId>,
     pub(crate) outputs: Vec<ValueId>,
 }
 
 impl Graph<'_> {
-    /// Nodes with what they read and do not compute, and what others read of what they compute.
+    /// Returns a part of the given nodes: its inputs are values they read but do not compute, its outputs are results
+    /// that others read.
     pub(crate) fn part(&self, nodes: Vec<NodeIndex>) -> Part {
         let mut inside = vec![false; self.nodes.len()];
         nodes.iter().for_each(|&node| inside[node] = true);
@@ -118,7 +119,7 @@ impl Graph<'_> {
         part
     }
 
-    /// The node that computes each value.
+    /// Returns the node that computes each value.
     pub(crate) fn producers(&self) -> Vec<Option<NodeIndex>> {
         let mut producers = vec![None; self.values.len()];
         for (index, node) in self.nodes.iter().enumerate() {
@@ -128,7 +129,7 @@ impl Graph<'_> {
     }
 }
 
-/// The type of elements that has a number in ONNX, if it is computed with.
+/// Returns the element type for ONNX's number, or `None` if texpool does not compute with that type.
 pub(crate) fn element_type(kind: i32) -> Option<ElementType> {
     Some(match kind {
         1 => ElementType::F32,
@@ -146,7 +147,7 @@ pub(crate) fn element_type(kind: i32) -> Option<ElementType> {
     })
 }
 
-/// What a type that is not computed with is called.
+/// Returns the name of a type that texpool does not compute with.
 pub(crate) fn type_name(kind: i32) -> &'static str {
     match kind {
         0 => "no tensor",

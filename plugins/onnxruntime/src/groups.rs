@@ -1,12 +1,13 @@
-//! Which nodes become one: as few and as large groups as there can be without one waiting for what itself computes.
+//! Divides selected nodes into groups to fuse: as few and as large as possible, such that no group depends on its own
+//! results through other nodes.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use crate::graph::{Graph, NodeIndex};
 
-/// Divides the nodes that are taken. All nodes are put into an order in which each stands after those that it reads: of
-/// those that could be next, first the ones that are left, as many as there are, then the ones that are taken, and so on.
-/// Those that stand side by side in it are a group; nothing that is left can lie between two of them.
+/// Divides the nodes that are taken into groups. Sorts all nodes topologically, alternating between the two kinds:
+/// first as many nodes as possible that are left, then as many as possible that are taken, and so on. Each run of
+/// taken nodes in this order is a group, since no node that is left can depend on one of them and precede another.
 pub(crate) fn groups(graph: &Graph<'_>, taken: &[bool]) -> Vec<Vec<NodeIndex>> {
     let producers = graph.producers();
     let mut readers: Vec<Vec<NodeIndex>> = vec![Vec::new(); graph.nodes.len()];
@@ -17,7 +18,7 @@ pub(crate) fn groups(graph: &Graph<'_>, taken: &[bool]) -> Vec<Vec<NodeIndex>> {
             missing[index] += 1;
         }
     }
-    // Those that could be next, by whether they are taken, first ones first.
+    // Nodes whose operands are all available, separated by whether they are taken, lowest index first.
     let mut ready = [BinaryHeap::new(), BinaryHeap::new()];
     for index in (0..graph.nodes.len()).filter(|&index| missing[index] == 0) {
         ready[usize::from(taken[index])].push(Reverse(index));
@@ -49,7 +50,7 @@ mod tests {
     use super::groups;
     use crate::graph::{Graph, Node, Value};
 
-    /// A graph of nodes that are called by numbers: what each reads; each computes the value of its own number.
+    /// Returns a graph with the given reads of each node. Node `i` computes value `i`.
     fn graph(reads: &[&[usize]]) -> Graph<'static> {
         let value = |i: usize| Value { name: i.to_string(), kind: 1, dims: None, constant: None, overridable: false };
         let node = |(i, reads): (usize, &&[usize])| Node {
@@ -70,19 +71,19 @@ mod tests {
         assert!(groups(&graph(&[&[], &[0]]), &[false; 2]).is_empty());
     }
 
-    /// 0 -> 1 (left) -> 2, and 0 -> 2: the two that are taken cannot be one.
+    /// Graph: 0 -> 1 (left) -> 2, and 0 -> 2. The two nodes that are taken cannot be fused.
     #[test]
     fn what_is_left_in_the_middle_divides() {
         assert_eq!(groups(&graph(&[&[], &[0], &[0, 1]]), &[true, false, true]), [[0], [2]]);
     }
 
-    /// 1 is left and reads nothing that is taken: it is run first, and all others are one.
+    /// Node 1 is left and reads nothing that is taken. It runs first, so all others can be fused.
     #[test]
     fn what_is_left_and_waits_for_nothing_divides_nothing() {
         assert_eq!(groups(&graph(&[&[], &[], &[0, 1]]), &[true, false, true]), [[0, 2]]);
     }
 
-    /// Two branches with a node in each that is left: two groups, not four.
+    /// Two branches with a node in each that is left give two groups, not four.
     #[test]
     fn branches_are_divided_together() {
         let branches = graph(&[&[], &[], &[0], &[1], &[2], &[3]]);

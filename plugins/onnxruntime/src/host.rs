@@ -1,4 +1,5 @@
-//! The runtime as this library sees it: its tables, its errors and its log. Nothing unwinds into it.
+//! Access to the runtime: its tables, its errors and its log. Panics are caught here, so that they do not unwind into
+//! the runtime.
 
 use std::{
     any::Any,
@@ -19,14 +20,14 @@ use crate::{
     failure::Failure,
 };
 
-/// What is said in front of every message, so that a reader of a host's log knows who speaks.
+/// Prefix of every message, which identifies texpool in a host's log.
 const SPEAKER: &str = "texpool";
 
-/// How many things the runtime has of something, and where it writes them.
+/// Functions of the runtime that return the length of a list, and that copy the list to an array.
 type Count<T> = unsafe extern "system" fn(*const T, *mut usize) -> *mut OrtStatus;
 type List<T, E> = unsafe extern "system" fn(*const T, *mut *const E, usize) -> *mut OrtStatus;
 
-/// The runtime's tables. They stay for as long as the runtime is loaded, which is longer than this library is used.
+/// The runtime's tables. They exist as long as the runtime is loaded, which is longer than this library is used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host {
     pub(crate) api: &'static OrtApi,
@@ -34,37 +35,37 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// The tables of the version that is asked for. A runtime that is too old gets an error of its own making.
+    /// Gets the tables of the required version. If the runtime is too old, returns an error created by the runtime.
     ///
     /// # Safety
-    /// The pointer is NULL, or to what the runtime has for plugins.
+    /// The pointer is NULL, or it is the one that the runtime passes to plugins.
     pub(crate) unsafe fn new(base: *const OrtApiBase) -> Result<Self, *mut OrtStatus> {
         // SAFETY: as the caller promises.
         let Some(base) = (unsafe { base.as_ref() }) else { return Err(ptr::null_mut()) };
-        // SAFETY: any version may be asked for; tables of the runtime stay.
+        // SAFETY: any version may be requested, and tables are never freed.
         if let Some(api) = unsafe { (base.get_api)(ORT_API_VERSION).as_ref() } {
-            // SAFETY: the table has this member, and its answer stays.
+            // SAFETY: the table has this member, and the returned table is never freed.
             if let Some(ep) = unsafe { (api.get_ep_api)().as_ref() } {
                 return Ok(Self { api, ep });
             }
         }
-        // The first members are those of the first version.
-        // SAFETY: as above.
+        // An old runtime has at least the first table, whose first members never change.
         let Some(first) = (unsafe { (base.get_api)(1).as_ref() }) else { return Err(ptr::null_mut()) };
-        // SAFETY: it is a text that stays.
+        // SAFETY: it is a static string.
         let found = unsafe { CStr::from_ptr((base.get_version_string)()) };
         let message = format!(
             "{SPEAKER}: this ONNX Runtime, {}, has no plugin interface of version {ORT_API_VERSION}; install 1.24 or newer",
             found.to_string_lossy()
         );
         let message = text(&message);
-        // SAFETY: the text ends in a zero and is copied.
+        // SAFETY: the string ends with a zero and is copied.
         Err(unsafe { (first.create_status)(ErrorCode::NotImplemented as i32, message.as_ptr()) })
     }
 
-    /// Does what a callback is for, and says how it ended.
+    /// Runs the body of a callback, and returns its status.
     pub(crate) fn answer(self, call: impl FnOnce() -> Result<(), Failure>) -> *mut OrtStatus {
-        // What is half done is noted where it lies: a partition's lock is poisoned, everything else is only read.
+        // Unwinding is safe here: a panic during a run poisons the partition's lock, and all other state is only
+        // read.
         match panic::catch_unwind(AssertUnwindSafe(call)) {
             Ok(Ok(())) => ptr::null_mut(),
             Ok(Err(failure)) => self.status(&failure),
@@ -72,22 +73,22 @@ impl Host {
         }
     }
 
-    /// An error as the runtime has it.
+    /// Converts an error into a status of the runtime.
     fn status(self, failure: &Failure) -> *mut OrtStatus {
         let message = text(&format!("{SPEAKER}: {}", failure.message));
-        // SAFETY: the text ends in a zero and is copied.
+        // SAFETY: the string ends with a zero and is copied.
         unsafe { (self.api.create_status)(failure.code as i32, message.as_ptr()) }
     }
 
-    /// What a call of the runtime's says.
+    /// Converts a status of the runtime into a result.
     ///
     /// # Safety
-    /// The status is NULL, or one that the runtime has just made.
+    /// The status is NULL, or the runtime has just returned it.
     pub(crate) unsafe fn check(self, status: *mut OrtStatus) -> Result<(), Failure> {
         if status.is_null() {
             return Ok(());
         }
-        // SAFETY: as the caller promises; it is not used after it is released.
+        // SAFETY: as the caller promises; the status is not used after its release.
         unsafe {
             let message = CStr::from_ptr((self.api.get_error_message)(status)).to_string_lossy().into_owned();
             (self.api.release_status)(status);
@@ -96,7 +97,7 @@ impl Host {
     }
 
     /// # Safety
-    /// `of` is there, and both calls are of one list.
+    /// `of` exists, and both functions refer to the same list.
     pub(crate) unsafe fn list<T, E>(
         self,
         count: Count<T>,
@@ -104,7 +105,7 @@ impl Host {
         of: *const T,
     ) -> Result<Vec<*const E>, Failure> {
         let mut length = 0;
-        // SAFETY: as the caller promises, and there is room for as many as there are.
+        // SAFETY: as the caller promises, and the array has room for all entries.
         unsafe {
             self.check(count(of, &mut length))?;
             let mut found = vec![ptr::null(); length];
@@ -114,14 +115,14 @@ impl Host {
     }
 
     /// # Safety
-    /// `of` is there.
+    /// `of` exists.
     pub(crate) unsafe fn text_of<T>(
         self,
         get: unsafe extern "system" fn(*const T, *mut *const c_char) -> *mut OrtStatus,
         of: *const T,
     ) -> Result<String, Failure> {
         let mut found = ptr::null();
-        // SAFETY: as the caller promises; the text is there as long as what it is of.
+        // SAFETY: as the caller promises; the string exists as long as `of`.
         unsafe {
             self.check(get(of, &mut found))?;
             Ok(string(found))
@@ -135,18 +136,18 @@ impl Host {
         let file: Vec<OrtPathChar> = SPEAKER.encode_utf16().chain([0]).collect();
         #[cfg(not(windows))]
         let file: Vec<OrtPathChar> = SPEAKER.bytes().map(|byte| byte as OrtPathChar).chain([0]).collect();
-        // SAFETY: all texts end in a zero and are copied, and the logger is the session's, which is there.
+        // SAFETY: all strings end with a zero and are copied, and the logger exists as long as the session.
         let status = unsafe {
             let (file, function) = (file.as_ptr(), c"texpool".as_ptr());
             (self.api.logger_log_message)(logger, severity as i32, message.as_ptr(), file, 0, function)
         };
-        // A log that takes no more lines is no reason to fail.
+        // Errors of the log are ignored.
         // SAFETY: the status was just made.
         drop(unsafe { self.check(status) });
     }
 }
 
-/// The same where there is nobody to tell: what it answers, or `otherwise` where the library has a defect.
+/// Runs the body of a callback that cannot report errors. Returns its result, or `otherwise` if it panics.
 pub(crate) fn quiet<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panicked| {
         mem::forget(panicked);
@@ -154,21 +155,21 @@ pub(crate) fn quiet<T>(otherwise: T, call: impl FnOnce() -> T) -> T {
     })
 }
 
-/// A text for C, which has no zeros but that at its end.
+/// Converts a message into a C string, which cannot contain zeros.
 pub(crate) fn text(message: &str) -> CString {
     CString::new(shown(message)).unwrap_or_default()
 }
 
-/// A text that may hold names from files, without what would steer a terminal but the ends of its lines.
+/// Escapes control characters in a message, which may contain names from files. Line breaks are kept.
 pub(crate) fn shown(message: &str) -> String {
     let lines: Vec<String> = message.lines().map(|line| printable(line).untruncated().to_string()).collect();
     lines.join("\n")
 }
 
-/// A text of the runtime's; empty where it has none.
+/// Copies a string of the runtime. NULL gives an empty string.
 ///
 /// # Safety
-/// The pointer is NULL, or to bytes up to a zero.
+/// The pointer is NULL, or it points to a zero-terminated string.
 pub(crate) unsafe fn string(pointer: *const c_char) -> String {
     if pointer.is_null() {
         return String::new();
@@ -180,7 +181,7 @@ pub(crate) unsafe fn string(pointer: *const c_char) -> String {
 fn defect(panicked: Box<dyn Any + Send>) -> Failure {
     let said = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
     let said = said.or_else(|| panicked.downcast_ref::<String>().cloned());
-    // Dropping what a panic carries may panic, too.
+    // Dropping the payload of a panic may itself panic.
     mem::forget(panicked);
     let said = said.unwrap_or_else(|| "it says nothing".to_owned());
     Failure::new(ErrorCode::RuntimeException, format!("a defect of texpool: {said}"))

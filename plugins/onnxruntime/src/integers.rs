@@ -1,14 +1,14 @@
-//! Where floats are not what integers are. texpool holds integers in 32-bit floats, which hold whole numbers without gaps up
-//! to 2^24. A run refuses inputs of which greater ones would be rounded, and by then the runtime cannot compute them any
-//! more: so nodes that compute with integers are left to it.
+//! Detects nodes for which 32-bit floats cannot replace integers. texpool stores integers in 32-bit floats, which
+//! represent all whole numbers exactly only up to 2^24. A run rejects inputs with greater values, but then it is too
+//! late for the runtime to compute the nodes itself. So nodes that compute with integers are left to the runtime.
 
 use crate::graph::{Graph, NodeIndex, Value, ValueId};
 
-/// Why such nodes are left.
+/// Reason why such nodes are left to the runtime.
 pub(crate) const WHY: &str = "it computes with integers, which texpool holds in 32-bit floats, exactly only up to 2^24";
 
-/// Operators whose result may be beyond their operands. Results of products of quantised integers are not among them: they
-/// become floats next, which round as much.
+/// Operators whose results may exceed their operands. Products of quantized integers are not in this list: their
+/// results are converted to floats next, which rounds just as much.
 const GROWING: [&str; 21] = [
     "Abs",
     "Add",
@@ -33,10 +33,10 @@ const GROWING: [&str; 21] = [
     "Sum",
 ];
 
-/// Operators that take extents, places and axes as integers, of which the greatest there is means the end.
+/// Operators that take extents, positions and axes as integers, where the largest integer means "to the end".
 const OF_PLACES: [&str; 8] = ["Expand", "Pad", "Reshape", "Resize", "Slice", "Squeeze", "Tile", "Unsqueeze"];
 
-/// Bits of an integer type by ONNX's number, and whether it has a sign.
+/// Returns the number of bits of an integer type, given by ONNX's number, and whether it is signed.
 fn integer(kind: i32) -> Option<(u32, bool)> {
     Some(match kind {
         2 => (8, false),
@@ -51,21 +51,23 @@ fn integer(kind: i32) -> Option<(u32, bool)> {
     })
 }
 
-/// Whether a node computes with integers. That matters only if it is not computed when the model is read, as extents are.
+/// Returns whether a node computes with integers. This only matters for nodes that are not computed while the model
+/// is read, as those that compute extents are.
 pub(crate) fn grows(graph: &Graph<'_>, node: NodeIndex) -> bool {
     let node = &graph.nodes[node];
     let whole = |&value: &ValueId| integer(graph.values[value].kind).is_some();
     GROWING.contains(&&*node.operator) && node.outputs.iter().flatten().any(whole)
 }
 
-/// Why a node is left for the integers that it has, whatever is computed when the model is read.
+/// Returns why a node must be left because of the integers that it uses, even if it is computed while the model is
+/// read.
 pub(crate) fn unfit(graph: &Graph<'_>, node: NodeIndex) -> Option<String> {
     let node = &graph.nodes[node];
     let kind = |value: Option<&Option<ValueId>>| integer(graph.values[(*value?)?].kind);
     if matches!(&*node.operator, "Cast" | "CastLike")
         && let (Some((bits, sign)), Some((to, to_sign))) = (kind(node.inputs.first()), kind(node.outputs.first()))
     {
-        // No value has more than 25 bits.
+        // No value in texpool has more than 25 significant bits.
         let room = to - u32::from(to_sign);
         let needed = (bits - u32::from(sign)).min(25);
         if needed > room || sign && !to_sign {
@@ -81,7 +83,7 @@ pub(crate) fn unfit(graph: &Graph<'_>, node: NodeIndex) -> Option<String> {
     Some(format!("its operand `{}` has integers beyond 2^24, which texpool does not hold exactly", beyond.name))
 }
 
-/// Whether a constant has integers that floats do not hold.
+/// Returns whether a constant contains integers that 32-bit floats cannot represent.
 fn is_beyond(value: &Value<'_>) -> bool {
     const MOST: u64 = 1 << 24;
     let Some(bytes) = value.constant else { return false };
@@ -99,7 +101,8 @@ mod tests {
     use super::{grows, unfit};
     use crate::graph::{Graph, Node, Value};
 
-    /// A node of two operands, the second of which may be a constant, and a result, each of a type.
+    /// Returns a graph with a single node that has two operands and a result of the given types. The second operand
+    /// may be a constant.
     fn node<'g>(operator: &str, [a, b, y]: [i32; 3], constant: Option<&'g [u8]>) -> Graph<'g> {
         let value = |(i, kind): (usize, i32)| Value {
             name: i.to_string(),

@@ -1,11 +1,10 @@
 //! texpool as an execution provider of ONNX Runtime: a library that an unmodified runtime loads.
 //!
-//! Files in their order, each of which uses those above it alone: what the runtime's interface is (`api`), errors and the
-//! runtime's tables (`failure`, `host`), a graph and how it is written as a model (`graph`, `onnx`, `groups`, `extents`,
-//! `integers`),
-//! what of it is taken (`survey`), a session's options and devices (`options`, `devices`), Ctrl-C (`python_signals`), what is
-//! run (`views`, `partition`, `budget`), the runtime's graphs (`tensors`, `attribute`, `read_graph`), what is told (`report`), and what the
-//! runtime calls (`compute`, `provider`, `factory`).
+//! Modules in dependency order, where each uses only earlier ones: the runtime's interface (`api`), errors and the
+//! runtime's tables (`failure`, `host`), graphs and writing them as models (`graph`, `onnx`, `groups`, `extents`,
+//! `integers`), the selection of nodes (`survey`), options and devices of a session (`options`, `devices`), Ctrl-C
+//! (`python_signals`), running partitions (`views`, `partition`, `budget`), reading the runtime's graphs (`tensors`,
+//! `attribute`, `read_graph`), the report (`report`), and the callbacks (`compute`, `provider`, `factory`).
 
 mod api;
 
@@ -56,10 +55,10 @@ use factory::Factory;
 use failure::Failure;
 use host::{Host, quiet};
 
-/// What the runtime calls when the library is registered.
+/// Called by the runtime when the library is registered.
 ///
 /// # Safety
-/// The runtime calls it as `onnxruntime_ep_c_api.h` says.
+/// The arguments satisfy the requirements of `onnxruntime_ep_c_api.h`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is the runtime's")]
 pub(crate) unsafe extern "system" fn CreateEpFactories(
@@ -79,7 +78,7 @@ pub(crate) unsafe extern "system" fn CreateEpFactories(
         if room == 0 || factories.is_null() || count.is_null() {
             return Err(Failure::new(ErrorCode::InvalidArgument, "there is no room for a factory"));
         }
-        // SAFETY: there is room, as was looked at.
+        // SAFETY: `room` and the pointers were just checked.
         unsafe {
             factories.write(Factory::new(host).into_raw());
             count.write(1);
@@ -88,14 +87,14 @@ pub(crate) unsafe extern "system" fn CreateEpFactories(
     })
 }
 
-/// What the runtime calls when the library is unregistered.
+/// Called by the runtime when the library is unregistered.
 ///
 /// # Safety
-/// The runtime calls it as `onnxruntime_ep_c_api.h` says.
+/// The arguments satisfy the requirements of `onnxruntime_ep_c_api.h`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case, reason = "the name is the runtime's")]
 pub(crate) unsafe extern "system" fn ReleaseEpFactory(factory: *mut OrtEpFactory) -> *mut OrtStatus {
-    // SAFETY: as the caller promises: it is one that was made here, and is released once.
+    // SAFETY: as the caller promises, the factory was created here, and is released once.
     quiet((), || unsafe { Factory::release(factory) });
     ptr::null_mut()
 }

@@ -1,15 +1,15 @@
-//! Writes nodes of a graph as an ONNX file in memory, which texpool's importer reads.
+//! Writes nodes of a graph as an ONNX file in memory, for texpool's importer.
 //!
-//! The numbers are those of the fields in `onnx.proto` of ONNX 1.18.
+//! Field numbers are those of `onnx.proto` in ONNX 1.18.
 
 use std::{borrow::Cow, collections::HashSet, ops::Range};
 
 use crate::graph::{Extent, Graph, Part, Value, ValueId};
 
-/// The version of the format (`IR_VERSION`), with which initializers need not be inputs.
+/// Version of the format (`IR_VERSION`) that allows initializers that are not inputs.
 const IR_VERSION: i64 = 8;
 
-/// A message under construction: fields one after another.
+/// A protobuf message under construction: a sequence of fields.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Message(pub(crate) Vec<u8>);
 
@@ -24,7 +24,7 @@ impl Message {
 
     pub(crate) fn number(&mut self, field: u64, value: i64) {
         self.varint(field << 3);
-        // Negative ones take ten bytes, as the format has them.
+        // Negative numbers take ten bytes in this format.
         self.varint(value as u64);
     }
 
@@ -33,7 +33,7 @@ impl Message {
         self.0.extend(value.to_le_bytes());
     }
 
-    /// The key of a field of bytes, which follow.
+    /// Writes the key and length of a byte field, whose contents must follow.
     fn announce(&mut self, field: u64, length: usize) {
         self.varint(field << 3 | 2);
         self.varint(length as u64);
@@ -45,7 +45,7 @@ impl Message {
     }
 }
 
-/// A `TensorProto` up to its values, which follow it.
+/// Returns a `TensorProto` up to its values, which must follow.
 pub(crate) fn tensor_header(name: &str, kind: i32, dims: &[usize], bytes: usize) -> Vec<u8> {
     let mut tensor = Message::default();
     dims.iter().for_each(|&extent| tensor.number(1, extent as i64));
@@ -57,7 +57,7 @@ pub(crate) fn tensor_header(name: &str, kind: i32, dims: &[usize], bytes: usize)
     tensor.0
 }
 
-/// An input or output: `ValueInfoProto`. Extents that are not known are left open.
+/// Returns the `ValueInfoProto` of an input or output. Unknown extents are left open.
 fn port(value: &Value<'_>) -> Vec<u8> {
     let mut tensor = Message::default();
     tensor.number(1, value.kind.into());
@@ -79,7 +79,7 @@ fn port(value: &Value<'_>) -> Vec<u8> {
     port.0
 }
 
-/// A `NodeProto`.
+/// Returns a `NodeProto`.
 fn node(graph: &Graph<'_>, index: usize) -> Vec<u8> {
     let node = &graph.nodes[index];
     let name = |value: &Option<ValueId>| value.map_or("", |value| &graph.values[value].name);
@@ -93,17 +93,18 @@ fn node(graph: &Graph<'_>, index: usize) -> Vec<u8> {
     message.0
 }
 
-/// A model, and where in it the values of constants lie.
+/// A model, with the position of each constant's values in it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
     pub(crate) constants: Vec<(ValueId, Range<usize>)>,
 }
 
-/// A part of a graph as a `ModelProto`, with the constants that it reads. The values of constants are copied once.
+/// Writes a part of a graph as a `ModelProto`, including the constants that it reads. The values of constants are
+/// copied once.
 pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Written {
     let mut body: Vec<Cow<'_, [u8]>> = Vec::new();
-    // Which piece of the body each constant is.
+    // Pairs each constant with the index of its piece in `body`.
     let mut pieces = Vec::new();
     let mut fields = Message::default();
     part.nodes.iter().for_each(|&index| fields.bytes(1, &node(graph, index)));

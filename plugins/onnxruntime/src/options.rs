@@ -1,4 +1,4 @@
-//! Options of a session: those of texpool by their names, and two of this provider's own.
+//! Options of a session: those of texpool by name, and two that only this provider has.
 
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -6,32 +6,32 @@ use texpool::{NamedOptions, OptionError};
 
 use crate::{api::types::ErrorCode, failure::Failure, survey::Reading};
 
-/// What a session was asked for.
+/// Parsed options of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) named: NamedOptions,
-    /// How models are read.
+    /// Options for reading models.
     pub(crate) reading: Reading,
-    /// The file that is told what was taken and what it costs.
+    /// File for a report on selected nodes and their costs.
     pub(crate) report: Option<PathBuf>,
-    /// Whether the log names each node that is left.
+    /// If true, the log lists each node that is left.
     pub(crate) verbose: bool,
 }
 
-/// How long a plan is searched for, in seconds, unless said: an application waits for it.
+/// Default time limit for the search for a plan, in seconds, because an application waits for it.
 const DEADLINE: (&str, &str) = ("deadline", "30");
 
-/// Options that texpool does not have by itself.
+/// Options that only this provider has.
 const OWN: &str = "report, verbose";
 
-/// The runtime's option that asks for a file with what was compiled in it.
+/// The runtime's option for writing a file that contains the compiled nodes.
 const WRITE_COMPILED: &str = "ep.context_enable";
 
-/// The option that a device comes with and a user may replace.
+/// Option that is preset for each device, and that users may override.
 pub(crate) const ADAPTER: &str = "adapter";
 
 impl Options {
-    /// Takes options by name and text. Of extents, one text may hold several, with commas between them.
+    /// Parses options. The value of `dim` may contain several extents, separated by commas.
     pub(crate) fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, Failure> {
         let mut parsed = Self::default();
         let mut others = Vec::new();
@@ -56,7 +56,7 @@ impl Options {
         Ok(parsed)
     }
 
-    /// Those of a session's entries that are this provider's: all that begin with its prefix.
+    /// Parses the session's entries for this provider: those that begin with its prefix.
     pub(crate) fn of_session(entries: &BTreeMap<String, String>, provider: &str) -> Result<Self, Failure> {
         if entries.get(WRITE_COMPILED).is_some_and(|text| text == "1") {
             let message = format!("models with compiled nodes in them are not written; leave `{WRITE_COMPILED}` out");
@@ -104,7 +104,8 @@ mod tests {
         assert_eq!(dims, [("batch", 2), ("length", 5)]);
     }
 
-    /// An application waits for its plans, which is not so where a program compiles a model itself.
+    /// There is a default deadline because an application waits for the plan. Programs that compile a model
+    /// themselves have none.
     #[test]
     fn a_search_has_a_deadline_unless_another_is_said() {
         let deadline = |options: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! A partition: nodes that texpool runs as one, a session for each of the last few shapes that it was run on.
+//! A partition: nodes that texpool runs as a unit. Keeps a session for each of the last few shapes.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use crate::{
     survey,
 };
 
-/// Nodes as their model's author knows them.
+/// Describes the nodes by the names in the model.
 fn called(graph: &Graph<'_>) -> String {
     let name = |node: &Node| match node.outputs.iter().flatten().next() {
         Some(&result) if node.name.is_empty() => graph.values[result].name.clone(),
@@ -33,28 +33,29 @@ fn called(graph: &Graph<'_>) -> String {
     }
 }
 
-/// Shapes for which sessions are kept. With a budget it is one, so that all of them together keep it.
+/// Number of shapes for which sessions are kept. With a budget only one is kept, because a budget limits all of them
+/// together.
 const KEPT: usize = 4;
 
-/// Shapes for which plans are kept: some kilobytes each.
+/// Number of shapes for which plans are kept. A plan takes a few kilobytes.
 const PLANS_KEPT: usize = 256;
 
-/// What goes in, in the order of the model's inputs.
+/// An input of the partition, in the order of the model's inputs.
 #[derive(Clone, Debug)]
 pub(crate) struct Input {
     pub(crate) name: String,
-    /// Its index among what the runtime gives.
+    /// Index among the runtime's arguments.
     pub(crate) index: usize,
     dims: Vec<Extent>,
 }
 
-/// What a caller may give another value of than the one that was compiled.
+/// An input that was compiled as a constant, although the caller may pass another value.
 #[derive(Clone, Debug)]
 struct Fixed {
     name: String,
     index: usize,
     dims: Vec<usize>,
-    /// Where the value lies in the model.
+    /// Position of the value in the bytes of the model.
     range: Range<usize>,
 }
 
@@ -64,32 +65,31 @@ pub(crate) type Shapes = Vec<Vec<usize>>;
 /// A partition, as it is kept between runs.
 #[derive(Debug)]
 pub(crate) struct Partition {
-    /// The nodes in words.
+    /// Description of the nodes.
     pub(crate) name: String,
     pub(crate) inputs: Vec<Input>,
     fixed: Vec<Fixed>,
-    /// The nodes as a model, which sessions borrow their constants from.
+    /// The nodes as a model. Sessions borrow its constants.
     bytes: Arc<Vec<u8>>,
     context: Context,
     options: Arc<Options>,
-    /// What it may take of the budget that several partitions share.
+    /// Part of the budget for this partition, if several partitions share one.
     share: Mutex<Option<u64>>,
-    /// The last one used at the end.
+    /// Sessions by shape, with the most recently used last.
     sessions: Mutex<Vec<(Shapes, Session)>>,
-    /// Saved plans of shapes that it was run on, the last one used at the end: a search may take seconds, and shapes come
-    /// back.
+    /// Saved plans by shape, with the most recently used last. Searching takes seconds, and shapes recur.
     plans: Mutex<Vec<(Shapes, Vec<u8>)>>,
 }
 
-/// A plan that was found before there was a partition.
+/// A plan that was found before the partition was created.
 #[derive(Clone, Debug)]
 pub(crate) struct FoundPlan {
-    /// Of each input.
+    /// Shape of each input.
     pub(crate) shapes: BTreeMap<String, Vec<usize>>,
     pub(crate) plan: Vec<u8>,
 }
 
-/// Searches for a plan, which Ctrl-C ends. A share of a budget stands for the budget.
+/// Searches for a plan, until Ctrl-C is pressed. `share` replaces the budget if it is given.
 pub(crate) fn search(
     context: &Context,
     model: &Model,
@@ -108,7 +108,7 @@ pub(crate) fn search(
 }
 
 impl Partition {
-    /// Copies what is needed of the nodes; compiles them where all extents are known.
+    /// Writes the nodes as a model, and compiles them if all extents are known.
     pub(crate) fn new(
         graph: &Graph<'_>,
         [inputs, outputs]: [Vec<String>; 2],
@@ -125,7 +125,7 @@ impl Partition {
         let (mut kept, mut given) = (Vec::new(), Vec::new());
         for (index, name) in inputs.iter().enumerate() {
             let value = find(name)?;
-            // The runtime may hand over constants, too, though it was told that they are copied.
+            // The runtime may pass constants as inputs, although it was informed that they are copied.
             if graph.values[value].constant.is_none() {
                 let dims = graph.values[value].dims.clone().unwrap_or_default();
                 part.inputs.push(value);
@@ -144,7 +144,7 @@ impl Partition {
         let (name, share, sessions, plans) = (called(graph), Mutex::default(), Mutex::default(), Mutex::default());
         let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions, plans };
         if let Some(FoundPlan { shapes, plan }) = found {
-            // It is loaded where inputs have these shapes, and only if the nodes are the same.
+            // It is only loaded for inputs of these shapes, and only if the nodes are the same.
             let shapes = partition.inputs.iter().map(|input| shapes.get(&input.name).cloned()).collect::<Option<_>>();
             let known = shapes.map(|shapes| (shapes, plan));
             partition.plans.lock().unwrap_or_else(PoisonError::into_inner).extend(known);
@@ -155,7 +155,7 @@ impl Partition {
         Ok(partition)
     }
 
-    /// The shapes of all inputs, where they are known before a run or the user says them.
+    /// Returns the shapes of all inputs, if they are known before a run or given by the user.
     fn known_shapes(&self) -> Option<Shapes> {
         let said = &self.options.reading.dims;
         let extent = |input: &Input, axis: usize| match &input.dims[axis] {
@@ -167,7 +167,7 @@ impl Partition {
         self.inputs.iter().map(shape).collect()
     }
 
-    /// The model for shapes.
+    /// Returns the model for the given shapes.
     fn model(&self, shapes: &Shapes) -> Result<Model, Failure> {
         let mut bound = BTreeMap::new();
         for (input, shape) in self.inputs.iter().zip(shapes) {
@@ -189,7 +189,7 @@ impl Partition {
         begun().map_err(|failure: Failure| failure.during(&format!("{}, {}", self.name, self.said(shapes))))
     }
 
-    /// The model with the plan that is kept for these shapes, or with one that is searched for.
+    /// Compiles the model with the plan kept for these shapes, or searches for a new one.
     fn compiled(&self, model: &Model, shapes: &Shapes) -> Result<CompiledModel, Failure> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = plans.iter().position(|(kept, _)| kept == shapes) {
@@ -201,7 +201,7 @@ impl Partition {
         }
         let share = *self.share.lock().unwrap_or_else(PoisonError::into_inner);
         let compiled = search(&self.context, model, &self.options, share)?;
-        // One that Ctrl-C cut short is for this run alone.
+        // A plan whose search was ended by Ctrl-C is only used for this run.
         if compiled.stopped() != Some(StopReason::Cancelled) {
             let over = (plans.len() + 1).saturating_sub(PLANS_KEPT);
             plans.drain(..over);
@@ -210,19 +210,19 @@ impl Partition {
         Ok(compiled)
     }
 
-    /// Shapes in words.
+    /// Describes the shapes.
     fn said(&self, shapes: &Shapes) -> String {
         let mut text = String::from("with ");
         for (i, (input, shape)) in self.inputs.iter().zip(shapes).enumerate() {
             let between = if i == 0 { "" } else { ", " };
-            // Writing to a text does not fail.
+            // Writing to a string cannot fail.
             _ = write!(text, "{between}`{}` of {shape:?}", input.name);
         }
         text
     }
 
-    /// Does something with the session for these shapes, which is made where there is none. Nobody else has one of this
-    /// partition meanwhile.
+    /// Calls a function with the session for these shapes, which is created if necessary. Meanwhile the lock keeps
+    /// other threads from using sessions of this partition.
     pub(crate) fn with<T>(
         &self,
         shapes: &Shapes,
@@ -230,13 +230,13 @@ impl Partition {
     ) -> Result<T, Failure> {
         let broken =
             |_| Failure::new(ErrorCode::RuntimeException, "an earlier run ended in a defect; make the session anew");
-        // Before any lock: in a forked child, who held it may be no more.
+        // Check before taking a lock: in a forked child, the thread that held the lock may not exist.
         self.context.check()?;
         let mut sessions = self.sessions.lock().map_err(broken)?;
         let (shapes, mut session) = match sessions.iter().position(|(kept, _)| kept == shapes) {
             Some(at) => sessions.remove(at),
             None => {
-                // Before the new one is made, which needs room.
+                // Drop old sessions first, to make room for the new one.
                 let kept = if self.options.named.budget().is_some() { 1 } else { KEPT };
                 let over = (sessions.len() + 1).saturating_sub(kept);
                 sessions.drain(..over);
@@ -250,12 +250,12 @@ impl Partition {
         done
     }
 
-    /// The indices of what was compiled as a constant and may be given nevertheless.
+    /// Returns the indices of inputs that were compiled as constants, but may be passed by the caller.
     pub(crate) fn fixed(&self) -> impl Iterator<Item = usize> + '_ {
         self.fixed.iter().map(|fixed| fixed.index)
     }
 
-    /// Checks that what is given is what was compiled.
+    /// Checks that a passed value equals the compiled one.
     pub(crate) fn check_fixed(&self, index: usize, dims: &[usize], bytes: &[u8]) -> Result<(), Failure> {
         let Some(fixed) = self.fixed.iter().find(|fixed| fixed.index == index) else { return Ok(()) };
         if fixed.dims == dims && self.bytes.get(fixed.range.clone()) == Some(bytes) {
@@ -270,13 +270,13 @@ impl Partition {
         Err(Failure::new(ErrorCode::EpFail, message))
     }
 
-    /// What the last session that was used takes of the device; nothing where there is none yet.
+    /// Returns the planned device memory of the session used last, if there is a session.
     pub(crate) fn planned(&self) -> Option<u64> {
         let sessions = self.sessions.lock().ok()?;
         sessions.last().map(|(_, session)| session.memory().planned.sum())
     }
 
-    /// Compiles anew so that it takes no more than so many bytes.
+    /// Recompiles the partition to take at most `share` bytes.
     pub(crate) fn keep_within(&self, share: u64) -> Result<(), Failure> {
         *self.share.lock().unwrap_or_else(PoisonError::into_inner) = Some(share);
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -286,7 +286,7 @@ impl Partition {
         shapes.iter().try_for_each(|shapes| self.with(shapes, |_| Ok(())))
     }
 
-    /// What the last session that was used takes, in words; nothing where there is none yet.
+    /// Describes the costs of the session used last, if there is a session.
     pub(crate) fn costs(&self) -> Option<String> {
         let sessions = self.sessions.lock().ok()?;
         let (_, session) = sessions.last()?;

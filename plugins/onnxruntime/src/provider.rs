@@ -1,4 +1,4 @@
-//! The provider of a session: says which nodes it takes, and compiles them.
+//! The provider of a session, which selects nodes and compiles them.
 
 use std::{
     collections::BTreeMap,
@@ -27,10 +27,10 @@ use crate::{
     survey::{Survey, survey},
 };
 
-/// What the runtime calls this provider.
+/// Name of this provider in the runtime.
 pub(crate) const NAME: &std::ffi::CStr = c"TexpoolExecutionProvider";
 
-/// The provider of a session. The runtime calls it by its table, which is its first member.
+/// The provider of a session. The runtime calls it through its table, so that must be the first member.
 #[repr(C)]
 pub(crate) struct Provider {
     table: OrtEp,
@@ -40,7 +40,7 @@ pub(crate) struct Provider {
     options: Arc<Options>,
     report: Mutex<Report>,
     warnings: Arc<Warnings>,
-    /// Plans of nodes that were compiled to see whether they can be, by the names of their results.
+    /// Plans that were found while testing whether nodes can be compiled, keyed by the names of the nodes' results.
     plans: Mutex<BTreeMap<Vec<String>, FoundPlan>>,
 }
 
@@ -70,13 +70,13 @@ impl Provider {
         Box::new(Self { table, host, logger, context, options, report, warnings, plans: Mutex::default() })
     }
 
-    /// For the runtime, which gives it back for `release`.
+    /// Returns the pointer for the runtime, which passes it to `release` later.
     pub(crate) fn into_raw(self: Box<Self>) -> *mut OrtEp {
         Box::into_raw(self).cast()
     }
 
     /// # Safety
-    /// The pointer is NULL, or one of `into_raw` that nobody uses any longer.
+    /// The pointer is NULL, or it comes from `into_raw` and is not used afterwards.
     pub(crate) unsafe fn release(ep: *mut OrtEp) {
         if !ep.is_null() {
             // SAFETY: as the caller promises.
@@ -84,15 +84,16 @@ impl Provider {
         }
     }
 
-    /// Says which nodes of a graph are taken.
+    /// Selects the nodes of a graph to compile.
     ///
     /// # Safety
-    /// The graph and what is said of it are there.
+    /// The graph and `info` exist.
     unsafe fn take(&self, graph: *const OrtGraph, info: *mut OrtEpGraphSupportInfo) -> Result<(), Failure> {
         // SAFETY: as the caller promises.
         let ReadGraph { graph, nodes, parent } = unsafe { read_graph(self.host, graph)? };
         let survey = match parent {
-            // A body runs many times on values that the host has in its hands in between.
+            // The body of a control flow node runs many times, and between runs the host needs the values in its
+            // memory.
             Some(_) => {
                 let why = "it is in the body of a control flow node, which stays where that is".to_owned();
                 Survey { left: (0..graph.nodes.len()).map(|node| (node, why.clone())).collect(), ..Survey::default() }
@@ -105,7 +106,7 @@ impl Provider {
             let options =
                 OrtNodeFusionOptions { ort_version_supported: ORT_API_VERSION, drop_constant_initializers: true };
             let add = self.host.ep.ep_graph_support_info_add_nodes_to_fuse;
-            // SAFETY: as the caller promises; the nodes are the graph's.
+            // SAFETY: as the caller promises; the nodes belong to the graph.
             unsafe { self.host.check(add(info, taken.as_ptr(), taken.len(), &options))? };
         }
         let guessed = extents::guessed(&graph, &self.options.reading.dims, survey.image);
@@ -113,8 +114,9 @@ impl Provider {
         Ok(())
     }
 
-    /// Compiles nodes, and keeps the plan until they are a partition. Says which cannot be computed on the device; any other
-    /// error is told when the partition is made.
+    /// Compiles nodes, and saves the plan for the partition that will contain them. Returns the node that cannot be
+    /// computed on the device, if any. Other errors are ignored here, since they are reported when the partition is
+    /// created.
     fn try_compile(&self, graph: &Graph<'_>, part: &Part, model: &Model) -> Option<(Uncomputable, String)> {
         let compiled = search(&self.context, model, &self.options, None);
         match compiled.and_then(|compiled| compiled.session().map(drop).map(|()| compiled)) {
@@ -131,7 +133,7 @@ impl Provider {
         }
     }
 
-    /// Logs which nodes this device cannot compute: another one may.
+    /// Logs which nodes this device cannot compute, since another device may be able to.
     fn tell_of_device(&self, graph: &Graph<'_>, survey: &Survey) {
         let mut nodes = survey.beyond_device.iter().filter_map(|node| Some((node, survey.left.get(node)?)));
         if let Some((&first, why)) = nodes.next() {
@@ -143,14 +145,14 @@ impl Provider {
         }
     }
 
-    /// Logs what became of a graph, and writes the report.
+    /// Logs the result for a graph, and updates the report.
     fn tell(&self, found: GraphReport) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
         let (summary, nothing) = (found.summary(), found.groups == 0 && found.key.1.is_none());
         let left = found.left.clone();
         let known = report.graphs.iter().any(|graph| graph.key == found.key && graph.groups > 0);
         if report.note(found) {
-            // That nothing of a model is taken is hardly what was wanted, so it is said to everyone.
+            // Users hardly expect that no node of a model is selected, so this is logged as a warning.
             let loud = self.options.verbose || nothing && !known;
             self.host.log(self.logger, if loud { Severity::Warning } else { Severity::Info }, &summary);
             let severity = if self.options.verbose { Severity::Warning } else { Severity::Info };
@@ -168,10 +170,10 @@ impl Provider {
         }
     }
 
-    /// Compiles what stands for each of the fused nodes.
+    /// Compiles a partition for each of the fused nodes.
     ///
     /// # Safety
-    /// The graphs and nodes are there.
+    /// The graphs and nodes exist.
     unsafe fn compile(
         &self,
         graphs: &[*const OrtGraph],
@@ -193,7 +195,7 @@ impl Provider {
             let costs = costs.unwrap_or_else(|| "compiled at its first run, when its shapes are known".to_owned());
             let told = format!("partition of {}: {costs}", partition.name);
             self.host.log(self.logger, if self.options.verbose { Severity::Warning } else { Severity::Info }, &told);
-            // Partitions are of the main graph alone.
+            // Only the main graph has partitions.
             if let Some(main) = report.graphs.iter_mut().rev().find(|graph| graph.key.1.is_none()) {
                 main.partitions.push(told);
             }
@@ -206,7 +208,7 @@ impl Provider {
     }
 }
 
-/// By what nodes are found again that the runtime has fused: the names of their results.
+/// Returns the key by which nodes are recognized after the runtime has fused them: the sorted names of their results.
 fn key(results: impl Iterator<Item = String>) -> Vec<String> {
     let mut names: Vec<String> = results.collect();
     names.sort_unstable();
@@ -222,9 +224,9 @@ unsafe extern "system" fn get_capability(
     graph: *const OrtGraph,
     info: *mut OrtEpGraphSupportInfo,
 ) -> *mut OrtStatus {
-    // SAFETY: the runtime calls this for what `into_raw` gave it and `release` was not called for.
+    // SAFETY: the runtime passes a pointer from `into_raw`, before it calls `release`.
     let provider = unsafe { &*ep.cast::<Provider>() };
-    // SAFETY: the graph is there for as long as the call.
+    // SAFETY: the graph exists during the call.
     provider.host.answer(|| unsafe { provider.take(graph, info) })
 }
 
@@ -242,7 +244,8 @@ unsafe extern "system" fn compile(
         if count == 0 {
             return Ok(());
         }
-        // SAFETY: the runtime has as many of each, and room for as many answers. They are written once all is well.
+        // SAFETY: the arrays have `count` entries each, and room for `count` results. These are only written if all
+        // succeed.
         unsafe {
             let (graphs, nodes) = (slice::from_raw_parts(graphs, count), slice::from_raw_parts(fused_nodes, count));
             let infos = provider.compile(graphs, nodes)?;
@@ -260,7 +263,7 @@ unsafe extern "system" fn release_node_compute_infos(
     count: usize,
 ) {
     for index in 0..count {
-        // SAFETY: the runtime gives back what `compile` made, once.
+        // SAFETY: the runtime passes each result of `compile` once.
         unsafe { ComputeInfo::release(*infos.add(index)) };
     }
 }

@@ -1,4 +1,4 @@
-//! Reads a graph of the runtime's, which is there only while the runtime asks about it.
+//! Reads graphs of the runtime, which exist only while the runtime queries the provider about them.
 
 use std::{collections::HashMap, ffi::c_char, ptr};
 
@@ -14,16 +14,16 @@ use crate::{
     tensors::tensor,
 };
 
-/// A graph, and the runtime's nodes in the same order.
+/// A graph, with the runtime's nodes in the same order.
 pub(crate) struct ReadGraph<'g> {
     pub(crate) graph: Graph<'g>,
     pub(crate) nodes: Vec<*const OrtNode>,
-    /// The node whose body it is, if it is one.
+    /// The control flow node whose body this graph is, if it is one.
     pub(crate) parent: Option<String>,
 }
 
 /// # Safety
-/// The graph is there for as long as `'g`.
+/// The graph exists during `'g`.
 pub(crate) unsafe fn read_graph<'g>(host: Host, graph: *const OrtGraph) -> Result<ReadGraph<'g>, Failure> {
     let mut reader = Reader { host, graph: Graph::default(), known: HashMap::new() };
     // SAFETY: as the caller promises; what the runtime lists is there as long as the graph.
@@ -47,14 +47,14 @@ pub(crate) unsafe fn read_graph<'g>(host: Host, graph: *const OrtGraph) -> Resul
     }
 }
 
-/// The names of what goes into a fused node and what comes out, in the order of a run.
+/// Returns the names of the inputs and outputs of a fused node, in the order of a run's arguments.
 ///
 /// # Safety
-/// The node is there.
+/// The node exists.
 pub(crate) unsafe fn ports(host: Host, node: *const OrtNode) -> Result<[Vec<String>; 2], Failure> {
     let OrtApi { get_value_info_name, .. } = host.api;
     let names = |values: Vec<*const OrtValueInfo>| {
-        // SAFETY: the node's values are there as long as it is.
+        // SAFETY: the values of a node exist as long as the node.
         let name = |value| unsafe { host.text_of(*get_value_info_name, value) };
         values.into_iter().map(name).collect::<Result<Vec<_>, _>>()
     };
@@ -68,7 +68,7 @@ pub(crate) unsafe fn ports(host: Host, node: *const OrtNode) -> Result<[Vec<Stri
 
 unsafe fn opsets(host: Host, graph: *const OrtGraph) -> Result<Vec<(String, i64)>, Failure> {
     let mut count = 0;
-    // SAFETY: the graph is there, and there is room for as many as it has.
+    // SAFETY: the graph exists, and both arrays have room for `count` entries.
     unsafe {
         host.check((host.api.graph_get_num_operator_sets)(graph, &mut count))?;
         let (mut domains, mut versions) = (vec![ptr::null(); count], vec![0; count]);
@@ -86,14 +86,14 @@ struct Reader<'g> {
 
 impl<'g> Reader<'g> {
     /// # Safety
-    /// The values are there for as long as `'g`.
+    /// The values exist during `'g`.
     unsafe fn values(&mut self, values: &[*const OrtValueInfo]) -> Result<Vec<Option<ValueId>>, Failure> {
         // SAFETY: as the caller promises.
         values.iter().map(|&value| unsafe { self.value(value) }).collect()
     }
 
     /// # Safety
-    /// The value is NULL, or there for as long as `'g`.
+    /// The value is NULL, or it exists during `'g`.
     unsafe fn value(&mut self, info: *const OrtValueInfo) -> Result<Option<ValueId>, Failure> {
         if info.is_null() {
             return Ok(None);
@@ -107,7 +107,7 @@ impl<'g> Reader<'g> {
         if let Some(&known) = self.known.get(&name) {
             return Ok(Some(known));
         }
-        // SAFETY: as above; the bytes of a constant are there as long as the graph.
+        // SAFETY: as above; the bytes of a constant exist as long as the graph.
         let value = unsafe {
             let (kind, dims) = self.tensor_type(info)?;
             let mut value = Value { name: name.clone(), kind, dims, constant: None, overridable: false };
@@ -127,12 +127,12 @@ impl<'g> Reader<'g> {
     }
 
     /// # Safety
-    /// The value is there.
+    /// The value exists.
     unsafe fn tensor_type(&self, info: *const OrtValueInfo) -> Result<(i32, Option<Vec<Extent>>), Failure> {
         let Host { api, .. } = self.host;
         let (mut of_value, mut of_tensor) = (ptr::null(), ptr::null());
-        // SAFETY: as the caller promises; what the runtime tells of the value is there as long as the value, and there is
-        // room for as many extents as it has.
+        // SAFETY: as the caller promises; the type information exists as long as the value, and the array has room
+        // for all extents.
         unsafe {
             self.host.check((api.get_value_info_type_info)(info, &mut of_value))?;
             if of_value.is_null() {
@@ -162,10 +162,10 @@ impl<'g> Reader<'g> {
     }
 
     /// # Safety
-    /// The node is there for as long as `'g`.
+    /// The node exists during `'g`.
     unsafe fn node(&mut self, node: *const OrtNode) -> Result<Node, Failure> {
         let Host { api, .. } = self.host;
-        // SAFETY: as the caller promises; what the runtime lists of it is there as long.
+        // SAFETY: as the caller promises; everything that the runtime lists for the node exists as long as the node.
         unsafe {
             let inputs = self.host.list(api.node_get_num_inputs, api.node_get_inputs, node)?;
             let outputs = self.host.list(api.node_get_num_outputs, api.node_get_outputs, node)?;

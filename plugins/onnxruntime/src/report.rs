@@ -1,4 +1,5 @@
-//! What was taken of a session's graphs, what was left and why, and what it costs: for the log and for a file.
+//! Reports which nodes of a session's graphs were taken, which were left and why, and the costs. Written to the log
+//! and to a file.
 
 use std::{fmt::Write as _, fs, io, path::Path};
 
@@ -8,18 +9,18 @@ use crate::{
     survey::Survey,
 };
 
-/// What became of a graph.
+/// Result of the selection for a graph.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct GraphReport {
-    /// Its name, and that of the node whose body it is.
+    /// Name of the graph, and name of the node whose body it is, if any.
     pub(crate) key: (String, Option<String>),
     pub(crate) taken: usize,
     pub(crate) groups: usize,
-    /// Each node that is left, with the reason.
+    /// Description of each node that is left, with the reason.
     pub(crate) left: Vec<String>,
-    /// Open extents that nobody has said, with what they were tried with.
+    /// Unknown extents that the user has not given, with the guesses for them.
     pub(crate) guessed: Vec<String>,
-    /// Each partition that was compiled, with what it costs.
+    /// Description of each compiled partition, with its costs.
     pub(crate) partitions: Vec<String>,
 }
 
@@ -36,7 +37,7 @@ impl GraphReport {
         }
     }
 
-    /// What was taken, in a line.
+    /// Returns a one-line summary.
     pub(crate) fn summary(&self) -> String {
         let (name, parent) = &self.key;
         let body = parent.as_ref().map(|parent| format!(", the body of `{parent}`")).unwrap_or_default();
@@ -49,7 +50,7 @@ impl GraphReport {
     }
 }
 
-/// A node as its model's author knows it.
+/// Describes a node by its name in the model.
 pub(crate) fn called(graph: &Graph<'_>, index: NodeIndex) -> String {
     let node = &graph.nodes[index];
     let result = node.outputs.iter().flatten().next().map_or("", |&value| &graph.values[value].name);
@@ -57,7 +58,7 @@ pub(crate) fn called(graph: &Graph<'_>, index: NodeIndex) -> String {
     format!("node `{name}` {}", node.full_operator())
 }
 
-/// What became of all graphs of a session.
+/// Results for all graphs of a session.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
     pub(crate) device: String,
@@ -65,8 +66,8 @@ pub(crate) struct Report {
 }
 
 impl Report {
-    /// Notes a graph. The runtime asks about a graph again once functions in it are written out: what is a partition by then
-    /// is counted already. Whether anything is new that is to be said.
+    /// Adds the result for a graph. The runtime queries a graph again after it has expanded functions; by then,
+    /// existing partitions were already counted. Returns whether there is anything new to report.
     pub(crate) fn note(&mut self, found: GraphReport) -> bool {
         let Some(known) = self.graphs.iter_mut().find(|graph| graph.key == found.key) else {
             self.graphs.push(found);
@@ -79,15 +80,15 @@ impl Report {
         new
     }
 
-    /// Everything, as a text that ends in the end of a line.
+    /// Returns the report as text that ends with a line break.
     fn text(&self) -> String {
         let mut text = format!("texpool {} on {}\n", env!("CARGO_PKG_VERSION"), self.device);
         for graph in &self.graphs {
-            // Writing to a text does not fail.
+            // Writing to a string cannot fail.
             _ = writeln!(text, "{}", graph.summary());
             graph.partitions.iter().for_each(|partition| _ = writeln!(text, "  {partition}"));
             if !graph.left.is_empty() && !graph.guessed.is_empty() {
-                // A refusal may be of these extents, and not of the model.
+                // A node may have been left because of these guesses instead of the model.
                 let guessed = graph.guessed.join(",");
                 _ = writeln!(text, "  open extents were tried as {guessed}; say others by the option `dim`");
             }
@@ -96,7 +97,7 @@ impl Report {
         shown(&text) + "\n"
     }
 
-    /// Writes the file: a whole one or none.
+    /// Writes the file atomically, by renaming a temporary file.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".part");

@@ -1,5 +1,5 @@
-//! Which nodes of a graph texpool takes, and why it leaves the others: asked of its importer, which reads the nodes as a
-//! model. What is said of a node that is left is what the importer says.
+//! Finds out which nodes of a graph texpool can take. It passes the nodes to texpool's importer as a model. The
+//! reason reported for a node that is left is the importer's message.
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap, HashSet},
@@ -19,46 +19,47 @@ use crate::{
     integers, onnx,
 };
 
-/// How often nodes are refused at most before all that was not yet taken is left.
+/// Maximum number of refused readings, after which all undecided nodes are left.
 const MOST_REFUSALS: usize = 256;
-/// Bytes that are written for that at most, some seconds' worth: constants are copied for each reading.
+/// Maximum number of bytes written for refused readings, since each copies constants. Copying this much takes
+/// seconds.
 const MOST_BYTES: usize = 16 << 30;
 
-/// What the importer says of an operator that it does not know.
+/// The importer's message for an unknown operator.
 const NOT_SUPPORTED: &str = "the operator is not supported";
 
-/// What is taken of a graph, and what is left.
+/// The nodes of a graph that are taken, and those that are left.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Survey {
     pub(crate) parts: Vec<Part>,
     /// Nodes that are left, each with the reason.
     pub(crate) left: BTreeMap<NodeIndex, String>,
-    /// Those of them that can be read and not be computed on this device.
+    /// Subset of `left`: nodes that the importer accepts, but that this device cannot compute.
     pub(crate) beyond_device: BTreeSet<NodeIndex>,
-    /// What open heights and widths of images were tried with.
+    /// Extent that was tried for unknown heights and widths of images.
     pub(crate) image: usize,
 }
 
-/// How models are read.
+/// Options for reading models.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reading {
-    /// Extents by name, as the user says them.
+    /// Extents that the user has given, by name.
     pub(crate) dims: BTreeMap<String, usize>,
     pub(crate) fake_quant: FakeQuant,
 }
 
-/// Reads a model that was written for a part; its constants stay where they lie in the bytes.
+/// Reads a model that was written for a part. Constants are not copied out of `bytes`.
 pub(crate) fn read(bytes: &Arc<Vec<u8>>, dims: BTreeMap<String, usize>, fake_quant: FakeQuant) -> Result<Model, Error> {
     let options = ImportOptions { dims, fake_quant, ..ImportOptions::default() };
     let owner = Arc::<Vec<u8>>::clone(bytes);
     Model::from_graph(import::from_bytes_with(owner, &options)?)
 }
 
-/// Compiles nodes that were read; where they cannot be computed on the device, says which and why.
+/// Compiles nodes that the importer accepted. If they cannot be computed on the device, returns which and why.
 pub(crate) type TryCompile<'c> = dyn Fn(&Graph<'_>, &Part, &Model) -> Option<(Uncomputable, String)> + 'c;
 
-/// Asks which nodes can be taken. Open heights and widths of images are tried with several extents, until one of them lets
-/// all nodes be taken; else the one counts that lets most be.
+/// Finds out which nodes can be taken. Unknown heights and widths of images are tried with several extents, until all
+/// nodes can be taken; otherwise the extent with the most nodes wins.
 pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<'_>) -> Survey {
     let surveyed = |image, compile| Surveyor::new(graph, reading, image, compile).survey();
     let [usual, others @ ..] = extents::IMAGES;
@@ -67,7 +68,7 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
         guessed(*image) != guessed(usual)
     };
     let first = surveyed(usual, compile);
-    // What cannot be compiled is no matter of these extents.
+    // Compile errors do not depend on these extents, so only errors of the importer count.
     let readable = |found: &Survey| found.left.len() - found.beyond_device.len();
     if readable(&first) == 0 || !others.iter().any(differs) {
         return first;
@@ -86,22 +87,22 @@ struct Surveyor<'a, 'g> {
     graph: &'a Graph<'g>,
     reading: &'a Reading,
     names: BTreeMap<String, usize>,
-    /// What open heights and widths of images are tried with.
+    /// Extent that is tried for unknown heights and widths of images.
     image: usize,
     left: BTreeMap<NodeIndex, String>,
     refusals: usize,
-    /// What refused readings have copied.
+    /// Number of bytes copied for refused readings.
     bytes: usize,
     /// Groups that were read well.
     accepted: HashSet<Vec<NodeIndex>>,
     compile: &'a TryCompile<'a>,
     /// Groups that were compiled.
     compiled: HashSet<Vec<NodeIndex>>,
-    /// Nodes that were read and cannot be computed on the device.
+    /// Nodes that the importer accepted, but that cannot be computed on the device.
     beyond_device: BTreeSet<NodeIndex>,
 }
 
-/// Nodes that are refused, each with the reason.
+/// Nodes that are refused, with the reason for each.
 type Refused = BTreeMap<NodeIndex, String>;
 
 impl<'a, 'g> Surveyor<'a, 'g> {
@@ -130,11 +131,12 @@ impl<'a, 'g> Surveyor<'a, 'g> {
             }
         }
         self.leave_unknown_operators();
-        // All at once first: one reading names all nodes that are refused for what they are themselves.
+        // First try all nodes at once: a single reading reports all nodes that are refused for reasons of their
+        // operator.
         while let Err(refused) = self.try_part(self.taken()) {
             self.left.extend(refused);
         }
-        // Then each group by itself: what its nodes read of other groups is not known before a run.
+        // Then try each group separately, because values that it reads from other groups are unknown before a run.
         let parts = 'groups: loop {
             let taken: Vec<bool> = (0..self.graph.nodes.len()).map(|index| !self.left.contains_key(&index)).collect();
             let mut parts = Vec::new();
@@ -154,12 +156,12 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         Survey { parts, left, beyond_device: self.beyond_device, image: self.image }
     }
 
-    /// Compiles nodes that can be read. Where that is refused, it is for at least one of them.
+    /// Compiles nodes that the importer accepted. Any error refuses at least one of them.
     fn try_compile(&mut self, part: Part) -> Result<Part, Refused> {
         if part.nodes.is_empty() || self.compiled.contains(&part.nodes) {
             return Ok(part);
         }
-        // Both were possible a moment ago.
+        // Both steps succeeded in `try_part` just before.
         let Ok(dims) = extents::tried(self.graph, &part, &self.names, self.image) else { return Ok(part) };
         let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
         let Ok(model) = read(&bytes, dims, self.reading.fake_quant) else { return Ok(part) };
@@ -176,8 +178,8 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         Err(nodes.into_iter().map(|node| (node, why.clone())).collect())
     }
 
-    /// Leaves nodes of operators that the importer does not know at all. A reading of the graph would stop at each of them
-    /// and not look at what follows, which takes a reading for each where they follow each other.
+    /// Leaves all nodes with unknown operators. Reading the whole graph would stop at each of them and skip the nodes
+    /// behind it, so a chain of such nodes would take a reading for each.
     fn leave_unknown_operators(&mut self) {
         let known: HashSet<String> = import::supported().into_iter().filter_map(|operator| operator.onnx).collect();
         let mut reasons: HashMap<String, String> = HashMap::new();
@@ -188,7 +190,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
             }
             let reason = reasons.entry(operator).or_insert_with(|| {
                 let said = self.try_part(vec![index]).err().and_then(|mut refused| refused.remove(&index));
-                // What it reads is looked at first, and may be what is refused of this one.
+                // The importer checks operands first, so its message may be about an operand instead of the operator.
                 said.filter(|said| said.contains(NOT_SUPPORTED)).unwrap_or_else(|| NOT_SUPPORTED.to_owned())
             });
             self.left.insert(index, reason.clone());
@@ -199,7 +201,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         (0..self.graph.nodes.len()).filter(|index| !self.left.contains_key(index)).collect()
     }
 
-    /// What stands in the way of even writing a node as one of a model.
+    /// Returns why a node cannot even be written into a model, if that is so.
     fn unfit(&self, index: NodeIndex) -> Option<String> {
         let node = &self.graph.nodes[index];
         if let Some(why) = &node.unreadable {
@@ -222,7 +224,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         of_type.or_else(|| integers::unfit(self.graph, index))
     }
 
-    /// Reads nodes as one model. Where that is refused, it is for at least one of them.
+    /// Reads nodes as one model. Any error refuses at least one of them.
     fn try_part(&mut self, nodes: Vec<NodeIndex>) -> Result<Part, Refused> {
         let part = self.graph.part(nodes);
         if part.nodes.is_empty() || self.accepted.contains(&part.nodes) {
@@ -248,7 +250,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         Ok(part)
     }
 
-    /// Nodes that cannot be taken though the importer reads them.
+    /// Returns nodes that must be left although the importer accepts them.
     fn refused_of_model(&self, part: &Part, model: &Model) -> Option<Refused> {
         let mut refused = Refused::new();
         for (&value, output) in part.outputs.iter().zip(model.outputs()) {
@@ -272,7 +274,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         (!refused.is_empty()).then_some(refused)
     }
 
-    /// Those that read a value whose extents nobody knows.
+    /// Refuses the nodes that read a value of unknown extents.
     fn unknown(&self, part: &Part, input: ValueId) -> Refused {
         let value = &self.graph.values[input];
         let why = match value.dims {
@@ -287,7 +289,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         self.readers(part, &value.name).into_iter().map(|node| (node, why.clone())).collect()
     }
 
-    /// The nodes of a part for which the importer refuses it; all of them where it does not say.
+    /// Returns the nodes that the importer's error refers to, or all nodes of the part if it does not refer to any.
     fn refused(&self, part: &Part, error: &Error) -> Refused {
         let whole = || part.nodes.iter().map(|&node| (node, error.to_string())).collect::<Refused>();
         let of_tensor = |name: &str, why: String| {
@@ -314,7 +316,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         if refused.is_empty() { whole() } else { refused }
     }
 
-    /// Where a part is refused as a whole: the nodes that are refused by themselves, too.
+    /// Returns the nodes that are also refused when each is read alone. Used if a part is refused as a whole.
     fn refused_one_by_one(&self, part: &Part) -> Refused {
         let mut refused = Refused::new();
         for &node in part.nodes.iter().filter(|_| part.nodes.len() > 1) {
@@ -322,7 +324,8 @@ impl<'a, 'g> Surveyor<'a, 'g> {
             let Ok(dims) = extents::tried(self.graph, &alone, &self.names, self.image) else { continue };
             let bytes = Arc::new(onnx::model(self.graph, &alone).bytes);
             match read(&bytes, dims, self.reading.fake_quant) {
-                // What it reads may be known in the part and not here.
+                // An unsupported node may only seem so because its operands are constant in the part, but unknown
+                // here.
                 Ok(_) | Err(Error::Import(ImportError::Unsupported(_))) => {}
                 Err(error) => drop(refused.insert(node, error.to_string())),
             }

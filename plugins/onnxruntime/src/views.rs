@@ -1,4 +1,4 @@
-//! The runtime's tensors as texpool's: values where they lie, and room where results are wanted.
+//! Views of the runtime's tensors for texpool, for reading inputs and writing outputs in place.
 
 use std::slice;
 
@@ -6,7 +6,7 @@ use texpool::{ElementType, TensorView, TensorViewMut, half::f16};
 
 use crate::{api::types::ErrorCode, failure::Failure};
 
-/// Does the same for the Rust type of each element type, and something else for truth values.
+/// Expands the first body for the Rust type of each numeric element type, and the second for booleans.
 macro_rules! of_type {
     ($element_type:expr, $name:expr, $T:ident => $body:expr, bool => $of_bool:expr) => {
         match $element_type {
@@ -34,7 +34,7 @@ fn wrong(name: &str, message: impl std::fmt::Display) -> Failure {
     Failure::new(ErrorCode::InvalidArgument, format!("`{name}`: {message}"))
 }
 
-/// Checks what no runtime does, and what undefined behaviour would follow from.
+/// Checks the alignment. No runtime violates it, but if one did, this would be undefined behavior.
 fn check_alignment<T>(name: &str, data: *const u8) -> Result<(), Failure> {
     match data.cast::<T>().is_aligned() {
         true => Ok(()),
@@ -42,7 +42,7 @@ fn check_alignment<T>(name: &str, data: *const u8) -> Result<(), Failure> {
     }
 }
 
-/// The values of an input.
+/// Returns a view of an input's values.
 pub(crate) fn view<'t>(
     name: &str,
     element_type: ElementType,
@@ -51,22 +51,23 @@ pub(crate) fn view<'t>(
 ) -> Result<TensorView<'t>, Failure> {
     let seen = of_type!(element_type, name, T => {
         check_alignment::<T>(name, bytes.as_ptr())?;
-        // SAFETY: it is aligned, any bits are an element, and the bytes are borrowed for as long.
+        // SAFETY: the pointer is aligned, all bit patterns are valid elements, and the bytes are borrowed for the
+        // same lifetime.
         TensorView::new(unsafe { slice::from_raw_parts(bytes.as_ptr().cast::<T>(), bytes.len() / size_of::<T>()) }, dims)
     }, bool => {
         if let Some(at) = bytes.iter().position(|&byte| byte > 1) {
             return Err(wrong(name, format!("element {at} is {}, and truth values are 0 or 1", bytes[at])));
         }
-        // SAFETY: each byte is 0 or 1, which truth values are, and the bytes are borrowed for as long.
+        // SAFETY: every byte is 0 or 1, so it is a valid `bool`, and the bytes are borrowed for the same lifetime.
         TensorView::new(unsafe { slice::from_raw_parts(bytes.as_ptr().cast::<bool>(), bytes.len()) }, dims)
     });
     seen.map_err(|error| wrong(name, error))
 }
 
-/// Room for the elements of an output.
+/// Returns a view for writing an output's elements.
 ///
 /// # Safety
-/// The pointer is to memory of as many elements that nobody else uses for as long as `'r`.
+/// The pointer is to memory for this number of elements that nobody else uses during `'r`.
 pub(crate) unsafe fn room<'r>(
     name: &str,
     element_type: ElementType,
@@ -75,10 +76,10 @@ pub(crate) unsafe fn room<'r>(
 ) -> Result<TensorViewMut<'r>, Failure> {
     of_type!(element_type, name, T => {
         check_alignment::<T>(name, data)?;
-        // SAFETY: it is aligned, any bits are an element, and the rest is as the caller promises.
+        // SAFETY: the pointer is aligned, all bit patterns are valid elements, and the caller promises the rest.
         Ok(TensorViewMut::dense(unsafe { slice::from_raw_parts_mut(data.cast::<T>(), elements) }))
     }, bool => {
-        // SAFETY: zeros are truth values, and the rest is as the caller promises.
+        // SAFETY: zeros are valid booleans, and the caller promises the rest.
         unsafe {
             data.write_bytes(0, elements);
             Ok(TensorViewMut::dense(slice::from_raw_parts_mut(data.cast::<bool>(), elements)))
@@ -95,7 +96,7 @@ mod tests {
     #[test]
     fn what_is_no_tensor_is_refused() {
         let words = [0u32, 1, 2, 3];
-        // SAFETY: four words are sixteen bytes.
+        // SAFETY: four words have sixteen bytes.
         let bytes: &[u8] = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), 16) };
         assert_eq!(view("x", ElementType::F32, bytes, &[2, 2]).unwrap().len(), 4);
         assert!(view("x", ElementType::F32, bytes, &[3]).is_err());

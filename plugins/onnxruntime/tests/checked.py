@@ -40,7 +40,7 @@ def lives() -> None:
 
 def judged(log: str) -> list[str]:
     """The findings that are the library's."""
-    # A line without text parts one finding from the next.
+    # Findings are separated by empty lines.
     findings = re.split(r"\n==\d+== *\n", log)
     return [finding for finding in findings if LIBRARY in finding and re.search(r"==\s+(at|by) 0x", finding)]
 

@@ -17,13 +17,14 @@ from onnx import numpy_helper
 from support import on_cpu, reported
 
 DATA = Path(onnx.__file__).parent / "backend/test/data/node"
-#: Inputs of a case that are made part of its model at most; there are none with more that matter.
+#: Maximum number of a case's inputs that are turned into constants. No relevant case has more.
 MOST_INPUTS = 8
-#: Whole numbers that floats of 32 bits hold without gaps.
+#: 32-bit floats represent all whole numbers up to this one exactly.
 EXACT = 1 << 24
-#: Types of ONNX that are not computed with: those of no more than eight bits, double, bfloat16, complex and texts.
+#: ONNX types that texpool does not compute with: most types with at most eight bits, double, bfloat16, complex and
+#: strings.
 OTHERS = re.compile(r"string|complex|double|float4|float8|bfloat16|int2|int4|seq|optional|sparse|map")
-#: Reasons that speak of what the model knows, not of the operator.
+#: Reasons that concern unknown extents or values, not the operator.
 OF_BINDING = re.compile(r"at run time|must be known|only known in a run")
 
 
@@ -132,7 +133,8 @@ def counted() -> tuple[dict[str, Counter[str]], list[str]]:
         case = None
         try:
             case = Case(folder)
-            # A case of several operators, which it writes out as functions, is counted by none.
+            # Skip cases with several operators, such as expanded functions, because they cannot be assigned to one
+            # operator.
             if len(case.operators) != 1 or case.name.endswith("_expanded") or "_expanded_" in case.name:
                 continue
             result = ("type", "") if case.others() else outcome(case)

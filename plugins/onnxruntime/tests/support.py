@@ -14,7 +14,7 @@ import onnxruntime_ep_texpool
 from onnx import TensorProto, helper
 
 CACHES = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-#: Where `texpool models fetch` keeps models.
+#: Folder where `texpool models fetch` stores models.
 CACHE = Path(os.environ.get("TEXPOOL_CACHE") or CACHES / "texpool")
 HERE = Path(__file__).resolve().parent
 NAME = onnxruntime_ep_texpool.get_ep_name()
@@ -40,7 +40,7 @@ def session(model: Path | bytes, plain: bool = False, **options: str) -> onnxrun
     if plain:
         asked.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     asked.add_provider_for_devices(devices()[:1], options)
-    # Else what a provider says goes to standard output, and the session is made without it.
+    # Without this, errors of a provider go to standard output, and the session is created without the provider.
     given = model if isinstance(model, bytes) else str(model)
     return onnxruntime.InferenceSession(given, sess_options=asked, enable_fallback=0)
 
@@ -52,7 +52,7 @@ def reported(
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "report.txt"
         made = session(model, plain, report=str(path), **options)
-        # The runtime asks no provider about a graph without nodes.
+        # The runtime does not query providers about a graph without nodes.
         return made, path.read_text().splitlines() if path.exists() else []
 
 

@@ -11,7 +11,8 @@ from onnx import helper
 
 from support import NAME, devices, file, off, on_cpu, python, register, session, small, tensor, values, weights
 
-#: A picture becomes 256 MiB of textures where the process may take half of that; then it may take them.
+#: Runs a model that needs 256 MiB of textures, first while the process may only allocate half of that, then without
+#: the limit.
 NO_MEMORY = """
 import resource, support
 from onnx import helper
@@ -138,7 +139,7 @@ print(cpu.run(None, support.values(cpu))[0].shape, [d.ep_name for d in support.o
         for _ in range(2):
             with self.assertRaisesRegex(Exception, "texpool: .*lost"):
                 made.run(None, feed)
-        # What is made anew is on another device.
+        # New sessions use a new device.
         self.assertEqual(off(session(small()).run(None, feed), expected), 0)
         self.alive()
 

@@ -11,7 +11,7 @@ from support import CACHE, off, on_cpu, python, register, session, small, values
 
 MODEL = CACHE / "mtcnn_rnet.onnx"
 CYCLES = 1000
-#: 4 KiB a session, less than the least of its textures takes.
+#: 4 KiB per session, less than its smallest texture.
 MOST = 4096 * CYCLES
 
 
@@ -55,7 +55,7 @@ def cycles() -> None:
                 raise AssertionError("another answer")
             return reserved(path)
 
-        # The first ones fill what the driver and the allocators keep.
+        # The first sessions fill the caches of the driver and the allocators.
         for _ in range(CYCLES // 4):
             one()
         gc.collect()
@@ -126,8 +126,8 @@ class Lives(unittest.TestCase):
         self.assertLessEqual(grown, MOST)
 
 
-#: Forks as `gunicorn --preload` and `multiprocessing` by "fork" do. A child ends as those of `multiprocessing` do: at an
-#: ordinary end the runtime, also without any provider, waits for threads of its own that the child does not have.
+#: Forks like `gunicorn --preload` and `multiprocessing` with "fork". The child exits as in `multiprocessing`: at a
+#: normal exit, the runtime would wait for threads that do not exist in the child, even without a provider.
 FORKS = """
 import os, time, support
 
@@ -176,7 +176,7 @@ class Forks(unittest.TestCase):
         self.assertNotIn("hangs", said.stdout)
 
 
-#: A search of minutes, of which Ctrl-C leaves a second.
+#: Starts a search that would take minutes, and presses Ctrl-C after two seconds.
 CTRL_C = """
 import os, signal, threading, time, support
 support.register()

@@ -5,7 +5,7 @@ import unittest
 
 from support import CACHE, NAME, off, on_cpu, reported, values
 
-#: File, extents of inputs that it leaves open, and what is said of those when the session is made.
+#: File, extents of open inputs, and options that bind these extents when the session is created.
 MODELS = {
     "squeezenet": ("light_squeezenet.onnx", {}, {}),
     "shufflenet": ("light_shufflenet.onnx", {}, {}),
@@ -13,7 +13,7 @@ MODELS = {
     "resnet18": ("resnet18.onnx", {}, {}),
     "mobilenet_v2": ("mobilenet_v2.onnx", {}, {}),
     "efficientnet_lite0": ("efficientnet_lite0.onnx", {}, {}),
-    # Its weights are inputs, too, which a caller might give other values.
+    # Its weights are also graph inputs, which a caller could override.
     "centerface": ("centerface.onnx", {}, {}),
     "retinaface": ("retinaface_mnet25.onnx", {}, {}),
     "mtcnn_pnet": ("mtcnn_pnet.onnx", {"input_1": [2, 64, 48, 3]}, {}),
@@ -54,7 +54,7 @@ class Models(unittest.TestCase):
         self.assertLessEqual(planned, 4 << 20)
         self.assertLessEqual(off(session.run(None, feed), wanted), 1)
         session, _ = reported(file, precision="f16")
-        # 16-bit floats have ten bits: a thousandth.
+        # 16-bit floats have a precision of ten bits, about a thousandth.
         self.assertLessEqual(off(session.run(None, feed), wanted), 5000)
         self.assertGreater(off(session.run(None, feed), wanted), 1)
 

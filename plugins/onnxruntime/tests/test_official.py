@@ -15,7 +15,7 @@ class Official(unittest.TestCase):
         every = sum(counts.values(), Counter())
         print(f"ONNX's own cases: {dict(every)}")
         self.assertEqual([line for line in lines if ",failed," in line], [])
-        # `python official.py` writes it anew.
+        # Run `python official.py` to regenerate the list.
         self.assertEqual(text(counts), LIST.read_text())
 
 

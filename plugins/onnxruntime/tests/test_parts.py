@@ -164,7 +164,7 @@ class Parts(unittest.TestCase):
         text = "\n".join(report)
         self.assertIn("node `if` If: control flow is not supported", text)
         self.assertIn("the body of `if`", text)
-        # What is left of it divides the rest, which reads it through the bodies alone.
+        # The If node itself is left and splits the other nodes, which depend on it only through its bodies.
         self.assertIn("in 2 partitions", text)
 
     def test_all_types_go_in_and_out(self) -> None:
@@ -179,7 +179,7 @@ class Parts(unittest.TestCase):
             "h": np.array([1, -0.5, 0.25, 2], np.float16),
         }
         self.assertEqual(off(made.run(None, feed), on_cpu(model).run(None, feed)), 0)
-        # What floats of 32 bits do not hold is refused, not rounded.
+        # Values that 32-bit floats cannot represent are rejected instead of rounded.
         with self.assertRaisesRegex(Exception, "texpool: input `i`: element 5 is 16777217"):
             made.run(None, {**feed, "i": np.array([[1, 1, 1], [1, 1, (1 << 24) + 1]], np.int32)})
         self.assertEqual(off(made.run(None, feed), on_cpu(model).run(None, feed)), 0)

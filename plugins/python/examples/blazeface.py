@@ -31,7 +31,7 @@ def faces(regressors: np.ndarray, scores: np.ndarray, photo: Image.Image) -> lis
     half = regressors[0, :, 2:4] / SIZE / 2
     boxes = np.concatenate([centre - half, centre + half], axis=1)
     sure = 1 / (1 + np.exp(-scores[0, :, 0].clip(-80, 80)))
-    # Bars are as wide as the longer edge leaves.
+    # The photo was padded to a square with two bars of equal width.
     edge = max(photo.size)
     bars = [(edge - extent) / 2 for extent in photo.size] * 2
     found: list[tuple[float, list[int]]] = []

@@ -25,7 +25,7 @@ def draw_map(axes: Axes, session: texpool.InferenceSession) -> None:
         steps = block.last_step - block.first_step + 1
         corner = (block.first_step, bottoms[block.texture] + block.offset)
         patches.append(Rectangle(corner, steps, block.bytes))
-        # Neighbours far apart on the colour map.
+        # Give consecutive tensors clearly different colours.
         values.append(colours.setdefault(block.tensor, len(colours)) * 0.618 % 1)
     axes.add_collection(PatchCollection(patches, array=values, cmap="hsv", alpha=0.6))
     for bottom in bottoms:

@@ -55,7 +55,7 @@ class Classifier:
                 pixels = picture.convert("RGB").resize(self.input.shape[2:0:-1])
         except UnidentifiedImageError:
             return -1, float("nan"), "not a picture that Pillow knows"
-        # The last two for some damaged files, and for pictures of too many pixels.
+        # The last two are raised for some damaged files, and for pictures with too many pixels.
         except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
             return -1, float("nan"), f"{type(error).__name__}: {error}"
         image = np.asarray(pixels, np.float32) / 127.5 - 1
@@ -80,7 +80,7 @@ def taken(adapters: list[str]) -> tuple[IO[str] | None, str | None]:
 def score(model: str, pictures: str, answers: str, workers: int, adapters: list[str], batch: int) -> None:
     """Reads pictures, scores them, and writes the answers, with a bar for each stage."""
     files = ray.data.read_binary_files(pictures, include_paths=True)
-    # More blocks than workers, so that none has nothing to do, and little is done again for a worker that is killed.
+    # More blocks than workers keep all workers busy, and limit the work that is repeated if a worker is killed.
     files = files.repartition(max(workers * 4, 1))
     scored = files.map_batches(
         Classifier,
@@ -88,7 +88,7 @@ def score(model: str, pictures: str, answers: str, workers: int, adapters: list[
         compute=ray.data.ActorPoolStrategy(size=workers),
         batch_size=batch,
         resources={"vulkan": 1},
-        # A picture that is damaged is a row; what is left is a worker that was killed.
+        # Damaged pictures are reported as rows, so the only failures left to retry are killed workers.
         max_restarts=-1,
         max_task_retries=-1,
     )
@@ -104,7 +104,7 @@ def main() -> None:
     parser.add_argument("--adapter", default="", help="names or PCI addresses, with commas between them")
     parser.add_argument("--batch", type=int, default=16, help="pictures that a worker takes at a time")
     asked = parser.parse_args()
-    # A cluster that is there already says how many devices it has; one that is started here has one a worker.
+    # An existing cluster defines its number of devices. A new one started here gets one device per worker.
     if os.environ.get("RAY_ADDRESS"):
         ray.init()
     else:

@@ -1,5 +1,5 @@
-//! Arrays of the caller's, seen where they lie: anything with Python's buffer protocol, as NumPy's arrays have it, and
-//! CPU tensors by DLPack.
+//! Views of the caller's arrays without copying: any object with Python's buffer protocol, such as NumPy arrays, and
+//! CPU tensors through DLPack.
 
 use pyo3::{
     buffer::{ElementType as BufferType, PyUntypedBuffer},
@@ -12,24 +12,24 @@ use texpool::{Element, ElementType, TensorError, TensorInfo, TensorView, half::f
 
 use crate::errors::classes::{TensorTypeError, TensorValueError};
 
-/// Most axes of a view of the library's.
+/// Maximum rank of a [`TensorView`].
 const MAX_RANK: usize = 8;
 
-/// An array that a run reads. Nobody may write it meanwhile.
+/// An array that a run reads. It must not be written during the run.
 pub(crate) struct Array {
-    /// Keeps the elements where they are.
+    /// Keeps the elements alive and at the same address.
     buffer: PyUntypedBuffer,
     element_type: ElementType,
-    /// In elements.
+    /// Strides in elements.
     strides: Vec<usize>,
-    /// Elements from the first to the last.
+    /// Number of elements from the first to the last in memory.
     reach: usize,
-    /// Truth values that are not stored as 0 and 1.
+    /// Copy of a boolean array whose bytes are not all 0 or 1.
     truths: Option<Vec<bool>>,
 }
 
 impl Array {
-    /// The array that is given for an input.
+    /// Opens the array passed for an input.
     pub(crate) fn new(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyResult<Self> {
         let buffer = buffer_of(value, input)?;
         let element_type = element_type(&buffer).ok_or_else(|| wrong_type(value, input))?;
@@ -47,7 +47,7 @@ impl Array {
         }
         let (buffer, strides) = match strides(&buffer) {
             Some(strides) => (buffer, strides),
-            // Backwards, or not aligned: in a new place.
+            // Negative strides or misaligned elements: make a dense copy.
             None => {
                 let numpy = value.py().import(intern!(value.py(), "numpy"))?;
                 let order = [("order", "C")].into_py_dict(value.py())?;
@@ -72,7 +72,7 @@ impl Array {
         Ok(array)
     }
 
-    /// The elements, in the array's shape.
+    /// Returns a view of the elements in the array's shape.
     pub(crate) fn view(&self) -> Result<TensorView<'_>, TensorError> {
         match self.element_type {
             ElementType::F16 => self.strided::<f16>(),
@@ -96,21 +96,21 @@ impl Array {
         TensorView::strided(self.elements::<T>(), self.buffer.shape(), &self.strides)
     }
 
-    /// All elements from the first to the last, also those between them that are not the array's.
+    /// Returns all elements from the first to the last in memory, including gaps that do not belong to the array.
     #[expect(unsafe_code, reason = "the memory is another library's")]
     fn elements<T: Copy>(&self) -> &[T] {
         if self.reach == 0 {
             return &[];
         }
-        // SAFETY: the buffer says that there are elements of this type, as far as the strides lead, and keeps them there as
-        // long as it lives. They are aligned (`strides`). That nobody writes them while a run reads them is asked of the
-        // caller, as by every library that lets go of the interpreter's lock. Of truth values it was seen that they are 0
-        // or 1; any bits are one of the other types.
+        // SAFETY: the buffer guarantees elements of this type over the whole range of its strides, and keeps them
+        // alive. They are aligned (checked in `strides`). The caller must not write them during a run; every library
+        // that releases the interpreter's lock requires this. Booleans were checked to be 0 or 1; for the other types
+        // all bit patterns are valid.
         unsafe { std::slice::from_raw_parts(self.buffer.buf_ptr().cast::<T>(), self.reach) }
     }
 }
 
-/// The elements of whatever is given.
+/// Gets the buffer of any supported object.
 fn buffer_of(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyResult<PyUntypedBuffer> {
     let py = value.py();
     let found = PyUntypedBuffer::get(value).or_else(|error| {
@@ -127,7 +127,7 @@ fn buffer_of(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyResult<PyUntyped
     })
 }
 
-/// The error of what is no array of the right type.
+/// Creates the error for a value that is not an array of the right type.
 fn wrong_type(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyErr {
     let name = |value: &Bound<'_, PyAny>| {
         let dtype = value.getattr(intern!(value.py(), "dtype"))?;
@@ -143,7 +143,7 @@ fn wrong_type(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyErr {
     TensorTypeError::new_err(format!("input `{}`: expected an array of {wanted}, found {found}", input.name))
 }
 
-/// What NumPy calls a type.
+/// Returns NumPy's name of a type.
 pub(crate) const fn numpy_name(element_type: ElementType) -> &'static str {
     match element_type {
         ElementType::F16 => "float16",
@@ -160,7 +160,8 @@ pub(crate) const fn numpy_name(element_type: ElementType) -> &'static str {
     }
 }
 
-/// The type of a buffer's elements, where models have it and its bytes are in this machine's order.
+/// Returns the type of a buffer's elements, or `None` if models do not support it or its byte order is not the
+/// machine's.
 fn element_type(buffer: &PyUntypedBuffer) -> Option<ElementType> {
     let other_order = if cfg!(target_endian = "little") { b">!" } else { b"<<" };
     if buffer.item_size() > 1 && buffer.format().to_bytes().first().is_some_and(|first| other_order.contains(first)) {
@@ -183,21 +184,21 @@ fn element_type(buffer: &PyUntypedBuffer) -> Option<ElementType> {
     (buffer.item_size() == found.size()).then_some(found)
 }
 
-/// Elements between neighbours along each axis; none where the library cannot see them where they lie.
+/// Returns the stride along each axis in elements, or `None` if the library cannot read the array in place.
 fn strides(buffer: &PyUntypedBuffer) -> Option<Vec<usize>> {
     let item = buffer.item_size();
     if buffer.suboffsets().is_some() || !(buffer.buf_ptr() as usize).is_multiple_of(item) {
         return None;
     }
     let axis = |(&extent, &stride): (&usize, &isize)| {
-        // Where there is no neighbour, its distance may be anything.
+        // The stride of an axis with a single element is meaningless and may have any value.
         let stride = if extent > 1 { usize::try_from(stride).ok()? } else { 0 };
         stride.is_multiple_of(item).then_some(stride / item)
     };
     buffer.shape().iter().zip(buffer.strides()).map(axis).collect()
 }
 
-/// A named array of a call's dictionary.
+/// Converts a dictionary key into the name of an input.
 pub(crate) fn name_of(key: &Bound<'_, PyAny>) -> PyResult<String> {
     key.extract().map_err(|_| PyTypeError::new_err(format!("inputs are named by strings, not by {key:?}")))
 }

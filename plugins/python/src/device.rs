@@ -1,4 +1,5 @@
-//! Devices, one an adapter and process: sessions share pipelines there, and a device goes with the last of them.
+//! Devices, one per adapter and process. Sessions share a device and its pipelines; it is closed with the last of
+//! them.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -11,17 +12,18 @@ use crate::interrupt::{detached, interrupt};
 #[derive(Debug)]
 pub(crate) struct Device {
     pub(crate) context: Context,
-    /// What was asked for.
+    /// Name of the adapter, if one was requested.
     adapter: Option<String>,
 }
 
-/// Those that sessions use. A forked child opens its own, since those of its parent do not work there.
+/// All devices in use by sessions. A forked child opens new devices, since those of its parent do not work there.
 static OPEN: PerProcess<Mutex<Vec<Weak<Device>>>> = PerProcess::new();
 
 impl Device {
-    /// The device of the adapter that is asked for, opened if need be. A lost one is left to the sessions that have it.
+    /// Returns the device of the requested adapter, and opens it if necessary. A lost device is not reused, but
+    /// existing sessions keep it.
     pub(crate) fn open(adapter: Option<String>) -> Result<Arc<Self>, Error> {
-        // Held until it is open, so that two threads open one.
+        // Hold the lock while opening, so that two threads do not open two devices.
         let mut open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|device| device.strong_count() > 0);
         let same = |device: &Arc<Self>| device.adapter == adapter && device.context.check().is_ok();
@@ -36,10 +38,10 @@ impl Device {
     }
 }
 
-/// Name, backend, kind, driver, PCI address and largest extent of a texture.
+/// Name, backend, kind, driver, PCI address and maximum texture extent of an adapter.
 type Row = (String, String, String, String, String, u32);
 
-/// Each adapter there is.
+/// Lists all adapters.
 #[pyfunction]
 pub(crate) fn list_adapters(py: Python<'_>) -> PyResult<Vec<Row>> {
     let adapters = detached(py, Context::adapters)?;

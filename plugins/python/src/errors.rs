@@ -1,4 +1,5 @@
-//! The library's errors as Python's: each a class of `texpool`, and of what Python has for its kind.
+//! Converts the library's errors into Python exceptions. Each is a class of `texpool` that also derives from a
+//! matching built-in exception.
 
 use std::io;
 
@@ -7,7 +8,7 @@ use texpool::{CompileError, ConvertError, Error, GpuError, ImportError, plan::Pl
 
 use crate::interrupt;
 
-/// The classes, which `python/texpool/_errors.py` defines.
+/// The exception classes, defined in `python/texpool/_errors.py`.
 pub(crate) mod classes {
     #![allow(missing_docs, reason = "the macro makes types that are called like their classes")]
     use pyo3::import_exception;
@@ -29,16 +30,16 @@ pub(crate) mod classes {
     import_exception!(texpool._errors, TensorValueError);
 }
 
-/// What Python raises for an error of the library.
+/// Converts an error of the library into a Python exception.
 pub(crate) fn raised(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::Import(ImportError::Read { path, source }) => match source.raw_os_error() {
-            // With an errno Python takes the subclass that belongs to it: `FileNotFoundError`, `PermissionError`.
+            // Given an errno, Python selects the matching subclass, such as `FileNotFoundError` or `PermissionError`.
             Some(errno) => PyOSError::new_err((errno, reason(&source), path.into_os_string())),
             None => PyOSError::new_err(text),
         },
-        // The library does not know how this interface binds them.
+        // The core library does not know how this interface sets dimensions.
         Error::Import(ImportError::UnresolvedDim(_)) => {
             classes::ModelError::new_err(format!("{text}\n  bind them by dims={{\"NAME\": EXTENT}}"))
         }
@@ -53,7 +54,7 @@ pub(crate) fn raised(error: Error) -> PyErr {
     }
 }
 
-/// What the system says, without the number that stands beside it.
+/// Returns the system's error message without the appended error number.
 fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     text.split(" (os error").next().unwrap_or_default().to_owned()
@@ -77,13 +78,13 @@ fn of_device(error: &GpuError) -> PyErr {
         GpuError::Lost { .. } => classes::DeviceLostError::new_err(text),
         GpuError::Timeout { .. } => classes::DeviceTimeoutError::new_err(text),
         GpuError::Compile(error) => of_compiler(error),
-        // What the handler of a signal raised, which ended the wait.
+        // A signal handler raised an exception, which ended the wait.
         GpuError::Interrupted { .. } => interrupt::taken().unwrap_or_else(|| classes::DeviceError::new_err(text)),
         _ => classes::DeviceError::new_err(text),
     }
 }
 
-/// What Python raises for an error of the planner.
+/// Converts an error of the planner into a Python exception.
 pub(crate) fn of_planner(error: &PlanError) -> PyErr {
     classes::PlanError::new_err(error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Work without the interpreter's lock: signals are still handled, and a panic is an error.
+//! Runs work without the interpreter's lock, while still handling signals, and turns panics into errors.
 
 use std::{
     any::Any,
@@ -13,23 +13,24 @@ use texpool::Interrupt;
 
 use crate::errors::classes::InternalError;
 
-/// How often Python is asked for signals. It takes the interpreter's lock, for which a busy thread may have to be waited
-/// for 5 ms.
+/// Interval between checks for signals. A check takes the interpreter's lock, which can take 5 ms if another thread
+/// is busy.
 const BETWEEN: Duration = Duration::from_millis(100);
 
 thread_local! {
-    /// When this thread last asked.
+    /// Time of the last check on this thread.
     static ASKED: Cell<Option<Instant>> = const { Cell::new(None) };
-    /// What a handler raised, on its way to the caller.
+    /// Exception raised by a signal handler, until the caller picks it up.
     static RAISED: RefCell<Option<PyErr>> = const { RefCell::new(None) };
 }
 
-/// Ends waits for the device where a signal's handler raises, as that of Ctrl-C does.
+/// Returns an interrupt that ends waits for the device when a signal handler raises an exception, as Ctrl-C does.
 pub(crate) fn interrupt() -> Interrupt {
     Interrupt::new(ask)
 }
 
-/// Has Python handle signals, which it does on the main thread alone; whether to go on.
+/// Lets Python handle pending signals, which it only does on the main thread. Breaks if a handler raised an
+/// exception.
 pub(crate) fn ask() -> ControlFlow<()> {
     let now = Instant::now();
     if ASKED.get().is_some_and(|asked| now.duration_since(asked) < BETWEEN) {
@@ -41,31 +42,31 @@ pub(crate) fn ask() -> ControlFlow<()> {
             RAISED.set(Some(raised));
             ControlFlow::Break(())
         }
-        // Nothing was raised, or the interpreter is on its way out and handles no signals.
+        // Either no handler raised an exception, or the interpreter is shutting down and handles no signals.
         Some(Ok(())) | None => ControlFlow::Continue(()),
     }
 }
 
-/// What a handler raised on this thread.
+/// Takes the exception that a signal handler raised on this thread.
 pub(crate) fn taken() -> Option<PyErr> {
     RAISED.take()
 }
 
-/// Works without the interpreter's lock.
+/// Runs work without the interpreter's lock.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
-    // Before it was called, Python has looked for signals itself.
+    // Python has checked for signals just before this call.
     ASKED.set(Some(Instant::now()));
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| internal(&*panic))
 }
 
-/// The error of a panic, which is a defect. `PanicException`, which PyO3 would raise, is none that `except Exception`
-/// catches, and would end a worker.
+/// Converts a panic, which is a bug, into an exception. PyO3 would raise `PanicException` instead, which `except
+/// Exception` does not catch, so it would end a worker.
 pub(crate) fn internal(panic: &(dyn Any + Send)) -> PyErr {
     let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     InternalError::new_err(format!("a defect of texpool: {}", said.unwrap_or("a panic without a text")))
 }
 
-/// Panics, so that the tests see what becomes of it.
+/// Panics, so that the tests can check how panics are handled.
 #[pyfunction]
 #[pyo3(name = "_panic_for_tests")]
 #[expect(clippy::panic, reason = "that is what it is for")]

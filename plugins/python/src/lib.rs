@@ -1,5 +1,6 @@
-//! The part of the Python package `texpool` that is Rust. What users see is in `python/texpool`, which checks arguments
-//! and gives results names; here values go in and out, and nothing that takes long holds the interpreter.
+//! The Rust part of the Python package `texpool`. The public API is in `python/texpool`, which validates arguments
+//! and turns results into named objects. This module passes plain values in and out, and releases the interpreter's
+//! lock during long operations.
 
 mod array;
 mod device;

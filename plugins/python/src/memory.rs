@@ -1,4 +1,4 @@
-//! What a session takes of the device's memory, and what lies where in its pool.
+//! Memory usage of a session, and the layout of its pool.
 
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
 use texpool::{
@@ -7,10 +7,10 @@ use texpool::{
     schedule::StorageKind,
 };
 
-/// Tensor, texture, offset, bytes, first and last step of what lies in the pool.
+/// Tensor name, texture, offset, size in bytes, first and last step of a block in the pool.
 pub(crate) type Block = (String, usize, u64, u64, usize, usize);
 
-/// The account as `python/texpool/_memory.py` describes it.
+/// Converts the memory usage into the dictionary that `python/texpool/_memory.py` expects.
 pub(crate) fn account(py: Python<'_>, memory: Memory) -> PyResult<Bound<'_, PyDict>> {
     let parts = |parts: MemoryParts| {
         let MemoryParts { pool, weights, io, tables, transfer, other, .. } = parts;
@@ -47,7 +47,7 @@ fn dict<'py, T: IntoPyObject<'py>, const N: usize>(
     Ok(dict)
 }
 
-/// What lies in the pool: runs of rows that are alive at the same steps and follow each other.
+/// Returns the blocks in the pool. Each is a run of contiguous rows with the same live range.
 pub(crate) fn blocks(model: &CompiledModel) -> Result<Vec<Block>, PlanError> {
     let (plan, texel) = (model.plan(), model.texels().texel_bytes());
     let (graph, schedule) = (model.compiled().graph(), model.compiled().schedule());

@@ -1,4 +1,4 @@
-//! Models, and their plans.
+//! Models and their plans.
 
 use std::{path::PathBuf, sync::Arc};
 
@@ -13,14 +13,14 @@ use crate::{
     search::search,
 };
 
-/// Where a model is.
+/// A model's bytes, or the path of its file.
 #[derive(FromPyObject)]
 pub(crate) enum Source {
     Bytes(PyBackedBytes),
     Path(PathBuf),
 }
 
-/// A model, and the device that it is for.
+/// A model together with its device.
 pub(crate) struct Opened {
     pub(crate) model: Model,
     pub(crate) device: Arc<Device>,
@@ -42,8 +42,8 @@ impl Opened {
         Ok(Self { model, device, assumed, context })
     }
 
-    /// Loads the plan that is given; else takes the one that is kept, where it is of this model and fits the device; else
-    /// searches for one.
+    /// Loads the given plan if there is one. Otherwise uses the cached plan, if it belongs to this model and fits the
+    /// device. Otherwise searches for a plan.
     pub(crate) fn compile(
         &self,
         py: Python<'_>,
@@ -89,10 +89,10 @@ fn read(source: &Source, options: &ImportOptions) -> Result<(Model, Vec<String>)
     }
 }
 
-/// Bytes of the device, those of the pool among them, predicted seconds, and saved plan.
+/// Device bytes, pool bytes among them, predicted seconds, and saved plan.
 type Point<'py> = (u64, u64, Option<f64>, Bound<'py, PyBytes>);
 
-/// Each plan that none beats in both the device's bytes and time.
+/// Returns the Pareto front of plans by device bytes and time.
 #[pyfunction]
 #[pyo3(signature = (source, options, progress))]
 pub(crate) fn frontier<'py>(

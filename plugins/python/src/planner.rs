@@ -1,4 +1,4 @@
-//! The planner alone.
+//! The planner on its own.
 
 use pyo3::{exceptions::PyValueError, prelude::*};
 use texpool::plan::{
@@ -8,16 +8,17 @@ use texpool::plan::{
 
 use crate::{errors::of_planner, options::duration, search::search, session::stop_name};
 
-/// Sizes of the regions; of each record its region and offset; name, total, bound and what stopped it.
+/// Sizes of the regions; region and offset of each record; name of the strategy; total; lower bound; reason why the
+/// search ended early.
 type Planned = (Vec<u64>, Vec<usize>, Vec<u64>, String, u64, u64, Option<&'static str>);
 
-/// Names of all strategies beside those that `plan` has by itself.
+/// Returns the names of all strategies, except for the planners that only `plan` knows.
 #[pyfunction]
 pub(crate) fn strategies() -> Vec<&'static str> {
     Strategy::ALL.iter().map(|strategy| strategy.name()).collect()
 }
 
-/// Places records, each of first step, last step and size.
+/// Places records. Each record consists of first step, last step and size.
 #[pyfunction]
 #[pyo3(signature = (records, strategy, alignment, capacity, deadline, progress))]
 pub(crate) fn plan(
@@ -50,7 +51,7 @@ pub(crate) fn plan(
     found.map_err(|error| of_planner(&error))
 }
 
-/// Everything in one arena.
+/// Places all records in a single arena.
 fn arena(
     records: &[UsageRecord],
     alignment: u64,
@@ -68,7 +69,7 @@ fn arena(
         planner = planner.capacity(capacity);
     }
     if has_deadline {
-        // The clock ends the search, not a number of placements.
+        // The deadline limits the search instead of the number of placements.
         planner = planner.effort(u64::MAX);
     }
     let plan = planner.plan_until(control)?;
@@ -76,7 +77,7 @@ fn arena(
     Ok((vec![plan.total], vec![0; records.len()], plan.offsets, "arena".to_owned(), plan.total, plan.bound, stopped))
 }
 
-/// Textures, or an arena by a strategy of that kind.
+/// Places the records in textures, or in an arena if the strategy is for arenas.
 fn regions(records: &[UsageRecord], planner: Planner, control: &SearchControl<'_>) -> Result<Planned, PlanError> {
     let (layout, name, bound, stopped) = match planner {
         Planner::Strategy(strategy) if strategy.problem() == LayoutKind::Offsets => {
@@ -85,7 +86,7 @@ fn regions(records: &[UsageRecord], planner: Planner, control: &SearchControl<'_
         }
         planner => {
             let found = solve(records, Uses::FirstAndLast, planner, SearchBudget::default(), control)?;
-            // No plan of any kind is below the widest step; the certificate is of Shared Objects alone.
+            // The widest step is a lower bound for any kind of plan. The certificate applies to Shared Objects only.
             let bound = match found.layout.problem {
                 LayoutKind::SharedObjects => found.certificate.bound,
                 _ => found.bounds.offsets,

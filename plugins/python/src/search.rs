@@ -1,5 +1,5 @@
-//! Searches on a thread of their own, while the caller's tells the progress and looks for signals: Python handles those
-//! on the main thread alone, and a callback is called by whoever asked.
+//! Runs searches on a separate thread, while the calling thread reports progress and checks for signals. Python
+//! handles signals only on the main thread, and callbacks should run on the thread that started the search.
 
 use std::{
     ops::ControlFlow,
@@ -17,10 +17,10 @@ use texpool::{Progress, plan::ProgressFn};
 
 use crate::interrupt::internal;
 
-/// How often progress is told and signals are looked for.
+/// Interval at which progress is reported and signals are checked.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// What the searching thread and the caller's tell each other.
+/// State shared between the searching thread and the calling thread.
 #[derive(Default)]
 struct Shared {
     news: Mutex<News>,
@@ -35,7 +35,8 @@ struct News {
 }
 
 impl Shared {
-    /// Waits for the end or a slice of time; whether it is the end, and what is new.
+    /// Waits for the end of the search, but at most one slice of time. Returns whether the search is done, and the
+    /// latest progress if there is any.
     fn wait(&self) -> (bool, Option<Progress>) {
         let news = self.news.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.done.wait_timeout_while(news, SLICE, |news| !news.is_done);
@@ -54,8 +55,9 @@ impl Shared {
     }
 }
 
-/// What `search` finds. `progress` is called with stage, done, total and best; where it returns `False`, the search ends
-/// with the best so far. What it or the handler of a signal raises ends the search, too, and is raised.
+/// Returns the result of `search`. `progress` is called with stage, done, total and best; if it returns `False`, the
+/// search ends with the best result found by then. If it or a signal handler raises an exception, the search ends and
+/// the exception is raised.
 pub(crate) fn search<T: Send, E: Send>(
     py: Python<'_>,
     progress: Option<&Bound<'_, PyAny>>,
@@ -75,7 +77,7 @@ pub(crate) fn search<T: Send, E: Send>(
             if is_done {
                 break;
             }
-            // Who has ended the search is not asked again.
+            // Once the search is cancelled, the callback is not called again.
             if shared.cancelled.load(Ordering::Relaxed) {
                 continue;
             }
@@ -93,7 +95,7 @@ pub(crate) fn search<T: Send, E: Send>(
     })
 }
 
-/// Handles signals, and calls the callback with what is new; whether the search goes on.
+/// Handles signals, and passes new progress to the callback. Returns whether the search continues.
 fn told(py: Python<'_>, callback: Option<&Bound<'_, PyAny>>, news: Option<Progress>) -> PyResult<ControlFlow<()>> {
     py.check_signals()?;
     let (Some(callback), Some(Progress { stage, done, total, best })) = (callback, news) else {

@@ -1,4 +1,4 @@
-//! A session: made, run and closed.
+//! Creates, runs and closes sessions.
 
 use std::{
     collections::BTreeMap,
@@ -32,7 +32,7 @@ use crate::{
     values::array_of,
 };
 
-/// A model on a device; threads use it in turns.
+/// A model on a device. Only one thread at a time uses it.
 #[pyclass(frozen)]
 pub(crate) struct Session {
     slot: Arc<Slot<texpool::Session>>,
@@ -40,19 +40,19 @@ pub(crate) struct Session {
     device: Arc<Device>,
     timeout: Duration,
     metadata: ModelMetadata,
-    /// Nanoseconds of the last run in the library.
+    /// Duration of the last run inside the library, in nanoseconds.
     run_nanoseconds: AtomicU64,
-    /// Whether a run's warnings were told.
+    /// Set once the warnings of a run were issued.
     warned: AtomicBool,
 }
 
-/// Name, shape, type, and scale and zero point of an input or output.
+/// Name, shape, type, and quantization (scale and zero point) of an input or output.
 type Described = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
 
 /// Facts that a model's file states about its origin.
 type Metadata<'s> = (&'s str, &'s str, &'s str, &'s str, &'s str, i64, &'s BTreeMap<String, String>);
 
-/// What a run can end with beside its outputs.
+/// Reasons for which a run can fail.
 enum Failure {
     Unusable(Unusable),
     View(usize, TensorError),
@@ -60,7 +60,7 @@ enum Failure {
 }
 
 impl Session {
-    /// Puts a compiled model on its device.
+    /// Creates a session of a compiled model on its device.
     fn create(
         py: Python<'_>,
         compiled: CompiledModel,
@@ -69,7 +69,7 @@ impl Session {
         metadata: ModelMetadata,
     ) -> PyResult<Self> {
         let mut session = detached(py, || compiled.session())?.map_err(raised)?;
-        // Sessions share the device, but not how long they wait for it.
+        // Sessions share the device, but each has a separate timeout.
         session.set_timeout(timeout);
         Ok(Self {
             slot: Arc::new(Slot::new(session)),
@@ -82,13 +82,13 @@ impl Session {
         })
     }
 
-    /// Uses the session without the interpreter's lock, after those who use it now.
+    /// Uses the session without the interpreter's lock, once no other thread is using it.
     fn with<R: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut texpool::Session) -> R + Send) -> PyResult<R> {
         self.check_process()?;
         detached(py, || self.slot.with(work))?.map_err(unusable)
     }
 
-    /// A fork has the memory of its parent, but not its device.
+    /// Fails in a forked child: it inherits the parent's memory, but cannot use its device.
     fn check_process(&self) -> PyResult<()> {
         if !self.device.context.is_inherited() {
             return Ok(());
@@ -99,7 +99,7 @@ impl Session {
         ))
     }
 
-    /// The arrays that are given, each with the index of its input.
+    /// Opens the given arrays, and pairs each with the index of its input.
     fn arrays(&self, feed: &Bound<'_, PyDict>) -> PyResult<Vec<(usize, Array)>> {
         let inputs = self.compiled.inputs();
         let mut arrays = Vec::with_capacity(inputs.len());
@@ -118,7 +118,7 @@ impl Session {
     }
 }
 
-/// The index of the input or output of that name.
+/// Returns the index of the input or output with this name.
 fn index_of(tensors: &[TensorInfo], name: &str, role: &str) -> PyResult<usize> {
     tensors.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
         let known: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
@@ -169,13 +169,13 @@ impl Session {
         let opened = Opened::new(py, &source, &options)?;
         warn_of_assumed(py, &opened.assumed)?;
         let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
-        // The model has its own copy of the bytes, or the file.
+        // The model keeps a copy of the bytes, or the file.
         drop(source);
         let metadata = opened.model.metadata().clone();
         Self::create(py, compiled, opened.device, options.named.gpu().timeout, metadata)
     }
 
-    /// Another session of the same compiled model, which shares the weights.
+    /// Creates another session of the same compiled model, which shares the weights.
     fn another(&self, py: Python<'_>) -> PyResult<Self> {
         self.check_process()?;
         let (compiled, metadata) = (self.compiled.clone(), self.metadata.clone());
@@ -207,7 +207,7 @@ impl Session {
             let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.run_nanoseconds.store(took, Ordering::Relaxed);
             let results = results?;
-            // Told once, so that nobody waits for it again.
+            // Query the warnings only until they were issued once, because that waits for the device.
             let warnings = match self.warned.load(Ordering::Relaxed) {
                 true => RunWarnings::default(),
                 false => session.warnings().map_err(Failure::Texpool)?,
@@ -225,11 +225,12 @@ impl Session {
             Failure::Texpool(error) => raised(error),
         })?;
         if !warnings.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
-            // Of whoever calls `InferenceSession.run`. It is raised where the caller has made warnings errors.
+            // Stack level 2 attributes the warning to the caller of `InferenceSession.run`. If the caller has turned
+            // warnings into errors, `?` raises it.
             let text = CString::new(format!("{warnings}; later runs of this session are not warned of"))?;
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 2)?;
         }
-        // An output that is named twice is one array.
+        // An output requested twice returns the same array.
         let mut made: Vec<(usize, Bound<'py, PyAny>)> = Vec::with_capacity(wanted.len());
         let list = PyList::empty(py);
         for index in wanted {
@@ -276,7 +277,7 @@ impl Session {
 
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.check_process()?;
-        // Dropped there, since that waits for the driver.
+        // Dropped without the interpreter's lock, because dropping waits for the driver.
         detached(py, || self.slot.close().map(drop))?.map_err(unusable)
     }
 
@@ -303,7 +304,7 @@ impl Session {
         self.compiled.predicted_time().map(|time| time.as_secs_f64())
     }
 
-    /// What the last run took in the library, without what Python adds.
+    /// Returns the duration of the last run inside the library, without the overhead of Python.
     #[getter]
     fn run_seconds(&self) -> f64 {
         self.run_nanoseconds.load(Ordering::Relaxed) as f64 / 1e9
@@ -318,7 +319,7 @@ impl Session {
         PyBytes::new(py, &self.compiled.save())
     }
 
-    /// Bytes of each texture, number of steps, and what lies where and when.
+    /// Returns the size of each texture in bytes, the number of steps, and all blocks in the pool.
     fn memory_map(&self) -> PyResult<(Vec<u64>, usize, Vec<Block>)> {
         let textures = self.compiled.plan().textures.iter().map(|texture| texture.bytes()).collect();
         let blocks = memory::blocks(&self.compiled).map_err(|error| of_planner(&error))?;
@@ -326,7 +327,7 @@ impl Session {
     }
 }
 
-/// What Python calls the reason.
+/// Returns Python's name for the reason.
 pub(crate) const fn stop_name(reason: StopReason) -> &'static str {
     match reason {
         StopReason::Deadline => "deadline",

@@ -1,4 +1,4 @@
-//! What one thread uses at a time.
+//! A value that only one thread uses at a time.
 
 use std::{
     mem,
@@ -10,10 +10,11 @@ use std::{
 
 use crate::interrupt;
 
-/// How long one wait for another thread takes, between which signals are looked for.
+/// Interval between checks for signals while waiting for another thread.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Something that threads use in turns, until it is closed. Not a mutex, since a wait for it has to end at Ctrl-C.
+/// A value with exclusive access, until it is closed. Not a mutex, because Ctrl-C must be able to interrupt waiting
+/// threads.
 #[derive(Debug)]
 pub(crate) struct Slot<T> {
     state: Mutex<State<T>>,
@@ -27,11 +28,11 @@ enum State<T> {
     Closed,
 }
 
-/// Why something cannot be used.
+/// Reason why the value cannot be used.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Unusable {
     Closed,
-    /// A signal's handler raised while another thread used it.
+    /// A signal handler raised an exception during the wait.
     Interrupted,
 }
 
@@ -40,7 +41,8 @@ impl<T> Slot<T> {
         Self { state: Mutex::new(State::Free(Box::new(value))), freed: Condvar::new() }
     }
 
-    /// Waits for those who use it, and uses it. Called without the interpreter's lock, which they may need.
+    /// Waits until no other thread uses the value, then uses it. Call this without the interpreter's lock, which the
+    /// other threads may need.
     pub(crate) fn with<R>(&self, work: impl FnOnce(&mut T) -> R) -> Result<R, Unusable> {
         let mut value = self.take(State::Busy)?;
         match catch_unwind(AssertUnwindSafe(|| work(&mut value))) {
@@ -48,7 +50,7 @@ impl<T> Slot<T> {
                 self.leave(State::Free(value));
                 Ok(result)
             }
-            // Nobody knows in which state it is left.
+            // The panic may have left the value in an inconsistent state, so it is dropped.
             Err(panic) => {
                 self.leave(State::Closed);
                 resume_unwind(panic)
@@ -56,7 +58,8 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Waits for those who use it, and takes it away for good; nothing where that was done before.
+    /// Waits until no other thread uses the value, then removes it permanently. Returns `None` if it was already
+    /// closed.
     pub(crate) fn close(&self) -> Result<Option<T>, Unusable> {
         match self.take(State::Closed) {
             Ok(value) => {
@@ -68,7 +71,7 @@ impl<T> Slot<T> {
         }
     }
 
-    /// Takes it, once it is free, and leaves `behind` in its place.
+    /// Waits until the value is free, takes it, and leaves `behind` as the new state.
     fn take(&self, behind: State<T>) -> Result<Box<T>, Unusable> {
         let mut state = self.lock();
         loop {
@@ -85,7 +88,7 @@ impl<T> Slot<T> {
             }
             state = self.freed.wait_timeout(state, SLICE).unwrap_or_else(PoisonError::into_inner).0;
             if matches!(*state, State::Busy) {
-                // Not under the lock: a handler may use the session.
+                // Release the lock first: a signal handler may use the session.
                 drop(state);
                 if let ControlFlow::Break(()) = interrupt::ask() {
                     return Err(Unusable::Interrupted);

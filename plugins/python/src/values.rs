@@ -1,4 +1,4 @@
-//! Results as NumPy arrays of the memory that they lie in.
+//! Returns results as NumPy arrays without copying them.
 
 use std::{
     any::Any,
@@ -9,7 +9,7 @@ use std::{
 use pyo3::{exceptions::PyBufferError, ffi, intern, prelude::*, sync::PyOnceLock};
 use texpool::{Element, ElementType, Tensor, TensorError, half::f16};
 
-/// Dense values that an array looks at, and keeps alive.
+/// Dense values that back a NumPy array, and that the array keeps alive.
 #[pyclass(frozen)]
 pub(crate) struct Values {
     first: *mut c_void,
@@ -18,11 +18,12 @@ pub(crate) struct Values {
     format: &'static CStr,
     shape: Vec<isize>,
     strides: Vec<isize>,
-    /// The `Vec` whose elements they are: it only waits to be dropped.
+    /// The `Vec` that owns the elements. It is only stored so that it is dropped with this object.
     _owner: Box<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the elements are plain numbers, and who writes them holds the interpreter's lock, as with any other array.
+// SAFETY: the elements are plain numbers, and whoever writes them holds the interpreter's lock, as with any other
+// array.
 #[expect(unsafe_code, reason = "a pointer to elements whose owner is sent with it")]
 unsafe impl Send for Values {}
 // SAFETY: the same.
@@ -43,7 +44,7 @@ impl Values {
             ElementType::I64 => Self::of::<i64>(tensor, LONG),
             ElementType::U64 => Self::of::<u64>(tensor, UNSIGNED_LONG),
             ElementType::Bool => Self::of::<bool>(tensor, c"?"),
-            // 32-bit floats; of another type, which a later version may have, `of` says that it is another.
+            // 32-bit floats. For types added in a later version, `of` returns an error.
             _ => Self::of::<f32>(tensor, c"f"),
         }
     }
@@ -61,7 +62,8 @@ impl Values {
     }
 }
 
-/// The 64-bit integers that NumPy calls `int64` and `uint64`: of two C types of as many bits the one it takes first.
+/// Formats of the 64-bit integers that NumPy calls `int64` and `uint64`. If both C types have 64 bits, NumPy prefers
+/// `long`.
 const LONG: &CStr = if size_of::<std::ffi::c_long>() == 8 { c"l" } else { c"q" };
 const UNSIGNED_LONG: &CStr = if size_of::<std::ffi::c_ulong>() == 8 { c"L" } else { c"Q" };
 
@@ -69,7 +71,7 @@ const UNSIGNED_LONG: &CStr = if size_of::<std::ffi::c_ulong>() == 8 { c"L" } els
 #[expect(unsafe_code, reason = "Python's buffer protocol hands out pointers")]
 impl Values {
     /// # Safety
-    /// Python calls this with a view to be filled, and releases it before it lets go of the object.
+    /// Python calls this with a view to fill, and releases the view before it drops the object.
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {
         let this = slf.get();
         let fortran = flags & ffi::PyBUF_F_CONTIGUOUS == ffi::PyBUF_F_CONTIGUOUS;
@@ -92,14 +94,14 @@ impl Values {
             suboffsets: ptr::null_mut(),
             internal: ptr::null_mut(),
         };
-        // SAFETY: the view is Python's to be filled. What it points to lives in `slf`, which nobody alters and which the
-        // view holds.
+        // SAFETY: Python passes the view to be filled. It points to memory of `slf`, which is never modified and
+        // which the view keeps alive.
         unsafe { view.write(filled) };
         Ok(())
     }
 }
 
-/// A tensor as a NumPy array, without a copy.
+/// Converts a tensor into a NumPy array without copying.
 pub(crate) fn array_of(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     static ASARRAY: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let values = Values::new(tensor).map_err(|error| PyBufferError::new_err(error.to_string()))?;

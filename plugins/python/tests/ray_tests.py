@@ -18,7 +18,7 @@ from PIL import Image
 from support import CACHE, HERE, SLOW
 
 EXAMPLES = HERE.parent / "examples"
-#: Enough that two workers are at it for seconds.
+#: Enough pictures to keep two workers busy for seconds.
 PICTURES = 240
 
 
@@ -62,7 +62,7 @@ class Ray(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
             pictures(folder / "pictures")
-            # A path of its own, by which its workers are found.
+            # A unique path, by which the workers of this test are found.
             model = folder / "model.tflite"
             shutil.copy(SLOW, model)
             command = [sys.executable, EXAMPLES / "ray_batch.py", model, folder / "pictures", folder / "answers"]
@@ -77,7 +77,7 @@ class Ray(unittest.TestCase):
             killed = None
             while killed is None and job.poll() is None:
                 if len(found := workers_of(model)) >= 2:
-                    # In the middle of its work, in all likelihood: it has a session.
+                    # After this delay the worker most likely has a session and is busy.
                     time.sleep(0.3)
                     killed = min(found)
                     os.kill(killed, signal.SIGKILL)

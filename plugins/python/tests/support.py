@@ -12,15 +12,15 @@ import numpy as np
 import texpool
 
 CACHES = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-#: Where `texpool models fetch` keeps models and photos.
+#: Folder where `texpool models fetch` stores models and photos.
 CACHE = Path(os.environ.get("TEXPOOL_CACHE") or CACHES / "texpool")
-#: The tests' own folder.
+#: Folder of the tests.
 HERE = Path(__file__).resolve().parent
 
 BLAZEFACE = CACHE / "blaze_face_short_range.tflite"
-#: The network that takes a run a while, so that something can happen meanwhile.
+#: A network whose runs take long enough for something to happen meanwhile.
 SLOW = CACHE / "mobilenet_v1_1.0_224.tflite"
-#: File and open extents of each model that is compared.
+#: File and open extents of each model to compare.
 MODELS: dict[str, tuple[Path, dict[str, int]]] = {
     "blazeface": (BLAZEFACE, {}),
     "mobilenet_v1": (SLOW, {}),

@@ -147,7 +147,7 @@ class Arrays(unittest.TestCase):
         session = texpool.InferenceSession(path, dims=dims)
         feed = values(session)
         expected = session.run(None, feed)
-        # As floats, and every other one of a longer array.
+        # Pass the values as floats, and as every other element of a longer array.
         floats = {name: array.astype(np.float32) for name, array in feed.items()}
         strided = {name: np.repeat(array, 2, axis=1)[:, ::2] for name, array in feed.items()}
         self.assertTrue(same_bits(session.run(None, floats), expected))

@@ -12,7 +12,7 @@ import numpy as np
 import texpool
 from support import MODELS, same_bits, values
 
-#: The command that answers are compared with.
+#: The command to compare results with.
 COMMAND = os.environ["TEXPOOL_COMMAND"]
 
 
@@ -33,7 +33,7 @@ class Command(unittest.TestCase):
         for name, (path, dims) in MODELS.items():
             with self.subTest(name), texpool.InferenceSession(path, dims=dims) as session:
                 feed = values(session)
-                # The command writes the numbers of all outputs as 32-bit floats.
+                # The command writes all outputs as 32-bit floats.
                 found = [output.astype(np.float32) for output in session.run(None, feed)]
                 self.assertTrue(same_bits(found, by_the_command(name, feed)))
 

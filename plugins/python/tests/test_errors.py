@@ -89,7 +89,7 @@ class Errors(unittest.TestCase):
         self.assertEqual(done.stdout.count("DeviceError no GPU adapter was found"), 2, done.stdout)
 
     def test_a_device_without_memory(self) -> None:
-        # What a software device allocates is the process's: a pool of 512 MiB has no room in 256.
+        # A software device uses the process's memory, so a pool of 512 MiB does not fit into a limit of 256 MiB.
         code = (
             "import resource, texpool, support\n"
             "session, feed = support.blazeface()\n"

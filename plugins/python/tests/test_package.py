@@ -77,7 +77,7 @@ class Package(unittest.TestCase):
         restored, arguments = session.__reduce__()
         self.assertEqual(arguments[-1], session.save_plan())
         self.assertEqual(restored(*arguments[:-1], marked).save_plan(), marked)
-        # One that does not hold is searched for.
+        # An invalid plan is replaced by a new search.
         self.assertEqual(restored(*arguments[:-1], b"damaged").save_plan(), session.save_plan())
 
     def test_sessions_of_bytes_and_plans_are_pickled(self) -> None:

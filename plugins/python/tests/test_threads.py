@@ -12,8 +12,8 @@ from contextlib import contextmanager
 import texpool
 from support import BLAZEFACE, SLOW, blazeface, onnx_chain, resident_bytes, same_bits, values
 
-#: What a thousand sessions may leave behind: 4 KiB each, where one of BlazeFace takes 2.9 MB of a software device, which
-#: are the process's.
+#: Maximum memory growth over a thousand sessions: 4 KiB each. A session of BlazeFace on a software device takes 2.9
+#: MB of the process's memory.
 GROWTH = 4 << 20
 
 
@@ -110,7 +110,7 @@ class Threads(unittest.TestCase):
             counted += 1
             time.sleep(0.001)
         thread.join()
-        # With the lock held this thread would be let in between two runs alone.
+        # If the run held the lock, this thread would only run between two runs.
         self.assertGreater(counted, 40)
 
     def test_deleted_in_mid_run(self) -> None:
@@ -118,7 +118,7 @@ class Threads(unittest.TestCase):
         feed = values(session)
         expected = session.run(None, feed)
         answers = []
-        # The bound method alone keeps it: it goes with the thread, in the middle of a run of which nobody knows.
+        # Only the bound method keeps the session alive, so it is dropped by the thread right after the run.
         thread = threading.Thread(target=lambda run: answers.append(run(None, feed)), args=[session.run])
         thread.start()
         del session
@@ -149,7 +149,7 @@ class Threads(unittest.TestCase):
 
     def test_a_thousand_sessions_leave_nothing_behind(self) -> None:
         small = onnx_chain([1, 3, 5, 7], ["Sin", "Exp"])
-        # The least there is to run, many times; a network with weights sometimes.
+        # Many runs of a minimal model, and a few of a network with weights.
         for model, cycles in [(small, 1000), (BLAZEFACE, 50)]:
             kept = texpool.InferenceSession(model)
             feed = values(kept)
@@ -174,7 +174,7 @@ class Threads(unittest.TestCase):
 
 class Signals(unittest.TestCase):
     def setUp(self) -> None:
-        # A shell has what it runs in the background ignore Ctrl-C, and Python then leaves it at that.
+        # Shells start background processes with Ctrl-C ignored, and Python then does not install its handler.
         before = signal.signal(signal.SIGINT, signal.default_int_handler)
         self.addCleanup(signal.signal, signal.SIGINT, before)
 
@@ -189,7 +189,7 @@ class Signals(unittest.TestCase):
             self.assertTrue(same_bits(session.run(None, feed), expected))
 
     def test_ctrl_c_ends_a_long_run(self) -> None:
-        # Streamed band by band, a run of this network takes seconds.
+        # When streamed band by band, a run of this network takes seconds.
         session = texpool.InferenceSession(SLOW, phases="min", stream="weights", deadline=5)
         feed = values(session)
         begun = time.monotonic()

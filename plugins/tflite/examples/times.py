@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 ROUNDS = 3
-#: Runs take so many seconds in each round.
+#: Duration of the runs in each round, in seconds.
 SECONDS = 1.5
 RUNTIMES = ("texpool", "ML Drift", "XNNPACK")
 
@@ -88,7 +88,8 @@ def one(runtime: str, library: str, model: str) -> None:
         runs += 1
     wall, processor = time.perf_counter() - begun, time.process_time() - processor
     print(json.dumps([1000 * cold, 1000 * wall / runs, 1000 * processor / runs]), flush=True)
-    # An accelerator that takes its device down with the interpreter still there would be no time of anybody's.
+    # Exit without cleanup. Some accelerators close their device while the interpreter still exists, which must not
+    # affect the measurement.
     os._exit(0)
 
 

@@ -1,4 +1,4 @@
-//! The accelerator that LiteRT's `CompiledModel` looks for in the library, 2.2 and later: it hands the delegate over.
+//! The accelerator that LiteRT's `CompiledModel` looks up in the library since version 2.2. It provides the delegate.
 
 use std::{
     env,
@@ -17,11 +17,11 @@ use crate::{
     options::Options,
 };
 
-/// Where options are given, as `name=value` with `;` between them: `CompiledModel` passes on those of LiteRT's own
-/// accelerators alone.
+/// Environment variable for options, as `name=value` separated by `;`. This is necessary because `CompiledModel` only
+/// passes on options of LiteRT's built-in accelerators.
 const VARIABLE: &str = "TEXPOOL_LITERT_OPTIONS";
 
-/// What the runtime finds by this name.
+/// The symbol that the runtime looks up by this name.
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, private_interfaces, reason = "the runtime looks for it by this name alone")]
 pub static LiteRtAcceleratorImpl: LiteRtAcceleratorDef = LiteRtAcceleratorDef {
@@ -33,7 +33,7 @@ pub static LiteRtAcceleratorImpl: LiteRtAcceleratorDef = LiteRtAcceleratorDef {
     create_delegate,
     start_metrics_collection: ptr::null(),
     stop_metrics_collection: ptr::null(),
-    // Inputs and outputs are memory of the processor's.
+    // Inputs and outputs are in host memory, so no custom buffers are supported.
     buffer_handlers: BufferHandlersDef {
         abi_header: header(size_of::<BufferHandlersDef>()),
         functions: [ptr::null(); 6],
@@ -48,10 +48,10 @@ const fn header(size: usize) -> LiteRtAbiHeader {
     LiteRtAbiHeader { struct_size: size as u16, major_version: 1, minor_version: 0, reserved: 0 }
 }
 
-/// Puts an answer where the runtime wants it.
+/// Writes a result to an output argument of the runtime.
 ///
 /// # Safety
-/// The pointer is NULL, or to memory of a `T`.
+/// The pointer is NULL, or it points to memory for a `T`.
 unsafe fn answer<T>(place: *mut T, value: T) -> LiteRtStatus {
     if place.is_null() {
         return LiteRtStatus::INVALID_ARGUMENT;
@@ -62,22 +62,22 @@ unsafe fn answer<T>(place: *mut T, value: T) -> LiteRtStatus {
 }
 
 unsafe extern "C" fn get_name(_: *const c_void, name: *mut *const c_char) -> LiteRtStatus {
-    // SAFETY: the runtime has room for it.
+    // SAFETY: the runtime passes memory for the result.
     unsafe { answer(name, c"texpool".as_ptr()) }
 }
 
 unsafe extern "C" fn get_version(_: *const c_void, version: *mut LiteRtApiVersion) -> LiteRtStatus {
-    // SAFETY: the runtime has room for it.
+    // SAFETY: the runtime passes memory for the result.
     unsafe { answer(version, LiteRtApiVersion { major: 1, minor: 0, patch: 0 }) }
 }
 
 unsafe extern "C" fn get_hardware_support(_: *const c_void, hardware: *mut c_int) -> LiteRtStatus {
-    // SAFETY: the runtime has room for it.
+    // SAFETY: the runtime passes memory for the result.
     unsafe { answer(hardware, HW_ACCELERATOR_GPU) }
 }
 
 unsafe extern "C" fn is_tflite_delegate_responsible_for_jit_compilation(_: *const c_void, is: *mut u8) -> LiteRtStatus {
-    // SAFETY: the runtime has room for it.
+    // SAFETY: the runtime passes memory for the result.
     unsafe { answer(is, 1) }
 }
 
@@ -88,35 +88,36 @@ unsafe extern "C" fn create_delegate(
     _: *mut c_void,
     wrapper: *mut *mut c_void,
 ) -> LiteRtStatus {
-    // SAFETY: the runtime hands over its table, which begins with its size and version, and room for the delegate.
+    // SAFETY: the runtime passes its table, which begins with its size and version, and memory for the delegate.
     let wrap = match unsafe { runtime.cast::<LiteRtAbiHeader>().as_ref() } {
         None => return LiteRtStatus::INVALID_ARGUMENT,
         Some(header) if header.major_version != 1 => return LiteRtStatus::WRONG_VERSION,
         Some(header) if usize::from(header.struct_size) < size_of::<LiteRtRuntimeContext>() => {
             return LiteRtStatus::WRONG_VERSION;
         }
-        // SAFETY: it is as large as what is read.
+        // SAFETY: the table was checked to contain this member.
         Some(_) => unsafe { (*runtime).wrap_delegate },
     };
     let Some(wrap) = wrap else { return LiteRtStatus::WRONG_VERSION };
     let made = guarded(|| {
         let options = Options::parse(&given()?)?;
-        // Without a delegate the runtime goes on to its next accelerator, and fails where none is allowed.
+        // Without a delegate, the runtime falls back to its next accelerator, and fails if no other one is allowed.
         Ok(Delegate::create(options).map_err(|reason| tell(&reason)).ok())
     });
     match made {
         Ok(None) => LiteRtStatus::OK,
         Ok(Some(delegate)) => {
-            // SAFETY: the runtime offers it to be called so; it destroys what it has wrapped.
+            // SAFETY: the function is called as the runtime declares it. The runtime destroys delegates that it has
+            // wrapped.
             let status = unsafe { wrap(delegate, Some(destroy), wrapper) };
             if status != LiteRtStatus::OK {
-                // SAFETY: it was just made, and nobody else has it.
+                // SAFETY: the delegate was just created, and nobody else uses it.
                 unsafe { destroy(delegate) };
             }
             status
         }
         Err(reason) => {
-            // The interface has no place for a text.
+            // The interface cannot return a message.
             tell(&reason);
             LiteRtStatus::RUNTIME_FAILURE
         }
@@ -125,13 +126,13 @@ unsafe extern "C" fn create_delegate(
 
 unsafe extern "C" fn destroy(delegate: *mut TfLiteDelegate) {
     let _ = guarded(|| {
-        // SAFETY: the runtime destroys what it was given, once.
+        // SAFETY: the runtime destroys each delegate once.
         unsafe { Delegate::destroy(delegate) };
         Ok(())
     });
 }
 
-/// Options that the environment gives.
+/// Returns the options in the environment variable.
 fn given() -> Result<Vec<(String, String)>, String> {
     let text = env::var(VARIABLE).unwrap_or_default();
     let pair = |one: &str| {

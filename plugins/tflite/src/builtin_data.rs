@@ -1,38 +1,38 @@
-//! Options of builtin operators: from the structs that the runtime has parsed a file's into, back to a file's tables.
+//! Converts options of builtin operators from the runtime's structs back into a file's tables.
 //!
-//! The structs are those of `tflite/converter/core/c/builtin_op_data.h`, which operator has which is said by
-//! `tflite/core/api/flatbuffer_conversions.cc`, and tables are those of `tflite/converter/schema/schema.fbs`, of LiteRT
-//! at f6745779. The header promises that fields are added at the ends of structs alone; none is read here that
-//! `tflite-runtime` 2.14.0 does not have. Tables and fields that texpool does not read are not written.
+//! The structs are declared in `tflite/converter/core/c/builtin_op_data.h`, their operators in
+//! `tflite/core/api/flatbuffer_conversions.cc`, and the tables in `tflite/converter/schema/schema.fbs`, all of LiteRT
+//! at f6745779. The header promises that fields are only added at the end of a struct. All fields read here also
+//! exist in `tflite-runtime` 2.14.0. Tables and fields that texpool does not read are not written.
 
 use std::ffi::c_void;
 
 use crate::flatbuffer::{Field, Table};
 
-/// Options in a file: the number of their table in the union of options, and the table.
+/// Options in a file: the table's number in the union of options, and the table.
 pub(crate) type Options = (u8, Table);
 
-/// What a field of a struct is, and what it is in a file.
+/// Type of a field in a struct, and how a file stores it.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// 1 for SAME, 2 for VALID; 0 and 1 in a file.
+    /// 1 for SAME, 2 for VALID; in a file 0 and 1.
     Padding,
-    /// 1 for REFLECT, 2 for SYMMETRIC; 0 and 1 in a file.
+    /// 1 for REFLECT, 2 for SYMMETRIC; in a file 0 and 1.
     Mirror,
-    /// An enumeration of the same numbers, in 32 bits; in 8 bits in a file.
+    /// An enumeration in 32 bits; in a file 8 bits with the same numbers.
     Small,
     Int,
     Float,
     Bool,
-    /// Eight numbers, and behind them how many of these are meant; a list in a file.
+    /// Eight numbers, followed by the count of those that are used; in a file a list.
     List,
 }
 use Kind::{Bool, Float, Int, List, Mirror, Padding, Small};
 
-/// A field: where it lies in the struct, its place in the file's table, and what it is.
+/// A field: its offset in the struct, its slot in the file's table, and its type.
 type Row = (usize, u16, Kind);
 
-/// The operators' codes that have this struct, the table's number in the union, and its fields.
+/// For each struct: the operators' codes, the table's number in the union, and the fields.
 #[rustfmt::skip]
 const STRUCTS: [(&[i32], u8, &[Row]); 29] = [
     // TfLiteConvParams: CONV_2D
@@ -96,34 +96,34 @@ const STRUCTS: [(&[i32], u8, &[Row]); 29] = [
     (&[150], 116, &[(0, 4, Bool)]),
 ];
 
-/// Numbers in a list of [`Kind::List`] (`TFLITE_RESHAPE_PARAMS_MAX_DIMENSION_COUNT`).
+/// Length of a [`Kind::List`] in a struct (`TFLITE_RESHAPE_PARAMS_MAX_DIMENSION_COUNT`).
 const LIST: usize = 8;
 
-/// The options of an operator, if it has some that are read.
+/// Reads the options of an operator, or returns `None` if the operator has none that are read.
 ///
 /// # Safety
-/// `data` is NULL, or to the struct that the runtime has for operators of this code.
+/// `data` is NULL, or it points to the runtime's struct for operators of this code.
 pub(crate) unsafe fn options(code: i32, data: *const c_void) -> Result<Option<Options>, String> {
     let Some((_, tag, rows)) = STRUCTS.iter().find(|(codes, _, _)| codes.contains(&code)) else { return Ok(None) };
     if data.is_null() {
         return Err("the runtime gives no options of it".to_owned());
     }
-    // SAFETY: as the caller of this function promises, each field lies there.
+    // SAFETY: as the caller of this function promises, each field exists at its offset.
     let fields = rows.iter().filter_map(|&(at, slot, kind)| Some((slot, unsafe { field(data.byte_add(at), kind) }?)));
     Ok(Some((*tag, Table(fields.collect()))))
 }
 
 /// # Safety
-/// There is a field of this kind.
+/// `at` points to a field of this kind.
 unsafe fn field(at: *const c_void, kind: Kind) -> Option<Field> {
-    // SAFETY: as the caller of this function promises; only what a kind says is read.
+    // SAFETY: as the caller of this function promises; only the bytes of the field are read.
     unsafe {
         let int = || at.cast::<i32>().read_unaligned();
         let small = |number: i32| Field::I8(i8::try_from(number).unwrap_or(i8::MAX));
         Some(match kind {
             Int => Field::I32(int()),
             Small => small(int()),
-            // What is unknown to the runtime stays unknown: -1 is no padding of a file.
+            // A value unknown to the runtime stays invalid, because -1 is not a valid value in a file.
             Padding | Mirror => small(int() - 1),
             Float => Field::F32(at.cast::<f32>().read_unaligned()),
             Bool => Field::Bool(at.cast::<u8>().read() != 0),
@@ -151,7 +151,7 @@ mod tests {
     fn enumerations_become_those_of_files() {
         // Padding VALID, strides 2 along the width and 1 along the height, RELU6, dilations 1.
         let conv = [2i32, 2, 1, 3, 1, 1, 0];
-        // SAFETY: it is as long as the struct that is read.
+        // SAFETY: the array is as long as the struct.
         let found = unsafe { options(3, conv.as_ptr().cast()) };
         let fields = vec![
             (4, Field::I8(1)),
@@ -163,14 +163,14 @@ mod tests {
         ];
         assert_eq!(found, Ok(Some((1, Table(fields)))));
         let reshape = [1i32, -1, 0, 0, 0, 0, 0, 0, 2];
-        // SAFETY: it is as long as the struct that is read.
+        // SAFETY: the array is as long as the struct.
         let found = unsafe { options(22, reshape.as_ptr().cast()) };
         assert_eq!(found, Ok(Some((17, Table(vec![(4, Field::Ints(vec![1, -1]))])))));
     }
 
     #[test]
     fn operators_without_options_have_none() {
-        // SAFETY: NULL may be given.
+        // SAFETY: NULL is allowed.
         let [relu, conv] = [19, 3].map(|code| unsafe { options(code, std::ptr::null()) });
         assert!(relu == Ok(None) && conv.is_err());
     }

@@ -1,8 +1,8 @@
-//! What was taken of graphs before, for when the runtime applies the delegate again.
+//! Remembers which nodes of a graph were taken, in case the runtime applies the delegate again.
 //!
-//! It does so where an input has got other extents and another delegate cannot follow them: it then takes all delegates
-//! back and applies them anew, before it has worked out the extents of the tensors between. Nodes then look as if they
-//! contradicted themselves, though they are the same, and can be planned once the runtime is done.
+//! The runtime does so if an input is resized and another delegate cannot follow. It then removes all delegates and
+//! applies them anew, before it has recomputed the extents of intermediate tensors. Until then the nodes have
+//! inconsistent extents, but they are the same nodes, and can be planned once the runtime is done.
 
 use std::{
     collections::BTreeSet,
@@ -19,14 +19,14 @@ use crate::{
     select::{Part, Selection, select},
 };
 
-/// Graphs that are remembered. Chosen; the rest are long gone.
+/// Maximum number of graphs to remember. An arbitrary choice; older graphs have probably been deleted.
 const REMEMBERED: usize = 8;
 
-/// Decisions, by graph.
+/// Decisions by graph.
 #[derive(Debug, Default)]
 pub(crate) struct Decisions(Mutex<Vec<(usize, Decision)>>);
 
-/// What was taken of a graph.
+/// The nodes that were taken from a graph, and those that were left.
 #[derive(Clone, Debug)]
 struct Decision {
     nodes: Vec<Node>,
@@ -38,7 +38,8 @@ struct Decision {
 }
 
 impl Decisions {
-    /// Finds what is taken, or what was, where that is more and the graph is the same but for its extents.
+    /// Selects the nodes of a graph. If an earlier selection took more nodes, and the graph differs only in extents,
+    /// returns the earlier one.
     pub(crate) fn select(
         &self,
         host: &Host,
@@ -48,7 +49,7 @@ impl Decisions {
         prepare: &Prepare<'_>,
     ) -> Result<Selection, String> {
         let selection = select(host, nodes, tensors, options, prepare)?;
-        // Whoever panicked with it has left it whole.
+        // A poisoned lock is fine: a panic cannot have left the list inconsistent.
         let mut decisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = decisions.iter().find(|(graph, _)| *graph == host.address()).map(|(_, decision)| decision);
         let (identity, extents) = (tensors.identity(), tensors.extents());
@@ -87,7 +88,7 @@ impl Decision {
             taken: self.taken.clone(),
             left: self.left.iter().map(|refusal| (refusal.node, refusal.clone())).collect(),
             parts: self.parts.iter().map(part).collect(),
-            // Told already.
+            // Already reported.
             beyond_device: BTreeSet::new(),
         }
     }

@@ -1,4 +1,4 @@
-//! The delegate: which nodes of a graph it takes, told to the runtime.
+//! The delegate, which selects nodes of a graph and registers kernels for them.
 
 use std::{
     cell::UnsafeCell,
@@ -27,17 +27,17 @@ use crate::{
     shared::Shared,
 };
 
-/// A delegate, as the runtime has it and as it is.
+/// A delegate: the runtime's struct, followed by its state.
 #[repr(C)]
 pub(crate) struct Delegate {
-    /// Changed behind a pointer of the runtime's.
+    /// The runtime's pointer allows it to be modified.
     base: UnsafeCell<TfLiteDelegate>,
     shared: Arc<Shared>,
     decisions: Decisions,
 }
 
 impl Delegate {
-    /// A delegate for the runtime.
+    /// Creates a delegate for the runtime.
     pub(crate) fn create(options: Options) -> Result<*mut TfLiteDelegate, String> {
         let mut flags = flags::ALLOW_DYNAMIC_TENSORS | flags::REQUIRE_PROPAGATED_SHAPES;
         if options.whole_graph {
@@ -45,7 +45,7 @@ impl Delegate {
         }
         let shared = Arc::new(Shared::new(options)?);
         let base = UnsafeCell::new(TfLiteDelegate {
-            // What kernels find the rest by.
+            // Kernels find the shared state by this pointer.
             data: Arc::as_ptr(&shared).cast_mut().cast::<c_void>(),
             prepare: Some(prepare),
             copy_from_buffer_handle: ptr::null_mut(),
@@ -58,15 +58,15 @@ impl Delegate {
     }
 
     /// # Safety
-    /// The pointer is NULL, or one that [`create`](Self::create) has given, and that is given back once.
+    /// The pointer is NULL, or it comes from [`create`](Self::create) and is destroyed once.
     pub(crate) unsafe fn destroy(delegate: *mut TfLiteDelegate) {
         if !delegate.is_null() {
-            // SAFETY: as the caller of this function promises; the struct begins with what the runtime has.
+            // SAFETY: as the caller of this function promises; the runtime's struct is the first member.
             drop(unsafe { Box::from_raw(delegate.cast::<Self>()) });
         }
     }
 
-    /// Takes what can be taken of a graph.
+    /// Takes all nodes of a graph that can be taken.
     ///
     /// # Safety
     /// The pointer is to this delegate.
@@ -104,8 +104,8 @@ impl Delegate {
         }
     }
 
-    /// Tells what is taken where that was asked for, or where nothing is; and what this device cannot compute, which another
-    /// one may.
+    /// Prints the selection if the user requested it. Otherwise, prints a note if no node was taken, or which nodes
+    /// this device cannot compute, since another device may be able to.
     fn say(&self, report: &GraphReport, beyond_device: &BTreeSet<i32>) -> Result<(), String> {
         let (left, options) = (report.left(), &self.shared.options);
         let count = report.left_count();
@@ -131,7 +131,7 @@ impl Delegate {
 
 unsafe extern "C" fn prepare(context: *mut TfLiteContext, delegate: *mut TfLiteDelegate) -> TfLiteStatus {
     let applied = guarded(|| {
-        // SAFETY: the runtime hands over a context, and the delegate that it was given.
+        // SAFETY: the runtime passes a context, and the delegate that it was given.
         unsafe {
             let host = Host::new(context)?;
             let this =
@@ -148,7 +148,7 @@ unsafe extern "C" fn prepare(context: *mut TfLiteContext, delegate: *mut TfLiteD
     }
 }
 
-/// What became of each node, and what each part copies.
+/// Returns the report on each node, and on the data that each part copies.
 fn reported(nodes: &[Node], tensors: &Tensors<'_>, selection: &Selection) -> GraphReport {
     let names: BTreeMap<i32, &'static str> =
         supported().into_iter().flat_map(|operator| operator.tflite).map(|(name, code)| (code, name)).collect();

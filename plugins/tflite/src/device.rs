@@ -10,20 +10,20 @@ pub(crate) struct Device {
     context: Context,
 }
 
-/// How a device was asked for.
+/// Options that select a device, as text.
 type Asked = String;
 
-/// Devices that are open, or were.
+/// Devices that are open or were closed.
 type Open = Mutex<Vec<(Asked, Weak<Device>)>>;
 
-/// Those of this process. A forked child opens its own, since those of its parent do not work there.
+/// Devices of this process. A forked child opens new devices, since those of its parent do not work there.
 static OPEN: PerProcess<Open> = PerProcess::new();
 
 impl Device {
-    /// The device that these options ask for: one that is open and not lost, else a new one.
+    /// Returns the device that these options select: an open one that is not lost, or a new one.
     pub(crate) fn open(options: &NamedOptions) -> Result<Arc<Self>, String> {
         let asked = format!("{:?}, {:?}", options.gpu().adapter, options.gpu().timeout);
-        // Whoever panicked in here has left the list whole.
+        // A poisoned lock is fine: a panic cannot have left the list inconsistent.
         let mut open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, device)| device.strong_count() > 0);
         let found = open.iter().filter(|(other, _)| *other == asked).find_map(|(_, device)| device.upgrade());
@@ -37,7 +37,7 @@ impl Device {
         Ok(device)
     }
 
-    /// Whether the device is gone, or another process's.
+    /// Returns whether the device is lost, or belongs to another process.
     pub(crate) fn is_lost(&self) -> bool {
         self.context.check().is_err()
     }
@@ -47,7 +47,7 @@ impl Device {
     }
 }
 
-/// Loses all devices that are open: what a test does in a driver's place.
+/// Loses all open devices, as a driver would. For tests only.
 #[cfg(feature = "lose-devices")]
 #[unsafe(no_mangle)]
 pub(crate) extern "C" fn texpool_tflite_lose_devices() {

@@ -1,8 +1,8 @@
-//! FlatBuffers tables as trees, and how they are written.
+//! FlatBuffers tables as trees, and a writer for them.
 
 use flatbuffers::{FlatBufferBuilder, TableFinishedWIPOffset, WIPOffset};
 
-/// A value of a table's field.
+/// Value of a field.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Field {
     I8(i8),
@@ -20,11 +20,12 @@ pub(crate) enum Field {
     Tables(Vec<Table>),
 }
 
-/// A table: its fields by their place in the vtable, which is 4 for a table's first field, 6 for its second, and so on.
+/// A table. Fields are given with their offsets in the vtable: 4 for a table's first field, 6 for its second, and so
+/// on.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Table(pub(crate) Vec<(u16, Field)>);
 
-/// The file of a root table.
+/// Returns a file with this root table.
 pub(crate) fn file(root: &Table, identifier: &str) -> Vec<u8> {
     let mut builder = FlatBufferBuilder::new();
     let root = write(&mut builder, root);
@@ -32,7 +33,7 @@ pub(crate) fn file(root: &Table, identifier: &str) -> Vec<u8> {
     builder.finished_data().to_vec()
 }
 
-/// Writes a table and all below it.
+/// Writes a table and everything below it.
 fn write(builder: &mut FlatBufferBuilder<'_>, table: &Table) -> WIPOffset<TableFinishedWIPOffset> {
     let below: Vec<Option<u32>> = table.0.iter().map(|(_, field)| below(builder, field)).collect();
     let start = builder.start_table();
@@ -51,7 +52,7 @@ fn write(builder: &mut FlatBufferBuilder<'_>, table: &Table) -> WIPOffset<TableF
     builder.end_table(start)
 }
 
-/// Writes what a field points to, if it does.
+/// Writes the data that a field points to, if it does.
 fn below(builder: &mut FlatBufferBuilder<'_>, field: &Field) -> Option<u32> {
     match field {
         Field::Text(text) => Some(builder.create_string(text).value()),

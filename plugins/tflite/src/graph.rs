@@ -1,4 +1,4 @@
-//! The runtime's nodes and tensors, as a file would have them.
+//! The runtime's nodes and tensors, in the form that a file has.
 
 use std::{collections::BTreeMap, ptr, slice};
 
@@ -13,21 +13,21 @@ use crate::{
     sparsity::sparsity_table,
 };
 
-/// A node. It is a copy: the runtime shows its nodes only while a delegate is applied.
+/// A node. It is a copy, because the runtime's nodes are only accessible while a delegate is applied.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Node {
-    /// Its number in the graph.
+    /// Index of the node in the graph.
     pub(crate) index: i32,
     pub(crate) code: i32,
-    /// Name of a custom operator.
+    /// Name of the operator, if it is a custom one.
     pub(crate) custom: Option<String>,
-    /// Options of a builtin operator, or why they cannot be read.
+    /// Options of a builtin operator, or the reason why they cannot be read.
     pub(crate) options: Result<Option<Options>, String>,
     /// Options of a custom operator.
     pub(crate) custom_options: Vec<u8>,
     pub(crate) inputs: Vec<i32>,
     pub(crate) outputs: Vec<i32>,
-    /// Whether the runtime has nothing that runs it: a custom operator that nobody has registered.
+    /// True if the runtime has no implementation, as for a custom operator that nobody has registered.
     pub(crate) unresolved: bool,
 }
 
@@ -35,7 +35,7 @@ impl Node {
     pub(crate) fn read(host: &Host, index: i32) -> Result<Self, String> {
         let (node, registration) = host.node(index)?;
         let code = registration.builtin_code;
-        // SAFETY: the lists, the name and the options are the runtime's, as its headers say.
+        // SAFETY: the lists, the name and the options come from the runtime, and match its headers.
         unsafe {
             let custom_options = match usize::try_from(node.custom_initial_data_size) {
                 Ok(count @ 1..) if !node.custom_initial_data.is_null() => {
@@ -57,28 +57,28 @@ impl Node {
     }
 }
 
-/// A tensor. Its constant is the runtime's memory, which stays as long as the graph.
+/// A tensor. Constant values are borrowed from the runtime's memory, which exists as long as the graph.
 #[derive(Clone, Debug)]
 pub(crate) struct Tensor<'h> {
     pub(crate) name: String,
     pub(crate) dims: Vec<i32>,
-    /// The number of its type in a file.
+    /// Number of the element type in a file.
     pub(crate) dtype: i8,
     pub(crate) constant: Option<&'h [u8]>,
     pub(crate) quantization: Quantization,
     pub(crate) variable: bool,
-    /// Whether its extents are known only while the graph runs.
+    /// True if the extents are only known while the graph runs.
     pub(crate) dynamic: bool,
     pub(crate) sparsity: Option<Table>,
 }
 
-/// What a tensor's integers stand for: nothing else than themselves where there are no scales.
+/// Quantization of a tensor. Without scales, its integers are not quantized.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Quantization {
     pub(crate) scale: Vec<f32>,
     pub(crate) zero_point: Vec<i64>,
     pub(crate) axis: i32,
-    /// Whether it is of a kind that is not read.
+    /// True for an unsupported kind of quantization.
     pub(crate) unknown: bool,
 }
 
@@ -86,8 +86,8 @@ impl<'h> Tensor<'h> {
     fn read(tensor: &'h TfLiteTensor) -> Self {
         let values = tensor.data.cast_const().cast::<u8>();
         let constant = tensor.allocation_type == allocation::MMAP_RO && !values.is_null() && tensor.bytes > 0;
-        // SAFETY: the lists, the name and the values are the runtime's, as its header says; those of the file never
-        // change.
+        // SAFETY: the lists, the name and the values come from the runtime, and match its header; constant values
+        // never change.
         unsafe {
             Self {
                 name: text(tensor.name),
@@ -105,7 +105,7 @@ impl<'h> Tensor<'h> {
 
 impl Quantization {
     /// # Safety
-    /// The parameters are what their kind says.
+    /// The parameters match their kind.
     unsafe fn read(tensor: &TfLiteTensor) -> Self {
         let TfLiteQuantization { kind, params } = tensor.quantization;
         let affine = params.cast::<TfLiteAffineQuantization>();
@@ -119,7 +119,7 @@ impl Quantization {
                     unknown: false,
                 }
             },
-            // What programs say that build graphs without a file.
+            // Used by programs that build graphs without a file.
             quantization::NONE if tensor.params.scale != 0.0 => Self {
                 scale: vec![tensor.params.scale],
                 zero_point: vec![tensor.params.zero_point.into()],
@@ -131,7 +131,7 @@ impl Quantization {
     }
 }
 
-/// The tensors that nodes name, by their numbers in the graph.
+/// The tensors that nodes refer to, by their indices in the graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tensors<'h>(BTreeMap<i32, Tensor<'h>>);
 
@@ -160,19 +160,19 @@ impl<'h> Tensors<'h> {
         self.0.iter().map(|(index, tensor)| (*index, tensor))
     }
 
-    /// Extents of all tensors: what a plan is for.
+    /// Returns the extents of all tensors. A plan is only valid for these.
     pub(crate) fn extents(&self) -> Vec<(i32, Vec<i32>)> {
         self.iter().map(|(index, tensor)| (index, tensor.dims.clone())).collect()
     }
 
-    /// Which values and types the constants have, told by where they lie.
+    /// Identifies the values and types of the constants, by their addresses.
     pub(crate) fn identity(&self) -> Vec<(i32, i8, usize, usize)> {
         let place = |tensor: &Tensor<'_>| tensor.constant.map_or((0, 0), |c| (ptr::from_ref(c).addr(), c.len()));
         self.iter().map(|(index, tensor)| (index, tensor.dtype, place(tensor).0, place(tensor).1)).collect()
     }
 }
 
-/// Marks the nodes that compute from constants alone, all of them in the order in which they run.
+/// Marks the nodes that compute from constants alone. The nodes must be in execution order.
 pub(crate) fn of_constants(nodes: &[Node], tensors: &Tensors<'_>) -> Vec<bool> {
     let mut computed = std::collections::BTreeSet::new();
     nodes

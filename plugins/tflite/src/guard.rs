@@ -1,4 +1,4 @@
-//! Nothing unwinds into the runtime.
+//! Catches panics, so that they do not unwind into the runtime.
 
 use std::{
     any::Any,
@@ -6,16 +6,16 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-/// Does it; a panic becomes an error.
+/// Calls the function, and turns a panic into an error.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
-    // What is half done is given up: a kernel that panicked drops what it has prepared.
+    // Unwinding is safe here: a kernel that panics during a run drops its session.
     panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panicked| Err(said(panicked)))
 }
 
 fn said(panicked: Box<dyn Any + Send>) -> String {
     let text = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| panicked.downcast_ref::<String>().cloned());
-    // Dropping what a panic carries may panic, too.
+    // Dropping the payload of a panic may itself panic.
     mem::forget(panicked);
     format!("a defect of texpool: {}", text.unwrap_or_else(|| "it says nothing".to_owned()))
 }
@@ -24,7 +24,7 @@ fn said(panicked: Box<dyn Any + Send>) -> String {
 mod tests {
     use super::guarded;
 
-    /// Unwinding into C++ would end the process.
+    /// Unwinding into C++ would abort the process.
     #[test]
     fn a_panic_becomes_an_error() {
         let panics = || -> Result<(), String> { panic!("no {}", "room") };

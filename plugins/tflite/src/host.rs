@@ -1,4 +1,4 @@
-//! The runtime, as far as a delegate calls it: every pointer is looked at before it is followed.
+//! The runtime's functions, as used by a delegate. Every pointer is checked before it is dereferenced.
 
 use std::{
     ffi::{CStr, CString},
@@ -10,27 +10,28 @@ use crate::abi::{
     TfLiteStatus, TfLiteTensor, allocation,
 };
 
-/// Most bytes of a text that are handed over at once: Python's reporter cuts texts at 1024.
+/// Maximum length of a message that is reported at once, because Python's error reporter truncates messages at 1024
+/// bytes.
 const REPORTED_BYTES: usize = 900;
 
-/// A graph of the runtime, for as long as a callback of the runtime's takes.
+/// A graph of the runtime, valid during a callback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Host {
     context: *mut TfLiteContext,
 }
 
-/// What the runtime makes one kernel of.
+/// A set of nodes that the runtime replaces by one kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Partition {
-    /// Nodes, by their number in the graph.
+    /// Indices of the nodes in the graph.
     pub(crate) nodes: Vec<i32>,
-    /// Tensors that come from outside, constants among them.
+    /// Tensors that come from outside, including constants.
     pub(crate) inputs: Vec<i32>,
-    /// Tensors that others read, or that the graph gives.
+    /// Tensors that other nodes read, or that are outputs of the graph.
     pub(crate) outputs: Vec<i32>,
 }
 
-/// Bytes of structs as the runtime has them; none where it has too few to tell.
+/// Sizes of the runtime's structs in bytes; `None` for those that could not be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) tensor: Option<usize>,
@@ -40,7 +41,7 @@ pub(crate) struct Layout {
 
 impl Host {
     /// # Safety
-    /// The pointer is NULL, or to a context that is there as long as this.
+    /// The pointer is NULL, or it points to a context that outlives this object.
     pub(crate) unsafe fn new(context: *mut TfLiteContext) -> Result<Self, String> {
         if context.is_null() || !context.is_aligned() {
             return Err("the runtime gives no context".to_owned());
@@ -49,83 +50,83 @@ impl Host {
     }
 
     fn raw(&self) -> &TfLiteContext {
-        // SAFETY: it was looked at, and is there. The runtime changes fields only while it is called.
+        // SAFETY: the pointer was checked, and the context exists. The runtime only changes it during calls.
         unsafe { &*self.context }
     }
 
-    /// Which context it is, to tell graphs apart.
+    /// Returns the address of the context, which identifies the graph.
     pub(crate) fn address(self) -> usize {
         self.context.addr()
     }
 
-    /// Nodes that will run, in their order.
+    /// Returns the nodes that will run, in execution order.
     pub(crate) fn execution_plan(&self) -> Result<Vec<i32>, String> {
         let call = self.raw().get_execution_plan.ok_or_else(|| missing("GetExecutionPlan"))?;
         let mut plan = ptr::null();
-        // SAFETY: the runtime offers it to be called so.
+        // SAFETY: the function is called as the runtime declares it.
         ended("GetExecutionPlan", unsafe { call(self.context, &mut plan) })?;
-        // SAFETY: the list is the runtime's, and stays until it is asked again.
+        // SAFETY: the runtime owns the list, and keeps it until the next such call.
         Ok(unsafe { IntArray::numbers(plan) }.to_vec())
     }
 
-    /// A node and what runs it.
+    /// Returns a node and its registration.
     pub(crate) fn node(&self, index: i32) -> Result<(&TfLiteNode, &TfLiteRegistration), String> {
         let call = self.raw().get_node_and_registration.ok_or_else(|| missing("GetNodeAndRegistration"))?;
         let (mut node, mut registration) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: the runtime offers it to be called so.
+        // SAFETY: the function is called as the runtime declares it.
         ended("GetNodeAndRegistration", unsafe { call(self.context, index, &mut node, &mut registration) })?;
-        // SAFETY: both are NULL or the runtime's, which changes them only while it is called.
+        // SAFETY: both are NULL or owned by the runtime, which only changes them during calls.
         let found = unsafe { node.as_ref().zip(registration.as_ref()) };
         found.ok_or_else(|| format!("the runtime has no node {index}"))
     }
 
-    /// A tensor; none of a number that is none's.
+    /// Returns the tensor with this index, or `None` for an invalid index.
     pub(crate) fn tensor(&self, index: i32) -> Option<&TfLiteTensor> {
         let pointer = self.tensor_pointer(index)?;
-        // SAFETY: the runtime has as many tensors there, and changes them only while it is called.
+        // SAFETY: the index was checked, and the runtime only changes tensors during calls.
         Some(unsafe { &*pointer })
     }
 
-    /// Whether a tensor's memory is taken while the graph runs.
+    /// Returns whether the tensor's memory is allocated while the graph runs.
     pub(crate) fn is_dynamic(&self, index: i32) -> bool {
         self.tensor(index).is_some_and(|tensor| tensor.allocation_type == allocation::DYNAMIC)
     }
 
     fn tensor_pointer(&self, index: i32) -> Option<*mut TfLiteTensor> {
         let (index, raw) = (usize::try_from(index).ok()?, self.raw());
-        // SAFETY: the runtime has as many tensors there.
+        // SAFETY: the index is less than the number of tensors.
         (index < raw.tensors_size && !raw.tensors.is_null()).then(|| unsafe { raw.tensors.add(index) })
     }
 
-    /// Gives a tensor other extents; where its memory is the delegate's to ask for, it gets that, too.
+    /// Resizes a tensor. If the delegate is responsible for its memory, this also allocates it.
     pub(crate) fn resize(&self, index: i32, dims: &[i32]) -> Result<(), String> {
         let call = self.raw().resize_tensor_explicit.ok_or_else(|| missing("ResizeTensorExplicit"))?;
         let tensor = self.tensor_pointer(index).ok_or_else(|| format!("the runtime has no tensor {index}"))?;
         let rank = i32::try_from(dims.len()).map_err(|_| "a tensor has too many extents".to_owned())?;
-        // SAFETY: the runtime offers it to be called so, and copies the extents.
+        // SAFETY: the function is called as the runtime declares it, and copies the extents.
         ended("ResizeTensorExplicit", unsafe { call(self.context, tensor, rank, dims.as_ptr()) })
     }
 
-    /// The kernels that the runtime would make of these nodes.
+    /// Returns the kernels that the runtime would create for these nodes.
     pub(crate) fn preview(&self, nodes: &[i32]) -> Result<Vec<Partition>, String> {
         let call = self.raw().preview_delegate_partitioning.ok_or_else(|| missing("PreviewDelegatePartitioning"))?;
         let list = OwnedIntArray::new(nodes).ok_or_else(|| "too many nodes".to_owned())?;
         let (mut params, mut count) = (ptr::null_mut::<TfLiteDelegateParams>(), 0);
-        // SAFETY: the runtime offers it to be called so.
+        // SAFETY: the function is called as the runtime declares it.
         let status = unsafe { call(self.context, list.as_ptr(), &mut params, &mut count) };
         ended("PreviewDelegatePartitioning", status)?;
         let count = usize::try_from(count).unwrap_or(0);
         if count == 0 || params.is_null() {
             return Ok(Vec::new());
         }
-        // SAFETY: the runtime has made as many, which stay until it is asked again.
+        // SAFETY: the runtime has created `count` entries, and keeps them until the next such call.
         Ok(unsafe { slice::from_raw_parts(params, count).iter().map(|params| partition(params)).collect() })
     }
 
-    /// Has the runtime put kernels in the place of nodes.
+    /// Replaces nodes by kernels.
     ///
     /// # Safety
-    /// The delegate is the one whose callback this is.
+    /// The delegate is the one whose callback is running.
     pub(crate) unsafe fn replace(
         &self,
         registration: TfLiteRegistration,
@@ -134,24 +135,24 @@ impl Host {
     ) -> Result<(), String> {
         let call = self.raw().replace_node_subsets.ok_or_else(|| missing("ReplaceNodeSubsetsWithDelegateKernels"))?;
         let list = OwnedIntArray::new(nodes).ok_or_else(|| "too many nodes".to_owned())?;
-        // SAFETY: the runtime offers it to be called so, and copies the list.
+        // SAFETY: the function is called as the runtime declares it, and copies the list.
         let status = unsafe { call(self.context, registration, list.as_ptr(), delegate) };
         ended("ReplaceNodeSubsetsWithDelegateKernels", status)
     }
 
-    /// Tells the runtime what went wrong, in its own log.
+    /// Reports an error to the runtime's log.
     pub(crate) fn report(&self, text: &str) {
         let Some(call) = self.raw().report_error else { return };
         for piece in pieces(text, REPORTED_BYTES) {
-            // A text for C has no zeros but that at its end.
+            // C strings cannot contain zeros.
             let piece = CString::new(piece.replace('\0', "\u{fffd}")).unwrap_or_default();
-            // SAFETY: the runtime offers it to be called so: a format, and what it asks for.
+            // SAFETY: the function is called as the runtime declares it, with a format and its argument.
             unsafe { call(self.context, c"%s".as_ptr(), piece.as_ptr()) };
         }
     }
 
-    /// Looks whether the runtime's structs are those here: by what stands in each tensor, and by how far a node is from
-    /// what runs it and from the next.
+    /// Checks that the runtime's structs match the declarations here. Checks the contents of each tensor, the
+    /// distance between a node and its registration, and the distance between adjacent nodes.
     pub(crate) fn layout(&self, plan: &[i32]) -> Result<Layout, String> {
         let mut layout = Layout::default();
         let tensors = self.raw().tensors_size;
@@ -165,7 +166,7 @@ impl Host {
             let (node, registration) = self.node(index)?;
             let distance = ptr::from_ref(registration).addr().wrapping_sub(ptr::from_ref(node).addr());
             layout.node = Some(distance);
-            // Nodes lie one behind the other, each with what runs it.
+            // Nodes are stored in an array, each together with its registration.
             if let Some(next) = index.checked_add(1).filter(|next| plan.contains(next)) {
                 let (next, _) = self.node(next)?;
                 let pair = ptr::from_ref(next).addr().wrapping_sub(ptr::from_ref(node).addr());
@@ -182,9 +183,9 @@ impl Host {
     }
 }
 
-/// Tells the runtime of this context what went wrong.
+/// Reports an error to the runtime of this context.
 pub(crate) fn report(context: *mut TfLiteContext, reason: &str) {
-    // SAFETY: the pointer is NULL, or to the runtime's context.
+    // SAFETY: the pointer is NULL, or it points to the runtime's context.
     if let Ok(host) = unsafe { Host::new(context) } {
         host.report(&format!("texpool: {reason}\n"));
     }
@@ -202,7 +203,7 @@ fn ended(function: &str, status: TfLiteStatus) -> Result<(), String> {
 }
 
 /// # Safety
-/// Each list is NULL or one.
+/// Each list is NULL or valid.
 pub(crate) unsafe fn partition(params: &TfLiteDelegateParams) -> Partition {
     // SAFETY: as the caller of this function promises.
     let [nodes, inputs, outputs] = [params.nodes_to_replace, params.input_tensors, params.output_tensors]
@@ -210,7 +211,7 @@ pub(crate) unsafe fn partition(params: &TfLiteDelegateParams) -> Partition {
     Partition { nodes, inputs, outputs }
 }
 
-/// A text in pieces that end where lines do, if they can.
+/// Splits a text into pieces, at line breaks if possible.
 fn pieces(text: &str, most: usize) -> Vec<&str> {
     let (mut pieces, mut rest) = (Vec::new(), text);
     while rest.len() > most {
@@ -224,10 +225,10 @@ fn pieces(text: &str, most: usize) -> Vec<&str> {
     pieces
 }
 
-/// A text of the runtime's; nothing of NULL. What is not UTF-8 is replaced.
+/// Copies a string of the runtime. NULL gives an empty string, and invalid UTF-8 is replaced.
 ///
 /// # Safety
-/// The pointer is NULL or to a text.
+/// The pointer is NULL, or it points to a string.
 pub(crate) unsafe fn text(pointer: *const std::ffi::c_char) -> String {
     if pointer.is_null() {
         return String::new();

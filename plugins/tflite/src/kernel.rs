@@ -1,4 +1,4 @@
-//! A kernel: a set of nodes on the device, run by the runtime in their place.
+//! A kernel: a set of nodes on the device, which the runtime runs in place of the original nodes.
 
 use std::{
     ffi::{c_char, c_void},
@@ -21,7 +21,7 @@ use crate::{
     values::{check_apart, room, view},
 };
 
-/// How the runtime calls kernels.
+/// The functions by which the runtime calls kernels.
 pub(crate) const REGISTRATION: TfLiteRegistration = TfLiteRegistration {
     init: Some(init),
     free: Some(free),
@@ -39,33 +39,33 @@ pub(crate) const REGISTRATION: TfLiteRegistration = TfLiteRegistration {
 /// A kernel, which the runtime calls from one thread at a time.
 struct Kernel {
     shared: Arc<Shared>,
-    /// Which graph it is of.
+    /// Address that identifies the graph.
     graph: usize,
     part: Part,
     prepared: Result<Prepared, String>,
-    /// Saved plans for extents that there were, the last one used at the end: a search may take seconds.
+    /// Saved plans by extents, with the most recently used last. Searching may take seconds.
     plans: Vec<(Extents, Vec<u8>)>,
 }
 
-/// The extents of each tensor.
+/// Extents of each tensor.
 type Extents = Vec<(i32, Vec<i32>)>;
 
-/// Extents for which plans are kept: some kilobytes each.
+/// Number of extents for which plans are kept. A plan takes a few kilobytes.
 const PLANS_KEPT: usize = 64;
 
-/// A kernel's nodes on the device, for the extents that they had.
+/// A kernel's nodes on the device, planned for these extents.
 struct Prepared {
     extents: Extents,
     session: Session,
     inputs: Vec<i32>,
     outputs: Vec<i32>,
-    /// Kept open.
+    /// Keeps the device open.
     _device: Arc<Device>,
 }
 
 impl Kernel {
     /// # Safety
-    /// The pointer is to parameters that the runtime has made for a delegate of ours.
+    /// The pointer is to parameters that the runtime has created for a delegate of this library.
     unsafe fn new(host: &Host, params: *const TfLiteDelegateParams) -> Result<Self, String> {
         // SAFETY: as the caller of this function promises.
         let (shared, partition) = unsafe {
@@ -82,10 +82,10 @@ impl Kernel {
         Ok(Self { shared, graph, part, prepared, plans: Vec::new() })
     }
 
-    /// Plans the nodes, unless they are planned for these extents already.
+    /// Plans the nodes, unless they are already planned for the current extents.
     fn prepare(&mut self, host: &Host) -> Result<(), String> {
         let Part { nodes, outputs, readable, partition } = &mut self.part;
-        // Nodes of constants alone.
+        // All nodes are constant.
         if outputs.is_empty() {
             return Ok(());
         }
@@ -95,14 +95,15 @@ impl Kernel {
         if self.prepared.as_ref().is_ok_and(|prepared| prepared.extents == now) {
             return Ok(());
         }
-        // What is planned for other extents makes room first.
+        // Drop the session for the previous extents first, to make room.
         self.prepared = Err("the part could not be planned".to_owned());
         let options = self.shared.options.named.import();
         let read_before = readable.take().filter(|readable| readable.extents == now);
         let readable = match read_before.map_or_else(|| read(&nodes, &tensors, outputs, options), Ok) {
             Ok(readable) => readable,
             Err(refusals) => {
-                // The runtime may ask before it has worked out the extents of all tensors, and asks again then.
+                // The runtime may call this before it has computed the extents of all tensors. It then calls this
+                // again later.
                 let lines = refusals.iter().map(|refusal| format!("node {}: {}", refusal.node, refusal.reason));
                 let lines = lines.collect::<Vec<_>>().join("\n");
                 self.prepared = Err(format!("a part cannot be planned for the extents that inputs have now:\n{lines}"));
@@ -113,7 +114,7 @@ impl Kernel {
         let kept = self.plans.iter().position(|(extents, _)| *extents == now).map(|at| self.plans.remove(at));
         let made = || self.shared.session(&model, kept.as_ref().map(|(_, plan)| &plan[..]));
         let Ready { session, planned, device } = ready.map_or_else(made, Ok).map_err(|error| error.to_string())?;
-        // One that Ctrl-C cut short is for this time alone.
+        // A plan whose search was ended by Ctrl-C is only used this time.
         if session.compiled().stopped() != Some(StopReason::Cancelled) {
             let over = (self.plans.len() + 1).saturating_sub(PLANS_KEPT);
             self.plans.drain(..over);
@@ -128,7 +129,7 @@ impl Kernel {
         if self.part.outputs.is_empty() {
             return Ok(());
         }
-        // Where it panics, nothing of it is used again.
+        // After a panic this error stays in place, so that the session is not used again.
         let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());
         let mut prepared = mem::replace(&mut self.prepared, defect);
         let shared = &self.shared;
@@ -143,10 +144,10 @@ impl Kernel {
 }
 
 impl Prepared {
-    /// Runs on the runtime's memory.
+    /// Runs the model on the runtime's memory.
     fn run(&mut self, host: &Host) -> Result<(), String> {
         let Self { session, inputs, outputs, extents, .. } = self;
-        // Memory of such a tensor is taken while the graph runs.
+        // The runtime does not allocate memory for such outputs before the run.
         for &index in &*outputs {
             let dims = extents.iter().find(|(other, _)| *other == index).map_or(&[][..], |(_, dims)| dims);
             if host.is_dynamic(index) {
@@ -156,11 +157,11 @@ impl Prepared {
         check_apart(host, inputs, outputs)?;
         let (mut given, mut rooms) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(outputs.len()));
         for (position, (&index, info)) in inputs.iter().zip(session.inputs()).enumerate() {
-            // SAFETY: the runtime changes nothing before this call returns.
+            // SAFETY: the runtime does not change the memory before this call returns.
             given.push((position, unsafe { view(host, index, info) }?));
         }
         for (position, (&index, info)) in outputs.iter().zip(session.outputs()).enumerate() {
-            // SAFETY: the runtime has made room for this node's results alone, each for itself.
+            // SAFETY: only this node uses the memory of its results, and `check_apart` has ruled out overlaps.
             rooms.push((position, unsafe { room(host, index, info) }?));
         }
         session.run_into(given, rooms).map_err(|error| error.to_string())
@@ -168,9 +169,9 @@ impl Prepared {
 }
 
 unsafe extern "C" fn init(context: *mut TfLiteContext, params: *const c_char, _: usize) -> *mut c_void {
-    // A kernel that cannot be made is NULL: the delegate finds that out, and tells the runtime.
+    // A kernel that cannot be created is NULL; the delegate detects that and returns an error to the runtime.
     let made = guarded(|| {
-        // SAFETY: the runtime hands a context over, and of delegates the parameters that it has made.
+        // SAFETY: the runtime passes a context, and for delegates the parameters that it has created.
         unsafe { Kernel::new(&Host::new(context)?, params.cast()) }
     });
     match made {
@@ -185,7 +186,7 @@ unsafe extern "C" fn init(context: *mut TfLiteContext, params: *const c_char, _:
 unsafe extern "C" fn free(_: *mut TfLiteContext, kernel: *mut c_void) {
     if !kernel.is_null() {
         let _ = guarded(|| {
-            // SAFETY: `init` has made it, and the runtime frees it once.
+            // SAFETY: `init` has created it, and the runtime frees it once.
             drop(unsafe { Box::from_raw(kernel.cast::<Kernel>()) });
             Ok(())
         });
@@ -193,24 +194,24 @@ unsafe extern "C" fn free(_: *mut TfLiteContext, kernel: *mut c_void) {
 }
 
 unsafe extern "C" fn prepare(context: *mut TfLiteContext, node: *mut TfLiteNode) -> TfLiteStatus {
-    // SAFETY: the runtime hands over what it has.
+    // SAFETY: both pointers come from the runtime.
     unsafe { with_kernel(context, node, Kernel::prepare) }
 }
 
 unsafe extern "C" fn invoke(context: *mut TfLiteContext, node: *mut TfLiteNode) -> TfLiteStatus {
-    // SAFETY: the runtime hands over what it has.
+    // SAFETY: both pointers come from the runtime.
     unsafe { with_kernel(context, node, Kernel::invoke) }
 }
 
 /// # Safety
-/// Both pointers are the runtime's, and the node is one of a kernel of ours.
+/// Both pointers come from the runtime, and the node is a kernel of this library.
 unsafe fn with_kernel(
     context: *mut TfLiteContext,
     node: *mut TfLiteNode,
     call: impl FnOnce(&mut Kernel, &Host) -> Result<(), String>,
 ) -> TfLiteStatus {
     let result = guarded(|| {
-        // SAFETY: as the caller of this function promises; a kernel is called by one thread at a time.
+        // SAFETY: as the caller of this function promises; a kernel is called from one thread at a time.
         let (host, kernel) = unsafe {
             let kernel = node.as_ref().and_then(|node| node.user_data.cast::<Kernel>().as_mut());
             (Host::new(context)?, kernel.ok_or_else(|| "the runtime calls a part that was not made".to_owned())?)

@@ -1,10 +1,10 @@
-//! A TensorFlow Lite delegate: a shared library that an unmodified LiteRT or TensorFlow Lite loads. It takes the nodes
-//! of a graph that texpool supports and runs them on the GPU; the README says how it is opened and what can be asked of
-//! it.
+//! A TensorFlow Lite delegate: a shared library that an unmodified LiteRT or TensorFlow Lite loads. It takes the
+//! nodes of a graph that texpool supports, and runs them on the GPU. The README explains how to load it, and lists
+//! the options.
 //!
-//! From below: `abi` is the runtime's structs, `host` its functions, `graph` its nodes and tensors as copies. `written`
-//! makes a `.tflite` file of nodes, `read` has texpool's importer read it, `select` finds out by that which nodes are
-//! taken, and `kernel` runs them in the runtime's memory.
+//! From the bottom up: `abi` declares the runtime's structs, `host` wraps its functions, and `graph` copies its nodes
+//! and tensors. `written` writes nodes as a `.tflite` file, `read` passes that to texpool's importer, `select` uses
+//! it to find out which nodes to take, and `kernel` runs them on the runtime's memory.
 
 mod abi;
 mod accelerator;

@@ -1,30 +1,30 @@
-//! What a user asks of the delegate, by name and text.
+//! Options that a user passes to the delegate, as names and strings.
 
 use std::path::PathBuf;
 
 use texpool::{NamedOptions, OptionError};
 
-/// Options: those of texpool, and those of the delegate.
+/// Options of texpool and of the delegate.
 #[derive(Debug)]
 pub(crate) struct Options {
     pub(crate) named: NamedOptions,
-    /// Whether it is an error that a node is left to the runtime.
+    /// If true, leaving a node to the runtime is an error.
     pub(crate) whole_graph: bool,
-    /// Whether standard error is told what is taken.
+    /// If true, the selection is printed to standard error.
     pub(crate) verbose: bool,
-    /// A file that is told the same.
+    /// File for a report on the selection.
     pub(crate) report: Option<PathBuf>,
 }
 
-/// What of texpool's options is called otherwise here.
+/// An option of texpool that has another name here.
 const DEVICE: (&str, &str) = ("device", "adapter");
-/// How long a plan is searched for, in seconds, unless said: an application waits for it.
+/// Default time limit for the search for a plan, in seconds, because an application waits for it.
 const DEADLINE: (&str, &str) = ("deadline", "30");
-/// An option of texpool's that means nothing here.
+/// An option of texpool that has no meaning here.
 const OPEN_EXTENTS: &str = "dim";
 
 impl Options {
-    /// Takes options in any order.
+    /// Parses options, in any order.
     pub(crate) fn parse(given: &[(String, String)]) -> Result<Self, String> {
         let mut own = Own::default();
         let mut pairs: Vec<(&str, &str)> = Vec::new();
@@ -50,7 +50,7 @@ impl Options {
     }
 }
 
-/// Options of the delegate's own.
+/// Options that only the delegate has.
 #[derive(Default)]
 struct Own {
     whole_graph: Option<bool>,
@@ -61,7 +61,7 @@ struct Own {
 impl Own {
     const NAMES: [&str; 3] = ["whole_graph", "report", "verbose"];
 
-    /// Takes an option, and says whether it is one of these.
+    /// Parses an option. Returns whether it is one of these.
     fn take(&mut self, name: &str, text: &str) -> Result<bool, String> {
         let twice = || Err(format!("option `{name}` is given twice"));
         match name {
@@ -83,7 +83,7 @@ impl Own {
     }
 }
 
-/// Python writes `True`, others `1` or `on`.
+/// Parses a boolean. Python passes `True`, other languages `1` or `on`.
 fn switch(name: &str, text: &str) -> Result<bool, String> {
     match text.to_ascii_lowercase().as_str() {
         "1" | "true" | "on" | "yes" => Ok(true),

@@ -1,5 +1,5 @@
-//! The functions that the runtime looks for in the library, as
-//! `tflite/delegates/external/external_delegate_interface.h` of LiteRT has them.
+//! The functions that the runtime looks up in the library, as declared in
+//! `tflite/delegates/external/external_delegate_interface.h` of LiteRT.
 
 use std::{
     ffi::{CStr, CString, c_char, c_void},
@@ -8,11 +8,11 @@ use std::{
 
 use crate::{delegate::Delegate, guard::guarded, log::tell, options::Options};
 
-/// Told what went wrong.
+/// Callback that receives an error message.
 type ReportError = Option<unsafe extern "C" fn(*const c_char)>;
 
-/// Creates a delegate, with options by name and text. NULL where that fails, which is told to `report_error`; to
-/// standard error where there is none.
+/// Creates a delegate with the given options, as names and values. Returns NULL on failure, and reports the error to
+/// `report_error`, or to standard error if that is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tflite_plugin_create_delegate(
     keys: *const *const c_char,
@@ -21,9 +21,9 @@ pub unsafe extern "C" fn tflite_plugin_create_delegate(
     report_error: ReportError,
 ) -> *mut c_void {
     let created = guarded(|| {
-        // Python's callers declare the number as an `int`, whose upper half may hold anything.
+        // Python declares the count as an `int`, so the upper half may contain anything.
         let count = count & 0xffff_ffff;
-        // SAFETY: the runtime gives as many texts.
+        // SAFETY: the runtime passes `count` strings in each list.
         let (keys, values) = unsafe { (texts(keys, count, "names")?, texts(values, count, "values")?) };
         let given: Vec<(String, String)> = keys.into_iter().zip(values).collect();
         Delegate::create(Options::parse(&given)?)
@@ -32,7 +32,7 @@ pub unsafe extern "C" fn tflite_plugin_create_delegate(
         Ok(delegate) => delegate.cast(),
         Err(reason) => {
             let _ = guarded(|| {
-                // SAFETY: the runtime gives it to be called so.
+                // SAFETY: the function is called as the runtime declares it.
                 unsafe { report(report_error, &reason) };
                 Ok(())
             });
@@ -41,18 +41,18 @@ pub unsafe extern "C" fn tflite_plugin_create_delegate(
     }
 }
 
-/// Destroys a delegate. NULL is nothing.
+/// Destroys a delegate. Does nothing if it is NULL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tflite_plugin_destroy_delegate(delegate: *mut c_void) {
     let _ = guarded(|| {
-        // SAFETY: the runtime gives back what it was given, once.
+        // SAFETY: the runtime destroys each delegate once.
         unsafe { Delegate::destroy(delegate.cast()) };
         Ok(())
     });
 }
 
 /// # Safety
-/// The pointer is NULL, or to as many pointers, which are NULL or to texts.
+/// The pointer is NULL, or it points to `count` pointers, which are NULL or point to strings.
 unsafe fn texts(list: *const *const c_char, count: usize, what: &str) -> Result<Vec<String>, String> {
     if count == 0 {
         return Ok(Vec::new());
@@ -75,11 +75,11 @@ unsafe fn texts(list: *const *const c_char, count: usize, what: &str) -> Result<
 }
 
 /// # Safety
-/// The function is one that takes a text.
+/// The function accepts a string.
 unsafe fn report(report_error: ReportError, reason: &str) {
     match report_error {
         Some(call) => {
-            // A text for C has no zeros but that at its end.
+            // C strings cannot contain zeros.
             let text = CString::new(format!("texpool: {reason}").replace('\0', "\u{fffd}")).unwrap_or_default();
             // SAFETY: as the caller of this function promises.
             unsafe { call(text.as_ptr()) };

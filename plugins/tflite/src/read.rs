@@ -1,4 +1,4 @@
-//! Reading nodes with texpool's importer, and which of them it refuses.
+//! Reads nodes with texpool's importer, and finds out which of them it refuses.
 
 use std::collections::BTreeSet;
 
@@ -17,30 +17,30 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Readable {
     pub(crate) model: Model,
-    /// The graph's tensors that are the model's inputs, in their order there.
+    /// Indices of the model's inputs among the graph's tensors, in the model's order.
     pub(crate) inputs: Vec<i32>,
-    /// The same of its outputs.
+    /// Indices of the model's outputs among the graph's tensors, in the model's order.
     pub(crate) outputs: Vec<i32>,
-    /// Extents of all tensors that it was read with.
+    /// Extents of all tensors at the time of reading.
     pub(crate) extents: Vec<(i32, Vec<i32>)>,
     /// The model on the device, once it is there.
     pub(crate) ready: Option<Ready>,
 }
 
-/// Why a node is not taken.
+/// Reason why a node is not taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// Its number in the graph.
+    /// Index of the node in the graph.
     pub(crate) node: i32,
-    /// The operator, as the file's format writes it, where that is known.
+    /// Name of the operator in the file's format, if it is known.
     pub(crate) operator: Option<String>,
     pub(crate) reason: String,
 }
 
-/// Reads nodes, which stand in the order in which they run.
+/// Reads nodes, which must be in execution order.
 ///
 /// # Errors
-/// At least one refusal.
+/// Returns at least one refusal.
 pub(crate) fn read(
     nodes: &[&Node],
     tensors: &Tensors<'_>,
@@ -55,7 +55,7 @@ pub(crate) fn read(
     }
 }
 
-/// Extents of the tensors that nodes name.
+/// Returns the extents of all tensors that the nodes refer to.
 pub(crate) fn extents(nodes: &[&Node], tensors: &Tensors<'_>) -> Vec<(i32, Vec<i32>)> {
     let named: BTreeSet<i32> = nodes.iter().flat_map(|node| node.inputs.iter().chain(&node.outputs)).copied().collect();
     named.into_iter().filter_map(|index| Some((index, tensors.get(index)?.dims.clone()))).collect()
@@ -84,7 +84,7 @@ fn refusals(nodes: &[&Node], tensors: &Tensors<'_>, error: &Error) -> Vec<Refusa
         }
         _ => Vec::new(),
     };
-    // What is said of no node is said of all.
+    // An error that does not refer to any node applies to all.
     if found.is_empty() { all(error.to_string()) } else { found }
 }
 

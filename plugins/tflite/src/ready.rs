@@ -1,4 +1,4 @@
-//! A model that is on the device, and why one is not.
+//! Models that are ready to run on the device, and errors for those that are not.
 
 use std::{fmt, sync::Arc};
 
@@ -16,20 +16,20 @@ use crate::{
 pub(crate) struct Ready {
     pub(crate) session: Session,
     pub(crate) planned: Planned,
-    /// Kept open.
+    /// Keeps the device open.
     pub(crate) device: Arc<Device>,
 }
 
-/// Why a model is not on the device.
+/// Reason why a model is not on the device.
 #[derive(Debug)]
 pub(crate) enum Unready {
-    /// The library says.
+    /// An error of the library.
     Library(Error),
-    /// Nothing was tried.
+    /// An error before the library was called.
     Other(String),
 }
 
-/// Puts a model on the device.
+/// Function that puts a model on the device.
 pub(crate) type Prepare<'p> = dyn Fn(&Model) -> Result<Ready, Unready> + 'p;
 
 impl From<Error> for Unready {
@@ -47,15 +47,15 @@ impl fmt::Display for Unready {
     }
 }
 
-/// Why nodes are not computed on the device.
+/// Reason why nodes are not computed on the device.
 pub(crate) enum NotComputed {
-    /// These nodes cannot be; the runtime computes them.
+    /// The device cannot compute these nodes, so the runtime computes them.
     Refused(Vec<Refusal>),
-    /// The device or an option is in the way, so that the runtime is told of an error.
+    /// A problem of the device or of an option, which is reported to the runtime as an error.
     Failed(String),
 }
 
-/// Puts nodes on the device, unless they are there. `nodes` are those that were read, in their order.
+/// Puts nodes on the device, unless they are there already. `nodes` are the nodes that were read, in the same order.
 pub(crate) fn make_ready(readable: &mut Readable, nodes: &[&Node], prepare: &Prepare<'_>) -> Result<(), NotComputed> {
     if readable.ready.is_some() {
         return Ok(());

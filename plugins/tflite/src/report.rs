@@ -1,4 +1,4 @@
-//! What is taken of a graph and what is left, as text and as JSON.
+//! Reports which nodes of a graph are taken and which are left, as text and as JSON.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use texpool::plan::printable;
 
 use crate::host::Layout;
 
-/// What became of a graph.
+/// Result of the selection for a graph.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GraphReport {
     pub(crate) layout: Layout,
@@ -14,44 +14,44 @@ pub(crate) struct GraphReport {
     pub(crate) parts: Vec<PartReport>,
 }
 
-/// What became of a node.
+/// Result of the selection for a node.
 #[derive(Clone, Debug)]
 pub(crate) struct NodeReport {
     pub(crate) index: i32,
-    /// As the file's format writes it.
+    /// Name of the operator in the file's format.
     pub(crate) operator: String,
-    /// Name of its result.
+    /// Name of the node's result.
     pub(crate) result: String,
-    /// Why it is left to the runtime; none of one that is taken.
+    /// Reason why the node is left to the runtime, or `None` if it is taken.
     pub(crate) left: Option<String>,
 }
 
-/// A set of nodes that are one kernel.
+/// A set of nodes that form one kernel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PartReport {
     pub(crate) nodes: Vec<i32>,
-    /// Tensors that are copied to the device in every run, and their bytes.
+    /// Tensors that are copied to the device in every run, with their sizes in bytes.
     pub(crate) inputs: Vec<(String, usize)>,
-    /// The same of those that are copied back.
+    /// Tensors that are copied back in every run, with their sizes in bytes.
     pub(crate) outputs: Vec<(String, usize)>,
-    /// What is known once it is planned.
+    /// Device memory and plan, once the part is planned.
     pub(crate) planned: Option<Planned>,
 }
 
-/// What a part takes of the device, in bytes.
+/// Device memory of a part, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Planned {
     pub(crate) pool: u64,
-    /// Pool, weights and all else.
+    /// Total of the pool, the weights and everything else.
     pub(crate) device: u64,
-    /// Blocks that all parts on the device lie in, where the driver says.
+    /// Size of the blocks allocated from the driver for all parts on the device, if the driver reports it.
     pub(crate) reserved: Option<u64>,
-    /// Whether the search for a plan ended at its deadline.
+    /// True if the search for a plan ended early, for example at its deadline.
     pub(crate) stopped: bool,
 }
 
 impl GraphReport {
-    /// How many nodes are left to the runtime.
+    /// Returns the number of nodes that are left to the runtime.
     pub(crate) fn left_count(&self) -> usize {
         self.nodes.len() - self.taken()
     }
@@ -60,12 +60,12 @@ impl GraphReport {
         self.nodes.iter().filter(|node| node.left.is_none()).count()
     }
 
-    /// The nodes that are left, a line each.
+    /// Returns a line for each node that is left.
     pub(crate) fn left(&self) -> String {
         self.nodes.iter().filter_map(NodeReport::line).collect::<Vec<_>>().join("\n")
     }
 
-    /// All of it as text, a line each.
+    /// Returns the whole report as text, one line per item.
     pub(crate) fn text(&self) -> String {
         let (taken, all, parts) = (self.taken(), self.nodes.len(), self.parts.len());
         let mut text =
@@ -95,7 +95,7 @@ impl GraphReport {
 }
 
 impl NodeReport {
-    /// Why it is left, in a line; nothing of one that is taken.
+    /// Returns a line with the reason why the node is left, or `None` if it is taken.
     pub(crate) fn line(&self) -> Option<String> {
         let [operator, result, reason] =
             [&self.operator, &self.result, self.left.as_ref()?].map(|text| printable(text));
@@ -126,7 +126,7 @@ impl PartReport {
     }
 }
 
-/// The file of several graphs.
+/// Returns the contents of a file for several graphs.
 pub(crate) fn file<'r>(graphs: impl Iterator<Item = &'r GraphReport>) -> String {
     let graphs = graphs.map(GraphReport::json).collect::<Vec<_>>().join(",\n");
     format!("{{\"version\":{},\"graphs\":[\n{graphs}]}}\n", quoted(env!("CARGO_PKG_VERSION")))
@@ -136,7 +136,7 @@ fn sum(tensors: &[(String, usize)]) -> usize {
     tensors.iter().map(|(_, bytes)| bytes).sum()
 }
 
-/// A text of JSON.
+/// Returns a JSON string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! Which nodes of a graph are taken: those that texpool's importer reads, in the sets of which the runtime will make
-//! one kernel each.
+//! Selects the nodes of a graph to take: those that texpool's importer accepts, read in the sets that the runtime
+//! will turn into kernels.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,46 +14,46 @@ use crate::{
     ready::{NotComputed, Prepare, make_ready},
 };
 
-/// What is taken of a graph.
+/// The nodes that are taken from a graph, and those that are left.
 #[derive(Debug)]
 pub(crate) struct Selection {
     pub(crate) taken: Vec<i32>,
     pub(crate) left: BTreeMap<i32, Refusal>,
     pub(crate) parts: Vec<Part>,
-    /// Nodes among those that are left which can be read and not be computed on this device.
+    /// Subset of `left`: nodes that the importer accepts, but that this device cannot compute.
     pub(crate) beyond_device: BTreeSet<i32>,
 }
 
 /// A set of nodes that become one kernel.
 #[derive(Debug)]
 pub(crate) struct Part {
-    /// As the runtime sees it.
+    /// The set, as the runtime defines it.
     pub(crate) partition: Partition,
-    /// What is computed, in the order in which it runs: the nodes, and those of constants that they read.
+    /// Nodes to compute, in execution order: those of the set, and constant nodes that they read.
     pub(crate) nodes: Vec<Node>,
-    /// What of that others read.
+    /// Results of these nodes that other nodes read.
     pub(crate) outputs: Vec<i32>,
-    /// The nodes, read already; none where all of them are of constants, so that nothing is left to compute.
+    /// The nodes as a model. `None` if all of them are constant, so that nothing is left to compute.
     pub(crate) readable: Option<Readable>,
 }
 
-/// A graph being looked at.
+/// State of the selection for a graph.
 struct Search<'g, 'h> {
     nodes: &'g [Node],
     tensors: &'g Tensors<'h>,
     options: &'g ImportOptions,
-    /// Which nodes compute from constants alone.
+    /// Marks the nodes that compute from constants alone.
     constant: Vec<bool>,
-    /// Of those, which cannot be read, so that their results come from the runtime.
+    /// Constant nodes that the importer refuses, so that their results must come from the runtime.
     unreadable: BTreeSet<i32>,
     graph_outputs: BTreeSet<i32>,
     left: BTreeMap<i32, Refusal>,
     beyond_device: BTreeSet<i32>,
-    /// What was put on the device in an earlier round: nodes that are read, results that are wanted, and the model.
+    /// Models put on the device in an earlier round, with their nodes and outputs.
     kept: Vec<(Vec<Node>, Vec<i32>, Readable)>,
 }
 
-/// Finds what is taken. Ends, since each round leaves at least one more node.
+/// Selects nodes. Terminates, because each round leaves at least one more node.
 pub(crate) fn select(
     host: &Host,
     nodes: &[Node],
@@ -99,7 +99,7 @@ impl Search<'_, '_> {
         self.left.contains_key(&node.index)
     }
 
-    /// How much is decided, which never becomes less.
+    /// Returns the number of decisions, which never decreases.
     fn decided(&self) -> usize {
         self.left.len() + self.unreadable.len()
     }
@@ -116,10 +116,10 @@ impl Search<'_, '_> {
         self.left.entry(refusal.node).or_insert(refusal);
     }
 
-    /// Leaves nodes that cannot be taken because of others that are not.
+    /// Leaves nodes that cannot be taken because of other nodes that are left.
     fn leave_what_follows(&mut self) {
         let nodes = self.nodes;
-        // Whose extents the runtime itself learns only while it runs.
+        // Tensors whose extents even the runtime only learns while it runs.
         let mut dynamic: BTreeSet<i32> =
             self.tensors.iter().filter(|(_, tensor)| tensor.dynamic).map(|(index, _)| index).collect();
         for node in nodes {
@@ -135,8 +135,9 @@ impl Search<'_, '_> {
                 dynamic.extend(&node.outputs);
             }
         }
-        // A kernel gives no constants: whoever reads one has computed it when it was compiled, or the runtime does.
-        // From the last to the first, since one that is left leaves those that it reads.
+        // A kernel cannot provide constants at preparation time. A taken reader has computed them when it was
+        // compiled; for other readers, the runtime must compute them. Iterate backwards, because leaving a node also
+        // leaves those that it reads.
         for (node, _) in nodes.iter().zip(self.constant.clone()).rev().filter(|(_, constant)| *constant) {
             let read_by_left = nodes
                 .iter()
@@ -156,7 +157,7 @@ impl Search<'_, '_> {
         self.tensors.get(index).map(|tensor| tensor.name.clone()).unwrap_or_default()
     }
 
-    /// Reads each set of nodes that the runtime would make a kernel of.
+    /// Reads each set of nodes that the runtime would turn into a kernel.
     fn parts(&self, partitions: Vec<Partition>) -> Result<Vec<Part>, Vec<Refusal>> {
         let (mut parts, mut refusals) = (Vec::new(), Vec::new());
         for partition in partitions {
@@ -168,7 +169,7 @@ impl Search<'_, '_> {
         if refusals.is_empty() { Ok(parts) } else { Err(refusals) }
     }
 
-    /// The same, with each of them on the device.
+    /// Reads each set of nodes and puts it on the device.
     fn ready_parts(
         &mut self,
         partitions: Vec<Partition>,
@@ -178,7 +179,7 @@ impl Search<'_, '_> {
             Ok(parts) => parts,
             Err(refusals) => return Ok(Err(refusals)),
         };
-        // What is not of this round makes room.
+        // Drop models that are not needed in this round first, to make room.
         let mut kept = std::mem::take(&mut self.kept);
         kept.retain(|(nodes, outputs, _)| parts.iter().any(|part| part.nodes == *nodes && part.outputs == *outputs));
         let mut refusals = Vec::new();
@@ -218,7 +219,7 @@ impl Search<'_, '_> {
         Ok(Part { partition, nodes: nodes.into_iter().cloned().collect(), outputs, readable })
     }
 
-    /// Nodes of constants that can be read.
+    /// Returns the constant nodes that the importer accepts.
     fn constants(&self) -> impl Iterator<Item = &Node> {
         let readable = |node: &Node| !self.unreadable.contains(&node.index);
         self.nodes
@@ -228,11 +229,11 @@ impl Search<'_, '_> {
             .map(|(n, _)| n)
     }
 
-    /// The nodes of a partition, and those of constants that they read, in the order in which they run.
+    /// Returns the nodes of a partition, and the constant nodes that they read, in execution order.
     fn with_constants(&self, partition: &Partition) -> Vec<&Node> {
         let mut wanted: BTreeSet<i32> = partition.nodes.iter().copied().collect();
         let mut read: BTreeSet<i32> = BTreeSet::new();
-        // Backwards: who reads a constant stands behind who computes it.
+        // Iterate backwards, because a constant is computed before it is read.
         for node in self.nodes.iter().rev() {
             let computes = self.constants().any(|constant| constant.index == node.index)
                 && node.outputs.iter().any(|index| read.contains(index));

@@ -1,4 +1,4 @@
-//! What a delegate has, and the kernels that it makes have with it.
+//! State shared by a delegate and its kernels.
 
 use std::{
     fs, io,
@@ -24,26 +24,26 @@ use crate::{
     select::Part,
 };
 
-/// Graphs that are remembered: their reports, and what was taken of them. Chosen; the rest are long gone.
+/// Maximum number of graphs whose reports are kept. An arbitrary choice; older graphs have probably been deleted.
 const REMEMBERED: usize = 8;
 
-/// What a delegate has.
+/// State of a delegate.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: Options,
-    /// The device, once it is opened.
+    /// The device, once it is open.
     device: PerProcess<Mutex<Option<Arc<Device>>>>,
-    /// Parts that the runtime is about to make kernels of, by graph.
+    /// Parts that the runtime is about to turn into kernels, by graph.
     waiting: Mutex<Vec<(usize, Part)>>,
     reports: Mutex<Vec<(usize, GraphReport)>>,
-    /// Whether a run's warnings were told.
+    /// Set once the warnings of a run were printed.
     warned: AtomicBool,
 }
 
-/// What a kernel has with the delegate that it is made for.
+/// Returns the shared state of the delegate that a kernel is created for.
 ///
 /// # Safety
-/// The pointer is NULL, or to a delegate whose data is one that an [`Arc`] of this holds.
+/// The pointer is NULL, or it points to a delegate whose data comes from an [`Arc`] of [`Shared`].
 pub(crate) unsafe fn shared_of(delegate: *const TfLiteDelegate) -> Result<Arc<Shared>, String> {
     // SAFETY: as the caller of this function promises.
     unsafe {
@@ -67,7 +67,8 @@ impl Shared {
         Ok(made)
     }
 
-    /// The device; another one where the last is lost, or in a fork of the process that opened it.
+    /// Returns the device. Opens a new one if the last one is lost, or if this process is a fork of the one that
+    /// opened it.
     fn device(&self) -> Result<Arc<Device>, String> {
         let mut device = locked(self.device.get());
         match &*device {
@@ -76,7 +77,7 @@ impl Shared {
         }
     }
 
-    /// Plans a model, unless there is a saved plan, and puts it on the device.
+    /// Loads the saved plan or, without a valid one, searches for a plan. Then puts the model on the device.
     pub(crate) fn session(&self, model: &Model, plan: Option<&[u8]>) -> Result<Ready, Unready> {
         let device = self.device().map_err(Unready::Other)?;
         let context = self.options.named.with_folder(device.context().clone());
@@ -105,7 +106,8 @@ impl Shared {
         Ok(Ready { session, planned, device })
     }
 
-    /// Tells once of what a run met that its answers do not show: values that are no numbers, or were clamped.
+    /// Prints warnings about a run, once per delegate, for problems that do not show in the results: NaN values, or
+    /// values that were clamped.
     pub(crate) fn warn_once(&self, session: &mut Session) -> Result<(), String> {
         if self.warned.load(Ordering::Relaxed) {
             return Ok(());
@@ -117,7 +119,8 @@ impl Shared {
         Ok(())
     }
 
-    /// Keeps parts until the runtime has made kernels of them. Answers how many there were of which it has made none.
+    /// Stores parts until the runtime has turned them into kernels. Returns the number of earlier parts that were not
+    /// used.
     pub(crate) fn wait(&self, graph: usize, parts: Vec<Part>) -> usize {
         let mut waiting = locked(&self.waiting);
         let before = waiting.len();
@@ -127,14 +130,14 @@ impl Shared {
         removed
     }
 
-    /// The part of a graph that has these nodes.
+    /// Removes and returns the part of a graph that has these nodes.
     pub(crate) fn take(&self, graph: usize, nodes: &[i32]) -> Option<Part> {
         let mut waiting = locked(&self.waiting);
         let at = waiting.iter().position(|(other, part)| *other == graph && part.partition.nodes == nodes)?;
         Some(waiting.swap_remove(at).1)
     }
 
-    /// Notes what became of a graph.
+    /// Stores the report on a graph.
     pub(crate) fn note(&self, graph: usize, report: GraphReport) -> Result<(), String> {
         let mut reports = locked(&self.reports);
         reports.retain(|(other, _)| *other != graph);
@@ -145,7 +148,7 @@ impl Shared {
         self.write(&reports)
     }
 
-    /// Notes what a part of it takes.
+    /// Adds the memory usage of a part to its report.
     pub(crate) fn note_planned(&self, graph: usize, nodes: &[i32], planned: Planned) -> Result<(), String> {
         let mut reports = locked(&self.reports);
         let graphs = reports.iter_mut().filter(|(other, _)| *other == graph);
@@ -162,7 +165,7 @@ impl Shared {
     }
 }
 
-/// Under another name until it is whole.
+/// Writes the file atomically, by renaming a temporary file.
 fn write(file: &Path, text: &str) -> io::Result<()> {
     let mut part = file.as_os_str().to_owned();
     part.push(format!(".{}.part", process::id()));
@@ -170,7 +173,7 @@ fn write(file: &Path, text: &str) -> io::Result<()> {
     fs::rename(part, file)
 }
 
-/// Whoever panicked with it has left it whole: lists are put in and taken out at once.
+/// Locks a mutex. A poisoned lock is fine, because every change to these lists is a single operation.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -179,7 +182,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::{Options, Shared};
 
-    /// Kernels of a lost device fail; those that are made afterwards are on another one.
+    /// Kernels on a lost device fail; later ones are created on a new device.
     #[test]
     fn a_lost_device_is_replaced() {
         let shared = Shared::new(Options::parse(&[]).unwrap()).unwrap();

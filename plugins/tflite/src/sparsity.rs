@@ -1,4 +1,4 @@
-//! How a sparse constant's values are spread, as a file says it.
+//! Converts the sparsity parameters of a constant into a file's table.
 
 use std::slice;
 
@@ -7,13 +7,13 @@ use crate::{
     flatbuffer::{Field, Table},
 };
 
-/// The number of 32-bit indices in the union of vectors of them; the runtime has all of them as such.
+/// Number of the vector of 32-bit indices in the union. The runtime stores all indices in this form.
 const INDICES_OF_32_BITS: i8 = 1;
 
-/// The file's table.
+/// Returns the file's table for these parameters.
 ///
 /// # Safety
-/// Each pointer is NULL, or to what the runtime's header says.
+/// Each pointer is NULL or satisfies the requirements of the runtime's header.
 pub(crate) unsafe fn sparsity_table(sparsity: &TfLiteSparsity) -> Table {
     let &TfLiteSparsity { traversal_order, block_map, dim_metadata, dim_metadata_size } = sparsity;
     let levels = match usize::try_from(dim_metadata_size) {
@@ -33,7 +33,7 @@ pub(crate) unsafe fn sparsity_table(sparsity: &TfLiteSparsity) -> Table {
 }
 
 /// # Safety
-/// Each pointer is NULL, or to a list.
+/// Each pointer is NULL or points to a list.
 unsafe fn level_table(level: &TfLiteDimensionMetadata) -> Table {
     let &TfLiteDimensionMetadata { format, dense_size, array_segments, array_indices } = level;
     let mut fields = vec![(4, Field::I8(i8::try_from(format).unwrap_or(i8::MAX))), (6, Field::I32(dense_size))];

@@ -1,4 +1,4 @@
-//! The runtime's memory, seen as a model's inputs and outputs where it lies.
+//! Views of the runtime's memory as inputs and outputs of a model.
 
 use std::slice;
 
@@ -9,7 +9,7 @@ use crate::{
     host::{Host, text},
 };
 
-/// Memory of a tensor, looked at: there, large enough and aligned.
+/// Memory of a tensor, checked to exist, to have the right size and to be aligned.
 struct Memory {
     data: *mut u8,
     elements: usize,
@@ -18,7 +18,7 @@ struct Memory {
 impl Memory {
     fn of(host: &Host, index: i32, info: &TensorInfo) -> Result<Self, String> {
         let tensor: &TfLiteTensor = host.tensor(index).ok_or_else(|| format!("the runtime has no tensor {index}"))?;
-        // SAFETY: the name is the runtime's.
+        // SAFETY: the name comes from the runtime.
         let name = || unsafe { text(tensor.name) };
         let data = tensor.data.cast::<u8>();
         if data.is_null() || tensor.allocation_type == allocation::NON_CPU {
@@ -34,22 +34,22 @@ impl Memory {
     }
 
     /// # Safety
-    /// Nobody changes the memory for as long as `'a`, and any bits are a `T`.
+    /// Nobody changes the memory during `'a`, and all bit patterns are valid for `T`.
     unsafe fn slice<'a, T>(&self) -> &'a [T] {
-        // SAFETY: it was looked at, and the rest is as the caller of this function promises.
+        // SAFETY: `Memory::of` has checked the memory, and the caller of this function promises the rest.
         unsafe { slice::from_raw_parts(self.data.cast::<T>(), self.elements) }
     }
 
     /// # Safety
-    /// Nobody else uses the memory for as long as `'a`, and any bits are a `T`.
+    /// Nobody else uses the memory during `'a`, and all bit patterns are valid for `T`.
     unsafe fn slice_mut<'a, T>(&self) -> &'a mut [T] {
-        // SAFETY: it was looked at, and the rest is as the caller of this function promises.
+        // SAFETY: `Memory::of` has checked the memory, and the caller of this function promises the rest.
         unsafe { slice::from_raw_parts_mut(self.data.cast::<T>(), self.elements) }
     }
 }
 
-/// Checks that memory for outputs overlaps with none of another tensor's: programs may give the runtime memory of
-/// theirs.
+/// Checks that the memory of outputs does not overlap other tensors, since programs may pass custom memory to the
+/// runtime.
 pub(crate) fn check_apart(host: &Host, inputs: &[i32], outputs: &[i32]) -> Result<(), String> {
     let range = |index: i32| {
         let tensor = host.tensor(index)?;
@@ -67,7 +67,7 @@ pub(crate) fn check_apart(host: &Host, inputs: &[i32], outputs: &[i32]) -> Resul
     Ok(())
 }
 
-/// Does the same for the Rust type of each element type, and something else for truth values.
+/// Expands the first body for the Rust type of each numeric element type, and the second for booleans.
 macro_rules! of_type {
     ($element_type:expr, $T:ident => $body:expr, bool => $of_bool:expr) => {
         match $element_type {
@@ -91,38 +91,38 @@ macro_rules! of_type {
     }};
 }
 
-/// Values of an input.
+/// Returns a view of an input's values.
 ///
 /// # Safety
-/// The runtime changes nothing for as long as `'a`.
+/// The runtime does not change the memory during `'a`.
 pub(crate) unsafe fn view<'a>(host: &Host, index: i32, info: &TensorInfo) -> Result<TensorView<'a>, String> {
     let memory = Memory::of(host, index, info)?;
     of_type!(info.element_type, T => {
-        // SAFETY: any bits are a number, and the rest is as the caller of this function promises.
+        // SAFETY: all bit patterns are valid numbers, and the caller of this function promises the rest.
         Ok(TensorView::dense(unsafe { memory.slice::<T>() }))
     }, bool => {
-        // SAFETY: any bits are a byte, and the rest is as the caller of this function promises.
+        // SAFETY: all bit patterns are valid bytes, and the caller of this function promises the rest.
         if let Some(byte) = unsafe { memory.slice::<u8>() }.iter().find(|&&byte| byte > 1) {
             return Err(format!("input `{}` is of truth values and holds a byte of {byte}", info.name));
         }
-        // SAFETY: every byte is 0 or 1, and the rest is as the caller of this function promises.
+        // SAFETY: every byte is 0 or 1, and the caller of this function promises the rest.
         Ok(TensorView::dense(unsafe { memory.slice::<bool>() }))
     })
 }
 
-/// Room for an output.
+/// Returns a view for writing an output's values.
 ///
 /// # Safety
-/// Nobody else uses the tensor's memory for as long as `'a`.
+/// Nobody else uses the tensor's memory during `'a`.
 pub(crate) unsafe fn room<'a>(host: &Host, index: i32, info: &TensorInfo) -> Result<TensorViewMut<'a>, String> {
     let memory = Memory::of(host, index, info)?;
     of_type!(info.element_type, T => {
-        // SAFETY: any bits are a number, and the rest is as the caller of this function promises.
+        // SAFETY: all bit patterns are valid numbers, and the caller of this function promises the rest.
         Ok(TensorViewMut::dense(unsafe { memory.slice_mut::<T>() }))
     }, bool => {
-        // SAFETY: any bits are a byte, and the rest is as the caller of this function promises.
+        // SAFETY: all bit patterns are valid bytes, and the caller of this function promises the rest.
         unsafe { memory.slice_mut::<u8>() }.fill(0);
-        // SAFETY: every byte is 0 now, and the rest is as the caller of this function promises.
+        // SAFETY: every byte was just set to 0, and the caller of this function promises the rest.
         Ok(TensorViewMut::dense(unsafe { memory.slice_mut::<bool>() }))
     })
 }

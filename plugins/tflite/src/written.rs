@@ -1,4 +1,4 @@
-//! Nodes as a `.tflite` file in memory, for texpool's importer to read.
+//! Writes nodes as a `.tflite` file in memory, for texpool's importer.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,28 +7,28 @@ use crate::{
     graph::{Node, Quantization, Tensor, Tensors},
 };
 
-/// A file, and what in it is what in the runtime's graph.
+/// A file, with the correspondence between its tensors and those of the runtime's graph.
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
-    /// The graph's tensors that are the file's inputs, in their order there.
+    /// Indices of the file's inputs among the graph's tensors, in the file's order.
     pub(crate) inputs: Vec<i32>,
-    /// The same of its outputs.
+    /// Indices of the file's outputs among the graph's tensors, in the file's order.
     pub(crate) outputs: Vec<i32>,
 }
 
 const IDENTIFIER: &str = "TFL3";
 const VERSION: u32 = 3;
-/// Constants lie at multiples of this, as in files of the format's own tools.
+/// Alignment of constants, the same as in files written by TensorFlow's tools.
 const ALIGNMENT: usize = 16;
-/// The number of no tensor: an operand that is left out.
+/// Index that marks an omitted operand.
 const NONE: i32 = -1;
 
-/// Writes nodes, which stand in the order in which they run, and of what they compute gives `outputs`. What none of
-/// them computes and is no constant is an input.
+/// Writes nodes, which must be in execution order, as a model with the given outputs. Tensors that are neither
+/// computed by the nodes nor constant become inputs.
 ///
 /// # Errors
-/// What cannot be written, and of which node.
+/// Returns the node that cannot be written, and the reason.
 pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> Result<Written, (i32, String)> {
     let computed: BTreeSet<i32> = nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
     let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
@@ -63,7 +63,7 @@ pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> 
     Ok(Written { bytes: graph.bytes(), inputs, outputs })
 }
 
-/// Refuses what is not written.
+/// Fails if the tensor cannot be written.
 fn writable(tensor: &Tensor<'_>) -> Result<(), String> {
     match tensor.quantization.unknown {
         true => Err(format!(
@@ -74,7 +74,7 @@ fn writable(tensor: &Tensor<'_>) -> Result<(), String> {
     }
 }
 
-/// A file's only graph. Constants lie behind the tables, so that they are copied once.
+/// The only graph of a file. Constants are stored behind the tables, so that they are copied only once.
 struct Graph<'a> {
     tensors: Vec<&'a Tensor<'a>>,
     inputs: Vec<i32>,
@@ -85,7 +85,7 @@ struct Graph<'a> {
 
 impl Graph<'_> {
     fn bytes(&self) -> Vec<u8> {
-        // The tables take as many bytes wherever the constants lie.
+        // The size of the tables does not depend on the offsets of the constants.
         let tables = file(&self.root(ALIGNMENT), IDENTIFIER).len();
         let start = tables.next_multiple_of(ALIGNMENT);
         let mut bytes =
@@ -102,9 +102,9 @@ impl Graph<'_> {
         self.tensors.iter().filter_map(|tensor| tensor.constant)
     }
 
-    /// The root table, where constants begin at `start`.
+    /// Returns the root table, for constants that begin at `start`.
     fn root(&self, mut start: usize) -> Table {
-        // Buffer 0 is the one of tensors without values.
+        // Buffer 0 is for tensors without values.
         let mut buffers = vec![Table::default()];
         let mut tensors = Vec::with_capacity(self.tensors.len());
         for tensor in &self.tensors {
@@ -166,7 +166,7 @@ fn operator(node: &Node, position: usize, number: &impl Fn(&i32) -> i32) -> Resu
     Ok(Table(fields))
 }
 
-/// Codes above 126 stand in the newer field alone.
+/// Codes above 126 only fit into the newer field.
 fn operator_code(node: &Node) -> Table {
     let mut fields = vec![(4, Field::I8(node.code.clamp(0, 127) as i8)), (10, Field::I32(node.code))];
     if let Some(custom) = &node.custom {

@@ -10,7 +10,7 @@ import numpy as np
 import tiny
 from support import CACHE, LIBRARY, python
 
-#: Runs a model by an accelerator, and prints whether all of it was accelerated and what it answers.
+#: Runs a model on an accelerator, and prints whether all nodes were accelerated and the results.
 CODE = """
 import sys
 import numpy as np
@@ -34,7 +34,7 @@ answers = [b.read(int(np.prod(d["shape"])), np.float32) for b, d in zip(outputs,
 np.save({answer!r}, np.concatenate(answers))
 """
 
-#: Runs a model whose input is resized, and a hundred others one after another.
+#: Runs a model whose input is resized, and then a hundred others in succession.
 LIVES = """
 import numpy as np
 import tiny
@@ -75,7 +75,7 @@ class CompiledModels(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
-        # The name that the runtime looks for before its own.
+        # The runtime looks for this file name before its built-in accelerator.
         shutil.copy(LIBRARY, self.folder / "libLiteRtGpuAccelerator.so")
 
     def answer(self, made: str, hardware: str, **env: str) -> tuple[np.ndarray | None, str]:

@@ -19,12 +19,12 @@ try:
 except ImportError:
     from tflite_runtime import interpreter as runtime
 
-#: The delegate.
+#: Path of the delegate.
 LIBRARY = os.environ["TEXPOOL_DELEGATE"]
 CACHES = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
-#: Where `texpool models fetch` keeps models.
+#: Folder where `texpool models fetch` stores models.
 CACHE = Path(os.environ.get("TEXPOOL_CACHE") or CACHES / "texpool")
-#: The tests' own folder.
+#: Folder of the tests.
 HERE = Path(__file__).resolve().parent
 
 

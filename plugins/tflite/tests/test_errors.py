@@ -10,7 +10,8 @@ from support import CACHE, LIBRARY, delegate, interpreter, python, run, same_bit
 
 MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"
 
-#: What takes 256 MiB of textures, where the process may take half of that; then it may take them.
+#: Runs a model that needs 256 MiB of textures, first while the process may only allocate half of that, then without
+#: the limit.
 NO_MEMORY = """
 import resource, tiny
 from pathlib import Path
@@ -35,7 +36,7 @@ print("well")
 
 class Errors(unittest.TestCase):
     def tearDown(self) -> None:
-        # The runtime is alive, and so is the next delegate.
+        # The runtime still works, and so does a new delegate.
         self.assertTrue(same_bits(run(interpreter(tiny.split(), delegate())), run(interpreter(tiny.split()))))
 
     def test_options_that_mean_nothing(self) -> None:
@@ -86,7 +87,7 @@ class Errors(unittest.TestCase):
         for _ in range(2):
             with self.assertRaisesRegex(RuntimeError, "texpool: .*lost"):
                 run(made)
-        # What is made anew is on another device, with the same delegate, one that was there, and a new one.
+        # New interpreters use a new device, whether with the same delegate, another existing one, or a new one.
         for one in (kept, other, delegate()):
             self.assertTrue(same_bits(run(interpreter(tiny.supported(), one)), expected))
 
@@ -117,7 +118,7 @@ class Cache(unittest.TestCase):
             self.assertEqual([plan.suffix for plan in plans], [".plan"] * 2)
             again = run(interpreter(tiny.split(), delegate(**options)))
             self.assertTrue(same_bits(first, again))
-            # What is damaged is made again.
+            # A damaged file is replaced.
             plans[0].write_bytes(b"none")
             self.assertTrue(same_bits(run(interpreter(tiny.split(), delegate(**options))), first))
             self.assertGreater(plans[0].stat().st_size, 4)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import tiny
 from support import CACHE, Report, delegate, interpreter, python, resident_bytes, run, same_bits
 
-#: What hundreds of interpreters with a delegate may leave behind: 4 KiB each of a thousand, less than the least of a
-#: part's textures takes.
+#: Maximum memory growth over hundreds of interpreters with a delegate: 4 KiB for each of a thousand, less than the
+#: smallest texture of a part.
 GROWTH = 4 << 20
 BLAZEFACE = CACHE / "blaze_face_short_range.tflite"
 MOBILENET = CACHE / "mobilenet_v1_1.0_224.tflite"
@@ -85,7 +85,7 @@ class Lives(unittest.TestCase):
         delegate()
 
     def lives(self, what: str, one: Callable[[], int], times: int) -> None:
-        # The first ones fill what the driver and the allocator keep.
+        # The first ones fill the caches of the driver and the allocator.
         for _ in range(100 + times // 4):
             one()
         before, reserved = resident_bytes(), one()
@@ -128,7 +128,7 @@ class Lives(unittest.TestCase):
         self.lives("delegates, each alone", one, 200)
 
 
-#: Forks as `gunicorn --preload` and `multiprocessing` by "fork" do. A child ends as programs do.
+#: Forks like `gunicorn --preload` and `multiprocessing` with "fork". The child exits like an ordinary program.
 FORKS = """
 import os, sys, time, support, tiny
 

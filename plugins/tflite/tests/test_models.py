@@ -8,9 +8,10 @@ import numpy as np
 from support import CACHE, Report, delegate, interpreter, run
 from topologies import TOPOLOGIES
 
-#: Of each network: its file, how many nodes it has, and the most by which an output may differ, as a part of its
-#: greatest value. The runtime adds up in another order. Of eight bits one step is that of the output, and answers
-#: differ by as many steps as those of the runtime's two sets of kernels do (README, "Eight bits").
+#: For each network: its file, its number of nodes, and the maximum difference of an output, relative to its largest
+#: value. Differences arise because the runtime adds in another order. For 8-bit networks, a step is one unit of the
+#: output, and results differ by as many steps as those of the runtime's two sets of kernels do (README, "Eight
+#: bits").
 MODELS = {
     "blazeface": ("blaze_face_short_range.tflite", 164, 1e-5),
     "mobilenet_v1": ("mobilenet_v1_1.0_224.tflite", 31, 1e-4),
@@ -19,9 +20,9 @@ MODELS = {
     "hand_landmark_lite": ("hand_landmark_lite.tflite", 167, 1e-4),
     "face_landmark": ("face_landmark.tflite", 210, 1e-4),
     "iris_landmark": ("iris_landmark.tflite", 169, 1e-4),
-    # Sparse weights.
+    # Has sparse weights.
     "face_detection_full_range": ("face_detection_full_range_sparse.tflite", 388, 1e-4),
-    # Eight bits.
+    # Quantized to eight bits.
     "inception_v3": ("inception_v3_quant.tflite", 125, 6 / 255),
 }
 

@@ -16,7 +16,7 @@ class Nodes(unittest.TestCase):
         part = report.graph["parts"][0]
         self.assertEqual((part["nodes"], report.left), ([0, 1], []))
         self.assertEqual([part["inputs"], part["outputs"]], [[{"name": n, "bytes": 192}] for n in "xz"])
-        # What stays inside has no memory of the runtime's.
+        # The runtime allocates no memory for tensors inside a part.
         [between] = [detail for detail in made.get_tensor_details() if detail["name"] == "y"]
         with self.assertRaisesRegex(ValueError, "Tensor data is null"):
             made.get_tensor(between["index"])
@@ -35,7 +35,8 @@ class Nodes(unittest.TestCase):
         x = np.array([[1, -2, 3]], np.float32)
         c, d = (np.array([first, 2, 0.5], np.float32) for first in (1, 2))
         np.testing.assert_array_equal(run(made, [x])[0], np.abs((x + c)[:, ::-1] * c + d[::-1]))
-        # Both parts compute c for themselves; |d| and so d are the runtime's, since a node that is left reads it.
+        # Both parts compute c separately. The runtime computes |d|, and therefore d, because a node that is left
+        # reads it.
         self.assertEqual([number for number, _ in report.left], [1, 2, 4, 6])
         self.assertIn("its result is a constant that the runtime reads", report.graph["nodes"][1]["left"])
         self.assertEqual([part["nodes"] for part in report.graph["parts"]], [[0, 3], [5, 7, 8]])
@@ -100,7 +101,8 @@ class Nodes(unittest.TestCase):
 
     def test_extents_that_are_known_only_while_running_are_left_to_the_runtime(self) -> None:
         x = np.linspace(-3, 3, 12, dtype=np.float32).reshape(2, 6)
-        # Others in another interpreter: LiteRT 2.3.0 by itself keeps the extents of the first run.
+        # Other extents require another interpreter, because LiteRT 2.3.0 keeps the extents of the first run, even
+        # without a delegate.
         for shape in ([3, 4], [12, 1]):
             report = Report()
             made, plain = interpreter(tiny.dynamic(), delegate(report=report.path)), interpreter(tiny.dynamic())
@@ -129,7 +131,7 @@ class Nodes(unittest.TestCase):
     def test_eight_bits(self) -> None:
         made, plain = interpreter(tiny.quantised(), delegate(whole_graph=1)), interpreter(tiny.quantised())
         answer, expected = run(made)[0].astype(int), run(plain)[0].astype(int)
-        # A step: the runtime multiplies in fixed point.
+        # They differ by at most one step, because the runtime multiplies in fixed point.
         self.assertLessEqual(np.abs(answer - expected).max(), 1)
 
 
@@ -166,7 +168,7 @@ class Layout(unittest.TestCase):
         layout = report.graph["layout"]
         print(f"this runtime's structs: {layout}")
         self.assertEqual((layout["TfLiteTensor"], layout["TfLiteNode"]), (112, 80))
-        # Older ones lack the last field.
+        # Older versions lack the last field.
         self.assertIn(layout["TfLiteRegistration"], (80, 88))
 
 

@@ -10,14 +10,14 @@ from collections.abc import Sequence
 import flatbuffers
 import numpy as np
 
-#: Element types by their number in the schema.
+#: Element types, by their number in the schema.
 FLOAT32, FLOAT16, INT32, BOOL, INT8 = 0, 1, 2, 6, 9
 _TYPES = {np.dtype(np.float32): FLOAT32, np.dtype(np.float16): FLOAT16, np.dtype(np.int32): INT32, np.dtype(np.int8): INT8}
 
 ADD, CONV_2D, DEQUANTIZE, MUL, RESHAPE, CUSTOM, MEAN, ARG_MAX, TILE = 0, 3, 6, 18, 22, 32, 40, 56, 69
 ABS, REVERSE_V2, IF = 101, 105, 118
 
-#: A value of a table's field: of which kind, and the value.
+#: Value of a table's field: its kind, and the value.
 Field = tuple[str, object]
 Table = dict[int, Field]
 
@@ -55,7 +55,7 @@ class Model:
     """A model being put together; what adds a tensor gives its number."""
 
     def __init__(self) -> None:
-        # Buffer 0 is the one of tensors without values.
+        # Buffer 0 is for tensors without values.
         self._tensors: list[Table] = []
         self._buffers: list[Table] = [{}]
         self._operators: list[Table] = []

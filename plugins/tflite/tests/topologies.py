@@ -126,7 +126,7 @@ def resnet18() -> bytes:
     return net.end(net.conv(x, 1000, act=NONE))
 
 
-#: Each with how many nodes it has.
+#: The models, each with its number of nodes.
 TOPOLOGIES: dict[str, tuple[Callable[[], bytes], int]] = {
     "mobilenet_v2": (mobilenet_v2, 65), "squeezenet": (squeezenet, 39), "resnet18": (resnet18, 32),
 }

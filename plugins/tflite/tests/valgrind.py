@@ -11,10 +11,10 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-#: What is wrong whoever does it; memory that may still be reached is not.
+#: Findings that are errors in any program. Memory that is still reachable is not an error.
 WRONG = re.compile(r"Invalid|[Uu]ninitialised|definitely lost in|indirectly lost in|Mismatched|overlap")
 
-#: A frame of the library, or of what is compiled into it; not of a folder of that name.
+#: Matches a stack frame of the library, or of code compiled into it, but not a folder with that name.
 OURS = re.compile(r"libtexpool_tflite|\btexpool(_tflite)?::")
 
 

@@ -1,4 +1,5 @@
-//! Looks whether `include/texpool.h` is the header that the sources make, by cbindgen; with the argument `write`, writes it.
+//! Checks that `include/texpool.h` matches the header that cbindgen generates from the sources. With the argument
+//! `write`, overwrites the file instead.
 
 use std::{env, error::Error, fs, path::Path};
 

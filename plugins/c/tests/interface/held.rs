@@ -1,10 +1,11 @@
-//! What a device holds when sessions are gone. What the process holds, a program in C counts, which nothing shares.
+//! Checks that released sessions free everything on the device. `cycles.c` checks the memory of the process, in a
+//! process without other tests.
 
 use texpool::*;
 
 use crate::support::{device, run, session};
 
-/// Objects and bytes on the device when all it was given is done.
+/// Counts objects and bytes on the device after all submitted work is done.
 fn held(device: *mut texpool_device) -> [isize; 6] {
     // SAFETY: the device is there.
     let device = unsafe { &*device }.context().device();
@@ -36,7 +37,7 @@ fn nothing_is_left_of_sessions_that_are_gone() {
             texpool_session_release(another);
         }
     };
-    // What a device keeps for itself it has from the first run on, pipelines among it.
+    // The first run creates objects that the device keeps, such as pipelines.
     one();
     let empty = held(device);
     (0..100).for_each(|_| one());

@@ -1,13 +1,13 @@
-//! The header means the same to compilers of C and C++ as these types do here: sizes, offsets and numbers.
+//! Checks that C and C++ compilers see the same sizes, offsets and enum values in the header as Rust does here.
 
 use std::{env, fmt::Write, fs, mem::offset_of, path::Path, process::Command};
 
 use texpool::*;
 
-/// Assertions about structs with all their fields.
+/// Writes assertions about the layout of structs.
 macro_rules! structs {
     ($text:ident, $($name:ident { $($field:ident),* $(,)? })*) => {$(
-        // All fields stand here: another one does not compile.
+        // Must list all fields; otherwise this does not compile.
         let _ = |$name { $($field: _),* }: $name| {};
         writeln!($text, "static_assert(sizeof({0}) == {1}, \"{0}\");", stringify!($name), size_of::<$name>()).unwrap();
         $(writeln!(
@@ -18,10 +18,10 @@ macro_rules! structs {
     )*};
 }
 
-/// Assertions about enums with all their numbers.
+/// Writes assertions about the values of enums.
 macro_rules! enums {
     ($text:ident, $($name:ident { $($variant:ident),* $(,)? })*) => {$(
-        // All numbers stand here: another one does not compile.
+        // Must list all variants; otherwise this does not compile.
         let _ = |number: $name| match number { $($name::$variant => {}),* };
         writeln!($text, "static_assert(sizeof({0}) == {1}, \"{0}\");", stringify!($name), size_of::<$name>()).unwrap();
         $(writeln!($text, "static_assert({0} == {1}, \"{0}\");", stringify!($variant), $name::$variant as i64).unwrap();)*

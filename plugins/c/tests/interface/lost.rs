@@ -1,4 +1,4 @@
-//! A device that is lost under a session.
+//! Loses a device while a session uses it.
 
 use texpool::*;
 
@@ -25,7 +25,7 @@ fn a_lost_device_has_an_error_of_its_own() {
         texpool_session_release(session);
         texpool_device_release(device);
     }
-    // Another one can be opened.
+    // A new device can be opened afterwards.
     let (device, session) = fresh();
     run(session).unwrap();
     // SAFETY: what is released is not used afterwards.

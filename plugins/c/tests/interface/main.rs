@@ -1,5 +1,5 @@
-//! The interface, from the side of Rust: the header means the same in C and C++; and what C alone cannot bring about (a
-//! device that is lost) or count (what a device holds). Programs in C are run by `plugins/c/test`.
+//! Tests of the interface from Rust. They check that the header means the same in C and C++, and cover cases that C
+//! cannot trigger (a lost device) or measure (objects on a device). `plugins/c/test` runs the C programs.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test")]
 

@@ -1,6 +1,6 @@
-//! The model that the programs in C have, out of their header.
+//! Extracts the test model from the header of the C tests.
 
-/// y = sin(x), of 105 floats: as little as a run can be.
+/// Returns a model that computes y = sin(x) of 105 floats, which keeps the cost of a run minimal.
 pub(crate) fn sine() -> Vec<u8> {
     let header = include_str!("../models.h");
     let of_array = header.split("SINE[").nth(1).and_then(|rest| rest.split(['{', '}']).nth(1));

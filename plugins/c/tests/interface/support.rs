@@ -1,4 +1,4 @@
-//! What the tests share: a model, and calls as C makes them.
+//! Shared test helpers: a model, and calls made the way C makes them.
 
 use std::{ffi::CStr, mem, ptr};
 
@@ -6,10 +6,10 @@ use texpool::*;
 
 use crate::sine::sine;
 
-/// Numbers that the model takes and gives.
+/// Number of elements in the model's input and output.
 pub(crate) const ELEMENTS: usize = 105;
 
-/// A device that only this test uses.
+/// Opens a device that only this test uses.
 pub(crate) fn device() -> *mut texpool_device {
     let mut device = ptr::null_mut();
     // SAFETY: there is room for the device.
@@ -17,9 +17,9 @@ pub(crate) fn device() -> *mut texpool_device {
     device
 }
 
-/// A session of the model.
+/// Creates a session of the sine model.
 pub(crate) fn session(device: *mut texpool_device) -> *mut texpool_session {
-    // SAFETY: zeros ask for nothing.
+    // SAFETY: zeros request nothing.
     let mut descriptor: texpool_session_descriptor = unsafe { mem::zeroed() };
     descriptor.struct_size = size_of::<texpool_session_descriptor>();
     descriptor.device = device;
@@ -27,25 +27,25 @@ pub(crate) fn session(device: *mut texpool_device) -> *mut texpool_session {
     descriptor.model_data = model.as_ptr().cast();
     descriptor.model_bytes = model.len();
     let mut session = ptr::null_mut();
-    // SAFETY: all that is set is there.
+    // SAFETY: all pointers that are set are valid.
     ok(|error| unsafe { texpool_session_create(&descriptor, &mut session, error) });
     session
 }
 
-/// Runs it, and says how that ended.
+/// Runs the session, and returns its output or the error.
 pub(crate) fn run(session: *mut texpool_session) -> Result<Vec<f32>, (texpool_status, String)> {
     let (values, mut sines) = ([0.5f32; ELEMENTS], vec![0.0f32; ELEMENTS]);
-    // SAFETY: zeros ask for nothing.
+    // SAFETY: zeros request nothing.
     let (mut input, mut output): (texpool_input, texpool_output) = unsafe { (mem::zeroed(), mem::zeroed()) };
     (input.data, input.bytes) = (values.as_ptr().cast(), size_of_val(&values));
     (output.data, output.bytes) = (sines.as_mut_ptr().cast(), size_of_val(&sines[..]));
     input.element_type = texpool_element_type::TEXPOOL_F32 as u32;
     output.element_type = texpool_element_type::TEXPOOL_F32 as u32;
-    // SAFETY: session, values and room are there.
+    // SAFETY: session, values and output memory are valid.
     told(|error| unsafe { texpool_session_run(session, &input, 1, &output, 1, error) }).map(|()| sines)
 }
 
-/// What a call says.
+/// Makes a call, and returns its status and message if it fails.
 pub(crate) fn told(
     call: impl FnOnce(*mut *mut texpool_error) -> texpool_status,
 ) -> Result<(), (texpool_status, String)> {

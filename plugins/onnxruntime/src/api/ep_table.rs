@@ -1,4 +1,4 @@
-//! The table for providers, laid out as in `onnxruntime_ep_c_api.h` of API version 29.
+//! The table of functions for providers, laid out as in `onnxruntime_ep_c_api.h` of API version 29.
 
 use std::{
     ffi::c_void,
@@ -10,7 +10,7 @@ use super::{
     types::{OrtEpDevice, OrtEpGraphSupportInfo, OrtHardwareDevice, OrtKeyValuePairs, OrtNode, OrtStatus},
 };
 
-/// `OrtEpApi`, up to the last member that is called.
+/// `OrtEpApi`, up to the last member that is used.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OrtEpApi {

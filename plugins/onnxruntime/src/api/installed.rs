@@ -1,6 +1,7 @@
-//! The tables of the runtime that is installed: that each member that can be called without a session is what it is taken for.
+//! Tests the declared tables against the installed runtime: each member that works without a session must behave as
+//! declared.
 //!
-//! Members of graphs, nodes and values are called by every session that the Python tests make.
+//! Members for graphs, nodes and values are tested by every session of the Python tests.
 
 use std::{
     ffi::{CStr, CString},
@@ -16,11 +17,11 @@ use crate::{
     host::{Host, string},
 };
 
-/// The runtime that the environment names; it stays loaded.
+/// Loads the runtime named by the environment variable. It is never unloaded.
 fn installed() -> &'static OrtApiBase {
     let path = std::env::var("TEXPOOL_ONNXRUNTIME_LIBRARY");
     let path = path.expect("TEXPOOL_ONNXRUNTIME_LIBRARY names the runtime's library; plugins/onnxruntime/test sets it");
-    // SAFETY: it is the runtime, whose constructors any program runs, and the symbol is of this type.
+    // SAFETY: any program that loads the runtime runs its constructors, and the symbol has this type.
     unsafe {
         let library = Box::leak(Box::new(libloading::Library::new(path).unwrap()));
         let get = library.get::<unsafe extern "system" fn() -> *const OrtApiBase>(b"OrtGetApiBase").unwrap();
@@ -30,19 +31,19 @@ fn installed() -> &'static OrtApiBase {
 
 fn api() -> (&'static OrtApi, Host) {
     let base = installed();
-    // SAFETY: it is the runtime's.
+    // SAFETY: the pointer comes from the runtime.
     let host = unsafe { Host::new(base) }.unwrap();
     (host.api, host)
 }
 
 #[test]
 fn the_runtime_is_the_one_that_is_pinned() {
-    // SAFETY: the runtime's tables and texts stay.
+    // SAFETY: the runtime's tables and strings are never freed.
     unsafe {
         let base = installed();
         assert_eq!(string((base.get_version_string)()), "1.32.0");
         assert!(!(base.get_api)(ORT_API_VERSION).is_null());
-        // It says so on standard error, and gives none.
+        // The runtime logs this to standard error, and returns NULL.
         assert!((base.get_api)(u32::MAX).is_null());
     }
 }
@@ -67,7 +68,7 @@ fn errors_go_there_and_back() {
 fn lists_of_pairs_keep_what_they_are_given() {
     let (api, _) = api();
     let (key, value) = (c"ep.texpoolexecutionprovider.budget", c"2MiB");
-    // SAFETY: the list is made, and released once; its texts stay as long.
+    // SAFETY: the list was just created, and is released once after its strings are used.
     unsafe {
         let mut pairs = ptr::null_mut();
         (api.create_key_value_pairs)(&mut pairs);
@@ -82,18 +83,18 @@ fn lists_of_pairs_keep_what_they_are_given() {
     }
 }
 
-/// A runtime that is too old for the interface has no table, and gets an error by the first one.
+/// A runtime that is too old lacks the required table, and must return an error through its first table.
 #[test]
 fn an_old_runtime_gets_an_error_of_its_own_making() {
     unsafe extern "system" fn get_api(version: u32) -> *const OrtApi {
-        // SAFETY: any version may be asked for.
+        // SAFETY: any version may be requested.
         if version == ORT_API_VERSION { ptr::null() } else { unsafe { (installed().get_api)(version) } }
     }
     unsafe extern "system" fn get_version_string() -> *const std::ffi::c_char {
         c"1.20.0".as_ptr()
     }
     let base = OrtApiBase { get_api, get_version_string };
-    // SAFETY: the base is there, and the status was just made.
+    // SAFETY: the base exists, and the status was just made.
     unsafe {
         let status = Host::new(&base).unwrap_err();
         let message = CString::from(CStr::from_ptr((api().0.get_error_message)(status)));

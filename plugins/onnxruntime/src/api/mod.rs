@@ -1,4 +1,5 @@
-//! The runtime's C interface, as much of it as is used: written by hand, and held to the headers by assertions.
+//! The part of the runtime's C interface that is used. Written by hand, and checked against the headers by
+//! assertions.
 
 pub(crate) mod ep_table;
 pub(crate) mod provider;

@@ -1,7 +1,8 @@
-//! The structs that the runtime calls, laid out as in `onnxruntime_ep_c_api.h` of API version 29, up to the last member that version 24 has: `ort_version_supported` says that there are no others.
+//! The structs that the runtime calls, laid out as in `onnxruntime_ep_c_api.h` of API version 29. They end with the
+//! last member of version 24, which `ort_version_supported` declares to the runtime.
 //!
-//! Members that are NULL are those that a provider need not have. Allocators, transfers and streams are asked for even of one
-//! that has none: the runtime calls `CreateDataTransfer` without looking whether it is there (seen with 1.32).
+//! Optional members are NULL, with one exception: functions for allocators, transfers and streams must exist even if
+//! the provider has none. The runtime calls `CreateDataTransfer` without checking for NULL (seen with 1.32).
 
 use std::{
     ffi::{c_char, c_void},
@@ -14,10 +15,10 @@ use super::types::{
     OrtStatus,
 };
 
-/// A member that this provider does not have.
+/// An optional member that this provider does not have.
 type Absent = *const c_void;
 
-/// `OrtEpFactory`: what the provider is, where it runs, and how to make one for a session.
+/// `OrtEpFactory`: describes the provider and its devices, and creates a provider for a session.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OrtEpFactory {
@@ -91,7 +92,7 @@ pub(crate) struct OrtEp {
     pub(crate) is_concurrent_run_supported: Absent,
 }
 
-/// `OrtNodeComputeInfo`: how a partition is run.
+/// `OrtNodeComputeInfo`: runs a partition.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OrtNodeComputeInfo {
@@ -106,7 +107,7 @@ pub(crate) struct OrtNodeComputeInfo {
     pub(crate) release_state: unsafe extern "system" fn(*mut OrtNodeComputeInfo, *mut c_void),
 }
 
-/// `OrtNodeFusionOptions`: how nodes become one.
+/// `OrtNodeFusionOptions`: options for fusing nodes.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OrtNodeFusionOptions {

@@ -1,6 +1,7 @@
-//! The table that the runtime gives, laid out as in `onnxruntime_c_api.h` of API version 29. Tables only ever grow at their ends, so members of version 24 lie where they do in every later one.
+//! The table of functions that the runtime provides, laid out as in `onnxruntime_c_api.h` of API version 29. Tables
+//! only grow at the end, so the members of version 24 have the same offset in every later version.
 //!
-//! Members that nobody calls here are gaps. The numbers in the assertions are those of `offsetof` in C.
+//! Members that are not used here are declared as gaps. The numbers in the assertions come from `offsetof` in C.
 
 use std::{
     ffi::{c_char, c_void},
@@ -13,10 +14,10 @@ use super::types::{
     OrtSessionOptions, OrtStatus, OrtTensorTypeAndShapeInfo, OrtTypeInfo, OrtValue, OrtValueInfo,
 };
 
-/// A member that is not called.
+/// A member that is not used.
 type Unused = *const c_void;
 
-/// `OrtApiBase`, which `OrtGetApiBase` gives and `CreateEpFactories` is called with. It does not change.
+/// `OrtApiBase`, returned by `OrtGetApiBase` and passed to `CreateEpFactories`. It never changes.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OrtApiBase {
@@ -24,7 +25,7 @@ pub(crate) struct OrtApiBase {
     pub(crate) get_version_string: unsafe extern "system" fn() -> *const c_char,
 }
 
-/// `OrtApi`, up to the last member that is called.
+/// `OrtApi`, up to the last member that is used.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct OrtApi {
@@ -218,7 +219,7 @@ pub(crate) struct OrtApi {
     ) -> *mut OrtStatus,
 }
 
-/// Where the member of a number lies.
+/// Returns the offset of the member with this index.
 const fn at(member: usize) -> usize {
     member * size_of::<Unused>()
 }

@@ -1,6 +1,6 @@
-//! What the runtime gives pointers to, and its numbers.
+//! Opaque types and constants of the runtime.
 
-/// A type of which only the runtime knows what is in it.
+/// Declares types whose contents only the runtime knows.
 macro_rules! opaque {
     ($($name:ident)*) => {
         $(
@@ -27,7 +27,7 @@ pub(crate) type OrtPathChar = u16;
 #[cfg(not(windows))]
 pub(crate) type OrtPathChar = std::ffi::c_char;
 
-/// The version of the interface that is asked for: tables of later runtimes hold it, too.
+/// The interface version that is requested. Later runtimes provide it, too.
 pub(crate) const ORT_API_VERSION: u32 = 24;
 
 /// `OrtErrorCode`.
@@ -39,7 +39,7 @@ pub(crate) enum ErrorCode {
     RuntimeException = 6,
     NotImplemented = 9,
     EpFail = 11,
-    /// Of versions later than 24, which older runtimes show as a failure.
+    /// Added after version 24; older runtimes report it as a failure.
     DeviceReset = 15,
 }
 

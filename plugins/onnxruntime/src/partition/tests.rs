@@ -1,4 +1,4 @@
-//! Partitions on a device, without a runtime.
+//! Tests of partitions on a device, without a runtime.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     options::Options,
 };
 
-/// A function of one tensor, whose extents may be open.
+/// Returns a graph with one unary node, whose extents may be unknown.
 fn graph(dims: [Extent; 2]) -> Graph<'static> {
     let value = |name: &str| Value {
         name: name.into(),
@@ -48,7 +48,7 @@ fn run(partition: &Partition, values: &[f32]) -> Result<Vec<f32>, Failure> {
     Ok(found)
 }
 
-/// After a loss every run says so, and whoever asks next gets another device.
+/// After a device is lost, every run of its sessions fails, and the next session gets a new device.
 #[test]
 fn a_lost_device_is_an_error_and_the_next_session_has_another() {
     let (devices, options) = (Devices::default(), Options::default());
@@ -78,7 +78,7 @@ fn sessions_of_the_last_shapes_are_kept() {
         assert_eq!(run(&several, &vec![1.5; length]).unwrap(), vec![-1.5; length]);
     }
     assert_eq!(kept(&several), [3, 4, 2, 5]);
-    // With a budget there is one, compiled at once where its extents are said.
+    // With a budget, only one session is kept. It is compiled at once if its extents are given.
     let options = Options::parse([("budget", "1MiB"), ("dim", "length=6")]).unwrap();
     let one = partition(&context, open, options).unwrap();
     assert_eq!(kept(&one), [6]);
@@ -86,7 +86,7 @@ fn sessions_of_the_last_shapes_are_kept() {
     assert_eq!(kept(&one), [7]);
 }
 
-/// A shape that comes back is loaded with the plan that is kept, whatever a search would find.
+/// A recurring shape uses the kept plan, even if a search would find another one.
 #[test]
 fn plans_of_past_shapes_are_kept() {
     let context = Devices::default().context(&Options::default()).unwrap();
@@ -100,20 +100,20 @@ fn plans_of_past_shapes_are_kept() {
     }
     let lengths = || -> Vec<usize> { usual.plans.lock().unwrap().iter().map(|(shapes, _)| shapes[0][1]).collect() };
     assert_eq!(lengths(), [64, 65]);
-    // Marked by being another one than a search finds.
+    // The kept plan is replaced by a different one, so that its use can be recognized.
     let other = least.plans.lock().unwrap()[0].1.clone();
     assert_ne!(usual.plans.lock().unwrap()[0].1, other);
     usual.plans.lock().unwrap()[0].1 = other.clone();
     assert_eq!(run(&usual, &vec![2.0; 64]).unwrap(), vec![-2.0; 64]);
     assert_eq!(lengths(), [65, 64]);
     assert_eq!(usual.sessions.lock().unwrap()[0].1.compiled().save(), other);
-    // What is kept and does not hold is searched for again.
+    // If a kept plan is invalid, a new one is searched for.
     usual.plans.lock().unwrap()[0].1 = vec![0; 8];
     assert_eq!(run(&usual, &vec![3.0; 65]).unwrap(), vec![-3.0; 65]);
     assert_eq!(usual.sessions.lock().unwrap()[0].1.compiled().save(), usual.plans.lock().unwrap()[1].1);
 }
 
-/// Each keeps the budget by itself already; together they must.
+/// Each partition fits the budget alone; the sum must also fit.
 #[test]
 fn partitions_share_a_budget() {
     let context = Devices::default().context(&Options::default()).unwrap();

@@ -1,4 +1,4 @@
-//! What is taken of small graphs.
+//! Tests of the selection of nodes in small graphs.
 
 use std::cell::RefCell;
 
@@ -7,7 +7,7 @@ use texpool::{Model, Uncomputable};
 use super::{Reading, survey};
 use crate::graph::{Extent, Graph, Node, Part, Value};
 
-/// A chain of operators of one operand; values of one shape.
+/// Returns a chain of unary operators. All values have the same shape.
 fn chain(operators: &[&str], dims: &[Extent]) -> Graph<'static> {
     let value = |i: usize| Value {
         name: format!("t{i}"),
@@ -75,7 +75,8 @@ fn what_only_passes_values_on_stays() {
     assert!(left[0].1.contains("only passes values on"), "{}", left[0].1);
 }
 
-/// Extents that the caller leaves open are tried with usual ones; those of a value that another provider computes cannot be.
+/// Unknown extents of the graph's inputs are tried with usual values. This is impossible for values that another
+/// provider computes.
 #[test]
 fn open_extents_are_tried_where_the_caller_gives_them() {
     let open = [Extent::Named("batch".into()), Extent::Known(4), Extent::Unknown, Extent::Unknown];
@@ -86,7 +87,7 @@ fn open_extents_are_tried_where_the_caller_gives_them() {
     assert_eq!(left[1], (2, said.to_owned()));
 }
 
-/// However many there are, and each is the next one's operand: they are not found one by one.
+/// Unknown operators are left in a single step, even if there are many and each reads the previous one's result.
 #[test]
 fn operators_that_are_not_known_are_left_at_once() {
     let operators = ["Relu", "Sorcery"].repeat(400);
@@ -95,7 +96,7 @@ fn operators_that_are_not_known_are_left_at_once() {
     assert!(left.iter().all(|(_, why)| why.starts_with("the operator is not supported; ")));
 }
 
-/// The groups that are left of one are compiled anew, and others are not.
+/// Only the groups that result from splitting are compiled again.
 #[test]
 fn a_node_that_cannot_be_compiled_is_left_and_divides() {
     let graph = chain(&["Relu", "Tanh", "Exp"], &fixed());
@@ -112,7 +113,7 @@ fn a_node_that_cannot_be_compiled_is_left_and_divides() {
     assert_eq!(tried.into_inner(), [vec![0, 1, 2], vec![0], vec![2]]);
 }
 
-/// A reader of text has lines of 48 rows, which a weight states: at 224 the sum is refused.
+/// A model that reads text has lines of 48 rows, fixed by a weight. At 224 rows, the sum is refused.
 #[test]
 fn open_heights_are_tried_with_those_of_text_readers() {
     let open = [Extent::Known(1), Extent::Known(4), Extent::Named("height".to_owned()), Extent::Known(6)];

@@ -13,11 +13,12 @@ class Adapter(NamedTuple):
     backend: str
     #: `DiscreteGpu`, `IntegratedGpu`, `Cpu`, ...
     kind: str
-    #: The driver and its version.
+    #: Name and version of the driver.
     driver: str
-    #: Its address on the PCI bus, such as `0000:01:00.0`, which tells two of one name apart; empty where it has none.
+    #: PCI bus address, such as `0000:01:00.0`, which distinguishes adapters with the same name; empty if there isn't
+    #: one.
     pci_bus_id: str
-    #: The largest extent of a texture.
+    #: Maximum extent of a texture.
     max_texture_extent: int
 
 

@@ -25,7 +25,7 @@ class SavedPlanError(PlanError):
 class NoSuchTensorError(Error, KeyError):
     """The model has no input or output of that name; the text lists those that it has."""
 
-    # A `KeyError` shows its text in quotes, as if it were the key.
+    # `KeyError` would show the message in quotes, as if it were the key.
     __str__ = Exception.__str__
 
 

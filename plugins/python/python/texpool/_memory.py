@@ -10,39 +10,39 @@ class MemoryParts(TypedDict):
     pool: int
     #: Textures of weights.
     weights: int
-    #: Textures of inputs and outputs that lie beside the pool.
+    #: Textures of inputs and outputs that lie outside the pool.
     io: int
-    #: Buffers of the dispatches' parameters and row tables.
+    #: Buffers for parameters of dispatches and row tables.
     tables: int
-    #: Buffers that values go through between host and device.
+    #: Staging buffers for transfers between host and device.
     transfer: int
-    #: All else.
+    #: Everything else.
     other: int
-    #: All of these together.
+    #: Sum of all parts.
     total: int
 
 
 class MemoryPeak(TypedDict):
     """The most bytes there were at any moment of loading and running."""
 
-    #: Of the session.
+    #: Bytes allocated for the session.
     allocated: int
-    #: Of the blocks that the allocator had taken from the driver, for the whole device.
+    #: Bytes that the allocator had reserved from the driver for the whole device.
     reserved: int
 
 
 class Memory(TypedDict):
     """What a session takes of the device's memory, in bytes; `None` where the driver does not say."""
 
-    #: What was asked of the device.
+    #: Bytes requested from the device.
     planned: MemoryParts
-    #: The same as the driver allocated it, alignment included.
+    #: Bytes that the driver allocated for these requests, including alignment padding.
     allocated: MemoryParts | None
-    #: Of the planned pool and weights, what other sessions use as well.
+    #: Part of the planned pool and weights that is shared with other sessions.
     shared: int
-    #: Blocks that the allocator has taken from the driver, for the whole device.
+    #: Bytes that the allocator has reserved from the driver for the whole device.
     reserved: int | None
-    #: The most since the session was made.
+    #: Maximum since the session was created.
     peak: MemoryPeak | None
 
 
@@ -64,9 +64,9 @@ class MemoryBlock(NamedTuple):
 class MemoryMap(NamedTuple):
     """The pool over a run."""
 
-    #: Bytes of each texture.
+    #: Size of each texture in bytes.
     textures: list[int]
     #: Number of steps.
     steps: int
-    #: What lies where, and when.
+    #: Contents of the textures over time.
     blocks: list[MemoryBlock]

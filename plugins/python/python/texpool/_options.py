@@ -12,20 +12,20 @@ Stream: TypeAlias = Literal["none", "weights", "io", "all"]
 Precision: TypeAlias = Literal["f32", "f16"]
 Weights: TypeAlias = Literal["f32", "f16", "file", "int8"]
 Size: TypeAlias = int | str
-# An option's name and text, as the native module takes them.
+# Name and value of an option, as passed to the native module.
 Pair: TypeAlias = tuple[str, str]
 
 
 class Progress(NamedTuple):
     """How far a search is."""
 
-    #: What is done, such as `exact search`.
+    #: Name of the current stage, such as `exact search`.
     stage: str
     #: Units of work done in this stage.
     done: int
-    #: Units that the stage takes at most; 0 if that is not known.
+    #: Upper limit on the units of work in this stage; 0 if unknown.
     total: int
-    #: Size of the best plan so far, if there is one.
+    #: Size of the best plan yet, or `None` before a plan was found.
     best: int | None
 
 
@@ -91,7 +91,7 @@ def _word_text(name: str, word: Any) -> str:
 def _seconds_text(name: str, seconds: Any) -> str:
     checked = checked_seconds(name, seconds)
     assert checked is not None
-    # Without an exponent.
+    # A format without an exponent.
     return f"{checked:.9f}"
 
 
@@ -107,7 +107,7 @@ def _folder_text(name: str, folder: Any) -> str:
     return os.path.abspath(os.fsdecode(os.fspath(folder)))
 
 
-# How each argument is written, by its name.
+# Converter from value to string for each argument.
 _TEXTS: dict[str, Callable[[str, Any], str]] = {
     "budget": _size_text,
     "phases": _word_text,
@@ -134,6 +134,6 @@ def option_pairs(arguments: Mapping[str, Any]) -> list[Pair]:
         if name == "dims":
             pairs += [("dim", f"{dim}={checked_size(f'dims[{dim!r}]', extent)}") for dim, extent in value.items()]
         else:
-            # What is called an adapter everywhere else is a device to those who come from other runtimes.
+            # The argument is called `device`, as in other runtimes; everywhere else the option is called `adapter`.
             pairs.append(("adapter" if name == "device" else name, _TEXTS[name](name, value)))
     return pairs

@@ -13,23 +13,24 @@ from ._options import ProgressCallback, checked_seconds, checked_size, native_pr
 class Plan(NamedTuple):
     """Where each record lies."""
 
-    #: Size of each region: the arena, or each texture.
+    #: Size of the arena, or of each texture.
     regions: list[int]
-    #: Of each record, which region it lies in.
+    #: Index of the region for each record.
     region: numpy.typing.NDArray[numpy.int64]
-    #: Of each record, where in that region it begins.
+    #: Offset in that region for each record.
     offset: numpy.typing.NDArray[numpy.uint64]
-    #: What found it.
+    #: Strategy that found the plan.
     strategy: str
-    #: Sum of the regions.
+    #: Total size of the regions.
     total: int
-    #: No plan of this kind (one arena; textures that hold one tensor at a time; textures that hold several) is smaller.
+    #: Lower bound on the total of any plan of this kind (one arena; textures that hold one tensor at a time; textures
+    #: that hold several).
     bound: int
-    #: Whether it is known that no plan of this kind is smaller.
+    #: True if this is proven to be the smallest plan of its kind.
     proven: bool
-    #: Whether the records fit into `capacity`; `None` where that is not known, or was not asked.
+    #: True if the records fit into `capacity`; `None` if that is unknown, or if no capacity was given.
     fits: bool | None
-    #: What ended the search before it was done: the deadline, or the callback.
+    #: Reason why the search ended early, if it did: the deadline or the callback.
     stopped: Literal["deadline", "cancelled"] | None
 
 

@@ -61,15 +61,15 @@ class Quantization(NamedTuple):
 class NodeArg(NamedTuple):
     """An input or output of a model."""
 
-    #: Its name in the file.
+    #: Name in the file.
     name: str
-    #: Its extents.
+    #: Extents.
     shape: list[int]
-    #: Its type as ONNX Runtime writes it, such as `tensor(float)`.
+    #: Element type in ONNX Runtime's notation, such as `tensor(float)`.
     type: str
-    #: The same as a type of NumPy's.
+    #: Element type as a NumPy type.
     dtype: numpy.dtype[Any]
-    #: What its integers stand for, where they do not stand for themselves.
+    #: Quantization of the integers, or `None` if they are not quantized.
     quantization: Quantization | None
 
 
@@ -97,13 +97,13 @@ class ModelMetadata(NamedTuple):
 class FrontierPoint(NamedTuple):
     """A plan that no other beats in both the device's bytes and time."""
 
-    #: Bytes of all that a session takes of the device, as reckoned without one.
+    #: Device memory of a session in bytes, as calculated without a device.
     device_bytes: int
-    #: Those of the pool among them.
+    #: Part of it that belongs to the pool.
     pool_bytes: int
-    #: How long a run is predicted to take; relations between plans are what it is good for.
+    #: Predicted duration of a run. Only meaningful for comparing plans.
     seconds: float | None
-    #: The plan, for `InferenceSession(..., plan=...)`.
+    #: Saved plan, for `InferenceSession(..., plan=...)`.
     plan: bytes
 
     def __repr__(self) -> str:
@@ -208,7 +208,7 @@ class InferenceSession:
             "device": device,
             "timeout": timeout,
             "deadline": deadline,
-            # Whole, since a session may be unpickled elsewhere.
+            # An absolute path, since the session may be unpickled in another folder.
             "cache_dir": None if cache_dir is None else os.path.abspath(os.fspath(cache_dir)),
         }
         del sess_options, providers, provider_options
@@ -230,7 +230,7 @@ class InferenceSession:
         A `RuntimeWarning`, one a session, says that outputs are not finite or that values or indices were clamped.
         """
         del run_options
-        # A text is a sequence, too, of its letters.
+        # A string would be accepted as a sequence of its letters.
         if isinstance(output_names, str):
             raise TypeError(f"output_names must be a list of names or None, not the string {output_names!r}")
         if not isinstance(input_feed, Mapping):

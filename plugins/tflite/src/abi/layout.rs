@@ -1,6 +1,6 @@
-//! Layouts, compared with those of C's headers.
+//! Compares the layouts of structs with the C headers.
 
-/// Compares the size of a struct, and where its fields lie, with the header's.
+/// Asserts the size of a struct and the offsets of its fields.
 macro_rules! layout {
     ($type:ty, $size:literal, $($field:ident: $offset:literal),* $(,)?) => {
         #[cfg(target_pointer_width = "64")]

@@ -1,8 +1,8 @@
-//! Lists whose length stands in front of their elements.
+//! Lists that begin with their length.
 
 use std::slice;
 
-/// `TfLiteIntArray`: `int size` and as many `int`.
+/// `TfLiteIntArray`: `int size`, followed by `size` elements of type `int`.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct IntArray {
@@ -10,7 +10,7 @@ pub(crate) struct IntArray {
     data: [i32; 0],
 }
 
-/// `TfLiteFloatArray`: `int size` and as many `float`.
+/// `TfLiteFloatArray`: `int size`, followed by `size` elements of type `float`.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct FloatArray {
@@ -21,10 +21,10 @@ pub(crate) struct FloatArray {
 const _: () = assert!(size_of::<IntArray>() == 4 && size_of::<FloatArray>() == 4);
 
 impl IntArray {
-    /// The numbers; none of NULL.
+    /// Returns the elements. NULL gives an empty slice.
     ///
     /// # Safety
-    /// The pointer is NULL, or to a list that nobody changes for as long as `'a`.
+    /// The pointer is NULL, or it points to a list that nobody changes during `'a`.
     pub(crate) unsafe fn numbers<'a>(list: *const Self) -> &'a [i32] {
         // SAFETY: as the caller of this function promises; the elements follow the length.
         unsafe { elements(list.is_null(), || (*list).size, || (&raw const (*list).data).cast()) }
@@ -32,10 +32,10 @@ impl IntArray {
 }
 
 impl FloatArray {
-    /// The numbers; none of NULL.
+    /// Returns the elements. NULL gives an empty slice.
     ///
     /// # Safety
-    /// The pointer is NULL, or to a list that nobody changes for as long as `'a`.
+    /// The pointer is NULL, or it points to a list that nobody changes during `'a`.
     pub(crate) unsafe fn numbers<'a>(list: *const Self) -> &'a [f32] {
         // SAFETY: as the caller of this function promises; the elements follow the length.
         unsafe { elements(list.is_null(), || (*list).size, || (&raw const (*list).data).cast()) }
@@ -43,7 +43,7 @@ impl FloatArray {
 }
 
 /// # Safety
-/// Where the list is not NULL, `data` gives as many elements as `size`, which nobody changes for as long as `'a`.
+/// If the list is not NULL, `data` returns a pointer to `size` elements, which nobody changes during `'a`.
 unsafe fn elements<'a, T>(is_null: bool, size: impl FnOnce() -> i32, data: impl FnOnce() -> *const T) -> &'a [T] {
     if is_null {
         return &[];
@@ -55,12 +55,12 @@ unsafe fn elements<'a, T>(is_null: bool, size: impl FnOnce() -> i32, data: impl 
     }
 }
 
-/// A list of ours, handed to the runtime, which copies it.
+/// A list passed to the runtime, which copies it.
 #[derive(Debug)]
 pub(crate) struct OwnedIntArray(Vec<i32>);
 
 impl OwnedIntArray {
-    /// The numbers behind their count.
+    /// Returns a list of the count followed by the numbers.
     pub(crate) fn new(numbers: &[i32]) -> Option<Self> {
         let count = i32::try_from(numbers.len()).ok()?;
         Some(Self([&[count], numbers].concat()))

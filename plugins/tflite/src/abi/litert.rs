@@ -1,14 +1,14 @@
-//! What LiteRT shares with an accelerator.
+//! Declarations of the structs that LiteRT shares with an accelerator.
 //!
-//! Read from `litert/c/internal/litert_accelerator_def.h`, `litert_runtime_context.h`, `litert_abi_header.h` and
+//! Based on `litert/c/internal/litert_accelerator_def.h`, `litert_runtime_context.h`, `litert_abi_header.h` and
 //! `litert_custom_tensor_buffer_handlers_def.h` of LiteRT at f6745779 (August 2026); v2.2.0 has the same sizes and
-//! offsets. The struct was another one before 2.2.
+//! offsets. Versions before 2.2 have a different struct.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use super::{layout::layout, runtime::TfLiteDelegate};
 
-/// How a call ended (`LiteRtStatus`).
+/// Result of a call (`LiteRtStatus`).
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LiteRtStatus(pub(crate) c_int);
@@ -20,7 +20,7 @@ impl LiteRtStatus {
     pub(crate) const WRONG_VERSION: Self = Self(8);
 }
 
-/// `LiteRtAbiHeader`, with which such structs begin.
+/// `LiteRtAbiHeader`, the first member of all these structs.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LiteRtAbiHeader {
@@ -39,7 +39,7 @@ pub(crate) struct LiteRtApiVersion {
     pub(crate) patch: c_int,
 }
 
-/// The beginning of `LiteRtRuntimeContext`, a table of functions: as much as is called. The rest is behind it.
+/// The beginning of `LiteRtRuntimeContext`, a table of functions, up to the last one that is used.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct LiteRtRuntimeContext {
@@ -76,10 +76,10 @@ pub(crate) struct LiteRtAcceleratorDef {
     pub(crate) buffer_handlers: BufferHandlersDef,
 }
 
-// SAFETY: nothing in it is ever changed; the pointers are NULL.
+// SAFETY: it is never modified, and its pointers are NULL.
 unsafe impl Sync for LiteRtAcceleratorDef {}
 
-/// `LiteRtCustomTensorBufferHandlersDef`, of an accelerator that has buffers of its own.
+/// `LiteRtCustomTensorBufferHandlersDef`, for accelerators that have custom buffers.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct BufferHandlersDef {

@@ -1,8 +1,8 @@
-//! The structs and functions that TensorFlow Lite shares with a delegate, written by hand.
+//! Hand-written declarations of the structs and functions that TensorFlow Lite shares with a delegate.
 //!
-//! Read from `tflite/core/c/common.h` of LiteRT at f6745779 (August 2026, beyond 2.3.0). `ai-edge-litert` 2.3.0 and
-//! `tflite-runtime` 2.14.0 have the same layouts where a delegate reads and writes; `host.rs` asks each runtime for the
-//! distances between its structs and refuses one that has others.
+//! Based on `tflite/core/c/common.h` of LiteRT at f6745779 (August 2026, after 2.3.0). `ai-edge-litert` 2.3.0 and
+//! `tflite-runtime` 2.14.0 have the same layouts in all parts that a delegate accesses. `host.rs` measures the
+//! distances between each runtime's structs, and refuses runtimes with different ones.
 
 mod layout;
 mod lists;

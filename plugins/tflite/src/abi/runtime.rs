@@ -1,10 +1,10 @@
-//! The runtime's context, nodes, delegates, and what runs nodes. They name each other, as in their header.
+//! The runtime's contexts, nodes, registrations and delegates. They refer to each other, as in their header.
 
 use std::ffi::{c_char, c_int, c_void};
 
 use super::{layout::layout, lists::IntArray, tensor::TfLiteTensor};
 
-/// How a call ended.
+/// Result of a call.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TfLiteStatus(pub(crate) i32);
@@ -76,8 +76,8 @@ pub(crate) struct TfLiteNode {
     might_have_side_effect: bool,
 }
 
-/// `TfLiteRegistration`. Older runtimes have the last one or two fields not; it is handed over by value, on the stack or
-/// by address, so an older runtime finds the fields that it knows where it expects them.
+/// `TfLiteRegistration`. Older runtimes lack the last one or two fields. It is passed by value on the stack or by
+/// address, so an older runtime finds the fields that it knows in the expected places.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TfLiteRegistration {
@@ -99,10 +99,10 @@ layout!(TfLiteNode, 80, inputs: 0, outputs: 8, intermediates: 16, temporaries: 2
 layout!(TfLiteRegistration, 88, init: 0, free: 8, prepare: 16, invoke: 24, profiling_string: 32, builtin_code: 40,
     custom_name: 48, version: 56, registration_external: 64, async_kernel: 72, inplace_operator: 80);
 
-/// Codes of operators (`TfLiteBuiltinOperator`, of `tflite/builtin_ops.h`).
+/// Operator codes (`TfLiteBuiltinOperator` in `tflite/builtin_ops.h`).
 pub(crate) mod code {
     pub(crate) const CUSTOM: i32 = 32;
-    /// A node that a delegate has put in place of others.
+    /// A node that a delegate has substituted for others.
     pub(crate) const DELEGATE: i32 = 51;
 }
 
@@ -137,7 +137,7 @@ layout!(TfLiteDelegateParams, 32, delegate: 0, nodes_to_replace: 8, input_tensor
 pub(crate) mod flags {
     /// Extents may change after the delegate was applied.
     pub(crate) const ALLOW_DYNAMIC_TENSORS: i64 = 1;
-    /// Where they do, the runtime works out those of all tensors before kernels are prepared.
+    /// If they change, the runtime computes the extents of all tensors before it prepares kernels.
     pub(crate) const REQUIRE_PROPAGATED_SHAPES: i64 = 2;
     /// The delegate takes all nodes.
     pub(crate) const FULLY_DELEGATED: i64 = 8;

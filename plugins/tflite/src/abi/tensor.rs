@@ -1,4 +1,4 @@
-//! Tensors of the runtime.
+//! The runtime's tensors.
 
 use std::ffi::{c_char, c_void};
 
@@ -21,7 +21,8 @@ pub(crate) struct TfLiteTensor {
     pub(crate) name: *const c_char,
     delegate: *mut c_void,
     buffer_handle: i32,
-    /// `bool`, as the next: what an unknown layout has there may be none.
+    /// A `bool` in C, like the next field. Declared as a byte, because with an unknown layout the byte may be an
+    /// invalid `bool`.
     data_is_stale: u8,
     is_variable: u8,
     pub(crate) quantization: TfLiteQuantization,
@@ -34,8 +35,8 @@ impl TfLiteTensor {
         self.is_variable != 0
     }
 
-    /// Whether the fields hold what they may. Memory of another layout hardly does: a handle is -1 where no delegate
-    /// keeps the tensor.
+    /// Returns whether the fields have plausible values, which is unlikely in a struct of another layout. The buffer
+    /// handle, for example, is -1 unless a delegate owns the tensor.
     pub(crate) fn is_plausible(&self) -> bool {
         let handle = self.buffer_handle == -1 || (self.buffer_handle >= 0 && !self.delegate.is_null());
         let numbers = (0..64).contains(&self.element_type) && (0..16).contains(&self.allocation_type);
@@ -43,7 +44,8 @@ impl TfLiteTensor {
     }
 }
 
-/// What integers of one scale stand for: `scale * (integer - zero_point)`; a scale of zero says nothing.
+/// Quantization with a single scale: an integer represents `scale * (integer - zero_point)`. A scale of zero means
+/// that the tensor is not quantized this way.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TfLiteQuantizationParams {
@@ -51,7 +53,7 @@ pub(crate) struct TfLiteQuantizationParams {
     pub(crate) zero_point: i32,
 }
 
-/// What a tensor's integers stand for, by its kind.
+/// Quantization parameters of a tensor, and their kind.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TfLiteQuantization {
@@ -59,7 +61,7 @@ pub(crate) struct TfLiteQuantization {
     pub(crate) params: *const c_void,
 }
 
-/// The parameters of the kind [`quantization::AFFINE`].
+/// Parameters of the kind [`quantization::AFFINE`].
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct TfLiteAffineQuantization {
@@ -68,7 +70,7 @@ pub(crate) struct TfLiteAffineQuantization {
     pub(crate) quantized_dimension: i32,
 }
 
-/// How a sparse constant's values are spread.
+/// Layout of a sparse constant.
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct TfLiteSparsity {
@@ -78,7 +80,7 @@ pub(crate) struct TfLiteSparsity {
     pub(crate) dim_metadata_size: i32,
 }
 
-/// One level of it: dense, or compressed (CSR).
+/// One level of a sparse layout: dense, or compressed (CSR).
 #[repr(C)]
 #[derive(Debug)]
 pub(crate) struct TfLiteDimensionMetadata {
@@ -97,31 +99,31 @@ layout!(TfLiteAffineQuantization, 24, scale: 0, zero_point: 8, quantized_dimensi
 layout!(TfLiteSparsity, 32, traversal_order: 0, block_map: 8, dim_metadata: 16, dim_metadata_size: 24);
 layout!(TfLiteDimensionMetadata, 24, format: 0, dense_size: 4, array_segments: 8, array_indices: 16);
 
-/// Kinds of quantisation (`TfLiteQuantizationType`).
+/// Kinds of quantization (`TfLiteQuantizationType`).
 pub(crate) mod quantization {
     pub(crate) const NONE: i32 = 0;
     pub(crate) const AFFINE: i32 = 1;
 }
 
-/// Where a tensor's values lie (`TfLiteAllocationType`).
+/// Memory types of tensors (`TfLiteAllocationType`).
 pub(crate) mod allocation {
-    /// In the model's file: they never change.
+    /// In the model's file; the values never change.
     pub(crate) const MMAP_RO: i32 = 1;
-    /// In memory that the operator takes while it runs, because the extents are only known then.
+    /// Allocated by the operator while it runs, because only then the extents are known.
     pub(crate) const DYNAMIC: i32 = 4;
-    /// In no memory that a processor reaches.
+    /// In memory that the CPU cannot access.
     pub(crate) const NON_CPU: i32 = 8;
 }
 
-/// Element types (`TfLiteType`, of `tflite/converter/core/c/tflite_types.h`) as the numbers of a file
-/// (`TensorType`, of `tflite/converter/schema/schema.fbs`).
+/// Conversion of element types (`TfLiteType` in `tflite/converter/core/c/tflite_types.h`) into the numbers used in
+/// files (`TensorType` in `tflite/converter/schema/schema.fbs`).
 pub(crate) mod type_of {
-    /// By the runtime's number, the file's.
+    /// The file's numbers, indexed by the runtime's.
     const FILE: [i8; 20] = [-1, 0, 2, 3, 4, 5, 6, 7, 8, 9, 1, 10, 11, 12, 13, 14, 15, 16, 17, 18];
-    /// A number that is no type's.
+    /// A number that no type has.
     const UNKNOWN: i8 = 127;
 
-    /// The file's number of a type.
+    /// Returns the file's number of a type.
     pub(crate) fn file(runtime: i32) -> i8 {
         let known = usize::try_from(runtime).ok().and_then(|index| FILE.get(index).copied());
         known.filter(|&number| number >= 0).unwrap_or(UNKNOWN)
