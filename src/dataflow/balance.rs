@@ -1,14 +1,14 @@
-//! Consistency: how many cycles of each actor bring every channel back to where it was.
+//! Consistency: computes the number of cycles of each actor that returns every channel to its initial state.
 
 use std::collections::VecDeque;
 
 use super::{Channel, Csdf, DataflowError};
 
-/// The repetition vector: the least whole numbers of cycles, one an actor, under which every channel is given as many
-/// tokens as are taken from it. Parts of the graph that no channel joins are balanced each by itself.
+/// Returns the repetition vector: the smallest whole number of cycles per actor such that each channel receives as
+/// many tokens as it delivers. Parts of the graph that no channel connects are balanced separately.
 ///
 /// # Errors
-/// As [`Csdf::check`]; [`DataflowError::Unbalanced`] names a channel that no numbers satisfy;
+/// Those of [`Csdf::check`]; [`DataflowError::Unbalanced`] with a channel that no cycle counts can balance;
 /// [`DataflowError::Overflow`].
 pub fn repetition(csdf: &Csdf) -> Result<Vec<u64>, DataflowError> {
     csdf.check()?;
@@ -19,12 +19,12 @@ pub fn repetition(csdf: &Csdf) -> Result<Vec<u64>, DataflowError> {
     }
     let mut cycles: Vec<Option<Ratio>> = vec![None; csdf.actors.len()];
     let mut whole = vec![0; csdf.actors.len()];
-    // An actor that no walk has reached begins another part of the graph.
+    // An actor that has no value yet begins another connected part of the graph.
     for first in 0..csdf.actors.len() {
         if cycles[first].is_some() {
             continue;
         }
-        // Any number would do to begin with: `scale` turns the ratios into the least whole numbers.
+        // Any value works here, since `scale` reduces the ratios to the smallest whole numbers.
         cycles[first] = Some(Ratio { numerator: 1, denominator: 1 });
         let (mut part, mut next) = (Vec::new(), VecDeque::from([first]));
         while let Some(actor) = next.pop_front() {
@@ -49,7 +49,7 @@ struct Ratio {
 
 impl Ratio {
     fn scaled(self, numerator: u128, denominator: u128) -> Option<Self> {
-        // Cancelled before they are multiplied, so that only ratios which are too large themselves overflow.
+        // Cancels common factors before multiplying, so that an overflow means that the ratio itself is too large.
         let common = gcd(numerator, denominator);
         let (numerator, denominator) = (numerator / common, denominator / common);
         let (a, b) = (gcd(self.numerator, denominator), gcd(numerator, self.denominator));
@@ -58,7 +58,7 @@ impl Ratio {
     }
 }
 
-/// Propagates an actor's cycles over a channel to its other end; yields that end where it had none yet.
+/// Propagates an actor's cycles over a channel to its other end. Returns that end if it had no value before.
 fn propagate(
     csdf: &Csdf,
     channel: &Channel,
@@ -68,7 +68,7 @@ fn propagate(
     let (produced, consumed) = (channel.production.sum(), channel.consumption.sum());
     let overflow = || DataflowError::Overflow { channel: channel.name.clone() };
     let Some(known) = cycles[actor] else { return Ok(None) };
-    // Where no tokens move, neither end binds the other.
+    // A channel that moves no tokens does not relate its two ends.
     if produced == 0 && consumed == 0 {
         return Ok(None);
     }
@@ -76,7 +76,7 @@ fn propagate(
         if channel.from == actor { (channel.to, produced, consumed) } else { (channel.from, consumed, produced) };
     let unbalanced = |there: Ratio| {
         let (from, to) = if channel.from == actor { (known, there) } else { (there, known) };
-        // Over a common denominator, so that the error can state whole numbers of tokens.
+        // Uses a common denominator, so that the error can report whole numbers of tokens.
         let (from_cycles, to_cycles) =
             from.numerator.checked_mul(to.denominator).zip(to.numerator.checked_mul(from.denominator))?;
         Some(DataflowError::Unbalanced {
@@ -87,7 +87,7 @@ fn propagate(
             consumed: to_cycles.checked_mul(consumed)?,
         })
     };
-    // With tokens moved at one end alone they pile up or run out, whatever the cycles.
+    // If only one end moves tokens, they pile up or run out, whatever the cycles.
     if given == 0 || taken == 0 {
         return Err(
             unbalanced(cycles[other].unwrap_or(Ratio { numerator: 1, denominator: 1 })).unwrap_or_else(overflow)
@@ -104,9 +104,9 @@ fn propagate(
     }
 }
 
-/// The least whole numbers in the ratios of a connected part.
+/// Scales the ratios of a connected part to the smallest whole numbers.
 fn scale(csdf: &Csdf, part: &[usize], cycles: &[Option<Ratio>], whole: &mut [u64]) -> Result<(), DataflowError> {
-    // No single channel is to blame, so any of this part is named.
+    // The overflow has no single channel as its cause, so the error names any channel of this part.
     let overflow = || {
         let near = |channel: &&Channel| part.contains(&channel.from);
         let channel = csdf.channels.iter().find(near).map_or_else(String::new, |channel| channel.name.clone());

@@ -1,11 +1,12 @@
-//! The blocks of a graph: sets of channels that share no undirected cycle with any other set.
+//! The blocks of a graph: sets of channels such that no undirected cycle has channels of two sets.
 //!
-//! Actors that wait for one another do so in a circle, and a circle lies in one block. So a graph whose blocks end their
-//! iterations each by itself ends its own, and the least capacities of a block are its own affair.
+//! Actors that wait for each other form a cycle, and a cycle lies within one block. So a graph completes its
+//! iteration if each block completes its iteration separately, and the least capacities of a block do not depend on
+//! other blocks.
 
 use super::Csdf;
 
-/// The channels of each block, in order of their first; a loop is a block alone.
+/// Returns the channels of each block, ordered by its first channel. A loop is a separate block.
 pub(super) fn blocks(csdf: &Csdf) -> Vec<Vec<usize>> {
     let mut touching = vec![Vec::new(); csdf.actors.len()];
     let mut found = Vec::new();
@@ -30,7 +31,7 @@ pub(super) fn blocks(csdf: &Csdf) -> Vec<Vec<usize>> {
     walk.found
 }
 
-/// A depth-first walk: where a subtree reaches no higher than its root, a block ends (Hopcroft and Tarjan 1973).
+/// A depth-first walk: a block is complete when a subtree reaches no actor above its root (Hopcroft and Tarjan 1973).
 struct Walk<'a> {
     csdf: &'a Csdf,
     touching: Vec<Vec<usize>>,
@@ -39,7 +40,8 @@ struct Walk<'a> {
     found: Vec<Vec<usize>>,
 }
 
-/// An actor on the way down: the channel it was reached by, channels looked at, channels found before it.
+/// An actor on the current path: the channel that led to it, the next channel to visit, and the number of channels
+/// that were open before it.
 struct Visit {
     actor: usize,
     by: Option<usize>,
@@ -50,27 +52,26 @@ struct Visit {
 impl Walk<'_> {
     fn from(&mut self, root: usize) {
         let mut open: Vec<usize> = Vec::new();
-        // A stack of its own instead of recursion, which would go as deep as the network is long.
+        // Uses an explicit stack, because recursion would go as deep as the network is long.
         let mut path = vec![Visit { actor: root, by: None, next: 0, before: 0 }];
         (self.depth[root], self.low[root]) = (1, 1);
         while let Some(visit) = path.last_mut() {
             let actor = visit.actor;
             if let Some(&channel) = self.touching[actor].get(visit.next) {
                 visit.next += 1;
-                // Only the channel that led here is passed over: another one between the same two actors closes a
-                // circle.
+                // Skips only the channel that led here: a second channel between the same two actors closes a cycle.
                 if visit.by == Some(channel) {
                     continue;
                 }
                 let ends = &self.csdf.channels[channel];
                 let other = if ends.from == actor { ends.to } else { ends.from };
                 if self.depth[other] == 0 {
-                    // Depths count from one, since zero says that an actor was not visited yet.
+                    // Depths start at 1, since 0 means that an actor was not visited yet.
                     let depth = path.len() + 1;
                     (self.depth[other], self.low[other]) = (depth, depth);
                     path.push(Visit { actor: other, by: Some(channel), next: 0, before: open.len() });
                     open.push(channel);
-                // Channels to actors further down were looked at from there.
+                // Channels to actors further down were visited from there.
                 } else if self.depth[other] < self.depth[actor] {
                     open.push(channel);
                     self.low[actor] = self.low[actor].min(self.depth[other]);
@@ -82,7 +83,7 @@ impl Walk<'_> {
             if let Some(above) = path.last().map(|visit| visit.actor) {
                 self.low[above] = self.low[above].min(self.low[actor]);
                 if self.low[actor] >= self.depth[above] {
-                    // Blocks further down were split off before, so what is left since then belongs to this one.
+                    // Blocks further down were split off earlier, so the remaining channels belong to this one.
                     self.found.push(open.split_off(before));
                 }
             }

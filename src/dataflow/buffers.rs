@@ -1,16 +1,17 @@
-//! Least buffers, found by executing the graph.
+//! Least buffers, determined by executing the graph.
 //!
-//! **What is minimal**: the sum over all channels of the capacities under which an iteration ends. Of several such sets
-//! the first in order of channels is taken. A capacity counts the tokens on a channel; where a firing's tokens lie
-//! while it fires is said in [`executes`](super::executes). The published example's figures are these, channel by
-//! channel: its graph is a chain, on which every channel is as small as it can be alone and no order of minimisation
-//! matters.
+//! **Objective**: the smallest sum of channel capacities under which an iteration completes. Among sets with equal
+//! sums the first in channel order is chosen. A capacity counts the tokens on a channel;
+//! [`executes`](super::executes) defines where the tokens of a firing are counted while it fires. The published
+//! example uses the same definition, channel by channel: its graph is a chain, in which each channel reaches its
+//! separate minimum, so the order of minimisation does not matter.
 //!
-//! **How it is found.** Per block (no two blocks share an undirected cycle, and none can stop another): a channel holds
-//! at least what its source must have produced when the sink fires next, if everything fires only on the sink's demand.
-//! Mostly those capacities suffice together, which an execution shows, and then nothing less is possible. Where they do
-//! not, the deadlock names the actors that lack only space; one of them must be given it in every set that works. Sets
-//! are tried from the smallest sum upwards along these choices, so the first that ends its iteration is least.
+//! **Method**, applied to each block separately, since no undirected cycle crosses blocks and none can stall another.
+//! A channel must hold at least the tokens that its source has to produce before the sink's next firing, if all
+//! actors fire only on the sink's demand. Usually these capacities suffice together; an execution confirms that, and
+//! then they are least. Otherwise the deadlock shows the actors that lack only space, and any working set must give
+//! more space to at least one of them. The search branches over these choices in order of increasing sum, so the
+//! first set that completes its iteration is least.
 
 use std::{
     cmp::Reverse,
@@ -25,33 +26,35 @@ use super::{
 };
 use crate::plan::{Progress, SearchControl};
 
-/// Executions of one block before the search gives up. Chosen: a block mostly takes one, but their number can grow
-/// exponentially with its channels.
+/// Executions of one block before the search gives up. A chosen value: a block usually takes one execution, but the
+/// number can grow exponentially with its channels.
 pub const SEARCH_LIMIT: u64 = 20_000;
 
-/// Least capacities, and what finding them took.
+/// Least capacities, and the work needed to compute them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Buffers {
-    /// Tokens by channel.
+    /// Tokens per channel.
     pub capacities: Vec<u64>,
-    /// Executions of a block that were needed; as many as there are blocks if no channel stands in another's way.
+    /// Number of executions of a block. It equals the number of blocks if the first capacities suffice in each.
     pub executions: u64,
 }
 
-/// The least capacities of a graph's channels.
+/// Returns the least capacities of a graph's channels.
 ///
 /// # Errors
-/// As [`check_live`]; [`DataflowError::SearchLimit`] if a block takes more than [`SEARCH_LIMIT`] executions.
+/// Those of [`check_live`]; [`DataflowError::SearchLimit`] if a block takes more than [`SEARCH_LIMIT`] executions.
 pub fn least_buffers(csdf: &Csdf) -> Result<Buffers, DataflowError> {
     least_buffers_within(csdf, SEARCH_LIMIT, &SearchControl::new())
 }
 
-/// The same with another limit of executions a block, until `control` stops the search.
+/// Like [`least_buffers`], with a different limit on the executions per block, and a `control` that can stop the
+/// search.
 ///
 /// # Errors
-/// As [`least_buffers`]; [`DataflowError::Stopped`] where the search is stopped: what is not proven least is no answer.
+/// Those of [`least_buffers`]; [`DataflowError::Stopped`] if the search is stopped, since capacities not proven least
+/// would be wrong.
 pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>) -> Result<Buffers, DataflowError> {
-    // `satisfy` fires until the sink has its tokens, which ends only in a live graph.
+    // `satisfy` fires until the sink has its tokens, which terminates only in a live graph.
     check_live(csdf)?;
     let whole = Machine::new(csdf)?;
     let mut found = Buffers { capacities: vec![0; csdf.channels.len()], executions: 0 };
@@ -70,7 +73,7 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
     Ok(found)
 }
 
-/// Firings between two checks of the deadline, each of which reads the clock.
+/// Number of firings between two checks of the deadline; each check reads the clock.
 const CHECK_INTERVAL: u64 = 256;
 
 /// Reports progress by blocks, and checks the deadline.
@@ -81,7 +84,7 @@ struct BlockProgress<'a, 'c> {
 }
 
 impl BlockProgress<'_, '_> {
-    /// Tells how far the search is; an error where it is stopped.
+    /// Reports the progress, and fails if the search is stopped.
     fn check(&self) -> Result<(), DataflowError> {
         self.control.report(Progress::new("finding the least buffers", self.done, self.count));
         match (self.control.should_stop(), self.control.stopped()) {
@@ -92,13 +95,13 @@ impl BlockProgress<'_, '_> {
 }
 
 impl Machine {
-    /// Some channels and their actors alone; an iteration is the whole graph's.
+    /// Builds the machine of some channels and their actors. Firings are those of an iteration of the whole graph.
     fn of_block(csdf: &Csdf, whole: &Machine, channels: &[usize]) -> Self {
         let mut actors: Vec<usize> =
             channels.iter().flat_map(|&c| [csdf.channels[c].from, csdf.channels[c].to]).collect();
         actors.sort_unstable();
         actors.dedup();
-        // Every end is found, since the list was made of these channels.
+        // Every end is in the list, because the list was built from these channels.
         let local = |actor: usize| actors.binary_search(&actor).unwrap_or_default();
         let renamed: Vec<_> = channels
             .iter()
@@ -110,7 +113,8 @@ impl Machine {
         Self::of(renamed.iter(), actors.len(), actors.iter().map(|&actor| whole.firings[actor]).collect())
     }
 
-    /// For each channel, the most that lies on it when its sink fires if all others fire only where that must be.
+    /// For each channel, returns the most tokens on it when its sink fires, with all other actors firing only when
+    /// they have to.
     fn demanded(&self, progress: &BlockProgress<'_, '_>) -> Result<Vec<u64>, DataflowError> {
         let mut least: Vec<u64> = self.links.iter().map(|link| link.initial).collect();
         for sink in 0..self.firings.len() {
@@ -123,12 +127,12 @@ impl Machine {
                     progress.check()?;
                 }
                 self.satisfy(sink, &mut state);
-                // Only what had to fire has fired, so with less room the sink could not fire at all.
+                // Only required firings have happened, so with less room the sink could not fire at all.
                 for &channel in &self.inputs[sink] {
                     least[channel] = least[channel].max(state.tokens[channel]);
                 }
                 self.fire(sink, &mut state);
-                // On a loop the sink is the source, too: what it puts there needs room after it has fired.
+                // On a loop the sink is also the source, so its own output needs room after it has fired.
                 for &channel in self.inputs[sink].iter().filter(|&&channel| self.links[channel].from == sink) {
                     least[channel] = least[channel].max(state.tokens[channel]);
                 }
@@ -137,7 +141,7 @@ impl Machine {
         Ok(least)
     }
 
-    /// Fires what the sink's next firing waits for, and nothing else. The graph is live, so this ends.
+    /// Fires only the actors that the sink's next firing waits for. This terminates, because the graph is live.
     fn satisfy(&self, sink: usize, state: &mut State) {
         let mut wanted = vec![sink];
         while let Some(&actor) = wanted.last() {
@@ -145,7 +149,7 @@ impl Machine {
                 Some(channel) => wanted.push(self.links[channel].from),
                 None => {
                     wanted.pop();
-                    // The sink itself lies at the bottom, and is for the caller to fire.
+                    // The sink itself is at the bottom of the stack; the caller fires it.
                     if !wanted.is_empty() {
                         self.fire(actor, state);
                     }
@@ -154,9 +158,9 @@ impl Machine {
         }
     }
 
-    /// What the actors that lack only space need: a larger capacity for each output that has too little.
+    /// Returns, for each actor that lacks only space, the larger capacities that its outputs need.
     fn short_of_space(&self, state: &State, capacities: &[u64]) -> Vec<Vec<(usize, u64)>> {
-        // Who has all its tokens and does not fire can only lack space.
+        // An actor that has all its tokens and cannot fire must lack space.
         let waits = |&actor: &usize| state.fired[actor] < self.firings[actor] && self.lacking(actor, state).is_none();
         let needs = |actor: usize| {
             let after = self.outputs[actor].iter().map(|&channel| (channel, self.after(channel, state)));
@@ -166,11 +170,12 @@ impl Machine {
     }
 }
 
-/// The least capacities of a block's channels, and how many executions it took to know.
+/// Returns the least capacities of a block's channels, and the number of executions needed.
 fn search(block: &Machine, limit: u64, progress: &BlockProgress<'_, '_>) -> Result<(Vec<u64>, u64), DataflowError> {
     let sum = |sizes: &[u64]| sizes.iter().map(|&size| u128::from(size)).sum::<u128>();
     let first = block.demanded(progress)?;
-    // Sums come before capacities, so among sets of equal sum the first in order of channels is taken.
+    // Ordered by sum first and then by capacities, so among sets with equal sums the first in channel order is
+    // chosen.
     let mut next = BinaryHeap::from([Reverse((sum(&first), first.clone()))]);
     let mut seen = HashSet::from([first.clone()]);
     let mut executions = 0;
@@ -191,7 +196,7 @@ fn search(block: &Machine, limit: u64, progress: &BlockProgress<'_, '_>) -> Resu
             for (channel, size) in raises {
                 larger[channel] = size;
             }
-            // Raising the same channels in another order comes to the same set.
+            // Raising the same channels in a different order gives the same set.
             if seen.insert(larger.clone()) {
                 next.push(Reverse((sum(&larger), larger)));
             }

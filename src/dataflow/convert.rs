@@ -1,59 +1,61 @@
-//! From a network to its dataflow graph: Algorithm 1 of Minakova and Stefanov.
+//! Converts a network to its dataflow graph: Algorithm 1 of Minakova and Stefanov.
 //!
-//! An actor fires once for each band of rows of its layer's result (a row, unless told otherwise). From each channel it
-//! takes what its window reaches and has not reached before; the rows that the next window reaches again it puts on a
-//! loop. In their words, with a window of `K` rows, a stride of `s` and padding: the first phase takes `K - above`
-//! rows, those between `s`, the last what remains, and the loop carries `K - s` rows from each phase to the next. The
-//! cycle is the shortest that repeats, so a layer without overlap and padding has one phase, and the repetition vector
-//! says how often it fires (their Line 9); a layer that reaches everything has one phase too.
+//! An actor fires once per band of rows of its layer's result; by default a band is one row. From each channel it
+//! takes the rows that its window reaches for the first time, and it puts the rows that the next window needs again
+//! on a loop. In the paper's terms, with a window of `K` rows, a stride of `s` and padding: the first phase takes `K
+//! - above` rows, the middle phases take `s` rows, the last takes the rest, and the loop carries `K - s` rows from
+//! each phase to the next. The cycle is the shortest that repeats, so a layer without overlap and padding has one
+//! phase, and the repetition vector gives the number of its firings (their Line 9). A layer that needs all rows of an
+//! input has one phase too.
 //!
-//! Where the text of the algorithm would break the graph, its intent is followed: rows are counted up to the input's
-//! end, so no phase takes a negative number (5 x 5 windows with two rows of padding); a stride beyond the window takes
-//! the rows in between as well (1 x 1 windows with a stride of two); dilation makes the window taller; a layer with
-//! several inputs has one loop for what it keeps of all.
+//! Some cases deviate from the text of the algorithm, where it would give an invalid graph, to follow its intent.
+//! Rows are counted only up to the input's end, so that no phase takes a negative number (5 x 5 windows with two rows
+//! of padding). A stride larger than the window also takes the rows in between (1 x 1 windows with a stride of two).
+//! Dilation makes the window taller. A layer with several inputs has one loop for the rows kept of all of them.
 
 use std::collections::HashMap;
 
 use super::{Actor, Channel, Csdf, DataflowError, Input, InputRows, Layer, Network, RowWindow, Sequence};
 
-/// How layers are divided into phases.
+/// Division of layers into phases.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Phasing {
-    /// How many bands of rows a layer's result has.
+    /// Number of bands of rows in each layer's result.
     pub bands: Bands,
-    /// What becomes of rows that two bands of a layer both read.
+    /// Handling of rows that two bands of a layer both read.
     pub overlap: Overlap,
 }
 
-/// How many bands of rows a layer's result has, as even as whole rows allow.
+/// Number of bands of rows in a layer's result. Bands are as even as whole rows allow.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Bands {
-    /// A row each: the least that a phase can be.
+    /// One row per band, the smallest possible phase.
     #[default]
     Rows,
-    /// So many at most; one is the execution without phases.
+    /// An upper limit on the number of bands; 1 means execution without phases.
     AtMost(usize),
-    /// So many at most, by layer.
+    /// An upper limit for each layer.
     PerLayer(Vec<usize>),
 }
 
-/// What becomes of rows that two bands of a layer both read.
+/// Handling of rows that two bands of a layer both read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overlap {
-    /// They are kept on a loop.
+    /// Rows are kept on a loop.
     #[default]
     Kept,
-    /// Where both ends of an edge have as many bands, the source sends each band all it reads, some rows twice.
+    /// If both ends of an edge have equally many bands, the source sends each band all rows that it reads, some of
+    /// them twice.
     Resent,
 }
 
-/// Phases of layers and of the ends of edges that are converted, together: some 100 MB.
+/// Upper limit on the total number of phases of layers and of ends of edges; it corresponds to some 100 MB.
 pub const PHASE_LIMIT: u64 = 1 << 22;
 
-/// The dataflow graph of a network; a token is an element.
+/// Returns the dataflow graph of a network. A token is one element.
 ///
 /// # Errors
-/// As [`Network::check`]; [`DataflowError::Bands`]; [`DataflowError::TooManyPhases`].
+/// Those of [`Network::check`]; [`DataflowError::Bands`]; [`DataflowError::TooManyPhases`].
 pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowError> {
     network.check()?;
     let layers = &network.layers;
@@ -79,12 +81,13 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
         }
         if kept.iter().any(|&tokens| tokens > 0) {
             let mut taken = kept.clone();
-            // A phase takes what the one before it has kept; the first takes what the last keeps, which is nothing.
+            // A phase takes the rows that the phase before it kept. The first takes those kept by the last, which
+            // keeps no rows.
             taken.rotate_right(1);
             edges_made.push((index, index, kept, taken));
         }
     }
-    // A cycle must fit all sequences of an actor, in and out, so every edge has to be there before.
+    // A cycle must fit all incoming and outgoing sequences of an actor, so all edges must exist by now.
     let mut sequences: Vec<Vec<&[u64]>> = vec![Vec::new(); layers.len()];
     for (from, to, produced, consumed) in &edges_made {
         sequences[*from].push(produced);
@@ -109,7 +112,7 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
     Ok(csdf)
 }
 
-/// The ends of each layer's bands, in rows of its result.
+/// Returns the ends of each layer's bands, in rows of its result.
 fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowError> {
     if let Bands::PerLayer(counts) = bands
         && counts.len() != layers.len()
@@ -123,12 +126,12 @@ fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowErr
             Bands::PerLayer(counts) => counts[index],
         };
         let whole = layer.inputs.iter().any(|input| input.rows == InputRows::All);
-        // Who needs all rows for any of its own could begin no band early, so it has one.
+        // A layer that needs all rows for each row of its result cannot start a band early, so it gets one band.
         if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) }
     };
     let heights: Vec<usize> = layers.iter().enumerate().map(height).collect();
     let count = |layer: usize| layers[layer].rows.div_ceil(heights[layer]) as u64;
-    // Counted before any list is made: a network may state as many rows as it likes.
+    // Checked before any list is built, since a network can declare any number of rows.
     let edges = |layer: usize| layers[layer].inputs.iter().map(move |input| count(layer) + count(input.from));
     let phases = (0..layers.len()).map(|layer| count(layer) + edges(layer).sum::<u64>()).sum();
     if phases > PHASE_LIMIT {
@@ -140,7 +143,7 @@ fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowErr
     Ok(layers.iter().zip(&heights).map(ends).collect())
 }
 
-/// Elements that a layer puts on each edge out of it, by band.
+/// Returns the elements that a layer puts on each outgoing edge, by band.
 fn produced(layer: &Layer, bands: &[usize]) -> Vec<u64> {
     let mut before = 0;
     let last = bands.len() - 1;
@@ -156,14 +159,14 @@ fn produced(layer: &Layer, bands: &[usize]) -> Vec<u64> {
     bands.iter().enumerate().map(band).collect()
 }
 
-/// Rows of an input by band of the layer that reads it.
+/// Rows of an input, for each band of the layer that reads it.
 #[derive(Default)]
 struct BandRows {
     /// Rows taken from the channel.
     taken: Vec<usize>,
     /// Rows kept for the next band.
     kept: Vec<usize>,
-    /// Rows that the band reads, whether or not one before it did.
+    /// Rows that the band reads, including rows that an earlier band read.
     spans: Vec<usize>,
 }
 
@@ -174,9 +177,9 @@ impl BandRows {
         let (mut before, mut first) = (0, 0);
         for &end in bands {
             let last = end == layer.rows;
-            // The last band takes what is left, so that an iteration leaves its channels empty.
+            // The last band takes the remaining rows, so that an iteration leaves its channels empty.
             let upto = if last { rows } else { span.upto[end - 1] };
-            // A window keeps rows of padding too, as the algorithm has it.
+            // A window also keeps rows of padding, as in the published algorithm.
             let kept = match &input.rows {
                 _ if last => 0,
                 InputRows::Window(window) => window.height.saturating_sub(window.stride),
@@ -191,8 +194,8 @@ impl BandRows {
     }
 }
 
-/// By row of a result: where the input's rows end that it and those before it need, and where those begin that it and
-/// those after it need.
+/// For each row of a result: `upto` is the end of the input rows that it and earlier rows need, `from` is the start
+/// of the input rows that it and later rows need.
 struct RowBounds {
     upto: Vec<usize>,
     from: Vec<usize>,
@@ -204,19 +207,19 @@ impl RowBounds {
             InputRows::All => 0..rows,
             InputRows::Window(RowWindow { height, stride, padding_top }) => {
                 let at = |row: usize| row.saturating_add_signed(padding_top.saturating_neg()).min(rows);
-                // The first window begins at row 0 even where rows above it are cropped, for those have to leave the
+                // The first window begins at row 0 even if rows above it are cropped, since those must leave the
                 // channel too.
                 let start = if row == 0 { 0 } else { at(row.saturating_mul(*stride)) };
                 start..at(row.saturating_mul(*stride).saturating_add(*height.max(stride)))
             }
             InputRows::PerRow(needs) => match needs.get(row) {
                 Some(needs) if !needs.is_empty() => needs.start as usize..(needs.end as usize).min(rows),
-                // Reads nothing: an end and a start that change neither maximum nor minimum below.
+                // Reads nothing: this end and this start change neither the maximum nor the minimum below.
                 _ => rows..0,
             },
         };
         let (mut upto, mut from): (Vec<_>, Vec<_>) = (0..results).map(|row| (needs(row).end, needs(row).start)).unzip();
-        // Ends are gathered downwards and starts upwards, in one pass.
+        // One pass computes the running maximum of the ends forwards and the running minimum of the starts backwards.
         for row in 1..results {
             upto[row] = upto[row].max(upto[row - 1]);
             let later = results - 1 - row;
@@ -226,7 +229,7 @@ impl RowBounds {
     }
 }
 
-/// The shortest cycle after which all sequences repeat.
+/// Returns the length of the shortest cycle after which all sequences repeat.
 fn shortest_cycle(phases: usize, sequences: &[&[u64]]) -> usize {
     let repeats = |cycle: &usize| {
         phases.is_multiple_of(*cycle) && sequences.iter().all(|tokens| tokens[*cycle..] == tokens[..phases - cycle])
@@ -234,10 +237,10 @@ fn shortest_cycle(phases: usize, sequences: &[&[u64]]) -> usize {
     (1..=phases).find(repeats).unwrap_or(phases)
 }
 
-/// Hands out names that are unique: SDF3 tells actors and channels apart by name.
+/// Generates unique names, because SDF3 identifies actors and channels by name.
 #[derive(Default)]
 struct UniqueNames {
-    /// Each with how often it was asked for.
+    /// Number of requests for each name.
     given: HashMap<String, usize>,
 }
 
@@ -245,7 +248,8 @@ impl UniqueNames {
     fn unique(&mut self, name: &str) -> String {
         let mut unique = name.to_owned();
         let mut count = self.given.get(name).copied().unwrap_or(0);
-        // A layer may itself be called `name (1)`, so each is tried; the next call goes on from the count found here.
+        // A layer's own name may be `name (1)`, so each candidate is checked. The next call continues from this
+        // count.
         while self.given.contains_key(&unique) {
             count += 1;
             unique = format!("{name} ({count})");

@@ -1,22 +1,22 @@
-//! What is wrong with a dataflow graph, or too much to be found exactly.
+//! Errors of dataflow graphs: invalid graphs, and graphs that are too large for an exact result.
 
 use crate::{plan::StopReason, schedule::ScheduleError};
 
-/// Why a dataflow graph cannot be executed, or its buffers not be found.
+/// Reason why a dataflow graph cannot be executed, or its buffers cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DataflowError {
     /// The graph has no actor.
     #[error("the dataflow graph has no actor")]
     Empty,
-    /// A channel of an actor that is not there.
+    /// A channel refers to an actor that does not exist.
     #[error("channel `{channel}` has actor {actor} at an end; the graph has {actors}")]
     NoSuchActor {
         /// Name of the channel.
         channel: String,
         /// The index it names.
         actor: usize,
-        /// How many actors there are.
+        /// Number of actors.
         actors: usize,
     },
     /// An actor without phases.
@@ -37,7 +37,7 @@ pub enum DataflowError {
         /// Phases of the sequence.
         found: u64,
     },
-    /// No numbers of cycles make a channel's production equal its consumption.
+    /// A channel whose production cannot equal its consumption for any numbers of cycles.
     #[error(
         "channel `{channel}` does not balance: while all else repeats, `{from}` produces {produced} tokens and `{to}` \
          consumes {consumed}"
@@ -49,26 +49,26 @@ pub enum DataflowError {
         from: String,
         /// Name of its sink.
         to: String,
-        /// Tokens that the source produces in the cycles that the other channels ask of it.
+        /// Tokens that the source produces in the number of cycles that the other channels imply.
         produced: u128,
-        /// Tokens that the sink consumes in the cycles that the other channels ask of it.
+        /// Tokens that the sink consumes in the number of cycles that the other channels imply.
         consumed: u128,
     },
-    /// Numbers that 64 bits do not hold.
+    /// A number that does not fit into 64 bits.
     #[error("channel `{channel}`: an iteration moves more tokens, or takes more cycles, than 64 bits count")]
     Overflow {
         /// Name of the channel.
         channel: String,
     },
-    /// An iteration with more firings than are executed.
+    /// An iteration with more firings than the limit.
     #[error("an iteration has {firings} firings; {limit} are executed at most")]
     TooManyFirings {
-        /// How many it has.
+        /// Number of firings.
         firings: u128,
-        /// How many are executed.
+        /// Upper limit on firings.
         limit: u64,
     },
-    /// Actors wait for one another, whatever the buffers.
+    /// Actors wait for each other, even with unlimited buffers.
     #[error(
         "the graph deadlocks with buffers of any size: `{actor}` waits for {tokens} tokens of channel `{channel}` in its \
          firing {firing}"
@@ -80,15 +80,15 @@ pub enum DataflowError {
         channel: String,
         /// Tokens that are missing.
         tokens: u64,
-        /// Which of its firings, from 1.
+        /// Number of the firing that waits, counted from 1.
         firing: u64,
     },
-    /// The search for the least capacities was cut off.
+    /// The search for the least capacities reached its limit.
     #[error("the least buffers are not found within {limit} executions; they take {at_least} tokens at least")]
     SearchLimit {
         /// Executions allowed.
         limit: u64,
-        /// Tokens below which nothing works.
+        /// Proven lower bound on the tokens of a working set.
         at_least: u128,
     },
     /// The search for the least capacities was stopped.
@@ -97,23 +97,23 @@ pub enum DataflowError {
          fewer phases"
     )]
     Stopped {
-        /// Why.
+        /// The reason.
         reason: StopReason,
     },
-    /// Layers with more phases than are converted.
+    /// Layers and edges with more phases than the limit.
     #[error("layers and edges have {phases} phases together; {limit} are converted at most: ask for fewer a layer")]
     TooManyPhases {
-        /// How many there are.
+        /// Number of phases.
         phases: u64,
-        /// How many are converted.
+        /// Upper limit on phases.
         limit: u64,
     },
-    /// A layer that reads a layer which does not come before it.
+    /// A layer reads a layer that does not come before it.
     #[error("layer `{layer}` reads layer {input}, which does not come before it")]
     LayerOrder {
         /// Name of the layer.
         layer: String,
-        /// Index of what it reads.
+        /// Index of the layer that it reads.
         input: usize,
     },
     /// A layer without rows, or whose rows are empty.
@@ -122,7 +122,7 @@ pub enum DataflowError {
         /// Name of the layer.
         layer: String,
     },
-    /// A network and a list of bands that differ in length.
+    /// The list of bands and the network differ in length.
     #[error("{found} numbers of phases were given for {expected} layers")]
     Bands {
         /// Layers.
@@ -130,7 +130,7 @@ pub enum DataflowError {
         /// Numbers.
         found: usize,
     },
-    /// A model graph that cannot be put in steps.
+    /// A model graph that cannot be turned into steps.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),
 }

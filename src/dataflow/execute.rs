@@ -1,17 +1,17 @@
-//! Execution: one iteration, firing by firing, over channels with or without an end.
+//! Execution of one iteration, firing by firing, with bounded or unbounded channels.
 //!
-//! A firing takes its tokens and puts its results as one event. On a channel between two actors that asks the same of a
-//! capacity as holding the input until the firing ends, because firings may always be done one at a time; on a loop it
-//! means that what is kept for the next phase may lie where it lay. Firings never take another's tokens or space, so
-//! whether an iteration ends does not depend on the order in which actors fire: one execution decides.
+//! A firing takes its tokens and puts its results as one event. On a channel between two actors this needs the same
+//! capacity as holding the input until the firing ends, because firings can always run one at a time. On a loop it
+//! means that rows kept for the next phase may stay in place. A firing never takes another actor's tokens or space,
+//! so the order of firings does not affect whether an iteration completes, and a single execution decides it.
 
 use super::{Channel, Csdf, DataflowError, repetition};
 
-/// Firings of an iteration that are executed; graphs with more are refused. Chosen: each is a step of a loop, and
-/// execution is repeated for every set of capacities that is tried.
+/// Upper limit on the firings of an iteration; larger graphs are rejected. A chosen value: each firing is a step of a
+/// loop, and the execution is repeated for every set of capacities that is tried.
 pub const FIRING_LIMIT: u64 = 1 << 22;
 
-/// A graph made ready: rates by phase, channels by actor, firings of an iteration.
+/// A graph prepared for execution: rates by phase, channels by actor, firings per iteration.
 pub(super) struct Machine {
     pub(super) links: Vec<Link>,
     pub(super) inputs: Vec<Vec<usize>>,
@@ -28,7 +28,7 @@ pub(super) struct Link {
     pub(super) initial: u64,
 }
 
-/// Tokens on each channel, and how often each actor has fired.
+/// Tokens on each channel, and the number of firings already done by each actor.
 #[derive(Clone)]
 pub(super) struct State {
     pub(super) tokens: Vec<u64>,
@@ -36,19 +36,19 @@ pub(super) struct State {
 }
 
 impl Machine {
-    /// The machine of a whole graph.
+    /// Creates the machine of a whole graph.
     pub(super) fn new(csdf: &Csdf) -> Result<Self, DataflowError> {
         let cycles = repetition(csdf)?;
-        // In 128 bits, in which a product of two numbers of 64 bits has room.
+        // Uses 128 bits, which hold the product of two 64-bit numbers.
         let per_actor = csdf.actors.iter().zip(&cycles).map(|(a, &q)| u128::from(a.phases) * u128::from(q));
         let firings: Vec<u128> = per_actor.collect();
-        // Of several such products the sum may have none.
+        // The sum of several such products can overflow.
         let total = firings.iter().fold(0, |sum: u128, &n| sum.saturating_add(n));
         if total > u128::from(FIRING_LIMIT) {
             return Err(DataflowError::TooManyFirings { firings: total, limit: FIRING_LIMIT });
         }
-        // A channel never holds more than it began with and an iteration's production, so no count of tokens wraps
-        // later.
+        // A channel never holds more than its initial tokens plus the production of an iteration, so token counts
+        // cannot overflow later.
         for (channel, &cycles) in csdf.channels.iter().map(|channel| (channel, &cycles[channel.from])) {
             let moved = channel.production.sum().saturating_mul(u128::from(cycles));
             if moved.saturating_add(u128::from(channel.initial)) > u128::from(u64::MAX) {
@@ -59,7 +59,7 @@ impl Machine {
         Ok(Self::of(csdf.channels.iter(), csdf.actors.len(), firings))
     }
 
-    /// The machine of some channels; actors keep their indices.
+    /// Creates the machine of some channels. Actors keep their indices.
     pub(super) fn of<'a>(channels: impl Iterator<Item = &'a Channel>, actors: usize, firings: Vec<u64>) -> Self {
         let (mut inputs, mut outputs) = (vec![Vec::new(); actors], vec![Vec::new(); actors]);
         let mut links = Vec::new();
@@ -91,12 +91,13 @@ impl Machine {
         link.production[state.fired[link.from] as usize % link.production.len()]
     }
 
-    /// The first input channel that lacks tokens for the actor's next firing.
+    /// Returns the first input channel that lacks tokens for the actor's next firing.
     pub(super) fn lacking(&self, actor: usize, state: &State) -> Option<usize> {
         self.inputs[actor].iter().copied().find(|&channel| state.tokens[channel] < self.consumes(channel, state))
     }
 
-    /// Tokens on an output channel after the actor's next firing, which has the tokens it needs.
+    /// Returns the tokens on an output channel after the actor's next firing. The actor must have the tokens that it
+    /// needs.
     pub(super) fn after(&self, channel: usize, state: &State) -> u64 {
         let link = &self.links[channel];
         let taken = if link.from == link.to { self.consumes(channel, state) } else { 0 };
@@ -113,10 +114,10 @@ impl Machine {
         state.fired[actor] += 1;
     }
 
-    /// Fires whatever can fire until nothing can or the iteration has ended.
+    /// Fires actors until none can fire or the iteration is complete.
     pub(super) fn run(&self, capacities: Option<&[u64]>) -> State {
         let mut state = self.start();
-        // Taken from the end, so that the first actor, mostly the network's input, fires first.
+        // Taken from the end of the list, so that the first actor, usually the network's input, fires first.
         let mut waiting: Vec<usize> = (0..self.firings.len()).rev().collect();
         let mut queued = vec![true; self.firings.len()];
         while let Some(actor) = waiting.pop() {
@@ -126,7 +127,7 @@ impl Machine {
                 self.fire(actor, &mut state);
                 fired = true;
             }
-            // Tokens and space of the neighbours change only where this actor has fired.
+            // Neighbours gain tokens or space only if this actor has fired.
             let ends = self.inputs[actor].iter().map(|&channel| self.links[channel].from);
             let ends = ends.chain(self.outputs[actor].iter().map(|&channel| self.links[channel].to));
             for other in ends.filter(|_| fired) {
@@ -148,10 +149,11 @@ impl Machine {
     }
 }
 
-/// Checks that an iteration ends when buffers have no end.
+/// Checks that an iteration completes with unbounded buffers.
 ///
 /// # Errors
-/// As [`repetition`]; [`DataflowError::TooManyFirings`]; [`DataflowError::Deadlock`] names an actor that waits.
+/// Those of [`repetition`]; [`DataflowError::TooManyFirings`]; [`DataflowError::Deadlock`] with one of the waiting
+/// actors.
 pub fn check_live(csdf: &Csdf) -> Result<(), DataflowError> {
     let machine = Machine::new(csdf)?;
     let state = machine.run(None);
@@ -167,14 +169,14 @@ pub fn check_live(csdf: &Csdf) -> Result<(), DataflowError> {
     }
 }
 
-/// Whether an iteration ends when each channel holds at most so many tokens.
+/// Returns whether an iteration completes within the given capacities, in tokens per channel.
 ///
 /// # Errors
-/// As [`check_live`], but for the deadlock.
+/// Those of [`check_live`], except for the deadlock.
 pub fn executes(csdf: &Csdf, capacities: &[u64]) -> Result<bool, DataflowError> {
     let machine = Machine::new(csdf)?;
     let fits = capacities.len() == csdf.channels.len();
-    // `run` looks at channels only when something fires, so tokens that are there before are compared here.
+    // `run` checks a channel only when an actor fires, so the initial tokens are compared here.
     let holds = csdf.channels.iter().zip(capacities).all(|(channel, &size)| channel.initial <= size);
     Ok(fits && holds && machine.ended(&machine.run(Some(capacities))))
 }

@@ -1,4 +1,4 @@
-//! Memory of a network as its authors count it: parameters, and a buffer for each channel.
+//! Memory of a network by its authors' count: parameters, and one buffer per channel.
 
 use super::{Bands, DataflowError, Network, Phasing, convert, least_buffers};
 
@@ -7,16 +7,16 @@ use super::{Bands, DataflowError, Network, Phasing, convert, least_buffers};
 pub struct Footprint {
     /// Weights and biases.
     pub parameters: u64,
-    /// Buffers if each layer runs at once.
+    /// Buffers if each layer runs in one piece.
     pub whole: u64,
-    /// Buffers if each layer runs row by row, loops included.
+    /// Buffers if each layer runs row by row, including loops.
     pub phased: u64,
 }
 
-/// The footprint of a network, all of its buffers found by execution.
+/// Returns the footprint of a network. All buffer sizes are determined by execution.
 ///
 /// # Errors
-/// As [`convert`](fn@convert) and [`least_buffers`].
+/// Those of [`convert`](fn@convert) and [`least_buffers`].
 pub fn footprint(network: &Network) -> Result<Footprint, DataflowError> {
     let buffers = |bands| -> Result<u64, DataflowError> {
         let csdf = convert(network, &Phasing { bands, ..Phasing::default() })?;

@@ -1,4 +1,4 @@
-//! From a model's graph to layers: one for each input, node and output of the graph.
+//! Converts a model's graph to layers: one for each input, node and output of the graph.
 
 use super::{Input, InputRows, Layer, Network, RowWindow};
 use crate::{
@@ -8,10 +8,11 @@ use crate::{
 };
 
 impl Network {
-    /// The layers of a graph. Constants are no layers; their elements count as parameters of the node that reads them.
+    /// Creates the layers of a graph. A constant does not become a layer; its elements count as parameters of the
+    /// node that reads it.
     ///
     /// # Errors
-    /// [`ScheduleError`] of a graph whose nodes do not stand in order.
+    /// [`ScheduleError`] if the nodes of the graph are not in order.
     pub fn from_graph(graph: &Graph) -> Result<Self, ScheduleError> {
         let mut network = Self { name: graph.name.clone(), layers: Vec::new() };
         let mut made: IdVec<_, Option<usize>> = IdVec::from_elem(None, &graph.tensors);
@@ -67,8 +68,8 @@ fn layer(graph: &Graph, result: TensorId, op: &str, inputs: Vec<Input>) -> Layer
     }
 }
 
-/// The rows that an operand is read by. A sliding window is kept as one, because the paper's conversion counts its
-/// padding too; of every other operator the table of operators says which rows each row of the result needs.
+/// Returns the rows of an operand that each row of the result needs. A sliding window is kept as a window, because
+/// the paper's conversion counts its padding too. All other operators use the general table of needed rows.
 fn input_rows_of(graph: &Graph, node: &Node, index: usize) -> InputRows {
     let first = node.inputs.first().map(|&x| graph.shape(x));
     let window = |height, stride, padding_top: usize| {
@@ -81,7 +82,7 @@ fn input_rows_of(graph: &Graph, node: &Node, index: usize) -> InputRows {
     };
     match &node.op {
         Op::Conv2d(conv) | Op::DepthwiseConv2d(DepthwiseConv2d(conv))
-            // Rows of several images follow one another, and a window must not slide from one image into the next.
+            // The rows of several images follow each other, and a window must not slide from one image into the next.
             if index == 0 && first.is_some_and(|x| x.b == 1) =>
         {
             let taps = node.inputs.get(1).map_or(1, |&weights| graph.shape(weights).h);

@@ -1,8 +1,8 @@
 //! Cyclo-static dataflow: a network as actors that fire in phases, the least buffers between them, and SDF3's XML.
 //!
-//! This is the model of Minakova and Stefanov ("Buffer Sizes Reduction for Memory-efficient CNN Inference on Mobile and
-//! Embedded Devices", 2020), in which each edge has a first-in, first-out buffer of its own and nothing is shared.
-//! Knows graphs and which rows operators need, no textures and no devices.
+//! This is the model of Minakova and Stefanov ("Buffer Sizes Reduction for Memory-efficient CNN Inference on Mobile
+//! and Embedded Devices", 2020). Each edge has a separate first-in, first-out buffer, and buffers do not share
+//! memory. The module depends on graphs and on the rows that operators need, but not on textures or devices.
 
 mod balance;
 mod blocks;

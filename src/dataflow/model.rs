@@ -7,49 +7,49 @@ use super::{DataflowError, Sequence};
 pub struct Csdf {
     /// Name of the graph.
     pub name: String,
-    /// The actors; a channel names them by index.
+    /// The actors; channels refer to them by index.
     pub actors: Vec<Actor>,
     /// The channels.
     pub channels: Vec<Channel>,
 }
 
-/// What fires: its phases come one after another, then the first again.
+/// A computation that fires in phases. After the last phase it starts again with the first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Actor {
-    /// Name, unlike any other actor's where the conversion made it.
+    /// Name; unique if the conversion created it.
     pub name: String,
-    /// What it does in each phase.
+    /// Operator that it executes in each phase.
     pub op: String,
-    /// Length of its cycle.
+    /// Number of phases in its cycle.
     pub phases: u64,
 }
 
 /// A first-in, first-out queue of tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Channel {
-    /// Name, unlike any other channel's where the conversion made it.
+    /// Name; unique if the conversion created it.
     pub name: String,
     /// The actor that produces.
     pub from: usize,
-    /// The actor that consumes; the same one where it keeps data from one phase for the next.
+    /// The actor that consumes. The same actor if the channel keeps data from one phase for the next.
     pub to: usize,
     /// Tokens produced in each phase of the source.
     pub production: Sequence,
     /// Tokens consumed in each phase of the sink.
     pub consumption: Sequence,
-    /// Tokens there before anything fires.
+    /// Tokens present before the first firing.
     pub initial: u64,
 }
 
 impl Channel {
-    /// Whether source and sink are one actor.
+    /// Returns whether the source and the sink are the same actor.
     pub fn is_loop(&self) -> bool {
         self.from == self.to
     }
 }
 
 impl Csdf {
-    /// Checks that every channel ends at actors and has a number for each of their phases.
+    /// Checks that every channel connects existing actors and has a number for each of their phases.
     ///
     /// # Errors
     /// [`DataflowError::Empty`], [`NoPhase`](DataflowError::NoPhase), [`NoSuchActor`](DataflowError::NoSuchActor),

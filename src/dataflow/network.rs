@@ -1,35 +1,34 @@
-//! A network as the conversion sees it: layers in order, and which rows of what it reads a row of a layer's result
-//! needs.
+//! A network as input to the conversion: layers in order, and the input rows that each row of a result needs.
 
 use std::ops::Range;
 
 use super::DataflowError;
 
-/// Layers, each after those that it reads.
+/// Layers, each after the layers that it reads.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Network {
     /// Name of the network.
     pub name: String,
-    /// The layers; a layer names others by index.
+    /// The layers; inputs refer to them by index.
     pub layers: Vec<Layer>,
 }
 
-/// A layer: the data that comes in, an operator, or the data that goes out.
+/// A layer: input data, an operator, or output data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layer {
     /// Name.
     pub name: String,
-    /// What it computes.
+    /// Operator that it computes.
     pub op: String,
     /// Rows of its result.
     pub rows: usize,
-    /// Elements of a row of its result.
+    /// Elements per row of its result.
     pub row_elements: usize,
-    /// What it reads; each is an edge with a buffer of its own.
+    /// Its inputs. Each is an edge with a separate buffer.
     pub inputs: Vec<Input>,
-    /// Its parameters (weights and biases), in elements.
+    /// Number of elements of its parameters (weights and biases).
     pub parameters: u64,
-    /// Whether its result goes out only when all of it is there.
+    /// Set if the layer puts out its result only once it is complete.
     pub output_when_complete: bool,
 }
 
@@ -38,34 +37,34 @@ pub struct Layer {
 pub struct Input {
     /// The layer that is read.
     pub from: usize,
-    /// Which of its rows.
+    /// Rows of that layer that are read.
     pub rows: InputRows,
 }
 
-/// Which rows of an input the rows of a result need.
+/// Input rows that each row of a result needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InputRows {
-    /// A window that slides down.
+    /// A window that slides downwards.
     Window(RowWindow),
-    /// All rows for any.
+    /// All rows, for each row of the result.
     All,
-    /// These rows for each row.
+    /// A range of rows for each row of the result.
     PerRow(Vec<Range<u32>>),
 }
 
-/// A sliding window's vertical extents, in rows.
+/// Vertical extents of a sliding window, in rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RowWindow {
     /// Height of the window.
     pub height: usize,
     /// Rows from one position to the next.
     pub stride: usize,
-    /// Rows of padding above the input; negative where rows are cropped.
+    /// Rows of padding above the input; negative if rows are cropped.
     pub padding_top: isize,
 }
 
 impl InputRows {
-    /// The same row.
+    /// Each row of the result needs only the same row of the input.
     pub const SAME_ROW: Self = Self::Window(RowWindow { height: 1, stride: 1, padding_top: 0 });
 }
 
@@ -90,7 +89,7 @@ impl Network {
         Ok(())
     }
 
-    /// Parameters of all layers, in elements.
+    /// Returns the number of parameters of all layers, in elements.
     pub fn parameters(&self) -> u64 {
         self.layers.iter().map(|layer| layer.parameters).sum()
     }

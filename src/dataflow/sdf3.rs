@@ -1,14 +1,15 @@
-//! A graph as SDF3 reads it: its XML of type `csdf` (`sdf3-csdf.xsd`), which its buffer and throughput analyses take.
+//! Writes a graph in SDF3's XML of type `csdf` (`sdf3-csdf.xsd`), the input of SDF3's buffer and throughput analyses.
 //!
-//! Rates are in runs, as SDF3 writes them itself (`3*128,0`). Buffer sizes are in tokens, the same wherever SDF3 may put
-//! the buffer; a token's size is in bits. A phase takes one unit of time: nothing is measured here.
+//! Rates are written as runs, like in SDF3's own files (`3*128,0`). Buffer sizes are in tokens, and do not depend on
+//! SDF3's placement of buffers. Token sizes are in bits. A phase takes one unit of time, since no times are measured
+//! here.
 
 use std::fmt::Write;
 
 use super::{Csdf, Sequence};
 use crate::plan::xml;
 
-/// The XML text of a graph whose channels have these capacities and whose tokens have so many bytes.
+/// Returns the XML text of a graph, with these channel capacities and `token_bytes` bytes per token.
 ///
 /// A channel beyond the end of `capacities` is written without a size.
 pub fn to_sdf3(csdf: &Csdf, capacities: &[u64], token_bytes: u64) -> String {
@@ -48,7 +49,7 @@ pub fn to_sdf3(csdf: &Csdf, capacities: &[u64], token_bytes: u64) -> String {
     xml.text
 }
 
-/// Actors with a port for each end of a channel, and the channels.
+/// Writes the actors, with a port for each end of a channel, and the channels.
 fn structure(xml: &mut Xml, csdf: &Csdf) {
     let output = |channel: usize| format!("out{channel}");
     let input = |channel: usize| format!("in{channel}");
@@ -85,13 +86,13 @@ fn structure(xml: &mut Xml, csdf: &Csdf) {
     xml.close();
 }
 
-/// `3*128,0`.
+/// Formats a sequence as runs, for example `3*128,0`.
 fn rates(sequence: &Sequence) -> String {
     let run = |&(count, tokens): &(u64, u64)| if count == 1 { tokens.to_string() } else { format!("{count}*{tokens}") };
     sequence.runs().iter().map(run).collect::<Vec<_>>().join(",")
 }
 
-/// Elements, one a line, indented.
+/// Writes XML elements, one per line, indented.
 struct Xml {
     text: String,
     open: Vec<&'static str>,

@@ -1,4 +1,4 @@
-//! A production or consumption sequence: tokens by phase, kept and printed in runs.
+//! Production and consumption sequences: tokens per phase, stored and printed as runs.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ pub struct Sequence {
 }
 
 impl Sequence {
-    /// The sequence of these numbers.
+    /// Creates a sequence of these numbers.
     pub fn new(tokens: impl IntoIterator<Item = u64>) -> Self {
         let mut runs: Vec<(u64, u64)> = Vec::new();
         for tokens in tokens {
@@ -27,34 +27,34 @@ impl Sequence {
         Self { runs }
     }
 
-    /// The same number in every phase.
+    /// Creates a sequence with the same number in every phase.
     pub fn constant(phases: u64, tokens: u64) -> Self {
         Self { runs: if phases == 0 { Vec::new() } else { vec![(phases, tokens)] } }
     }
 
-    /// `(count, tokens)` of each run, neighbours different.
+    /// Returns `(count, tokens)` of each run. Adjacent runs differ in their tokens.
     pub fn runs(&self) -> &[(u64, u64)] {
         &self.runs
     }
 
-    /// How many phases it has.
+    /// Returns the number of phases.
     pub fn phases(&self) -> u64 {
         self.runs.iter().map(|run| run.0).sum()
     }
 
-    /// Tokens of all phases together; too many to count are counted as 2^128 - 1.
+    /// Returns the tokens of all phases together, or 2^128 - 1 if the sum overflows.
     pub fn sum(&self) -> u128 {
         let run = |&(count, tokens): &(u64, u64)| u128::from(count) * u128::from(tokens);
         self.runs.iter().map(run).fold(0, u128::saturating_add)
     }
 
-    /// Tokens by phase.
+    /// Iterates over the tokens of each phase.
     pub fn iter(&self) -> impl Iterator<Item = u64> + '_ {
         self.runs.iter().flat_map(|&(count, tokens)| (0..count).map(move |_| tokens))
     }
 }
 
-/// As the dataflow literature writes it: `[3*128, 1*0]`.
+/// Formats the sequence in the notation of the dataflow literature: `[3*128, 1*0]`.
 impl fmt::Display for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let runs: Vec<String> = self.runs.iter().map(|(count, tokens)| format!("{count}*{tokens}")).collect();

@@ -1,4 +1,4 @@
-//! Walks the nodes once, in order, and gives each tensor its storage.
+//! Builds the schedule: visits the nodes once, in order, and assigns each tensor a storage.
 
 use super::{
     Access, Contents, Schedule, ScheduleError, Step, StepKind, Storage, StorageId, StorageKind,
@@ -9,11 +9,11 @@ use crate::{
     plan::UsageRecord,
 };
 
-/// Puts a graph in steps: every node but those that need none, in the graph's order, each over all rows of its result.
-/// The step of a pad among `views` writes the border alone.
+/// Turns a graph into steps, in the graph's order. Each node gets one step over all rows of its result, except those
+/// in `views`, which need no step. A pad in `views` still gets a step, which writes only the border.
 ///
 /// # Errors
-/// If the graph is not one that can be executed in its order, or a node that is said to need no step does.
+/// If the graph cannot be executed in its order, or if a node in `views` does need a step.
 pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleError> {
     let mut builder = Builder::new(graph, views)?;
     for (id, node) in graph.nodes.iter_enumerated() {
@@ -29,9 +29,10 @@ pub fn schedule(graph: &Graph, views: &NodeSet) -> Result<Schedule, ScheduleErro
 
 struct Builder<'a> {
     graph: &'a Graph,
-    /// For each tensor the one whose storage it shares: the head of a chain of views, what it is a part of, or itself.
+    /// For each tensor, the one whose storage it shares: the head of a chain of views, the whole that it is part of,
+    /// or itself.
     root: IdVec<TensorId, TensorId>,
-    /// The storage of each root.
+    /// Storage of each root.
     storage_of_root: IdVec<TensorId, Option<StorageId>>,
     computed: IdVec<TensorId, bool>,
     schedule: Schedule,
@@ -45,10 +46,11 @@ impl<'a> Builder<'a> {
         for (part, subtensors) in subtensors.iter_enumerated() {
             root[part] = subtensors.map_or(part, |inside| inside.tensor);
         }
-        // In the order of the nodes, so that a view of a view finds the head of its chain.
+        // In node order, so that a view of a view finds the head of its chain.
         for node in views.iter().filter(|&id| !is_in_place(graph, id)).filter_map(|id| graph.nodes.get(id)) {
             let (from, to) = view_ends(graph, node)?;
-            // A view begins at its storage's first texel and has its own pitch; a part of another tensor has neither.
+            // A view begins at its storage's first texel and has its own pitch; neither holds for a part of another
+            // tensor.
             if subtensors[from].or(subtensors[to]).is_some() {
                 let why = "a part of a tensor is looked at in no other shape";
                 return Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
@@ -59,8 +61,8 @@ impl<'a> Builder<'a> {
         let storage_of_root = IdVec::from_elem(None, &graph.tensors);
         let mut builder =
             Self { graph, root, storage_of_root, computed, schedule: Schedule { subtensors, ..Schedule::default() } };
-        // Inputs and outputs have their storage before any step: what a view makes an output of is then written to the
-        // output's texture, and not to the pool.
+        // Inputs and outputs get their storage before any step. A tensor whose view is an output is then written
+        // straight to the output's texture instead of the pool.
         for (index, &tensor) in graph.inputs.iter().enumerate() {
             builder.computed[tensor] = true;
             builder.add_external_storage(tensor, StorageKind::Input(index))?;
@@ -71,7 +73,7 @@ impl<'a> Builder<'a> {
         Ok(builder)
     }
 
-    /// Gives a graph input or output its texture. A tensor that is both, or is listed twice, keeps the first.
+    /// Assigns a graph input or output its texture. A tensor that is both, or is listed twice, keeps the first one.
     fn add_external_storage(&mut self, tensor: TensorId, kind: StorageKind) -> Result<(), ScheduleError> {
         match self.storage_of_root[self.root[tensor]] {
             Some(taken) if self.schedule.storages[taken].tensor() == Some(tensor) => Ok(()),
@@ -92,7 +94,7 @@ impl<'a> Builder<'a> {
         Ok(id)
     }
 
-    /// Rows and texels of a row, if the whole tensor can be counted in 32 bits.
+    /// Returns the number of rows and the texels per row, if the texels of the whole tensor fit into 32 bits.
     fn rows(&self, tensor: TensorId) -> Result<(u32, u32), ScheduleError> {
         let shape = self.graph.shape(tensor);
         let row_texels = shape.slices().checked_mul(shape.w).and_then(|n| u32::try_from(n).ok());
@@ -117,13 +119,13 @@ impl<'a> Builder<'a> {
         self.compute(node)
     }
 
-    /// A step; one that writes a border alone reads nothing.
+    /// Adds a step. With `pad_border` it reads nothing.
     fn step(&mut self, id: NodeId, node: &Node, pad_border: bool) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         let step = self.schedule.steps.len();
         let mut reads: Vec<Access> = Vec::new();
         for tensor in node.operands().filter(|_| !pad_border) {
-            // Constants have none; whatever else is read was computed before, and got one then.
+            // Constants have no storage. All other operands were computed earlier and got one then.
             let Some(storage) = self.storage_of_root[self.root[tensor]] else { continue };
             for access in self.schedule.accesses(self.graph, tensor, storage) {
                 if !reads.contains(&access) {
@@ -147,12 +149,12 @@ impl<'a> Builder<'a> {
             self.schedule.pad_border(self.graph, node, storage)
         } else {
             let mut writes = self.schedule.accesses(self.graph, result, storage);
-            // These are the rows of the storage. Where that is a graph output which is a view of the result, it counts
-            // other rows than the step writes.
+            // The rows are those of the storage. If it is a graph output that is a view of the result, its rows are
+            // numbered differently from the rows that the step writes.
             writes.iter_mut().for_each(|access| access.rows.end = access.rows.start + rows);
             writes
         };
-        // No step may read and write one texture, and all parts of a whole lie in one.
+        // A step must not read and write the same texture, and all parts of a whole lie in one texture.
         if self.schedule.subtensors[result].is_some() && reads.iter().any(|read| read.storage == storage) {
             let why = format!("`{}` is computed from its neighbours", self.graph.tensors[result].name);
             return Err(ScheduleError::NotInPlace { node: node.op_index, why });
@@ -161,8 +163,8 @@ impl<'a> Builder<'a> {
         let slices = 0..self.graph.shape(result).slices() as u32;
         let step_rows = Step { kind, node: id, rows: 0..rows, slices, reads, to: storage, writes };
         let uses = self.schedule.uses_of(&step_rows);
-        // Writes count, too: the parts of what is written in place are written by several steps, and the last of them
-        // may come after all that read it.
+        // Writes count as uses: several steps write the parts of a tensor written in place, and the last of them may
+        // come after all of its readers.
         for &record in uses.reads.iter().chain(&uses.writes) {
             self.schedule.records[record].last = step;
         }
@@ -202,7 +204,7 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Checks that every tensor id is one of the graph's; all that follows indexes with them.
+/// Checks that every tensor id exists in the graph, since all later code uses them as indices.
 fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
     let unknown = |&tensor: &TensorId| !graph.tensors.contains_id(tensor);
     let fail = |place: String, tensor| Err(ScheduleError::UnknownTensor { place, tensor });
@@ -220,7 +222,7 @@ fn check_ids(graph: &Graph) -> Result<(), ScheduleError> {
     Ok(())
 }
 
-/// Operand and result of a node marked as a view, if it can be one.
+/// Returns the operand and the result of a node marked as a view, or an error if it cannot be a view.
 fn view_ends(graph: &Graph, node: &Node) -> Result<(TensorId, TensorId), ScheduleError> {
     let fail = |why| Err(ScheduleError::NotAView { node: node.op_index, op: node.op.name(), why });
     match (&node.op, &node.inputs[..]) {

@@ -1,5 +1,5 @@
-//! Graph outputs as records of the pool: rows are downloaded once the last step has written them, and dead after that
-//! and the last step that reads them.
+//! Graph outputs as records of the pool. Rows are downloaded after the last step that writes them, and are dead after
+//! both the download and the last step that reads them.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use super::{Access, Schedule, Step, StepKind, StorageId, StorageKind};
 use crate::graph::Graph;
 
 impl Schedule {
-    /// The graph outputs that can be downloaded out of the pool row by row: not those whose rows are rows of nothing
-    /// that a step writes, since a view stands between.
+    /// Returns the graph outputs that can be downloaded from the pool row by row. Excludes outputs that are views
+    /// with rows of a different size from the rows that the steps write.
     pub(super) fn downloadable(&self, graph: &Graph) -> Vec<StorageId> {
         let outputs = self.storages.iter().zip(self.viewed(graph)).enumerate();
         outputs
@@ -17,9 +17,9 @@ impl Schedule {
             .collect()
     }
 
-    /// Adds the downloads of these outputs' rows, a run of neighbours each, behind the steps that write them.
+    /// Adds the downloads of these outputs after the steps that write them, one per run of adjacent rows.
     pub(super) fn download(&mut self, outputs: &[StorageId]) {
-        // Of each row of theirs the step that is the last to write some of it.
+        // For each row of these outputs, the last step that writes part of it.
         let mut written: Vec<Vec<Option<usize>>> = vec![Vec::new(); self.storages.len()];
         for &id in outputs {
             written[id] = vec![None; self.storages[id].rows as usize];
@@ -31,7 +31,7 @@ impl Schedule {
                 last.get_mut(rows.start as usize..end).into_iter().flatten().for_each(|last| *last = Some(number));
             }
         }
-        // By the step that they come behind.
+        // Indexed by the step that they follow.
         let mut runs: Vec<Vec<(StorageId, Range<u32>)>> = vec![Vec::new(); self.steps.len()];
         for &id in outputs {
             for (row, step) in (0..).zip(&written[id]) {

@@ -1,20 +1,21 @@
-//! Why a graph has no schedule.
+//! Errors of scheduling a graph.
 
 use crate::{graph::TensorId, plan::printable};
 
-/// A graph that cannot be put in steps. Importers and the rewriter make none of these; hand-built graphs may.
+/// Reason why a graph cannot be turned into steps. Importers and the rewriter never produce such graphs; hand-built
+/// graphs may.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// A tensor id that the graph does not have.
+    /// A tensor id that does not exist in the graph.
     #[error("{place}: the graph has no tensor {tensor}")]
     UnknownTensor {
-        /// Where it stands: a node, the inputs or the outputs.
+        /// Location of the reference: a node, the inputs or the outputs.
         place: String,
         /// The id.
         tensor: TensorId,
     },
-    /// A node is read from before it is computed, or never computed.
+    /// A node reads a tensor before it is computed, or one that is never computed.
     #[error("node {node} ({op}): its operand `{}` is not computed before it", printable(tensor))]
     NotYetComputed {
         /// Index of the node in the model file.
@@ -24,7 +25,7 @@ pub enum ScheduleError {
         /// Name of the operand.
         tensor: String,
     },
-    /// A tensor is written by two nodes, or is an input or a constant and written.
+    /// A tensor is written by two nodes, or an input or a constant is written.
     #[error("node {node} ({op}): its result `{}` has a value already", printable(tensor))]
     WrittenTwice {
         /// Index of the node in the model file.
@@ -42,15 +43,15 @@ pub enum ScheduleError {
         /// Name of the tensor.
         tensor: String,
     },
-    /// A tensor with more rows or texels than 32 bits count.
+    /// A tensor whose rows or texels do not fit into 32 bits.
     #[error("tensor `{}` ({shape}) has more than 2^32 - 1 texels", printable(tensor))]
     TooLarge {
         /// Name of the tensor.
         tensor: String,
-        /// Its extents.
+        /// Shape of the tensor.
         shape: String,
     },
-    /// Views would put two graph inputs or outputs in one texture.
+    /// Views would put two graph inputs or outputs into one texture.
     #[error(
         "`{}` and `{}` come in or go out, and views would put both in one texture",
         printable(first),
@@ -69,15 +70,15 @@ pub enum ScheduleError {
         node: usize,
         /// Its operator.
         op: &'static str,
-        /// What stands against it.
+        /// The reason.
         why: &'static str,
     },
-    /// A concatenation or pad marked as written in place whose parts cannot be.
+    /// A concatenation or pad marked as written in place whose parts cannot be written there.
     #[error("node {node}: its parts cannot be written in place, {why}")]
     NotInPlace {
         /// Index of the node in the model file.
         node: usize,
-        /// What stands against it.
+        /// The reason.
         why: String,
     },
 }

@@ -1,6 +1,7 @@
-//! The schedule: a graph to ordered steps, and a usage record for each intermediate tensor. Knows no texture.
+//! The schedule of a graph: steps in execution order, and a usage record for each intermediate tensor. Independent of
+//! textures.
 //!
-//! Graph inputs, graph outputs and constants are not intermediates: they live in textures of their own.
+//! Graph inputs, graph outputs and constants are not intermediates: each has a separate texture.
 
 mod build;
 mod downloads;
@@ -24,7 +25,7 @@ use crate::{
 /// Index of a storage in [`Schedule::storages`].
 pub type StorageId = usize;
 
-/// Which memory a storage takes.
+/// Memory that a storage occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum StorageKind {
     /// The texture of this graph input (index in [`Graph::inputs`]).
@@ -35,30 +36,31 @@ pub enum StorageKind {
     Intermediate(usize),
 }
 
-/// What lies in a storage.
+/// Contents of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Contents {
-    /// A tensor whose rows are placed; views of it read and write the same texels as rows of their own.
+    /// A tensor whose rows are placed. Views of it read and write the same texels, in their own numbering of rows.
     Tensor(TensorId),
-    /// Weights of a node that are uploaded in every run, all or those of some slices of its result: one row.
+    /// Weights of a node that are uploaded in every run, as one row: all of them, or those of some slices of its
+    /// result.
     Weights(NodeId),
 }
 
-/// What is placed: texels that one tensor, or a tensor and its views, live in; or weights.
+/// A unit of placement: the texels of a tensor and its views, or of weights.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Storage {
-    /// Which memory.
+    /// Kind of memory.
     pub kind: StorageKind,
-    /// What lies there.
+    /// Contents.
     pub contents: Contents,
-    /// Its rows.
+    /// Number of rows.
     pub rows: u32,
-    /// Texels of one of its rows.
+    /// Texels per row.
     pub row_texels: u32,
 }
 
 impl Storage {
-    /// The tensor whose rows are placed; none for weights.
+    /// Returns the tensor whose rows are placed, or `None` for weights.
     pub const fn tensor(&self) -> Option<TensorId> {
         match self.contents {
             Contents::Tensor(tensor) => Some(tensor),
@@ -66,84 +68,85 @@ impl Storage {
         }
     }
 
-    /// Texels of the whole storage.
+    /// Returns the texels of the whole storage.
     pub const fn texels(&self) -> u64 {
         self.rows as u64 * self.row_texels as u64
     }
 }
 
-/// Rows of a storage that a step reads or writes, or the part of each that a tensor inside it is.
+/// Rows of a storage that a step reads or writes. If the tensor is part of another one, only some texels of each row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The storage.
     pub storage: StorageId,
-    /// Its rows.
+    /// The rows.
     pub rows: Range<u32>,
-    /// The texels of each row.
+    /// The texels in each row.
     pub texels: Range<u32>,
 }
 
-/// What a step does.
+/// Kind of work that a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// It computes rows of its node's result.
+    /// Computes rows of the node's result.
     Compute,
-    /// Its node is a pad whose operand lies inside its result already: it reads nothing and writes the border.
+    /// Writes the border of a pad whose operand already lies inside its result. Reads nothing.
     PadBorder,
-    /// It uploads weights of its node, or rows of a graph input, which the steps behind it read.
+    /// Uploads weights of the node, or rows of a graph input, for the steps after it.
     Upload,
-    /// It downloads rows of a graph output, which the steps before it have written.
+    /// Downloads rows of a graph output that the steps before it have written.
     Download,
 }
 
 impl StepKind {
-    /// Whether it moves values between host and device, by copies, and has no dispatch.
+    /// Returns whether the step copies data between host and device, without a dispatch.
     pub const fn is_transfer(self) -> bool {
         matches!(self, Self::Upload | Self::Download)
     }
 }
 
-/// A node, and the rows and slices of its result that are computed, or whose weights are uploaded; or rows of a graph
-/// input or output that cross between host and device.
+/// A node with the rows and slices of its result to compute, or whose weights to upload; or rows of a graph input or
+/// output to transfer between host and device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Step {
-    /// What it does.
+    /// Kind of work.
     pub kind: StepKind,
     /// The node.
     pub node: NodeId,
-    /// Rows computed: all of them, or those of one phase. Rows uploaded of a graph input or downloaded of an output, and
-    /// none of weights.
+    /// Rows to compute: all rows, or those of one phase. For transfers, the rows of the graph input or output; empty
+    /// for weights.
     pub rows: Range<u32>,
-    /// Slices computed: all of them, unless weights are uploaded in tiles.
+    /// Slices to compute: all of them, unless weights are uploaded in tiles.
     pub slices: Range<u32>,
-    /// What it reads, each part of a storage once, in operand order, the epilogue's addend and then weights last.
-    /// Constants are no storage, unless they are uploaded in every run.
+    /// The accesses that it reads, each once, in operand order. The epilogue's addend and the weights come last.
+    /// Constants are not listed, unless they are uploaded in every run.
     pub reads: Vec<Access>,
-    /// The storage it writes, or downloads from.
+    /// Storage that it writes, or downloads from.
     pub to: StorageId,
-    /// What it writes there.
+    /// The accesses that it writes in that storage.
     pub writes: Vec<Access>,
 }
 
-/// Steps in execution order, and what they touch.
+/// Steps in execution order, and the storages they touch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Schedule {
-    /// The dispatches.
+    /// The steps.
     pub steps: Vec<Step>,
-    /// What is placed: first the graph's inputs, then its outputs, then intermediates in the order they are written.
+    /// The storages: first the graph's inputs, then its outputs, then intermediates in the order in which they are
+    /// written.
     pub storages: Vec<Storage>,
-    /// One record an intermediate storage, sorted by first step; sizes in texels.
+    /// One record per intermediate storage, sorted by first step. Sizes are in texels.
     pub records: Vec<UsageRecord>,
-    /// For each step, the records it touches.
+    /// For each step, the records that it touches.
     pub uses: Vec<StepUse>,
-    /// For each tensor the storage it lives in; none for constants and tensors that no step touches.
+    /// For each tensor, the storage that holds it. `None` for constants, and for tensors that no step touches.
     pub storage_of: IdVec<TensorId, Option<StorageId>>,
-    /// For each tensor the one that it is a part of, if it is written in place.
+    /// For each tensor that is written in place, its position in the enclosing tensor.
     pub subtensors: IdVec<TensorId, Option<SubtensorLayout>>,
 }
 
 impl Schedule {
-    /// The record of a storage that lives in the pool.
+    /// Returns the record of a storage that lies in the pool.
     pub fn record(&self, storage: StorageId) -> Option<usize> {
         match self.storages.get(storage)?.kind {
             StorageKind::Intermediate(record) => Some(record),
@@ -151,7 +154,7 @@ impl Schedule {
         }
     }
 
-    /// What a storage is called: by its tensor, or by the result of the node whose weights it has.
+    /// Returns the name of a storage: its tensor's name, or for weights the name of the result of their node.
     pub fn name_of(&self, graph: &Graph, storage: StorageId) -> String {
         match self.storages[storage].contents {
             Contents::Tensor(tensor) => graph.tensors[tensor].name.clone(),
@@ -159,13 +162,14 @@ impl Schedule {
         }
     }
 
-    /// Whether a graph input or output lies in the pool: an input is uploaded there row by row, an output downloaded.
+    /// Returns whether a graph input or output lies in the pool. Such inputs are uploaded row by row, such outputs
+    /// downloaded.
     pub fn is_pooled(&self, tensor: TensorId) -> bool {
         let pooled = |storage: StorageId| self.record(storage).is_some();
         self.storage_of.get(tensor).copied().flatten().is_some_and(pooled)
     }
 
-    /// The nodes whose weights are uploaded in every run.
+    /// Returns the nodes whose weights are uploaded in every run.
     pub fn streamed(&self) -> NodeSet {
         let weights = |step: &&Step| {
             step.kind == StepKind::Upload && matches!(self.storages[step.to].contents, Contents::Weights(_))
@@ -173,13 +177,13 @@ impl Schedule {
         self.steps.iter().filter(weights).map(|step| step.node).collect()
     }
 
-    /// The storage of the weights that a step reads, where they are uploaded in every run.
+    /// Returns the storage of the weights that a step reads, if they are uploaded in every run.
     pub fn weights_of(&self, step: &Step) -> Option<StorageId> {
         let weights = |read: &&Access| matches!(self.storages[read.storage].contents, Contents::Weights(_));
         step.reads.iter().find(weights).map(|read| read.storage)
     }
 
-    /// The records that a step touches.
+    /// Returns the records that a step touches.
     fn uses_of(&self, step: &Step) -> StepUse {
         let written = if step.kind == StepKind::Download { None } else { self.record(step.to) };
         let mut uses = StepUse { reads: Vec::new(), writes: written.into_iter().collect() };
@@ -191,13 +195,14 @@ impl Schedule {
         uses
     }
 
-    /// Rows of each record.
+    /// Returns the rows of each record.
     pub fn tensors(&self) -> Vec<TensorRows> {
         let pool = self.storages.iter().filter(|storage| matches!(storage.kind, StorageKind::Intermediate(_)));
         pool.map(|storage| TensorRows { rows: storage.rows, row_texels: storage.row_texels }).collect()
     }
 
-    /// For each record, whether a view looks at it in other rows than its own, so that it must lie whole.
+    /// For each record, returns whether a view divides it into rows of a different size, so that it must be placed
+    /// whole.
     pub fn whole(&self, graph: &Graph) -> Vec<bool> {
         let mut whole = vec![false; self.records.len()];
         for (storage, viewed) in self.storages.iter().zip(self.viewed(graph)) {
@@ -208,11 +213,11 @@ impl Schedule {
         whole
     }
 
-    /// For each storage, whether a view looks at it in other rows than its own.
+    /// For each storage, returns whether a view divides it into rows of a different size.
     fn viewed(&self, graph: &Graph) -> Vec<bool> {
         let mut viewed = vec![false; self.storages.len()];
         for (tensor, &storage) in self.storage_of.iter_enumerated() {
-            // A part has fewer rows or texels than its storage as well, but its rows are rows of the storage.
+            // A part also has fewer rows or texels than its storage, but its rows are rows of that storage.
             let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
             let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
             viewed[storage] |= (shape.rows(), shape.row_texels()) != (held.rows as usize, held.row_texels as usize);
@@ -220,11 +225,11 @@ impl Schedule {
         viewed
     }
 
-    /// For each step, the rows of the pool that nothing reads after it: runs of neighbours, by storage.
+    /// For each step, returns the rows of the pool that no later step reads, as runs of adjacent rows per storage.
     pub fn last_uses(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {
-            // Writes count, too: a row that nobody reads is done with once it is written.
+            // Writes count as uses: a row that no step reads is dead once it is written.
             let touched = step.reads.iter().chain(&step.writes);
             for Access { storage, rows, .. } in touched.filter(|access| self.record(access.storage).is_some()) {
                 last[*storage][rows.start as usize..rows.end as usize].fill(Some(number));
@@ -243,7 +248,7 @@ impl Schedule {
         last_uses
     }
 
-    /// What each step does to the rows of the pool.
+    /// Returns the rows of the pool that each step reads and writes.
     pub fn row_steps(&self) -> Vec<RowStep> {
         let used = |access: &Access| {
             let record = self.record(access.storage)?;
@@ -256,11 +261,11 @@ impl Schedule {
         self.steps.iter().map(step).collect()
     }
 
-    /// The row table of `tensor`, given that of the storage it lives in. A view has rows of its own, which start at the
-    /// storage's first texel; its storage must then be whole. A part has some of the outer tensor's rows, and starts
-    /// somewhere in each.
+    /// Returns the row table of `tensor`, given the row table of its storage. A view's rows begin at the storage's
+    /// first texel and have a size that differs from the storage's rows, so its storage must be placed whole. A part
+    /// covers some of the outer tensor's rows, with an offset in each.
     ///
-    /// `None` if `tensor` lives in no storage, or is a view in a storage that is not whole.
+    /// Returns `None` if `tensor` has no storage, or is a view in a storage that is not whole.
     pub fn row_table(&self, graph: &Graph, tensor: TensorId, storage: &RowTable) -> Option<RowTable> {
         let rows = |tensor: TensorId| u32::try_from(graph.shape(tensor).rows()).ok();
         if let Some(inside) = self.subtensors.get(tensor)? {
@@ -271,7 +276,7 @@ impl Schedule {
         match *storage {
             _ if (rows, row_texels) == (held.rows, held.row_texels) => Some(storage.clone()),
             RowTable::Whole { base, .. } => Some(RowTable::Whole { base, rows, row_texels }),
-            // A view counts on the texels of neighbouring rows following each other.
+            // A view needs adjacent rows to follow each other in memory.
             RowTable::Ring { .. } | RowTable::Scattered { .. } => None,
         }
     }

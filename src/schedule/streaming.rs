@@ -1,6 +1,6 @@
-//! Weights and inputs as records of a schedule: uploaded in every run before the first step that reads them, and dead
-//! after the last, so that other tensors and weights lie in their place before and behind. Outputs likewise, from the
-//! first step that writes them until they are downloaded.
+//! Weights and inputs as records of a schedule. They are uploaded in every run before the first step that reads them
+//! and are dead after the last one, so other tensors and weights can use the same memory before and after. Outputs
+//! are records from the first step that writes them until they are downloaded.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -12,24 +12,25 @@ use crate::{
     plan::UsageRecord,
 };
 
-/// What goes through the pool in every run: the weights of some nodes, perhaps the graph's inputs, row by row as they are
-/// needed, and its outputs, row by row as they are done. Weights of all other nodes stay on the device.
+/// Selects the data that passes through the pool in every run: the weights of some nodes, and optionally graph inputs
+/// and outputs. Inputs are uploaded row by row as they are needed, outputs downloaded row by row as they are
+/// complete. All other weights stay on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Streaming {
-    /// None for weights that stay, and for nodes that have none.
+    /// `None` for nodes without weights, and for weights that stay on the device.
     nodes: IdVec<NodeId, Option<StreamedWeights>>,
     tile_texels: u64,
-    /// How many times as large as that the tiles of some nodes are.
+    /// Factor on `tile_texels` for individual nodes.
     tile_scales: BTreeMap<NodeId, u32>,
     inputs: bool,
     outputs: bool,
 }
 
-/// Weights of an operator that are uploaded in every run: all before its first band, or tile by tile where it has one
-/// band. Zeros where it has none, or they stay on the device.
+/// Weights of an operator that are uploaded in every run: all before its first band, or tile by tile if it has one
+/// band. All fields are 0 if the operator has no weights or they stay on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperatorWeights {
-    /// Texels of all.
+    /// Texels of all weights.
     pub texels: u64,
     /// Texels of the largest tile.
     pub tile_texels: u64,
@@ -38,12 +39,13 @@ pub struct OperatorWeights {
 }
 
 impl OperatorWeights {
-    /// Texels that are on the device while the operator runs in so many bands.
+    /// Returns the number of texels of weights in the pool while the operator runs in `bands` bands.
     pub(super) fn live(&self, bands: u64) -> u64 {
         if bands > 1 { self.texels } else { self.tile_texels }
     }
 
-    /// Steps that they add: an upload each, and for each tile but one a step of the operator.
+    /// Returns the number of extra steps: one upload per tile, and one more step of the operator per tile after the
+    /// first.
     pub(super) fn steps(&self, bands: u64) -> u64 {
         match (self.tiles, bands) {
             (0, _) => 0,
@@ -56,14 +58,14 @@ impl OperatorWeights {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct StreamedWeights {
     texels: u32,
-    /// How they are divided into tiles, where they can be.
+    /// Division of the weights into tiles; `None` if they cannot be divided.
     sections: Option<WeightSections>,
 }
 
 impl Streaming {
-    /// The weights of those nodes for which `is_streamed` answers true of their texels, packed so. A node that runs over
-    /// all its rows in one step has them uploaded in tiles of at most `tile_texels`, as far as its kernel can compute some
-    /// slices of its result alone.
+    /// Streams the weights of all nodes for which `is_streamed` returns true; it gets the node and the number of its
+    /// texels under `packings`. If a node runs over all its rows in one step, and its kernel can compute some slices
+    /// of its result separately, its weights are uploaded in tiles of at most `tile_texels`.
     pub fn new(
         graph: &Graph,
         packings: &IdVec<NodeId, WeightPacking>,
@@ -72,7 +74,7 @@ impl Streaming {
     ) -> Self {
         let streamed = |((id, node), &packing)| {
             let texels = ops::packed_weight_texels(graph, node, packing);
-            // What 32 bits do not count has no place in a texture either, which is told when it is packed.
+            // Counts beyond 32 bits do not fit into a texture either; packing reports that error.
             let texels = u32::try_from(texels).ok().filter(|&texels| texels > 0 && is_streamed(id, texels.into()))?;
             Some(StreamedWeights { texels, sections: ops::weight_sections(graph, node, packing) })
         };
@@ -80,28 +82,28 @@ impl Streaming {
         Self { nodes, tile_texels, tile_scales: BTreeMap::new(), inputs: false, outputs: false }
     }
 
-    /// The same, with the graph's inputs or without.
+    /// Sets whether the graph's inputs are streamed.
     #[must_use]
     pub const fn with_inputs(mut self, inputs: bool) -> Self {
         self.inputs = inputs;
         self
     }
 
-    /// The same, with the graph's outputs or without.
+    /// Sets whether the graph's outputs are streamed.
     #[must_use]
     pub const fn with_outputs(mut self, outputs: bool) -> Self {
         self.outputs = outputs;
         self
     }
 
-    /// The same, with tiles of these nodes that are so many times as large.
+    /// Sets factors on the tile size for some nodes.
     #[must_use]
     pub fn with_tile_scales(mut self, tile_scales: BTreeMap<NodeId, u32>) -> Self {
         self.tile_scales = tile_scales;
         self
     }
 
-    /// Whether an input or output is uploaded into the pool. What goes out as it came in is not.
+    /// Returns whether a storage is an input that is uploaded into the pool. Inputs that are also outputs are not.
     pub(super) fn is_uploaded(&self, graph: &Graph, storage: &Storage) -> bool {
         let goes_out = |tensor: TensorId| graph.outputs.contains(&tensor);
         self.inputs
@@ -109,22 +111,22 @@ impl Streaming {
             && storage.tensor().is_some_and(|tensor| !goes_out(tensor))
     }
 
-    /// The outputs of a schedule that are downloaded out of the pool.
+    /// Returns the outputs of a schedule that are downloaded from the pool.
     pub(super) fn downloaded(&self, graph: &Graph, schedule: &Schedule) -> Vec<StorageId> {
         if self.outputs { schedule.downloadable(graph) } else { Vec::new() }
     }
 
-    /// Whether nothing goes through the pool but intermediate tensors.
+    /// Returns whether only intermediate tensors pass through the pool.
     pub fn is_empty(&self) -> bool {
         !self.inputs && !self.outputs && !self.has_weights()
     }
 
-    /// Whether any weights go through the pool.
+    /// Returns whether any weights pass through the pool.
     pub fn has_weights(&self) -> bool {
         self.nodes.iter().any(Option::is_some)
     }
 
-    /// What a node's weights take while it runs.
+    /// Returns the space and number of tiles of a node's weights.
     pub(super) fn of(&self, node: NodeId) -> OperatorWeights {
         let Some(streamed) = self.get(node) else { return OperatorWeights::default() };
         let (mut tiles, mut tile_texels) = (0, 0);
@@ -152,18 +154,18 @@ impl Streaming {
 }
 
 impl StreamedWeights {
-    /// Texels of some slices; of all where they cannot be divided.
+    /// Returns the texels of the weights for some slices, or for all slices if they cannot be divided.
     fn texels_of(&self, slices: &Range<u32>) -> u32 {
         match &self.sections {
-            // No more than `texels`, which 32 bits count.
+            // At most `texels`, so it fits into 32 bits.
             Some(sections) => (sections.slice_texels() * slices.len() as u64) as u32,
             None => self.texels,
         }
     }
 }
 
-/// The same steps with those before them that upload what they read, and those behind them that download what they have
-/// written. A step over all rows of its node's result becomes one for each tile.
+/// Adds transfers to a schedule: uploads before the steps that read the data, and downloads after the steps that
+/// write it. A step over all rows of its node's result is split into one step per tile.
 pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Schedule {
     if streaming.is_empty() {
         return schedule.clone();
@@ -179,10 +181,10 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
     let mut inputs = Inputs::new(graph, &mut made, streaming);
     let downloaded = streaming.downloaded(graph, schedule);
     for &output in &downloaded {
-        // Numbered with all other records.
+        // Gets its number together with all other records.
         made.storages[output].kind = StorageKind::Intermediate(usize::MAX);
     }
-    // Where the weights of a node lie whose steps are several.
+    // Storage of the weights of each node that has several steps.
     let mut uploaded: IdVec<NodeId, Option<StorageId>> = IdVec::from_elem(None, &graph.nodes);
     for step in &schedule.steps {
         inputs.upload(&mut made, step);
@@ -216,19 +218,19 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
     made.numbered()
 }
 
-/// Graph inputs that are uploaded into the pool, and how far.
+/// Graph inputs that are uploaded into the pool, with their progress.
 struct Inputs {
-    /// For each storage of one, which of its rows are there.
+    /// For each such storage, which of its rows are uploaded already.
     uploaded: BTreeMap<StorageId, Vec<bool>>,
 }
 
 impl Inputs {
-    /// Of a schedule that has no steps yet: makes what is uploaded part of the pool.
+    /// Moves the uploaded inputs of `made`, a schedule without steps, into the pool.
     fn new(graph: &Graph, made: &mut Schedule, streaming: &Streaming) -> Self {
         let mut uploaded = BTreeMap::new();
         for (id, storage) in made.storages.iter_mut().enumerate() {
             if streaming.is_uploaded(graph, storage) {
-                // Numbered with all other records.
+                // Gets its number together with all other records.
                 storage.kind = StorageKind::Intermediate(usize::MAX);
                 uploaded.insert(id, vec![false; storage.rows as usize]);
             }
@@ -236,7 +238,7 @@ impl Inputs {
         Self { uploaded }
     }
 
-    /// Adds uploads of the rows that a step reads and that are not there yet, a run of neighbours each.
+    /// Adds uploads of the rows that a step reads and that are still missing, one per run of adjacent rows.
     fn upload(&mut self, made: &mut Schedule, step: &Step) {
         for read in &step.reads {
             let Some(there) = self.uploaded.get_mut(&read.storage) else { continue };
@@ -263,17 +265,17 @@ impl Inputs {
     }
 }
 
-/// The step, which reads weights, too.
+/// Returns the step with its weights added to its reads.
 fn reading(mut step: Step, storage: StorageId, texels: u32) -> Step {
     step.reads.push(Access { storage, rows: 0..1, texels: 0..texels });
     step
 }
 
 impl Schedule {
-    /// Adds the upload of a step's weights for some slices; answers where they lie.
+    /// Adds the upload of a step's weights for some slices, and returns their storage.
     fn upload(&mut self, step: &Step, slices: Range<u32>, texels: u32) -> StorageId {
         let storage = self.storages.len();
-        // Records are numbered once all steps are there.
+        // Records are numbered once all steps exist.
         let kind = StorageKind::Intermediate(usize::MAX);
         self.storages.push(Storage { kind, contents: Contents::Weights(step.node), rows: 1, row_texels: texels });
         let writes = vec![Access { storage, rows: 0..1, texels: 0..texels }];
@@ -282,10 +284,10 @@ impl Schedule {
         storage
     }
 
-    /// What a step writes that computes some slices alone.
+    /// Returns the texels that a step writes when it computes only some slices.
     fn writes_of_slices(&self, graph: &Graph, step: &Step, slices: &Range<u32>) -> Vec<Access> {
         let result = graph.nodes[step.node].output;
-        // Outside of the pool nobody asks, and a graph output may be a view that counts other rows.
+        // Outside the pool these accesses are not used, and a graph output may be a view with different row numbers.
         if !matches!(self.storages[step.to].kind, StorageKind::Intermediate(_)) {
             return step.writes.clone();
         }
@@ -301,7 +303,7 @@ impl Schedule {
         rows.into_iter().flat_map(|rows| runs.iter().map(move |run| access(rows, run.clone()))).collect()
     }
 
-    /// Numbers what lies in the pool by the first step that touches it, and notes what each step uses.
+    /// Numbers the storages in the pool by the first step that touches them, and records the uses of each step.
     fn numbered(mut self) -> Self {
         let outside = |storage: &Storage| !matches!(storage.kind, StorageKind::Intermediate(_));
         let mut spans: Vec<Option<(usize, usize)>> = vec![None; self.storages.len()];
@@ -309,11 +311,11 @@ impl Schedule {
             for access in step.reads.iter().chain(&step.writes) {
                 spans[access.storage].get_or_insert((number, number)).1 = number;
             }
-            // A band of a pad may write nothing, and has its storage all the same.
+            // A band of a pad may write nothing but still holds its storage.
             spans[step.to].get_or_insert((number, number)).1 = number;
         }
         let mut order: Vec<StorageId> = (0..self.storages.len()).collect();
-        // Inputs and outputs first, as they are; what no step touches last.
+        // Inputs and outputs come first in their present order; storages that no step touches come last.
         order.sort_by_key(|&id| match outside(&self.storages[id]) {
             true => (0, 0),
             false => (1, spans[id].map_or(usize::MAX, |(first, _)| first)),

@@ -1,4 +1,5 @@
-//! Tensors inside others: where the parts of concatenations lie, and what pads surround, that are written in place.
+//! Tensors inside others: positions of the parts of concatenations and of the operands of pads that are written in
+//! place.
 
 use std::ops::Range;
 
@@ -8,28 +9,29 @@ use crate::{
     plan::RowTable,
 };
 
-/// Where a tensor lies that is a part of another one.
+/// Position of a tensor inside an enclosing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SubtensorLayout {
-    /// The outermost tensor that it is a part of.
+    /// Outermost enclosing tensor.
     pub tensor: TensorId,
-    /// The row of that tensor that is its first.
+    /// Row of that tensor where this one begins.
     pub row: u32,
-    /// The texel of each of those rows where its own begin.
+    /// Texel where this tensor begins in each of those rows.
     pub texel: u32,
-    /// Texels from one of its slices to the next.
+    /// Texels from one slice of a row to the next.
     pub pitch: u32,
 }
 
 impl SubtensorLayout {
-    /// The row table of the part: `rows` of the rows of `table`, the outer tensor's.
+    /// Returns the row table of the part, which has `rows` rows. `table` is the row table of the outer tensor.
     pub(super) fn row_table(&self, table: &RowTable, rows: u32) -> RowTable {
         let (first, texel) = (self.row, self.texel);
         match table {
             RowTable::Whole { base, row_texels, .. } => {
                 RowTable::Whole { base: base + first * row_texels + texel, rows, row_texels: *row_texels }
             }
-            // A ring holds row `r` at `r` modulo its size; counted from another row than the first it is no ring.
+            // A ring holds row `r` at `r` modulo its size. A part that begins at another row than the first does not
+            // fit that rule.
             RowTable::Ring { base, row_texels, ring, .. } if first == 0 => {
                 RowTable::Ring { base: base + texel, rows, row_texels: *row_texels, ring: *ring }
             }
@@ -40,7 +42,7 @@ impl SubtensorLayout {
         }
     }
 
-    /// Where a part of the tensor that lies here begins.
+    /// Returns the position of a part at `offset` inside this tensor; `None` on overflow.
     fn subtensor(&self, offset: SubtensorOffset) -> Option<Self> {
         let place = |from: u32, more: usize| from.checked_add(u32::try_from(more).ok()?);
         let along = offset.slice.checked_mul(self.pitch as usize)?.checked_add(offset.x)?;
@@ -48,14 +50,15 @@ impl SubtensorLayout {
     }
 }
 
-/// For each tensor where it lies, if it is a part; `in_place` are the concatenations and pads among the nodes.
+/// Returns for each tensor its position, if it is a part. `in_place` holds the concatenations and pads written in
+/// place, among other nodes.
 pub(super) fn subtensors(
     graph: &Graph,
     in_place: &NodeSet,
 ) -> Result<IdVec<TensorId, Option<SubtensorLayout>>, ScheduleError> {
     let mut places: IdVec<_, Option<SubtensorLayout>> = IdVec::from_elem(None, &graph.tensors);
     let in_place: Vec<NodeId> = in_place.iter().filter(|&id| is_in_place(graph, id)).collect();
-    // A whole comes after its parts in the graph, so in reverse its own place is settled before theirs.
+    // The graph lists a whole after its parts, so in reverse order its position is settled before theirs.
     for node in in_place.into_iter().rev().map(|id| &graph.nodes[id]) {
         let fail = |why: String| ScheduleError::NotInPlace { node: node.op_index, why };
         let offsets = subtensor_offsets(graph, node).map_err(|why| fail(why.to_string()))?;
@@ -64,8 +67,7 @@ pub(super) fn subtensors(
         let pitch = u32::try_from(graph.shape(to).w).map_err(|_| most())?;
         let whole = places[to].unwrap_or(SubtensorLayout { tensor: to, row: 0, texel: 0, pitch });
         for (&part, offset) in node.inputs.iter().zip(offsets) {
-            // A tensor lies in one place, nobody writes a constant there, and with no step there is nobody to compute
-            // an epilogue.
+            // A tensor has only one position, nothing writes a constant, and an epilogue would need a step to run in.
             if graph.is_constant(part) || places[part].is_some() || !node.epilogue.is_empty() {
                 return Err(fail(format!("`{}` cannot be computed there", graph.tensors[part].name)));
             }
@@ -75,7 +77,7 @@ pub(super) fn subtensors(
     Ok(places)
 }
 
-/// Whether a node among those that need no step of their own is one whose parts are written in place.
+/// Returns whether a node without a step has parts that are written in place.
 pub(super) fn is_in_place(graph: &Graph, id: NodeId) -> bool {
     graph.nodes.get(id).is_some_and(|node| may_be_in_place(&node.op))
 }
@@ -84,12 +86,12 @@ pub(super) fn is_in_place(graph: &Graph, id: NodeId) -> bool {
 struct Region {
     storage: StorageId,
     rows: Range<u32>,
-    /// The texels of each row that belong to it: a run, or one a slice.
+    /// Texels in each row that belong to the tensor: one run, or one run per slice.
     runs: Vec<Range<u32>>,
 }
 
 impl Region {
-    /// Where a tensor lies that is looked at in the rows of its storage.
+    /// Returns the texels of a tensor that uses the row numbering of its storage.
     fn new(schedule: &Schedule, graph: &Graph, tensor: TensorId, storage: StorageId) -> Self {
         let shape = graph.shape(tensor);
         let (rows, width, slices) = (shape.rows() as u32, shape.w as u32, shape.slices() as u32);
@@ -104,7 +106,7 @@ impl Region {
         self.runs.iter().map(access).collect()
     }
 
-    /// What of it lies around `part`.
+    /// Returns the texels of this region outside `part`.
     fn around(&self, part: &Self) -> Vec<Access> {
         let beside = |run: &Range<u32>| {
             let mut begin = run.start;
@@ -130,7 +132,7 @@ impl Region {
     }
 }
 
-/// Runs in order without the empty ones, neighbours put together.
+/// Drops empty runs and joins adjacent ones. The runs must be in order.
 pub(super) fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
     let mut made: Vec<Range<u32>> = Vec::new();
     for run in runs.filter(|run| !run.is_empty()) {
@@ -143,13 +145,13 @@ pub(super) fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> 
 }
 
 impl Schedule {
-    /// Where a tensor lies in the outermost one that it is a part of, or in itself.
+    /// Returns the position of a tensor in its outermost enclosing tensor, or in itself if it is not a part.
     pub fn layout_of(&self, graph: &Graph, tensor: TensorId) -> SubtensorLayout {
         let pitch = graph.shape(tensor).w as u32;
         self.subtensors[tensor].unwrap_or(SubtensorLayout { tensor, row: 0, texel: 0, pitch })
     }
 
-    /// All rows of a tensor in its storage, or of the storage where a view sees others.
+    /// Returns all rows of a tensor in its storage. For a view these are all rows of the storage.
     pub(super) fn accesses(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Vec<Access> {
         let held = &self.storages[storage];
         match self.subtensors[tensor] {
@@ -158,7 +160,7 @@ impl Schedule {
         }
     }
 
-    /// What a pad writes whose operand lies inside its result.
+    /// Returns the texels that a pad writes when its operand lies inside its result.
     pub(super) fn pad_border(&self, graph: &Graph, node: &Node, storage: StorageId) -> Vec<Access> {
         let [part, whole] = [node.inputs[0], node.output].map(|tensor| Region::new(self, graph, tensor, storage));
         whole.around(&part)

@@ -1,5 +1,5 @@
-//! The planner of one arena: against brute force where there are few buffers, the checker against memory written byte by
-//! byte, and what contradicts itself refused.
+//! Tests of the arena planner. Small instances are compared with brute force, the checker is compared with a
+//! byte-by-byte model of memory, and contradictory input must be rejected.
 
 use std::{
     collections::BTreeMap,
@@ -20,7 +20,7 @@ use crate::data::{long_lived, minimalloc, path, usage_record_sets};
 
 const STEPS: usize = 6;
 
-/// Which of its features the buffers of an instance have.
+/// Features that the buffers of an instance may have.
 #[derive(Clone, Copy, Debug, Default)]
 struct Features {
     align: bool,
@@ -46,7 +46,8 @@ impl Instance {
         planner
     }
 
-    /// Whether offsets keep every rule: at each step each byte belongs to one buffer, or to two that share it.
+    /// Returns whether offsets follow every rule: at each step each byte belongs to one buffer, or to two that may
+    /// share it.
     fn holds(&self, offsets: &[u64]) -> bool {
         let placed = |(b, &offset): (&Buffer, &u64)| {
             offset.is_multiple_of(b.align) && b.offset.is_none_or(|given| given == offset)
@@ -71,7 +72,7 @@ impl Instance {
         self.buffers.iter().zip(offsets).map(|(b, offset)| offset + b.size).max().unwrap_or(0)
     }
 
-    /// The smallest total of all offsets below `limit`.
+    /// Returns the smallest total over all combinations of offsets, or `limit` if none is smaller.
     fn brute_force(&self, limit: u64) -> u64 {
         let mut best = limit;
         let mut offsets = vec![0; self.buffers.len()];
@@ -124,7 +125,7 @@ fn instance(features: Features, count: Range<usize>, sizes: Range<u64>) -> impl 
     })
 }
 
-/// Sets of features: none, each by itself, and all.
+/// Sets of features to test: none, most features singly, some combinations, and all of them.
 fn features() -> [Features; 8] {
     let none = Features::default();
     [
@@ -144,7 +145,7 @@ fn any_instance(count: Range<usize>, sizes: Range<u64>) -> impl Generator<Value 
     prop::strategy::Union::new(kinds)
 }
 
-/// Whether the only thing wrong is that given places overlap.
+/// Returns whether the error is an overlap between buffers whose offsets are fixed.
 fn is_refused(instance: &Instance, error: &PlanError) -> bool {
     matches!(error, PlanError::Input(InputError::BadBuffer { why, .. }) if why.contains("overlaps that of buffer"))
         && instance.buffers.iter().filter(|b| b.offset.is_some()).count() > 1
@@ -153,7 +154,7 @@ fn is_refused(instance: &Instance, error: &PlanError) -> bool {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
-    /// Whatever few buffers have, the plan is as small as what brute force finds, and proven to be.
+    /// For a few buffers with any features, the plan is as small as brute force gets, and proven optimal.
     #[test]
     fn few_buffers_are_planned_as_brute_force_plans_them(instance in any_instance(1..5, 0..5)) {
         let plan = match instance.planner().effort(20_000).plan() {
@@ -173,11 +174,11 @@ proptest! {
         }
     }
 
-    /// Where buffers have nothing but lives and sizes, the search for records proves the same.
+    /// For buffers with only live ranges and sizes, the search for records proves the same total.
     #[test]
     fn both_exact_searches_agree(instance in instance(Features::default(), 5..14, 1..9)) {
         let plan = instance.planner().effort(100_000).plan().unwrap();
-        // One that takes nothing, and whose place is given, is in nobody's way.
+        // A fixed buffer of size 0 does not affect the others, but it selects the other search.
         let other = [Buffer::new(0..1, 0).fixed(0)];
         let with_other = instance.buffers.iter().cloned().chain(other);
         let found = ArenaPlanner::from_iter(with_other).effort(100_000).plan().unwrap();
@@ -185,7 +186,7 @@ proptest! {
         prop_assert_eq!(plan.total, found.total);
     }
 
-    /// The checker refuses offsets if and only if some byte would belong to two buffers, or a place is not allowed.
+    /// The checker rejects offsets if and only if a byte would belong to two buffers, or an offset is not allowed.
     #[test]
     fn the_checker_agrees_with_memory(
         instance in any_instance(1..5, 0..4),
@@ -205,7 +206,8 @@ proptest! {
         prop_assert!(instance.planner().check(&plan).is_err() || plan.total == instance.total(&plan.offsets));
     }
 
-    /// More buffers: every plan passes the checker, is the same again, and is no larger than all of them side by side.
+    /// With more buffers, every plan passes the checker, is reproducible, and needs no more than all buffers side by
+    /// side.
     #[test]
     fn many_buffers_are_planned_the_same_again(instance in any_instance(10..60, 0..5000)) {
         let Ok(plan) = instance.planner().effort(5_000).plan() else { return Ok(()) };
@@ -216,7 +218,7 @@ proptest! {
         prop_assert_eq!(instance.planner().check(&plan), Ok(()));
     }
 
-    /// What is written as CSV is read again, with every gap and place.
+    /// Buffers written as CSV are read back unchanged, with every gap and offset.
     #[test]
     fn buffers_are_written_and_read_again(instance in any_instance(1..20, 0..50)) {
         let named = |(i, b): (usize, &Buffer)| b.clone().named(format!("b{i}"));
@@ -229,7 +231,7 @@ proptest! {
     }
 }
 
-/// Buffers with nothing but lives and sizes get what the searches for records find, to the byte.
+/// Buffers with only live ranges and sizes get exactly the plan that the searches for records find.
 #[test]
 fn plain_buffers_are_planned_as_records() {
     let mut sets: Vec<_> = usage_record_sets().into_iter().map(|(_, records)| records).collect();
@@ -242,7 +244,7 @@ fn plain_buffers_are_planned_as_records() {
     }
 }
 
-/// Neither other searches at the same time nor earlier ones change a plan, whichever search it comes from.
+/// Concurrent or earlier searches do not change a plan, for either search.
 #[test]
 fn a_plan_is_the_same_in_any_number_of_threads() {
     let records = minimalloc("J.1048576");
@@ -260,14 +262,14 @@ fn a_plan_is_the_same_in_any_number_of_threads() {
             threads.into_iter().map(|thread| thread.join().unwrap()).collect()
         });
         others.iter().for_each(|other| assert_eq!(other, &first));
-        // A deadline that does not pass cuts nothing.
+        // A deadline that does not expire changes nothing.
         let in_time =
             ArenaPlanner::from_iter(buffers.iter().cloned()).effort(20_000).deadline(Duration::from_secs(600));
         assert_eq!(in_time.plan().unwrap(), first);
     }
 }
 
-/// A plan that is known already is kept unless the searches find a smaller one.
+/// Hinted offsets are kept unless the searches find a smaller plan.
 #[test]
 fn hints_are_kept_where_nothing_is_smaller() {
     for more in [vec![], vec![Buffer::new(9..10, 1).fixed(0)]] {
@@ -281,7 +283,7 @@ fn hints_are_kept_where_nothing_is_smaller() {
     }
 }
 
-/// minimalloc's instance that it publishes a capacity for, whole and with every buffer at a multiple of 64.
+/// The minimalloc instance with a published capacity, unchanged and with every buffer aligned to 64.
 #[test]
 fn a_public_instance_fits_its_capacity() {
     let text = std::fs::read_to_string(path("minimalloc/J.1048576.csv")).unwrap();
@@ -302,11 +304,13 @@ fn plan_of(buffers: &[Buffer]) -> Result<ArenaPlan, PlanError> {
 
 #[test]
 fn a_search_proves_what_the_widest_step_does_not() {
-    // Three at a time need 4 + 1 bytes in every step, but at multiples of 4 the one byte costs four, unless it is last.
+    // The widest step needs 4 + 1 bytes. With an alignment of 4, the single byte costs four, unless it is placed
+    // last.
     let buffers = [Buffer::new(0..2, 4).aligned(4), Buffer::new(1..3, 1), Buffer::new(2..4, 4).aligned(4)];
     let plan = plan_of(&buffers).unwrap();
     assert_eq!((plan.total, plan.proof), (5, ArenaProof::WidestStep));
-    // The middle one keeps 3 to 6, so that one of size 3 is beneath it and one of size 2 is not.
+    // The first buffer is fixed to bytes 3 to 6, so the buffer of size 3 fits below it and the buffer of size 4 does
+    // not.
     let buffers = [Buffer::new(0..2, 3).fixed(3), Buffer::new(0..1, 4), Buffer::new(1..2, 3)];
     let plan = plan_of(&buffers).unwrap();
     assert_eq!((plan.offsets, plan.total, plan.bound, plan.proof), (vec![3, 6, 0], 10, 10, ArenaProof::Search));
@@ -394,7 +398,8 @@ fn contradictions_are_refused_by_name() {
     assert!(matches!(refused, Err(PlanError::Unsupported(UnsupportedError::TooManyConflicts { buffers: 4000, .. }))));
 }
 
-/// A search that is stopped answers with a checked plan, and says so; one that has its answer already does not.
+/// A stopped search returns a checked plan and reports why it stopped. A search that is already done does not report
+/// it.
 #[test]
 fn deadlines_and_flags_end_a_search() {
     let gap = |b: Buffer| if b.live.len() > 4 { b.clone().gap(b.live.start + 1..b.live.end - 2) } else { b };
@@ -411,7 +416,7 @@ fn deadlines_and_flags_end_a_search() {
     assert_eq!((plain.stopped, plain.is_optimal()), (None, true));
 }
 
-/// Text, line, column, and a word of the message.
+/// Text, line, column, and a word of the expected message.
 const HOSTILE: &[(&str, usize, usize, &str)] = &[
     ("id,lower,start,upper,size\n", 1, 10, "`start` is there twice, as another name of `lower`"),
     ("buffer,begin,end\n", 1, 17, "`size` is missing"),
@@ -439,7 +444,7 @@ fn hostile_columns_are_refused_where_they_are_wrong() {
     }
 }
 
-/// Names and forms that minimalloc reads: every synonym, the inclusive `end`, any order of columns.
+/// All column names and forms that minimalloc reads: every synonym, the inclusive `end`, and any order of columns.
 #[test]
 fn every_name_of_a_column_is_read() {
     let expected = [Buffer::new(0..5, 8).named("a").aligned(4).gap_within(1..3, 2..4), Buffer::new(4..6, 2).named("b")];

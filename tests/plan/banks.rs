@@ -1,4 +1,4 @@
-//! Banks: never above their seed, mostly below the proven optimum, and legal.
+//! Banks: never larger than their seed, usually below the proven optimum for shared objects, and valid.
 
 use proptest::prelude::*;
 use texpool::plan::{
@@ -8,7 +8,7 @@ use texpool::plan::{
 
 use crate::data::usage_record_sets;
 
-/// Where they are not below it, the bound says that they cannot be.
+/// The bound proves that every total is minimal, including those that are not below the shared-objects optimum.
 #[test]
 fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets() {
     let mut below = 0;
@@ -27,7 +27,7 @@ fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets()
     assert_eq!(below, 20);
 }
 
-/// The least sum of the banks' peaks, by trying every assignment.
+/// Returns the least sum of the banks' peaks, by trying every assignment.
 fn least_of_all_assignments(records: &[UsageRecord], uses: &[StepUse], bank_of: &mut Vec<usize>) -> u64 {
     let banks = bank_of.iter().max().map_or(0, |&bank| bank + 1);
     let this = bank_of.len();
@@ -104,7 +104,7 @@ fn uses_of_records_that_are_not_there_are_refused() {
     assert!(matches!(refused, Err(PlanError::Input(InputError::UseOutsideLife { step: 1, record: 2, .. }))));
 }
 
-/// Sets beyond any network are planned by the greedy strategies at once, not searched for ever.
+/// Sets larger than any network are planned at once by the greedy strategies, instead of being searched forever.
 #[test]
 fn very_large_sets_are_answered() {
     let chain: Vec<UsageRecord> = (0..8000).map(|i| UsageRecord::new(i, i + 1 + i % 7, 1000 + i as u64)).collect();
@@ -156,13 +156,13 @@ proptest! {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
         let mut uses = uses_from_records(&records).unwrap();
-        // Tensors are read in the middle of their lives too.
+        // Tensors are also read in the middle of their live ranges.
         for (which, step) in mid_reads.iter().filter(|_| !records.is_empty()) {
             let tensor = which.index(records.len());
             let UsageRecord { first, last, .. } = records[tensor];
             uses[first + step.index(last - first + 1)].reads.push(tensor);
         }
-        // A step that reads what it writes is no step.
+        // A step must not read a tensor that it writes.
         for step in &mut uses {
             let writes = step.writes.clone();
             step.reads.retain(|read| !writes.contains(read));

@@ -1,4 +1,4 @@
-//! Certificates of any depth are written, read, verified and dropped on a small stack; hostile ones are errors.
+//! Certificates of any depth are written, read, verified and dropped on a small stack. Hostile ones give errors.
 
 use std::thread;
 
@@ -8,12 +8,13 @@ fn records() -> Vec<UsageRecord> {
     vec![UsageRecord::new(0, 2, 6), UsageRecord::new(1, 3, 4)]
 }
 
-/// Prices that prove 10: each object is worth what it is larger than the next.
+/// Prices that prove a bound of 10: each object costs the difference between its size and the next one.
 fn prices() -> Prices {
     Prices { count: vec![(4, 4), (6, 2)], ..Prices::default() }
 }
 
-/// So many cases on top of each other, of objects and of records by turns, each side closed by the same prices.
+/// Builds a proof with `depth` nested cases, alternating between object counts and records. The same prices close
+/// each branch.
 fn deep(depth: usize) -> Certificate {
     let mut cases = Vec::new();
     for level in 0..depth {
@@ -27,7 +28,7 @@ fn deep(depth: usize) -> Certificate {
     Certificate { bound: 10, scale: 1, proof: Proof::from_cases(cases).unwrap() }
 }
 
-/// Guards against recursion: a stack of so few KiB holds no frame for each of thousands of cases.
+/// Guards against recursion: this stack is too small to hold a frame for each of thousands of cases.
 fn on_a_small_stack(kib: usize, work: impl FnOnce() + Send + 'static) {
     thread::Builder::new().stack_size(kib << 10).spawn(work).unwrap().join().unwrap();
 }
@@ -46,7 +47,7 @@ fn deep_certificates_are_verified_compared_and_dropped() {
     });
 }
 
-/// A list of cases that is no tree proves nothing, and is not taken for one.
+/// A list of cases that does not form a tree proves nothing and is rejected.
 #[test]
 fn cases_that_are_not_one_tree_are_refused() {
     let (leaf, split) = (|| Case::Leaf(prices()), || Case::Count { size: 4, count: 1 });
@@ -80,7 +81,8 @@ mod as_json {
         }
     }
 
-    /// Documents written before proofs were lists are read as they are, and shallow ones are still written so.
+    /// Documents written before proofs became lists can still be read, and shallow proofs are still written in that
+    /// form.
     #[test]
     fn shallow_proofs_nest_in_json() {
         let leaf = r#"{"leaf":{"clique":[],"count":[[4,4],[6,2]],"refund":[]}}"#;
@@ -93,10 +95,11 @@ mod as_json {
         assert_eq!(serde_json::to_string(&read).unwrap(), text);
     }
 
-    /// Guards against a stack that overflows on a file: too deep, cut short, or no tree is an error.
+    /// Guards against stack overflow on hostile files: a proof that is too deep, truncated or not a tree gives an
+    /// error.
     #[test]
     fn hostile_json_is_an_error() {
-        // The reader of JSON itself nests as deep as it allows.
+        // The JSON reader itself recurses up to its own depth limit.
         on_a_small_stack(1024, || {
             let open = r#"{"count":{"size":4,"count":1,"fewer":"#;
             let deep = format!(r#"{{"bound":1,"scale":1,"proof":{}"#, open.repeat(100_000));

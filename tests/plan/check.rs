@@ -1,4 +1,4 @@
-//! The checker refuses every kind of wrong plan, and `realize` what no texture can hold.
+//! The checker rejects every kind of wrong plan, and `realize` rejects regions that do not fit into a texture.
 
 use texpool::plan::{
     InputError, Layout, LayoutError, LayoutKind, Place, Placement, Plan, PlanError, RowStep, RowTable, RowUse, StepUse,
@@ -166,7 +166,8 @@ fn bad_plans_are_refused() {
     ));
 }
 
-/// Two tensors alive together whose scattered rows interleave without touching, in a bank; then with one row moved.
+/// Two tensors alive at the same time in one bank. Their scattered rows interleave without touching; then one row is
+/// moved.
 #[test]
 fn scattered_rows_are_checked_row_by_row() {
     let records = vec![UsageRecord::new(0, 2, 4), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 2, 1)];
@@ -262,9 +263,9 @@ fn strategies_parse_by_name() {
     assert!(error.contains("`greedy`") && error.contains("greedy_by_breadth"), "{error}");
 }
 
-/// Guards the checkers against 32 bits: row 65536 of rows of 65536 texels starts at texel 2^32, which is no texel of
-/// the texture, and not at texel 0. A texture with more texels than 32 bits count is refused before its rows are looked
-/// at.
+/// Guards the checkers against 32-bit overflow: row 65536 of rows of 65536 texels starts at texel 2^32, which is
+/// outside the texture, and must not wrap to texel 0. A texture with more than 2^32 - 1 texels is rejected before its
+/// rows are checked.
 #[test]
 fn an_address_that_wraps_is_refused() {
     let tensor = TensorRows { rows: (1 << 16) + 1, row_texels: 1 << 16 };

@@ -1,5 +1,4 @@
-//! Searches that are stopped: a layout that is checked whenever that is, nothing claimed that was not proven, and an
-//! end soon after.
+//! Stopped searches: whenever they stop, they return a valid layout, claim only proven results, and end soon after.
 
 use std::{
     ops::ControlFlow,
@@ -15,8 +14,8 @@ use texpool::plan::{
 
 use crate::data::{csv_records, minimalloc, short_lived};
 
-/// Calls `search` again and again, stopped at each of its first reports and at some later ones; answers how many
-/// reports it makes when nobody stops it.
+/// Runs `search` repeatedly, stopped at each of its first reports and at some of the later ones. Returns the number
+/// of reports of a run that is not stopped.
 fn stopped_everywhere(search: impl Fn(&SearchControl<'_>, Option<StopReason>)) -> u64 {
     let run = |stop_at: Option<u64>| {
         let mut calls = 0;
@@ -29,8 +28,8 @@ fn stopped_everywhere(search: impl Fn(&SearchControl<'_>, Option<StopReason>)) -
         calls
     };
     let calls = run(None);
-    // Every one of the first hundred, then fewer and fewer. A linear program reports while a thread works on it, so under
-    // load a run may make some reports more than the next: the last fiftieth is left out.
+    // Tries each of the first hundred reports, then larger and larger gaps. A linear program reports while a thread
+    // works on it, so under load the number of reports varies between runs; the last fiftieth is therefore left out.
     let mut at = 1;
     while at <= calls - calls / 50 {
         run(Some(at));
@@ -47,7 +46,7 @@ fn is_valid(records: &[UsageRecord], layout: &Layout) {
     }
 }
 
-/// Guards each place that looks whether it is to stop: none may leave a tensor without a place, or claim a proof.
+/// Guards each place that checks for a stop: none may leave a tensor without an offset or claim a proof.
 #[test]
 fn stopped_at_any_report_every_search_answers_with_a_valid_plan() {
     let records = csv_records("blazeface");
@@ -93,7 +92,7 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
     });
 }
 
-/// Without time there is a plan none the less, and it says that nobody searched.
+/// Without any time there is still a plan, and it reports that no search took place.
 #[test]
 fn a_deadline_of_zero_is_answered() {
     for records in [csv_records("posenet"), short_lived(3000), Vec::new()] {
@@ -106,7 +105,8 @@ fn a_deadline_of_zero_is_answered() {
     }
 }
 
-/// Guards what `--nodes 1` did not: one relaxation of this public instance takes longer than five minutes.
+/// `--nodes 1` does not bound the time: one relaxation of this public instance takes longer than five minutes. The
+/// deadline must.
 #[test]
 fn a_hard_public_instance_ends_at_its_deadline() {
     let records = minimalloc("J.1048576");
@@ -124,7 +124,7 @@ fn a_hard_public_instance_ends_at_its_deadline() {
     assert_eq!((found.stopped, found.optimum.proven), (Some(StopReason::Deadline), false));
 }
 
-/// Cancelling takes effect in the midst of one linear program, which the solver itself does not interrupt.
+/// Cancelling takes effect in the middle of a linear program, although the solver itself cannot be interrupted.
 #[test]
 fn a_linear_program_is_left_when_it_is_cancelled() {
     let records = minimalloc("J.1048576");
@@ -148,7 +148,7 @@ fn a_linear_program_is_left_when_it_is_cancelled() {
     is_valid(&records, &found.layout);
 }
 
-/// What stops a part does not stop the whole, and the other way round.
+/// A share stopped by its own deadline does not stop the whole control. Cancelling through a share stops both.
 #[test]
 fn a_share_ends_with_the_whole_and_not_the_whole_with_a_share() {
     let whole = SearchControl::new().timeout(Duration::from_secs(3600));
@@ -168,7 +168,7 @@ fn a_share_ends_with_the_whole_and_not_the_whole_with_a_share() {
     assert_eq!(whole.stopped(), Some(StopReason::Cancelled));
 }
 
-/// A loop that asks but never reports can be cancelled none the less.
+/// A loop that calls `should_stop` but never reports progress can still be cancelled.
 #[test]
 fn who_only_asks_whether_to_stop_is_told() {
     let mut tell = |_| ControlFlow::Break(());
@@ -178,7 +178,7 @@ fn who_only_asks_whether_to_stop_is_told() {
     assert!(asked.is_some_and(|asked| asked < 100), "{asked:?}");
 }
 
-/// A strategy that takes memory by pairs of records refuses too many, and a comparison says so.
+/// A strategy whose memory grows with pairs of records rejects too many records, and a comparison reports that.
 #[test]
 fn min_cost_flow_refuses_more_records_than_memory_holds() {
     let records = short_lived(3000);

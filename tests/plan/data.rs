@@ -1,4 +1,4 @@
-//! Reads the data that the planner is tested with.
+//! Reads the test data of the planner.
 
 use std::{fs, path::PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) fn json(name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(path(name)).expect(name)).expect(name)
 }
 
-/// `tests/data/records/NAME.csv`: `tensor,first_op,last_op,size_bytes,...`.
+/// Reads `tests/data/records/NAME.csv`: `tensor,first_op,last_op,size_bytes,...`.
 pub(crate) fn csv_records(name: &str) -> Vec<UsageRecord> {
     let text = fs::read_to_string(path(&format!("records/{name}.csv"))).expect(name);
     let row = |line: &str| {
@@ -24,7 +24,7 @@ pub(crate) fn csv_records(name: &str) -> Vec<UsageRecord> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Records of a JSON array of `{size, first, last}`.
+/// Reads records from a JSON array of `{size, first, last}`.
 pub(crate) fn json_records(value: &Value) -> Vec<UsageRecord> {
     let record = |v: &Value| {
         let number = |key: &str| v[key].as_u64().expect(key);
@@ -41,7 +41,7 @@ pub(crate) fn lists(value: &Value) -> Vec<Vec<u64>> {
     value.as_array().expect("lists").iter().map(numbers).collect()
 }
 
-/// `tests/data/minimalloc/NAME.csv`: `id,lower,upper,size`, upper exclusive.
+/// Reads `tests/data/minimalloc/NAME.csv`: `id,lower,upper,size`, upper exclusive.
 pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
     let text = fs::read_to_string(path(&format!("minimalloc/{name}.csv"))).expect(name);
     let row = |line: &str| {
@@ -51,17 +51,17 @@ pub(crate) fn minimalloc(name: &str) -> Vec<UsageRecord> {
     text.lines().skip(1).map(row).collect()
 }
 
-/// Random tensors of short lives over as many steps as there are tensors; the same for the same number.
+/// Returns pseudo-random tensors with short live ranges, over as many steps as there are tensors. Deterministic.
 pub(crate) fn short_lived(records: usize) -> Vec<UsageRecord> {
     random(records, 20, |size| (size + 1) << 10)
 }
 
-/// As [`short_lived`], but lives last up to half of all steps.
+/// Like [`short_lived`], but live ranges last up to half of all steps.
 pub(crate) fn long_lived(records: usize) -> Vec<UsageRecord> {
     random(records, records / 2, |size| size + 1)
 }
 
-/// Random tensors of which about a fortieth are alive at a time.
+/// Returns pseudo-random tensors of which about a fortieth are alive at a time.
 pub(crate) fn dense(records: usize) -> Vec<UsageRecord> {
     random(records, records / 20, |size| size + 1)
 }
@@ -81,12 +81,12 @@ fn random(records: usize, life: usize, size: impl Fn(u64) -> u64) -> Vec<UsageRe
     (0..records).map(record).collect()
 }
 
-/// Tensors that are all alive at once, each of another size.
+/// Returns tensors that are all alive at the same time, each of a different size.
 pub(crate) fn all_alive(records: usize) -> Vec<UsageRecord> {
     (0..records).map(|i| UsageRecord::new(i, 2 * records + i, 1000 + i as u64)).collect()
 }
 
-/// The 23 sets with reference totals: the entry of `index.json`, and the records.
+/// Reads the 23 sets with reference totals: the entry of `index.json`, and the records.
 pub(crate) fn usage_record_sets() -> Vec<(Value, Vec<UsageRecord>)> {
     let index = json("usage_records/index.json");
     let instances = index["instances"].as_array().expect("instances");

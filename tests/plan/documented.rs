@@ -1,8 +1,9 @@
-//! Every public name of the planner is used in an example of the documentation, which the documentation's tests run.
+//! Checks that an example in the documentation uses every public name of the planner. The doc tests run these
+//! examples.
 
 use std::{collections::BTreeSet, fs, path::Path};
 
-/// A file of the planner: its path and its text.
+/// A source file of the planner: its path and its text.
 type Source = (String, String);
 
 fn sources(folder: &Path, found: &mut Vec<Source>) {
@@ -20,13 +21,13 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|word| !word.is_empty())
 }
 
-/// The line of documentation, without its marks.
+/// Returns the text of a documentation line without its comment marker.
 fn documentation(line: &str) -> Option<&str> {
     let line = line.trim_start();
     line.strip_prefix("///").or_else(|| line.strip_prefix("//!"))
 }
 
-/// All words of all examples.
+/// Collects all words of all examples.
 fn words_of_examples(sources: &[Source]) -> BTreeSet<&str> {
     let mut found = BTreeSet::new();
     for (_, text) in sources {
@@ -42,13 +43,13 @@ fn words_of_examples(sources: &[Source]) -> BTreeSet<&str> {
     found
 }
 
-/// What is public, but left out of the documentation: names, and the folders of modules.
+/// Collects the public names that are hidden from the documentation, including folders of modules.
 fn hidden(sources: &[Source]) -> BTreeSet<&str> {
     let marked = sources.iter().flat_map(|(_, text)| text.split("#[doc(hidden)]\n").skip(1));
     marked.flat_map(|text| words(text.split(';').next().unwrap_or_default())).collect()
 }
 
-/// The name that a line declares as public, and whether it is that of a function of its own.
+/// Returns the name that a line declares as public, and whether it is a free function.
 fn public_name(line: &str) -> Option<(&str, bool)> {
     let declared = line.trim_start().strip_prefix("pub ")?;
     let kinds = ["const fn ", "fn ", "struct ", "enum ", "type ", "const "];

@@ -1,4 +1,5 @@
-//! The exact optimum: proven on every set, equal to brute force on small ones, and certificates that cannot be bent.
+//! The exact optimum: proven on every set, equal to brute force on small ones, and with certificates that resist
+//! tampering.
 
 use std::time::Duration;
 
@@ -30,7 +31,7 @@ fn all_23_sets_are_proven_at_the_reference_optimum() {
     }
 }
 
-/// The other five take a minute together; the bench `table` proves them.
+/// Only one hard instance is proven here. All others need a minute together, so the bench `table` proves them.
 #[test]
 fn a_hard_public_instance_is_proven() {
     let found = solve(&minimalloc("A.1048576"));
@@ -45,7 +46,8 @@ fn without_nodes_the_positional_bound_is_certified() {
     assert_eq!(verify_certificate(&records, &found.certificate), Ok(1_931_264));
 }
 
-/// Many long lives: the relaxation takes too long, and the greedy strategies are above what a matching comes to.
+/// Many long live ranges: the relaxation takes too long, and the greedy strategies give a larger total than the
+/// matching.
 #[test]
 fn an_optimum_that_is_stopped_is_no_larger_than_min_cost_flow() {
     let records = long_lived(150);
@@ -57,7 +59,7 @@ fn an_optimum_that_is_stopped_is_no_larger_than_min_cost_flow() {
     assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
 }
 
-/// Every assignment of tensors to objects, pruned only by feasibility.
+/// Tries every assignment of tensors to objects, pruned only by feasibility.
 fn brute_force(records: &[UsageRecord]) -> u64 {
     fn place(records: &[UsageRecord], objects: &mut Vec<(u64, Vec<usize>)>, at: usize) -> u64 {
         if at == records.len() {
@@ -116,7 +118,7 @@ proptest! {
         prop_assert_eq!(check_layout(&records, &uses, &found.layout), Ok(()));
     }
 
-    /// A certificate that is bent anywhere proves no more than the optimum.
+    /// A certificate changed anywhere proves no more than the optimum.
     #[test]
     fn bent_certificates_never_prove_more(records in small(), claim in 1u64..5, bend in any::<u64>()) {
         let found = solve(&records);

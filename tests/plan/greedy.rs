@@ -1,4 +1,4 @@
-//! The greedy strategies beside their definitions, written down as plainly as can be; and how they take many records.
+//! Compares the greedy strategies with plain implementations of their definitions, and tests them on many records.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use texpool::plan::{
     },
 };
 
-/// Each tensor in turn into the gap wanted among all placed so far that it meets; at 0 if it has no size.
+/// Places each tensor in turn, in the requested kind of gap left by the conflicting tensors placed before it. A
+/// tensor of size 0 goes to offset 0.
 fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap) -> Vec<u64> {
     let mut offsets = vec![0; records.len()];
     for (at, &record) in order.iter().enumerate() {
@@ -38,7 +39,8 @@ fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap) -> Vec<
     offsets
 }
 
-/// From the widest step to the narrowest, earlier first; at each those not met before, largest first.
+/// Orders steps from the widest to the narrowest, earlier ones first, and at each step the new tensors, largest
+/// first.
 fn by_breadth(records: &[UsageRecord]) -> Vec<usize> {
     let alive = |step: usize| (0..records.len()).filter(move |&i| records[i].first <= step && step <= records[i].last);
     let end = records.iter().map(|r| r.last + 1).max().unwrap_or(0);
@@ -53,8 +55,8 @@ fn by_breadth(records: &[UsageRecord]) -> Vec<usize> {
     order
 }
 
-/// The skyline as a list of heights, one a step: the lowest stretch, the earliest of equals, takes the longest-lived
-/// tensor between its walls or is raised to the lower one.
+/// The skyline as a list of heights, one per step. The lowest stretch (the earliest of equals) takes the
+/// longest-lived tensor that fits between its walls, or is raised to the lower wall.
 fn strip(records: &[UsageRecord], ties: TieBreak) -> Vec<u64> {
     let end = records.iter().map(|r| r.last + 1).max().unwrap_or(0);
     let mut heights = vec![0u64; end];
@@ -63,7 +65,7 @@ fn strip(records: &[UsageRecord], ties: TieBreak) -> Vec<u64> {
         waiting.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
     }
     waiting.sort_by_key(|&i| std::cmp::Reverse(records[i].last - records[i].first));
-    // Steps at which nothing is born or dies belong to no stretch.
+    // Steps at which no tensor is born or dies belong to no stretch.
     let ends: Vec<usize> = (0..end).filter(|&s| records.iter().any(|r| r.first == s || r.last == s)).collect();
     let mut offsets = vec![0; records.len()];
     while !waiting.is_empty() {
@@ -128,7 +130,7 @@ proptest! {
     }
 }
 
-/// A list of pseudo-random records: `life` draws how long one lives.
+/// Returns pseudo-random records; `life` draws the length of each live range.
 fn many(count: usize, life: impl Fn(&mut dyn FnMut(usize) -> usize) -> usize) -> Vec<UsageRecord> {
     let mut state = 0x2545_f491_4f6c_dd1du64;
     let mut below = |limit: usize| {
@@ -145,7 +147,8 @@ fn many(count: usize, life: impl Fn(&mut dyn FnMut(usize) -> usize) -> usize) ->
     (0..count).map(record).collect()
 }
 
-/// Whether no two tensors of a layout share room: a sweep, for more records than can be compared in pairs.
+/// Returns whether no two live tensors of a layout overlap. It sweeps over time, since there are too many records for
+/// comparisons of pairs.
 fn is_valid(records: &[UsageRecord], layout: &Layout) -> bool {
     let mut events: Vec<(usize, bool, usize)> = Vec::new();
     for (i, r) in records.iter().enumerate().filter(|(_, r)| r.size > 0) {
@@ -164,7 +167,7 @@ fn is_valid(records: &[UsageRecord], layout: &Layout) -> bool {
     })
 }
 
-/// Tens of seconds and gigabytes when each tensor looked at each other one.
+/// This took tens of seconds and gigabytes when each tensor was compared with every other one.
 #[test]
 fn a_hundred_thousand_short_lives_take_each_strategy_seconds() {
     let records = many(100_000, |below| below(20));
@@ -175,7 +178,8 @@ fn a_hundred_thousand_short_lives_take_each_strategy_seconds() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
-/// Where most tensors meet most others, pairs are not looked at, so there is an answer even without a deadline.
+/// When most tensors conflict with most others, pairs are not enumerated, so the call ends soon even without a
+/// deadline.
 #[test]
 fn a_hundred_thousand_long_lives_have_an_arena_in_seconds() {
     let records = many(100_000, |below| below(1_000_000));
@@ -187,7 +191,7 @@ fn a_hundred_thousand_long_lives_have_an_arena_in_seconds() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
-/// A deadline that has passed, and one in the middle: every strategy answers, and what it answers is a layout.
+/// With an expired deadline, and with one that expires on the way, every strategy still returns a valid layout.
 #[test]
 fn a_deadline_leaves_every_strategy_with_a_layout() {
     let records = many(20_000, |below| below(1_000_000));
@@ -211,7 +215,7 @@ fn a_deadline_leaves_every_strategy_with_a_layout() {
     }
 }
 
-/// An expired deadline is the worst case of the layout that remains: everything on top of everything else.
+/// With an expired deadline, all remaining tensors are stacked on top of each other. This is the worst case.
 #[test]
 fn what_a_deadline_leaves_over_is_stacked() {
     let records = [UsageRecord::new(0, 1, 3), UsageRecord::new(1, 2, 0), UsageRecord::new(3, 4, 5)];

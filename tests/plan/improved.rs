@@ -1,5 +1,5 @@
-//! Greedy by Size Improved against its text read plainly: every pair of tensor and object looked at for every
-//! placement.
+//! Compares Greedy by Size Improved with a plain implementation of its published text, which examines every pair of
+//! tensor and object for each placement.
 
 use std::cmp::Reverse;
 
@@ -9,7 +9,7 @@ use texpool::plan::{
     shared::{StageOrder, Stages, greedy_by_size_improved},
 };
 
-/// Objects of the records, by the text.
+/// Assigns the records to objects exactly as the text says.
 fn plainly(records: &[UsageRecord], stages: Stages, turn: StageOrder) -> Vec<usize> {
     let maximums = bounds(records).unwrap().positional_maximums;
     let stage = |i: usize| {

@@ -1,4 +1,4 @@
-//! Records as text: read, written, read again; and every hostile text refused at its line and column.
+//! Records as text: reading, writing and reading back. Every hostile text is rejected with its line and column.
 
 use proptest::prelude::*;
 use texpool::plan::{
@@ -39,7 +39,7 @@ fn a_plan_is_written_where_its_tensors_lie() {
     assert_eq!(again.offsets.unwrap(), [0, 4, 8, 12, 16]);
 }
 
-/// Text, line, column, and a word of the message.
+/// Text, line, column, and a word of the expected message.
 const HOSTILE: &[(&str, usize, usize, &str)] = &[
     ("", 1, 1, "no header"),
     ("id,lower,upper\n", 1, 15, "`size` is missing"),
@@ -71,7 +71,7 @@ fn hostile_csv_is_refused_where_it_is_wrong() {
     }
 }
 
-/// Sizes whose sum overflows are read, and refused by whoever plans them; steps a billion apart are planned.
+/// Sizes whose sum overflows can be read, and the planner rejects them. Steps a billion apart are planned.
 #[test]
 fn promises_are_kept_or_refused_never_allocated() {
     let text = format!("id,lower,upper,size\na,0,1000000000,{0}\nb,1,4,{0}\n", u64::MAX);

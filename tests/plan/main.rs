@@ -1,4 +1,4 @@
-//! The planner's public behaviour.
+//! Tests the planner's public behaviour.
 
 #![cfg(test)]
 

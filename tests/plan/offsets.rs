@@ -1,4 +1,5 @@
-//! One arena: at the lower bound on every network, the hard public instances within their capacity, and brute force.
+//! One arena: reaches the lower bound on every network and the published capacity on hard public instances, and
+//! agrees with brute force.
 
 use std::{
     ops::ControlFlow,
@@ -22,11 +23,11 @@ fn all_23_sets_reach_the_widest_step() {
     }
 }
 
-/// Minimalloc's instances, named by its authors from the one with the fewest tensors on, that are kept here.
+/// Minimalloc's instances in the repository. Their authors named them in order of increasing number of tensors.
 const HARD: [&str; 8] = ["A", "B", "C", "D", "E", "F", "I", "J"];
 
-/// The search: no greedy strategy comes near on any of them, and a plain search from the floor up, as the one before
-/// it was, takes minutes on J.
+/// Needs the search: no greedy strategy comes close on any of these instances. A plain search from the bottom up,
+/// like the earlier implementation, takes minutes on J.
 #[test]
 fn hard_public_instances_fit_their_published_capacity() {
     for name in HARD {
@@ -39,13 +40,13 @@ fn hard_public_instances_fit_their_published_capacity() {
     }
 }
 
-/// The capacity is not given here: it is found, and where it is the widest step it is proven.
+/// Here the search gets no capacity. It has to find the smallest arena, and proves it if it equals the widest step.
 #[test]
 fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
     for name in HARD {
         let records = minimalloc(&format!("{name}.1048576"));
         let widest = bounds(&records).unwrap().offsets;
-        // Below their published capacity no layout of D and J is known to fit, nor not to.
+        // For D and J it is unknown whether any layout fits below the published capacity.
         let nodes = if widest == 1_048_576 { 300_000 } else { 20_000 };
         let found = smallest(&records, nodes, &SearchControl::new()).unwrap();
         assert_eq!(check_layout(&records, &[], &found.layout), Ok(()), "{name}");
@@ -54,7 +55,7 @@ fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
     }
 }
 
-/// The same instance gives the same layout.
+/// Searching the same instance twice gives the same layout.
 #[test]
 fn the_search_repeats_itself() {
     let records = minimalloc("J.1048576");
@@ -73,7 +74,7 @@ fn the_published_example_is_tight() {
     assert_eq!(fit(&hard, 1_048_576, 10, &control), Ok(Fit::BudgetExhausted));
 }
 
-/// A hard instance, under tensors that live as long as all of it: every one of them is a level of the search.
+/// A hard instance plus tensors alive as long as all of it. Each of these adds a level to the search.
 fn deep(levels: usize) -> (Vec<UsageRecord>, u64) {
     let mut records = minimalloc("B.1048576");
     let last = records.iter().map(|r| r.last).max().unwrap();
@@ -82,7 +83,7 @@ fn deep(levels: usize) -> (Vec<UsageRecord>, u64) {
     (records, capacity)
 }
 
-/// One level of recursion a tensor, with a copy of the state each, overflowed the stack and memory.
+/// One level of recursion per tensor, each with a copy of the state, overflowed the stack and memory.
 #[test]
 fn levels_of_the_search_are_no_recursion() {
     let (records, capacity) = deep(800);
@@ -96,7 +97,7 @@ fn levels_of_the_search_are_no_recursion() {
     }
 }
 
-/// A hard instance again and again: parts that share nothing, each with a search of its own.
+/// Repeats a hard instance `times` times. The copies share no steps, so each part gets a separate search.
 fn chain(times: usize) -> Vec<UsageRecord> {
     let one = minimalloc("B.1048576");
     let end = one.iter().map(|r| r.last).max().unwrap() + 1;
@@ -104,7 +105,7 @@ fn chain(times: usize) -> Vec<UsageRecord> {
     (0..times).flat_map(copy).collect()
 }
 
-/// More in all than a search takes at once.
+/// More tensors in total than a single search accepts.
 #[test]
 fn a_chain_of_hard_parts_fits_as_each_does() {
     let records = chain(30);
@@ -113,7 +114,7 @@ fn a_chain_of_hard_parts_fits_as_each_does() {
     assert_eq!(check_layout(&records, &[], &layout), Ok(()));
 }
 
-/// Where tensors are too many for a search, what needs none is answered all the same.
+/// If there are too many tensors for a search, answers that need no search are still given.
 #[test]
 fn more_tensors_than_can_be_searched_are_answered_where_that_is_cheap() {
     let mut records = chain(30);
@@ -126,7 +127,7 @@ fn more_tensors_than_can_be_searched_are_answered_where_that_is_cheap() {
     assert_eq!(check_layout(&records, &[], &layout), Ok(()));
 }
 
-/// What no search decides in a minute ends at its deadline, or as soon as the callback breaks off.
+/// An instance that no search decides within a minute ends at its deadline, or as soon as the callback breaks off.
 #[test]
 fn a_search_without_end_is_stopped() {
     let records = minimalloc("J.1048576");
@@ -146,12 +147,12 @@ fn a_search_without_end_is_stopped() {
     let found = smallest(&records, u64::MAX, &SearchControl::new().progress(&mut callback)).unwrap();
     assert_eq!(found.stopped, Some(StopReason::Cancelled));
     assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
-    // Broken off at its first word of the search, it says no more.
+    // After the callback breaks off at the first report of the search, no further report arrives.
     assert_eq!(seen.iter().filter(|p| p.stage == "arena search").count(), 1);
     assert!(seen.iter().any(|p| p.stage == "greedy strategies"));
 }
 
-/// A control that was stopped before the call: still a layout, and no claim.
+/// A control that was stopped before the call still gives a layout, without a proof.
 #[test]
 fn an_expired_deadline_still_gives_a_layout() {
     let records = minimalloc("A.1048576");
@@ -162,7 +163,7 @@ fn an_expired_deadline_still_gives_a_layout() {
     assert_eq!((found.bound, found.stopped), (1_048_576, Some(StopReason::Deadline)));
 }
 
-/// Sizes near the end of what 64 bits hold overflow nowhere in the search.
+/// Sizes close to the 64-bit limit do not overflow in the search.
 #[test]
 fn the_largest_sizes_are_searched_without_overflow() {
     let unit = u64::MAX / 40;
@@ -175,8 +176,8 @@ fn the_largest_sizes_are_searched_without_overflow() {
     }
 }
 
-/// Where each tensor goes if, from the largest to the smallest, the later of equals first, each takes the lowest gap
-/// among all that it meets.
+/// Places tensors from the largest to the smallest, the later of equals first, each in the lowest gap between all
+/// tensors that it conflicts with.
 fn lowest_gaps(records: &[UsageRecord]) -> Vec<u64> {
     let mut order: Vec<usize> = (0..records.len()).rev().collect();
     order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
@@ -194,7 +195,7 @@ fn lowest_gaps(records: &[UsageRecord]) -> Vec<u64> {
     offsets
 }
 
-/// Lives that are mostly short, in a long time.
+/// Mostly short live ranges within a long time.
 fn many() -> impl Strategy<Value = Vec<UsageRecord>> {
     let life = prop_oneof![9 => 0usize..9, 1 => 0usize..900];
     let record =
@@ -202,7 +203,7 @@ fn many() -> impl Strategy<Value = Vec<UsageRecord>> {
     prop::collection::vec(record, 200..500)
 }
 
-/// The least arena over all orders, each tensor as low as it goes.
+/// Returns the smallest arena over all orders, with each tensor placed as low as possible.
 fn brute_force(records: &[UsageRecord]) -> u64 {
     fn place(records: &[UsageRecord], placed: &mut Vec<(usize, u64)>, top: u64, best: &mut u64) {
         if top >= *best {
@@ -233,7 +234,7 @@ fn brute_force(records: &[UsageRecord]) -> u64 {
     best
 }
 
-/// Lives that fill every step exactly: as long as some tensors stay where they are, others have to fit around them.
+/// Generates live ranges that fill every step exactly: tensors that stay alive constrain the ones placed around them.
 fn tight(capacity: usize, steps: usize, mut seed: u64) -> Vec<UsageRecord> {
     let mut below = |limit: usize| {
         seed ^= seed << 13;
@@ -260,7 +261,7 @@ fn tight(capacity: usize, steps: usize, mut seed: u64) -> Vec<UsageRecord> {
     records
 }
 
-/// Whether tensors sorted by birth fit: one after another, each at every offset that is free.
+/// Returns whether tensors sorted by birth fit. It places one after another and tries every free offset.
 fn fits_at_some_offsets(records: &[UsageRecord], capacity: u64, placed: &mut Vec<u64>) -> bool {
     let Some(r) = records.get(placed.len()) else { return true };
     (0..=capacity - r.size).any(|offset| {
@@ -276,8 +277,8 @@ fn fits_at_some_offsets(records: &[UsageRecord], capacity: u64, placed: &mut Vec
     })
 }
 
-/// Arenas of the widest step that are refused by the search, not because a step is too wide: rare among random lists,
-/// so these fill every step.
+/// Arenas of the widest step that only the search can reject, since no step is too wide. These are rare among random
+/// lists, so the generated lists fill every step.
 #[test]
 fn refusals_by_search_are_right() {
     let (mut fitted, mut refused) = (0, 0);

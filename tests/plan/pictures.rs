@@ -1,4 +1,4 @@
-//! The guide's pictures are what the library draws. `TEXPOOL_DRAW=1` draws them anew.
+//! Checks that the guide's pictures equal the library's current output. Set `TEXPOOL_DRAW=1` to draw them again.
 
 use std::{env, fs, path::PathBuf};
 
@@ -10,7 +10,7 @@ use crate::data::{csv_records, json, json_records};
 
 fn is_drawn(name: &str, svg: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("src/plan/guide/{name}.svg"));
-    // A blank line ends the picture in the page.
+    // A blank line would end the picture in the page.
     let text = format!("<div>\n{svg}</div>\n");
     if env::var_os("TEXPOOL_DRAW").is_some() {
         fs::write(&path, &text).unwrap();

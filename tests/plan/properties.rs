@@ -1,4 +1,4 @@
-//! What holds for every plan of every set of records.
+//! Properties that hold for every plan of every set of records.
 
 use proptest::{prelude::*, strategy::Strategy as Generator};
 use texpool::plan::{
@@ -14,7 +14,7 @@ fn records() -> impl Generator<Value = Vec<UsageRecord>> {
     prop::collection::vec(record(24, 12), 0..40)
 }
 
-/// The bounds by their definition: every operator profile, sorted.
+/// Computes the bounds by their definition, from every sorted operator profile.
 fn bounds_by_definition(records: &[UsageRecord]) -> (u64, u64) {
     let steps = records.iter().map(|r| r.last + 1).max().unwrap_or(0);
     let (mut widest, mut maximums) = (0, vec![0; records.len()]);

@@ -1,4 +1,4 @@
-//! The published tables: which cells are exact, and which are not, is pinned here.
+//! Pins which cells of the published tables are reproduced exactly and which are not.
 
 use texpool::plan::published::{Verdict, tables, tables_text};
 

@@ -1,4 +1,4 @@
-//! Many records: an answer by the deadline, whatever they are, and without a list of steps.
+//! Many records of any kind: there is an answer by the deadline, without building a list of steps.
 
 use std::{
     sync::atomic::AtomicBool,
@@ -13,7 +13,8 @@ use texpool::plan::{
 
 use crate::data::{all_alive, dense, minimalloc, short_lived};
 
-/// Compares strategies with a deadline, and allows as much again and half a minute for a busy machine without optimisation.
+/// Compares strategies with a deadline. Allows twice that time and another half minute, for busy machines and debug
+/// builds.
 fn compared(records: &[UsageRecord], deadline: Duration) -> u64 {
     let begun = Instant::now();
     let control = SearchControl::new().timeout(deadline);
@@ -33,14 +34,15 @@ fn a_hundred_thousand_records_are_answered_by_the_deadline() {
     assert!(total < bounds.naive / 100 && total >= bounds.offsets, "{total}");
 }
 
-/// The worst case of every strategy that looks at pairs: all are alive at once, and no two are of one size.
+/// The worst case for strategies that compare pairs: all tensors are alive at the same time, and all sizes differ.
 #[test]
 fn twenty_thousand_records_that_all_meet_are_answered_by_the_deadline() {
     let records = all_alive(20_000);
     assert_eq!(compared(&records, Duration::from_secs(4)), bounds(&records).unwrap().naive);
 }
 
-/// A step is a number and no entry of a list: where steps are as far apart as a number goes, memory is by records.
+/// Steps are numbers, not entries of a list. Even with steps as far apart as numbers allow, memory depends only on
+/// records.
 #[test]
 fn steps_that_are_far_apart_take_no_memory() {
     let far = usize::MAX - 1;
@@ -51,7 +53,7 @@ fn steps_that_are_far_apart_take_no_memory() {
     assert!(matches!(uses_from_records(&records), Err(PlanError::Input(InputError::TooManySteps { .. }))));
 }
 
-/// Where both can be had, a list of steps and the records alone say the same.
+/// If both are available, a list of steps and the records alone give the same plan.
 #[test]
 fn uses_told_and_untold_give_the_same_plan() {
     for records in [short_lived(120), all_alive(20), minimalloc("input.12")] {
@@ -66,7 +68,7 @@ fn uses_told_and_untold_give_the_same_plan() {
     }
 }
 
-/// One step that reads and writes very many: pairs of them are not gone through.
+/// One step that reads and writes very many tensors; the checker must not enumerate pairs of them.
 #[test]
 fn a_step_of_very_many_tensors_is_checked_at_once() {
     let half = 50_000;
@@ -84,7 +86,8 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
     );
 }
 
-/// Where no step reads and writes, an arena is a bank: on this public instance banks came to more than an arena did.
+/// If no step both reads and writes, an arena is a valid bank. On this public instance banks once came out larger
+/// than the arena.
 #[test]
 fn banks_are_no_larger_than_an_arena_that_is_a_bank() {
     let records = minimalloc("K.1048576");
@@ -101,7 +104,7 @@ fn banks_are_no_larger_than_an_arena_that_is_a_bank() {
     assert!(banks.is_some() && banks <= arena, "{banks:?} {arena:?}");
     assert_eq!((Some(found.best.layout.total()), found.best.strategy.as_str()), (banks, "banks"));
     assert_eq!(check_layout(&records, Uses::FirstAndLast, &found.best.layout), Ok(()));
-    // Nobody has looked for an arena before.
+    // Here no earlier strategy has searched for an arena.
     let alone = solve(
         &records,
         Uses::FirstAndLast,
@@ -116,7 +119,8 @@ fn arena_of(records: &[UsageRecord]) -> ArenaPlanner<'static> {
     ArenaPlanner::from_iter(records.iter().copied().map(Buffer::from))
 }
 
-/// A search without time answers with a greedy plan, whatever ends it: sharing nothing would take thirty times as much.
+/// A search without any time returns a greedy plan, whatever stops it. A plan without sharing would be thirty times
+/// as large.
 #[test]
 fn fifty_thousand_buffers_without_time_get_a_greedy_plan() {
     let records = dense(50_000);
@@ -160,7 +164,8 @@ fn a_strategy_that_is_stopped_answers_with_a_greedy_plan() {
     }
 }
 
-/// More buffers than were once searched reach the widest step, which the greedy strategies miss here.
+/// More buffers than an earlier version could search. The search reaches the widest step, which the greedy strategies
+/// miss.
 #[test]
 fn thousands_of_short_lives_are_searched() {
     let crowded = |r: UsageRecord| UsageRecord::new(r.first / 4, r.first / 4 + (r.last - r.first), r.size);
@@ -171,7 +176,7 @@ fn thousands_of_short_lives_are_searched() {
     assert_eq!((plan.total, plan.stopped), (widest, None));
 }
 
-/// Where there are too many to be searched, the plan says so, and proves nothing.
+/// With too many tensors for a search, the plan reports it and claims no proof.
 #[test]
 fn more_tensors_than_the_search_takes_are_said() {
     let records = dense(20_000);
@@ -179,6 +184,6 @@ fn more_tensors_than_the_search_takes_are_said() {
         let plan = planner.plan().unwrap();
         assert_eq!((plan.stopped, plan.is_optimal()), (Some(StopReason::TooManyTensors), false));
     }
-    // Nobody asked for a search.
+    // With an effort of 0 no search was requested.
     assert_eq!(arena_of(&records).effort(0).plan().unwrap().stopped, None);
 }

@@ -1,4 +1,4 @@
-//! Bounds and totals of the strategies on real networks, against figures from an independent implementation.
+//! Compares the bounds and the strategies' totals on real networks with figures from an independent implementation.
 
 use crate::data::{csv_records, json, usage_record_sets};
 use texpool::plan::{
@@ -21,7 +21,7 @@ fn naive_total_and_both_bounds_of_every_network() {
     }
 }
 
-/// MiB to three digits, ties by lower index: Greedy by Size, Improved, by Breadth, in Order.
+/// MiB to three digits, with ties broken by lower index: Greedy by Size, Improved, by Breadth, in Order.
 const TABLE: [(&str, [&str; 4]); 4] = [
     ("mobilenet_v1", ["5.359", "4.594", "4.594", "4.594"]),
     ("mobilenet_v2", ["6.986", "6.699", "6.891", "8.039"]),
@@ -77,7 +77,7 @@ fn best_is_checked_explained_and_no_larger_than_any_candidate() {
     }
 }
 
-/// Records in texels instead of bytes: `B * W` by `H` by `ceil(C / 4)`.
+/// Records in texels instead of bytes: width `B * W`, height `H`, and `ceil(C / 4)` slices.
 #[test]
 fn linear_addressing_gives_the_reference_texels() {
     for (instance, _) in usage_record_sets() {

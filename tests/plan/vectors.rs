@@ -1,4 +1,5 @@
-//! The published unit-test vectors of the TensorFlow Lite memory planners, of every strategy that is here too.
+//! The published unit-test vectors of the TensorFlow Lite memory planners, for every strategy that this library
+//! shares.
 
 use serde_json::Value;
 use texpool::plan::{
@@ -17,7 +18,7 @@ fn offsets(layout: &Layout) -> Vec<u64> {
     layout.places.iter().map(|p| p.offset).collect()
 }
 
-/// There, `GREEDY_BY_SIZE` over objects is Greedy by Size Improved.
+/// In these vectors, `GREEDY_BY_SIZE` over objects means Greedy by Size Improved.
 fn strategy(name: &str) -> Strategy {
     match name {
         "NAIVE" => Strategy::Naive,

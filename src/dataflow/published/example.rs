@@ -1,7 +1,8 @@
 //! Table II: four executions of a network of five layers.
 //!
-//! The table's buffers are those of the four edges between layers, an element taking one byte; what a layer keeps from
-//! one phase to the next lies in the same rows (Ex3 counts the 17 rows of a window once), so loops are not added.
+//! The buffers in the table are those of the four edges between layers, with one byte per element. Rows that a layer
+//! keeps from one phase to the next stay in the same buffer (Ex3 counts the 17 rows of a window once), so loops are
+//! not added.
 
 use crate::dataflow::{
     Bands, Buffers, Csdf, DataflowError, Input, InputRows, Layer, Network, Overlap, Phasing, RowWindow, convert,
@@ -11,11 +12,11 @@ use crate::dataflow::{
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// Its name there.
+    /// Name in the table.
     pub name: &'static str,
     /// Phases of each layer in an iteration.
     pub phases: [usize; 5],
-    /// What becomes of rows that two phases read.
+    /// Handling of rows that two phases read.
     pub overlap: Overlap,
     /// The published sizes of the buffers between layers, in bytes.
     pub published: [u64; 4],
@@ -33,18 +34,18 @@ pub const EXAMPLES: [Example; 4] = {
 };
 
 impl Example {
-    /// Its dataflow graph.
+    /// Returns its dataflow graph.
     ///
     /// # Errors
-    /// As [`convert`]; it gives rise to none.
+    /// Those of [`convert`]; none occurs for these examples.
     pub fn csdf(&self) -> Result<Csdf, DataflowError> {
         convert(&example(), &Phasing { bands: Bands::PerLayer(self.phases.to_vec()), overlap: self.overlap })
     }
 
-    /// The least sizes of the buffers between layers, found by execution, in bytes.
+    /// Computes the least sizes of the buffers between layers by execution, in bytes.
     ///
     /// # Errors
-    /// As [`least_buffers`]; it gives rise to none.
+    /// Those of [`least_buffers`]; none occurs for these examples.
     pub fn found(&self) -> Result<Vec<u64>, DataflowError> {
         let csdf = self.csdf()?;
         let Buffers { capacities, .. } = least_buffers(&csdf)?;
@@ -53,7 +54,8 @@ impl Example {
     }
 }
 
-/// The network of the example: data, two convolutions (the second crops a row all around), a dense layer, data.
+/// Builds the network of the example: data, two convolutions (the second crops one row and column on each side), a
+/// dense layer, data.
 pub fn example() -> Network {
     let window = |height, stride, padding_top| InputRows::Window(RowWindow { height, stride, padding_top });
     let layers: [(&str, &str, usize, usize, Option<InputRows>); 5] = [
@@ -65,7 +67,7 @@ pub fn example() -> Network {
     ];
     let layer =
         |(index, (name, op, rows, row_elements, reach)): (usize, (&str, &str, usize, usize, Option<InputRows>))| {
-            // Only the first layer reads nothing, so there is always one before.
+            // Only the first layer reads nothing, so every other one has a predecessor.
             let inputs = reach.into_iter().map(|reach| Input { from: index - 1, rows: reach }).collect();
             Layer {
                 name: name.into(),

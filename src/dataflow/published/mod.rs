@@ -1,4 +1,4 @@
-//! What Minakova and Stefanov published (2020), computed again: the example of Table II, the seven networks of Table
+//! Reproduces the results of Minakova and Stefanov (2020): the example of Table II and the seven networks of Table
 //! III.
 
 mod example;

@@ -1,5 +1,5 @@
-//! Builds a network in two forms at once: as the layers of the public file, and as the graph that this program would
-//! run, with normalisations folded into weights and activations fused. Weights are zeros.
+//! Builds a network in two forms at once: as the layers of the public file, and as the graph that this library would
+//! run, with normalisations folded into weights and activations fused. All weights are zero.
 
 use crate::{
     dataflow::{Input, InputRows, Layer, Network, RowWindow},
@@ -9,17 +9,17 @@ use crate::{
     },
 };
 
-/// A network under construction. Layers are named by what they do and their index.
+/// A network under construction. Each layer is named by its operator and its index.
 pub(super) struct NetworkBuilder {
     pub(super) network: Network,
     pub(super) graph: Graph,
-    /// Extents of each layer's result.
+    /// Shape of each layer's result.
     shapes: Vec<Shape>,
-    /// The graph's tensor that holds it.
+    /// The graph's tensor for each layer's result.
     tensors: Vec<TensorId>,
 }
 
-/// How a window slides: its height and width, its stride, rows and columns of padding on each side.
+/// Sliding window: its size (both height and width), its stride, and the padding on each side.
 type Slide = (usize, usize, usize);
 
 impl NetworkBuilder {
@@ -46,7 +46,7 @@ impl NetworkBuilder {
         let layer = self.each("relu", x, 0);
         let tensor = self.tensors[x];
         let relu = Op::Unary(Unary::Relu);
-        // Other layers read a concatenation without the activation, so that is not fused into it.
+        // Other layers read a concatenation without the activation, so it cannot be fused into it.
         let fused = self.graph.nodes.iter_mut().find(|node| node.output == tensor && node.epilogue.is_empty());
         match fused {
             Some(node) if !matches!(node.op, Op::Concat(_)) => {
@@ -59,7 +59,7 @@ impl NetworkBuilder {
     }
 
     pub(super) fn dropout(&mut self, x: usize) -> usize {
-        // A layer of the file that does nothing in a run, so no node of the graph.
+        // A layer of the file that does nothing at run time, so the graph has no node for it.
         self.tensors.push(self.tensors[x]);
         self.each("dropout", x, 0)
     }
@@ -75,14 +75,14 @@ impl NetworkBuilder {
         self.each("softmax", x, 0)
     }
 
-    /// Scale, offset, mean and variance of each channel.
+    /// Adds a normalisation with scale, offset, mean and variance for each channel.
     fn norm(&mut self, x: usize) -> usize {
-        // Folded into the weights of the graph, so what comes out is the tensor that goes in.
+        // The graph folds it into the weights, so its result is the same tensor as its input.
         self.tensors.push(self.tensors[x]);
         self.each("norm", x, 4 * self.shapes[x].c)
     }
 
-    /// A normalisation of two layers, and an activation.
+    /// Adds a normalisation of two layers, and an activation.
     pub(super) fn scaled_relu(&mut self, x: usize) -> usize {
         let x = self.norm(x);
         self.tensors.push(self.tensors[x]);
@@ -90,7 +90,7 @@ impl NetworkBuilder {
         self.relu(x)
     }
 
-    /// A convolution without bias.
+    /// Adds a convolution without bias.
     pub(super) fn conv_bare(&mut self, x: usize, channels: usize, (k, s, pad): Slide) -> usize {
         let (from, to) = (self.shapes[x], self.slid(x, (k, s, pad), channels, 0));
         let layer = self.slide("conv", x, to, (k, s, pad), k * k * from.c * channels);
@@ -120,7 +120,8 @@ impl NetworkBuilder {
         self.pooled(x, slide, 0)
     }
 
-    /// A pool with a row and a column more of padding below and to the right: for windows that would not fit.
+    /// Adds a pool with one more row and column of padding at the bottom and right, for a last window that would not
+    /// fit.
     pub(super) fn pool_below(&mut self, x: usize, slide: Slide) -> usize {
         self.pooled(x, slide, 1)
     }
@@ -163,7 +164,8 @@ impl NetworkBuilder {
         self
     }
 
-    /// The published totals have room for the whole result of every layer with several inputs, by reader.
+    /// Adds a layer with several inputs. The published totals reserve room for its whole result, for each of its
+    /// readers.
     fn join(&mut self, op: Op, name: &str, parts: &[usize], to: Shape) -> usize {
         self.node(op, parts.iter().map(|&part| self.tensors[part]).collect(), to);
         let inputs = parts.iter().map(|&from| Input { from, rows: InputRows::SAME_ROW }).collect();
@@ -172,12 +174,12 @@ impl NetworkBuilder {
         layer
     }
 
-    /// A layer that computes each element, or each pixel, alone.
+    /// Adds a layer that computes each element or pixel separately.
     fn each(&mut self, op: &str, x: usize, parameters: usize) -> usize {
         self.layer(op, self.shapes[x], vec![Input { from: x, rows: InputRows::SAME_ROW }], parameters)
     }
 
-    /// Extents after a window has slid, `more` rows and columns of padding behind.
+    /// Returns the shape after a window has slid, with `more` rows and columns of padding added at the end.
     fn slid(&self, x: usize, (k, s, pad): Slide, channels: usize, more: usize) -> Shape {
         let positions = |extent: usize| (extent + 2 * pad + more - k) / s + 1;
         let Shape { h, w, .. } = self.shapes[x];
@@ -209,13 +211,13 @@ impl NetworkBuilder {
         self.graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
     }
 
-    /// Weights without values: zeros of a byte each, which nobody reads.
+    /// Creates weights of one byte per element. They are zeros, since nothing reads the values.
     fn weights(&mut self, shape: Shape) -> TensorId {
         let zeros = vec![0; shape.len()];
         self.tensor(shape, Some(Constant::new(ElementType::U8, zeros.into())))
     }
 
-    /// The graph's node for the layer that comes next.
+    /// Adds the graph's node for the next layer.
     fn node(&mut self, op: Op, inputs: Vec<TensorId>, shape: Shape) {
         let result = self.tensor(shape, None);
         let op_index = self.graph.nodes.len();

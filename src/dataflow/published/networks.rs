@@ -1,4 +1,4 @@
-//! The seven networks of Table III, operator for operator as the public ONNX files of 2020 have them.
+//! The seven networks of Table III, with the operators of the public ONNX files of 2020.
 
 use super::network_builder::NetworkBuilder;
 
@@ -59,7 +59,7 @@ pub(super) fn squeezenet() -> NetworkBuilder {
     net.output(x)
 }
 
-/// Both files hold the network of Szegedy et al. (2014).
+/// The network of Szegedy et al. (2014), which both files contain.
 fn inception(name: &str) -> NetworkBuilder {
     let (mut net, x) = NetworkBuilder::new(name, 224);
     let x = net.conv_relu(x, 64, (7, 2, 3));
@@ -115,7 +115,7 @@ pub(super) fn tiny_yolo() -> NetworkBuilder {
         x = net.relu(x);
         x = match index {
             0..5 => net.pool(x, (2, 2, 0)),
-            // A stride of one keeps 13 x 13 pixels only with a border for the last window.
+            // With a stride of one, the last window needs a border to keep 13 x 13 pixels.
             5 => net.pool_below(x, (2, 1, 0)),
             _ => x,
         };
@@ -124,7 +124,7 @@ pub(super) fn tiny_yolo() -> NetworkBuilder {
     net.output(x)
 }
 
-/// A normalisation is two layers here, the second to scale: their total has room for it.
+/// A normalisation is two layers here, a norm and a scale, because the published total includes room for both.
 pub(super) fn densenet121() -> NetworkBuilder {
     let (mut net, x) = NetworkBuilder::new("densenet121", 224);
     let x = net.conv_bare(x, 64, (7, 2, 3));

@@ -1,10 +1,10 @@
-//! Table III: memory and throughput of seven networks without phases and with them.
+//! Table III: memory and throughput of seven networks, without and with phases.
 //!
-//! **The convention**, as the totals imply it (found by trying; eight of the fourteen cells are met to the last digit):
-//! an element takes 4 bytes and a megabyte is 10^6; parameters are all numbers of the file, the four of each normalised
-//! channel included; every operator of the file is a layer, nothing is fused; every edge has a buffer of its own, so a
-//! result with two readers counts twice; inputs and outputs count; with phases, loops count too; and a layer with
-//! several inputs (an addition, a concatenation) puts its result out only when all of it is there.
+//! **The convention** was inferred from the totals by trial; eight of the fourteen cells match to the last digit. An
+//! element takes 4 bytes and a megabyte is 10^6 bytes. Parameters are all numbers of the file, including the four of
+//! each normalised channel. Every operator of the file is a layer, without fusion. Every edge has a separate buffer,
+//! so a result with two readers counts twice. Inputs and outputs count, and with phases loops count too. A layer with
+//! several inputs (an addition, a concatenation) puts out its result only when it is complete.
 
 use super::{network_builder::NetworkBuilder, networks};
 use crate::{
@@ -12,19 +12,19 @@ use crate::{
     graph::Graph,
 };
 
-/// Bytes of an element of an activation or weight: 32-bit floats, as the published figures have it.
+/// Bytes per element of an activation or weight: 32-bit floats, as in the published figures.
 pub const ELEMENT_BYTES: u64 = 4;
 
-/// A row of the table. Of two figures the first is without phases.
+/// A row of the table. In each pair of figures the first is without phases.
 #[derive(Clone, Copy, Debug)]
 pub struct PublishedNetwork {
-    /// Name there.
+    /// Name in the table.
     pub network: &'static str,
     /// Memory of parameters and buffers, in megabytes.
     pub megabytes: [u64; 2],
     /// Frames per second on their board.
     pub frames: [f64; 2],
-    /// Why a figure cannot be met, where it is known how the network's layers differ.
+    /// Reason why a figure cannot be matched, if the difference in the network's layers is understood.
     pub differs: Option<&'static str>,
     build: fn() -> NetworkBuilder,
 }
@@ -52,20 +52,21 @@ pub const NETWORKS: [PublishedNetwork; 7] = {
 };
 
 impl PublishedNetwork {
-    /// Its layers.
+    /// Returns its layers.
     pub fn network(&self) -> Network {
         (self.build)().network
     }
 
-    /// The same network as this program would run it; weights have shapes and no values.
+    /// Returns the same network as the graph that this library would run. Its weights have real shapes but no real
+    /// values.
     pub fn graph(&self) -> Graph {
         (self.build)().graph
     }
 
-    /// Bytes of parameters and buffers in the table's convention, without phases and with them.
+    /// Computes the bytes of parameters and buffers by the table's convention, without and with phases.
     ///
     /// # Errors
-    /// As [`footprint`]; the networks here give rise to none.
+    /// Those of [`footprint`]; none occurs for these networks.
     pub fn found(&self) -> Result<[u64; 2], DataflowError> {
         let Footprint { parameters, whole, phased } = footprint(&self.network())?;
         Ok([whole, phased].map(|buffers| (parameters + buffers) * ELEMENT_BYTES))

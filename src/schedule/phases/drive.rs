@@ -1,4 +1,4 @@
-//! The demand-driven order of a segment: before a band of rows, whatever rows it needs.
+//! Demand-driven order of a segment: before a band of rows runs, all rows that it needs are computed.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -9,24 +9,24 @@ use std::{
 use super::{Band, RowDependencies, Segment};
 use crate::plan::SearchControl;
 
-/// The bands of all segments in order. Rows that nobody needs are not made.
+/// Returns the bands of all segments in execution order. Rows that no operator needs are not computed.
 pub fn order(model: &RowDependencies, segments: &[Segment]) -> Vec<Band> {
-    // A control that never stops: half of the bands would be no order.
+    // This control never stops the search, because a partial list of bands would not be a valid order.
     let (mut driver, control) = (Driver::new(model), SearchControl::new());
     segments.iter().for_each(|segment| driver.run(segment, &control));
     driver.bands
 }
 
-/// Produces bands in order, and keeps how many rows of each operator are done. Recursion would follow the depth of the
-/// network, which a file decides; `produce` keeps a stack of its own instead.
+/// Produces bands in order and tracks how many rows of each operator are done. `produce` uses an explicit stack,
+/// because recursion would go as deep as the network, and the depth comes from an untrusted file.
 pub(super) struct Driver<'a> {
     model: &'a RowDependencies,
     done: Vec<u32>,
     pub(super) bands: Vec<Band>,
 }
 
-/// Rows demanded of an operator, and where the search for missing operands goes on: what was produced once stays
-/// produced.
+/// Rows demanded of an operator. `read` and `producer` mark where the search for missing operands resumes; operands
+/// before that point are complete and stay complete.
 struct Demand {
     operator: usize,
     until: u32,
@@ -40,7 +40,8 @@ impl Demand {
     }
 }
 
-/// How far a sink is, as a share of its rows; compared by cross products, which round nothing.
+/// Progress of a sink, as the share of its rows that are done. Shares are compared by cross products, which do not
+/// round.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Sink {
     done: u32,
@@ -66,14 +67,15 @@ impl<'a> Driver<'a> {
         Self { model, done: vec![0; model.operators.len()], bands: Vec::new() }
     }
 
-    /// Forgets all bands and how far the operators of `segment` are.
+    /// Discards all bands and resets the progress of the operators of `segment`.
     pub(super) fn reset(&mut self, segment: &Segment) {
         self.done[segment.operators.clone()].fill(0);
         self.bands.clear();
     }
 
-    /// Drives a segment by its sinks (what no operator of the segment reads), the one that is least far first, then
-    /// completes whatever outlives the segment. Ends early where the search is stopped; the bands are then of no use.
+    /// Runs a segment from its sinks, the operators that no other operator of the segment reads. The sink with the
+    /// smallest share of rows done goes next. Afterwards, tensors that outlive the segment are completed. If the
+    /// search is stopped this returns early, and the bands are then incomplete and must be discarded.
     pub(super) fn run(&mut self, segment: &Segment, control: &SearchControl<'_>) {
         let operators = segment.operators.clone();
         let mut read = vec![false; operators.len()];
@@ -96,7 +98,7 @@ impl<'a> Driver<'a> {
                 open.push(Reverse(Sink { done, rows, operator }));
             }
         }
-        // Sinks demand no row that a stride or a slice leaves out, but readers in later segments may.
+        // Sinks never demand rows that a stride or a slice skips, but readers in later segments may need them.
         for operator in operators.clone() {
             if self.model.outlives(operator, operators.end) {
                 self.produce(segment, operator, self.model.operators[operator].rows);
@@ -104,12 +106,12 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// Rows of one band of an operator.
+    /// Returns the number of rows in one band of an operator.
     fn band(&self, segment: &Segment, operator: usize) -> u32 {
         self.model.operators[operator].rows.div_ceil(segment.phases.max(1)).max(1)
     }
 
-    /// Makes the rows of `operator` below `until`, and first what they need.
+    /// Computes the rows of `operator` below `until`, after the rows of other operators that they need.
     fn produce(&mut self, segment: &Segment, operator: usize, until: u32) {
         let mut demands = vec![Demand::new(operator, until)];
         while let Some(next) = demands.last_mut() {
@@ -124,10 +126,12 @@ impl<'a> Driver<'a> {
             match self.missing(segment, next, &rows) {
                 Some((producer, end)) => demands.push(Demand::new(producer, end)),
                 None => {
-                    // The next band needs further rows of every operand, so all are asked again.
+                    // The next band needs further rows of every operand, so the search for missing operands starts
+                    // over.
                     (next.read, next.producer) = (0, 0);
                     self.done[operator] = rows.end;
-                    // A pad's idle rows count as made, so that it goes on behind them; a dispatch would write nothing.
+                    // A pad's idle rows count as done, so that it can go on with the rows after them. They get no
+                    // band, since a dispatch would write nothing.
                     if !(op.idle.start <= rows.start && rows.end <= op.idle.end) {
                         self.bands.push(Band { operator, rows });
                     }
@@ -136,15 +140,16 @@ impl<'a> Driver<'a> {
         }
     }
 
-    /// The first operator of the segment that is not as far as `rows` need it, and how far that is.
+    /// Returns the first operator of the segment that lacks rows that `rows` depends on, and the number of rows it
+    /// must reach.
     fn missing(&self, segment: &Segment, demands: &mut Demand, rows: &Range<u32>) -> Option<(usize, u32)> {
         let reads = &self.model.operators[demands.operator].reads;
         while let Some(read) = reads.get(demands.read) {
             let end = read.rows(rows).end;
             while let Some(producer) = read.producers.get(demands.producer) {
                 let most = self.model.operators[producer.operator].rows;
-                // Needed rows are counted in the storage, of which a part holds some: none of them if all that is
-                // needed lies in front of it, and no more than it has.
+                // `end` counts rows of the storage. A producer that writes only a part of it owes the overlap with
+                // that part: no rows if the part starts after `end`, and never more rows than it has.
                 let end = end.saturating_sub(producer.first).min(most);
                 if segment.operators.contains(&producer.operator) && self.done[producer.operator] < end {
                     return Some((producer.operator, end));

@@ -1,5 +1,6 @@
-//! Which concatenations and pads are worth writing in place. One whose parts are made long before it is whole keeps
-//! room for the rest of it all the while; below the peak of a schedule that costs nothing.
+//! Selects the concatenations and pads that are worth writing in place. If its parts are computed long before the
+//! whole is complete, the whole reserves space for the missing rest all that time. This is free as long as it stays
+//! below the peak of the schedule.
 
 use std::collections::BTreeMap;
 
@@ -10,8 +11,9 @@ use crate::{
     schedule::Schedule,
 };
 
-/// Those of `in_place` that can be written in place without more texels alive at the peak of `bands` than there are
-/// without; `schedule` and `model` are those without. Where `control` stops the search, those that were found so far.
+/// Returns the nodes of `in_place` that can be written in place without raising the peak number of live texels of
+/// `bands`. `schedule` and `model` must be the ones without in-place writing. If `control` stops the search, this
+/// returns the nodes found up to then.
 pub fn select_in_place(
     graph: &Graph,
     schedule: &Schedule,
@@ -23,16 +25,17 @@ pub fn select_in_place(
     let mut blocks = Blocks::new(model, bands);
     let most = blocks.alive.iter().copied().max().unwrap_or(0);
     let mut ids: Vec<NodeId> = in_place.iter().collect();
-    // Each join takes some of the room below the peak. Outer ones come first, since what lies inside them is no larger.
+    // Each join uses up some of the room below the peak. Outer joins come first, since they are at least as large as
+    // the ones inside them.
     ids.reverse();
     let ids = ids.into_iter().take_while(|_| !control.should_stop());
     ids.filter(|&id| blocks.merge_parts(graph, schedule, id, most).is_some()).collect()
 }
 
-/// The first and the last band that touch a row.
+/// First and last band that touch a row; `None` if no band does.
 type LiveRange = Option<(usize, usize)>;
 
-/// What is placed as one: a storage, or a storage and its parts.
+/// Unit of placement: a storage, or a storage together with its parts.
 #[derive(Clone)]
 struct Block {
     row_texels: u64,
@@ -49,7 +52,7 @@ impl Block {
         self.live_as_a_whole();
     }
 
-    /// Where a block lies whole, every row is live while one is.
+    /// If the block is placed whole, every row is live whenever any row is.
     fn live_as_a_whole(&mut self) {
         if self.whole {
             let all = self.live.iter().copied().fold(None, hull);
@@ -74,7 +77,7 @@ fn hull(a: LiveRange, b: LiveRange) -> LiveRange {
 
 struct Blocks {
     blocks: Vec<Block>,
-    /// For each storage its block, and the block's row that is its first.
+    /// For each storage, the block that contains it, and the row of the block where the storage begins.
     block_of: Vec<(usize, usize)>,
     /// Texels alive at each band.
     alive: Vec<i64>,
@@ -105,8 +108,8 @@ impl Blocks {
         Self { blocks, block_of, alive: sums(&change) }
     }
 
-    /// Joins the parts of a concatenation, or what a pad surrounds, with it, if no band then has more than `most`
-    /// texels alive.
+    /// Joins a concatenation with its parts, or a pad with its operand, unless a band would then have more than
+    /// `most` texels alive.
     fn merge_parts(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;
         let place = |tensor: TensorId| Some(self.block_of[schedule.storage_of[tensor]?]);
@@ -128,7 +131,8 @@ impl Blocks {
         }
         self.alive = alive;
         self.blocks[outer] = block;
-        // Every storage of a joined block, not the part alone, is now found by its row in the whole.
+        // Storages that were joined into `inner` earlier move along with it: each is now located by its row in
+        // `outer`.
         for of in &mut self.block_of {
             if let Some(first) = moved.get(&of.0) {
                 *of = (outer, first + of.1);
@@ -138,7 +142,7 @@ impl Blocks {
     }
 }
 
-/// The sum of the changes up to each.
+/// Returns the running sums of the changes.
 fn sums(change: &[i64]) -> Vec<i64> {
     let sum = |all: &mut i64, change: &i64| {
         *all += change;

@@ -1,11 +1,13 @@
-//! Phases: operators run band by band of rows, in the order in which the rows are needed. Knows no texture.
+//! Phases: operators run band by band, a band being some rows, in the order in which the rows are needed. Independent
+//! of textures.
 //!
-//! [`input_rows`](crate::ops::input_rows) says which rows an operator reads; [`RowDependencies`] is a schedule in those
-//! terms; [`order`] drives segments of it on demand; [`SegmentCosts`] finds segments and numbers of phases that keep
-//! few rows alive.
+//! [`input_rows`](crate::ops::input_rows) lists the rows that an operator reads, and [`RowDependencies`] describes a
+//! schedule in those terms. [`order`] runs segments of it on demand. [`SegmentCosts`] chooses segments and numbers of
+//! phases that need few live rows.
 //!
-//! The model is that of Minakova and Stefanov (2020): layers of a network in phases. They give each edge a buffer of
-//! its own; here rows only say when they are born and die, and whoever places them may put them anywhere.
+//! The model follows Minakova and Stefanov (2020), who run the layers of a network in phases. They give each edge a
+//! separate buffer. Here a schedule only determines the live range of each row, and the planner may place rows
+//! anywhere.
 
 mod drive;
 mod in_place;
@@ -22,20 +24,20 @@ pub use segments::{SegmentCost, SegmentCosts, within_bands};
 use super::{Access, Schedule, Step, StorageId, StorageKind};
 use crate::plan::UsageRecord;
 
-/// Consecutive operators that run interleaved; what one segment leaves behind is complete when the next begins.
+/// Consecutive operators that run interleaved. All results that later segments read are complete when a segment ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     /// Indices into [`RowDependencies::operators`].
     pub operators: Range<usize>,
-    /// Into how many bands of rows each operator is cut, as far as it has rows.
+    /// Number of bands of rows into which each operator is cut. An operator with fewer rows gets one band per row.
     pub phases: u32,
-    /// How many times as large as [`Streaming`](super::Streaming) says the tiles of weights are that an operator in one
-    /// band has uploaded.
+    /// Scale factor for the size of weight tiles set in [`Streaming`](super::Streaming). It applies to operators that
+    /// run as one band and upload their weights tile by tile.
     pub tile_scale: u32,
 }
 
 impl Segment {
-    /// Operators in so many phases, with tiles of weights as they are asked for.
+    /// Creates a segment of `operators` in `phases` phases, with weight tiles of the normal size.
     pub const fn new(operators: Range<usize>, phases: u32) -> Self {
         Self { operators, phases, tile_scale: 1 }
     }
@@ -50,7 +52,7 @@ pub struct Band {
     pub rows: Range<u32>,
 }
 
-/// The schedule whose steps are the bands of `segments`, in demand-driven order; storages stay what they are.
+/// Returns the schedule whose steps are the bands of `segments`, in demand-driven order. The storages do not change.
 pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]) -> Schedule {
     let mut made = Schedule {
         storages: schedule.storages.clone(),
@@ -59,7 +61,8 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
         ..Schedule::default()
     };
     let mut touched: Vec<Option<(usize, usize)>> = vec![None; schedule.records.len()];
-    // By storage, since a concatenation of thousands of parts runs in thousands of bands. Of equals the first is kept.
+    // Indexed by storage, because a concatenation of thousands of parts runs in thousands of bands. If a storage
+    // occurs twice, the first entry wins.
     let reads: Vec<HashMap<StorageId, &OperandUse>> = model
         .operators
         .iter()
@@ -90,7 +93,7 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
         made.uses.push(uses);
     }
     for storage in &made.storages {
-        // Also where no band touches it: kinds name records by their places, so none may be left out.
+        // Records without any band stay in the list, because `StorageKind::Intermediate` refers to records by index.
         if let StorageKind::Intermediate(record) = storage.kind {
             let (first, last) = touched[record].unwrap_or_default();
             made.records.push(UsageRecord::new(first, last, storage.texels()));
@@ -99,7 +102,7 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
     made
 }
 
-/// What of `rows` lies in `all`.
+/// Returns the overlap of `rows` with `all`.
 fn within(rows: &Range<u32>, all: &Range<u32>) -> Range<u32> {
     let start = rows.start.clamp(all.start, all.end);
     start..rows.end.clamp(start, all.end)

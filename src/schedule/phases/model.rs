@@ -1,4 +1,5 @@
-//! A schedule as phases see it: operators, what they need row by row, and who makes it.
+//! The model of a schedule that phases work on: the operators, the rows that each of them needs, and the producers of
+//! those rows.
 
 use std::ops::Range;
 
@@ -8,40 +9,41 @@ use crate::{
     schedule::{OperatorWeights, Schedule, Step, StepKind, StorageId, StorageKind, Streaming},
 };
 
-/// An operator that writes rows of a storage, or a part of each.
+/// An operator that writes rows of a storage, or parts of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Producer {
     /// The operator.
     pub operator: usize,
-    /// The storage's row that is the first of its result.
+    /// Row of the storage where the operator's result begins.
     pub first: u32,
 }
 
 /// One operand of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperandUse {
-    /// Where the operand lives.
+    /// Storage of the operand.
     pub storage: StorageId,
-    /// The operators that write it; none for the graph's inputs, several where parts are written in place.
+    /// Operators that write it. Empty for graph inputs; several entries if its parts are written in place.
     pub producers: Vec<Producer>,
-    /// For each row of the result, the rows of the storage that are read.
+    /// For each row of the result, the rows of the storage that it reads.
     pub input_rows: Vec<Range<u32>>,
 }
 
 impl Operator {
-    /// Where a band of its rows lies in its storage.
+    /// Returns the rows of the storage that a band of the result occupies.
     pub fn written(&self, band: &Range<u32>) -> Range<u32> {
         self.first + band.start..self.first + band.end
     }
 
-    /// How many dispatches a band of its rows takes.
+    /// Returns the number of dispatches needed for a band of the result.
     pub fn dispatches(&self, band: &Range<u32>) -> u64 {
         dispatches_of(&self.dispatches, band)
     }
 }
 
 impl OperandUse {
-    /// The rows that a band of the result reads: from the first to the last that any of its rows needs.
+    /// Returns the rows that a band of the result reads: the range from the first to the last row that any of its
+    /// rows needs.
     pub fn rows(&self, band: &Range<u32>) -> Range<u32> {
         let needed = self.input_rows[band.start as usize..band.end as usize].iter().filter(|rows| !rows.is_empty());
         let hull = needed.fold(None, |hull: Option<Range<u32>>, rows| {
@@ -51,56 +53,57 @@ impl OperandUse {
     }
 }
 
-/// One operator of the network: a step of the schedule before it is cut into phases.
+/// An operator of the network: a step of the schedule before it is cut into phases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     /// Rows of its result.
     pub rows: u32,
-    /// Where its result lives.
+    /// Storage of the result.
     pub writes: StorageId,
-    /// The storage's row that is the first of its result.
+    /// Row of the storage where the result begins.
     pub first: u32,
-    /// What it reads, each storage once.
+    /// The operands, with one entry per storage.
     pub reads: Vec<OperandUse>,
-    /// For each of its dispatches the rows of its result that it writes some of.
+    /// For each dispatch, the rows of the result that it writes, fully or in part.
     pub dispatches: Vec<Range<u32>>,
-    /// Rows of its result for which it has nothing to do.
+    /// Rows of the result that need no work.
     pub idle: Range<u32>,
-    /// Its weights, as far as they are uploaded in every run.
+    /// The weights that are uploaded in every run.
     pub weights: OperatorWeights,
 }
 
-/// What is kept of a storage.
+/// Size and live range of a storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StorageInfo {
-    /// Texels of a row; none where it is no part of the pool.
+    /// Texels per row; 0 if the storage is outside the pool.
     pub row_texels: u64,
-    /// Rows, as who writes it counts them.
+    /// Number of rows, in the row numbering of the operators that write the storage.
     pub rows: u32,
-    /// Whether all its rows live as long as any.
+    /// Set if the storage is placed whole: all its rows stay alive as long as any of them.
     pub whole: bool,
-    /// The last operator that reads it, where one does; of a graph output that is downloaded out of the pool, that reads
-    /// or writes it.
+    /// Last operator that reads the storage, if any. For a graph output that is downloaded from the pool, the last
+    /// operator that reads or writes it.
     pub last_reader: Option<usize>,
-    /// Whether it goes out of the graph.
+    /// Set if the storage leaves the graph as an output.
     pub output: bool,
-    /// The first operator that writes some of it.
+    /// First operator that writes part of it.
     pub producer: Option<usize>,
-    /// Whether it is an input that is uploaded into the pool, each row before the first band that reads it.
+    /// Set if the storage is a graph input that is uploaded into the pool, each row before the first band that reads
+    /// it.
     pub uploaded: bool,
 }
 
-/// A network in phases: operators in order, and the storages between them.
+/// A network prepared for phases: operators in execution order, and the storages between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowDependencies {
-    /// One an operator, in the order of the schedule's steps.
+    /// One entry per operator, in the order of the schedule's steps.
     pub operators: Vec<Operator>,
-    /// One a storage of the schedule.
+    /// One entry per storage of the schedule.
     pub storages: Vec<StorageInfo>,
 }
 
 impl RowDependencies {
-    /// The model of a schedule whose every step computes all rows of its result.
+    /// Creates the model of a schedule in which every step computes all rows of its result.
     pub fn new(graph: &Graph, schedule: &Schedule) -> Self {
         let whole = schedule.whole(graph);
         let mut storages: Vec<StorageInfo> = schedule
@@ -127,7 +130,7 @@ impl RowDependencies {
         for (index, step) in schedule.steps.iter().enumerate() {
             let node = &graph.nodes[step.node];
             let mut reads: Vec<OperandUse> = Vec::new();
-            // One more than the inputs: behind them comes what the epilogue adds.
+            // One more than the inputs: the last operand is the addend of the epilogue.
             let operands = if step.kind == StepKind::PadBorder { 0 } else { node.inputs.len() + 1 };
             for operand in 0..operands {
                 let Some(found) = input_rows(graph, node, operand) else { continue };
@@ -141,7 +144,8 @@ impl RowDependencies {
                     || shape.rows() == held.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
                 let first = schedule.layout_of(graph, tensor).row;
-                // Where a view is involved, who writes and who reads count rows differently: each needs all.
+                // With a view in between, the writer and the reader number rows differently, so each result row needs
+                // all rows.
                 let input_rows = match !alike || held.whole && inside.is_none() {
                     true => vec![0..held.rows; found.len()],
                     false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
@@ -157,7 +161,8 @@ impl RowDependencies {
             let written = &mut storages[writes];
             written.producer = written.producer.or(Some(index));
             let first = first_row(graph, schedule, node);
-            // A graph output may be a view of what is written, with fewer rows than are written one by one.
+            // A graph output may be a view of the tensor that is written, and may have fewer rows than the writer
+            // writes.
             written.rows = written.rows.max(first + step.rows.end);
             let idle = idle(step, first);
             let weights = OperatorWeights::default();
@@ -166,7 +171,8 @@ impl RowDependencies {
         Self { operators, storages }
     }
 
-    /// The same where weights, inputs or outputs go through the pool, of the schedule that it is the model of.
+    /// Adds uploads and downloads to the model, for the weights, inputs or outputs that `streaming` moves through the
+    /// pool. `schedule` must be the schedule of this model.
     #[must_use]
     pub fn with_streaming(mut self, graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Self {
         for (held, storage) in self.storages.iter_mut().zip(&schedule.storages) {
@@ -188,7 +194,7 @@ impl RowDependencies {
         self
     }
 
-    /// Whether what `operator` writes is still wanted after operator `end - 1`.
+    /// Returns whether the result of `operator` is still needed after operator `end - 1`.
     pub(super) fn outlives(&self, operator: usize, end: usize) -> bool {
         let held = &self.storages[self.operators[operator].writes];
         held.output || held.last_reader.is_none_or(|reader| reader >= end)
@@ -196,7 +202,7 @@ impl RowDependencies {
 }
 
 impl OperandUse {
-    /// Widens it by a second operand in the same storage.
+    /// Merges the rows needed by a second operand in the same storage into this one.
     fn join(&mut self, input_rows: &[Range<u32>], producers: &[Producer]) {
         for (rows, more) in self.input_rows.iter_mut().zip(input_rows) {
             *rows = match (rows.start >= rows.end, more.start >= more.end) {
@@ -211,19 +217,19 @@ impl OperandUse {
     }
 }
 
-/// For each tensor the operators that write it.
+/// For each tensor, the operators that write it.
 fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer>> {
     let mut made: IdVec<_, Vec<Producer>> = IdVec::from_elem(Vec::new(), &graph.tensors);
     let mut steps = schedule.steps.iter().enumerate().peekable();
     for (id, node) in graph.nodes.iter_enumerated() {
-        // Steps are in the order of the nodes and none is cut into phases yet, so both are gone through once.
+        // Steps are in node order and none is cut into phases yet, so one pass over both is enough.
         let step = steps.next_if(|(_, step)| step.node == id);
         let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
         let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });
         let producers = match step {
             Some((_, step)) if step.kind != StepKind::PadBorder => own.into_iter().collect(),
-            // A view, and what is written in place, has no step of its own (a pad's writes the border alone): its rows
-            // are made by who makes its operands.
+            // Views and nodes written in place have no step (a pad written in place has one, which writes only the
+            // border). Their rows come from the producers of their operands.
             _ => parts().chain(own).collect(),
         };
         made[node.output] = producers;
@@ -231,13 +237,13 @@ fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer
     made
 }
 
-/// The storage's row that is the first of a node's result.
+/// Returns the row of the storage where a node's result begins.
 fn first_row(graph: &Graph, schedule: &Schedule, node: &Node) -> u32 {
     schedule.layout_of(graph, node.output).row
 }
 
-/// The rows of a step's result, whose first is row `first` of the storage, that it writes nothing of: those between the
-/// borders above and below, where it has none beside.
+/// Returns the rows of a step's result in which the step writes nothing. `first` is the row of the storage where the
+/// result begins. These rows exist in a pad without side borders: they lie between the top and the bottom border.
 fn idle(step: &Step, first: u32) -> Range<u32> {
     let mut written: Vec<&Range<u32>> = step.writes.iter().map(|access| &access.rows).collect();
     written.sort_unstable_by_key(|rows| (rows.start, rows.end));
@@ -251,7 +257,7 @@ fn idle(step: &Step, first: u32) -> Range<u32> {
     end - first..step.rows.end
 }
 
-/// How many dispatches a band of rows takes of a node whose [`dispatch_rows`] are these.
+/// Returns the number of dispatches for a band of rows of a node whose [`dispatch_rows`] are `dispatches`.
 pub fn dispatches_of(dispatches: &[Range<u32>], band: &Range<u32>) -> u64 {
     match dispatches {
         [_] => 1,

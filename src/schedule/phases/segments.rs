@@ -1,48 +1,52 @@
-//! Which operators run interleaved, and how finely: dynamic programming over the borders between segments.
+//! Chooses which operators run interleaved, and in how many phases, by dynamic programming over the borders between
+//! segments.
 
 use std::ops::Range;
 
 use super::{RowDependencies, Segment, drive::Driver, model::StorageInfo};
 use crate::plan::{Progress, SearchControl};
 
-/// Numbers of phases that are tried, in this order: the work is bounded, so the two extremes come before those between.
+/// Numbers of phases to try, in this order. The work is bounded, so the two extremes come before the values between
+/// them.
 const PHASES: [u32; 9] = [1, u32::MAX, 2, 4, 8, 3, 16, 32, 64];
 
-/// What a segment costs.
+/// Cost of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentCost {
-    /// Texels that it keeps busy: the rows alive at its peak and what passes by. An operator's operand and result
-    /// must lie in different textures, so the most that ever lives of each counts together, too.
+    /// Texels that the segment occupies: those of the rows alive at its peak, plus those of tensors that stay alive
+    /// across it. An operator's operand and result must lie in different textures, so `peak` is at least the sum of
+    /// the largest live sizes of both, even if they are reached at different times.
     pub peak: u64,
-    /// Dispatches.
+    /// Number of dispatches.
     pub dispatches: u64,
 }
 
-/// Most operators of a segment. Chosen: evaluating all segments takes time that grows with the square of this.
+/// Largest number of operators in a segment. A chosen value: the time to evaluate all segments grows with its square.
 const MAX_SEGMENT_OPERATORS: usize = 72;
 
-/// Bands that all operators together may be cut into: a number of phases that cuts them into more is not tried.
-/// RetinaFace in its finest phases has 19,696; so many more take 4 s for dispatches alone, at the 17 us of the assumed
-/// device.
+/// Upper limit on the number of bands of all operators together. Numbers of phases that need more bands are not
+/// tried. RetinaFace in its finest phases has 19,696 bands. At this limit dispatches alone take 4 s, at the 17 us per
+/// dispatch of the assumed device.
 const MAX_BANDS: u64 = 1 << 18;
 
-/// Segments evaluated between two reports of progress, and bands simulated between two looks at the deadline.
+/// Number of segments evaluated between two progress reports, and of bands simulated between two checks of the
+/// deadline.
 const CHECK_INTERVAL: u64 = 64;
 
-/// The cost of every segment that was looked at.
+/// Costs of all segments that were evaluated.
 #[derive(Clone, Debug)]
 pub struct SegmentCosts {
     operators: usize,
     /// The finest number of phases that was tried.
     finest: u32,
-    /// For each end (exclusive), what may lie in front of it.
+    /// For each end (exclusive), the segments that end there, with their costs.
     ending: Vec<Vec<(Segment, SegmentCost)>>,
 }
 
 impl SegmentCosts {
-    /// Evaluates segments, for each number of phases the short ones first, until `work` bands were simulated; single
-    /// operators and the finest phases whatever they cost, unless `control` stops the search. Single operators without
-    /// phases are always evaluated, so that there is always a division.
+    /// Evaluates segments until `work` bands have been simulated, short segments first for each number of phases.
+    /// Single operators and the finest phases are evaluated regardless of `work`, unless `control` stops the search.
+    /// Single operators without phases are always evaluated, so that a complete division always exists.
     pub fn new(model: &RowDependencies, work: u64, control: &SearchControl<'_>) -> Self {
         let operators = model.operators.len();
         let mut ending: Vec<Vec<(Segment, SegmentCost)>> = vec![Vec::new(); operators + 1];
@@ -54,14 +58,16 @@ impl SegmentCosts {
         for phases in phases {
             let control = if phases == 1 { &never } else { control };
             for length in 1..=operators.min(MAX_SEGMENT_OPERATORS) {
-                // Without phases operators run one after another, which segments of a single one say already.
+                // Without phases operators run one after another, so longer segments would equal several segments of
+                // one operator.
                 if length > 1 && (phases == 1 || spent >= work) {
                     break;
                 }
                 for begin in 0..=operators - length {
                     let end = begin + length;
                     let rows = model.operators[begin..end].iter().map(|op| op.rows).max().unwrap_or(1);
-                    // Cut so finely every band is one row, which is what `u32::MAX` stands for.
+                    // With at least `rows` phases every band is a single row, and `u32::MAX` covers that case
+                    // already.
                     if phases > 1 && phases != u32::MAX && phases >= rows {
                         continue;
                     }
@@ -81,7 +87,8 @@ impl SegmentCosts {
         Self { operators, finest, ending }
     }
 
-    /// The segments that keep within `limit` texels and cost the fewest dispatches; none where nothing keeps within.
+    /// Returns the segments that stay within `limit` texels and need the fewest dispatches, or `None` if no division
+    /// stays within it.
     pub fn within(&self, limit: u64) -> Option<Vec<Segment>> {
         let mut best: Vec<Option<(u64, u64, Segment)>> = vec![None; self.operators + 1];
         let start = (0, 0, Segment::new(0..0, 1));
@@ -106,8 +113,8 @@ impl SegmentCosts {
         Some(segments)
     }
 
-    /// The division that keeps the fewest texels busy and, among those, has the fewest segments; all of the finest
-    /// phases if `finest`.
+    /// Returns the division with the smallest peak, and among those the one with the fewest segments. With `finest`,
+    /// only segments of the finest phases are considered.
     pub fn least(&self, finest: bool) -> (u64, Vec<Segment>) {
         let mut best: Vec<(u64, usize, Option<&Segment>)> = vec![(u64::MAX, 0, None); self.operators + 1];
         best[0] = (0, 0, None);
@@ -116,7 +123,8 @@ impl SegmentCosts {
                 let coarse = finest && segment.phases != self.finest;
                 let (peak, segments, _) = best[segment.operators.start];
                 let peak = if coarse { u64::MAX } else { peak.max(cost.peak) };
-                // Something must stand at every end, even if it is too coarse: the way back goes from end to end.
+                // Each end needs an entry, even one that is too coarse, because the path is traced back from end to
+                // end.
                 if (peak, segments + 1) < (best[end].0, best[end].1) || best[end].2.is_none() {
                     best[end] = (peak, segments + 1, Some(segment));
                 }
@@ -132,13 +140,12 @@ impl SegmentCosts {
         (best[self.operators].0, segments)
     }
 
-    /// The finest number of phases that was tried: as many as there are rows, or fewer where that would be too many
-    /// bands.
+    /// Returns the finest number of phases that was tried: one per row, or fewer if that would take too many bands.
     pub fn finest(&self) -> u32 {
         self.finest
     }
 
-    /// The texels that a division keeps busy, if all its segments were looked at.
+    /// Returns the peak number of texels of a division, or `None` if one of its segments was not evaluated.
     pub fn peak(&self, segments: &[Segment]) -> Option<u64> {
         let peak = |segment: &Segment| {
             let list = self.ending.get(segment.operators.end)?;
@@ -147,14 +154,14 @@ impl SegmentCosts {
         segments.iter().map(peak).try_fold(0, |most, peak| peak.map(|peak| most.max(peak)))
     }
 
-    /// The most texels that operators run whole, one after another, keep alive.
+    /// Returns the peak number of live texels when operators run whole, one after another.
     pub fn unphased(&self) -> u64 {
         let whole = self.ending.iter().flatten().filter(|(segment, _)| segment.operators.len() == 1);
         whole.filter(|(segment, _)| segment.phases == 1).map(|(_, cost)| cost.peak).max().unwrap_or(0)
     }
 }
 
-/// The numbers of phases that cut the operators of a model into no more than [`MAX_BANDS`].
+/// Returns the numbers of phases that cut the operators of a model into at most [`MAX_BANDS`] bands.
 fn phases(model: &RowDependencies) -> Vec<u32> {
     let fits = |phases: u32| {
         let segment = Segment::new(0..model.operators.len(), phases);
@@ -163,8 +170,8 @@ fn phases(model: &RowDependencies) -> Vec<u32> {
     PHASES.into_iter().filter(|&phases| fits(phases)).collect()
 }
 
-/// Whether a division cuts operators into no more bands than divisions that are looked at do. Segments of operators
-/// that the model does not have count for nothing.
+/// Returns whether a division stays within the limit on bands that also applies to the divisions tried here. Segments
+/// that refer to operators outside the model count as zero bands.
 pub fn within_bands(model: &RowDependencies, segments: &[Segment]) -> bool {
     let cut = segments.iter().filter(|segment| segment.phases > 1);
     let operators = cut.flat_map(|segment| {
@@ -174,7 +181,7 @@ pub fn within_bands(model: &RowDependencies, segments: &[Segment]) -> bool {
     operators.sum::<u64>() <= MAX_BANDS
 }
 
-/// For each operator, the texels that were written before it and are read from it on.
+/// For each operator, the texels written before it that it or a later operator reads.
 fn live_before(model: &RowDependencies) -> Vec<u64> {
     let mut change = vec![0i64; model.operators.len() + 1];
     for held in &model.storages {
@@ -193,27 +200,29 @@ fn live_before(model: &RowDependencies) -> Vec<u64> {
     alive.collect()
 }
 
-/// Simulates segments to see what they cost.
+/// Simulates segments to find their costs.
 struct Evaluator<'a> {
     model: &'a RowDependencies,
     driver: Driver<'a>,
-    /// What is kept of each storage while a segment is looked at.
+    /// Live ranges of each storage in the segment being evaluated.
     uses: Vec<StorageUse>,
-    /// For each operator, the texels that were written before it and are read from it on.
+    /// For each operator, the texels written before it that it or a later operator reads.
     live_before: Vec<u64>,
     starts: Vec<u32>,
     ends: Vec<u32>,
 }
 
-/// A storage in the segment that is looked at.
+/// Use of a storage in the segment being evaluated.
 #[derive(Clone, Default)]
 struct StorageUse {
     touched: bool,
-    /// Of each row, the band that wrote it and one past the last that touched it; one for all where they live as one.
+    /// For each row, the band that wrote it and one past the last band that touched it. A storage placed whole has
+    /// one entry.
     live: Vec<(u32, u32)>,
-    /// One past the last band that read every row: kept apart, for some operators read every row again and again.
+    /// One past the last band that read every row. Tracked separately, because some operators read all rows again and
+    /// again.
     all_read: u32,
-    /// The most texels of it that ever live.
+    /// Peak number of its live texels.
     most: u64,
 }
 
@@ -235,7 +244,7 @@ impl StorageUse {
     }
 }
 
-/// Not written in this segment.
+/// Marks a row that is not written in this segment.
 const UNWRITTEN: u32 = u32::MAX;
 
 impl<'a> Evaluator<'a> {
@@ -254,7 +263,7 @@ impl<'a> Evaluator<'a> {
         }
     }
 
-    /// What the segment costs; none where the search is stopped.
+    /// Returns the cost of the segment, or `None` if the search is stopped.
     fn evaluate(&mut self, segment: &Segment, control: &SearchControl<'_>) -> Option<SegmentCost> {
         self.driver.reset(segment);
         self.driver.run(segment, control);
@@ -271,7 +280,7 @@ impl<'a> Evaluator<'a> {
                 touched.push(storage);
             }
         };
-        // Of each operator its first band, its last, and how many.
+        // For each operator: its first band, its last band, and its number of bands.
         let mut spans: Vec<Option<(u32, u32, u64)>> = vec![None; end - begin];
         for (number, band) in (0..).zip(bands) {
             if u64::from(number) % CHECK_INTERVAL == CHECK_INTERVAL - 1 && control.should_stop() {
@@ -302,14 +311,14 @@ impl<'a> Evaluator<'a> {
             if is_live_before(held, begin) {
                 passing -= texels;
             }
-            // Rows of an input that an earlier segment has read, too, count from their first use in this one.
+            // Rows of an input count from their first use in this segment, even if an earlier segment has read them.
             let inside = held.uploaded || held.producer.is_some_and(|producer| producer >= begin);
             let stays = held.last_reader.is_some_and(|reader| reader >= end);
             let uses = &self.uses[storage];
             self.starts.clear();
             self.ends.clear();
             for &(written, touched) in &uses.live {
-                // What was written before the segment is there from its first band on.
+                // Rows written before the segment are alive from its first band on.
                 let from = if inside { written } else { 0 };
                 let to = if stays { bands.len() as u32 } else { touched.max(uses.all_read) };
                 if from != UNWRITTEN && to != 0 {
@@ -325,7 +334,7 @@ impl<'a> Evaluator<'a> {
         let most = |storage: usize| self.uses[storage].most;
         let mut unshared = 0;
         for (op, span) in self.model.operators[begin..end].iter().zip(spans) {
-            // None where all its rows are idle.
+            // An operator whose rows are all idle has no span.
             let (mut weights, mut step_count) = (0, 0);
             if let Some((first, last, count)) = span {
                 (weights, step_count) = (op.weights.live(count), op.weights.steps(count));
@@ -336,7 +345,7 @@ impl<'a> Evaluator<'a> {
             let reads = op.reads.iter().map(|read| most(read.storage)).chain([weights]).max().unwrap_or(0);
             unshared = unshared.max(reads + most(op.writes));
         }
-        // Only these, as a model may have thousands of storages and a segment touches a few.
+        // Resets only the storages that were touched: a model may have thousands, and a segment touches few.
         for storage in touched {
             let uses = &mut self.uses[storage];
             (uses.touched, uses.all_read, uses.most) = (false, 0, 0);
@@ -346,13 +355,13 @@ impl<'a> Evaluator<'a> {
     }
 }
 
-/// Whether a storage is written before operator `begin` and read from it on.
+/// Returns whether a storage is written before operator `begin` and read by it or a later one.
 fn is_live_before(held: &StorageInfo, begin: usize) -> bool {
     held.producer.is_some_and(|producer| producer < begin) && held.last_reader.is_some_and(|reader| reader >= begin)
 }
 
-/// How many lives meet at most, by the bands they begin with and end before. Rows are mostly made and read in order, so
-/// there is little to sort.
+/// Returns the largest number of live ranges that overlap. Each range starts with a band and ends before one. Rows
+/// are mostly produced and read in order, so there is little to sort.
 fn max_overlap(starts: &mut [u32], ends: &mut [u32]) -> u64 {
     starts.sort_unstable();
     ends.sort_unstable();
@@ -364,7 +373,7 @@ fn max_overlap(starts: &mut [u32], ends: &mut [u32]) -> u64 {
     most as u64
 }
 
-/// The largest sum of the first so many changes.
+/// Returns the largest prefix sum of the changes, or 0 if none is positive.
 fn max_prefix_sum(change: &[i64]) -> u64 {
     let (mut live, mut most) = (0i64, 0i64);
     for c in change {
