@@ -49,7 +49,7 @@ impl Host {
                 return Ok(Self { api, ep });
             }
         }
-        // An old runtime has at least the first table, whose first members never change.
+        // SAFETY: an old runtime has at least the first table, whose first members never change.
         let Some(first) = (unsafe { (base.get_api)(1).as_ref() }) else { return Err(ptr::null_mut()) };
         // SAFETY: it is a static string.
         let found = unsafe { CStr::from_ptr((base.get_version_string)()) };
