@@ -9,7 +9,7 @@ use std::{
 use allocation_counter::measure;
 use texpool::{
     compile::{CompileOptions, Phases, compile},
-    delegate::{Host, select},
+    delegate::{Host, MIN_OPERATIONS, select},
     graph::{self, Graph},
     import::{Array, ImportError, ImportOptions, from_bytes_with, outline_from_bytes},
     plan::{LayoutKind, SearchBudget, SearchControl, Strategy},
@@ -77,7 +77,7 @@ fn outlined(bytes: &[u8]) {
     let most = most_memory(bytes.len());
     assert!(counted.bytes_max <= most, "the outline takes {} bytes, may take {most}", counted.bytes_max);
     if let Some(outline) = outline {
-        outline.graphs.iter().for_each(|graph| drop(select(graph, Host::of(outline.format))));
+        outline.graphs.iter().for_each(|graph| drop(select(graph, Host::of(outline.format), MIN_OPERATIONS)));
     }
 }
 

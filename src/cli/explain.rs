@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::{error::CliError, model_source::BoundArgs, out};
 use crate::{
-    delegate::{Host, Selection, select},
+    delegate::{Host, MIN_OPERATIONS, Selection, select},
     report::ExplainReport,
 };
 
@@ -18,6 +18,9 @@ pub(super) struct Args {
     /// before it asks.
     #[arg(long, value_enum)]
     host: HostArg,
+    /// Leave parts of fewer elementary operations to the runtime, as the delegates' option of this name; 0 takes every part.
+    #[arg(long, value_name = "N", default_value_t = MIN_OPERATIONS)]
+    min_operations: u64,
     #[command(flatten)]
     dims: BoundArgs,
 }
@@ -42,7 +45,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let (model, host, reader) = (source.name(), host.name(), reader.name());
         return Err(CliError::Usage(format!("{host} does not read the format of `{model}`; say --host {reader}")));
     }
-    let selections: Vec<Selection> = outline.graphs.iter().map(|graph| select(graph, host)).collect();
+    let selections: Vec<Selection> =
+        outline.graphs.iter().map(|graph| select(graph, host, args.min_operations)).collect();
     let report = ExplainReport::new(&source.name(), host, &outline.graphs, &selections);
     if json {
         return out::json(&report);

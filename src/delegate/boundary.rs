@@ -51,3 +51,8 @@ pub(super) fn partition(graph: &GraphOutline, nodes: Vec<usize>, known: &[bool],
     let inputs = read.filter(|&tensor| std::mem::replace(&mut crosses[tensor], false)).collect();
     Partition { nodes, inputs, outputs }
 }
+
+/// Returns the elementary operations of nodes.
+pub(super) fn operations(graph: &GraphOutline, nodes: &[usize]) -> u64 {
+    nodes.iter().fold(0, |sum, &node| graph.nodes[node].operations.saturating_add(sum))
+}

@@ -8,16 +8,21 @@ mod onnxruntime;
 mod selection;
 mod tflite;
 mod turns;
+mod worth;
 
 use crate::import::GraphOutline;
 
 pub use host::Host;
 pub use selection::{Partition, Selection, Standing};
+pub use worth::{MIN_OPERATIONS, too_small};
 
-/// What a delegate in a runtime would take of a graph.
-pub fn select(graph: &GraphOutline, host: Host) -> Selection {
+pub use crate::ops::operations;
+
+/// Selects the nodes that a delegate in a runtime takes of a graph. Sets of fewer than `min_operations` are left, by
+/// default [`MIN_OPERATIONS`].
+pub fn select(graph: &GraphOutline, host: Host, min_operations: u64) -> Selection {
     match host {
-        Host::TfLite => tflite::select(graph),
-        Host::OnnxRuntime => onnxruntime::select(graph),
+        Host::TfLite => tflite::select(graph, min_operations),
+        Host::OnnxRuntime => onnxruntime::select(graph, min_operations),
     }
 }

@@ -2,14 +2,15 @@
 //! over whatever sets the provider names.
 
 use super::{
-    boundary::{partition, waits},
+    boundary::{operations, partition, waits},
     selection::{Selection, Standing, circular},
     turns::{FirstTurn, sets},
+    worth::too_small,
 };
 use crate::import::{GraphOutline, Refusal, Verdict};
 
-/// What is taken: as few sets as there can be.
-pub(super) fn select(graph: &GraphOutline) -> Selection {
+/// Selects nodes in as few sets as possible.
+pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
     // Nothing of those that are to be taken.
     let other = |verdict: &Verdict| match verdict {
         Verdict::Computed | Verdict::Passed => None,
@@ -19,17 +20,24 @@ pub(super) fn select(graph: &GraphOutline) -> Selection {
     };
     let mut others: Vec<Option<Standing>> = graph.nodes.iter().map(|node| other(&node.verdict)).collect();
     let known: Vec<bool> = graph.nodes.iter().map(|node| node.verdict == Verdict::Known).collect();
+    let required = known.iter().filter(|known| !**known).count();
     let waits = waits(graph, &known);
     // Ends, since each round leaves at least one more node.
     let found = loop {
         let taken: Vec<bool> = others.iter().map(Option::is_none).collect();
         let found = sets(&waits, &taken, FirstTurn::Left);
         let computes = |set: &Vec<usize>| set.iter().any(|&node| graph.nodes[node].verdict == Verdict::Computed);
-        let idle: Vec<usize> = found.iter().filter(|set| !computes(set)).flatten().copied().collect();
-        if idle.is_empty() {
+        let refusal = |set: &Vec<usize>| match computes(set) {
+            true => too_small(operations(graph, set), set.len() == required, min_operations),
+            false => Some(passes_on()),
+        };
+        let refused: Vec<(&Vec<usize>, Refusal)> = found.iter().filter_map(|set| Some((set, refusal(set)?))).collect();
+        if refused.is_empty() {
             break found;
         }
-        idle.into_iter().for_each(|node| others[node] = Some(Standing::Left(passes_on())));
+        for (set, refusal) in refused {
+            set.iter().for_each(|&node| others[node] = Some(Standing::Left(refusal.clone())));
+        }
     };
     let constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
     let partitions = found.into_iter().map(|nodes| partition(graph, nodes, &known, &constant)).collect();

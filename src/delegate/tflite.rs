@@ -2,9 +2,10 @@
 //! those that it runs in one turn.
 
 use super::{
-    boundary::{partition, waits},
+    boundary::{operations, partition, waits},
     selection::{Selection, Standing, circular},
     turns::{FirstTurn, sets},
+    worth::too_small,
 };
 use crate::import::{GraphOutline, NodeOutline, Refusal, Verdict};
 
@@ -66,11 +67,17 @@ const IN_ORDER: [&str; 10] = [
 ];
 
 /// What is taken.
-pub(super) fn select(graph: &GraphOutline) -> Selection {
+pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
     let mut search = Search::new(graph);
-    search.leave_what_reads_unknown_extents();
-    search.leave_constants_that_are_read();
-    search.selection()
+    // Ends, since each round leaves at least one more node.
+    loop {
+        search.leave_what_reads_unknown_extents();
+        search.leave_constants_that_are_read();
+        let sets = search.sets();
+        if !search.leave_small(&sets, min_operations) {
+            return search.selection(sets);
+        }
+    }
 }
 
 struct Search<'g> {
@@ -130,20 +137,39 @@ impl<'g> Search<'g> {
         }
     }
 
-    fn selection(self) -> Selection {
-        let Self { graph, left, constant } = self;
-        let taken: Vec<bool> = left.iter().map(Option::is_none).collect();
-        // The runtime knows of no node that it need not run.
-        let known = vec![false; graph.nodes.len()];
-        let mut waits = waits(graph, &known);
+    /// Returns the sets of nodes that the runtime makes of those that are taken.
+    fn sets(&self) -> Vec<Vec<usize>> {
+        let graph = self.graph;
+        let taken: Vec<bool> = self.left.iter().map(Option::is_none).collect();
+        // The runtime runs every node, also those of constants.
+        let mut waits = waits(graph, &vec![false; graph.nodes.len()]);
         let ordered = graph.nodes.iter().enumerate().filter(|(_, node)| IN_ORDER.contains(&node.operator.as_str()));
         let ordered: Vec<usize> = ordered.map(|(index, _)| index).collect();
         ordered.windows(2).for_each(|pair| waits[pair[1]].push(pair[0]));
+        sets(&waits, &taken, FirstTurn::FirstNode)
+    }
 
+    /// Leaves the nodes of sets that are too small. Returns whether there are any.
+    fn leave_small(&mut self, sets: &[Vec<usize>], min_operations: u64) -> bool {
+        let graph = self.graph;
+        let computed = self.constant.iter().filter(|constant| !**constant).count();
+        let mut any = false;
+        for set in sets {
+            let whole = set.iter().filter(|&&node| !self.constant[node]).count() == computed;
+            if let Some(refusal) = too_small(operations(graph, set), whole, min_operations) {
+                set.iter().for_each(|&node| self.left[node] = Some(refusal.clone()));
+                any = true;
+            }
+        }
+        any
+    }
+
+    fn selection(self, sets: Vec<Vec<usize>>) -> Selection {
+        let Self { graph, left, constant } = self;
         let mut constants: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
         let computed = graph.nodes.iter().zip(&constant).filter(|(_, constant)| **constant);
         computed.flat_map(|(node, _)| &node.outputs).for_each(|&tensor| constants[tensor] = true);
-        let sets = sets(&waits, &taken, FirstTurn::FirstNode);
+        let known = vec![false; graph.nodes.len()];
         let partitions = sets.into_iter().map(|nodes| partition(graph, nodes, &known, &constants)).collect();
         let others = left.into_iter().map(|left| Standing::Left(left.unwrap_or_else(circular)));
         Selection::new(partitions, others.collect())

@@ -54,6 +54,8 @@ pub struct NodeOutline {
     pub inputs: Vec<usize>,
     /// Results.
     pub outputs: Vec<usize>,
+    /// Elementary operations of a run; 0 if the node is not computed.
+    pub operations: u64,
     /// Tensors of the enclosing graph that bodies of control flow read.
     pub implicit: Vec<usize>,
     /// The importer's verdict.

@@ -72,6 +72,11 @@ pub fn work(graph: &Graph, node: &Node) -> Work {
     operator(&node.op).work(graph, node)
 }
 
+/// Estimates the elementary operations of nodes. The graph must be [valid](crate::graph::check).
+pub fn operations<'n>(graph: &Graph, nodes: impl IntoIterator<Item = &'n Node>) -> u64 {
+    nodes.into_iter().fold(0, |sum, node| work(graph, node).operations().saturating_add(sum))
+}
+
 /// Returns the weight texels that a node's kernel reads, without those of its epilogue.
 pub(super) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
     operator(&node.op).weights(graph, node)

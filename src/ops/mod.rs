@@ -91,7 +91,7 @@ mod work;
 pub use bounds::check;
 pub(crate) use integers::input_ranges;
 pub(crate) use lookup::properties;
-pub use lookup::{dispatch_rows, input_rows, shaders, work};
+pub use lookup::{dispatch_rows, input_rows, operations, shaders, work};
 pub use lower::dispatches;
 pub(crate) use lower::lower;
 pub(crate) use operator::ConstantOperands;

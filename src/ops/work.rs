@@ -56,6 +56,11 @@ pub struct Work {
 }
 
 impl Work {
+    /// Estimates the elementary operations: floating point operations, and a write for each channel of the result.
+    pub fn operations(&self) -> u64 {
+        (self.flops + 4.0 * self.texels) as u64
+    }
+
     /// Returns the work of a node with `a_texel` operations per lane of a result texel, and `block` texels per
     /// invocation.
     pub(super) fn new(graph: &Graph, node: &Node, class: CostClass, a_texel: usize, block: usize) -> Self {

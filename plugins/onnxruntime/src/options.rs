@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use texpool::{NamedOptions, OptionError};
+use texpool::{NamedOptions, OptionError, delegate::MIN_OPERATIONS};
 
 use crate::{api::types::ErrorCode, failure::Failure, survey::Reading};
 
@@ -22,7 +22,7 @@ pub(crate) struct Options {
 const DEADLINE: (&str, &str) = ("deadline", "30");
 
 /// Options that only this provider has.
-const OWN: &str = "report, verbose";
+const OWN: &str = "min_operations, report, verbose";
 
 /// The runtime's option for writing a file that contains the compiled nodes.
 const WRITE_COMPILED: &str = "ep.context_enable";
@@ -35,9 +35,14 @@ impl Options {
     pub(crate) fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, Failure> {
         let mut parsed = Self::default();
         let mut others = Vec::new();
+        let mut min_operations = MIN_OPERATIONS;
         for (name, text) in options {
             match name {
                 "verbose" => parsed.verbose = switch(name, text)?,
+                "min_operations" => {
+                    min_operations =
+                        text.parse().map_err(|_| wrong(format!("option `{name}`: `{text}` is no whole number")))?;
+                }
                 "report" if text.is_empty() => return Err(wrong("option `report`: it must name a file")),
                 "report" => parsed.report = Some(text.into()),
                 "dim" => others.extend(text.split(',').map(|one| (name, one.trim()))),
@@ -52,7 +57,7 @@ impl Options {
             _ => Failure::from(error),
         })?;
         let import = parsed.named.import();
-        parsed.reading = Reading { dims: import.dims.clone(), fake_quant: import.fake_quant };
+        parsed.reading = Reading { dims: import.dims.clone(), fake_quant: import.fake_quant, min_operations };
         Ok(parsed)
     }
 
@@ -121,8 +126,9 @@ mod tests {
     fn what_means_nothing_is_refused_by_its_name() {
         for (option, said) in [
             (("speed", "high"), "there is no option `speed`; there are: adapter"),
-            (("speed", "high"), "cache_dir, report, verbose"),
+            (("speed", "high"), "cache_dir, min_operations, report, verbose"),
             (("budget", "much"), "option `budget`: `much` is no size"),
+            (("min_operations", "few"), "option `min_operations`: `few` is no whole number"),
             (("verbose", "2"), "option `verbose`: `2` is neither `on` nor `off`"),
             (("report", ""), "option `report`: it must name a file"),
             (("dim", "batch"), "option `dim`: write NAME=VALUE"),

@@ -8,6 +8,7 @@ use std::{
 
 use texpool::{
     Error, ImportError, ImportOptions, Model, Uncomputable,
+    delegate::{operations, too_small},
     graph::Op,
     import::{self, FakeQuant},
 };
@@ -46,6 +47,8 @@ pub(crate) struct Reading {
     /// Extents that the user has given, by name.
     pub(crate) dims: BTreeMap<String, usize>,
     pub(crate) fake_quant: FakeQuant,
+    /// Fewest elementary operations of a part, unless the part is the whole graph.
+    pub(crate) min_operations: u64,
 }
 
 /// Reads a model that was written for a part. Constants are not copied out of `bytes`.
@@ -270,6 +273,14 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         if !computes {
             let why = "by itself it only passes values on, which is not worth a copy to the device and back";
             refused.extend(part.nodes.iter().map(|&node| (node, why.to_owned())));
+        }
+        if refused.is_empty() {
+            let operations = operations(model.graph(), &model.graph().nodes);
+            let whole = part.nodes.len() == self.graph.nodes.len();
+            if let Some(refusal) = too_small(operations, whole, self.reading.min_operations) {
+                let why = format!("{}; {}", refusal.reason, refusal.hint);
+                refused.extend(part.nodes.iter().map(|&node| (node, why.clone())));
+            }
         }
         (!refused.is_empty()).then_some(refused)
     }

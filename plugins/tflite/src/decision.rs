@@ -46,9 +46,10 @@ impl Decisions {
         nodes: &[Node],
         tensors: &Tensors<'_>,
         options: &ImportOptions,
+        min_operations: u64,
         prepare: &Prepare<'_>,
     ) -> Result<Selection, String> {
-        let selection = select(host, nodes, tensors, options, prepare)?;
+        let selection = select(host, nodes, tensors, options, min_operations, prepare)?;
         // A poisoned lock is fine: a panic cannot have left the list inconsistent.
         let mut decisions = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let before = decisions.iter().find(|(graph, _)| *graph == host.address()).map(|(_, decision)| decision);

@@ -78,9 +78,10 @@ impl Delegate {
         let layout = host.layout(&plan)?;
         let nodes = plan.iter().map(|&index| Node::read(host, index)).collect::<Result<Vec<_>, _>>()?;
         let tensors = Tensors::read(host, &nodes);
-        let import = self.shared.options.named.import();
+        let options = &self.shared.options;
         let prepare = |model: &Model| self.shared.session(model, None);
-        let selection = self.decisions.select(host, &nodes, &tensors, import, &prepare)?;
+        let selection =
+            self.decisions.select(host, &nodes, &tensors, options.named.import(), options.min_operations, &prepare)?;
         let report = GraphReport { layout, ..reported(&nodes, &tensors, &selection) };
         self.shared.note(host.address(), report.clone())?;
         self.say(&report, &selection.beyond_device)?;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use texpool::{NamedOptions, OptionError};
+use texpool::{NamedOptions, OptionError, delegate::MIN_OPERATIONS};
 
 /// Options of texpool and of the delegate.
 #[derive(Debug)]
@@ -14,6 +14,8 @@ pub(crate) struct Options {
     pub(crate) verbose: bool,
     /// File for a report on the selection.
     pub(crate) report: Option<PathBuf>,
+    /// Fewest elementary operations of a part, unless the part is the whole graph.
+    pub(crate) min_operations: u64,
 }
 
 /// An option of texpool that has another name here.
@@ -44,9 +46,10 @@ impl Options {
             unknown @ OptionError::Unknown { .. } => format!("{unknown}, device, {}", Own::NAMES.join(", ")),
             other => other.to_string(),
         })?;
-        let Own { whole_graph, verbose, report } = own;
+        let Own { whole_graph, verbose, report, min_operations } = own;
         let (whole_graph, verbose) = (whole_graph.unwrap_or(false), verbose.unwrap_or(false));
-        Ok(Self { named, whole_graph, verbose, report })
+        let min_operations = min_operations.unwrap_or(MIN_OPERATIONS);
+        Ok(Self { named, whole_graph, verbose, report, min_operations })
     }
 }
 
@@ -56,10 +59,11 @@ struct Own {
     whole_graph: Option<bool>,
     verbose: Option<bool>,
     report: Option<PathBuf>,
+    min_operations: Option<u64>,
 }
 
 impl Own {
-    const NAMES: [&str; 3] = ["whole_graph", "report", "verbose"];
+    const NAMES: [&str; 4] = ["whole_graph", "min_operations", "report", "verbose"];
 
     /// Parses an option. Returns whether it is one of these.
     fn take(&mut self, name: &str, text: &str) -> Result<bool, String> {
@@ -68,6 +72,12 @@ impl Own {
             "whole_graph" | "verbose" => {
                 let place = if name == "verbose" { &mut self.verbose } else { &mut self.whole_graph };
                 if place.replace(switch(name, text)?).is_some() {
+                    return twice();
+                }
+            }
+            "min_operations" => {
+                let number = text.parse().map_err(|_| format!("option `{name}`: `{text}` is no whole number"))?;
+                if self.min_operations.replace(number).is_some() {
                     return twice();
                 }
             }
@@ -112,6 +122,7 @@ mod tests {
     fn what_means_nothing_is_refused_by_its_name() {
         for (options, said) in [
             (&[("speed", "high")][..], "there is no option `speed`"),
+            (&[("min_operations", "-1")], "option `min_operations`: `-1` is no whole number"),
             (&[("verbose", "2")], "option `verbose`: `2` is neither 0 nor 1"),
             (&[("verbose", "1"), ("verbose", "1")], "option `verbose` is given twice"),
             (&[("device", "a"), ("adapter", "b")], "option `adapter` is given twice"),
@@ -122,6 +133,8 @@ mod tests {
             let error = parse(options).unwrap_err();
             assert!(error.starts_with(said), "{error}");
         }
-        assert!(parse(&[("speed", "high")]).unwrap_err().ends_with("device, whole_graph, report, verbose"));
+        assert!(
+            parse(&[("speed", "high")]).unwrap_err().ends_with("device, whole_graph, min_operations, report, verbose")
+        );
     }
 }

@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use texpool::ImportOptions;
+use texpool::{
+    ImportOptions,
+    delegate::{operations, too_small},
+};
 
 use crate::{
     abi::code,
@@ -42,6 +45,7 @@ struct Search<'g, 'h> {
     nodes: &'g [Node],
     tensors: &'g Tensors<'h>,
     options: &'g ImportOptions,
+    min_operations: u64,
     /// Marks the nodes that compute from constants alone.
     constant: Vec<bool>,
     /// Constant nodes that the importer refuses, so that their results must come from the runtime.
@@ -59,6 +63,7 @@ pub(crate) fn select(
     nodes: &[Node],
     tensors: &Tensors<'_>,
     options: &ImportOptions,
+    min_operations: u64,
     prepare: &Prepare<'_>,
 ) -> Result<Selection, String> {
     let all: Vec<i32> = nodes.iter().map(|node| node.index).collect();
@@ -67,6 +72,7 @@ pub(crate) fn select(
         nodes,
         tensors,
         options,
+        min_operations,
         constant: of_constants(nodes, tensors),
         unreadable: BTreeSet::new(),
         graph_outputs,
@@ -216,7 +222,21 @@ impl Search<'_, '_> {
             true => None,
             false => Some(read(&nodes, self.tensors, &outputs, self.options)?),
         };
+        if let Some(reason) = readable.as_ref().and_then(|readable| self.too_small(&nodes, readable)) {
+            let refusal = |&node: &i32| Refusal { node, operator: None, reason: reason.clone() };
+            return Err(partition.nodes.iter().map(refusal).collect());
+        }
         Ok(Part { partition, nodes: nodes.into_iter().cloned().collect(), outputs, readable })
+    }
+
+    /// Returns the reason if a part has less work than a call of the device costs.
+    fn too_small(&self, nodes: &[&Node], readable: &Readable) -> Option<String> {
+        let graph = readable.model.graph();
+        let inside: BTreeSet<i32> = nodes.iter().map(|node| node.index).collect();
+        let mut others = self.nodes.iter().zip(&self.constant).filter(|(node, _)| !inside.contains(&node.index));
+        let whole = others.all(|(_, constant)| *constant);
+        let refusal = too_small(operations(graph, &graph.nodes), whole, self.min_operations)?;
+        Some(format!("{}; {}", refusal.reason, refusal.hint))
     }
 
     /// Returns the constant nodes that the importer accepts.

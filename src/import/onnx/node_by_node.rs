@@ -24,6 +24,7 @@ use crate::{
         label::label,
         outline::{TensorOutline, Told, Verdict},
     },
+    ops,
 };
 
 /// Height and width to try if the extent of an image is open. It can be halved five times.
@@ -122,19 +123,25 @@ impl<'m> Outliner<'m> {
     }
 
     /// Returns the verdicts if no node can be examined.
-    pub(super) fn none(&mut self, error: &ImportError) -> Vec<Verdict> {
+    pub(super) fn none(&mut self, error: &ImportError) -> Vec<(Verdict, u64)> {
         let problem = Problem::new(error.to_string(), "export the model with another operator set");
-        self.file.nodes.iter().map(|_| Verdict::Refused(self.told.refusal(&problem))).collect()
+        self.file.nodes.iter().map(|_| (Verdict::Refused(self.told.refusal(&problem)), 0)).collect()
     }
 
-    /// Returns the verdict for each node.
-    pub(super) fn nodes(&mut self, opsets: &Opsets<'_>, implicit: &[HashSet<String>]) -> Vec<Verdict> {
+    /// Returns the verdict and the elementary operations of each node.
+    pub(super) fn nodes(&mut self, opsets: &Opsets<'_>, implicit: &[HashSet<String>]) -> Vec<(Verdict, u64)> {
         let file = self.file;
         let nodes = file.nodes.iter().zip(implicit).enumerate();
         nodes.map(|(index, (node, implicit))| self.node(index, node, implicit, opsets)).collect()
     }
 
-    fn node(&mut self, index: usize, node: &'m Node, implicit: &HashSet<String>, opsets: &Opsets<'_>) -> Verdict {
+    fn node(
+        &mut self,
+        index: usize,
+        node: &'m Node,
+        implicit: &HashSet<String>,
+        opsets: &Opsets<'_>,
+    ) -> (Verdict, u64) {
         let missing = self.names.missing(node).map(str::to_owned);
         let uncertain = node.inputs.iter().chain(implicit).any(|name| self.uncertain.contains(name.as_str()));
         let made = self.lowering.graph.nodes.len();
@@ -150,6 +157,13 @@ impl<'m> Outliner<'m> {
             ))),
             (None, Ok(()), None) => self.computed(node, made),
         };
+        let operations = match verdict {
+            Verdict::Computed => {
+                let graph = &self.lowering.graph;
+                ops::operations(graph, graph.nodes.iter().skip(made))
+            }
+            _ => 0,
+        };
         for (result, name) in node.outputs.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
             if uncertain {
                 self.uncertain.insert(name);
@@ -158,7 +172,7 @@ impl<'m> Outliner<'m> {
                 self.stand_in(name, alike::operand(node).filter(|_| result == 0));
             }
         }
-        verdict
+        (verdict, operations)
     }
 
     /// Returns the reason for which the stated type of an operand or result is not supported.

@@ -64,14 +64,14 @@ pub(in crate::import) fn outline(
 fn graph<'m>(
     file: &'m Graph,
     mut outliner: Outliner<'m>,
-    verdicts: Vec<Verdict>,
+    verdicts: Vec<(Verdict, u64)>,
     implicit: &[HashSet<String>],
 ) -> Result<GraphOutline, ImportError> {
     let mut numbers = Numbers::default();
     let computed = file.nodes.iter().flat_map(|node| &node.outputs).chain(file.initializers.iter().map(|t| &t.name));
     let known: HashSet<&str> = computed.chain(file.inputs.iter().map(|port| &port.name)).map(String::as_str).collect();
     let mut nodes = Vec::with_capacity(verdicts.len());
-    for ((node, verdict), implicit) in file.nodes.iter().zip(verdicts).zip(implicit) {
+    for ((node, (verdict, operations)), implicit) in file.nodes.iter().zip(verdicts).zip(implicit) {
         // Names that bodies read but this graph does not define are local to the bodies. Sorted, because the order of
         // a set is not deterministic.
         let mut implicit: Vec<&str> = implicit.iter().filter_map(|name| known.get(name.as_str()).copied()).collect();
@@ -83,6 +83,7 @@ fn graph<'m>(
             outputs: numbers.all(node.outputs.iter().map(String::as_str)),
             implicit: numbers.all(implicit.into_iter()),
             verdict,
+            operations,
         };
         outliner.makes(node.size())?;
         nodes.push(node);

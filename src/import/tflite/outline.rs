@@ -19,6 +19,7 @@ use crate::{
         model_file::Owner,
         outline::{Format, GraphOutline, NodeOutline, Outline, TensorOutline, Told, Verdict},
     },
+    ops,
 };
 
 /// Returns the outline of a file.
@@ -53,8 +54,9 @@ fn graph<'a>(
     let mut made = 0;
     lower_each(&mut lowering, owner, subgraph, &codes, |lowering, lowered| {
         let verdict = verdict(lowering, &lowered, made, told);
+        let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(made));
         made = lowering.graph.nodes.len();
-        let node = node(&lowering.tensors, &lowered, verdict);
+        let node = NodeOutline { operations, ..node(&lowering.tensors, &lowered, verdict) };
         if let Err(excess) = lowering.meter.memory(node.size()) {
             Problem::from(excess).within(None, "", "")?;
         }
@@ -90,6 +92,7 @@ fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, ve
         name: label(lowered.name(tensors)),
         inputs: numbers(&lowered.operator.inputs().unwrap_or_default(), tensors),
         outputs: numbers(&lowered.operator.outputs().unwrap_or_default(), tensors),
+        operations: 0,
         implicit: Vec::new(),
         verdict,
     }

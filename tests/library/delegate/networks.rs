@@ -1,7 +1,7 @@
 //! Of real networks, all of which are imported, nothing is left, and what is copied is what goes in and comes out.
 
 use texpool::{
-    delegate::{Host, Standing, select},
+    delegate::{Host, MIN_OPERATIONS, Standing, select},
     fetch::Catalog,
     graph::{Graph, TensorId},
     import::{ImportOptions, open_with, outline},
@@ -29,7 +29,7 @@ fn networks_that_are_imported_are_one_partition() {
         let copied = [&graph.inputs, &graph.outputs].map(|ids| bytes(ids, &graph));
 
         let file = outline(&path, &options).unwrap();
-        let selection = select(&file.graphs[0], Host::of(file.format));
+        let selection = select(&file.graphs[0], Host::of(file.format), MIN_OPERATIONS);
         let left = |standing: &&Standing| matches!(standing, Standing::Left(_) | Standing::Unknown(_));
         assert_eq!(selection.standings.iter().find(left), None, "{name}");
         assert_eq!(selection.partitions.len(), 1, "{name}");

@@ -28,6 +28,7 @@ fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)],
         name: format!("n{index}"),
         inputs: inputs.to_vec(),
         outputs: vec![given + index],
+        operations: 100,
         implicit: Vec::new(),
         verdict: verdict.clone(),
     };
@@ -127,7 +128,7 @@ proptest! {
     fn partitions_are_independent(graph in random()) {
         let mut counts = Vec::new();
         for host in HOSTS {
-            let selection = select(&graph, host);
+            let selection = select(&graph, host, 0);
             prop_assert_eq!(selection.standings.len(), graph.nodes.len());
             for (node, standing) in selection.standings.iter().enumerate() {
                 let holding = selection.partitions.iter().enumerate().filter(|(_, part)| part.nodes.contains(&node));
@@ -199,7 +200,7 @@ fn constants_cross_no_border() {
         ("ADD", &[2, 1], Verdict::Computed),
     ];
     let graph = graph(2, &[0], &nodes, &[4, 5]);
-    let selection = select(&graph, Host::TfLite);
+    let selection = select(&graph, Host::TfLite, 0);
     let why = "its result is a constant that the runtime reads";
     assert_eq!(left(&selection), [(0, why), (1, why), (2, "for a reason")]);
     assert_eq!(selection.partitions.len(), 1);
@@ -216,10 +217,10 @@ fn what_reads_extents_of_a_run_is_left() {
         ("NEG", &[0], Verdict::Computed),
     ];
     let graph = graph(1, &[], &nodes, &[3, 4]);
-    let selection = select(&graph, Host::TfLite);
+    let selection = select(&graph, Host::TfLite, 0);
     let [first, second] = ["t1", "t2"].map(|name| format!("extents of `{name}` are known only while the model runs"));
     assert_eq!(left(&selection), [(0, "for a reason"), (1, &first[..]), (2, &second[..])]);
-    assert_eq!(select(&graph, Host::OnnxRuntime).partitions.len(), 1);
+    assert_eq!(select(&graph, Host::OnnxRuntime, 0).partitions.len(), 1);
 }
 
 /// What ONNX Runtime computes before a run is neither taken nor left, and divides nothing.
@@ -233,7 +234,7 @@ fn what_is_known_is_nobodys() {
     ];
     let mut graph = graph(1, &[], &nodes, &[4]);
     graph.tensors[2].constant = true;
-    let selection = select(&graph, Host::OnnxRuntime);
+    let selection = select(&graph, Host::OnnxRuntime, 0);
     assert_eq!(selection.standings[..3], [Standing::Taken(0), Standing::Known, Standing::Taken(0)]);
     let part = &selection.partitions[0];
     assert_eq!([&part.nodes[..], &part.inputs[..], &part.outputs[..]], [&[0, 2][..], &[0], &[3]]);
@@ -246,6 +247,28 @@ fn what_bodies_read_is_waited_for() {
         [("Relu", &[0], Verdict::Computed), ("If", &[0], refused()), ("Add", &[1, 2], Verdict::Computed)];
     let mut graph = graph(1, &[], &nodes, &[3]);
     graph.nodes[1].implicit = vec![1];
-    let selection = select(&graph, Host::OnnxRuntime);
+    let selection = select(&graph, Host::OnnxRuntime, 0);
     assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0], [2]]);
+}
+
+/// A set with less work than a call costs is left, unless it is all that there is to run.
+#[test]
+fn small_sets_are_left_unless_they_are_the_whole_graph() {
+    let nodes: [(&str, &[usize], Verdict); 4] = [
+        ("Relu", &[0], Verdict::Computed),
+        ("Neg", &[1], Verdict::Computed),
+        ("Foo", &[2], refused()),
+        ("Relu", &[3], Verdict::Computed),
+    ];
+    let graph = graph(1, &[], &nodes, &[4]);
+    for host in HOSTS {
+        assert_eq!(select(&graph, host, 100).partitions.len(), 2, "{host:?}");
+        let selection = select(&graph, host, 101);
+        assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0, 1]], "{host:?}");
+        let why = "its part of the graph has 100 operations, less than a call of the device costs";
+        assert_eq!(left(&selection)[1], (3, why), "{host:?}");
+        assert!(select(&graph, host, 201).partitions.is_empty(), "{host:?}");
+    }
+    let alone = self::graph(1, &[], &nodes[..2], &[2]);
+    assert!(HOSTS.iter().all(|&host| select(&alone, host, 1000).partitions.len() == 1));
 }

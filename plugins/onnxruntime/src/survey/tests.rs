@@ -126,3 +126,23 @@ fn open_heights_are_tried_with_those_of_text_readers() {
     assert_eq!((found.left.len(), found.image), (0, 48));
     assert_eq!(found.parts[0].nodes, [0, 1]);
 }
+
+/// A part with less work than a call costs is left. The whole graph is taken whatever its size.
+#[test]
+fn small_parts_are_left() {
+    let reading = Reading { min_operations: 200, ..Reading::default() };
+    let chain = |operators: &[&str]| {
+        let graph = chain(operators, &fixed());
+        let found = survey(&graph, &reading, &|_, _, _| None);
+        (found.parts.into_iter().map(|part| part.nodes).collect::<Vec<_>>(), found.left)
+    };
+    // 144 values a node.
+    let (parts, left) = chain(&["Relu", "Neg", "Sorcery", "Abs"]);
+    assert_eq!(parts, [[0, 1]]);
+    assert!(
+        left[&3].contains("less than a call of the device costs; the option `min_operations` is 200"),
+        "{}",
+        left[&3]
+    );
+    assert_eq!(chain(&["Abs"]).0, [[0]]);
+}
