@@ -61,8 +61,7 @@
 //!
 //! | feature | what is built |
 //! |---|---|
-//! | none (`default-features = false`) | [`plan`] alone: no GPU, no files, any target |
-//! | `import` | and [`graph`], [`import`], [`rewrite`] and host tensors |
+//! | none (`default-features = false`) | [`plan`], [`graph`], [`import`], [`rewrite`] and host tensors; the crate `texpool-plan` is [`plan`] alone, for any target |
 //! | `gpu` | and all the rest of this page, on a device of the caller's |
 //! | `vulkan`, `metal`, `dx12` (default), `webgpu` | `gpu`, and opening a device on these, where the platform has them |
 //! | `serde` | plans, records and device profiles can be written and read |
@@ -76,12 +75,9 @@
 //! [wgpu]: https://docs.rs/wgpu/30
 //! [examples]: https://docs.rs/crate/texpool/latest/source/examples/
 
-#[cfg(feature = "import")]
 pub mod graph;
-#[cfg(feature = "import")]
 pub mod import;
-pub mod plan;
-#[cfg(feature = "import")]
+
 pub mod rewrite;
 #[cfg(feature = "gpu")]
 pub mod texture;
@@ -92,13 +88,10 @@ pub mod texture;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod cli;
-#[cfg(feature = "import")]
 #[doc(hidden)]
 pub mod compile;
-#[cfg(feature = "import")]
 #[doc(hidden)]
 pub mod dataflow;
-#[cfg(feature = "import")]
 #[doc(hidden)]
 pub mod delegate;
 #[cfg(feature = "cli")]
@@ -110,11 +103,9 @@ pub mod gpu;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod io;
-#[cfg(feature = "import")]
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
 #[doc(hidden)]
 pub mod kernels;
-#[cfg(feature = "import")]
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
 #[doc(hidden)]
 pub mod ops;
@@ -124,37 +115,30 @@ pub mod report;
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub mod runtime;
-#[cfg(feature = "import")]
 #[doc(hidden)]
 pub mod schedule;
 #[cfg(feature = "cli")]
 #[doc(hidden)]
 pub mod setup;
-#[cfg(feature = "import")]
 #[doc(hidden)]
 pub mod tensor;
 
 #[doc(inline)]
 pub use plan::{Progress, StopReason, TexelFormat};
+/// The memory planner, which is the crate `texpool-plan`.
+#[doc(inline)]
+pub use texpool_plan as plan;
 
-#[cfg(feature = "import")]
 #[doc(inline)]
 pub use compile::WeightFormat;
-#[cfg(feature = "import")]
 pub use compile::{Clock, CompileError, DeviceProfile, Rate, SavedPlanError};
-#[cfg(feature = "import")]
 #[doc(inline)]
 pub use graph::{ElementType, Quantization};
-#[cfg(feature = "import")]
 #[doc(inline)]
 pub use import::{ImportError, ImportOptions, ModelMetadata};
-#[cfg(feature = "import")]
 pub use kernels::KernelError;
-#[cfg(feature = "import")]
 pub use ops::CostClass;
-#[cfg(feature = "import")]
 pub use schedule::ScheduleError;
-#[cfg(feature = "import")]
 pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorViewMut};
 
 #[cfg(feature = "gpu")]
@@ -168,7 +152,6 @@ pub use runtime::{
 pub use runtime::{DispatchTime, Interrupt, Polling};
 
 /// half 2: what a tensor of 16-bit floats has as elements must be of this version.
-#[cfg(feature = "import")]
 pub use half;
 /// wgpu 30, whose devices, textures and encoders sessions take and give: what a caller uses must be of this version.
 #[cfg(feature = "gpu")]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use texpool::plan::{
+use texpool_plan::{
     ArenaPlanner, Planner, SearchBudget, SearchControl, Uses, check_layout,
     io::{buffers_from_text, buffers_to_csv, from_text, to_csv},
     solve,

@@ -77,7 +77,7 @@ fn text(plan: &ArenaPlan, asked: Option<(u64, CapacityAnswer)>, seconds: f64) ->
     let proof = match plan.proof {
         ArenaProof::WidestStep => "the widest step needs as much".to_owned(),
         ArenaProof::Search => "a search has ruled out everything smaller".to_owned(),
-        ArenaProof::Unproven => format!("no plan is smaller than {}", grouped(plan.bound)),
+        _ => format!("no plan is smaller than {}", grouped(plan.bound)),
     };
     format!("{said}; {proof}, {seconds:.3} s\n")
 }

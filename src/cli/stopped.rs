@@ -18,6 +18,7 @@ pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
         Some(StopReason::TooManyTensors) => {
             out::stderr(&"more tensors overlap in time than the search takes: this is the best greedy plan, not proven")
         }
+        Some(_) => out::stderr(&"stopped early: this is the best plan so far, not proven"),
         None => {}
     }
 }

@@ -7,7 +7,10 @@ use super::{
     variant::{PlacedCandidate, Rows, Variant},
 };
 use crate::{
-    plan::{AssignmentSearch, SearchControl, assign_rows},
+    plan::{
+        SearchControl,
+        internal::{AssignmentSearch, assign_rows},
+    },
     schedule::{Contents, Schedule, StorageKind, phases::Segment},
 };
 

@@ -15,7 +15,7 @@ use super::{
     variant::{PlacedCandidate, Variant, steps_and_rows},
 };
 use crate::{
-    plan::{LateAcceptance, SearchControl},
+    plan::{SearchControl, internal::LateAcceptance},
     schedule::phases::Segment,
 };
 

@@ -18,7 +18,7 @@ use crate::{
     graph::{Graph, NodeId, NodeSet},
     plan::{
         LivePeak, Plan, PlanError, RowLayout, RowProblem, RowStep, SearchBudget, SearchControl, TensorRows,
-        TextureLimits, check_rows, live_row_peak, pack_rows, place_rows, realize_rows,
+        TextureLimits, check_rows, internal::pack_rows, live_row_peak, place_rows, realize_rows,
     },
     schedule::{
         Schedule, Streaming,

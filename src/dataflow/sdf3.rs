@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::{Csdf, Sequence};
-use crate::plan::xml;
+use crate::plan::internal::escaped;
 
 /// Returns the XML text of a graph, with these channel capacities and `token_bytes` bytes per token.
 ///
@@ -105,7 +105,7 @@ impl Xml {
         }
         let _ = write!(self.text, "<{name}");
         for (key, value) in attributes {
-            let _ = write!(self.text, " {key}=\"{}\"", xml::escaped(value));
+            let _ = write!(self.text, " {key}=\"{}\"", escaped(value));
         }
     }
 

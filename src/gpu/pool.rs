@@ -10,7 +10,10 @@ use super::{
     allocations::{Allocations, POOL},
     textures::make,
 };
-use crate::plan::{Plan, TextureSpec, overlay_textures, texture_ranks};
+use crate::plan::{
+    Plan, TextureSpec,
+    internal::{overlay_textures, texture_ranks},
+};
 
 /// Textures for several plans, only one of which runs at a time.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! A folder of a run's outputs: one `INDEX_NAME.npy` each.
 
 use super::{IoError, atomic::Staged, npy::npy_into};
-use crate::plan::needs_escape;
+use crate::plan::internal::needs_escape;
 use std::{
     fs,
     path::{Path, PathBuf},

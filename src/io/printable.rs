@@ -1,6 +1,6 @@
 //! Text made printable: nothing in it moves a cursor, colours a terminal or begins a line.
 
-use crate::plan::{self, Printable, needs_escape};
+use crate::plan::{self, Printable, internal::needs_escape};
 use std::{borrow::Cow, ffi::OsStr};
 
 /// A file name or another text that the user gave, safe to print within a line: as

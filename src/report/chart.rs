@@ -6,8 +6,9 @@ use super::{FrontPoint, FrontReport, compiled::pool_names, grouped};
 use crate::{
     compile::CompiledModel,
     plan::{
-        PlanError, pool_svg,
-        xml::{escaped, svg_tag},
+        PlanError,
+        internal::{escaped, svg_tag},
+        pool_svg,
     },
 };
 

@@ -2,47 +2,33 @@
 //!
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
-#[cfg(feature = "import")]
 mod chart;
 #[cfg(feature = "gpu")]
 mod clamped;
-#[cfg(feature = "import")]
 mod compiled;
-#[cfg(feature = "import")]
 mod dataflow;
 mod device_memory;
 mod digits;
-#[cfg(feature = "import")]
 mod explain;
-#[cfg(feature = "import")]
 mod explain_text;
-#[cfg(feature = "import")]
 mod front;
-#[cfg(feature = "import")]
 mod networks;
 mod residency;
 mod text;
-#[cfg(feature = "import")]
 mod values;
 
 use crate::plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat};
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "import")]
 pub use chart::picture;
 #[cfg(feature = "gpu")]
 pub use clamped::{ClampedPlace, ClampedReport};
-#[cfg(feature = "import")]
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use device_memory::{DeviceMemoryReport, PartBytes};
 pub use digits::grouped;
-#[cfg(feature = "import")]
 pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
-#[cfg(feature = "import")]
 pub use front::{FrontPoint, FrontReport};
-#[cfg(feature = "import")]
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
-#[cfg(feature = "import")]
 pub use values::{NotFiniteCounts, ValueSummary};
 
 /// What a plan costs and where everything lies. Bytes everywhere.

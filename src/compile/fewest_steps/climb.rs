@@ -10,7 +10,7 @@ use crate::{
         mutator::{Mutator, TileScales},
         variant::{PlacedCandidate, Variant, steps_and_rows},
     },
-    plan::LateAcceptance,
+    plan::internal::LateAcceptance,
     schedule::{
         Schedule,
         phases::{Segment, SegmentCosts},

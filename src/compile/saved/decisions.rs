@@ -73,12 +73,8 @@ impl Decisions {
                 writer.number(bytes);
             }
         }
-        writer.number(match self.stopped {
-            None => 0,
-            Some(StopReason::Deadline) => 1,
-            Some(StopReason::Cancelled) => 2,
-            Some(StopReason::TooManyTensors) => 3,
-        });
+        let stopped = StopReason::ALL.iter().position(|reason| Some(*reason) == self.stopped);
+        writer.count(stopped.map_or(0, |index| index + 1));
         writer.count(self.in_place.len());
         // Each node is saved as the distance from the previous one.
         let mut next = 0;
@@ -136,10 +132,10 @@ impl Decisions {
         };
         let stopped = match reader.number()? {
             0 => None,
-            1 => Some(StopReason::Deadline),
-            2 => Some(StopReason::Cancelled),
-            3 => Some(StopReason::TooManyTensors),
-            _ => return Err(reader.damaged("no search is stopped for that")),
+            number => match StopReason::ALL.get((number - 1) as usize) {
+                Some(reason) => Some(*reason),
+                None => return Err(reader.damaged("no search is stopped for that")),
+            },
         };
         let in_place = nodes(reader)?;
         let weights = match reader.number()? {

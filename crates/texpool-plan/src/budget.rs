@@ -1,0 +1,43 @@
+//! The budget of the searches.
+
+/// How much to search beyond the greedy strategies. Counted in steps of the algorithms, never in time, so that the same
+/// input gives the same plan on every machine.
+///
+/// ```
+/// use texpool_plan::{Planner, SearchBudget, SearchControl, UsageRecord, Uses, solve};
+///
+/// let records = [UsageRecord::new(0, 1, 8), UsageRecord::new(1, 2, 4), UsageRecord::new(2, 3, 8)];
+/// // The greedy strategies and the exact solver, but no search for banks.
+/// let budget = SearchBudget { nodes: 1000, ..SearchBudget::PORTFOLIO };
+/// let found = solve(&records, Uses::FirstAndLast, Planner::Best, budget, &SearchControl::new())?;
+/// assert_eq!(found.layout.total(), 12);
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct SearchBudget {
+    /// Linear relaxations that the exact solver may solve; with 0 it does not run.
+    pub nodes: u64,
+    /// Moves of a tensor to another bank, or to another texture if tensors are placed row by row; with 0 there is no
+    /// search for banks.
+    pub moves: u64,
+    /// Packings of the rows of textures. Used by [`place_rows`](super::place_rows) only.
+    pub packings: u64,
+}
+
+impl SearchBudget {
+    /// Greedy strategies only: less than a millisecond on a network (`cargo bench -p texpool-plan --bench
+    /// table`).
+    pub const PORTFOLIO: Self = Self { nodes: 0, moves: 0, packings: 0 };
+
+    /// For [`place_rows`](super::place_rows), whose moves take longer, and which solves no relaxation.
+    pub const ROWS: Self = Self { nodes: 0, moves: 20_000, packings: 60 };
+}
+
+impl Default for SearchBudget {
+    /// Enough to prove the optimum of each network tried, in less than a second (`cargo bench -p texpool-plan
+    /// --bench table`).
+    fn default() -> Self {
+        Self { nodes: 100, moves: 200_000, ..Self::PORTFOLIO }
+    }
+}

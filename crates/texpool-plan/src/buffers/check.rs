@@ -1,0 +1,127 @@
+//! The independent checker of arenas: whether a plan keeps what was asked, from the buffers only. Shares no code with
+//! the searches.
+
+use std::collections::{BTreeSet, HashSet};
+
+use super::{
+    arena_plan::{ArenaPlan, ArenaProof},
+    buffer::Buffer,
+};
+use crate::error::{InputError, LayoutError, PlanError};
+
+/// Checks a plan: given places, alignments, the arena's end, a bound and a proof that the total does not contradict, and
+/// that at no step two buffers use the same bytes, unless one is computed in the other's place there and both begin at
+/// the same offset. `O(n log n)` in buffers and gaps.
+pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan: &ArenaPlan) -> Result<(), PlanError> {
+    let (expected, found) = (buffers.len(), plan.offsets.len());
+    if expected != found {
+        return Err(InputError::LengthMismatch { what: "offsets", expected, found }.into());
+    }
+    for (buffer, (b, &offset)) in buffers.iter().zip(&plan.offsets).enumerate() {
+        let end = u128::from(offset) + u128::from(b.size);
+        if end > u128::from(plan.total) {
+            return Err(LayoutError::OutOfRegion { record: buffer, region: 0, end, size: plan.total }.into());
+        }
+        let why = if b.align == 0 || offset % b.align != 0 {
+            format!("its alignment is {}", b.align)
+        } else if let Some(given) = b.offset.filter(|&given| given != offset) {
+            format!("its place is given as {given}")
+        } else {
+            continue;
+        };
+        return Err(LayoutError::WrongOffset { buffer, offset, why }.into());
+    }
+    no_overlap(buffers, in_place, &plan.offsets)?;
+    let &ArenaPlan { total, bound, proof, .. } = plan;
+    let proven = proof != ArenaProof::Unproven;
+    if bound > total || (proven && bound < total) {
+        return Err(LayoutError::BadBound { total, bound, proven }.into());
+    }
+    Ok(())
+}
+
+/// Bytes of the arena that a buffer uses from step `from` on, until before step `to`.
+struct Use {
+    from: usize,
+    to: usize,
+    start: u64,
+    end: u64,
+    buffer: usize,
+}
+
+/// Checks that no two buffers use the same bytes: a sweep over the steps with the bytes in use by their start, in which
+/// only the neighbours of a new use are compared with it.
+fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) -> Result<(), PlanError> {
+    let mut uses: Vec<Use> = Vec::with_capacity(buffers.len());
+    for (buffer, (b, &offset)) in buffers.iter().zip(offsets).enumerate() {
+        uses_of(b, |from, to, start, end| {
+            if from < to && start < end {
+                uses.push(Use { from, to, start: offset + start, end: offset + end, buffer });
+            }
+        });
+    }
+    uses.sort_unstable_by_key(|u| (u.from, u.buffer));
+    let mut ends: Vec<usize> = (0..uses.len()).collect();
+    ends.sort_unstable_by_key(|&at| uses[at].to);
+    let mut ends = ends.into_iter().peekable();
+    let pairs: HashSet<(usize, usize)> = in_place.iter().copied().collect();
+    let may_share = |a: &Use, b: &Use, step: usize| {
+        let computed_over = |before: usize, after: usize| {
+            pairs.contains(&(before, after))
+                && step + 1 == buffers[before].live.end
+                && step == buffers[after].live.start
+                && offsets[before] == offsets[after]
+        };
+        computed_over(a.buffer, b.buffer) || computed_over(b.buffer, a.buffer)
+    };
+    // Start, and position in `uses`.
+    let mut active: BTreeSet<(u64, usize)> = BTreeSet::new();
+    // Uses that share bytes at this step, which one step in place of the other allows. They may reach over the neighbours
+    // of a new use, so that the neighbours alone would not show every overlap. At the next step one of each two has ended.
+    let mut shared: Vec<usize> = Vec::new();
+    let mut last_step = 0;
+    for (at, new) in uses.iter().enumerate() {
+        let step = new.from;
+        while let Some(dead) = ends.next_if(|&dead| uses[dead].to <= step) {
+            active.remove(&(uses[dead].start, dead));
+        }
+        if step > last_step {
+            shared.clear();
+            last_step = step;
+        }
+        let below = active.range(..(new.start, at)).rev().take_while(|&&(start, _)| start == new.start);
+        let below = below.chain(active.range(..(new.start, 0)).next_back());
+        let above = active.range((new.start, at)..).take_while(|&&(start, _)| start < new.end);
+        let near = below.chain(above).map(|&(_, other)| other).chain(shared.iter().copied());
+        let overlapping: Vec<usize> =
+            near.filter(|&other| uses[other].start < new.end && new.start < uses[other].end).collect();
+        for &other in &overlapping {
+            let old = &uses[other];
+            if !may_share(old, new, step) {
+                let (a, b) = (old.buffer.min(new.buffer), old.buffer.max(new.buffer));
+                return Err(LayoutError::Overlap { a, b, step, region: 0 }.into());
+            }
+        }
+        if !overlapping.is_empty() {
+            shared.extend(overlapping);
+            shared.push(at);
+        }
+        active.insert((new.start, at));
+    }
+    Ok(())
+}
+
+/// Calls `each` with the steps, from and until before, and the bytes, from and until before, that a buffer uses.
+fn uses_of(buffer: &Buffer, mut each: impl FnMut(usize, usize, u64, u64)) {
+    let mut gaps: Vec<_> = buffer.gaps.iter().collect();
+    gaps.sort_unstable_by_key(|gap| gap.steps.start);
+    let mut from = buffer.live.start;
+    for gap in gaps {
+        each(from, gap.steps.start, 0, buffer.size);
+        if let Some(window) = &gap.window {
+            each(gap.steps.start, gap.steps.end, window.start, window.end);
+        }
+        from = gap.steps.end;
+    }
+    each(from, buffer.live.end, 0, buffer.size);
+}

@@ -1,0 +1,239 @@
+//! What the search knows of the buffers that it places, and never changes.
+
+use std::cmp::Reverse;
+
+use crate::{
+    buffers::{
+        buffer::Buffer,
+        conflicts::{Conflicts, Forbidden},
+        pieces::{Piece, pieces},
+    },
+    gcd::gcd,
+};
+
+/// Alignments for each of which there are sections of their own. A guess.
+const MAX_UNITS: usize = 8;
+
+/// A buffer to be placed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Item {
+    /// Its index in the list of the caller.
+    pub(super) buffer: usize,
+    pub(super) size: i64,
+    pub(super) align: i64,
+    pub(super) given: Option<i64>,
+}
+
+/// Two items whose offsets must not differ, `a` less `b`, by what lies strictly between `low` and `high`.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Apart {
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) low: i64,
+    pub(super) high: i64,
+}
+
+/// The bytes of an item that are needed in a section.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Need {
+    pub(super) item: usize,
+    /// Counted from the item's offset.
+    pub(super) start: i64,
+    pub(super) size: i64,
+    /// The size, rounded up to the section's unit.
+    pub(super) padded: i64,
+}
+
+/// What is needed at a step at which some item begins to take bytes. Nothing more is needed until the next such step.
+#[derive(Clone, Debug)]
+pub(super) struct Section {
+    /// The largest first.
+    pub(super) needs: Vec<Need>,
+    /// Pairs of positions in `needs` of items that may be computed in place here, the first being the larger; with the
+    /// [`Apart`]s that keep them from lying on each other in part.
+    pub(super) in_place: Vec<(usize, usize, Vec<usize>)>,
+}
+
+impl Section {
+    /// Whether all that another section needs is needed here, and nothing here is computed in place.
+    fn holds(&self, other: &Self) -> bool {
+        let same = |a: &Need, b: &Need| (a.item, a.start, a.size, a.padded) == (b.item, b.start, b.size, b.padded);
+        self.in_place.is_empty() && other.needs.iter().all(|need| self.needs.iter().any(|here| same(need, here)))
+    }
+}
+
+/// Items of which each is alive together with another one, or a single one.
+pub(super) struct Instance {
+    pub(super) items: Vec<Item>,
+    pub(super) aparts: Vec<Apart>,
+    /// For each item, the indices in `aparts` of those that it is in.
+    pub(super) aparts_of: Vec<Vec<usize>>,
+    pub(super) sections: Vec<Section>,
+    /// For each item, the sections that it is in.
+    pub(super) sections_of: Vec<Vec<usize>>,
+    /// Of these `aparts`, `a` lies below `b`: the two are the same in everything, so exchanging them changes nothing.
+    pub(super) ordered: Vec<usize>,
+}
+
+/// The instances of buffers, which can be placed one without the other. Buffers that take no bytes are in none.
+pub(super) fn instances(buffers: &[Buffer], in_place: &[(usize, usize)], conflicts: &Conflicts) -> Vec<Instance> {
+    let mut group: Vec<Option<usize>> = vec![None; buffers.len()];
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    for first in (0..buffers.len()).filter(|&i| buffers[i].size > 0) {
+        if group[first].is_some() {
+            continue;
+        }
+        let mut members = vec![first];
+        group[first] = Some(groups.len());
+        let mut next = 0;
+        while let Some(&member) = members.get(next) {
+            for &Forbidden { other, .. } in &conflicts.0[member] {
+                if group[other].is_none() {
+                    group[other] = Some(groups.len());
+                    members.push(other);
+                }
+            }
+            next += 1;
+        }
+        members.sort_unstable();
+        groups.push(members);
+    }
+    groups.into_iter().map(|members| Instance::new(buffers, in_place, conflicts, &members)).collect()
+}
+
+impl Instance {
+    fn new(buffers: &[Buffer], in_place: &[(usize, usize)], conflicts: &Conflicts, members: &[usize]) -> Self {
+        let position = |buffer: usize| members.binary_search(&buffer).ok();
+        let items: Vec<Item> = members
+            .iter()
+            .map(|&buffer| {
+                let Buffer { size, align, offset, .. } = buffers[buffer];
+                Item { buffer, size: size as i64, align: align as i64, given: offset.map(|offset| offset as i64) }
+            })
+            .collect();
+        let mut aparts = Vec::new();
+        let mut aparts_of = vec![Vec::new(); items.len()];
+        for (a, item) in items.iter().enumerate() {
+            for &Forbidden { other, low, high } in &conflicts.0[item.buffer] {
+                if let Some(b) = position(other).filter(|&b| a < b) {
+                    aparts_of[a].push(aparts.len());
+                    aparts_of[b].push(aparts.len());
+                    aparts.push(Apart { a, b, low, high });
+                }
+            }
+        }
+        let pairs: Vec<(usize, usize)> =
+            in_place.iter().filter_map(|&(before, after)| position(before).zip(position(after))).collect();
+        let pieces: Vec<Vec<Piece>> = members.iter().map(|&buffer| pieces(&buffers[buffer])).collect();
+        let between = |a: usize, b: usize| {
+            let (a, b) = (a.min(b), a.max(b));
+            aparts_of[a].iter().copied().filter(|&at| (aparts[at].a, aparts[at].b) == (a, b)).collect()
+        };
+        let sections = sections(&items, &pieces, &pairs, between);
+        let mut sections_of = vec![Vec::new(); items.len()];
+        for (at, section) in sections.iter().enumerate() {
+            section.needs.iter().for_each(|need| sections_of[need.item].push(at));
+        }
+        let ordered = ordered(&items, &pieces, &pairs, &aparts);
+        Self { items, aparts, aparts_of, sections, sections_of, ordered }
+    }
+
+    /// A number that divides every end of some plan that is as small as any.
+    ///
+    /// Of the plans in which the same items are above and below each other, take the one in which all lie lowest: each
+    /// offset is 0, or given, or follows from another one by an end of a forbidden interval, rounded up to an alignment.
+    pub(super) fn granularity(&self) -> u64 {
+        let mut divisor = 0;
+        for item in &self.items {
+            divisor = gcd(gcd(divisor, item.size.unsigned_abs()), item.given.unwrap_or(0).unsigned_abs());
+        }
+        for apart in &self.aparts {
+            divisor = gcd(gcd(divisor, apart.low.unsigned_abs()), apart.high.unsigned_abs());
+        }
+        divisor = divisor.max(1);
+        // Alignments of which it is a multiple round nothing.
+        let aligns = || self.items.iter().map(|item| item.align.unsigned_abs());
+        while let Some(align) = aligns().find(|align| !align.is_multiple_of(divisor) && !divisor.is_multiple_of(*align))
+        {
+            divisor = gcd(divisor, align);
+        }
+        divisor
+    }
+}
+
+/// The sections in the order of steps. `between` answers with the [`Apart`]s of two items.
+fn sections(
+    items: &[Item],
+    pieces: &[Vec<Piece>],
+    pairs: &[(usize, usize)],
+    between: impl Fn(usize, usize) -> Vec<usize>,
+) -> Vec<Section> {
+    let mut births: Vec<usize> = pieces.iter().flatten().map(|piece| piece.steps.start).collect();
+    births.sort_unstable();
+    births.dedup();
+    // Those that all have a multiple of are no others.
+    let differs = |&unit: &i64| items.iter().any(|item| item.align % unit != 0);
+    let mut units: Vec<i64> = items.iter().map(|item| item.align).filter(differs).collect();
+    units.sort_unstable_by_key(|&unit| Reverse(unit));
+    units.dedup();
+    units.truncate(MAX_UNITS);
+    units.push(1);
+    // Beside all that is needed at a step, that of the items alone that begin at multiples of a unit: there is nothing of
+    // them in the padding behind each other.
+    let mut sections = Vec::new();
+    for unit in units {
+        let mut last: Option<Section> = None;
+        for &step in &births {
+            let need = |item: usize| {
+                let piece = pieces[item].iter().find(|piece| piece.steps.contains(&step))?;
+                let size = (piece.bytes.end - piece.bytes.start) as i64;
+                Some(Need { item, start: piece.bytes.start as i64, size, padded: size })
+            };
+            let aligned = (0..items.len()).filter(|&item| items[item].align % unit == 0);
+            let section = section(items, aligned.filter_map(need).collect(), pairs, &between);
+            // What fits here fits without what is born here.
+            sections.extend(last.replace(section).filter(|before| last.as_ref().is_none_or(|now| !now.holds(before))));
+        }
+        sections.extend(last);
+    }
+    sections
+}
+
+fn section(
+    items: &[Item],
+    mut needs: Vec<Need>,
+    pairs: &[(usize, usize)],
+    between: &impl Fn(usize, usize) -> Vec<usize>,
+) -> Section {
+    needs.sort_by_key(|need| (Reverse(need.size), need.item));
+    let unit = needs.iter().fold(0, |unit, need| gcd(unit, items[need.item].align.unsigned_abs())).max(1) as i64;
+    if needs.iter().all(|need| need.start % unit == 0) {
+        needs.iter_mut().for_each(|need| need.padded = (need.size as u64).next_multiple_of(unit as u64) as i64);
+    }
+    let at = |item: usize| needs.iter().position(|need| need.item == item);
+    let in_place = pairs
+        .iter()
+        .filter_map(|&(before, after)| {
+            let (x, y) = (at(before)?, at(after)?);
+            Some((x.min(y), x.max(y), between(before, after)))
+        })
+        .collect();
+    Section { needs, in_place }
+}
+
+/// The pairs of neighbours among items that are the same in everything.
+fn ordered(items: &[Item], pieces: &[Vec<Piece>], pairs: &[(usize, usize)], aparts: &[Apart]) -> Vec<usize> {
+    let same = |a: usize, b: usize| {
+        let (x, y) = (&items[a], &items[b]);
+        (x.size, x.align) == (y.size, y.align) && x.given.or(y.given).is_none() && pieces[a] == pieces[b]
+    };
+    let alone = |item: usize| pairs.iter().all(|&(before, after)| item != before && item != after);
+    let mut found = Vec::new();
+    for a in 0..items.len() {
+        let twin = (a + 1..items.len()).find(|&b| same(a, b)).filter(|&b| alone(a) && alone(b));
+        let around_zero =
+            |b: usize| aparts.iter().position(|apart| (apart.a, apart.b) == (a, b) && apart.low < 0 && 0 < apart.high);
+        found.extend(twin.and_then(around_zero));
+    }
+    found
+}

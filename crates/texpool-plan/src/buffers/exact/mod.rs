@@ -1,0 +1,110 @@
+//! The smallest arena of few buffers, with whatever is known of them, and the proof that none is smaller.
+
+mod domains;
+mod instance;
+mod search;
+
+use super::{buffer::Buffer, conflicts::Conflicts, found::Found};
+use crate::{
+    control::{Progress, SearchControl},
+    gcd::gcd,
+    offsets::Fit,
+};
+use instance::{Instance, instances};
+use search::decide;
+
+/// Buffers, and gaps of all of them, above which there is no search: it seldom ends for so many, and what is needed at
+/// each step takes some 50 MiB then.
+const MAX_BUFFERS: usize = 256;
+const MAX_GAPS: usize = 512;
+
+/// Whether such buffers are searched.
+pub(super) fn takes(buffers: &[Buffer]) -> bool {
+    buffers.len() <= MAX_BUFFERS && buffers.iter().map(|b| b.gaps.len()).sum::<usize>() <= MAX_GAPS
+}
+
+/// Effort for each capacity in the first round, and by how much it grows from one round to the next. The lowest capacity
+/// has that of the next round from the start, for it is the most likely to be the smallest.
+const FIRST_EFFORT: u64 = 1 << 13;
+const EFFORT_GROWTH: u64 = 8;
+
+/// Looks for a plan that is smaller than `best`, and within `capacity` if there is one, until `effort` is spent, or
+/// `control` stops it. The first within the capacity is enough; else the bound rises if there is none.
+pub(super) fn improve(
+    mut best: Found,
+    buffers: &[Buffer],
+    in_place: &[(usize, usize)],
+    conflicts: &Conflicts,
+    capacity: Option<u64>,
+    effort: u64,
+    control: &SearchControl<'_>,
+) -> Found {
+    let instances = instances(buffers, in_place, conflicts);
+    let mut step = instances.iter().fold(0, |divisor, instance| gcd(divisor, instance.granularity()));
+    // A buffer without a size is in no instance, and the arena reaches up to it.
+    step = buffers.iter().filter(|b| b.size == 0).filter_map(|b| b.offset).fold(step, gcd).max(1);
+    let mut search = Search { buffers, instances, effort, used: 0, control };
+    if let Some(capacity) = capacity {
+        match search.within(capacity, effort, best.total) {
+            Fit::Fits(offsets) => best = Found { stopped: best.stopped, ..Found::new(buffers, offsets, best.bound) },
+            Fit::Infeasible => best.bound = best.bound.max(capacity / step * step + step),
+            Fit::BudgetExhausted => {}
+        }
+    } else {
+        let mut bound = best.bound.next_multiple_of(step);
+        let mut round_effort = FIRST_EFFORT;
+        while bound < best.total && !search.is_over() {
+            // The lowest capacity that this round has not decided.
+            let mut undecided = bound;
+            let mut capacity = bound;
+            while undecided < best.total && !search.is_over() {
+                let more = round_effort.saturating_mul(EFFORT_GROWTH);
+                match search.within(capacity, if capacity == bound { more } else { round_effort }, best.total) {
+                    Fit::Fits(offsets) => best = Found { stopped: best.stopped, ..Found::new(buffers, offsets, bound) },
+                    Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
+                    Fit::BudgetExhausted => undecided = capacity + step,
+                }
+                // Only multiples of `step` can be the smallest.
+                capacity = undecided + best.total.saturating_sub(undecided) / step / 2 * step;
+            }
+            round_effort = round_effort.saturating_mul(EFFORT_GROWTH);
+        }
+        best.bound = bound.min(best.total);
+    }
+    Found { stopped: best.stopped.or(control.stopped()), ..best }
+}
+
+/// Searches of the same buffers within one capacity after the other.
+struct Search<'a, 'c> {
+    buffers: &'a [Buffer],
+    instances: Vec<Instance>,
+    effort: u64,
+    used: u64,
+    control: &'a SearchControl<'c>,
+}
+
+impl Search<'_, '_> {
+    fn is_over(&self) -> bool {
+        self.used >= self.effort || self.control.stopped().is_some()
+    }
+
+    /// The offsets of a plan within a capacity, looked for with so much effort for each instance.
+    fn within(&mut self, capacity: u64, effort: u64, best: u64) -> Fit<Vec<u64>> {
+        let mut offsets: Vec<u64> = self.buffers.iter().map(|b| b.offset.unwrap_or(0)).collect();
+        for instance in &self.instances {
+            let progress = Progress::new("exact arena", self.used, self.effort);
+            self.control.report(Progress { best: Some(best), ..progress });
+            let left = effort.min(self.effort.saturating_sub(self.used));
+            let (found, used) = decide(instance, capacity as i64, left, self.control);
+            self.used += used;
+            match found {
+                Fit::Fits(found) => {
+                    instance.items.iter().zip(found).for_each(|(item, offset)| offsets[item.buffer] = offset as u64);
+                }
+                Fit::Infeasible => return Fit::Infeasible,
+                Fit::BudgetExhausted => return Fit::BudgetExhausted,
+            }
+        }
+        Fit::Fits(offsets)
+    }
+}

@@ -1,0 +1,78 @@
+//! Buffers one after another, each at the lowest offset that is left.
+
+use super::{
+    buffer::Buffer,
+    conflicts::{Conflicts, Forbidden},
+};
+use crate::control::SearchControl;
+
+/// An arena while it is filled.
+pub(super) struct FirstFit<'a> {
+    buffers: &'a [Buffer],
+    conflicts: &'a Conflicts,
+    pub(super) offsets: Vec<Option<u64>>,
+    /// Intervals of offsets that are taken; kept to save allocations.
+    taken: Vec<(i64, i64)>,
+}
+
+impl<'a> FirstFit<'a> {
+    /// An arena with the buffers in it whose places are given, and those that have no size, which are in nobody's way.
+    pub(super) fn new(buffers: &'a [Buffer], conflicts: &'a Conflicts) -> Self {
+        let given = |b: &Buffer| b.offset.or_else(|| (b.size == 0).then_some(0));
+        Self { buffers, conflicts, offsets: buffers.iter().map(given).collect(), taken: Vec::new() }
+    }
+
+    /// The lowest offset that `buffer` can have beside those that are placed.
+    pub(super) fn lowest(&mut self, buffer: usize) -> u64 {
+        self.taken.clear();
+        for &Forbidden { other, low, high } in &self.conflicts.0[buffer] {
+            if let Some(offset) = self.offsets[other] {
+                // What is placed ends below 2^63, see `ArenaPlanner`.
+                let offset = offset as i64;
+                self.taken.push((offset.saturating_add(low), offset.saturating_add(high)));
+            }
+        }
+        self.taken.sort_unstable();
+        let mut lowest = 0i64;
+        for &(low, high) in &self.taken {
+            if low >= lowest {
+                break;
+            }
+            if high > lowest {
+                lowest = (high as u64).next_multiple_of(self.buffers[buffer].align) as i64;
+            }
+        }
+        lowest as u64
+    }
+
+    /// One past the last unit in use.
+    pub(super) fn top(&self) -> u64 {
+        let ends = self.buffers.iter().zip(&self.offsets).filter_map(|(b, offset)| offset.map(|o| o + b.size));
+        ends.max().unwrap_or(0)
+    }
+
+    /// Places buffers in an order, those whose places are given apart, and those that come after `control` has stopped
+    /// it on top of everything. The offsets of all.
+    pub(super) fn place_all(mut self, order: &[usize], control: &SearchControl<'_>) -> Vec<u64> {
+        let mut top_when_stopped = None;
+        for &buffer in order {
+            if self.offsets[buffer].is_some() {
+                continue;
+            }
+            if top_when_stopped.is_none() && control.should_stop() {
+                top_when_stopped = Some(self.top());
+            }
+            let offset = match &mut top_when_stopped {
+                Some(top) => {
+                    let Buffer { size, align, .. } = self.buffers[buffer];
+                    let offset = top.next_multiple_of(align);
+                    *top = offset + size;
+                    offset
+                }
+                None => self.lowest(buffer),
+            };
+            self.offsets[buffer] = Some(offset);
+        }
+        self.offsets.into_iter().map(Option::unwrap_or_default).collect()
+    }
+}

@@ -1,0 +1,122 @@
+//! A search for a good order in which to place buffers.
+
+use std::cmp::Reverse;
+
+use super::{buffer::Buffer, conflicts::Conflicts, first_fit::FirstFit, found::Found};
+use crate::{
+    control::{Progress, SearchControl},
+    random::Random,
+};
+
+/// A search that can go on where it has ended.
+pub(super) struct OrderSearch<'a> {
+    buffers: &'a [Buffer],
+    conflicts: &'a Conflicts,
+    /// No plan is smaller.
+    bound: u64,
+    /// A total that is small enough.
+    enough: u64,
+    best: Found,
+    /// That of the best plan.
+    order: Vec<usize>,
+    random: Random,
+    /// Placements that were made.
+    used: u64,
+}
+
+impl<'a> OrderSearch<'a> {
+    /// The best plan of a few orders, the first that is small enough, or the best until `control` stops it.
+    pub(super) fn new(
+        buffers: &'a [Buffer],
+        conflicts: &'a Conflicts,
+        bound: u64,
+        enough: u64,
+        control: &SearchControl<'_>,
+    ) -> Self {
+        let mut orders = orders(buffers).into_iter();
+        let order = orders.next().unwrap_or_default();
+        // The first order is placed to its end whatever `control` says, so that a search without time answers with a
+        // greedy plan.
+        let offsets = FirstFit::new(buffers, conflicts).place_all(&order, &SearchControl::new());
+        let best = Found::new(buffers, offsets, bound);
+        let used = buffers.len().max(1) as u64;
+        let mut search = Self { buffers, conflicts, bound, enough, best, order, random: Random::new(), used };
+        for order in orders {
+            if search.is_over(control) {
+                break;
+            }
+            let found = search.place(&order, control);
+            if found.total < search.best.total {
+                (search.best, search.order) = (found, order);
+            }
+        }
+        search
+    }
+
+    /// The best plan so far.
+    pub(super) fn best(&self) -> &Found {
+        &self.best
+    }
+
+    /// Moves one buffer at a time to the front of the best order, until `effort` placements are made, those before
+    /// counted, the total is small enough, or `control` stops it.
+    pub(super) fn improve(&mut self, effort: u64, control: &SearchControl<'_>) {
+        while self.used < effort && !self.buffers.is_empty() {
+            let best = Some(self.best.total);
+            control.report(Progress { best, ..Progress::new("buffer orders", self.used, effort) });
+            if self.is_over(control) {
+                return;
+            }
+            let mut order = self.order.clone();
+            // One of those that reach highest is placed earlier, or every other time any one is.
+            let ends_on_top =
+                |&at: &usize| self.best.offsets[order[at]] + self.buffers[order[at]].size == self.best.total;
+            let on_top: Vec<usize> = (0..order.len()).filter(ends_on_top).collect();
+            let from = match self.random.below(2) {
+                0 => on_top.get(self.random.below(on_top.len().max(1))).copied().unwrap_or(0),
+                _ => self.random.below(order.len()),
+            };
+            let to = self.random.below(from + 1);
+            order[to..=from].rotate_right(1);
+            let found = self.place(&order, control);
+            // A stopped plan is no smaller than the best, for what is stacked on top shares nothing.
+            if found.total <= self.best.total {
+                (self.best, self.order) = (found, order);
+            }
+        }
+    }
+
+    fn is_over(&self, control: &SearchControl<'_>) -> bool {
+        self.best.total <= self.enough || control.should_stop()
+    }
+
+    fn place(&mut self, order: &[usize], control: &SearchControl<'_>) -> Found {
+        self.used += order.len().max(1) as u64;
+        let offsets = FirstFit::new(self.buffers, self.conflicts).place_all(order, control);
+        Found::new(self.buffers, offsets, self.bound)
+    }
+}
+
+/// The orders of the greedy strategies: by size, by size times life, by life, and by birth; and before them, that of
+/// the places that buffers had, if one had one.
+fn orders(buffers: &[Buffer]) -> Vec<Vec<usize>> {
+    let life = |i: usize| buffers[i].live.len() as u128;
+    let size = |i: usize| u128::from(buffers[i].size);
+    let sorted = |key: &dyn Fn(usize) -> u128| {
+        let mut order: Vec<usize> = (0..buffers.len()).collect();
+        order.sort_by_key(|&i| (Reverse(key(i)), i));
+        order
+    };
+    let mut orders = vec![
+        sorted(&size),
+        sorted(&|i| size(i) * life(i)),
+        sorted(&life),
+        sorted(&|i| (usize::MAX - buffers[i].live.start) as u128),
+    ];
+    if buffers.iter().any(|b| b.hint.is_some()) {
+        let mut by_hint = orders[0].clone();
+        by_hint.sort_by_key(|&i| buffers[i].hint.unwrap_or(u64::MAX));
+        orders.insert(0, by_hint);
+    }
+    orders
+}

@@ -1,0 +1,112 @@
+//! Buffers that differ in nothing but life and size: the searches of [`offsets`](crate::offsets).
+
+use std::cmp::Reverse;
+
+use super::{buffer::Buffer, found::Found};
+use crate::{
+    bounds::max_breadth,
+    control::{SearchControl, StopReason},
+    error::PlanError,
+    gcd::gcd,
+    layout::Layout,
+    offsets::{Arena, Fit, Gap, best_greedy, fast_greedy, fit_by_search, search_takes, smallest},
+    record::UsageRecord,
+};
+
+/// The unit in which their offsets can be counted, if there is nothing else to them than a life, a size, and an alignment
+/// that all have, or that keeps nothing apart because every size is a multiple of every alignment.
+pub(super) fn common_unit(buffers: &[Buffer]) -> Option<u64> {
+    if !buffers.iter().all(|b| b.gaps.is_empty() && b.offset.is_none()) {
+        return None;
+    }
+    let first = buffers.first().map_or(1, |b| b.align);
+    if buffers.iter().all(|b| b.align == first) {
+        return Some(first);
+    }
+    let sizes = buffers.iter().fold(0, |divisor, b| gcd(divisor, b.size));
+    buffers.iter().try_fold(1u64, |multiple, b| {
+        let divides = sizes.is_multiple_of(b.align);
+        (multiple / gcd(multiple, b.align)).checked_mul(b.align).filter(|_| divides)
+    })
+}
+
+/// The most that a buffer's size falls short of a multiple of `align`.
+pub(super) fn padding(buffers: &[Buffer], align: u64) -> u64 {
+    buffers.iter().map(|b| b.size.next_multiple_of(align) - b.size).max().unwrap_or(0)
+}
+
+/// The buffers as records whose unit is `align`.
+fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
+    buffers
+        .iter()
+        .map(|b| UsageRecord::new(b.live.start, b.live.end.saturating_sub(1), b.size.div_ceil(align)))
+        .collect()
+}
+
+/// The plan in which buffers are placed in the order of the places that they had, if one had one.
+fn hinted(buffers: &[Buffer], records: &[UsageRecord]) -> Option<Layout> {
+    let mut order: Vec<usize> = (0..buffers.len()).collect();
+    order.sort_by_key(|&i| (buffers[i].hint.unwrap_or(u64::MAX), Reverse(buffers[i].size)));
+    buffers.iter().any(|b| b.hint.is_some()).then(|| {
+        let mut arena = Arena::new(records, 1);
+        order.into_iter().for_each(|record| _ = arena.place(record, Gap::FirstFit));
+        arena.into_layout()
+    })
+}
+
+/// The smallest arena found with at most `nodes` nodes for each capacity, or the first within `capacity`.
+pub(super) fn plan(
+    buffers: &[Buffer],
+    align: u64,
+    capacity: Option<u64>,
+    nodes: u64,
+    control: &SearchControl<'_>,
+) -> Result<Found, PlanError> {
+    let records = records(buffers, align);
+    // In the last multiple of the alignment, padding may reach past the end of the arena.
+    let padding = padding(buffers, align);
+    let in_bytes = |units: u64| units.saturating_mul(align).saturating_sub(padding);
+    let found = |layout: &Layout, bound, stopped| {
+        let offsets = layout.places.iter().map(|place| place.offset * align).collect();
+        Found { stopped, ..Found::new(buffers, offsets, in_bytes(bound)) }
+    };
+    let hinted = hinted(buffers, &records);
+    let Some(capacity) = capacity else {
+        let smallest = smallest(&records, nodes, control)?;
+        let layout = hinted.filter(|layout| layout.total() <= smallest.layout.total()).unwrap_or(smallest.layout);
+        return Ok(found(&layout, smallest.bound, smallest.stopped));
+    };
+    let mut bound = max_breadth(&records);
+    if in_bytes(bound) > capacity {
+        // No plan fits, so any plan will do.
+        return Ok(found(&fast_greedy(&records)?, bound, None));
+    }
+    let greedy = best_greedy(&records, capacity / align, control)?;
+    for layout in hinted.iter().chain([&greedy]) {
+        let found = found(layout, bound, None);
+        if found.total <= capacity {
+            return Ok(found);
+        }
+    }
+    if nodes > 0 && !search_takes(&records) {
+        return Ok(found(&greedy, bound, control.stopped().or(Some(StopReason::TooManyTensors))));
+    }
+    let mut tried = None;
+    for units in [capacity.div_ceil(align), capacity / align] {
+        if units < bound || tried == Some(units) {
+            continue;
+        }
+        tried = Some(units);
+        match fit_by_search(&records, units, nodes, control) {
+            Fit::Fits(layout) => {
+                let found = found(&layout, bound, None);
+                if found.total <= capacity {
+                    return Ok(found);
+                }
+            }
+            Fit::Infeasible => bound = bound.max(units + 1),
+            Fit::BudgetExhausted => {}
+        }
+    }
+    Ok(found(&greedy, bound, control.stopped()))
+}

@@ -1,0 +1,350 @@
+//! The planner of one arena.
+
+use std::{
+    ops::{ControlFlow, Range},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use super::{
+    arena_plan::{ArenaPlan, ArenaProof},
+    bound::widest_step,
+    buffer::{Buffer, BufferId, PlannerId},
+    check::check_arena,
+    conflicts::Conflicts,
+    exact,
+    found::Found,
+    order_search::OrderSearch,
+    plain,
+};
+use crate::{
+    control::{Progress, SearchControl},
+    error::{InputError, PlanError},
+};
+
+/// Places buffers in one arena, as small as it can.
+///
+/// Lives are given, or follow from the steps that use a buffer:
+///
+/// ```
+/// use texpool_plan::{ArenaPlanner, ArenaProof, Buffer};
+///
+/// let mut planner = ArenaPlanner::new();
+/// let image = planner.add(Buffer::of(600).named("image").aligned(64));
+/// let features = planner.add(Buffer::of(1000).named("features").aligned(64));
+/// let activated = planner.add(Buffer::of(1000).named("activated").aligned(64));
+/// let scores = planner.add(Buffer::of(40).named("scores").aligned(64));
+/// planner.step(&[], &[image]);
+/// planner.step(&[image], &[features]);
+/// planner.step(&[features], &[activated]);
+/// planner.step(&[activated], &[scores]);
+/// // The third step computes each element from the one at the same place.
+/// planner.in_place(features, activated);
+///
+/// assert_eq!(planner.buffers()?[1].live, 1..3);
+/// let plan = planner.plan()?;
+/// assert_eq!(plan[features], plan[activated]);
+/// // Image and features are needed at the same step: 600 and 1000, or 640 where the next may begin.
+/// assert_eq!((plan.total, plan.proof), (1624, ArenaProof::WidestStep));
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// Up to 256 buffers with up to 512 gaps, whatever is known of them, are searched exactly as far as the effort goes, and
+/// more where buffers have nothing but lives, sizes and alignments that divide the sizes: [`ArenaPlan::proof`] says
+/// whether no plan is smaller. A search takes one thread.
+///
+/// Effort is counted in placements, so that the same buffers get the same plan on every machine; a deadline and a flag
+/// to cancel end a search earlier, and [`ArenaPlan::stopped`] says so:
+///
+/// ```
+/// use std::{sync::atomic::AtomicBool, time::Duration};
+/// use texpool_plan::{ArenaPlanner, Buffer, UsageRecord};
+///
+/// let cancelled = AtomicBool::new(false);
+/// let records = [UsageRecord::new(0, 1, 4), UsageRecord::new(1, 2, 6), UsageRecord::new(2, 3, 4)];
+/// let planner = ArenaPlanner::from_iter(records.map(Buffer::from));
+/// let plan = planner.deadline(Duration::from_secs(5)).cancel(&cancelled).plan()?;
+/// assert_eq!((plan.total, plan.stopped), (10, None));
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// Whether buffers fit into a memory of a given size is asked with [`capacity`](Self::capacity), and a plan from elsewhere
+/// is checked by [`check`](Self::check):
+///
+/// ```
+/// use texpool_plan::{ArenaPlanner, Buffer, LayoutError, PlanError, SearchControl};
+///
+/// let buffers = [Buffer::new(0..2, 4), Buffer::new(1..3, 6), Buffer::new(2..4, 4)];
+/// let planner = ArenaPlanner::from_iter(buffers).effort(1000);
+/// assert_eq!(planner.clone().capacity(9).plan()?.fits(9), Some(false));
+///
+/// let mut plan = planner.plan_until(&SearchControl::new())?;
+/// planner.check(&plan)?;
+/// plan.offsets[1] = plan.offsets[0];
+/// let refused = planner.check(&plan);
+/// assert!(matches!(refused, Err(PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, step: 1, .. }))));
+/// # Ok::<(), PlanError>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct ArenaPlanner<'a> {
+    buffers: Vec<Buffer>,
+    in_place: Vec<(BufferId, BufferId)>,
+    /// Steps with what they use.
+    uses: Vec<(usize, BufferId)>,
+    id: PlannerId,
+    steps: usize,
+    capacity: Option<u64>,
+    effort: u64,
+    deadline: Option<Duration>,
+    cancel: Option<&'a AtomicBool>,
+}
+
+/// Placements that are tried where nobody says.
+const EFFORT: u64 = 1 << 20;
+/// Sizes and paddings add up to less than this, so that differences of offsets are numbers of 64 bits.
+const MAX_SIZE: u128 = 1 << 62;
+
+impl Default for ArenaPlanner<'_> {
+    fn default() -> Self {
+        Self {
+            buffers: Vec::new(),
+            in_place: Vec::new(),
+            uses: Vec::new(),
+            id: PlannerId::unique(),
+            steps: 0,
+            capacity: None,
+            effort: EFFORT,
+            deadline: None,
+            cancel: None,
+        }
+    }
+}
+
+impl FromIterator<Buffer> for ArenaPlanner<'_> {
+    fn from_iter<I: IntoIterator<Item = Buffer>>(buffers: I) -> Self {
+        Self { buffers: buffers.into_iter().collect(), ..Self::default() }
+    }
+}
+
+impl<'a> ArenaPlanner<'a> {
+    /// A planner without buffers.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a buffer.
+    pub fn add(&mut self, buffer: Buffer) -> BufferId {
+        self.buffers.push(buffer);
+        BufferId::new(self.id, self.buffers.len() - 1)
+    }
+
+    /// Returns the buffer at a position, counted from 0; `None` past the last.
+    pub fn id(&self, index: usize) -> Option<BufferId> {
+        (index < self.buffers.len()).then(|| BufferId::new(self.id, index))
+    }
+
+    /// Adds the next step, and says what it reads and writes. A buffer without a life of its own lives from the first
+    /// step that uses it to the last; one with a life may be used at steps of it only. The number of the step, counted
+    /// from 0.
+    pub fn step(&mut self, reads: &[BufferId], writes: &[BufferId]) -> usize {
+        self.uses.extend(reads.iter().chain(writes).map(|&buffer| (self.steps, buffer)));
+        self.steps += 1;
+        self.steps - 1
+    }
+
+    /// Says that `after` may be computed in the place of `before`: at the step that is the last of one and the first of
+    /// the other, and the only one of both, they may overlap if they begin at the same offset. They need not.
+    pub fn in_place(&mut self, before: BufferId, after: BufferId) {
+        self.in_place.push((before, after));
+    }
+
+    /// Ends the search at the first plan within `capacity`, or once it is known that there is none;
+    /// [`ArenaPlan::fits`] says which. The plan may be larger.
+    pub const fn capacity(mut self, capacity: u64) -> Self {
+        self.capacity = Some(capacity);
+        self
+    }
+
+    /// Searches so much at most, counted in placements of a buffer, after the first plan; 1,048,576 if nobody says, which
+    /// is a second or less. Where buffers have nothing but lives and sizes, so much for each size of the arena that is
+    /// tried.
+    pub const fn effort(mut self, placements: u64) -> Self {
+        self.effort = placements;
+        self
+    }
+
+    /// Ends the search after so long, with the best plan so far.
+    pub const fn deadline(mut self, after: Duration) -> Self {
+        self.deadline = Some(after);
+        self
+    }
+
+    /// Ends the search soon after `flag` is set, with the best plan so far.
+    pub const fn cancel(mut self, flag: &'a AtomicBool) -> Self {
+        self.cancel = Some(flag);
+        self
+    }
+
+    /// The buffers, with the lives that follow from steps.
+    ///
+    /// # Errors
+    /// [`PlanError::Input`] for a step that uses a buffer of another planner, or outside of the buffer's life.
+    pub fn buffers(&self) -> Result<Vec<Buffer>, PlanError> {
+        let mut buffers = self.buffers.clone();
+        for &(step, id) in &self.uses {
+            let record = self.index(id)?;
+            let Range { start, end } = self.buffers[record].live;
+            let live = &mut buffers[record].live;
+            if start == end {
+                *live = if live.start == live.end { step..step + 1 } else { live.start..step + 1 };
+            } else if !live.contains(&step) {
+                let (first, last) = (start, end.saturating_sub(1));
+                return Err(InputError::UseOutsideLife { step, record, first, last }.into());
+            }
+        }
+        Ok(buffers)
+    }
+
+    fn index(&self, id: BufferId) -> Result<usize, PlanError> {
+        let index = id.index_in(self.id).filter(|&index| index < self.buffers.len());
+        index.ok_or_else(|| InputError::ForeignBuffer { index: id.index() }.into())
+    }
+
+    /// The pairs that may be computed in place, by position.
+    fn pairs(&self) -> Result<Vec<(usize, usize)>, PlanError> {
+        self.in_place.iter().map(|&(before, after)| Ok((self.index(before)?, self.index(after)?))).collect()
+    }
+
+    /// The plan.
+    ///
+    /// # Errors
+    /// [`PlanError::Input`] for buffers that contradict themselves or each other, [`PlanError::Unsupported`] where more
+    /// than four million pairs of them are alive together and they have more than lives and sizes.
+    pub fn plan(&self) -> Result<ArenaPlan, PlanError> {
+        let mut callback = |_: Progress| match self.cancel {
+            Some(flag) if flag.load(Ordering::Relaxed) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        let mut control = SearchControl::new();
+        if self.cancel.is_some() {
+            control = control.progress(&mut callback);
+        }
+        if let Some(after) = self.deadline {
+            control = control.timeout(after);
+        }
+        self.plan_until(&control)
+    }
+
+    /// As [`plan`](Self::plan), with a control in the place of deadline and flag.
+    ///
+    /// # Errors
+    /// As [`plan`](Self::plan).
+    pub fn plan_until(&self, control: &SearchControl<'_>) -> Result<ArenaPlan, PlanError> {
+        let (buffers, in_place) = (self.buffers()?, self.pairs()?);
+        validate(&buffers, &in_place)?;
+        control.report(Progress::new("buffers", 0, self.effort));
+        let widest = widest_step(&buffers, &in_place);
+        let found = self.search(&buffers, &in_place, widest, control)?;
+        let bound = found.bound.max(widest);
+        let proof = match found.total {
+            total if total <= widest => ArenaProof::WidestStep,
+            total if total <= bound => ArenaProof::Search,
+            _ => ArenaProof::Unproven,
+        };
+        let enough = found.total <= bound || self.capacity.is_some_and(|capacity| found.total <= capacity);
+        let decided = self.capacity.is_some_and(|capacity| bound > capacity);
+        let stopped = found.stopped.filter(|_| !enough && !decided);
+        let plan = ArenaPlan { offsets: found.offsets, total: found.total, bound, proof, stopped };
+        check_arena(&buffers, &in_place, &plan)?;
+        Ok(plan)
+    }
+
+    /// Checks a plan, which may come from elsewhere: given places, alignments, the arena's end, a bound and a proof that
+    /// the total does not contradict, and that no two buffers need the same bytes at a step, unless one may be computed
+    /// in the other's place. Shares no code with the searches.
+    ///
+    /// # Errors
+    /// The first rule that is broken, by the buffers or by the plan.
+    pub fn check(&self, plan: &ArenaPlan) -> Result<(), PlanError> {
+        let (buffers, in_place) = (self.buffers()?, self.pairs()?);
+        validate(&buffers, &in_place)?;
+        check_arena(&buffers, &in_place, plan)
+    }
+
+    fn search(
+        &self,
+        buffers: &[Buffer],
+        in_place: &[(usize, usize)],
+        widest: u64,
+        control: &SearchControl<'_>,
+    ) -> Result<Found, PlanError> {
+        let Self { capacity, effort, .. } = self;
+        let small = exact::takes(buffers);
+        let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
+        // In such units a buffer has its padding behind it, which the last one in the arena needs not have.
+        if let Some(unit) = unit.filter(|&unit| !small || plain::padding(buffers, unit) == 0) {
+            return plain::plan(buffers, unit, *capacity, *effort, control);
+        }
+        let conflicts = Conflicts::new(buffers, in_place)?;
+        check_given(buffers, &conflicts)?;
+        // No plan is within a capacity below the widest step, so the first plan is enough.
+        let hopeless = capacity.is_some_and(|capacity| capacity < widest);
+        let enough = if hopeless { u64::MAX } else { capacity.unwrap_or(widest).max(widest) };
+        let effort = if hopeless { 0 } else { *effort };
+        let mut orders = OrderSearch::new(buffers, &conflicts, widest, enough, control);
+        // The exact search needs a good plan to start from; where there is none, all of the effort is for this one.
+        orders.improve(if small { effort / 8 } else { effort }, control);
+        let mut best = orders.best().clone();
+        let open = |best: &Found| {
+            let decided = capacity.is_some_and(|capacity| best.bound > capacity);
+            small && effort > 0 && !decided && best.total > enough.max(best.bound)
+        };
+        if let Some(unit) = unit.filter(|_| open(&best)) {
+            best = best.or_smaller(plain::plan(buffers, unit, *capacity, effort, &control.share(1, 3))?);
+        }
+        if open(&best) {
+            let control = control.share(1, 2);
+            best = exact::improve(best, buffers, in_place, &conflicts, *capacity, effort / 2, &control);
+        }
+        if open(&best) {
+            orders.improve(effort / 2, control);
+            best = best.or_smaller(orders.best().clone());
+        }
+        Ok(Found { stopped: best.stopped.or(control.stopped()), ..best })
+    }
+}
+
+/// Checks that buffers contradict neither themselves nor each other.
+fn validate(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanError> {
+    let mut total = 0u128;
+    for (buffer, b) in buffers.iter().enumerate() {
+        let contradiction = b.contradiction().map(|(_, why)| why);
+        total += u128::from(b.size) + u128::from(b.align);
+        let end = total + b.offset.map_or(0, u128::from);
+        let why = contradiction.or_else(|| (end > MAX_SIZE).then(|| "it ends at more than 2^62".to_owned()));
+        if let Some(why) = why {
+            return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
+        }
+    }
+    match in_place.iter().find(|&&(before, after)| buffers[before].live.end != buffers[after].live.start + 1) {
+        Some(&(before, after)) => Err(InputError::BadInPlace { before, after }.into()),
+        None => Ok(()),
+    }
+}
+
+/// Checks that buffers whose places are given do not overlap.
+fn check_given(buffers: &[Buffer], conflicts: &Conflicts) -> Result<(), PlanError> {
+    for (buffer, (b, list)) in buffers.iter().zip(&conflicts.0).enumerate() {
+        let Some(own) = b.offset else { continue };
+        for forbidden in list {
+            let Some(given) = buffers[forbidden.other].offset else { continue };
+            let difference = own as i64 - given as i64;
+            if forbidden.low < difference && difference < forbidden.high {
+                let why = format!("its given place overlaps that of buffer {}", forbidden.other);
+                return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
+            }
+        }
+    }
+    Ok(())
+}

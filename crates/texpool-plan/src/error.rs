@@ -1,0 +1,339 @@
+//! The errors of the planner, by what a caller can do about them:
+//!
+//! - [`InputError`]: correct the records or the lists that belong to them.
+//! - [`UnsupportedError`]: ask for something else, a strategy or a device.
+//! - [`LayoutError`]: do not use the layout or plan; it breaks a rule.
+//! - [`PlanError::BadCertificate`]: do not trust the bound.
+//! - [`PlanError::Parse`]: correct the text at the line and column.
+
+use super::printable::printable;
+
+/// Why records were refused, a plan could not be made, or a checker refused one.
+///
+/// ```
+/// use texpool_plan::{InputError, PlanError, Strategy, UsageRecord};
+///
+/// let error = Strategy::GreedyBySize.place(&[UsageRecord::new(4, 1, 8)]).unwrap_err();
+/// assert!(matches!(error, PlanError::Input(InputError::ReversedInterval { record: 0, .. })));
+/// assert_eq!(error.to_string(), "record 0 is last used at step 1, before its first step 4");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// Records, steps or lists of them contradict themselves or each other.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// The records are valid, but what was asked for is not possible with them.
+    #[error(transparent)]
+    Unsupported(#[from] UnsupportedError),
+    /// A layout or plan breaks a rule.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A certificate does not prove the bound that it claims.
+    #[error("the certificate does not hold: {why}")]
+    BadCertificate {
+        /// What is wrong.
+        why: String,
+    },
+    /// A text of records cannot be read.
+    #[error("line {line}, column {column}: {why}")]
+    Parse {
+        /// Line, counted from 1.
+        line: usize,
+        /// Column in characters, counted from 1.
+        column: usize,
+        /// What is wrong there.
+        why: String,
+    },
+}
+
+/// A contradiction in what the planner is given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// The last step of a record is before its first.
+    #[error("record {record} is last used at step {last}, before its first step {first}")]
+    ReversedInterval {
+        /// Index of the record.
+        record: usize,
+        /// Its first step.
+        first: usize,
+        /// Its last step.
+        last: usize,
+    },
+    /// The sizes add up to more than 64 bits hold.
+    #[error("the sizes up to record {record} add up to more than {max} units", max = u64::MAX)]
+    Overflow {
+        /// Index of the record at which the sum overflows.
+        record: usize,
+    },
+    /// A record ends after the last step that a list of steps may have.
+    #[error("record {record} is alive at step {last}, above the limit of {limit} steps")]
+    TooManySteps {
+        /// Index of the record.
+        record: usize,
+        /// Its last step.
+        last: usize,
+        /// Steps that are allowed.
+        limit: usize,
+    },
+    /// A list that needs an entry for each record has more or fewer.
+    #[error("the list of {what} has {found} entries for {expected} records")]
+    LengthMismatch {
+        /// Which list.
+        what: &'static str,
+        /// The number of records.
+        expected: usize,
+        /// The number of entries.
+        found: usize,
+    },
+    /// The size of a record is not that of its tensor's rows.
+    #[error("record {record} is {size} texels, but its tensor has {rows} rows of {row_texels} texels")]
+    SizeMismatch {
+        /// Index of the record.
+        record: usize,
+        /// Size of the record.
+        size: u64,
+        /// Rows of the tensor.
+        rows: u32,
+        /// Texels of a row.
+        row_texels: u32,
+    },
+    /// A step uses a record outside the record's interval.
+    #[error("step {step} uses record {record}, which is alive from step {first} to step {last}")]
+    UseOutsideLife {
+        /// The step.
+        step: usize,
+        /// Index of the record; past the end of the records if there is none.
+        record: usize,
+        /// First step of the record.
+        first: usize,
+        /// Last step of the record.
+        last: usize,
+    },
+    /// A buffer contradicts itself, or another whose place is given.
+    #[error("buffer {buffer}{}: {why}", named(name))]
+    BadBuffer {
+        /// Index of the buffer.
+        buffer: usize,
+        /// Its name.
+        name: String,
+        /// What is wrong.
+        why: String,
+    },
+    /// A [`BufferId`](super::BufferId) of another planner.
+    #[error("buffer {index} is of another planner; a buffer is known to the planner that it was added to")]
+    ForeignBuffer {
+        /// Its index in that planner.
+        index: usize,
+    },
+    /// One buffer cannot be computed in the place of another.
+    #[error(
+        "buffer {after} cannot be computed in the place of {before}: the last step of one is not the first of the other"
+    )]
+    BadInPlace {
+        /// Index of the buffer that is there before.
+        before: usize,
+        /// Index of the buffer that is computed.
+        after: usize,
+    },
+    /// A step reads or writes rows that it cannot.
+    #[error("step {step} uses record {record} wrongly: {why}")]
+    BadRowUse {
+        /// The step.
+        step: usize,
+        /// Index of the record.
+        record: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
+}
+
+/// A name in brackets, nothing if there is none.
+fn named(name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!(" ({})", printable(name)) }
+}
+
+/// What the planner cannot do with these records, or the device with this plan.
+///
+/// ```
+/// use texpool_plan::{PlanError, Strategy, UnsupportedError};
+///
+/// let error = "greedy".parse::<Strategy>().unwrap_err();
+/// assert!(matches!(error, PlanError::Unsupported(UnsupportedError::UnknownStrategy { .. })));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum UnsupportedError {
+    /// Too many records for a strategy that needs memory for each pair of them.
+    #[error("{strategy} plans up to {limit} records, these are {records}; every other strategy takes more")]
+    TooManyRecords {
+        /// Name of the strategy.
+        strategy: &'static str,
+        /// The number of records.
+        records: usize,
+        /// The largest number that is allowed.
+        limit: usize,
+    },
+    /// Too many buffers with alignments, gaps or given places are alive together.
+    #[error(
+        "more than {limit} pairs of these {buffers} buffers are alive together, too many with gaps or given places"
+    )]
+    TooManyConflicts {
+        /// The number of buffers.
+        buffers: usize,
+        /// The largest number of pairs that is allowed.
+        limit: usize,
+    },
+    /// No strategy has this name.
+    #[error("no strategy is called `{name}`; there are {known}")]
+    UnknownStrategy {
+        /// The name asked for.
+        name: String,
+        /// All names, separated by commas.
+        known: String,
+    },
+    /// A region is larger than any texture the device allows.
+    #[error("region {region} needs {texels} texels; with extents up to {max_extent} a texture holds at most {limit}")]
+    RegionTooLarge {
+        /// Index of the region.
+        region: usize,
+        /// Its size.
+        texels: u64,
+        /// Largest extent the device allows.
+        max_extent: u32,
+        /// Texels of the largest texture whose width is a power of two.
+        limit: u64,
+    },
+    /// The strategy places everything in one arena, and some step would read and write it.
+    #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
+    NotForTextures {
+        /// Name of the strategy.
+        strategy: &'static str,
+    },
+}
+
+/// The rule that a layout or plan breaks.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum LayoutError {
+    /// A place names a region or texture that is not there.
+    #[error("record {record} lies in {what} {index}, but there are {count}")]
+    OutOfRange {
+        /// Index of the record.
+        record: usize,
+        /// `region` or `texture`.
+        what: &'static str,
+        /// The index it names.
+        index: usize,
+        /// The number of regions or textures.
+        count: usize,
+    },
+    /// A record reaches past the end of its region or texture.
+    #[error("record {record} ends at unit {end} of region {region}, which has {size}")]
+    OutOfRegion {
+        /// Index of the record.
+        record: usize,
+        /// Index of the region or texture.
+        region: usize,
+        /// One past the last unit the record uses.
+        end: u128,
+        /// The size of the region.
+        size: u64,
+    },
+    /// The bound or the proof of a plan contradicts its total.
+    #[error(
+        "the arena has {total} units and its lower bound is {bound}, which cannot be {}",
+        if *proven { "where the plan is said to be the smallest" } else { "more than a plan needs" }
+    )]
+    BadBound {
+        /// The size of the arena.
+        total: u64,
+        /// The lower bound that the plan states.
+        bound: u64,
+        /// Whether the plan says that none is smaller.
+        proven: bool,
+    },
+    /// A buffer does not lie where it has to.
+    #[error("buffer {buffer} lies at {offset}, but {why}")]
+    WrongOffset {
+        /// Index of the buffer.
+        buffer: usize,
+        /// Its offset.
+        offset: u64,
+        /// Where it has to lie.
+        why: String,
+    },
+    /// Two records that are alive together use the same units.
+    #[error("records {a} and {b} are both alive at step {step} and overlap in region {region}")]
+    Overlap {
+        /// One of the records.
+        a: usize,
+        /// The other one.
+        b: usize,
+        /// A step at which both are alive.
+        step: usize,
+        /// Index of the region or texture.
+        region: usize,
+    },
+    /// Two rows of one tensor use the same texels.
+    #[error("rows of record {record} overlap each other in texture {texture}")]
+    RowsOverlap {
+        /// Index of the record.
+        record: usize,
+        /// Index of the texture.
+        texture: usize,
+    },
+    /// A layout breaks a rule of its kind, such as an offset in a shared object, or a second arena.
+    #[error("the layout breaks the rules of {kind}: {why}")]
+    InvalidForKind {
+        /// Name of the kind.
+        kind: &'static str,
+        /// What is wrong.
+        why: String,
+    },
+    /// A step would read and write the same texture.
+    #[error("step {step} reads record {read} and writes record {write} in the same texture {region}")]
+    ReadsAndWrites {
+        /// The step.
+        step: usize,
+        /// A record it reads.
+        read: usize,
+        /// A record it writes.
+        write: usize,
+        /// Index of the region or texture.
+        region: usize,
+    },
+    /// A texture that the device cannot create or that row tables cannot address.
+    #[error("texture {texture} is {width} x {height} texels: {why}")]
+    BadTexture {
+        /// Index of the texture.
+        texture: usize,
+        /// Its width.
+        width: u32,
+        /// Its height.
+        height: u32,
+        /// What is wrong.
+        why: &'static str,
+    },
+    /// A placement does not belong to its record: its index, interval or shape differs.
+    #[error("placement {placement} does not fit its record: {why}")]
+    WrongPlacement {
+        /// Index of the placement.
+        placement: usize,
+        /// What differs.
+        why: &'static str,
+    },
+    /// A step reads a row that was not written yet, or was overwritten.
+    #[error("step {step} reads row {row} of record {record}, which is not in texture {texture} any more, or not yet")]
+    RowNotThere {
+        /// The step.
+        step: usize,
+        /// Index of the record.
+        record: usize,
+        /// The row.
+        row: u32,
+        /// Index of the texture.
+        texture: usize,
+    },
+}

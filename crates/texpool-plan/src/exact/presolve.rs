@@ -1,0 +1,150 @@
+//! Presolve: levels that no tensor of a smaller plan can be on are closed to it, and objects that every plan has are
+//! counted.
+//!
+//! Each step may depend on those before it, and is kept as an assumption with the prices that prove it. Knows the
+//! model, and no solver.
+
+use super::{
+    model::{Assumption, Model},
+    prices::{SCALE, price_closed_levels},
+    proof::Prices,
+};
+use crate::{control::SearchControl, record::UsageRecord};
+
+/// Rounds after which nothing more is looked for: a guess, each round is of use only if the one before found something.
+/// With 0 nothing is closed and nothing counted, which tests use to show that the answer is the same.
+pub(super) const MAX_ROUNDS: usize = 8;
+
+/// The model of the plans that cost less than `known`; `None` if `control` stops it, or if it would take too much
+/// memory.
+pub(super) fn reduced_model(
+    records: &[UsageRecord],
+    known: u64,
+    max_rounds: usize,
+    control: &SearchControl<'_>,
+) -> Option<Model> {
+    let mut model = Model::new(records);
+    presolve(&mut model, known, max_rounds, control);
+    model.with_cliques(control)
+}
+
+/// Restricts `model` to the plans that cost less than `known`, until a round finds nothing or after `max_rounds`. If
+/// `control` stops it, the model must not be used.
+fn presolve(model: &mut Model, known: u64, max_rounds: usize, control: &SearchControl<'_>) {
+    let alive = |level: usize| {
+        let cliques = model.cliques_of(|j| model.own[j] >= level);
+        cliques.iter().map(|clique| clique.members.len()).max().unwrap_or(0)
+    };
+    let needed = |level: usize| if control.should_stop() { 0 } else { alive(level) };
+    model.needed = (0..model.levels.len()).map(needed).collect();
+    for _ in 0..max_rounds {
+        close_levels(model, known, control);
+        if control.should_stop() || !count_objects(model, known, control) {
+            break;
+        }
+    }
+}
+
+/// Closes levels to tensors. The gap between the known plan and the bound limits how many objects a level can have.
+/// Where as many tensors of at least its size are alive at once, they use them all, and no smaller tensor that is alive
+/// then can be on that level or above.
+fn close_levels(model: &mut Model, known: u64, control: &SearchControl<'_>) {
+    // One object more than needed at or above a level adds at least the difference to the next lower level to the
+    // bound.
+    let differences: Vec<u64> =
+        model.levels.iter().scan(0, |below, &size| Some(size - std::mem::replace(below, size))).collect();
+    let bound: u64 = differences.iter().zip(&model.needed).map(|(size, &needed)| size * needed as u64).sum();
+    let spare = known.saturating_sub(bound).saturating_sub(1);
+    for level in (1..model.levels.len()).rev() {
+        if control.should_stop() {
+            return;
+        }
+        let extra = usize::try_from(spare / differences[level]).unwrap_or(usize::MAX);
+        let max_objects = model.needed[level].saturating_add(extra);
+        let mut closes = false;
+        for clique in model.cliques_of(|j| model.own[j] >= level).iter().filter(|c| c.members.len() >= max_objects) {
+            for j in 0..model.tensors.len() {
+                let alive = model.tensors[j].first <= clique.step && clique.step <= model.tensors[j].last;
+                if alive && model.own[j] < level && level < model.closed[j].0 {
+                    model.closed[j] = (level, Some(clique.step));
+                    closes = true;
+                }
+            }
+        }
+        if closes {
+            let otherwise = Prices::positional(&model.levels, SCALE);
+            model.assumed.push(Assumption { level, count: max_objects + 1, at_least: false, otherwise });
+        }
+    }
+}
+
+/// Counts objects: tensors to which all levels from some level on are closed take objects below it, in addition to
+/// those needed above. Whether any count has risen.
+fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> bool {
+    let mut steps: Vec<usize> = model.tensors.iter().map(|t| t.first).collect();
+    steps.sort_unstable();
+    steps.dedup();
+    let mut ends: Vec<usize> = model.closed.iter().map(|c| c.0).filter(|&end| end < model.levels.len()).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let mut by_own: Vec<Vec<usize>> = vec![Vec::new(); model.levels.len()];
+    model.own.iter().enumerate().for_each(|(j, &own)| by_own[own].push(j));
+    let mut needed = model.needed.clone();
+    // For each level the closed level and the step that its count follows from.
+    let mut reasons: Vec<Option<(usize, usize)>> = vec![None; needed.len()];
+    for &end in ends.iter().rev() {
+        if control.should_stop() {
+            return false;
+        }
+        let mut loads = vec![0usize; steps.len()];
+        let mut widest = (0, 0);
+        for level in (0..end).rev() {
+            for &j in by_own[level].iter().filter(|&&j| model.closed[j].0 <= end) {
+                let from = steps.partition_point(|&step| step < model.tensors[j].first);
+                for (load, &step) in loads[from..].iter_mut().zip(&steps[from..]) {
+                    if step > model.tensors[j].last {
+                        break;
+                    }
+                    *load += 1;
+                    widest = widest.max((*load, step));
+                }
+            }
+            if widest.0 + needed[end] > needed[level] {
+                needed[level] = widest.0 + needed[end];
+                reasons[level] = Some((end, widest.1));
+            }
+        }
+    }
+    let mut rises = false;
+    for level in (0..needed.len()).rev() {
+        if let Some(&above) = needed.get(level + 1)
+            && above >= needed[level]
+        {
+            needed[level] = above;
+        } else if let Some((end, step)) = reasons[level] {
+            if control.should_stop() {
+                return false;
+            }
+            let otherwise = too_few(model, level, end, step, known);
+            model.assumed.push(Assumption { level, count: needed[level], at_least: true, otherwise });
+            rises = true;
+        }
+    }
+    model.needed = needed;
+    rises
+}
+
+/// Prices for the case that there are fewer objects from `level` up than counted. At least one is missing, and each
+/// counts as much as the known plan, whether it holds one of the tensors that are alive at `step` and stay below `end`,
+/// or is one of those needed from `end` up.
+fn too_few(model: &Model, level: usize, end: usize, step: usize, known: u64) -> Prices {
+    let price = known.saturating_mul(SCALE);
+    let mut prices = Prices {
+        clique: model.levels[level..end].iter().map(|&size| (size, step, price)).collect(),
+        count: vec![(model.levels[end], price)],
+        refund: vec![(model.levels[level], price)],
+    };
+    let open: Vec<(usize, usize)> = model.own.iter().zip(&model.closed).map(|(&own, &(end, _))| (own, end)).collect();
+    price_closed_levels(model, &open, &mut prices);
+    prices
+}

@@ -1,0 +1,136 @@
+//! A proof as a list of cases in the order in which they are visited. So it may be of any depth, and nothing that
+//! reads, writes, compares or drops it recurses.
+
+/// Values of the dual variables of the linear relaxation, in units of `1 / scale`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+pub struct Prices {
+    /// `(size, step, price)`: for each tensor that is alive at `step` in an object of exactly `size`.
+    pub clique: Vec<(u64, usize, u64)>,
+    /// `(size, price)`: for each object of at least `size` that must exist.
+    pub count: Vec<(u64, u64)>,
+    /// `(size, price)`: subtracted for each object of at least `size` that the case allows.
+    pub refund: Vec<(u64, u64)>,
+}
+
+impl Prices {
+    /// Prices that prove the sum of the positional maximums: for each size the difference to the next smaller one.
+    /// `sizes` are in increasing order.
+    pub(super) fn positional(sizes: &[u64], scale: u64) -> Self {
+        let mut below = 0;
+        let mut prices = Self::default();
+        for &size in sizes {
+            prices.count.push((size, (size - below).saturating_mul(scale)));
+            below = size;
+        }
+        prices
+    }
+}
+
+/// A case of a proof. If it has two sides, they follow it in the list, one after the other, each with everything below
+/// it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
+pub enum Case {
+    /// Prices that prove the bound for this case; it has no sides.
+    Leaf(Prices),
+    /// Fewer than `count` objects of at least `size` (the first side), or at least that many (the second).
+    Count {
+        /// Object size from which objects are counted.
+        size: u64,
+        /// How many, at least one.
+        count: u64,
+    },
+    /// The record is in an object smaller than `size` (the first side), or in one of at least that size (the second).
+    Record {
+        /// Index of the record.
+        record: usize,
+        /// The size of objects that divides the cases.
+        size: u64,
+    },
+}
+
+/// A tree of cases, each closed by prices, written as a list: a case, then its first side, then its second.
+///
+/// ```
+/// use texpool_plan::{Case, Prices, Proof};
+///
+/// let leaf = || Proof::leaf(Prices { count: vec![(4, 4)], ..Prices::default() });
+/// // Either fewer than two objects hold 4 or more; or two do, and the first record is in one below 8, or it is not.
+/// let proof = Proof::count(4, 2, leaf(), Proof::record(0, 8, leaf(), leaf()));
+/// assert_eq!((proof.cases().len(), &proof.cases()[0]), (5, &Case::Count { size: 4, count: 2 }));
+/// assert_eq!(Proof::from_cases(proof.cases().to_vec()), Some(proof));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof(Vec<Case>);
+
+impl Proof {
+    /// A proof without cases.
+    pub fn leaf(prices: Prices) -> Self {
+        Self(vec![Case::Leaf(prices)])
+    }
+
+    /// A proof by two cases: fewer than `count` objects of at least `size`, or at least that many.
+    pub fn count(size: u64, count: u64, fewer: Self, enough: Self) -> Self {
+        Self::split(Case::Count { size, count }, fewer, enough)
+    }
+
+    /// A proof by two cases: the record is in an object smaller than `size`, or in one of at least that size.
+    pub fn record(record: usize, size: u64, smaller: Self, larger: Self) -> Self {
+        Self::split(Case::Record { record, size }, smaller, larger)
+    }
+
+    fn split(case: Case, first: Self, second: Self) -> Self {
+        Self([vec![case], first.0, second.0].concat())
+    }
+
+    /// The proof of a list of cases; `None` unless they are one tree.
+    pub fn from_cases(cases: Vec<Case>) -> Option<Self> {
+        // Sides that have not begun yet.
+        let mut open = 1usize;
+        for case in &cases {
+            // A case after the last side belongs to no tree.
+            open = open.checked_sub(1)?;
+            if !matches!(case, Case::Leaf(_)) {
+                open += 2;
+            }
+        }
+        (open == 0).then_some(Self(cases))
+    }
+
+    /// The cases in their order.
+    pub fn cases(&self) -> &[Case] {
+        &self.0
+    }
+
+    /// The depth of the tree, leaves not counted.
+    #[cfg(feature = "serde")]
+    pub(super) fn depth(&self) -> usize {
+        let mut sides: Vec<u8> = Vec::new();
+        let mut deepest = 0;
+        for case in &self.0 {
+            if matches!(case, Case::Leaf(_)) {
+                while sides.last() == Some(&1) {
+                    sides.pop();
+                }
+                if let Some(side) = sides.last_mut() {
+                    *side = 1;
+                }
+            } else {
+                sides.push(0);
+                deepest = deepest.max(sides.len());
+            }
+        }
+        deepest
+    }
+
+    /// Renames the records of the proof: record `i` becomes `order[i]`.
+    pub(crate) fn renumber(&mut self, order: &[usize]) {
+        for case in &mut self.0 {
+            if let Case::Record { record, .. } = case {
+                *record = order[*record];
+            }
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Text in XML: pictures and exchange formats contain names from model files, which may be hostile.
+
+use std::fmt::Write;
+
+/// The opening tag of a picture, with its size in pixels.
+pub fn svg_tag(width: f64, height: f64) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
+         font-family=\"sans-serif\" font-size=\"11\">"
+    )
+}
+
+/// Escapes text for use between tags or in an attribute. Tabs and line breaks become character references, because
+/// readers replace them with spaces otherwise; characters that XML 1.0 cannot represent become U+FFFD.
+pub fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&apos;"),
+            '\t' | '\n' | '\r' => {
+                // Writing to a string cannot fail.
+                let _ = write!(escaped, "&#{};", c as u32);
+            }
+            '\0'..=' ' if c != ' ' => escaped.push('\u{FFFD}'),
+            '\u{FFFE}' | '\u{FFFF}' => escaped.push('\u{FFFD}'),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}

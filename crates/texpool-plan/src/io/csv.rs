@@ -1,0 +1,87 @@
+//! CSV to be read: that of minimalloc, `id,lower,upper,size[,alignment][,hint][,gaps][,offset]` with `upper` exclusive, and
+//! `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are found by name.
+
+use super::{csv_rows::each_row, record_set::RecordSet};
+use crate::{
+    buffers::{Buffer, Part},
+    error::PlanError,
+    record::UsageRecord,
+};
+
+/// Reads either format. Records have no alignments and no gaps; [`buffers_from_csv`] reads those, too. Hints are left
+/// out.
+///
+/// ```
+/// use texpool_plan::{UsageRecord, io::from_csv};
+///
+/// let set = from_csv("id,lower,upper,size\na,0,3,4\nb,2,9,4\n")?;
+/// assert_eq!(set.records, [UsageRecord::new(0, 2, 4), UsageRecord::new(2, 8, 4)]);
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of what is wrong.
+pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
+    let mut records = Vec::new();
+    let mut offsets: Option<Vec<u64>> = None;
+    let names = each_row(text, |row, _| {
+        let refused = |part, what| row.contradiction(part, format!("a usage record has no {what}"));
+        if row.align()? != 1 {
+            return refused(Part::Align, "alignment");
+        }
+        if !row.gaps()?.is_empty() {
+            return refused(Part::Gap(0), "gaps");
+        }
+        row.hint()?;
+        records.push(UsageRecord::new(row.first, row.last, row.size));
+        if let Some(offset) = row.offset()? {
+            offsets.get_or_insert_default().push(offset);
+        }
+        Ok(())
+    })?;
+    Ok(RecordSet { names, records, offsets })
+}
+
+/// Reads either format with all that minimalloc writes, in any order of columns:
+///
+/// - `id`, also called `buffer` or `buffer_id`; `lower`, also `begin` or `start`; `upper`, one past the last step, or
+///   `end`, the last step itself; `size`.
+/// - `alignment`: the offset is a multiple of it.
+/// - `gaps`, separated by spaces: `FROM-TO`, or `FROM-TO@LOW:HIGH` where the buffer takes some of its bytes meanwhile.
+///   `TO` is the last step if the file has `end`.
+/// - `offset`: where the buffer has to lie; empty if it may lie anywhere.
+/// - `hint`: where it lay in an earlier plan; empty or negative if that is not known.
+///
+/// ```
+/// use texpool_plan::{ArenaPlanner, io::{buffers_from_csv, buffers_to_csv}};
+///
+/// let buffers = buffers_from_csv("buffer,start,end,size,alignment,gaps\na,0,5,8,1,2-3\nb,2,3,6,4,\n")?;
+/// let plan = ArenaPlanner::from_iter(buffers.clone()).plan()?;
+/// // The second lies in the gap of the first.
+/// assert_eq!((plan.offsets.as_slice(), plan.total), (&[0, 0][..], 8));
+/// let written = buffers_to_csv(&buffers, Some(&plan))?;
+/// assert_eq!(written, "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\n");
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of what is wrong.
+pub fn buffers_from_csv(text: &str) -> Result<Vec<Buffer>, PlanError> {
+    let mut buffers = Vec::new();
+    each_row(text, |row, names| {
+        let Some(end) = row.last.checked_add(1) else {
+            return row.contradiction(Part::Life, format!("step {} is too large", row.last));
+        };
+        let mut buffer = Buffer::new(row.first..end, row.size).aligned(row.align()?);
+        buffer.name = names.last().cloned().unwrap_or_default();
+        buffer.gaps = row.gaps()?;
+        buffer.offset = row.offset_if_given()?;
+        buffer.hint = row.hint()?;
+        if let Some((part, why)) = buffer.contradiction() {
+            return row.contradiction(part, why);
+        }
+        buffers.push(buffer);
+        Ok(())
+    })?;
+    Ok(buffers)
+}

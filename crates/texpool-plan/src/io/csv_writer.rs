@@ -1,0 +1,128 @@
+//! CSV to be written: that of minimalloc, and that of usage records.
+
+use std::{fmt::Write, ops::Range};
+
+use super::{csv_text::quoted, record_set::RecordSet};
+use crate::{
+    buffers::{ArenaPlan, Buffer, BufferGap},
+    error::{InputError, PlanError},
+    layout::Layout,
+    offsets::back_to_back,
+    record::UsageRecord,
+};
+
+/// Writes minimalloc's CSV: `id,lower,upper,size`, and of `alignment`, `hint`, `gaps` and `offset` those that a buffer
+/// has; `offset` is that of the plan, or else the one that is given. A buffer without a name is called by its number,
+/// counted from 0. [`buffers_from_csv`](super::buffers_from_csv()) has an example; it reads what is written here, if no two
+/// names are the same.
+///
+/// # Errors
+/// [`PlanError::Input`] if the plan has offsets for another number of buffers.
+pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<String, PlanError> {
+    if let Some(found) = plan.map(|plan| plan.offsets.len()).filter(|&found| found != buffers.len()) {
+        return Err(InputError::LengthMismatch { what: "offsets", expected: buffers.len(), found }.into());
+    }
+    let row = |(index, b): (usize, &Buffer)| MinimallocRow {
+        name: if b.name.is_empty() { index.to_string() } else { quoted(&b.name) },
+        live: b.live.clone(),
+        size: b.size,
+        align: b.align,
+        hint: b.hint,
+        gaps: b.gaps.iter().map(gap_text).collect::<Vec<_>>().join(" "),
+        offset: plan.map(|plan| plan.offsets[index]).or(b.offset),
+    };
+    Ok(minimalloc_text(&buffers.iter().enumerate().map(row).collect::<Vec<_>>()))
+}
+
+/// Writes `id,lower,upper,size`, and `offset` if there is a layout. Its regions are laid back to back.
+///
+/// ```
+/// use texpool_plan::{Strategy, io::{from_csv, to_minimalloc}};
+///
+/// let set = from_csv("id,lower,upper,size\na,0,3,4\nb,2,9,6\n")?;
+/// let arena = Strategy::OffsetsGreedyBySize.place(&set.records)?;
+/// assert_eq!(to_minimalloc(&set, Some(&arena))?, "id,lower,upper,size,offset\na,0,3,4,6\nb,2,9,6,0\n");
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Input`] if the layout has places for another number of records, or if a tensor ends at the largest
+/// step, after which there is none for `upper`.
+pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
+    let arena = layout.map(back_to_back);
+    if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {
+        return Err(InputError::LengthMismatch { what: "places", expected: set.records.len(), found }.into());
+    }
+    let row = |(record, (name, r)): (usize, (&String, &UsageRecord))| {
+        let upper = r.last.checked_add(1).ok_or(InputError::Overflow { record })?;
+        Ok(MinimallocRow {
+            name: quoted(name),
+            live: r.first..upper,
+            size: r.size,
+            align: 1,
+            hint: None,
+            gaps: String::new(),
+            offset: arena.as_ref().map(|arena| arena.places[record].offset),
+        })
+    };
+    let rows = set.names.iter().zip(&set.records).enumerate().map(row).collect::<Result<Vec<_>, PlanError>>()?;
+    Ok(minimalloc_text(&rows))
+}
+
+/// Writes `tensor,first_op,last_op,size_bytes`. The [module](crate::io) has an example.
+pub fn to_csv(set: &RecordSet) -> String {
+    let mut text = String::from("tensor,first_op,last_op,size_bytes\n");
+    for (name, r) in set.names.iter().zip(&set.records) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{},{},{},{}", quoted(name), r.first, r.last, r.size);
+    }
+    text
+}
+
+/// A row of minimalloc's CSV.
+struct MinimallocRow {
+    /// As it is written.
+    name: String,
+    live: Range<usize>,
+    size: u64,
+    align: u64,
+    hint: Option<u64>,
+    /// As they are written.
+    gaps: String,
+    offset: Option<u64>,
+}
+
+/// Header and rows, with the columns that a row needs, in minimalloc's order.
+fn minimalloc_text(rows: &[MinimallocRow]) -> String {
+    let with_align = rows.iter().any(|row| row.align != 1);
+    let with_hint = rows.iter().any(|row| row.hint.is_some());
+    let with_gaps = rows.iter().any(|row| !row.gaps.is_empty());
+    let with_offset = rows.iter().any(|row| row.offset.is_some());
+    let mut text = String::from("id,lower,upper,size");
+    let also = [(with_align, ",alignment"), (with_hint, ",hint"), (with_gaps, ",gaps"), (with_offset, ",offset")];
+    also.into_iter().filter(|(there, _)| *there).for_each(|(_, column)| text += column);
+    text.push('\n');
+    for MinimallocRow { name, live, size, align, hint, gaps, offset } in rows {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name},{},{},{size}", live.start, live.end);
+        if with_align {
+            let _ = write!(text, ",{align}");
+        }
+        if with_hint {
+            text += &hint.map_or(",-1".to_owned(), |hint| format!(",{hint}"));
+        }
+        if with_gaps {
+            let _ = write!(text, ",{gaps}");
+        }
+        if with_offset {
+            text += &offset.map_or(",".to_owned(), |offset| format!(",{offset}"));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn gap_text(gap: &BufferGap) -> String {
+    let window = gap.window.as_ref().map(|w| format!("@{}:{}", w.start, w.end)).unwrap_or_default();
+    format!("{}-{}{window}", gap.steps.start, gap.steps.end)
+}

@@ -1,0 +1,69 @@
+//! Usage records from and to text: minimalloc's CSV, a CSV of usage records, and JSON. Knows strings, not files.
+//!
+//! Errors name the line and column, both counted from 1. What is written here is what `texpool plan --records FILE`
+//! reads:
+//!
+//! ```
+//! use texpool_plan::{UsageRecord, io::{RecordSet, from_text, to_csv}};
+//!
+//! let set = RecordSet {
+//!     names: vec!["input".into(), "conv".into()],
+//!     records: vec![UsageRecord::new(0, 0, 602_112), UsageRecord::new(0, 1, 1_605_632)],
+//!     offsets: None,
+//! };
+//! let text = to_csv(&set);
+//! assert_eq!(text, "tensor,first_op,last_op,size_bytes\ninput,0,0,602112\nconv,0,1,1605632\n");
+//! assert_eq!(from_text(&text)?, set);
+//! # Ok::<(), texpool_plan::PlanError>(())
+//! ```
+
+mod csv;
+mod csv_rows;
+mod csv_text;
+mod csv_writer;
+#[cfg(feature = "serde")]
+mod json;
+mod names;
+mod record_set;
+
+pub use csv::{buffers_from_csv, from_csv};
+pub use csv_writer::{buffers_to_csv, to_csv, to_minimalloc};
+#[cfg(feature = "serde")]
+pub use json::{from_json, to_json};
+pub use record_set::RecordSet;
+
+use super::{buffers::Buffer, error::PlanError};
+
+/// Reads records from JSON, which starts with `{` or `[`, or else from CSV. The [module](self) has an example.
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of what is wrong.
+pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
+    #[cfg(feature = "serde")]
+    if text.trim_start().starts_with(['{', '[']) {
+        return from_json(text);
+    }
+    from_csv(text)
+}
+
+/// Reads buffers with all that is known of them from minimalloc's CSV, as [`buffers_from_csv`] does, or the records of
+/// [`from_text`] as buffers.
+///
+/// ```
+/// use texpool_plan::{Buffer, io::buffers_from_text};
+///
+/// let read = buffers_from_text("id,lower,upper,size,alignment\na,0,3,4,2\n")?;
+/// assert_eq!(read, [Buffer::new(0..3, 4).named("a").aligned(2)]);
+/// # Ok::<(), texpool_plan::PlanError>(())
+/// ```
+///
+/// # Errors
+/// [`PlanError::Parse`] with the line and column of what is wrong.
+pub fn buffers_from_text(text: &str) -> Result<Vec<Buffer>, PlanError> {
+    #[cfg(feature = "serde")]
+    if text.trim_start().starts_with(['{', '[']) {
+        let RecordSet { names, records, .. } = from_json(text)?;
+        return Ok(names.into_iter().zip(records).map(|(name, record)| Buffer::from(record).named(name)).collect());
+    }
+    buffers_from_csv(text)
+}

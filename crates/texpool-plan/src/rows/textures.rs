@@ -1,0 +1,290 @@
+//! Assigns tensors to textures so that no step reads and writes the same texture and the sum of the textures' peaks is
+//! small: late acceptance hill climbing, bounded by a count of moves.
+
+use super::{
+    live_profile::{LiveProfiles, TextureLoad},
+    problem::{RowStep, RowUse},
+};
+use crate::{
+    assignment::{Assignment, Conflicts, assign, kempe_chain, try_move},
+    control::{Progress, SearchControl},
+    internal::LateAcceptance,
+    random::Random,
+};
+
+/// An assignment of tensors to textures.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Assigned {
+    /// The sum of the textures' peaks. No layout of this assignment is smaller.
+    pub bound: u64,
+    /// The texture of each record.
+    pub texture_of: Vec<usize>,
+}
+
+/// What a search for the textures of records goes on from, and how far.
+pub struct AssignmentSearch<'a> {
+    /// How many textures there are.
+    pub textures: usize,
+    /// The texture of each record, where it has one.
+    pub from: &'a [Option<usize>],
+    /// Moves of a record to another texture.
+    pub moves: u64,
+    /// Which sequence of random numbers it draws from.
+    pub sequence: u64,
+    /// Schedules with more texels alive at once are not looked at.
+    pub most: u64,
+    /// It ends where the textures' peaks add up to no more.
+    pub enough: u64,
+}
+
+/// The records of a list of uses. There may be many uses of one record, one after another.
+fn used(uses: &[RowUse]) -> impl Iterator<Item = usize> + Clone + '_ {
+    let first = |&(i, one): &(usize, &RowUse)| i == 0 || uses[i - 1].record != one.record;
+    uses.iter().enumerate().filter(first).map(|(_, one)| one.record)
+}
+
+/// The tensors that may not share a texture.
+pub(super) fn conflicts(records: usize, steps: &[RowStep]) -> Conflicts {
+    let mut conflicts = Conflicts::new(records);
+    steps.iter().for_each(|step| conflicts.add(used(&step.reads), used(&step.writes)));
+    conflicts.sorted()
+}
+
+/// Hill climbs for each number of textures: the first from a greedy assignment, the others from random ones. A guess.
+const STARTS: u64 = 5;
+
+/// How much is done to find assignments.
+pub(super) struct Effort {
+    /// Moves of a tensor to another texture.
+    pub(super) moves: u64,
+    /// Assignments that are returned.
+    pub(super) keep: usize,
+}
+
+/// Assignments to at most `textures` textures: the few with the least sum of peaks. None if there is no first
+/// assignment, or none before the search is stopped.
+pub(super) fn assignments(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    textures: usize,
+    Effort { moves, keep }: Effort,
+    control: &SearchControl<'_>,
+) -> Vec<Assigned> {
+    let mut search = TextureSearch {
+        profiles,
+        conflicts,
+        textures,
+        random: Random::new(),
+        best: Vec::new(),
+        keep,
+        enough: 0,
+        control,
+    };
+    for start in 0..STARTS {
+        let first = match start {
+            _ if control.should_stop() => break,
+            0 => greedy_assignment(profiles, conflicts, textures, control),
+            _ => search.random_assignment(),
+        };
+        let Some(texture_of) = first else { continue };
+        search.climb(TextureLoads::new(profiles, texture_of, textures), moves / STARTS, HISTORY);
+    }
+    search.best
+}
+
+/// An assignment to at most `search.textures` textures that is no worse than the one it goes on from. None if some
+/// record has no texture there and is left none.
+pub(super) fn improved(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    search: &AssignmentSearch<'_>,
+    control: &SearchControl<'_>,
+) -> Option<Assigned> {
+    let &AssignmentSearch { textures, from, moves, sequence, enough, .. } = search;
+    let mut order = order_of_assignment(profiles, conflicts);
+    // Stable, so both those that have a texture and the others stay in that order.
+    order.sort_by_key(|&record| from[record].is_none());
+    let mut loads = TextureLoads::new(profiles, Vec::new(), textures);
+    let texture_of = assign(conflicts, textures, order.into_iter(), |record, open, _| {
+        let had = from[record].filter(|texture| open.contains(texture));
+        had.or_else(|| loads.least_growth(record, open)).inspect(|&texture| loads.add(record, texture))
+    })?;
+    let random = Random::sequence(sequence);
+    let mut search =
+        TextureSearch { profiles, conflicts, textures, random, best: Vec::new(), keep: 1, enough, control };
+    search.climb(TextureLoads::new(profiles, texture_of, textures), moves, SHORT_HISTORY);
+    search.best.pop()
+}
+
+/// The assignment that a search starts from, as it is. None if there is none, or none before the search is stopped.
+pub(super) fn first_assignment(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    textures: usize,
+    control: &SearchControl<'_>,
+) -> Option<Assigned> {
+    let texture_of = greedy_assignment(profiles, conflicts, textures, control)?;
+    let bound = TextureLoads::new(profiles, texture_of.clone(), textures).cost();
+    Some(Assigned { bound, texture_of })
+}
+
+/// Tensors by birth; behind all others those that conflict with a single one, as weights do: of two textures or more one
+/// is always left for them, and if they came first they might leave none for others.
+fn order_of_assignment(profiles: &LiveProfiles, conflicts: &Conflicts) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..profiles.of.len()).collect();
+    order.sort_by_key(|&record| (conflicts.of(record).len() < 2, profiles.of[record].from, record));
+    order
+}
+
+/// Tensors in that order, each to the texture whose peak grows least, of those where nothing conflicts.
+fn greedy_assignment(
+    profiles: &LiveProfiles,
+    conflicts: &Conflicts,
+    textures: usize,
+    control: &SearchControl<'_>,
+) -> Option<Vec<usize>> {
+    let order = order_of_assignment(profiles, conflicts);
+    let mut loads = TextureLoads::new(profiles, Vec::new(), textures);
+    assign(conflicts, textures, order.into_iter(), |record, open, _| {
+        if control.should_stop() {
+            return None;
+        }
+        loads.least_growth(record, open).inspect(|&texture| loads.add(record, texture))
+    })
+}
+
+/// An assignment, and the live texels of each texture.
+struct TextureLoads<'a> {
+    profiles: &'a LiveProfiles,
+    loads: Vec<TextureLoad>,
+    texture_of: Vec<usize>,
+}
+
+impl<'a> TextureLoads<'a> {
+    fn new(profiles: &'a LiveProfiles, texture_of: Vec<usize>, textures: usize) -> Self {
+        let mut loads = vec![profiles.no_load(); textures];
+        for (record, &texture) in texture_of.iter().enumerate() {
+            loads[texture].add(&profiles.of[record]);
+        }
+        Self { profiles, loads, texture_of }
+    }
+
+    /// The texture of those that are open whose peak grows least by a tensor.
+    fn least_growth(&self, record: usize, open: &[usize]) -> Option<usize> {
+        let growth = |&texture: &usize| (self.loads[texture].growth(&self.profiles.of[record]), texture);
+        open.iter().copied().min_by_key(growth)
+    }
+
+    /// Adds a tensor to the load of a texture.
+    fn add(&mut self, record: usize, texture: usize) {
+        self.loads[texture].add(&self.profiles.of[record]);
+    }
+}
+
+impl Assignment for TextureLoads<'_> {
+    fn region_of(&self) -> &[usize] {
+        &self.texture_of
+    }
+
+    fn cost(&self) -> u64 {
+        self.profiles.sum_of_peaks(&self.loads)
+    }
+
+    fn move_tensor(&mut self, record: usize, to: usize) {
+        let from = std::mem::replace(&mut self.texture_of[record], to);
+        self.loads[from].remove(&self.profiles.of[record]);
+        self.loads[to].add(&self.profiles.of[record]);
+    }
+}
+
+struct TextureSearch<'a, 'c> {
+    profiles: &'a LiveProfiles,
+    conflicts: &'a Conflicts,
+    textures: usize,
+    random: Random,
+    /// The best assignments so far, best first.
+    best: Vec<Assigned>,
+    keep: usize,
+    /// A climb ends where the textures' peaks add up to no more.
+    enough: u64,
+    control: &'a SearchControl<'c>,
+}
+
+/// The stage that is reported.
+pub(super) const STAGE: &str = "placing rows";
+/// Tensors that one move may change the texture of. Less than for banks, because a change takes longer here. A guess.
+const MAX_CHAIN: usize = 16;
+/// Moves between two looks at the control.
+const MOVES_BETWEEN_CHECKS: u64 = 64;
+/// Earlier costs that late acceptance compares with. Shorter than for banks, because there are fewer moves. A guess.
+const HISTORY: usize = 500;
+/// The same where a search goes on from an assignment that is good already. A guess.
+const SHORT_HISTORY: usize = 50;
+/// One of so many moves is of any tensor, the others of one that is alive at the peak of its texture: no other lowers it. A guess.
+const PEAK_MOVES: usize = 4;
+
+impl TextureSearch<'_, '_> {
+    /// Each tensor to a random texture of those where nothing conflicts.
+    fn random_assignment(&mut self) -> Option<Vec<usize>> {
+        let order = 0..self.profiles.of.len();
+        let random = &mut self.random;
+        assign(self.conflicts, self.textures, order, |_, open, _| open.get(random.below(open.len())).copied())
+    }
+
+    fn keep_if_best(&mut self, loads: &TextureLoads<'_>) {
+        let found = Assigned { bound: loads.cost(), texture_of: loads.texture_of.clone() };
+        if let Err(at) = self.best.binary_search(&found) {
+            self.best.insert(at, found);
+            self.best.truncate(self.keep);
+        }
+    }
+
+    fn climb(&mut self, mut loads: TextureLoads<'_>, moves: u64, history: usize) {
+        self.keep_if_best(&loads);
+        if self.textures < 2 || self.profiles.of.is_empty() || loads.cost() <= self.enough {
+            return;
+        }
+        let mut acceptance = LateAcceptance::new(loads.cost(), history);
+        for number in 0..moves {
+            if number % MOVES_BETWEEN_CHECKS == 0 {
+                self.control.report(Progress::new(STAGE, number, moves));
+                if self.control.should_stop() {
+                    return;
+                }
+            }
+            let Some(chain) = self.propose(&loads) else { continue };
+            if let Some(cost) = try_move(&mut acceptance, number, &mut loads, &chain)
+                && (self.best.len() < self.keep || self.best.last().is_some_and(|worst| cost < worst.bound))
+            {
+                self.keep_if_best(&loads);
+                if cost <= self.enough {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// One of the tensors that are alive at the peak of a texture.
+    fn alive_at_a_peak(&mut self, loads: &TextureLoads<'_>) -> Option<usize> {
+        let texture = self.random.below(self.textures);
+        let section = loads.loads[texture].peak_section();
+        let alive =
+            |&record: &usize| loads.texture_of[record] == texture && self.profiles.of[record].live_in(section) > 0;
+        let alive: Vec<usize> = (0..self.profiles.of.len()).filter(alive).collect();
+        (!alive.is_empty()).then(|| alive[self.random.below(alive.len())])
+    }
+
+    /// A tensor to another texture, with the moves that conflicts make necessary.
+    fn propose(&mut self, loads: &TextureLoads<'_>) -> Option<Vec<(usize, usize)>> {
+        let texture_of = &loads.texture_of;
+        let first = match self.random.below(PEAK_MOVES) {
+            0 => self.random.below(self.profiles.of.len()),
+            _ => self.alive_at_a_peak(loads)?,
+        };
+        let to = self.random.below(self.textures);
+        if texture_of[first] == to {
+            return None;
+        }
+        kempe_chain(self.conflicts, texture_of, first, to, MAX_CHAIN)
+    }
+}

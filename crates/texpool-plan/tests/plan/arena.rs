@@ -1,0 +1,465 @@
+//! Tests of the arena planner. Small instances are compared with brute force, the checker is compared with a
+//! byte-by-byte model of memory, and contradictory input must be rejected.
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use proptest::{prelude::*, strategy::Strategy as Generator};
+use texpool_plan::{
+    ArenaPlan, ArenaPlanner, ArenaProof, Buffer, BufferGap, InputError, LayoutError, PlanError, SearchControl,
+    StopReason, UnsupportedError,
+    io::{buffers_from_csv, buffers_to_csv},
+    offsets::smallest,
+};
+
+use crate::data::{long_lived, minimalloc, path, usage_record_sets};
+
+const STEPS: usize = 6;
+
+/// Features that the buffers of an instance may have.
+#[derive(Clone, Copy, Debug, Default)]
+struct Features {
+    align: bool,
+    gaps: bool,
+    windows: bool,
+    fixed: bool,
+    hints: bool,
+    in_place: bool,
+}
+
+#[derive(Clone, Debug)]
+struct Instance {
+    buffers: Vec<Buffer>,
+    pairs: Vec<(usize, usize)>,
+}
+
+impl Instance {
+    fn planner(&self) -> ArenaPlanner<'static> {
+        let mut planner = ArenaPlanner::from_iter(self.buffers.iter().cloned());
+        for &(before, after) in &self.pairs {
+            planner.in_place(planner.id(before).unwrap(), planner.id(after).unwrap());
+        }
+        planner
+    }
+
+    /// Returns whether offsets follow every rule: at each step each byte belongs to one buffer, or to two that may
+    /// share it.
+    fn holds(&self, offsets: &[u64]) -> bool {
+        let placed = |(b, &offset): (&Buffer, &u64)| {
+            offset.is_multiple_of(b.align) && b.offset.is_none_or(|given| given == offset)
+        };
+        self.buffers.iter().zip(offsets).all(placed)
+            && (0..STEPS + 2).all(|step| {
+                let mut owners: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+                for (i, buffer) in self.buffers.iter().enumerate().filter(|(_, b)| b.live.contains(&step)) {
+                    let gap = buffer.gaps.iter().find(|gap| gap.steps.contains(&step));
+                    let bytes = gap.map_or(0..buffer.size, |gap| gap.window.clone().unwrap_or(0..0));
+                    bytes.for_each(|byte| owners.entry(offsets[i] + byte).or_default().push(i));
+                }
+                let may_share = |&a: &usize, &b: &usize| {
+                    let pair = self.pairs.contains(&(a, b)) || self.pairs.contains(&(b, a));
+                    a == b || pair && offsets[a] == offsets[b]
+                };
+                owners.values().all(|owners| owners.iter().all(|a| owners.iter().all(|b| may_share(a, b))))
+            })
+    }
+
+    fn total(&self, offsets: &[u64]) -> u64 {
+        self.buffers.iter().zip(offsets).map(|(b, offset)| offset + b.size).max().unwrap_or(0)
+    }
+
+    /// Returns the smallest total over all combinations of offsets, or `limit` if none is smaller.
+    fn brute_force(&self, limit: u64) -> u64 {
+        let mut best = limit;
+        let mut offsets = vec![0; self.buffers.len()];
+        loop {
+            let total = self.total(&offsets);
+            if total < best && self.holds(&offsets) {
+                best = total;
+            }
+            let Some(next) = (0..offsets.len()).find(|&i| offsets[i] + self.buffers[i].size < limit) else {
+                return best;
+            };
+            offsets[..next].fill(0);
+            offsets[next] += 1;
+        }
+    }
+}
+
+fn buffer(features: Features, sizes: Range<u64>) -> impl Generator<Value = Buffer> {
+    let numbers = (0..STEPS, 1..STEPS, sizes, 1u64..5, any::<bool>(), 0u64..8);
+    let gap = (any::<bool>(), 0..STEPS, 1..STEPS, 0u64..8, 0u64..8);
+    (numbers, gap).prop_map(move |((first, length, size, align, is_fixed, at), (has_gap, from, steps, low, high))| {
+        let live = first..(first + length).min(STEPS + 2);
+        let mut buffer = Buffer::new(live.clone(), size);
+        if features.align {
+            buffer = buffer.aligned(align);
+        }
+        let steps = (live.start + from).min(live.end - 1)..(live.start + from + steps).min(live.end);
+        if has_gap && features.windows {
+            buffer = buffer.gap_within(steps, low.min(size)..low.min(size).max(high.min(size)));
+        } else if has_gap && features.gaps {
+            buffer = buffer.gap(steps);
+        }
+        if features.fixed && is_fixed && at % 3 == 0 {
+            let align = buffer.align;
+            buffer = buffer.fixed(at / align * align);
+        }
+        if features.hints && is_fixed {
+            buffer = buffer.hinted(at);
+        }
+        buffer
+    })
+}
+
+fn instance(features: Features, count: Range<usize>, sizes: Range<u64>) -> impl Generator<Value = Instance> {
+    prop::collection::vec(buffer(features, sizes), count).prop_map(move |buffers| {
+        let adjoin = |&(a, b): &(usize, usize)| features.in_place && buffers[a].live.end == buffers[b].live.start + 1;
+        let all = (0..buffers.len()).flat_map(|a| (0..buffers.len()).map(move |b| (a, b)));
+        let pairs = all.filter(adjoin).filter(|(a, b)| a != b).collect();
+        Instance { buffers, pairs }
+    })
+}
+
+/// Sets of features to test: none, most features singly, some combinations, and all of them.
+fn features() -> [Features; 8] {
+    let none = Features::default();
+    [
+        none,
+        Features { align: true, ..none },
+        Features { gaps: true, ..none },
+        Features { windows: true, ..none },
+        Features { in_place: true, ..none },
+        Features { align: true, in_place: true, ..none },
+        Features { align: true, gaps: true, fixed: true, ..none },
+        Features { align: true, gaps: true, windows: true, fixed: true, hints: true, in_place: true },
+    ]
+}
+
+fn any_instance(count: Range<usize>, sizes: Range<u64>) -> impl Generator<Value = Instance> {
+    let kinds = features().map(|features| instance(features, count.clone(), sizes.clone()).boxed());
+    prop::strategy::Union::new(kinds)
+}
+
+/// Returns whether the error is an overlap between buffers whose offsets are fixed.
+fn is_refused(instance: &Instance, error: &PlanError) -> bool {
+    matches!(error, PlanError::Input(InputError::BadBuffer { why, .. }) if why.contains("overlaps that of buffer"))
+        && instance.buffers.iter().filter(|b| b.offset.is_some()).count() > 1
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
+
+    /// For a few buffers with any features, the plan is as small as brute force gets, and proven optimal.
+    #[test]
+    fn few_buffers_are_planned_as_brute_force_plans_them(instance in any_instance(1..5, 0..5)) {
+        let plan = match instance.planner().effort(20_000).plan() {
+            Ok(plan) => plan,
+            Err(error) => {
+                prop_assert!(is_refused(&instance, &error), "{}", error);
+                return Ok(());
+            }
+        };
+        prop_assert!(instance.holds(&plan.offsets), "{:?}", plan);
+        prop_assert_eq!(plan.total, instance.total(&plan.offsets));
+        let smallest = instance.brute_force(plan.total);
+        prop_assert!(plan.total == smallest && plan.is_optimal(), "{:?}, but there is {}", plan, smallest);
+        for capacity in smallest.saturating_sub(2)..smallest + 2 {
+            let fits = instance.planner().effort(20_000).capacity(capacity).plan().unwrap().fits(capacity);
+            prop_assert_eq!(fits, Some(smallest <= capacity), "{}", capacity);
+        }
+    }
+
+    /// For buffers with only live ranges and sizes, the search for records proves the same total.
+    #[test]
+    fn both_exact_searches_agree(instance in instance(Features::default(), 5..14, 1..9)) {
+        let plan = instance.planner().effort(100_000).plan().unwrap();
+        // A fixed buffer of size 0 does not affect the others, but it selects the other search.
+        let other = [Buffer::new(0..1, 0).fixed(0)];
+        let with_other = instance.buffers.iter().cloned().chain(other);
+        let found = ArenaPlanner::from_iter(with_other).effort(100_000).plan().unwrap();
+        prop_assert!(plan.is_optimal() && found.is_optimal(), "{:?}, {:?}", plan, found);
+        prop_assert_eq!(plan.total, found.total);
+    }
+
+    /// The checker rejects offsets if and only if a byte would belong to two buffers, or an offset is not allowed.
+    #[test]
+    fn the_checker_agrees_with_memory(
+        instance in any_instance(1..5, 0..4),
+        offsets in prop::collection::vec(0u64..9, 5),
+        equal in any::<bool>(),
+    ) {
+        let Ok(mut plan) = instance.planner().effort(0).plan() else { return Ok(()) };
+        plan.offsets = offsets[..instance.buffers.len()].to_vec();
+        if let Some(&(a, b)) = instance.pairs.first().filter(|_| equal) {
+            plan.offsets[b] = plan.offsets[a];
+        }
+        plan.total = instance.total(&plan.offsets);
+        (plan.bound, plan.proof) = (0, ArenaProof::Unproven);
+        let found = instance.planner().check(&plan);
+        prop_assert_eq!(found.is_ok(), instance.holds(&plan.offsets), "{:?}", found);
+        plan.total = plan.total.saturating_sub(1);
+        prop_assert!(instance.planner().check(&plan).is_err() || plan.total == instance.total(&plan.offsets));
+    }
+
+    /// With more buffers, every plan passes the checker, is reproducible, and needs no more than all buffers side by
+    /// side.
+    #[test]
+    fn many_buffers_are_planned_the_same_again(instance in any_instance(10..60, 0..5000)) {
+        let Ok(plan) = instance.planner().effort(5_000).plan() else { return Ok(()) };
+        prop_assert!(plan.stopped.is_none());
+        prop_assert_eq!(&instance.planner().effort(5_000).plan().unwrap(), &plan);
+        let side_by_side: u64 = instance.buffers.iter().map(|b| b.size + b.align + b.offset.unwrap_or(0)).sum();
+        prop_assert!(plan.bound <= plan.total && plan.total <= side_by_side);
+        prop_assert_eq!(instance.planner().check(&plan), Ok(()));
+    }
+
+    /// Buffers written as CSV are read back unchanged, with every gap and offset.
+    #[test]
+    fn buffers_are_written_and_read_again(instance in any_instance(1..20, 0..50)) {
+        let named = |(i, b): (usize, &Buffer)| b.clone().named(format!("b{i}"));
+        let buffers: Vec<Buffer> = instance.buffers.iter().enumerate().map(named).collect();
+        prop_assert_eq!(&buffers_from_csv(&buffers_to_csv(&buffers, None).unwrap()).unwrap(), &buffers);
+        let Ok(plan) = ArenaPlanner::from_iter(buffers.clone()).effort(0).plan() else { return Ok(()) };
+        let placed = buffers_from_csv(&buffers_to_csv(&buffers, Some(&plan)).unwrap()).unwrap();
+        let again = ArenaPlanner::from_iter(placed).effort(0).plan().unwrap();
+        prop_assert_eq!((again.offsets, again.total), (plan.offsets, plan.total));
+    }
+}
+
+/// Buffers with only live ranges and sizes get exactly the plan that the searches for records find.
+#[test]
+fn plain_buffers_are_planned_as_records() {
+    let mut sets: Vec<_> = usage_record_sets().into_iter().map(|(_, records)| records).collect();
+    sets.extend(["A.1048576", "J.1048576"].map(minimalloc));
+    for records in sets {
+        let planner = ArenaPlanner::from_iter(records.iter().copied().map(Buffer::from)).effort(2_000);
+        let (plan, found) = (planner.plan().unwrap(), smallest(&records, 2_000, &SearchControl::new()).unwrap());
+        let offsets: Vec<u64> = found.layout.places.iter().map(|place| place.offset).collect();
+        assert_eq!((plan.offsets, plan.total, plan.bound), (offsets, found.layout.total(), found.bound));
+    }
+}
+
+/// Concurrent or earlier searches do not change a plan, for either search.
+#[test]
+fn a_plan_is_the_same_in_any_number_of_threads() {
+    let records = minimalloc("J.1048576");
+    let plain: Vec<Buffer> = records.iter().copied().map(Buffer::from).collect();
+    let aligned: Vec<Buffer> = plain.iter().map(|b| b.clone().aligned(64)).collect();
+    let gap = |b: &Buffer| if b.live.len() > 2 { b.clone().gap(b.live.start + 1..b.live.end - 1) } else { b.clone() };
+    let few: Vec<Buffer> = plain[..40].iter().map(gap).map(|b| b.aligned(48)).collect();
+    let with_gaps: Vec<Buffer> = plain.iter().map(gap).collect();
+    for buffers in [plain, aligned, few, with_gaps] {
+        let plan = || ArenaPlanner::from_iter(buffers.iter().cloned()).effort(20_000).plan().unwrap();
+        let first = plan();
+        assert_eq!(first.stopped, None);
+        let others: Vec<ArenaPlan> = std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(plan)).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        others.iter().for_each(|other| assert_eq!(other, &first));
+        // A deadline that does not expire changes nothing.
+        let in_time =
+            ArenaPlanner::from_iter(buffers.iter().cloned()).effort(20_000).deadline(Duration::from_secs(600));
+        assert_eq!(in_time.plan().unwrap(), first);
+    }
+}
+
+/// Hinted offsets are kept unless the searches find a smaller plan.
+#[test]
+fn hints_are_kept_where_nothing_is_smaller() {
+    for more in [vec![], vec![Buffer::new(9..10, 1).fixed(0)]] {
+        let buffers = [Buffer::new(0..2, 4), Buffer::new(0..1, 2), Buffer::new(1..3, 2)];
+        let hints = [2, 0, 0];
+        let hinted = buffers.iter().zip(hints).map(|(b, hint)| b.clone().hinted(hint));
+        let plan = ArenaPlanner::from_iter(hinted.chain(more.clone())).plan().unwrap();
+        assert_eq!((&plan.offsets[..3], plan.total), (&hints[..], 6));
+        let plan = ArenaPlanner::from_iter(buffers.into_iter().chain(more)).plan().unwrap();
+        assert_eq!((plan.offsets[0], plan.total), (0, 6));
+    }
+}
+
+/// The minimalloc instance with a published capacity, unchanged and with every buffer aligned to 64.
+#[test]
+fn a_public_instance_fits_its_capacity() {
+    let text = std::fs::read_to_string(path("minimalloc/J.1048576.csv")).unwrap();
+    let buffers = buffers_from_csv(&text).unwrap();
+    let plan = ArenaPlanner::from_iter(buffers.clone()).capacity(1 << 20).plan().unwrap();
+    assert_eq!(plan.fits(1 << 20), Some(true));
+    let aligned: Vec<Buffer> = buffers.into_iter().map(|b| b.aligned(64)).collect();
+    let planner = ArenaPlanner::from_iter(aligned).effort(2_000);
+    let plan = planner.plan().unwrap();
+    assert!(plan.offsets.iter().all(|offset| offset % 64 == 0) && plan.total < 2 << 20, "{}", plan.total);
+    let none = planner.capacity(plan.bound - 1).plan().unwrap();
+    assert_eq!(none.fits(plan.bound - 1), Some(false));
+}
+
+fn plan_of(buffers: &[Buffer]) -> Result<ArenaPlan, PlanError> {
+    ArenaPlanner::from_iter(buffers.iter().cloned()).plan()
+}
+
+#[test]
+fn a_search_proves_what_the_widest_step_does_not() {
+    // The widest step needs 4 + 1 bytes. With an alignment of 4, the single byte costs four, unless it is placed
+    // last.
+    let buffers = [Buffer::new(0..2, 4).aligned(4), Buffer::new(1..3, 1), Buffer::new(2..4, 4).aligned(4)];
+    let plan = plan_of(&buffers).unwrap();
+    assert_eq!((plan.total, plan.proof), (5, ArenaProof::WidestStep));
+    // The first buffer is fixed to bytes 3 to 6, so the buffer of size 3 fits below it and the buffer of size 4 does
+    // not.
+    let buffers = [Buffer::new(0..2, 3).fixed(3), Buffer::new(0..1, 4), Buffer::new(1..2, 3)];
+    let plan = plan_of(&buffers).unwrap();
+    assert_eq!((plan.offsets, plan.total, plan.bound, plan.proof), (vec![3, 6, 0], 10, 10, ArenaProof::Search));
+}
+
+#[test]
+fn lives_follow_from_steps() {
+    let mut planner = ArenaPlanner::new();
+    let [a, b, c] = [8, 4, 8].map(|size| planner.add(Buffer::of(size)));
+    assert_eq!(planner.step(&[], &[a]), 0);
+    planner.step(&[a], &[b]);
+    planner.step(&[b], &[c]);
+    assert_eq!(planner.buffers().unwrap().iter().map(|b| b.live.clone()).collect::<Vec<_>>(), [0..2, 1..3, 2..3]);
+    let plan = planner.plan().unwrap();
+    assert_eq!((plan.total, plan[a], plan[c]), (12, plan[c], plan[a]));
+    let short = planner.add(Buffer::new(0..2, 8));
+    planner.step(&[short], &[]);
+    let outside = InputError::UseOutsideLife { step: 3, record: 3, first: 0, last: 1 };
+    assert_eq!(planner.plan(), Err(outside.into()));
+}
+
+#[test]
+fn buffers_of_another_planner_are_refused() {
+    let mut other = ArenaPlanner::new();
+    let foreign = other.add(Buffer::of(8));
+    let refused = Err(PlanError::Input(InputError::ForeignBuffer { index: 0 }));
+    let mut planner = ArenaPlanner::from_iter([Buffer::new(0..2, 8), Buffer::new(1..3, 8)]);
+    let own = planner.id(1).unwrap();
+    assert_eq!(planner.clone().plan().map(|plan| plan[own]), Ok(8));
+    let mut used = planner.clone();
+    used.step(&[foreign], &[]);
+    assert_eq!(used.plan(), refused);
+    planner.in_place(foreign, own);
+    assert_eq!(planner.plan(), refused);
+}
+
+#[test]
+fn a_bound_or_proof_that_contradicts_the_total_is_refused() {
+    let planner = ArenaPlanner::from_iter([Buffer::new(0..2, 8), Buffer::new(1..3, 8)]);
+    let plan = planner.plan().unwrap();
+    assert_eq!((plan.total, plan.bound, planner.check(&plan)), (16, 16, Ok(())));
+    for (bound, proof) in [(17, ArenaProof::Unproven), (17, ArenaProof::Search), (8, ArenaProof::WidestStep)] {
+        let mut wrong = plan.clone();
+        (wrong.bound, wrong.proof) = (bound, proof);
+        let error = planner.check(&wrong).unwrap_err();
+        assert!(matches!(error, PlanError::Layout(LayoutError::BadBound { total: 16, .. })), "{error}");
+    }
+}
+
+#[test]
+fn contradictions_are_refused_by_name() {
+    let b = || Buffer::new(2..6, 8).named("b");
+    let bad = |steps, window| {
+        let mut bad = b();
+        bad.gaps.push(BufferGap { steps, window });
+        bad
+    };
+    for (buffers, words) in [
+        (vec![Buffer::of(4).named("conv")], "buffer 0 (conv): it is never alive"),
+        (vec![b(), b().aligned(0)], "buffer 1 (b): an alignment is 1 or more"),
+        (vec![b().aligned(4).fixed(6)], "the offset 6 is no multiple of the alignment 4"),
+        (vec![bad(1..3, None)], "the gap 1-3 is not within the life 2-6"),
+        (vec![bad(4..4, None)], "the gap ends at 4, before it begins at 4"),
+        (vec![bad(3..4, Some(2..9))], "the window 2:9 is not within the size 8"),
+        (vec![b().gap(2..4).gap(3..5)], "the gap 3-5 overlaps another"),
+        (vec![b().fixed(0), b().fixed(7)], "its given place overlaps that of buffer 1"),
+        (vec![Buffer::new(0..1, u64::MAX), b()], "it ends at more than 2^62"),
+        (vec![b().fixed(u64::MAX)], "it ends at more than 2^62"),
+    ] {
+        let error = plan_of(&buffers).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    let mut planner = ArenaPlanner::from_iter([b(), b()]);
+    planner.in_place(planner.id(0).unwrap(), planner.id(1).unwrap());
+    assert_eq!(planner.plan(), Err(InputError::BadInPlace { before: 0, after: 1 }.into()));
+    let mut plan = plan_of(&[b().aligned(4), b()]).unwrap();
+    let planner = ArenaPlanner::from_iter([b().aligned(4), b()]);
+    plan.offsets[0] = 6;
+    plan.total = 20;
+    assert!(matches!(planner.check(&plan), Err(PlanError::Layout(LayoutError::WrongOffset { buffer: 0, .. }))));
+    plan.offsets.pop();
+    assert!(matches!(planner.check(&plan), Err(PlanError::Input(InputError::LengthMismatch { .. }))));
+    let all_alive = (0..4000).map(|_| Buffer::new(0..2, 1).gap(0..1));
+    let refused = ArenaPlanner::from_iter(all_alive).plan();
+    assert!(matches!(refused, Err(PlanError::Unsupported(UnsupportedError::TooManyConflicts { buffers: 4000, .. }))));
+}
+
+/// A stopped search returns a checked plan and reports why it stopped. A search that is already done does not report
+/// it.
+#[test]
+fn deadlines_and_flags_end_a_search() {
+    let gap = |b: Buffer| if b.live.len() > 4 { b.clone().gap(b.live.start + 1..b.live.end - 2) } else { b };
+    let buffers: Vec<Buffer> = long_lived(300).into_iter().map(|r| gap(Buffer::from(r).aligned(16))).collect();
+    let planner = || ArenaPlanner::from_iter(buffers.iter().cloned()).effort(u64::MAX);
+    let plan = planner().deadline(Duration::from_millis(100)).plan().unwrap();
+    assert_eq!(plan.stopped, Some(StopReason::Deadline));
+    let cancelled = AtomicBool::new(true);
+    let first = planner().cancel(&cancelled).plan().unwrap();
+    assert_eq!(first.stopped, Some(StopReason::Cancelled));
+    assert!(plan.total <= first.total && plan.bound <= plan.total);
+    cancelled.store(false, Ordering::Relaxed);
+    let plain = ArenaPlanner::from_iter([Buffer::new(0..1, 4)]).cancel(&cancelled).plan().unwrap();
+    assert_eq!((plain.stopped, plain.is_optimal()), (None, true));
+}
+
+/// Text, line, column, and a word of the expected message.
+const HOSTILE: &[(&str, usize, usize, &str)] = &[
+    ("id,lower,start,upper,size\n", 1, 10, "`start` is there twice, as another name of `lower`"),
+    ("buffer,begin,end\n", 1, 17, "`size` is missing"),
+    ("id,lower,upper,size,alignment\na,0,2,4,0\n", 2, 9, "1 or more"),
+    ("id,lower,upper,size,alignment\na,0,2,4,\n", 2, 9, "64 bits"),
+    ("id,lower,upper,size,alignment,offset\na,0,2,4,8,12\n", 2, 11, "no multiple"),
+    ("id,lower,upper,size,offset\na,0,2,4,-8\n", 2, 9, "negative"),
+    ("id,lower,upper,size,hint\na,0,2,4,-x\n", 2, 9, "64 bits"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3 4\n", 2, 13, "a gap is"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3  7-5\n", 2, 14, "before it begins"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3@1\n", 2, 9, "a gap is"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-3@1:5\n", 2, 9, "the window 1:5 is not within the size 4"),
+    ("id,lower,upper,size,gaps\na,0,9,4,2-10\n", 2, 9, "not within the life 0-9"),
+    ("id,lower,upper,size,gaps\na,0,9,4,x-10\n", 2, 9, "64 bits"),
+    ("id,lower,end,size\na,0,18446744073709551615,4\n", 2, 5, "too large"),
+];
+
+#[test]
+fn hostile_columns_are_refused_where_they_are_wrong() {
+    for &(text, line, column, word) in HOSTILE {
+        let error = buffers_from_csv(text).unwrap_err();
+        assert!(error.to_string().contains(word), "{text:?}: {error}");
+        let PlanError::Parse { line: l, column: c, .. } = error else { panic!("{error}") };
+        assert_eq!((l, c), (line, column), "{text:?}: {error}");
+    }
+}
+
+/// All column names and forms that minimalloc reads: every synonym, the inclusive `end`, and any order of columns.
+#[test]
+fn every_name_of_a_column_is_read() {
+    let expected = [Buffer::new(0..5, 8).named("a").aligned(4).gap_within(1..3, 2..4), Buffer::new(4..6, 2).named("b")];
+    for text in [
+        "id,lower,upper,size,alignment,gaps\na,0,5,8,4,1-3@2:4\nb,4,6,2,1,\n",
+        "buffer,begin,upper,size,alignment,gaps\na,0,5,8,4,1-3@2:4\nb,4,6,2,1,\n",
+        "gaps,size,end,start,alignment,buffer_id\n1-2@2:4,8,4,0,4,a\n\n,2,5,4,1,b\n",
+        "start,size,hint,buffer,end,alignment,gaps\n0,8,-1,a,4,4,1-2@2:4 \n4,2,,b,5,1,\n",
+    ] {
+        assert_eq!(buffers_from_csv(text).unwrap(), expected, "{text}");
+    }
+    let text = "id,lower,upper,size,alignment,hint,gaps,offset\na,0,5,8,1,-1,,\nb,4,6,2,2,0,4-5@1:2,16\n";
+    let [a, b] = buffers_from_csv(text).unwrap().try_into().unwrap();
+    assert_eq!((a.hint, b.hint, b.offset), (None, Some(0), Some(16)));
+    assert_eq!(buffers_to_csv(&[a, b], None).unwrap(), text);
+    let text = "id,lower,upper,size,offset\na,0,5,8,\nb,4,6,2,16\n";
+    assert_eq!(buffers_from_csv(text).unwrap().iter().map(|b| b.offset).collect::<Vec<_>>(), [None, Some(16)]);
+}
