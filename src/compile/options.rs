@@ -66,6 +66,7 @@ impl StreamedIo {
 /// the weights of all other operators are stored as with [`F32`](Self::F32), and so are weights uploaded into a pool
 /// of 16-bit floats. For a given model and format, every plan gives bit-identical results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum WeightFormat {
     /// 32-bit floats, or 16-bit floats if the texels of the pool are 16-bit.
     #[default]

@@ -37,6 +37,7 @@ macro_rules! unary_functions {
     )*) => {
         /// Functions of one value.
         #[derive(Clone, Copy, Debug, PartialEq)]
+        #[non_exhaustive]
         pub enum Unary {
             $($(#[$doc])* $function $({ $($(#[$param_doc])* $param: $type,)* })?,)*
         }
@@ -61,6 +62,7 @@ macro_rules! binary_functions {
     ($($(#[$doc:meta])* $function:ident => $name:literal,)*) => {
         /// Functions of two values, with broadcasting.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
         pub enum Binary {
             $($(#[$doc])* $function,)*
         }

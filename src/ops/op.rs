@@ -12,6 +12,7 @@ macro_rules! op {
 
         /// The operator of a node.
         #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
         pub enum Op {
             $(#[doc = concat!("See [`", stringify!($name), "`](type@", stringify!($name), ").")] $name($name),)*
             $(#[doc = concat!("See [`", stringify!($plain), "`](type@", stringify!($plain), ").")] $plain,)*

@@ -211,7 +211,7 @@ fn save_plan_has_the_same_bits() {
 fn examples_are_as_long_as_the_readme_says() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
     let mut rows = 0;
-    for row in readme.lines().filter(|line| line.starts_with("| [`") && line.contains("](examples/")) {
+    for row in readme.lines().filter(|line| line.starts_with("| [`") && line.contains("examples/")) {
         let path = row.split_once("](").unwrap().1.split_once(')').unwrap().0;
         let said: usize = row.split('|').nth(2).unwrap().trim().parse().unwrap();
         let folder = path.strip_suffix("main.rs").filter(|folder| *folder != "examples/");

@@ -28,6 +28,7 @@ use super::{
 /// assert_eq!(Planner::Best.to_string(), "best");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
 pub enum Planner {
     /// The smallest plan of all.
     #[default]

@@ -34,6 +34,7 @@ macro_rules! strategies {
         /// # Ok::<(), texpool_plan::PlanError>(())
         /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
         pub enum Strategy {
             $($(#[$doc])* $variant,)*
         }
