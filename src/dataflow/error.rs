@@ -125,9 +125,9 @@ pub enum DataflowError {
     /// The list of bands and the network differ in length.
     #[error("{found} numbers of phases were given for {expected} layers")]
     Bands {
-        /// Layers.
+        /// Number of layers.
         expected: usize,
-        /// Numbers.
+        /// Number of entries in the list.
         found: usize,
     },
     /// A model graph that cannot be turned into steps.

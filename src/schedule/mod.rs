@@ -225,7 +225,7 @@ impl Schedule {
         viewed
     }
 
-    /// For each step, returns the rows of the pool that no later step reads, as runs of adjacent rows per storage.
+    /// For each step, returns the rows of the pool whose last use it is, as runs of adjacent rows per storage.
     pub fn last_uses(&self) -> Vec<Vec<(StorageId, Range<u32>)>> {
         let mut last: Vec<Vec<Option<usize>>> = self.storages.iter().map(|s| vec![None; s.rows as usize]).collect();
         for (number, step) in self.steps.iter().enumerate() {

@@ -1,21 +1,21 @@
-//! Assignments of tensors to regions in which no step reads and writes the same region: conflicts, first assignments,
-//! and the moves of a local search. It is graph colouring with a cost.
+//! Assignments of tensors to regions in which no step reads and writes the same region: conflicts, initial
+//! assignments, and the moves of a local search. This is graph colouring with a cost.
 //!
-//! Used for banks, whose tensors lie whole, and for textures whose tensors lie row by row. Each says what an assignment
-//! costs.
+//! Used for banks, in which each tensor is contiguous, and for textures in which tensors are placed row by row. Each
+//! of the two defines its own cost.
 
 use super::internal::LateAcceptance;
 
-/// For each tensor, those that some step reads while it writes the tensor, or writes while it reads it.
+/// For each tensor, the tensors that some step reads while it writes this one, or writes while it reads this one.
 pub(super) struct Conflicts(Vec<Vec<usize>>);
 
 impl Conflicts {
-    /// No conflicts yet between a number of tensors.
+    /// Creates an empty conflict graph of `tensors` tensors.
     pub(super) fn new(tensors: usize) -> Self {
         Self(vec![Vec::new(); tensors])
     }
 
-    /// Adds the conflicts of a step. After the last one, the lists have to be [`sorted`](Self::sorted).
+    /// Adds the conflicts of a step. After the last step, call [`sorted`](Self::sorted).
     pub(super) fn add(&mut self, reads: impl Iterator<Item = usize> + Clone, writes: impl Iterator<Item = usize>) {
         for write in writes {
             for read in reads.clone().filter(|&read| read != write) {
@@ -34,19 +34,20 @@ impl Conflicts {
         self
     }
 
-    /// The tensors that may not share a region with this one.
+    /// Returns the tensors that must not share a region with this one.
     pub(super) fn of(&self, tensor: usize) -> &[usize] {
         &self.0[tensor]
     }
 
-    /// Whether two tensors may not share a region.
+    /// Returns whether two tensors must not share a region.
     pub(super) fn between(&self, tensor: usize, other: usize) -> bool {
         self.0[tensor].binary_search(&other).is_ok()
     }
 }
 
-/// Assigns all tensors in the order given, each to the region that `choose` returns. It gets the tensor, the regions in
-/// which nothing conflicts with it, and the regions of the tensors so far. `None` as soon as it returns none.
+/// Assigns all tensors in the given order, each to the region that `choose` returns. `choose` gets the tensor, the
+/// regions without a conflicting tensor, and the regions that are already assigned. Returns `None` as soon as
+/// `choose` does.
 pub(super) fn assign(
     conflicts: &Conflicts,
     regions: usize,
@@ -62,21 +63,21 @@ pub(super) fn assign(
     region_of.into_iter().collect()
 }
 
-/// An assignment that a local search changes tensor by tensor.
+/// An assignment that a local search changes one tensor at a time.
 pub(super) trait Assignment {
-    /// The region of each tensor.
+    /// Returns the region of each tensor.
     fn region_of(&self) -> &[usize];
 
-    /// What it costs.
+    /// Returns the cost of the assignment.
     fn cost(&self) -> u64;
 
     /// Moves a tensor to a region.
     fn move_tensor(&mut self, tensor: usize, region: usize);
 }
 
-/// A Kempe chain, as in graph colouring: `first` moves to region `to`, the tensors there that conflict with it move the
-/// other way, those that conflict with them move along, and so on. The tensors with their new regions; `None` if there
-/// are more than `longest`.
+/// Computes a Kempe chain, as in graph colouring: `first` moves to region `to`, the tensors there that conflict with
+/// it move the other way, tensors that conflict with those move along, and so on. Returns the tensors with their new
+/// regions, or `None` if there are more than `longest`.
 pub(super) fn kempe_chain(
     conflicts: &Conflicts,
     region_of: &[usize],
@@ -102,7 +103,7 @@ pub(super) fn kempe_chain(
     Some(chain)
 }
 
-/// Makes move number `number`. If it is accepted, the cost after it; if not, it is undone.
+/// Tries move number `number`. Returns the new cost if the move is accepted; otherwise undoes it.
 pub(super) fn try_move(
     acceptance: &mut LateAcceptance<u64>,
     number: u64,

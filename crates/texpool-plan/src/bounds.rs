@@ -24,17 +24,17 @@ use super::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Bounds {
-    /// Every tensor in memory of its own.
+    /// Total if every tensor gets separate memory.
     pub naive: u64,
-    /// Sum of the positional maximums: no Shared Objects plan is smaller.
+    /// Sum of the positional maximums: a lower bound for Shared Objects plans.
     pub shared_objects: u64,
-    /// Largest breadth of a step: no plan of any kind is smaller.
+    /// Largest breadth of a step: a lower bound for plans of any kind.
     pub offsets: u64,
-    /// The i-th entry is the largest of the i-th largest sizes in all operator profiles. Never increasing.
+    /// The i-th entry is the largest of the i-th largest sizes in all operator profiles. The entries never increase.
     pub positional_maximums: Vec<u64>,
 }
 
-/// The sum of all sizes. Checks that no interval is reversed.
+/// Returns the sum of all sizes, and checks that no interval is reversed.
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, naive_total};
@@ -56,10 +56,11 @@ pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
     Ok(total)
 }
 
-/// Naïve total, positional maximums and both lower bounds, in `O(n log n)`. [`Bounds`] has an example.
+/// Computes the naïve total, the positional maximums and both lower bounds, in `O(n log n)`. See [`Bounds`] for an
+/// example.
 ///
 /// # Errors
-/// As [`naive_total`].
+/// Those of [`naive_total`].
 pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     let naive = naive_total(records)?;
     let offsets = max_breadth(records);
@@ -67,8 +68,9 @@ pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     let mut alive = LiveCounts::new(starts.len());
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_unstable_by_key(|&i| Reverse(records[i].size));
-    // The i-th positional maximum is the largest size such that i tensors of at least this size are alive at once. With
-    // tensors added from the largest to the smallest, it is the size of the first with which i are alive at once.
+    // The i-th positional maximum is the largest size such that i tensors of at least this size are alive at once.
+    // Tensors are added from the largest to the smallest, so it is the size of the first tensor with which i are
+    // alive at once.
     let mut positional_maximums = Vec::new();
     for i in order {
         let (from, to) = live_sections(&starts, &records[i]);
@@ -80,7 +82,7 @@ pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     Ok(Bounds { naive, shared_objects, offsets, positional_maximums })
 }
 
-/// The largest breadth of a step, in `O(n log n)`. The sum of sizes must not overflow.
+/// Returns the largest breadth of a step, in `O(n log n)`. The sum of sizes must not overflow.
 pub(super) fn max_breadth(records: &[UsageRecord]) -> u64 {
     let mut starts: Vec<(usize, u64)> = records.iter().map(|r| (r.first, r.size)).collect();
     starts.sort_unstable();

@@ -1,7 +1,7 @@
 //! The budget of the searches.
 
-/// How much to search beyond the greedy strategies. Counted in steps of the algorithms, never in time, so that the same
-/// input gives the same plan on every machine.
+/// Amount of search beyond the greedy strategies. It is counted in steps of the algorithms and not in time, so that
+/// the same input gives the same plan on every machine.
 ///
 /// ```
 /// use texpool_plan::{Planner, SearchBudget, SearchControl, UsageRecord, Uses, solve};
@@ -16,12 +16,12 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct SearchBudget {
-    /// Linear relaxations that the exact solver may solve; with 0 it does not run.
+    /// Upper limit on the linear relaxations that the exact solver solves; with 0 it does not run.
     pub nodes: u64,
-    /// Moves of a tensor to another bank, or to another texture if tensors are placed row by row; with 0 there is no
-    /// search for banks.
+    /// Upper limit on moves of a tensor to another bank, or to another texture if tensors are placed row by row. With
+    /// 0, banks are not searched.
     pub moves: u64,
-    /// Packings of the rows of textures. Used by [`place_rows`](super::place_rows) only.
+    /// Upper limit on packings of the rows of textures. Only [`place_rows`](super::place_rows) uses it.
     pub packings: u64,
 }
 

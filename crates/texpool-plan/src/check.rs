@@ -1,6 +1,6 @@
-//! The independent checker: whether a layout or plan keeps the rules, computed from the records only.
+//! The independent checker: verifies that a layout or plan follows the rules, using only the records.
 //!
-//! Shares no code with the strategies, and does not know how a plan was found.
+//! Shares no code with the strategies, and does not depend on how a plan was found.
 
 use std::collections::BTreeMap;
 
@@ -21,11 +21,11 @@ struct UnitRange {
     end: u64,
 }
 
-/// Checks a layout: every record inside its region, no two records that are alive at once overlap, the rules of its
-/// problem, and for regions that become textures that no step reads and writes the same one.
+/// Checks a layout: every record lies inside its region, no two records that are alive at once overlap, and the
+/// layout follows the rules of its kind. If regions become textures, no step may read and write the same one.
 ///
 /// # Errors
-/// The first rule that is broken, with records, step and region.
+/// The first broken rule, with records, step and region.
 ///
 /// ```
 /// use texpool_plan::{Layout, LayoutError, LayoutKind, Place, PlanError, UsageRecord, Uses, check_layout};
@@ -62,7 +62,7 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
                 let why = format!("record {record} lies at offset {} of an object", place.offset);
                 return Err(LayoutError::InvalidForKind { kind, why }.into());
             }
-            // Whatever its size, the record has the whole object.
+            // The record occupies the whole object, whatever its size.
             LayoutKind::SharedObjects => (0, u64::MAX),
             LayoutKind::Offsets | LayoutKind::Banks | LayoutKind::Rows => (place.offset, place.offset + r.size),
         };
@@ -77,15 +77,15 @@ pub fn check_layout<'a>(records: &[UsageRecord], uses: impl Into<Uses<'a>>, layo
     check_uses(records, uses.into(), |record| exclusive.then(|| layout.places[record].region))
 }
 
-/// Checks a plan: every texture is one that the device allows, each record has a placement, every row lies inside its
+/// Checks a plan: every texture is allowed by the device, each record has a placement, every row lies inside its
 /// texture, no two tensors that are alive at once overlap, and no step reads and writes the same texture.
 /// [`realize`](super::realize()) has an example.
 ///
-/// All rows of a tensor count as alive as long as the tensor is; for plans whose rows die one by one there is
+/// All rows of a tensor count as alive as long as the tensor. For plans whose rows die one by one, use
 /// [`check_rows`](super::check_rows).
 ///
 /// # Errors
-/// The first rule that is broken, with records, step and texture.
+/// The first broken rule, with records, step and texture.
 pub fn check<'a>(
     records: &[UsageRecord],
     tensors: &[TensorRows],
@@ -148,7 +148,7 @@ pub fn check<'a>(
     check_uses(records, uses.into(), |record| Some(plan.placements[record].texture))
 }
 
-/// The ranges of texels of a tensor whose rows are all alive at once, so that none may overlap another.
+/// Returns the texel ranges of a tensor whose rows are all alive at once, so that they must not overlap each other.
 fn texel_ranges(table: &RowTable, record: usize, texture: usize) -> Result<Vec<(u64, u64)>, PlanError> {
     let length = u64::from(table.row_texels());
     match table {
@@ -184,11 +184,11 @@ fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(),
     if expected == found { Ok(()) } else { Err(PlanError::Input(InputError::LengthMismatch { what, expected, found })) }
 }
 
-/// Checks that no two ranges overlap in time and memory: a sweep over the steps with the live ranges by region and
-/// start, in which only the neighbours of a new range have to be compared with it.
+/// Checks that no two ranges overlap in time and memory. It sweeps over the steps, keeps the live ranges sorted by
+/// region and start, and compares a new range only with its neighbours.
 fn no_overlap(records: &[UsageRecord], mut ranges: Vec<UnitRange>) -> Result<(), PlanError> {
     ranges.retain(|s| s.start < s.end);
-    // By first step; ties stay in the order of records.
+    // By first step; equal steps stay in the order of records.
     ranges.sort_by_cached_key(|s| records[s.record].first);
     let mut deaths: Vec<(usize, usize)> =
         ranges.iter().enumerate().map(|(at, s)| (records[s.record].last, at)).collect();
@@ -212,8 +212,8 @@ fn no_overlap(records: &[UsageRecord], mut ranges: Vec<UnitRange>) -> Result<(),
     Ok(())
 }
 
-/// Checks that each step uses records while they are alive, and does not write a texture that it reads. `texture` is
-/// that of a record, `None` if the rule does not apply.
+/// Checks that each step uses records only while they are alive, and does not write to a texture that it reads.
+/// `texture` returns the texture of a record, or `None` if the rule does not apply.
 fn check_uses(
     records: &[UsageRecord],
     uses: Uses<'_>,

@@ -1,5 +1,5 @@
-//! All strategies on one set of records: every reading, the bounds, the proven optimum, banks, the smallest arena, and
-//! the plan that would be chosen.
+//! Compares all strategies on one set of records: every variant, the bounds, the proven optimum, banks, the smallest
+//! arena, and the plan that would be chosen.
 
 use std::fmt;
 
@@ -25,25 +25,25 @@ pub struct StrategyComparison {
     pub records: usize,
     /// One past the last step that touches a tensor.
     pub steps: usize,
-    /// Every reading of every strategy, the optimum, banks and the smallest arena.
+    /// All variants of all strategies, the optimum, banks and the smallest arena.
     pub candidates: Vec<Candidate>,
-    /// The exact Shared Objects optimum, or what is known of it.
+    /// The exact Shared Objects optimum, or the best result of its search.
     pub optimum: Optimum,
     /// The plan that would be chosen, with bounds and reason.
     pub best: Solution,
-    /// What was left out or not completed, and why.
+    /// Strategies and searches that were skipped or not completed, with the reason.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub not_tried: Vec<NotTried>,
-    /// Why a search ended early, if one did. Smaller plans may exist then.
+    /// Reason why a search ended early, if one did. Smaller plans may then exist.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
-/// Runs every strategy and every search, with `budget` for each search. If `control` has a deadline, strategies that do
-/// not end in their share of the time are left out.
+/// Runs every strategy and every search, with `budget` for each search. If `control` has a deadline, strategies that
+/// do not finish in their share of the time are left out.
 ///
 /// # Errors
-/// As [`solve`](super::solve()).
+/// Those of [`solve`](super::solve()).
 ///
 /// ```
 /// use texpool_plan::{SearchBudget, SearchControl, StrategyComparison, UsageRecord, Uses, compare_strategies};
@@ -63,8 +63,8 @@ pub fn compare_strategies<'a>(
     budget: SearchBudget,
     control: &SearchControl<'_>,
 ) -> Result<StrategyComparison, PlanError> {
-    // Shares of a deadline, a guess: the arena search ends early on networks, so most of its fifth is left to the
-    // others; the last fifth is for the strategies that are only shown.
+    // Shares of the deadline, a guess. The arena search ends early on networks, so most of its fifth is left for the
+    // others. The last fifth is for strategies that only appear in the comparison.
     let arena = offsets::smallest(records, budget.moves, &control.share(2, 10))?;
     let searched = control.share(8, 10);
     let (best, optimum) =
@@ -75,10 +75,11 @@ pub fn compare_strategies<'a>(
     for (done, &strategy) in (0u32..).zip(Strategy::ALL) {
         let total = Some(best.layout.total());
         control.report(Progress { stage: "all strategies", done: done.into(), total: count.into(), best: total });
-        // A quarter of the time that is left, so that one slow strategy does not keep all others from being tried.
+        // A quarter of the remaining time, so that one slow strategy does not block all others.
         let control = control.share(1, 4);
         let known = match strategy.problem() {
-            // What did not end in the portfolio's share of the time does not end in this smaller one.
+            // A strategy that did not finish in the portfolio's share of the time will not finish in this smaller
+            // one.
             LayoutKind::SharedObjects => best.not_tried.iter().find(|other| other.name == strategy.name()).cloned(),
             _ => skip_if_optimal(strategy, records, arena.layout.total(), best.bounds.offsets),
         };
@@ -94,7 +95,7 @@ pub fn compare_strategies<'a>(
     candidates.push(Candidate::new("optimum", &optimum.layout));
     candidates.push(Candidate::new("offsets_smallest", &arena.layout));
     candidates.extend(best.candidates.iter().filter(|c| c.problem == LayoutKind::Banks).cloned());
-    // Strategies are listed above; what remains are the searches.
+    // The strategies are listed above already; the remaining entries are searches.
     let searches = best.not_tried.iter().filter(|other| other.name.parse::<Strategy>().is_err());
     not_tried.extend(searches.cloned());
     if let Some(reason) = arena.stopped {

@@ -1,7 +1,7 @@
 //! Stopping a search: a deadline, and a progress callback that may cancel.
 //!
-//! Every search of the library takes a [`SearchControl`]. A search that is stopped returns its best result so far and
-//! the reason ([`StopReason`]), and claims no more than it has proven. Otherwise effort is counted in steps of the
+//! Every search of the library takes a [`SearchControl`]. A stopped search returns its best result, with the reason
+//! ([`StopReason`]), and claims only the bound that it has proven. Apart from that, effort is counted in steps of the
 //! algorithms, so that without a deadline the same input gives the same plan on every machine.
 
 use std::{
@@ -14,30 +14,31 @@ use std::{
     time::Duration,
 };
 
-// The standard library's itself, except in WebAssembly, where that one panics: there it is the browser's.
+// This is the standard library's `Instant`, except in WebAssembly, where that one panics and the browser's clock is
+// used.
 use web_time::Instant;
 
-/// How far a search is.
+/// Progress of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// The stage, such as `exact search`.
     pub stage: &'static str,
     /// Units of work done in this stage.
     pub done: u64,
-    /// Units of work that the stage takes at most; 0 if unknown.
+    /// Upper limit on the units of work in this stage; 0 if unknown.
     pub total: u64,
-    /// Cost of the best plan so far, in the records' unit, if there is one.
+    /// Cost of the current best plan, in the records' unit, if a plan exists.
     pub best: Option<u64>,
 }
 
 impl Progress {
-    /// Progress of a stage that has no plan yet.
+    /// Creates the progress of a stage that has no plan yet.
     pub const fn new(stage: &'static str, done: u64, total: u64) -> Self {
         Self { stage, done, total, best: None }
     }
 }
 
-/// Why a search ended before it had done all its work.
+/// Reason why a search ended before completing its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -45,9 +46,9 @@ impl Progress {
 pub enum StopReason {
     /// The deadline passed.
     Deadline,
-    /// The progress callback answered [`ControlFlow::Break`].
+    /// The progress callback returned [`ControlFlow::Break`].
     Cancelled,
-    /// More tensors depend on each other than the search takes, so only the greedy strategies were tried.
+    /// Too many tensors depend on each other for the search, so only the greedy strategies ran.
     TooManyTensors,
 }
 
@@ -86,7 +87,7 @@ const RUNNING: u8 = 0;
 const DEADLINE: u8 = 1;
 const CANCELLED: u8 = 2;
 
-/// When a search stops, and the callback for its progress. The threads of a search share it.
+/// Decides when a search stops, and holds the callback for its progress. The threads of a search share it.
 ///
 /// ```
 /// use std::{ops::ControlFlow, time::Duration};
@@ -108,7 +109,7 @@ const CANCELLED: u8 = 2;
 /// assert_eq!(seen, 2);
 /// ```
 ///
-/// Parts of a search have controls of their own:
+/// Parts of a search get separate controls:
 ///
 /// ```
 /// use std::time::{Duration, Instant};
@@ -123,31 +124,32 @@ const CANCELLED: u8 = 2;
 pub struct SearchControl<'a> {
     deadline: Option<Instant>,
     progress: Option<Mutex<Listener<'a>>>,
-    /// Calls of [`should_stop`](Self::should_stop) so far.
+    /// Number of calls of [`should_stop`](Self::should_stop).
     checks: AtomicU32,
-    /// The control that this one is a share or a stage of.
+    /// The control that this one is a share or a stage of, if any.
     parent: Option<&'a (dyn ParentControl + Sync + 'a)>,
-    /// If set, what is reported to the parent in place of every report; and this control stops only when the parent
-    /// does.
+    /// If set, this progress is reported to the parent instead of every report, and this control stops only when the
+    /// parent does.
     stage: Option<Progress>,
     state: AtomicU8,
 }
 
-/// The callback, and the progress it was called with last.
+/// The callback, and the last progress passed to it.
 struct Listener<'a> {
     callback: &'a mut ProgressFn<'a>,
     last: Progress,
 }
 
-/// Checks after which the callback is called again with the last progress, so that it can cancel a stage that reports
-/// seldom. Searches check about every millisecond or more often, so a user who cancels waits for some hundredths of a
-/// second.
+/// Number of checks after which the callback is called again with the last progress, so that it can cancel a stage
+/// that rarely reports. Searches check about every millisecond or more often, so cancelling takes effect within some
+/// hundredths of a second.
 const CHECKS_PER_CALLBACK: u32 = 32;
 
-/// What a control asks of its parent. A trait object, because `&'a SearchControl<'a>` would borrow the parent for as
-/// long as its callback lives: the `Mutex` makes the lifetime invariant.
+/// The parent operations that a control needs. A trait object, because `&'a SearchControl<'a>` would borrow the
+/// parent for as long as its callback lives: the `Mutex` makes the lifetime invariant.
 trait ParentControl {
-    /// Why the parent was stopped. Does not read the clock: the deadline of a share is never after that of its parent.
+    /// Returns why the parent was stopped. Does not read the clock: the deadline of a share is never after that of
+    /// its parent.
     fn parent_stopped(&self) -> Option<StopReason>;
 
     /// Reports the progress of a share.
@@ -156,10 +158,10 @@ trait ParentControl {
     /// Calls the callback with the last progress.
     fn repeat_report(&self);
 
-    /// Whether anything can stop the parent.
+    /// Returns whether anything can stop the parent.
     fn parent_can_stop(&self) -> bool;
 
-    /// Whether the parent stops now, and its stages with it.
+    /// Returns whether the parent has to stop now, and its stages with it.
     fn parent_should_stop(&self) -> bool;
 }
 
@@ -186,20 +188,20 @@ impl ParentControl for SearchControl<'_> {
 }
 
 impl<'a> SearchControl<'a> {
-    /// No deadline, and no callback.
+    /// Creates a control without a deadline or a callback.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Stops at `deadline`, which in WebAssembly is one of the `web-time` crate's. The clock is read only if there is a
-    /// deadline: some targets have no clock.
+    /// Stops at `deadline`. In WebAssembly its type is that of the `web-time` crate. The clock is read only if a
+    /// deadline is set, because some targets have no clock.
     #[must_use]
     pub fn deadline(mut self, deadline: Instant) -> Self {
         self.deadline = Some(deadline);
         self
     }
 
-    /// Stops after `timeout`, counted from now. Never, if that is beyond what the clock can represent.
+    /// Stops after `timeout`, counted from now. Never stops if that is beyond the range of the clock.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.deadline = Instant::now().checked_add(timeout);
@@ -214,8 +216,9 @@ impl<'a> SearchControl<'a> {
         self
     }
 
-    /// A control for one part of a search. It stops when this one does and, if there is a deadline, after `part / of`
-    /// of the time that is left, so that later parts have time, too. The end of a share does not stop this control.
+    /// Creates a control for one part of a search. It stops when this one does. If there is a deadline, it also stops
+    /// after `part / of` of the remaining time, so that later parts have time, too. The end of a share does not stop
+    /// this control.
     #[must_use]
     pub fn share(&self, part: u32, of: u32) -> SearchControl<'_> {
         let time = self.remaining().map(|left| left / of.max(1) * part.min(of));
@@ -223,19 +226,19 @@ impl<'a> SearchControl<'a> {
         SearchControl { deadline, parent: Some(self), ..SearchControl::new() }
     }
 
-    /// A control for one of many similar parts of a stage. It stops when this one does, and the callback gets
-    /// `progress`, the progress of the whole stage, in place of that of the part.
+    /// Creates a control for one of many similar parts of a stage. It stops when this one does. The callback gets
+    /// `progress`, the progress of the whole stage, instead of the progress of the part.
     #[must_use]
     pub fn stage(&self, progress: Progress) -> SearchControl<'_> {
         SearchControl { parent: Some(self), stage: Some(progress), ..SearchControl::new() }
     }
 
-    /// The time until the deadline, if there is one.
+    /// Returns the time until the deadline, if there is one.
     pub fn remaining(&self) -> Option<Duration> {
         self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()))
     }
 
-    /// Whether anything can stop the search: a deadline, or a callback.
+    /// Returns whether a deadline or a callback can stop the search.
     pub(super) fn can_stop(&self) -> bool {
         self.deadline.is_some() || self.progress.is_some() || self.parent.is_some_and(ParentControl::parent_can_stop)
     }
@@ -258,7 +261,7 @@ impl<'a> SearchControl<'a> {
         if self.stopped().is_some() {
             return;
         }
-        // Nor is one that has panicked in another thread.
+        // A callback that has panicked in another thread is not called again either.
         let Ok(mut listener) = listener.lock() else { return };
         let last = new.unwrap_or(listener.last);
         listener.last = last;
@@ -267,8 +270,8 @@ impl<'a> SearchControl<'a> {
         }
     }
 
-    /// Whether the search has to stop. Cheap enough for an inner loop: a few loads, and the clock if there is a
-    /// deadline. Now and then it calls the callback with the last progress.
+    /// Returns whether the search has to stop. Cheap enough for an inner loop: a few loads, plus the clock if there
+    /// is a deadline. From time to time it calls the callback with the last progress.
     pub fn should_stop(&self) -> bool {
         if let (Some(parent), Some(_)) = (self.parent, self.stage) {
             return parent.parent_should_stop();
@@ -286,7 +289,7 @@ impl<'a> SearchControl<'a> {
         passed
     }
 
-    /// Why the search was stopped; `None` if it was not.
+    /// Returns why the search was stopped; `None` if it was not.
     pub fn stopped(&self) -> Option<StopReason> {
         match self.state.load(Ordering::Relaxed) {
             DEADLINE => Some(StopReason::Deadline),
@@ -295,7 +298,7 @@ impl<'a> SearchControl<'a> {
         }
     }
 
-    /// Sets the reason, unless there is one already.
+    /// Sets the reason, unless one is already set.
     fn stop(&self, reason: u8) {
         let _ = self.state.compare_exchange(RUNNING, reason, Ordering::Relaxed, Ordering::Relaxed);
     }

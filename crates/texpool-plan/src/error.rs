@@ -1,4 +1,4 @@
-//! The errors of the planner, by what a caller can do about them:
+//! Errors of the planner, grouped by the remedy that the caller has:
 //!
 //! - [`InputError`]: correct the records or the lists that belong to them.
 //! - [`UnsupportedError`]: ask for something else, a strategy or a device.
@@ -8,7 +8,7 @@
 
 use super::printable::printable;
 
-/// Why records were refused, a plan could not be made, or a checker refused one.
+/// Reason why records were rejected, a plan could not be made, or a checker rejected one.
 ///
 /// ```
 /// use texpool_plan::{InputError, PlanError, Strategy, UsageRecord};
@@ -23,7 +23,7 @@ pub enum PlanError {
     /// Records, steps or lists of them contradict themselves or each other.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// The records are valid, but what was asked for is not possible with them.
+    /// The records are valid, but the requested strategy or device does not support them.
     #[error(transparent)]
     Unsupported(#[from] UnsupportedError),
     /// A layout or plan breaks a rule.
@@ -32,7 +32,7 @@ pub enum PlanError {
     /// A certificate does not prove the bound that it claims.
     #[error("the certificate does not hold: {why}")]
     BadCertificate {
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
     /// A text of records cannot be read.
@@ -42,12 +42,12 @@ pub enum PlanError {
         line: usize,
         /// Column in characters, counted from 1.
         column: usize,
-        /// What is wrong there.
+        /// Description of the problem.
         why: String,
     },
 }
 
-/// A contradiction in what the planner is given.
+/// A contradiction in the planner's input.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -61,7 +61,7 @@ pub enum InputError {
         /// Its last step.
         last: usize,
     },
-    /// The sizes add up to more than 64 bits hold.
+    /// The sizes add up to more than 64 bits can hold.
     #[error("the sizes up to record {record} add up to more than {max} units", max = u64::MAX)]
     Overflow {
         /// Index of the record at which the sum overflows.
@@ -74,13 +74,13 @@ pub enum InputError {
         record: usize,
         /// Its last step.
         last: usize,
-        /// Steps that are allowed.
+        /// Number of steps allowed.
         limit: usize,
     },
     /// A list that needs an entry for each record has more or fewer.
     #[error("the list of {what} has {found} entries for {expected} records")]
     LengthMismatch {
-        /// Which list.
+        /// Name of the list.
         what: &'static str,
         /// The number of records.
         expected: usize,
@@ -104,24 +104,24 @@ pub enum InputError {
     UseOutsideLife {
         /// The step.
         step: usize,
-        /// Index of the record; past the end of the records if there is none.
+        /// Index of the record; past the end of the records if it does not exist.
         record: usize,
         /// First step of the record.
         first: usize,
         /// Last step of the record.
         last: usize,
     },
-    /// A buffer contradicts itself, or another whose place is given.
+    /// A buffer contradicts itself, or conflicts with another one that has a fixed offset.
     #[error("buffer {buffer}{}: {why}", named(name))]
     BadBuffer {
         /// Index of the buffer.
         buffer: usize,
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
-    /// A [`BufferId`](super::BufferId) of another planner.
+    /// A [`BufferId`](super::BufferId) that belongs to another planner.
     #[error("buffer {index} is of another planner; a buffer is known to the planner that it was added to")]
     ForeignBuffer {
         /// Its index in that planner.
@@ -132,29 +132,29 @@ pub enum InputError {
         "buffer {after} cannot be computed in the place of {before}: the last step of one is not the first of the other"
     )]
     BadInPlace {
-        /// Index of the buffer that is there before.
+        /// Index of the buffer that occupies the memory first.
         before: usize,
-        /// Index of the buffer that is computed.
+        /// Index of the buffer that replaces it.
         after: usize,
     },
-    /// A step reads or writes rows that it cannot.
+    /// A step reads or writes rows that it must not.
     #[error("step {step} uses record {record} wrongly: {why}")]
     BadRowUse {
         /// The step.
         step: usize,
         /// Index of the record.
         record: usize,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
 }
 
-/// A name in brackets, nothing if there is none.
+/// Formats a name in brackets, or nothing if it is empty.
 fn named(name: &str) -> String {
     if name.is_empty() { String::new() } else { format!(" ({})", printable(name)) }
 }
 
-/// What the planner cannot do with these records, or the device with this plan.
+/// A request that the planner does not support for these records, or the device does not support for this plan.
 ///
 /// ```
 /// use texpool_plan::{PlanError, Strategy, UnsupportedError};
@@ -175,7 +175,7 @@ pub enum UnsupportedError {
         /// The largest number that is allowed.
         limit: usize,
     },
-    /// Too many buffers with alignments, gaps or given places are alive together.
+    /// Too many buffers with alignments, gaps or fixed offsets are alive together.
     #[error(
         "more than {limit} pairs of these {buffers} buffers are alive together, too many with gaps or given places"
     )]
@@ -188,7 +188,7 @@ pub enum UnsupportedError {
     /// No strategy has this name.
     #[error("no strategy is called `{name}`; there are {known}")]
     UnknownStrategy {
-        /// The name asked for.
+        /// The requested name.
         name: String,
         /// All names, separated by commas.
         known: String,
@@ -205,7 +205,7 @@ pub enum UnsupportedError {
         /// Texels of the largest texture whose width is a power of two.
         limit: u64,
     },
-    /// The strategy places everything in one arena, and some step would read and write it.
+    /// The strategy places everything in one arena, so some step would read and write the same texture.
     #[error("{strategy} puts every tensor into one arena; textures need a plan of shared objects or banks")]
     NotForTextures {
         /// Name of the strategy.
@@ -213,18 +213,18 @@ pub enum UnsupportedError {
     },
 }
 
-/// The rule that a layout or plan breaks.
+/// A rule broken by a layout or plan.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// A place names a region or texture that is not there.
+    /// A place refers to a region or texture that does not exist.
     #[error("record {record} lies in {what} {index}, but there are {count}")]
     OutOfRange {
         /// Index of the record.
         record: usize,
         /// `region` or `texture`.
         what: &'static str,
-        /// The index it names.
+        /// The index that the place refers to.
         index: usize,
         /// The number of regions or textures.
         count: usize,
@@ -251,17 +251,17 @@ pub enum LayoutError {
         total: u64,
         /// The lower bound that the plan states.
         bound: u64,
-        /// Whether the plan says that none is smaller.
+        /// Set if the plan claims to be the smallest.
         proven: bool,
     },
-    /// A buffer does not lie where it has to.
+    /// A buffer has an offset that its constraints forbid.
     #[error("buffer {buffer} lies at {offset}, but {why}")]
     WrongOffset {
         /// Index of the buffer.
         buffer: usize,
         /// Its offset.
         offset: u64,
-        /// Where it has to lie.
+        /// Description of the constraint.
         why: String,
     },
     /// Two records that are alive together use the same units.
@@ -269,7 +269,7 @@ pub enum LayoutError {
     Overlap {
         /// One of the records.
         a: usize,
-        /// The other one.
+        /// The second record.
         b: usize,
         /// A step at which both are alive.
         step: usize,
@@ -289,7 +289,7 @@ pub enum LayoutError {
     InvalidForKind {
         /// Name of the kind.
         kind: &'static str,
-        /// What is wrong.
+        /// Description of the problem.
         why: String,
     },
     /// A step would read and write the same texture.
@@ -313,7 +313,7 @@ pub enum LayoutError {
         width: u32,
         /// Its height.
         height: u32,
-        /// What is wrong.
+        /// Description of the problem.
         why: &'static str,
     },
     /// A placement does not belong to its record: its index, interval or shape differs.
@@ -321,7 +321,7 @@ pub enum LayoutError {
     WrongPlacement {
         /// Index of the placement.
         placement: usize,
-        /// What differs.
+        /// Description of the difference.
         why: &'static str,
     },
     /// A step reads a row that was not written yet, or was overwritten.

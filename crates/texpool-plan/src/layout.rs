@@ -1,7 +1,7 @@
-//! Layouts: regions, and where each tensor lies in them.
+//! Layouts: regions, and the position of each tensor in them.
 
-/// The placement problem that a layout solves, and so the rules that it keeps: the two of Pisarchyk and Lee, and two
-/// with WebGPU's rule that no step reads and writes the same texture.
+/// The placement problem that a layout solves, which determines its rules. The first two are those of Pisarchyk and
+/// Lee; the other two add WebGPU's rule that no step reads and writes the same texture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -10,14 +10,14 @@ pub enum LayoutKind {
     SharedObjects,
     /// Offset Calculation: tensors at offsets in one arena; the cost is the size of the arena.
     Offsets,
-    /// Several arenas, and no step reads and writes the same one.
+    /// Several arenas. No step reads and writes the same one.
     Banks,
-    /// Banks whose tensors are placed row by row, each row for as long as it is alive.
+    /// Banks whose tensors are placed row by row. Each row occupies memory only while it is alive.
     Rows,
 }
 
 impl LayoutKind {
-    /// The name on the command line and in reports.
+    /// Returns the name used on the command line and in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::SharedObjects => "shared_objects",
@@ -28,7 +28,7 @@ impl LayoutKind {
     }
 }
 
-/// Where one tensor lies: a region (shared object, arena or bank) and an offset in it.
+/// Position of one tensor: a region (shared object, arena or bank) and an offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Place {
@@ -38,7 +38,7 @@ pub struct Place {
     pub offset: u64,
 }
 
-/// A solution of one of the first three problems: the sizes of the regions, and a place for each record.
+/// A solution of one of the first three problems: the sizes of the regions, and the position of each record.
 ///
 /// ```
 /// use texpool_plan::{Layout, Place, Strategy, UsageRecord};
@@ -56,13 +56,13 @@ pub struct Layout {
     pub problem: LayoutKind,
     /// Size of each region, in the records' unit.
     pub regions: Vec<u64>,
-    /// A place for each record, in record order.
+    /// Position of each record, in record order.
     pub places: Vec<Place>,
 }
 
 impl Layout {
-    /// The cost: the sum of the regions. It does not overflow, because strategies refuse records whose naïve total
-    /// does.
+    /// Returns the cost: the sum of the regions. It cannot overflow, because strategies reject records whose naïve
+    /// total does.
     pub fn total(&self) -> u64 {
         self.regions.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! The memory planner: usage records in, plans out. Knows no graph, no GPU and no file.
+//! The memory planner: takes usage records and returns plans. Independent of graphs, GPUs and files.
 //!
 //! [`ArenaPlanner`] places buffers in one arena, [`solve`] plans textures; [`guide`] explains the problems and the
 //! strategies. Sizes are in any unit, bytes or texels.
@@ -34,7 +34,7 @@ mod realize;
 mod record;
 mod rows;
 mod sections;
-// Users have `Strategy`; the tests call the strategies themselves.
+// Users use `Strategy`; the tests call the strategies directly.
 #[doc(hidden)]
 pub mod shared;
 mod solve;

@@ -1,5 +1,5 @@
-//! Pictures of plans as SVG: time from left to right, memory upwards, a rectangle for each tensor. Those of the guide
-//! are drawn with it.
+//! Pictures of plans as SVG: time runs from left to right, memory upwards, and each tensor is a rectangle. The
+//! guide's pictures are made with it.
 
 use std::{fmt::Write, ops::Range};
 
@@ -15,14 +15,14 @@ use super::{
     rows::{LiveRange, RowStep, row_live_ranges},
 };
 
-/// The size of the drawing without margins, in pixels.
+/// Size of the drawing without margins, in pixels.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 300.0;
 const MARGIN: f64 = 28.0;
 /// Space between regions.
 const GAP: f64 = 6.0;
 
-/// Hues that differ much for neighbouring records: multiples of the golden angle.
+/// Returns a hue. The hues of consecutive records differ strongly: they are multiples of the golden angle.
 fn colour(record: usize) -> String {
     format!("hsl({:.0},55%,68%)", (record as f64 * 137.508) % 360.0)
 }
@@ -43,7 +43,7 @@ impl Canvas {
         Self { text, column: WIDTH / steps.max(1) as f64 }
     }
 
-    /// A rectangle from step to step, inclusive; `top` and `height` in pixels below the title.
+    /// Draws a rectangle from one step to another, inclusive. `top` and `height` are in pixels below the title.
     fn tensor(&mut self, record: usize, (first, last): (usize, usize), top: f64, height: f64, label: &str) {
         let (x, y) = (MARGIN + first as f64 * self.column, MARGIN + top);
         let width = (last - first + 1) as f64 * self.column;
@@ -60,8 +60,8 @@ impl Canvas {
         }
     }
 
-    /// The rows of a tensor: ranges of texels with their live ranges. `bottom` is the position of texel 0, `unit` the
-    /// height of a texel.
+    /// Draws the rows of a tensor: ranges of texels with their live ranges. `bottom` is the position of texel 0,
+    /// `unit` the height of a texel.
     fn rows(&mut self, record: usize, runs: &[(Range<u32>, LiveRange)], (bottom, unit): (f64, f64), label: &str) {
         let mut path = String::new();
         for (texels, life) in runs {
@@ -106,8 +106,8 @@ fn steps(records: &[UsageRecord]) -> usize {
     records.iter().map(|r| r.last + 1).max().unwrap_or(0)
 }
 
-/// A layout: regions one below the other, in each a rectangle for each tensor, from its first step to its last and as
-/// high as it is large.
+/// Draws a layout: the regions one below the other. Each tensor is a rectangle from its first step to its last, as
+/// high as the tensor is large.
 ///
 /// ```
 /// use texpool_plan::{Strategy, UsageRecord, plan_svg};
@@ -119,8 +119,9 @@ fn steps(records: &[UsageRecord]) -> usize {
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] if the layout has places for another number of records, [`PlanError::Layout`] if it names a
-/// region it does not have, and those of [`operator_profiles`] if there are too many steps to draw.
+/// [`PlanError::Input`] if the number of places in the layout differs from the number of records,
+/// [`PlanError::Layout`] if the layout refers to a region that does not exist, and the errors of
+/// [`operator_profiles`] if the steps are too many to draw.
 pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result<String, PlanError> {
     operator_profiles(records)?;
     if layout.places.len() != records.len() {
@@ -148,7 +149,7 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
     Ok(canvas.finish())
 }
 
-/// An arena: each buffer while it takes bytes, at its offset.
+/// Draws an arena: each buffer at its offset, during the steps at which it needs bytes.
 ///
 /// ```
 /// use texpool_plan::{ArenaPlanner, Buffer, arena_svg};
@@ -160,7 +161,8 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] if the plan has offsets for another number of buffers, or a buffer contradicts itself.
+/// [`PlanError::Input`] if the number of offsets in the plan differs from the number of buffers, or if a buffer
+/// contradicts itself.
 pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<String, PlanError> {
     let (expected, found) = (buffers.len(), plan.offsets.len());
     if expected != found {
@@ -184,8 +186,8 @@ pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<St
     Ok(canvas.finish())
 }
 
-/// The operator profiles: for each step the tensors that are alive, the largest at the bottom, with the largest breadth
-/// as a line. That line is the size of the smallest arena possible.
+/// Draws the operator profiles: for each step the tensors that are alive, the largest at the bottom. A line marks the
+/// largest breadth, which is a lower bound on the size of an arena.
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, profile_svg};
@@ -217,13 +219,13 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
     Ok(canvas.finish())
 }
 
-/// A plan: textures one below the other, in each the rows of its tensors. `names` are those of the records, `steps`
-/// what each step does with their rows, which says how long each row is alive. [`place_rows`](super::place_rows) has an
-/// example.
+/// Draws a plan: the textures one below the other, each with the rows of its tensors. `names` are the names of the
+/// records. `steps` are the rows that each step reads and writes, from which the live range of each row follows.
+/// [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
-/// [`PlanError::Input`] if the plan has placements for another number of records, [`PlanError::Layout`] if it names a
-/// texture it does not have, and those of [`row_live_ranges`].
+/// [`PlanError::Input`] if the number of placements in the plan differs from the number of records,
+/// [`PlanError::Layout`] if the plan refers to a texture that does not exist, and the errors of [`row_live_ranges`].
 pub fn pool_svg(
     title: &str,
     names: &[String],

@@ -1,4 +1,4 @@
-//! Plans: textures, and for each row of each tensor the texel at which it starts.
+//! Plans: the textures, and for each row of each tensor the texel at which it starts.
 
 use super::layout::LayoutKind;
 
@@ -7,16 +7,16 @@ use super::layout::LayoutKind;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]
 pub enum TexelFormat {
-    /// Four 32-bit floats, 16 bytes a texel.
+    /// Four 32-bit floats, 16 bytes per texel.
     Rgba32Float,
-    /// Four 16-bit floats, 8 bytes a texel; arithmetic stays in 32 bits.
+    /// Four 16-bit floats, 8 bytes per texel. Arithmetic stays in 32 bits.
     Rgba16Float,
-    /// Four words, 16 bytes a texel: the bits of 32-bit floats, beside which weights of fewer bits have room.
+    /// Four 32-bit words, 16 bytes per texel. They hold the bits of 32-bit floats, or packed weights of fewer bits.
     Rgba32Uint,
 }
 
 impl TexelFormat {
-    /// Bytes of one texel.
+    /// Returns the bytes per texel.
     pub const fn texel_bytes(self) -> u64 {
         match self {
             Self::Rgba32Float | Self::Rgba32Uint => 16,
@@ -24,7 +24,7 @@ impl TexelFormat {
         }
     }
 
-    /// Bits of a float.
+    /// Returns the bits per float.
     pub const fn float_bits(self) -> u8 {
         match self {
             Self::Rgba32Float | Self::Rgba32Uint => 32,
@@ -32,12 +32,12 @@ impl TexelFormat {
         }
     }
 
-    /// The greatest whole number that a channel holds together with all smaller ones, 2^24 or 2^11: from there on some
-    /// lie between two floats.
+    /// Returns the largest integer up to which a channel represents all integers exactly: 2^24 or 2^11. Above it some
+    /// integers lie between two floats.
     pub const fn max_exact_integer(self) -> u32 {
         match self {
             Self::Rgba32Float | Self::Rgba32Uint => 1 << f32::MANTISSA_DIGITS,
-            // 10 bits of a fraction, and the one in front of it.
+            // 10 bits of fraction, and the implicit leading bit.
             Self::Rgba16Float => 1 << 11,
         }
     }
@@ -65,25 +65,25 @@ pub struct TextureSpec {
 }
 
 impl TextureSpec {
-    /// Texels the texture holds.
+    /// Returns the number of texels.
     pub const fn texels(&self) -> u64 {
         self.width as u64 * self.height as u64
     }
 
-    /// Bytes of the texture, `width * height * texel`.
+    /// Returns the size in bytes, `width * height * texel`.
     pub const fn bytes(&self) -> u64 {
         self.texels() * self.format.texel_bytes()
     }
 
-    /// Base-two logarithm of the width: texel `i` is at `(i & (width - 1), i >> shift)`.
+    /// Returns the base-two logarithm of the width: texel `i` is at `(i & (width - 1), i >> shift)`.
     pub const fn shift(&self) -> u32 {
         self.width.trailing_zeros()
     }
 }
 
-/// For each row of a tensor, the texel at which it starts. A row has `row_texels` texels.
+/// For each row of a tensor, the texel at which it starts. Each row has `row_texels` texels.
 ///
-/// The three forms say the same with less memory where they can; kernels get a list of starts in every case.
+/// The first two forms describe regular tables with less memory. Kernels always get a list of starts.
 ///
 /// ```
 /// use texpool_plan::RowTable;
@@ -97,13 +97,13 @@ impl TextureSpec {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(tag = "form", rename_all = "snake_case"))]
 pub enum RowTable {
-    /// Row after row from `base`.
+    /// The rows follow each other from `base`.
     Whole {
         /// First texel of row 0.
         base: u32,
         /// Rows of the tensor.
         rows: u32,
-        /// Texels of a row.
+        /// Texels per row.
         row_texels: u32,
     },
     /// A ring buffer of rows: row `r` starts at `base + (r mod ring) * row_texels`.
@@ -112,22 +112,22 @@ pub enum RowTable {
         base: u32,
         /// Rows of the tensor.
         rows: u32,
-        /// Texels of a row.
+        /// Texels per row.
         row_texels: u32,
-        /// Rows that the ring holds.
+        /// Number of rows in the ring.
         ring: u32,
     },
-    /// A start for each row.
+    /// A separate start for each row.
     Scattered {
         /// First texel of each row.
         row_starts: Vec<u32>,
-        /// Texels of a row.
+        /// Texels per row.
         row_texels: u32,
     },
 }
 
 impl RowTable {
-    /// Number of rows, `B * H` of the tensor.
+    /// Returns the number of rows, `B * H` of the tensor.
     pub fn rows(&self) -> u32 {
         match self {
             Self::Whole { rows, .. } | Self::Ring { rows, .. } => *rows,
@@ -135,7 +135,7 @@ impl RowTable {
         }
     }
 
-    /// Texels of one row, `ceil(C / 4) * W` of the tensor.
+    /// Returns the texels per row, `ceil(C / 4) * W` of the tensor.
     pub const fn row_texels(&self) -> u32 {
         match self {
             Self::Whole { row_texels, .. } | Self::Ring { row_texels, .. } | Self::Scattered { row_texels, .. } => {
@@ -144,10 +144,10 @@ impl RowTable {
         }
     }
 
-    /// First texel of row `row`.
+    /// Returns the first texel of row `row`.
     ///
     /// # Panics
-    /// If `row` is not below [`rows`](Self::rows) of a scattered table, or `ring` is 0.
+    /// If `row` is outside a scattered table, or if `ring` is 0.
     pub fn start(&self, row: u32) -> u32 {
         match self {
             Self::Whole { base, row_texels, .. } => base + row * row_texels,
@@ -156,13 +156,13 @@ impl RowTable {
         }
     }
 
-    /// All row starts in order, as they are uploaded for the kernels.
+    /// Returns all row starts in order, as they are uploaded for the kernels.
     pub fn starts(&self) -> impl Iterator<Item = u32> + '_ {
         (0..self.rows()).map(|row| self.start(row))
     }
 }
 
-/// Where a tensor lies, and when it is alive.
+/// Texture, rows and live range of a tensor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Placement {
@@ -170,7 +170,7 @@ pub struct Placement {
     pub record: usize,
     /// Index into [`Plan::textures`].
     pub texture: usize,
-    /// Where each row starts in that texture.
+    /// Row table of the tensor in that texture.
     pub rows: RowTable,
     /// First step that uses the tensor.
     pub first: usize,
@@ -178,7 +178,7 @@ pub struct Placement {
     pub last: usize,
 }
 
-/// The textures, and the placement of each tensor: all that a runtime needs to know about memory.
+/// The textures, and the placement of each tensor: all memory information that a runtime needs.
 ///
 /// ```
 /// use texpool_plan::{LayoutKind, Placement, Plan, RowTable, TexelFormat, TextureSpec};
@@ -198,16 +198,16 @@ pub struct Placement {
 pub struct Plan {
     /// Name of the strategy that found it.
     pub strategy: String,
-    /// The problem that it solves, and so the rules that it keeps.
+    /// The problem that it solves, which determines its rules.
     pub problem: LayoutKind,
-    /// The pool.
+    /// Textures of the pool.
     pub textures: Vec<TextureSpec>,
     /// A placement for each usage record, in record order.
     pub placements: Vec<Placement>,
 }
 
 impl Plan {
-    /// Bytes of the pool: the sum of its textures.
+    /// Returns the size of the pool in bytes: the sum of its textures.
     pub fn bytes(&self) -> u64 {
         self.textures.iter().map(TextureSpec::bytes).sum()
     }

@@ -6,8 +6,8 @@ use super::{
     layout::Layout,
 };
 
-/// For each region its rank: the largest has 0. Regions of the same rank share memory, of which no other assignment of
-/// whole regions to each other takes less.
+/// Returns the rank of each region; the largest has rank 0. Regions of the same rank share memory. No other
+/// assignment of whole regions to each other needs less memory.
 fn ranks(sizes: impl Iterator<Item = u64>) -> Vec<usize> {
     let sizes: Vec<u64> = sizes.collect();
     let mut order: Vec<usize> = (0..sizes.len()).collect();
@@ -19,20 +19,20 @@ fn ranks(sizes: impl Iterator<Item = u64>) -> Vec<usize> {
     ranks
 }
 
-/// For each texture of a plan its place in a pool of [`overlay_textures`]. Each has another one, so what the plan keeps
-/// apart stays apart.
+/// Returns the index of each texture of a plan in a pool of [`overlay_textures`]. The indices are distinct, so
+/// textures that the plan separates stay separate.
 pub fn texture_ranks(plan: &Plan) -> Vec<usize> {
     ranks(plan.textures.iter().map(TextureSpec::texels))
 }
 
-/// The textures of a pool that is large enough for each of several plans by itself, the largest first. The plans must have
-/// one texel format.
+/// Returns the textures of a pool that is large enough for each of several plans alone, the largest first. All plans
+/// must have the same texel format.
 pub fn overlay_textures<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<TextureSpec> {
     let mut pool: Vec<TextureSpec> = Vec::new();
     for plan in plans {
         for (&spec, rank) in plan.textures.iter().zip(texture_ranks(plan)) {
             if rank >= pool.len() {
-                // A place that no plan before had; there may be some before it.
+                // No earlier plan had a texture of this rank, and possibly none of some ranks below it.
                 pool.resize(rank + 1, spec);
             }
             if pool[rank].texels() < spec.texels() {
@@ -43,29 +43,29 @@ pub fn overlay_textures<'a>(plans: impl IntoIterator<Item = &'a Plan>) -> Vec<Te
     pool
 }
 
-/// Regions for all models, and the layout of each in them.
+/// Regions shared by all models, and the layout of each model in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Pool {
     /// Size of each region, largest first.
     pub regions: Vec<u64>,
-    /// The layouts in the order given, each over [`regions`](Self::regions).
+    /// The layouts in the given order, each over [`regions`](Self::regions).
     pub layouts: Vec<Layout>,
 }
 
 impl Pool {
-    /// Sum of the regions.
+    /// Returns the sum of the regions.
     pub fn total(&self) -> u64 {
         self.regions.iter().sum()
     }
 }
 
-/// Overlays the pools of models that never run at the same time: the largest region of each with those of the others,
-/// then the second largest, and so on. No other assignment of whole regions to each other is smaller.
+/// Overlays the pools of models that never run at the same time. The largest regions of all models share memory, then
+/// the second largest, and so on. No other assignment of whole regions to each other is smaller.
 ///
 /// # Errors
-/// [`PlanError::Layout`] if a layout names a region it does not have; [`PlanError::Input`] if the pool does not
-/// fit in 64 bits.
+/// [`PlanError::Layout`] if a layout refers to a region that it does not have; [`PlanError::Input`] if the size of
+/// the pool does not fit into 64 bits.
 ///
 /// ```
 /// use texpool_plan::{
@@ -82,7 +82,7 @@ impl Pool {
 ///
 /// let pool: Pool = overlay_pools(&layouts)?;
 /// assert_eq!((pool.regions.as_slice(), pool.total()), (&[8, 3][..], 11));
-/// // Each model has a layout of its own over the regions of the pool.
+/// // Each model has a separate layout over the regions of the pool.
 /// check_layout(&detector, Uses::FirstAndLast, &pool.layouts[0])?;
 /// check_layout(&classifier, Uses::FirstAndLast, &pool.layouts[1])?;
 /// # Ok::<(), texpool_plan::PlanError>(())

@@ -1,8 +1,8 @@
-//! A portfolio of strategies: all are tried, the smallest layout is kept, and what was not tried is listed with the
+//! A portfolio of strategies: tries all of them, keeps the smallest layout, and lists the skipped ones with the
 //! reason.
 //!
-//! If there is a deadline, each strategy has a share of the time. The fastest come first, so that there is an answer
-//! however large the set is. Which layout is kept does not depend on that order.
+//! With a deadline, each strategy gets a share of the time. The fastest come first, so that even a very large set
+//! gets an answer. The order does not affect the choice of the layout.
 
 use std::cmp::Ordering;
 
@@ -25,7 +25,7 @@ pub struct Candidate {
     pub problem: LayoutKind,
     /// Its cost in the records' unit.
     pub total: u64,
-    /// Regions it uses.
+    /// Number of regions that it uses.
     pub regions: usize,
 }
 
@@ -36,13 +36,13 @@ impl Candidate {
     }
 }
 
-/// A strategy or search that was left out or not completed.
+/// A strategy or search that was skipped or not completed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct NotTried {
     /// Name of the strategy, or `optimum`, or `banks`, or `offsets_smallest`.
     pub name: String,
-    /// Why.
+    /// The reason.
     pub why: String,
 }
 
@@ -52,7 +52,7 @@ impl NotTried {
     }
 }
 
-/// The layout of a strategy, or why it has none.
+/// Returns the layout of a strategy, or the reason why it has none.
 pub(super) fn try_strategy(
     strategy: Strategy,
     records: &[UsageRecord],
@@ -75,19 +75,19 @@ pub(super) fn try_strategy(
     Ok(Err(NotTried::new(strategy.name(), why)))
 }
 
-/// The layout that is kept, with its rank among ties.
+/// The chosen layout, with its rank among ties.
 pub(super) struct Chosen {
     pub(super) layout: Layout,
     pub(super) name: &'static str,
     rank: usize,
 }
 
-/// The candidates so far, and the best of them.
+/// The candidates already found, and the best of them.
 pub(super) struct Candidates<'a> {
     records: &'a [UsageRecord],
     candidates: Vec<(usize, Candidate)>,
     pub(super) not_tried: Vec<NotTried>,
-    /// Why something was not completed, if anything was not.
+    /// Reason why a strategy or search was not completed, if any was not.
     pub(super) stopped: Option<StopReason>,
     pub(super) chosen: Option<Chosen>,
 }
@@ -97,14 +97,14 @@ impl<'a> Candidates<'a> {
         Self { records, candidates: Vec::new(), not_tried: Vec::new(), stopped: None, chosen: None }
     }
 
-    /// Adds a candidate, and chooses it if it is better: smaller, then with fewer regions, then with the shorter reuse
-    /// distance, then with the lower rank.
+    /// Adds a candidate, and chooses it if it is better: smaller, then with fewer regions, then with the shorter
+    /// reuse distance, then with the lower rank.
     pub(super) fn offer(&mut self, rank: usize, name: &'static str, layout: Layout) {
         let key = |layout: &Layout| (layout.total(), layout.regions.len());
         let better = |chosen: &Chosen| match key(&layout).cmp(&key(&chosen.layout)) {
             Ordering::Less => true,
             Ordering::Equal => {
-                // Computed for ties only, for it takes longer than some strategies.
+                // Computed only for ties, because it takes longer than some strategies.
                 let tie_key = |layout, rank| (reuse_distance(self.records, layout), rank);
                 tie_key(&layout, rank) < tie_key(&chosen.layout, chosen.rank)
             }
@@ -117,13 +117,13 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Adds a candidate, and chooses it whatever its total.
+    /// Adds a candidate, and chooses it regardless of its total.
     pub(super) fn choose(&mut self, rank: usize, name: &'static str, layout: Layout) {
         self.candidates.push((rank, Candidate::new(name, &layout)));
         self.chosen = Some(Chosen { layout, name, rank });
     }
 
-    /// Notes that a search was not completed, if `stopped` has a reason.
+    /// Records that a search was not completed, if `stopped` has a reason.
     pub(super) fn note_stopped(&mut self, name: &str, stopped: Option<StopReason>) {
         if let Some(reason) = stopped {
             self.not_tried.push(NotTried::new(name, format!("not searched to its end: {reason}")));
@@ -135,31 +135,31 @@ impl<'a> Candidates<'a> {
         self.chosen.as_ref().map_or(u64::MAX, |chosen| chosen.layout.total())
     }
 
-    /// The candidates by rank.
+    /// Returns the candidates by rank.
     pub(super) fn into_list(mut self) -> Vec<Candidate> {
         self.candidates.sort_by_key(|&(rank, _)| rank);
         self.candidates.into_iter().map(|(_, candidate)| candidate).collect()
     }
 }
 
-/// The strategies of the portfolio that take `O(n log n)` on any records. They are never stopped.
+/// Strategies of the portfolio that take `O(n log n)` on any records. They are never stopped.
 const N_LOG_N: [Strategy; 3] = [Strategy::Naive, Strategy::GreedyInOrder, Strategy::Equality];
 
-/// The strategies of the portfolio that are faster than the others if tensors are alive for a long time.
+/// Strategies of the portfolio that are faster than the others when tensors have long live ranges.
 const FASTER: [Strategy; 2] = [Strategy::GreedyBySizeFirst, Strategy::GreedyBySize];
 
-/// With more records than this, no strategy is tried for the sake of ties only, as it takes seconds. A guess.
+/// Above this number of records no strategy runs just to break a tie, because each takes seconds. A guess.
 const MAX_RECORDS_FOR_TIES: usize = 10_000;
 
-/// The reason to skip a strategy: there are many records, and the known plan of `total` reaches the lower bound.
+/// Returns a reason to skip a strategy if the records are many and the known plan of `total` reaches the lower bound.
 pub(super) fn skip_if_optimal(strategy: Strategy, records: &[UsageRecord], total: u64, bound: u64) -> Option<NotTried> {
     let why = || NotTried::new(strategy.name(), format!("a plan of {bound} was found, and none is smaller"));
     (records.len() > MAX_RECORDS_FOR_TIES && total == bound).then(why)
 }
 
-/// Runs the portfolio without `except` and adds its layouts to the candidates. Returns the smallest layout, of equals
-/// that with the fewest regions, then the first: the exact search starts from it. `bound` is a lower bound of every
-/// plan.
+/// Runs the portfolio without `except`, and adds its layouts to the candidates. Returns the smallest layout as a
+/// start for the exact search; ties go to the fewest regions, then to the first strategy. `bound` is a lower bound on
+/// the total of every plan.
 pub(super) fn run(
     records: &[UsageRecord],
     except: Option<Strategy>,
@@ -169,8 +169,8 @@ pub(super) fn run(
 ) -> Result<Layout, PlanError> {
     let rank = |strategy: &Strategy| Strategy::PORTFOLIO.iter().position(|other| other == strategy).unwrap_or(0);
     let mut order: Vec<Strategy> = Strategy::PORTFOLIO.iter().copied().filter(|&other| except != Some(other)).collect();
-    // Fast ones first, so that there is a plan before a deadline, and a bound that is reached early saves the slow
-    // ones.
+    // Fast strategies first, so that a plan exists before a deadline. If one of them reaches the bound early, the
+    // slow ones can be skipped.
     order.sort_by_key(|strategy| (!N_LOG_N.contains(strategy), !FASTER.contains(strategy)));
     let mut start = naive(records)?;
     let mut start_rank = None;
@@ -185,7 +185,7 @@ pub(super) fn run(
             _ => match skip_if_optimal(strategy, records, start.total(), bound) {
                 Some(not_tried) => Err(not_tried),
                 None => {
-                    // Half of the time that is left; what a strategy does not use is left to the next ones.
+                    // Half of the remaining time. Time that a strategy does not use is left for the next ones.
                     let control = control.share(1, 2);
                     let found = try_strategy(strategy, records, &control)?;
                     table.stopped = table.stopped.or(control.stopped());
@@ -197,7 +197,7 @@ pub(super) fn run(
             Ok(layout) => {
                 let rank = rank(&strategy);
                 let key = |layout: &Layout, rank| (layout.total(), layout.regions.len(), rank);
-                // `None` is less than every rank, so the first `naive` layout stays unless there is a better one.
+                // `None` is less than every rank, so the initial `naive` layout stays unless a better one is found.
                 if key(&layout, Some(rank)) < key(&start, start_rank) {
                     (start, start_rank) = (layout.clone(), Some(rank));
                 }
@@ -209,8 +209,8 @@ pub(super) fn run(
     Ok(start)
 }
 
-/// The sum of the steps between the last use of a tensor and the first use of the next one in the same region. The
-/// shorter, the likelier the region is still in a cache.
+/// Returns the number of steps between the last use of a tensor and the first use of the next one in the same region,
+/// summed over all tensors. The shorter it is, the more likely the region is still in a cache.
 fn reuse_distance(records: &[UsageRecord], layout: &Layout) -> u128 {
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| (layout.places[i].region, records[i].first));

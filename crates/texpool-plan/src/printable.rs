@@ -1,25 +1,25 @@
-//! Names from files made printable: what could control a terminal is escaped. It is here because every layer needs it
-//! and this one is the lowest.
+//! Makes names from files safe to print, by escaping characters that could control a terminal. Every layer needs
+//! this, so it is in the lowest one.
 
 use std::{
     ffi::OsStr,
     fmt::{self, Write},
 };
 
-/// Characters after which a text is cut, so that a long name does not flood every message with it.
+/// Number of characters after which a text is truncated, so that a long name does not flood every message.
 const MAX_CHARS: usize = 512;
 
-/// A text that is safe to print, made by [`printable`].
+/// A text that is safe to print, created by [`printable`].
 #[derive(Clone, Copy, Debug)]
 pub struct Printable<'a> {
     text: &'a OsStr,
     max_chars: usize,
 }
 
-/// Makes a text from a file safe to print to a terminal or in a message. Control characters and those that change the
-/// direction of writing are escaped (`\u{1b}`, `\n`), so that a name can neither control a terminal nor fake a line. A
-/// long text is cut and followed by its length. Bytes that are not UTF-8 are escaped as `\xff`. JSON and XML have
-/// escapes of their own.
+/// Makes a text from a file safe to print to a terminal or in a message. Control characters, and characters that
+/// change the writing direction, are escaped (`\u{1b}`, `\n`), so that a name cannot control a terminal or fake a
+/// line. A long text is truncated and followed by its length. Bytes that are not UTF-8 are escaped as `\xff`. Text in
+/// JSON and XML is escaped by the rules of those formats instead.
 ///
 /// ```
 /// use texpool_plan::{Printable, printable};
@@ -34,7 +34,7 @@ pub fn printable<T: AsRef<OsStr> + ?Sized>(text: &T) -> Printable<'_> {
 }
 
 impl Printable<'_> {
-    /// The same without cutting, for names that the user gave.
+    /// Disables truncation, for names that the user gave.
     #[must_use]
     pub const fn untruncated(self) -> Self {
         Self { max_chars: usize::MAX, ..self }
@@ -60,7 +60,7 @@ impl fmt::Display for Printable<'_> {
     }
 }
 
-/// Whether a character controls a terminal, breaks lines, changes the direction of writing or is invisible.
+/// Returns whether a character controls a terminal, breaks lines, changes the writing direction or is invisible.
 pub fn needs_escape(c: char) -> bool {
     c.is_control()
         || matches!(c, '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')

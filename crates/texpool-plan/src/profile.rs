@@ -1,4 +1,4 @@
-//! Operator profiles: the records that are alive at a step; their sizes add up to its breadth.
+//! Operator profiles: the records that are alive at a step. Their sizes add up to the step's breadth.
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,11 @@ use super::{
     uses::MAX_STEPS,
 };
 
-/// Entries above which profiles are refused: half a gigabyte, far more than a network has.
+/// Upper limit on the entries of profiles: half a gigabyte, far more than any network needs.
 const MAX_ENTRIES: usize = 1 << 26;
 
-/// The records alive at each step from 0 on, largest first, equals by index: the operator profiles of Pisarchyk and
-/// Lee (2020), section 3.
+/// Returns the records alive at each step from 0 on, largest first, equal sizes by index. These are the operator
+/// profiles of Pisarchyk and Lee (2020), section 3.
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, operator_profiles};
@@ -23,7 +23,7 @@ const MAX_ENTRIES: usize = 1 << 26;
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or if the list would be too long to be of use.
+/// [`PlanError::Input`] for a reversed interval, or if the list would be too long.
 pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, PlanError> {
     let mut entries = 0usize;
     for (record, r) in records.iter().enumerate() {
@@ -44,10 +44,10 @@ pub fn operator_profiles(records: &[UsageRecord]) -> Result<Vec<Vec<usize>>, Pla
     Ok(profiles)
 }
 
-/// The breadth of each step at which a record is born or dies, in step order.
+/// Returns the breadth of each step at which a record is born or dies, in step order.
 ///
-/// At the steps between, a subset of the records of a neighbour is alive, so Greedy by Breadth would place nothing
-/// there; and steps may be as far apart as a `usize` allows.
+/// At the steps in between, the live records are a subset of those at a neighbouring step, so Greedy by Breadth would
+/// place nothing there. Steps may also be as far apart as a `usize` allows.
 fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
     let mut steps: Vec<usize> = records.iter().flat_map(|r| [r.first, r.last]).collect();
     steps.sort_unstable();
@@ -72,7 +72,7 @@ fn breadths(records: &[UsageRecord]) -> Vec<(usize, u64)> {
     out
 }
 
-/// The minimum of any range of a list in `O(log n)`: a segment tree.
+/// A segment tree that returns the minimum of any range of a list in `O(log n)`.
 struct RangeMinimum(Vec<usize>);
 
 impl RangeMinimum {
@@ -85,7 +85,7 @@ impl RangeMinimum {
         Self(tree)
     }
 
-    /// The minimum of `from..to`.
+    /// Returns the minimum of `from..to`.
     fn of(&self, from: usize, to: usize) -> usize {
         let leaves = self.0.len() / 2;
         let (mut from, mut to, mut least) = (from + leaves, to + leaves, usize::MAX);
@@ -104,8 +104,8 @@ impl RangeMinimum {
     }
 }
 
-/// How ties are broken: between steps of equal breadth, and in a step between tensors of equal size. The paper leaves
-/// both open.
+/// Rule for ties between steps of equal breadth, and between tensors of equal size at a step. The paper leaves both
+/// open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ties {
     /// Lower index first, steps and tensors.
@@ -118,8 +118,8 @@ pub enum Ties {
     LaterStep,
 }
 
-/// The order of Greedy by Breadth: steps from the largest breadth to the smallest, at each the records not seen at a
-/// step before, largest first. The sum of sizes must not overflow.
+/// Returns the order of Greedy by Breadth: steps from the largest breadth to the smallest, and at each step the
+/// records that did not occur at an earlier one, largest first. The sum of sizes must not overflow.
 pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
     let steps = breadths(records);
     let mut widest: Vec<usize> = (0..steps.len()).collect();
@@ -129,7 +129,8 @@ pub(super) fn by_breadth(records: &[UsageRecord], ties: Ties) -> Vec<usize> {
     widest.sort_by_key(|&at| Reverse(steps[at].1));
     let mut rank = vec![0; steps.len()];
     widest.into_iter().enumerate().for_each(|(place, at)| rank[at] = place);
-    // A record is placed at the first step in that order at which it is alive: the minimum of the ranks of its steps.
+    // A record is placed at the first step in that order at which it is alive, so its rank is the minimum over its
+    // steps.
     let ranks = RangeMinimum::new(&rank);
     let sort_key = |(i, r): (usize, &UsageRecord)| {
         let from = steps.partition_point(|&(step, _)| step < r.first);

@@ -1,7 +1,7 @@
-//! From a layout to textures: each region becomes a texture whose width is a power of two, so that a kernel finds a
-//! texel with a shift and a mask.
+//! Converts a layout to textures. Each region becomes a texture whose width is a power of two, so that a kernel finds
+//! a texel with a shift and a mask.
 //!
-//! A region is rounded up to whole rows of its texture, which is by less than one row: at most 1023 texels with a
+//! A region is rounded up to whole rows of its texture. This adds less than one row, so at most 1023 texels with a
 //! preferred width.
 
 use super::{
@@ -17,18 +17,18 @@ use super::{
 pub struct TensorRows {
     /// Number of rows.
     pub rows: u32,
-    /// Texels of a row.
+    /// Texels per row.
     pub row_texels: u32,
 }
 
 impl TensorRows {
-    /// Texels of the tensor.
+    /// Returns the texels of the tensor.
     pub const fn texels(&self) -> u64 {
         self.rows as u64 * self.row_texels as u64
     }
 }
 
-/// What the device allows a texture to be.
+/// Texture limits of the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct TextureLimits {
@@ -36,17 +36,18 @@ pub struct TextureLimits {
     pub max_extent: u32,
 }
 
-/// Widths that are tried first: a wider texture wastes more of its last row, and a narrower one is too high with fewer
-/// texels (8192 rows of 64 are 2^19). A choice, not a measurement.
+/// Widths to try first. A wider texture wastes more of its last row, and a narrower one reaches the height limit with
+/// fewer texels (8192 rows of 64 are 2^19). A choice, not a measurement.
 const PREFERRED: std::ops::RangeInclusive<u32> = 64..=1024;
 
-/// The textures and row tables of a layout whose sizes are in texels. The rows of a tensor follow each other.
+/// Returns the textures and row tables of a layout whose sizes are in texels. The rows of a tensor follow each other.
 ///
-/// The name of the plan's strategy is that of the problem; the caller may replace it.
+/// The name of the plan's strategy is set to the name of the problem; the caller may replace it.
 ///
 /// # Errors
-/// [`PlanError::Input`] if lists differ in length or a size is not that of the tensor's rows, [`PlanError::Layout`] if
-/// a place is outside its region, [`PlanError::Unsupported`] if no texture can hold a region.
+/// [`PlanError::Input`] if lists differ in length or if a size does not match the tensor's rows,
+/// [`PlanError::Layout`] if a place is outside its region, [`PlanError::Unsupported`] if no texture can hold a
+/// region.
 ///
 /// ```
 /// use texpool_plan::{Strategy, TensorRows, TexelFormat, TextureLimits, UsageRecord, Uses, check, realize};
@@ -92,7 +93,7 @@ pub fn realize(
             return Err(LayoutError::OutOfRange { record, what: "region", index: place.region, count }.into());
         };
         let end = u128::from(place.offset) + u128::from(r.size);
-        // `texture` makes none of more than 2^32 texels, so an offset inside one is a u32.
+        // `texture` never creates more than 2^32 texels, so an offset inside a texture fits into a u32.
         let base = match u32::try_from(place.offset) {
             Ok(base) if end <= u128::from(size) => base,
             _ => return Err(LayoutError::OutOfRegion { record, region: place.region, end, size }.into()),
@@ -103,14 +104,14 @@ pub fn realize(
     Ok(Plan { strategy: layout.problem.name().to_owned(), problem: layout.problem, textures, placements })
 }
 
-/// The texels that a driver probably allocates: software drivers and tiled memories round the height up to four rows or
-/// more. Ties go to what the texture needs.
+/// Returns the number of texels that a driver probably allocates, since software drivers and tiled memories round the
+/// height up to a multiple of four rows or more. Ties go to the smaller texture.
 fn allocated(spec: &TextureSpec) -> (u64, u64) {
     (u64::from(spec.width) * u64::from(spec.height.next_multiple_of(4)), spec.texels())
 }
 
-/// The texture for a region of `texels`: of the preferred widths the one with the fewest texels allocated, then the
-/// widest; if none fits, the narrowest that does.
+/// Returns the texture for a region of `texels`: among the preferred widths the one with the fewest allocated texels,
+/// then the widest. If none fits, the narrowest that does.
 pub(super) fn texture(
     region: usize,
     texels: u64,
@@ -124,7 +125,7 @@ pub(super) fn texture(
     if texels > limit || limit == 0 {
         return Err(too_large);
     }
-    // A small region in one row is rounded up to no more than the next power of two.
+    // A small region becomes a single row, rounded up at most to the next power of two.
     let narrowest = texels.max(1).next_power_of_two().min(u64::from(*PREFERRED.start())) as u32;
     let mut best: Option<TextureSpec> = None;
     let mut width = narrowest.min(widest);

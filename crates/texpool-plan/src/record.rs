@@ -1,4 +1,4 @@
-//! Usage records: all that the planner knows about a tensor.
+//! Usage records: the planner's view of a tensor.
 
 /// The steps at which a tensor is alive, and its size: a *usage record* of Pisarchyk and Lee (2020), section 3.
 ///
@@ -21,12 +21,12 @@ pub struct UsageRecord {
 }
 
 impl UsageRecord {
-    /// A record alive from step `first` to step `last`, both inclusive.
+    /// Creates a record that is alive from step `first` to step `last`, both inclusive.
     pub const fn new(first: usize, last: usize, size: u64) -> Self {
         Self { first, last, size }
     }
 
-    /// Whether both tensors are alive at some step, and so may not overlap in memory.
+    /// Returns whether both tensors are alive at some step, so that they must not overlap in memory.
     pub const fn conflicts(&self, other: &Self) -> bool {
         self.first <= other.last && other.first <= self.last
     }

@@ -1,5 +1,5 @@
-//! The entry point of the planner for textures: strategies, the proven optimum and banks are tried, and the smallest
-//! plan is kept, with the reason.
+//! The planner's entry point for textures: tries the strategies, the proven optimum and banks, and returns the
+//! smallest plan, with the reason.
 
 use std::{cmp::Ordering, fmt, str::FromStr};
 
@@ -18,7 +18,7 @@ use super::{
     uses::{StepUse, Uses},
 };
 
-/// What to plan with. Parsed from and shown as the name on the command line:
+/// Selects a planner. It is parsed from, and displayed as, its name on the command line:
 ///
 /// ```
 /// use texpool_plan::{Planner, Strategy};
@@ -30,14 +30,14 @@ use super::{
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Planner {
-    /// The smallest plan of all.
+    /// The smallest plan of all searches.
     #[default]
     Best,
     /// The Shared Objects optimum.
     Optimum,
     /// Banks, by a search that starts from the optimum.
     Banks,
-    /// One strategy, whatever its total.
+    /// A single strategy, regardless of its total.
     Strategy(Strategy),
 }
 
@@ -90,34 +90,34 @@ pub struct Solution {
     pub layout: Layout,
     /// Name of the strategy or search that found it.
     pub strategy: String,
-    /// Why it was chosen, in a sentence.
+    /// The reason for the choice, in a sentence.
     pub reason: String,
     /// Naïve total and lower bounds.
     pub bounds: Bounds,
     /// The best proven lower bound of Shared Objects; the positional bound if the exact solver did not run.
     pub certificate: Certificate,
-    /// Everything that was tried.
+    /// All candidates that were tried.
     pub candidates: Vec<Candidate>,
-    /// What was left out or not completed, and why.
+    /// Strategies and searches that were skipped or not completed, with the reason.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Vec::is_empty"))]
     pub not_tried: Vec<NotTried>,
-    /// Why the search ended early, if it did. Smaller plans may exist then.
+    /// Reason why the search ended early, if it did. Smaller plans may then exist.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
-/// The layout that `planner` finds. That of [`Planner::Best`] is the smallest that textures can hold; ties go to fewer
-/// regions, then to the shorter reuse distance, then to what was tried first. If `control` stops it, the smallest
-/// layout found by then, which is at least as small as that of the fastest greedy strategy, also where one strategy was
-/// asked for by name.
+/// Finds a layout with `planner`. [`Planner::Best`] returns the smallest layout that textures can hold. Ties go to
+/// fewer regions, then to the shorter reuse distance, then to the candidate tried first. If `control` stops the
+/// search, the result is the smallest layout found by then. It is at most as large as the layout of the fastest
+/// greedy strategy, even if another strategy was requested by name.
 ///
-/// Records are planned in a canonical order, so their order in the list does not change the total. A strategy that is
-/// asked for by name sees them as they are given, because some strategies break ties by index.
+/// Records are planned in a canonical order, so their order in the list does not affect the total. A strategy
+/// requested by name gets them in the given order, because some strategies break ties by index.
 ///
 /// # Errors
-/// [`PlanError::Input`] for records that contradict themselves or `uses`, and whatever the checker finds wrong with
-/// `uses`; for a named strategy [`PlanError::Unsupported`] if it places everything in one arena, or takes fewer
-/// records.
+/// [`PlanError::Input`] for records that contradict themselves or `uses`, and any error that the checker finds in
+/// `uses`. For a named strategy, [`PlanError::Unsupported`] if it places everything in one arena, or if the records
+/// are too many for it.
 ///
 /// ```
 /// use texpool_plan::{Planner, SearchBudget, SearchControl, UsageRecord, solve, uses_from_records};
@@ -141,8 +141,8 @@ pub fn solve<'a>(
     Ok(solve_with_optimum(records, uses.into(), planner, budget, None, control)?.0)
 }
 
-/// As [`solve`], and the result of the exact solver, which is a greedy plan if it did not run. `arena` is the smallest
-/// arena found, if it was searched for before.
+/// Like [`solve`], but also returns the result of the exact solver, which is a greedy plan if the solver did not run.
+/// `arena` is the smallest arena found, if one was searched for already.
 pub(super) fn solve_with_optimum(
     records: &[UsageRecord],
     uses: Uses<'_>,
@@ -160,8 +160,8 @@ pub(super) fn solve_with_optimum(
         Planner::Strategy(strategy) => Some(strategy),
         _ => None,
     };
-    // The largest share is for the greedy strategies, without which there is no answer. They need none of it on
-    // networks, and what they leave is for the searches.
+    // The greedy strategies get the largest share, because without them no plan exists. On networks they hardly use
+    // it, and the searches get the rest.
     let start = portfolio::run(&sorted, named, bounds.offsets, &mut candidates, &control.share(6, 10))?;
     let mut exact = Optimum::greedy(&sorted, &bounds, start);
     if let Some(strategy) = named {
@@ -171,7 +171,8 @@ pub(super) fn solve_with_optimum(
         let layout = order.sort(strategy.place_until(records, control)?);
         match control.stopped() {
             None => candidates.choose(RANK_OPTIMUM, strategy.name(), layout),
-            // Cut short, it may share next to nothing: the fast strategies have ended, and one of them may be smaller.
+            // A strategy that was stopped may share almost no memory. The fast strategies have finished, so one of
+            // them may be smaller.
             stopped => {
                 candidates.offer(RANK_OPTIMUM, strategy.name(), layout);
                 candidates.note_stopped(strategy.name(), stopped);
@@ -214,7 +215,7 @@ pub(super) fn solve_with_optimum(
     exact.certificate.proof.renumber(&order.0);
     exact.layout = order.restore(exact.layout);
     let certificate = exact.certificate.clone();
-    // A plan that reaches the lower bound needs no more search.
+    // A plan that reaches the lower bound needs no further search.
     let stopped = stopped.filter(|_| layout.total() > bounds.offsets || planner != Planner::Best);
     let mut reason = reason(planner, name, layout.total(), &bounds, certificate.bound, candidates.len());
     if let Some(stopped) = stopped {
@@ -224,7 +225,7 @@ pub(super) fn solve_with_optimum(
     Ok((Solution { layout, strategy, reason, bounds, certificate, candidates, not_tried, stopped }, exact))
 }
 
-/// The ranks among ties of the optimum or of a named strategy, and of banks: after those of the portfolio.
+/// Ranks among ties of the optimum or of a named strategy, and of banks: after those of the portfolio.
 const RANK_OPTIMUM: usize = usize::MAX - 1;
 const RANK_BANKS: usize = usize::MAX;
 
@@ -247,7 +248,7 @@ fn reason(planner: Planner, name: &str, total: u64, bounds: &Bounds, proven: u64
     }
 }
 
-/// An order of records that does not depend on their order in the list: at each position the index of a record.
+/// An order of records that does not depend on their order in the list. Each position holds the index of a record.
 struct CanonicalOrder(Vec<usize>);
 
 impl CanonicalOrder {
@@ -262,7 +263,7 @@ impl CanonicalOrder {
         layout
     }
 
-    /// The uses with the positions of records in place of their indices.
+    /// Converts uses from record indices to positions in the canonical order.
     fn sort_uses(&self, uses: Uses<'_>) -> Option<Vec<StepUse>> {
         let Uses::Steps(uses) = uses else { return None };
         let mut position = vec![0; self.0.len()];

@@ -15,8 +15,8 @@ use super::{
 /// Declares the enum, its list and its names from one table.
 macro_rules! strategies {
     ($($(#[$doc:meta])* $variant:ident $name:literal $problem:ident $place:expr;)*) => {
-        /// A published strategy to place tensors. Where its text leaves something open, each reading is a variant of
-        /// its own, named `strategy/reading`.
+        /// A published strategy to place tensors. If its text leaves something open, each interpretation is a
+        /// separate variant, named `strategy/reading`.
         ///
         /// ```
         /// use std::time::Duration;
@@ -43,33 +43,34 @@ macro_rules! strategies {
             /// All strategies, in the order in which ties between them are broken.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// The name on the command line and in reports.
+            /// Returns the name used on the command line and in reports.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
                 }
             }
 
-            /// The problem it solves.
+            /// Returns the problem that it solves.
             pub const fn problem(self) -> LayoutKind {
                 match self {
                     $(Self::$variant => LayoutKind::$problem,)*
                 }
             }
 
-            /// Places the records, however long that takes.
+            /// Places the records, without a time limit.
             ///
             /// # Errors
-            /// [`PlanError::Input`] for records that contradict themselves, [`PlanError::Unsupported`] for too many.
+            /// [`PlanError::Input`] for records that contradict themselves, [`PlanError::Unsupported`] for too many
+            /// records.
             pub fn place(self, records: &[UsageRecord]) -> Result<Layout, PlanError> {
                 self.place_until(records, &SearchControl::new())
             }
 
-            /// As [`place`](Self::place), until `control` stops it. Tensors that are not placed by then share memory
-            /// with nothing, so the layout is valid but not that of the strategy.
+            /// Like [`place`](Self::place), until `control` stops it. Tensors that are not placed by then share no
+            /// memory, so the layout is valid but is not the strategy's.
             ///
             /// # Errors
-            /// As [`place`](Self::place).
+            /// Those of [`place`](Self::place).
             pub fn place_until(
                 self,
                 records: &[UsageRecord],
@@ -87,33 +88,33 @@ strategies! {
     /// Pisarchyk and Lee 2020, section 4.4.
     GreedyBySizeImproved "greedy_by_size_improved" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Nearest, c);
-    /// The same with the stages of TensorFlow Lite's GPU delegate.
+    /// Greedy by Size Improved, with the stages of TensorFlow Lite's GPU delegate.
     GreedyBySizeImprovedMerged "greedy_by_size_improved/merged_stages" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::Nearest, c);
-    /// The same, tensors for which every object is busy first.
+    /// Greedy by Size Improved, with tensors for which every object is busy first.
     GreedyBySizeImprovedUnassignedFirst "greedy_by_size_improved/unassigned_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::UnassignedFirst, c);
-    /// The delegate's stages, tensors for which every object is busy first.
+    /// Greedy by Size Improved, with the delegate's stages, and with tensors for which every object is busy first.
     GreedyBySizeImprovedMergedUnassignedFirst "greedy_by_size_improved/merged_unassigned_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Merged, StageOrder::UnassignedFirst, c);
-    /// The same, the largest tensor of a stage first.
+    /// Greedy by Size Improved, with the largest tensor of a stage first.
     GreedyBySizeImprovedLargestFirst "greedy_by_size_improved/largest_first" SharedObjects
         |r, c| shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Largest, c);
     /// Pisarchyk and Lee 2020, section 4.2.
     GreedyByBreadth "greedy_by_breadth" SharedObjects |r, c| shared::greedy_by_breadth(r, Ties::Lower, c);
-    /// The same, ties by higher index.
+    /// Greedy by Breadth, with ties broken by higher index.
     GreedyByBreadthHigher "greedy_by_breadth/higher_index" SharedObjects |r, c| shared::greedy_by_breadth(r, Ties::Higher, c);
-    /// The same, ties inside a step by higher index.
+    /// Greedy by Breadth, with ties inside a step broken by higher index.
     GreedyByBreadthHigherTensor "greedy_by_breadth/higher_tensor" SharedObjects
         |r, c| shared::greedy_by_breadth(r, Ties::HigherTensor, c);
-    /// The same, ties between steps by later step.
+    /// Greedy by Breadth, with ties between steps broken by later step.
     GreedyByBreadthLaterStep "greedy_by_breadth/later_step" SharedObjects
         |r, c| shared::greedy_by_breadth(r, Ties::LaterStep, c);
     /// Pisarchyk and Lee 2020, section 4.3.
     GreedyBySize "greedy_by_size" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::Smallest, c);
-    /// The same, into the free object created first.
+    /// Greedy by Size, into the free object created first.
     GreedyBySizeFirst "greedy_by_size/first_object" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::First, c);
-    /// The same, into the free object created last.
+    /// Greedy by Size, into the free object created last.
     GreedyBySizeLast "greedy_by_size/last_object" SharedObjects |r, c| shared::greedy_by_size(r, ObjectChoice::Last, c);
     /// Lee et al. 2019.
     GreedyInOrder "greedy_in_order" SharedObjects |r, _| shared::greedy_in_order(r);
@@ -121,45 +122,46 @@ strategies! {
     MinCostFlow "min_cost_flow" SharedObjects shared::min_cost_flow;
     /// Only tensors of exactly the same size share an object.
     Equality "equality" SharedObjects |r, _| shared::equality(r);
-    /// Every tensor in an object of its own.
+    /// Gives every tensor a separate object.
     Naive "naive" SharedObjects |r, _| shared::naive(r);
     /// Pisarchyk and Lee 2020, section 5.2.
     OffsetsGreedyBySize "offsets_greedy_by_size" Offsets |r, c| offsets::greedy_by_size(r, 1, c);
-    /// TensorFlow Lite Micro: by size, later of equals first, lowest gap.
+    /// TensorFlow Lite Micro: by size, the later of equals first, lowest gap.
     OffsetsGreedyBySizeMicro "offsets_greedy_by_size/micro" Offsets offsets::micro_greedy;
     /// Pisarchyk and Lee 2020, section 5.3.
     OffsetsGreedyByBreadth "offsets_greedy_by_breadth" Offsets |r, c| offsets::greedy_by_breadth(r, Ties::Lower, c);
-    /// The same, ties by higher index.
+    /// Offset Calculation by breadth, with ties broken by higher index.
     OffsetsGreedyByBreadthHigher "offsets_greedy_by_breadth/higher_index" Offsets
         |r, c| offsets::greedy_by_breadth(r, Ties::Higher, c);
-    /// The same, ties inside a step by higher index.
+    /// Offset Calculation by breadth, with ties inside a step broken by higher index.
     OffsetsGreedyByBreadthHigherTensor "offsets_greedy_by_breadth/higher_tensor" Offsets
         |r, c| offsets::greedy_by_breadth(r, Ties::HigherTensor, c);
-    /// The same, ties between steps by later step.
+    /// Offset Calculation by breadth, with ties between steps broken by later step.
     OffsetsGreedyByBreadthLaterStep "offsets_greedy_by_breadth/later_step" Offsets
         |r, c| offsets::greedy_by_breadth(r, Ties::LaterStep, c);
     /// Sekiyama et al. 2018.
     OffsetsStripPacking "offsets_strip_packing" Offsets |r, c| offsets::strip_packing(r, TieBreak::Largest, c);
-    /// The same, ties by lower index.
+    /// Strip packing, with ties broken by lower index.
     OffsetsStripPackingIndex "offsets_strip_packing/lower_index" Offsets
         |r, c| offsets::strip_packing(r, TieBreak::LowestIndex, c);
-    /// Lee et al. 2019, the smallest gap.
+    /// Lee et al. 2019, with the smallest gap.
     OffsetsGreedyInOrder "offsets_greedy_in_order" Offsets |r, c| offsets::greedy_in_order(r, Gap::BestFit, c);
-    /// The same, the lowest gap.
+    /// Lee et al. 2019, with the lowest gap.
     OffsetsGreedyInOrderLowest "offsets_greedy_in_order/lowest_gap" Offsets
         |r, c| offsets::greedy_in_order(r, Gap::FirstFit, c);
-    /// Shared objects of Greedy by Size Improved, back to back.
+    /// The shared objects of Greedy by Size Improved, laid back to back.
     OffsetsBackToBack "offsets_back_to_back" Offsets |r, c| {
         shared::greedy_by_size_improved(r, Stages::Split, StageOrder::Nearest, c).map(|layout| offsets::back_to_back(&layout))
     };
-    /// Tensors one after another.
+    /// Places tensors one after another.
     OffsetsNaive "offsets_naive" Offsets |r, _| offsets::naive(r);
 }
 
 impl Strategy {
-    /// What [`Planner::Best`](super::Planner::Best) tries: the greedy strategies for Shared Objects. Without Min-cost
-    /// Flow, which takes longer than all of them together (the exact solver tries it if it finds no proof), and without
-    /// `greedy_by_size/last_object`, which differs from `greedy_by_size` among objects of equal size only.
+    /// The strategies that [`Planner::Best`](super::Planner::Best) tries: the greedy strategies for Shared Objects.
+    /// Excludes Min-cost Flow, which takes longer than all others together (the exact solver tries it if it finds no
+    /// proof). Also excludes `greedy_by_size/last_object`, which differs from `greedy_by_size` only among objects of
+    /// equal size.
     pub const PORTFOLIO: &'static [Self] = &[
         Self::GreedyBySizeImproved,
         Self::GreedyBySizeImprovedMerged,

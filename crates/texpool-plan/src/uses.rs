@@ -1,15 +1,15 @@
-//! What each step reads and writes. Banks and the checker need it, the other problems do not.
+//! The records that each step reads and writes. Banks and the checker need them, other problems do not.
 
 use super::{
     error::{InputError, PlanError},
     record::UsageRecord,
 };
 
-/// Steps above which no list of steps is built, so that a file cannot ask for all memory with a large number. No
-/// network has as many.
+/// Upper limit on steps in a list of steps, so that a large number in a file cannot exhaust the memory. No network
+/// has as many steps.
 pub const MAX_STEPS: usize = 1 << 22;
 
-/// The records one step reads and writes.
+/// The records that one step reads and writes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct StepUse {
@@ -19,13 +19,13 @@ pub struct StepUse {
     pub writes: Vec<usize>,
 }
 
-/// What is known about the steps: what each reads and writes, or nothing but the records.
+/// Information about the steps: the reads and writes of each step, or only the records.
 #[derive(Clone, Copy, Debug)]
 pub enum Uses<'a> {
-    /// What step 0, 1, 2 and so on read and write.
+    /// The reads and writes of each step, in order from step 0.
     Steps(&'a [StepUse]),
-    /// A tensor is written at its first step and read at its last. The same as [`uses_from_records`], without a list,
-    /// so that memory does not depend on the number of steps.
+    /// Each tensor is written at its first step and read at its last. Equivalent to [`uses_from_records`], but
+    /// without a list, so that memory does not depend on the number of steps.
     FirstAndLast,
 }
 
@@ -48,8 +48,8 @@ impl<'a, const N: usize> From<&'a [StepUse; N]> for Uses<'a> {
 }
 
 impl Uses<'_> {
-    /// Calls `visit` with the number of each step, what it reads and what it writes, in the order of steps, until it
-    /// returns an error. Steps that touch nothing may be left out.
+    /// Calls `visit` with the number of each step and the records that it reads and writes, in the order of steps,
+    /// until it returns an error. Steps that touch no record may be skipped.
     pub(super) fn each<E>(
         self,
         records: &[UsageRecord],
@@ -62,7 +62,7 @@ impl Uses<'_> {
             Uses::FirstAndLast => {
                 let mut births: Vec<usize> = (0..records.len()).collect();
                 births.sort_by_key(|&i| records[i].first);
-                // A tensor of a single step is written there and read nowhere.
+                // A tensor of a single step is only written.
                 let mut deaths: Vec<usize> =
                     (0..records.len()).filter(|&i| records[i].last > records[i].first).collect();
                 deaths.sort_by_key(|&i| records[i].last);
@@ -79,7 +79,8 @@ impl Uses<'_> {
         }
     }
 
-    /// Whether every index is that of a record, so that searches need not look. The rest is left to the checker.
+    /// Checks that every index is that of a record, so that searches need not check it. Everything else is left to
+    /// the checker.
     pub(super) fn check_records(self, records: &[UsageRecord]) -> Result<(), PlanError> {
         let Uses::Steps(steps) = self else { return Ok(()) };
         for (step, touched) in steps.iter().enumerate() {
@@ -92,8 +93,9 @@ impl Uses<'_> {
     }
 }
 
-/// What steps read and write if only records are known: a tensor is written at its first step and read at its last. A
-/// tensor of a single step is written there and never read. [`Uses::FirstAndLast`] says the same without a list.
+/// Derives the reads and writes of steps from records alone: a tensor is written at its first step and read at its
+/// last. A tensor of a single step is written there and never read. [`Uses::FirstAndLast`] means the same without a
+/// list.
 ///
 /// ```
 /// use texpool_plan::{MAX_STEPS, StepUse, UsageRecord, uses_from_records};

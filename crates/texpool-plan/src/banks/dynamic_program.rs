@@ -1,53 +1,53 @@
-//! The least sum of the banks' peaks, by a dynamic program over the timeline: its states are the assignments of the
-//! tensors so far to banks, and the tensors are assigned in order of birth. Knows loads and conflicts, and nothing of
-//! offsets inside a bank.
+//! Finds the least sum of the banks' peaks by a dynamic program over the timeline. Tensors are assigned to banks in
+//! order of birth, and a state is an assignment of the tensors born up to some step. The program uses loads and
+//! conflicts, and ignores offsets inside a bank.
 //!
-//! What comes later depends on which tensors that are still alive share a bank and on the peak of each bank so far, and
-//! on nothing else. So of states with the same tensors alive in the same banks, one whose peaks are nowhere lower than
-//! those of another is dominated by it and is dropped. On most networks few tensors are alive at once, and few states
-//! are left.
+//! The future depends only on two things: the grouping of the live tensors into banks, and the current peak of each
+//! bank. So of two states with the same live tensors in the same banks, one whose peaks are all at least as high as
+//! the other's is dominated and is dropped. On most networks few tensors are alive at once, and few states remain.
 
 use std::cmp::Reverse;
 
 use super::loads::BankInstance;
 use crate::control::{Progress, SearchControl};
 
-/// Tensors that may be alive at once: a state has a bit for each.
+/// Largest number of tensors alive at once: a state has a bit for each.
 const MAX_ALIVE: usize = 128;
 
-/// The limit for the sum rises from the widest step to the known total in so many steps. A lower limit leaves fewer
-/// states, so the program often ends at a low limit where there would be too many states at the known total. A guess.
+/// Number of steps in which the limit on the sum rises from the widest step to the known total. A lower limit leaves
+/// fewer states, so the program often finishes at a low limit when the known total would need too many states. A
+/// guess.
 const LIMIT_STEPS: u64 = 16;
 
-/// The number of states in all sections and at all limits together is at most this times the number in one section. A
-/// guess, which bounds the time for hostile records.
+/// Limits the states in all sections and at all limits together, as a multiple of the limit per section. A guess,
+/// which bounds the time for hostile records.
 const MAX_SECTIONS_OF_STATES: usize = 200;
 
-/// The cuts of the dynamic program, so that tests can show that none of them changes its answer.
+/// Prunings of the dynamic program. Tests switch them off to show that they do not change the result.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pruning {
-    /// States that another one dominates are dropped.
+    /// Drop states that another state dominates.
     pub(super) dominance: bool,
-    /// A tensor is added to one only of several banks that hold the same tensors and have the same peak.
+    /// Among banks that hold the same tensors and have the same peak, add a tensor to only one.
     pub(super) identical_banks: bool,
 }
 
 impl Pruning {
-    /// Every cut.
+    /// All prunings.
     pub(super) const ALL: Self = Self { dominance: true, identical_banks: true };
 }
 
-/// The answer of the dynamic program.
+/// Result of the dynamic program.
 pub(super) struct LeastPeaks {
-    /// No assignment has a smaller sum of peaks.
+    /// Proven lower bound on the sum of peaks of any assignment.
     pub(super) bound: u64,
-    /// The bank of each tensor in an assignment with that sum. `None` if there is none below the known total, or if
-    /// there were more states than are allowed.
+    /// Bank of each tensor in an assignment that reaches the bound. `None` if no assignment is below the known total,
+    /// or if the number of states reached its limit.
     pub(super) bank_of: Option<Vec<usize>>,
 }
 
-/// The least sum of the banks' peaks between `widest`, the widest step, and `known`, the total of a plan, with at most
-/// `max_states` states in any section. If `control` stops it, the bound proven by then.
+/// Returns the least sum of the banks' peaks between `widest`, the widest step, and `known`, the total of a plan.
+/// Keeps at most `max_states` states in any section. If `control` stops it, returns the bound proven up to then.
 pub(super) fn least_peaks(
     instance: &BankInstance,
     by_birth: &[usize],
@@ -85,17 +85,17 @@ fn least_peaks_with(
     LeastPeaks { bound, bank_of: None }
 }
 
-/// The states that may still be made.
+/// Number of states that may still be created.
 struct StateBudget {
     per_section: usize,
     in_all: usize,
 }
 
-/// The answer of the dynamic program with a limit.
+/// Result of the dynamic program for one limit.
 enum Outcome {
-    /// There were more states than are allowed, or the search was stopped.
+    /// There were too many states, or the search was stopped.
     GaveUp,
-    /// Every assignment has a sum at or above the limit.
+    /// No assignment has a sum below the limit.
     NoneBelow,
     /// The least sum of peaks, and the bank of each tensor.
     Least(u64, Vec<usize>),
@@ -104,29 +104,30 @@ enum Outcome {
 /// A bank of a state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Bank {
-    /// The set of slots of the tensors that are alive in it.
+    /// The slots of the tensors alive in it, as a bit set.
     alive: u128,
     load: u64,
     peak: u64,
-    /// Its index among the banks of its state, in the order in which they were opened.
+    /// Its index among the banks of its state, in the order of opening.
     id: usize,
 }
 
-/// An assignment of the tensors so far.
+/// An assignment of the tensors that were added already.
 struct State {
-    /// First the banks with tensors alive, by what is alive; then the others, those with a larger peak first.
+    /// Banks with live tensors come first, ordered by their sets of live tensors. The other banks follow, those with
+    /// a larger peak first.
     banks: Vec<Bank>,
-    /// The index of its last decision.
+    /// Index of its last decision.
     decision: usize,
 }
 
-/// The bank of one tensor, and the index of the decision for the tensor before.
+/// The bank chosen for one tensor, and the index of the decision for the previous tensor.
 struct Decision {
     before: usize,
     bank: usize,
 }
 
-/// The least sum of peaks below `limit`.
+/// Finds the least sum of peaks below `limit`.
 fn least_below(
     limit: u64,
     pruning: Pruning,
@@ -171,10 +172,10 @@ fn least_below(
     Outcome::Least(least.sum_of_peaks(), bank_of)
 }
 
-/// The tensor that is assigned next.
+/// The tensor to assign next.
 struct AddedTensor {
     slot: usize,
-    /// The set of slots of tensors with which it may not share a bank.
+    /// The slots of tensors that must not share a bank with it, as a bit set.
     conflicts: u128,
     size: u64,
 }
@@ -184,7 +185,7 @@ impl State {
         self.banks.iter().map(|bank| bank.peak).sum()
     }
 
-    /// Removes the tensor of `size` in `slot`, which has died.
+    /// Removes the dead tensor of `size` in `slot`.
     fn remove(&mut self, slot: usize, size: u64) {
         for bank in self.banks.iter_mut().filter(|bank| bank.alive >> slot & 1 == 1) {
             bank.alive &= !(1 << slot);
@@ -192,7 +193,7 @@ impl State {
         }
     }
 
-    /// Adds a state to `next` for each bank that a tensor can be added to, a new one among them, with a sum of peaks
+    /// Adds a state to `next` for each bank that can take the tensor, including a new bank, if the sum of peaks stays
     /// below `limit`.
     fn successors(
         &self,
@@ -226,24 +227,25 @@ impl State {
         }
     }
 
-    /// The sets of tensors that are alive, bank by bank.
+    /// Returns the set of live tensors of each bank that has any.
     fn alive(&self) -> impl Iterator<Item = u128> {
         self.banks.iter().map(|bank| bank.alive).take_while(|&alive| alive != 0)
     }
 
-    /// Whether no peak is above that of the same bank of `other`, which has the same tensors alive in the same banks.
+    /// Returns whether no bank's peak exceeds that of the same bank of `other`. Both states must have the same live
+    /// tensors in the same banks.
     fn dominates(&self, other: &Self) -> bool {
         let peaks = other.banks.iter().map(|bank| bank.peak).chain(std::iter::repeat(0));
         self.banks.iter().zip(peaks).all(|(bank, peak)| bank.peak <= peak)
     }
 }
 
-/// The states that no other dominates; some of them if `control` stops it.
+/// Returns the states that no other state dominates, or only some of them if `control` stops the search.
 fn undominated(mut states: Vec<State>, control: &SearchControl<'_>) -> Vec<State> {
-    // A state cannot dominate one with a smaller sum of peaks, so those come first.
+    // A state cannot dominate one with a smaller sum of peaks, so states with small sums come first.
     states.sort_by(|a, b| a.alive().cmp(b.alive()).then(a.sum_of_peaks().cmp(&b.sum_of_peaks())));
     let mut kept: Vec<State> = Vec::new();
-    // Where the states begin that have the same tensors alive in the same banks.
+    // Start of the kept states that have the same live tensors in the same banks as the current one.
     let mut comparable = 0;
     for state in states {
         if control.should_stop() {

@@ -9,13 +9,13 @@ use crate::{
     uses::Uses,
 };
 
-/// What does not change during a search for banks.
+/// The fixed data of a search for banks.
 pub(super) struct BankInstance {
     pub(super) sizes: Vec<u64>,
-    /// The sections of the timeline in which each tensor is alive: the first, and one past the last.
+    /// For each tensor, the sections of the timeline in which it is alive: the first, and one past the last.
     pub(super) sections: Vec<(usize, usize)>,
     pub(super) section_count: usize,
-    /// The tensors that may not share a bank.
+    /// Tensors that must not share a bank.
     pub(super) conflicts: Conflicts,
     /// For each section, the tensors that are alive in it.
     pub(super) alive: Vec<Vec<usize>>,
@@ -61,12 +61,13 @@ impl<'a> BankLoads<'a> {
         self.peaks.len()
     }
 
-    /// The largest load of `bank` in any section. The bank is no smaller, however it is packed.
+    /// Returns the largest load of `bank` in any section. It is a lower bound on the size of the bank, however it is
+    /// packed.
     pub(super) fn peak(&self, bank: usize) -> u64 {
         self.peaks[bank]
     }
 
-    /// A section with the largest load of `bank`, the first at or after `from`, cyclically.
+    /// Returns a section with the largest load of `bank`: the first one at or after `from`, cyclically.
     pub(super) fn peak_section(&self, bank: usize, from: usize) -> usize {
         let loads = &self.loads[bank];
         let section = (from..loads.len()).chain(0..from).find(|&section| loads[section] == self.peaks[bank]);
@@ -88,7 +89,7 @@ impl Assignment for BankLoads<'_> {
         &self.bank_of
     }
 
-    /// The sum of the peaks: what the banks come to if each can be packed without gaps where its load is largest.
+    /// Returns the sum of the peaks. This is the total if every bank can be packed without gaps at its peak.
     fn cost(&self) -> u64 {
         self.peaks.iter().sum()
     }

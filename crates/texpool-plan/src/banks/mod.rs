@@ -1,10 +1,10 @@
-//! Banks: several textures, several live tensors in each, and no step that reads and writes the same one.
+//! Banks: several textures, several live tensors in each, and no step that reads and writes the same texture.
 //!
-//! Between Shared Objects and one arena: a plan of shared objects is a plan of banks, so the search starts from one and
-//! never ends above it. First a dynamic program over all assignments, if it has few states: it proves the least sum of
-//! the banks' peaks. Then late acceptance hill climbing over the bank of each tensor, deterministic and bounded by a
-//! count of moves. If no step reads one tensor and writes another, all tensors may lie in one bank, so the smallest
-//! arena is the answer.
+//! Banks are a compromise between Shared Objects and one arena. A plan of shared objects is also a plan of banks, so
+//! the search starts from one and never ends above it. First, a dynamic program over all assignments proves the least
+//! sum of the banks' peaks, if it has few states. Then late acceptance hill climbing improves the bank of each
+//! tensor; it is deterministic and bounded by a number of moves. If no step reads one tensor and writes another, all
+//! tensors may share one bank, and the smallest arena is the result.
 
 mod dynamic_program;
 mod loads;
@@ -26,21 +26,21 @@ use dynamic_program::{LeastPeaks, least_peaks};
 use loads::{BankInstance, BankLoads};
 use search::BankSearch;
 
-/// Sections times tensors, or banks times sections, above which no search is begun: they take some 32 bytes each.
+/// Upper limit on sections times tensors, and on banks times sections, for a search: each entry takes some 32 bytes.
 const MAX_ENTRIES: usize = 1 << 22;
 
-/// States of the dynamic program in any section above which [`place_banks`] goes on without it. A guess: all 23
-/// networks of the tests need fewer.
+/// Upper limit on the states of the dynamic program in any section; above it [`place_banks`] continues without the
+/// program. A guess: all 23 networks of the tests need fewer.
 const MAX_STATES: usize = 1000;
 
-/// The numbers of banks that hill climbing starts with, after the seed. A guess; more were not tried.
+/// Numbers of banks from which hill climbing starts, after the seed. A guess; larger numbers were not tried.
 const BANK_COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
 
-/// A lower bound of the total of any plan of banks: the least sum of the banks' peaks, as far as a dynamic program with
-/// at most `max_states` states in any section proves it before `control` stops it, and at most `known`, the total of a
-/// plan.
+/// Returns a lower bound on the total of any plan of banks. The bound is the least sum of the banks' peaks, if a
+/// dynamic program with at most `max_states` states in any section can prove it before `control` stops the search;
+/// otherwise it is lower. It never exceeds `known`, the total of an existing plan.
 ///
-/// If it is `known`, that plan is optimal.
+/// If it equals `known`, that plan is optimal.
 ///
 /// # Errors
 /// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold,
@@ -70,11 +70,12 @@ pub fn bank_bound<'a>(
     Ok(least_peaks(&instance, &order_of_birth(records), bounds.offsets, known, max_states, control).bound)
 }
 
-/// Banks no larger than `seed`, a layout of shared objects or banks, after at most `moves` moves of a tensor to another
-/// bank, or once `control` stops the search.
+/// Searches for banks no larger than `seed`, a layout of shared objects or banks. Makes at most `moves` moves of a
+/// tensor to another bank; `control` can stop it earlier.
 ///
 /// # Errors
-/// As [`bank_bound`], and [`PlanError::Input`] if the seed has places for another number of records.
+/// Those of [`bank_bound`], and [`PlanError::Input`] if the number of places in the seed differs from the number of
+/// records.
 ///
 /// ```
 /// use texpool_plan::{SearchControl, Strategy, UsageRecord, Uses, check_layout, place_banks};
@@ -100,18 +101,19 @@ pub fn place_banks<'a>(
     Ok(search_banks(records, uses, Known { seed, arena: None, bounds: &bounds(records)? }, moves, control)?.0)
 }
 
-/// What is known before the search for banks.
+/// Information available before the search for banks.
 #[derive(Clone, Copy)]
 pub(super) struct Known<'a> {
-    /// The first plan: a layout of shared objects or banks.
+    /// Initial plan: a layout of shared objects or banks.
     pub(super) seed: &'a Layout,
-    /// The smallest arena found, if it was searched for.
+    /// The smallest arena found, if one was searched for.
     pub(super) arena: Option<&'a Layout>,
     /// The bounds of the records.
     pub(super) bounds: &'a Bounds,
 }
 
-/// As [`place_banks`], for uses whose records are checked; and why the search ended early, if it did.
+/// Like [`place_banks`], for uses whose record indices are already checked. Also returns the reason if the search
+/// ended early.
 pub(super) fn search_banks(
     records: &[UsageRecord],
     uses: Uses<'_>,
@@ -147,14 +149,14 @@ pub(super) fn search_banks(
     }
     let instance = BankInstance::new(records, uses);
     let seed_banks: Vec<usize> = seed.places.iter().map(|p| p.region).collect();
-    // A third of the time: hill climbing finds good banks in much less than the rest.
+    // A third of the time, because hill climbing finds good banks in much less than the rest.
     let first = control.share(1, 3);
     let by_birth = order_of_birth(records);
     let LeastPeaks { bound, bank_of } = least_peaks(&instance, &by_birth, widest, best_total, MAX_STATES, &first);
     let random = Random::new();
     let mut search =
         BankSearch { records, instance: &instance, bound, best, best_total, packed_with_gaps: None, random, control };
-    // The assignment with the least sum of peaks; where it packs without gaps it is optimal, and the search ends here.
+    // The assignment with the least sum of peaks. If it packs without gaps it is optimal, and the search ends here.
     if let Some(bank_of) = bank_of {
         let banks = bank_of.iter().max().map_or(0, |&bank| bank + 1);
         search.pack(&BankLoads::new(&instance, bank_of, banks))?;
@@ -179,7 +181,7 @@ pub(super) fn search_banks(
     Ok((search.best, stopped))
 }
 
-/// Whether some step reads one tensor and writes another.
+/// Returns whether any step reads one tensor and writes another.
 fn has_conflicts(records: &[UsageRecord], uses: Uses<'_>) -> bool {
     let conflict = |_, reads: &[usize], writes: &[usize]| match (reads, writes) {
         ([], _) | (_, []) => Ok(()),
@@ -189,15 +191,15 @@ fn has_conflicts(records: &[UsageRecord], uses: Uses<'_>) -> bool {
     uses.each(records, conflict).is_err()
 }
 
-/// The records by first step.
+/// Returns the records ordered by first step.
 fn order_of_birth(records: &[UsageRecord]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..records.len()).collect();
     order.sort_by_key(|&i| (records[i].first, i));
     order
 }
 
-/// An assignment in which each tensor is added to the bank that has the least load at its birth, of those where nothing
-/// conflicts; `None` if there are too few banks.
+/// Builds an assignment in which each tensor goes to the conflict-free bank with the least load at its birth. Returns
+/// `None` if there are too few banks.
 fn least_loaded(instance: &BankInstance, by_birth: &[usize], banks: usize) -> Option<Vec<usize>> {
     assign(&instance.conflicts, banks, by_birth.iter().copied(), |tensor, open, bank_of| {
         let load = |bank: usize| -> u64 {

@@ -1,4 +1,4 @@
-//! One bank packed as an arena of its own, by several greedy strategies; the smallest is kept.
+//! Packs one bank like an arena, with several greedy strategies, and keeps the smallest result.
 
 use crate::{
     control::SearchControl,
@@ -8,9 +8,10 @@ use crate::{
     record::UsageRecord,
 };
 
-/// The offsets of the records of one bank, and its size. Stops at `peak`: no packing is smaller.
+/// Returns the offsets of the records of one bank, and its size. Stops when a packing reaches `peak`, since it cannot
+/// be smaller.
 pub(super) fn pack(records: &[UsageRecord], peak: u64) -> Result<(Vec<u64>, u64), PlanError> {
-    // A bank has few tensors, so a packing is never worth stopping.
+    // A bank has few tensors, so stopping a packing early is never worthwhile.
     let control = SearchControl::new();
     let mut best: Option<(Vec<u64>, u64)> = None;
     for attempt in 0..4 {

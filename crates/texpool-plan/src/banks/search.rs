@@ -1,5 +1,4 @@
-//! A search over assignments of tensors to banks: late acceptance hill climbing, and packing of those that may be the
-//! smallest.
+//! Searches over assignments of tensors to banks by late acceptance hill climbing, and packs the promising ones.
 
 use super::{
     loads::{BankInstance, BankLoads},
@@ -16,40 +15,40 @@ use crate::{
     record::UsageRecord,
 };
 
-/// A search for smaller banks, and the smallest so far.
+/// State of a search for smaller banks, including the smallest banks found.
 pub(super) struct BankSearch<'a, 'c> {
     pub(super) records: &'a [UsageRecord],
     pub(super) instance: &'a BankInstance,
     pub(super) bound: u64,
     pub(super) best: Layout,
     pub(super) best_total: u64,
-    /// Of the assignments that were packed with gaps, the one with the least cost: that, the bank of each tensor, and
-    /// the number of banks. A better packing of it may be smaller than the best.
+    /// The assignment with the least cost among those packed with gaps: its cost, the bank of each tensor, and the
+    /// number of banks. A better packing of it may beat the best plan.
     pub(super) packed_with_gaps: Option<(u64, Vec<usize>, usize)>,
     pub(super) random: Random,
     pub(super) control: &'a SearchControl<'c>,
 }
 
-/// Moves between two reports: less than a millisecond on a network.
+/// Number of moves between two reports: less than a millisecond on a network.
 const MOVES_PER_REPORT: u64 = 500;
 
-/// Tensors that one move may change the bank of. A longer Kempe chain mostly exchanges two banks as a whole, which
-/// changes nothing. A guess.
+/// Largest number of tensors that one move may reassign. A longer Kempe chain usually just exchanges two whole banks,
+/// which changes nothing. A guess.
 const MAX_CHAIN: usize = 24;
 
-/// Earlier costs that late acceptance compares with. Burke and Bykov: a longer history takes longer and ends lower. A
-/// guess.
+/// Number of earlier costs that late acceptance compares with. According to Burke and Bykov, a longer history takes
+/// longer and ends lower. A guess.
 const HISTORY: usize = 2000;
 
-/// Accepted moves after which an assignment is packed, even if one of no larger cost was packed before: assignments of
-/// the same cost differ in how well they pack. A guess.
+/// Number of accepted moves after which an assignment is packed, even if one of the same or lower cost was packed
+/// before: assignments of equal cost differ in how well they pack. A guess.
 const MAX_MOVES_WITHOUT_PACKING: u64 = 500;
 
-/// Moves that packing counts for, so that the count of moves bounds the time. A guess at what a packing takes on a
-/// network of a hundred tensors.
+/// Number of moves charged for a packing, so that the limit on moves bounds the time. An estimate of the time that a
+/// packing takes on a network of a hundred tensors.
 const MOVES_PER_PACKING: u64 = 200;
 
-/// Sections of the timeline whose loads are updated in the time of one move. A guess.
+/// Number of timeline sections whose loads can be updated in the time of one move. A guess.
 const SECTIONS_PER_MOVE: u64 = 512;
 
 impl BankSearch<'_, '_> {
@@ -66,7 +65,7 @@ impl BankSearch<'_, '_> {
                 self.control.report(Progress { stage: "search for banks", done: spent, total: work, best });
                 next_report = spent + MOVES_PER_REPORT;
             }
-            // A move costs time in proportion to the timeline, and the count of moves is to bound the time.
+            // A move takes time in proportion to the timeline, and the limit on moves should bound the time.
             spent += 1 + self.instance.section_count as u64 / SECTIONS_PER_MOVE;
             let Some(chain) = self.propose(&loads) else { continue };
             let Some(cost) = try_move(&mut acceptance, spent, &mut loads, &chain) else { continue };
@@ -81,8 +80,8 @@ impl BankSearch<'_, '_> {
         Ok(())
     }
 
-    /// A move of a tensor that is alive where the load of its bank is largest, with the moves that conflicts make
-    /// necessary.
+    /// Proposes a move of a tensor that is alive where its bank's load is largest, with all moves that conflicts
+    /// require.
     fn propose(&mut self, loads: &BankLoads<'_>) -> Option<Vec<(usize, usize)>> {
         let (from, to) = (self.random.below(loads.banks()), self.random.below(loads.banks()));
         if from == to {
@@ -108,7 +107,8 @@ impl BankSearch<'_, '_> {
         Ok(())
     }
 
-    /// Packs two assignments again, the one with gaps and the best one, each bank by the search for the smallest arena.
+    /// Packs two assignments again, the one with gaps and the best one, with the search for the smallest arena in
+    /// each bank.
     pub(super) fn pack_by_search(&mut self, nodes: u64) -> Result<(), PlanError> {
         let best: Vec<usize> = self.best.places.iter().map(|place| place.region).collect();
         let banks = self.best.regions.len();
@@ -133,8 +133,8 @@ impl BankSearch<'_, '_> {
         Ok(())
     }
 
-    /// Packs each bank by `pack` and keeps the result if it is the smallest so far; its total, or `None` if the search
-    /// is stopped meanwhile.
+    /// Packs each bank with `pack`, and keeps the result if it is the smallest yet. Returns the total, or `None` if
+    /// the search is stopped meanwhile.
     fn pack_banks(
         &mut self,
         bank_of: &[usize],

@@ -1,25 +1,26 @@
-//! What the planner of one arena answers.
+//! Results of the arena planner.
 
 use std::ops::Index;
 
 use super::buffer::BufferId;
 use crate::control::StopReason;
 
-/// How it is known that no plan is smaller.
+/// Proof that a plan is the smallest, if there is one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ArenaProof {
-    /// So much is needed at one step, or up to the end of a buffer whose place is given.
+    /// The total equals the memory needed at one step, or the end of a buffer with a fixed offset.
     WidestStep,
-    /// A search has ruled out everything smaller.
+    /// A search has ruled out every smaller plan.
     Search,
-    /// It is not known: a smaller plan may exist.
+    /// Not proven: a smaller plan may exist.
     Unproven,
 }
 
-/// A place for each buffer, and what is known of the arena's size. The planner's checker has accepted it.
+/// An offset for each buffer, with the size of the arena and the proven bound on it. The planner's checker has
+/// accepted the plan.
 ///
 /// ```
 /// use texpool_plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer};
@@ -37,26 +38,26 @@ pub enum ArenaProof {
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ArenaPlan {
-    /// The offset of each buffer, in the order in which they were added.
+    /// Offset of each buffer, in the order in which the buffers were added.
     pub offsets: Vec<u64>,
-    /// The size of the arena: one past the last unit in use.
+    /// Size of the arena: one past the last unit in use.
     pub total: u64,
-    /// No plan is smaller than this.
+    /// Proven lower bound on the size of any plan.
     pub bound: u64,
-    /// Whether the plan is known to be the smallest, and how.
+    /// Proof that the plan is the smallest, if there is one.
     pub proof: ArenaProof,
-    /// What ended the search before its end, if anything did: without it, the same input gives the same plan.
+    /// Reason why the search ended early. If it is `None`, the same input always gives the same plan.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
 impl ArenaPlan {
-    /// Whether no plan is smaller.
+    /// Returns whether the plan is proven to be the smallest.
     pub fn is_optimal(&self) -> bool {
         self.proof != ArenaProof::Unproven
     }
 
-    /// Whether the buffers fit into `capacity`: `Some(false)` if no plan does, `None` if that is not known.
+    /// Returns whether the buffers fit into `capacity`: `Some(false)` if no plan does, `None` if that is undecided.
     pub fn fits(&self, capacity: u64) -> Option<bool> {
         if self.total <= capacity { Some(true) } else { (self.bound > capacity).then_some(false) }
     }

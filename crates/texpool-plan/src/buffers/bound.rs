@@ -1,29 +1,30 @@
-//! A lower bound: what is needed at the widest step.
+//! A lower bound on the arena: the memory needed at the widest step.
 
 use super::{buffer::Buffer, pieces::pieces};
 use crate::gcd::gcd;
 
-/// Alignments for each of which the buffers are looked at that have a multiple of it. A guess.
+/// Upper limit on the alignments for which a separate bound is computed. A guess.
 const MAX_UNITS: usize = 16;
 
-/// No plan is smaller. `O(n log n)` in the pieces of the buffers.
+/// Returns a lower bound on the size of any plan, in `O(n log n)` of the pieces of the buffers.
 pub(super) fn widest_step(buffers: &[Buffer], in_place: &[(usize, usize)]) -> u64 {
     let mut units: Vec<u64> = buffers.iter().map(|b| b.align).collect();
     units.sort_unstable();
     units.dedup();
-    // Of buffers with large alignments, little else may need as much with its padding as all without theirs.
+    // Buffers with large alignments may need more, including the padding between them, than all buffers do without
+    // padding.
     let largest = units.into_iter().rev().take(MAX_UNITS).map(|unit| widest_of_aligned(unit, buffers, in_place));
     let given = buffers.iter().filter_map(|b| b.offset.map(|offset| offset + b.size)).max().unwrap_or(0);
     largest.chain([widest_of_aligned(1, buffers, in_place)]).fold(given, u64::max)
 }
 
-/// What the buffers need at a step whose alignments are multiples of `unit`.
+/// Returns the memory needed at any step by the buffers whose alignment is a multiple of `unit`.
 fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(usize, usize)]) -> u64 {
     let is_in = |buffer: &Buffer| buffer.align.is_multiple_of(unit);
-    // Every offset is a multiple of this.
+    // Every offset is a multiple of `align`.
     let align = buffers.iter().filter(|b| is_in(b)).fold(0, |divisor, b| gcd(divisor, b.align)).max(1);
-    // At each step: the units in use; those up to where the next buffer could begin; and how many pieces are windows,
-    // which may lie where others are padded.
+    // Three counts at each step: the units in use, the units rounded up to where the next buffer could begin, and the
+    // number of pieces that are windows. Windows may lie in the padding of other buffers.
     let mut changes: Vec<(usize, [i128; 3])> = Vec::new();
     let mut padding = 0;
     for buffer in buffers.iter().filter(|b| is_in(b)) {
@@ -38,7 +39,7 @@ fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(usize, usize)])
         }
     }
     for &(before, after) in in_place {
-        // At the step that they share, they take at least as much as the larger of the two.
+        // At the step that they share, the two need at least as much as the larger one.
         let (a, b) = (&buffers[before], &buffers[after]);
         if !is_in(a) || !is_in(b) {
             continue;
@@ -55,7 +56,7 @@ fn widest_of_aligned(unit: u64, buffers: &[Buffer], in_place: &[(usize, usize)])
             now.iter_mut().zip(change).for_each(|(now, change)| *now += change);
         }
         let [bytes, padded, windows] = now;
-        // Behind the highest buffer there need be no padding.
+        // The highest buffer needs no padding after it.
         let padded = if windows == 0 { padded - i128::from(padding) } else { 0 };
         widest = widest.max(bytes).max(padded);
     }

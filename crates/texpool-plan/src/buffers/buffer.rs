@@ -1,4 +1,4 @@
-//! What is placed: a buffer, and what is known of it.
+//! Buffers, the input of the arena planner.
 
 use std::{
     ops::Range,
@@ -7,7 +7,7 @@ use std::{
 
 use crate::record::UsageRecord;
 
-/// A buffer of the [`ArenaPlanner`](super::ArenaPlanner) that it was added to; other planners refuse it.
+/// Identifies a buffer of the [`ArenaPlanner`](super::ArenaPlanner) that it was added to. Other planners reject it.
 ///
 /// ```
 /// use texpool_plan::{ArenaPlanner, Buffer, BufferId};
@@ -28,18 +28,18 @@ impl BufferId {
         Self { planner, index }
     }
 
-    /// The position of the buffer in its planner, counted from 0.
+    /// Returns the position of the buffer in its planner, counted from 0.
     pub const fn index(self) -> usize {
         self.index
     }
 
-    /// Returns the position, if the buffer is one of `planner`'s.
+    /// Returns the position if the buffer belongs to `planner`.
     pub(super) fn index_in(self, planner: PlannerId) -> Option<usize> {
         (self.planner == planner).then_some(self.index)
     }
 }
 
-/// Tells planners apart; a clone has the same, so that it takes the same buffers.
+/// Distinguishes planners. A clone keeps the id, so it accepts the same buffers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct PlannerId(u64);
 
@@ -50,7 +50,7 @@ impl PlannerId {
     }
 }
 
-/// Steps within a buffer's life at which it takes less than all of its bytes.
+/// Steps within a buffer's live range at which it needs only some of its bytes, or none.
 ///
 /// ```
 /// use texpool_plan::{Buffer, BufferGap};
@@ -62,7 +62,7 @@ impl PlannerId {
 pub struct BufferGap {
     /// The steps.
     pub steps: Range<usize>,
-    /// The bytes of the buffer, counted from its start, that it takes meanwhile; `None` if it takes none.
+    /// The bytes that it needs during these steps, counted from the buffer's start; `None` if it needs none.
     pub window: Option<Range<u64>>,
 }
 
@@ -84,24 +84,25 @@ pub struct BufferGap {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Buffer {
-    /// A name for reports and files; may be empty.
+    /// A name for reports and files. May be empty.
     pub name: String,
-    /// The steps at which it is alive. Empty until a step uses it, see [`ArenaPlanner::step`](super::ArenaPlanner::step).
+    /// Steps at which it is alive. Empty until a step uses the buffer, see
+    /// [`ArenaPlanner::step`](super::ArenaPlanner::step).
     pub live: Range<usize>,
     /// Its size.
     pub size: u64,
-    /// Its offset is a multiple of this.
+    /// Alignment: the offset is a multiple of this.
     pub align: u64,
-    /// When it takes less than all of its bytes. Gaps lie within the life and do not overlap.
+    /// Steps at which it needs only some of its bytes. Gaps lie within the live range and do not overlap.
     pub gaps: Vec<BufferGap>,
-    /// Where it has to lie, if that is given.
+    /// Fixed offset, if it has one.
     pub offset: Option<u64>,
-    /// Where it lay in an earlier plan. Buffers are placed in the order of these places first, so that little changes
-    /// where the earlier plan was good; the plan may be any other.
+    /// Offset in an earlier plan, used as a hint. The planner first tries to place buffers in the order of these
+    /// offsets, so that a good plan changes little. The hint does not restrict the plan.
     pub hint: Option<u64>,
 }
 
-/// The part of a buffer that contradicts another.
+/// The part of a buffer description that contains a contradiction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
     Life,
@@ -112,59 +113,59 @@ pub(crate) enum Part {
 }
 
 impl Buffer {
-    /// A buffer that may lie anywhere, and takes all of its bytes at each step of `live`.
+    /// Creates a buffer that may have any offset, and needs all of its bytes at each step of `live`.
     pub const fn new(live: Range<usize>, size: u64) -> Self {
         Self { name: String::new(), live, size, align: 1, gaps: Vec::new(), offset: None, hint: None }
     }
 
-    /// A buffer that is alive from the first step that uses it to the last.
+    /// Creates a buffer whose live range extends from the first step that uses it to the last.
     pub const fn of(size: u64) -> Self {
         Self::new(0..0, size)
     }
 
-    /// Gives it a name.
+    /// Sets the name.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
 
-    /// Puts it at a multiple of `align`.
+    /// Requires an offset that is a multiple of `align`.
     #[must_use]
     pub const fn aligned(mut self, align: u64) -> Self {
         self.align = align;
         self
     }
 
-    /// Adds a gap: at `steps` it takes no bytes, and what was in them is lost.
+    /// Adds a gap: during `steps` the buffer needs no bytes, and its contents are lost.
     #[must_use]
     pub fn gap(mut self, steps: Range<usize>) -> Self {
         self.gaps.push(BufferGap { steps, window: None });
         self
     }
 
-    /// Adds a gap: at `steps` it takes only the bytes `window`, counted from its start.
+    /// Adds a gap: during `steps` the buffer needs only the bytes `window`, counted from its start.
     #[must_use]
     pub fn gap_within(mut self, steps: Range<usize>, window: Range<u64>) -> Self {
         self.gaps.push(BufferGap { steps, window: Some(window) });
         self
     }
 
-    /// Puts it at `offset` and nowhere else.
+    /// Fixes the offset.
     #[must_use]
     pub const fn fixed(mut self, offset: u64) -> Self {
         self.offset = Some(offset);
         self
     }
 
-    /// Says that it lay at `offset` in an earlier plan.
+    /// Sets its offset in an earlier plan, as a hint.
     #[must_use]
     pub const fn hinted(mut self, offset: u64) -> Self {
         self.hint = Some(offset);
         self
     }
 
-    /// What contradicts itself, and why.
+    /// Returns the first contradiction in the description, with a message.
     pub(crate) fn contradiction(&self) -> Option<(Part, String)> {
         let Self { live, size, align, .. } = self;
         if live.start == live.end {
@@ -197,7 +198,7 @@ impl Buffer {
 }
 
 impl From<UsageRecord> for Buffer {
-    /// One that is alive at the last step, too; past the largest number there is no step.
+    /// Converts the inclusive last step to an exclusive end. The end saturates at the largest step number.
     fn from(record: UsageRecord) -> Self {
         Self::new(record.first..record.last.saturating_add(1), record.size)
     }

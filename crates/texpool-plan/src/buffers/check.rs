@@ -1,5 +1,5 @@
-//! The independent checker of arenas: whether a plan keeps what was asked, from the buffers only. Shares no code with
-//! the searches.
+//! The independent checker of arena plans: verifies all constraints from the buffers alone. Shares no code with the
+//! searches.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -9,9 +9,9 @@ use super::{
 };
 use crate::error::{InputError, LayoutError, PlanError};
 
-/// Checks a plan: given places, alignments, the arena's end, a bound and a proof that the total does not contradict, and
-/// that at no step two buffers use the same bytes, unless one is computed in the other's place there and both begin at
-/// the same offset. `O(n log n)` in buffers and gaps.
+/// Checks a plan: fixed offsets, alignments, the end of the arena, and that bound and proof agree with the total.
+/// Also checks that no two buffers use the same bytes at any step, unless one is computed in place of the other there
+/// and both begin at the same offset. Takes `O(n log n)` in buffers and gaps.
 pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan: &ArenaPlan) -> Result<(), PlanError> {
     let (expected, found) = (buffers.len(), plan.offsets.len());
     if expected != found {
@@ -40,7 +40,7 @@ pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan:
     Ok(())
 }
 
-/// Bytes of the arena that a buffer uses from step `from` on, until before step `to`.
+/// Bytes of the arena that a buffer uses from step `from` until before step `to`.
 struct Use {
     from: usize,
     to: usize,
@@ -49,8 +49,8 @@ struct Use {
     buffer: usize,
 }
 
-/// Checks that no two buffers use the same bytes: a sweep over the steps with the bytes in use by their start, in which
-/// only the neighbours of a new use are compared with it.
+/// Checks that no two buffers use the same bytes. It sweeps over the steps, keeps the bytes in use sorted by start,
+/// and compares a new use only with its neighbours.
 fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) -> Result<(), PlanError> {
     let mut uses: Vec<Use> = Vec::with_capacity(buffers.len());
     for (buffer, (b, &offset)) in buffers.iter().zip(offsets).enumerate() {
@@ -74,10 +74,11 @@ fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) 
         };
         computed_over(a.buffer, b.buffer) || computed_over(b.buffer, a.buffer)
     };
-    // Start, and position in `uses`.
+    // Entries are the start, and the position in `uses`.
     let mut active: BTreeSet<(u64, usize)> = BTreeSet::new();
-    // Uses that share bytes at this step, which one step in place of the other allows. They may reach over the neighbours
-    // of a new use, so that the neighbours alone would not show every overlap. At the next step one of each two has ended.
+    // Uses that share bytes at this step because one is computed in place of the other. They may extend past the
+    // neighbours of a new use, so comparing with neighbours alone would miss overlaps. At the next step one use of
+    // each pair has ended.
     let mut shared: Vec<usize> = Vec::new();
     let mut last_step = 0;
     for (at, new) in uses.iter().enumerate() {
@@ -111,7 +112,7 @@ fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) 
     Ok(())
 }
 
-/// Calls `each` with the steps, from and until before, and the bytes, from and until before, that a buffer uses.
+/// Calls `each` with the step range and the byte range of each use of a buffer, both with exclusive ends.
 fn uses_of(buffer: &Buffer, mut each: impl FnMut(usize, usize, u64, u64)) {
     let mut gaps: Vec<_> = buffer.gaps.iter().collect();
     gaps.sort_unstable_by_key(|gap| gap.steps.start);

@@ -1,9 +1,10 @@
-//! Which offsets a buffer may not have beside another.
+//! Forbidden differences between the offsets of two buffers.
 //!
-//! Two pieces that are needed at the same step overlap if the difference of their buffers' offsets lies strictly between
-//! two numbers. So alignments apart, all that two buffers are to each other is a set of open intervals that the
-//! difference must not lie in: one for buffers without gaps, none for those that never need bytes at the same step. Two
-//! that may be computed in place may differ by 0, which divides an interval in two.
+//! Two pieces that are needed at the same step overlap if the difference of their buffers' offsets lies strictly
+//! between two numbers. So, except for alignment, the constraint between two buffers is a set of open intervals that
+//! the difference must avoid. Buffers without gaps have one interval, and buffers that never need bytes at the same
+//! step have no interval. Two buffers that may be computed in place may also differ by 0, which splits an interval in
+//! two.
 
 use super::{
     buffer::Buffer,
@@ -11,7 +12,7 @@ use super::{
 };
 use crate::error::{PlanError, UnsupportedError};
 
-/// Offsets that a buffer may not have: those strictly between `low` and `high`, counted from the offset of `other`.
+/// Forbidden offsets of a buffer: those strictly between `low` and `high`, relative to the offset of `other`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Forbidden {
     pub(super) other: usize,
@@ -19,10 +20,11 @@ pub(super) struct Forbidden {
     pub(super) high: i64,
 }
 
-/// Pairs of buffers whose lives overlap above which there is no plan: their intervals would take 200 MB.
+/// Upper limit on pairs of buffers with overlapping live ranges: their intervals would take 200 MB. Above it planning
+/// fails.
 const MAX_PAIRS: usize = 1 << 22;
 
-/// For each buffer what the others forbid. Sizes must be below 2^63.
+/// For each buffer, the intervals that the others forbid. Sizes must be below 2^63.
 pub(super) struct Conflicts(pub(super) Vec<Vec<Forbidden>>);
 
 impl Conflicts {
@@ -60,7 +62,7 @@ fn sorted(a: usize, b: usize) -> (usize, usize) {
     (a.min(b), a.max(b))
 }
 
-/// The open intervals that the offset of `a` less that of `b` must not lie in, in rising order.
+/// Returns the open intervals that the offset of `a` minus that of `b` must avoid, in ascending order.
 fn intervals(a: &[Piece], b: &[Piece]) -> Vec<(i64, i64)> {
     let mut found: Vec<(i64, i64)> = Vec::new();
     for p in a {
@@ -73,7 +75,7 @@ fn intervals(a: &[Piece], b: &[Piece]) -> Vec<(i64, i64)> {
     let mut merged: Vec<(i64, i64)> = Vec::new();
     for (low, high) in found {
         match merged.last_mut() {
-            // Where one ends and the next begins, the number between them is allowed.
+            // If one interval ends where the next begins, the number between them is allowed.
             Some(last) if low < last.1 => last.1 = last.1.max(high),
             _ => merged.push((low, high)),
         }
@@ -81,7 +83,7 @@ fn intervals(a: &[Piece], b: &[Piece]) -> Vec<(i64, i64)> {
     merged
 }
 
-/// Takes 0 out of the intervals.
+/// Removes 0 from the intervals.
 fn allow_equal(intervals: &mut Vec<(i64, i64)>) {
     if let Some(at) = intervals.iter().position(|&(low, high)| low < 0 && 0 < high) {
         let (low, high) = intervals[at];

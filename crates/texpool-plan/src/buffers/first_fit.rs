@@ -1,4 +1,4 @@
-//! Buffers one after another, each at the lowest offset that is left.
+//! Places buffers one after another, each at the lowest free offset.
 
 use super::{
     buffer::Buffer,
@@ -6,28 +6,29 @@ use super::{
 };
 use crate::control::SearchControl;
 
-/// An arena while it is filled.
+/// An arena that is being filled.
 pub(super) struct FirstFit<'a> {
     buffers: &'a [Buffer],
     conflicts: &'a Conflicts,
     pub(super) offsets: Vec<Option<u64>>,
-    /// Intervals of offsets that are taken; kept to save allocations.
+    /// Occupied intervals of offsets; reused to avoid allocations.
     taken: Vec<(i64, i64)>,
 }
 
 impl<'a> FirstFit<'a> {
-    /// An arena with the buffers in it whose places are given, and those that have no size, which are in nobody's way.
+    /// Creates an arena that contains the buffers with fixed offsets, and those of size 0, which do not restrict
+    /// others.
     pub(super) fn new(buffers: &'a [Buffer], conflicts: &'a Conflicts) -> Self {
         let given = |b: &Buffer| b.offset.or_else(|| (b.size == 0).then_some(0));
         Self { buffers, conflicts, offsets: buffers.iter().map(given).collect(), taken: Vec::new() }
     }
 
-    /// The lowest offset that `buffer` can have beside those that are placed.
+    /// Returns the lowest offset of `buffer` that is free beside the placed buffers.
     pub(super) fn lowest(&mut self, buffer: usize) -> u64 {
         self.taken.clear();
         for &Forbidden { other, low, high } in &self.conflicts.0[buffer] {
             if let Some(offset) = self.offsets[other] {
-                // What is placed ends below 2^63, see `ArenaPlanner`.
+                // Placed buffers end below 2^63, see `ArenaPlanner`.
                 let offset = offset as i64;
                 self.taken.push((offset.saturating_add(low), offset.saturating_add(high)));
             }
@@ -45,14 +46,14 @@ impl<'a> FirstFit<'a> {
         lowest as u64
     }
 
-    /// One past the last unit in use.
+    /// Returns one past the last unit in use.
     pub(super) fn top(&self) -> u64 {
         let ends = self.buffers.iter().zip(&self.offsets).filter_map(|(b, offset)| offset.map(|o| o + b.size));
         ends.max().unwrap_or(0)
     }
 
-    /// Places buffers in an order, those whose places are given apart, and those that come after `control` has stopped
-    /// it on top of everything. The offsets of all.
+    /// Places the buffers without fixed offsets in the given order, and returns all offsets. Buffers that remain
+    /// after `control` has stopped the search are stacked on top of everything.
     pub(super) fn place_all(mut self, order: &[usize], control: &SearchControl<'_>) -> Vec<u64> {
         let mut top_when_stopped = None;
         for &buffer in order {

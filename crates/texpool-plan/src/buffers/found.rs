@@ -1,17 +1,17 @@
-//! What a search has found.
+//! The result of a search.
 
 use super::buffer::Buffer;
 use crate::control::StopReason;
 
-/// Offsets, and what is proven of them.
+/// Offsets, with the proven lower bound.
 #[derive(Clone, Debug)]
 pub(super) struct Found {
     pub(super) offsets: Vec<u64>,
     /// One past the last unit in use.
     pub(super) total: u64,
-    /// No plan is smaller.
+    /// Proven lower bound on the size of any plan.
     pub(super) bound: u64,
-    /// What ended the search before it had spent its effort.
+    /// Reason why the search ended before spending its effort.
     pub(super) stopped: Option<StopReason>,
 }
 
@@ -21,7 +21,7 @@ impl Found {
         Self { offsets, total, bound, stopped: None }
     }
 
-    /// The smaller of two plans, this one where they are equal, with what is known from either.
+    /// Returns the smaller of two plans (this one if they are equal), with the better bound of the two.
     pub(super) fn or_smaller(self, other: Self) -> Self {
         let (bound, stopped) = (self.bound.max(other.bound), self.stopped.or(other.stopped));
         let smaller = if other.total < self.total { other } else { self };

@@ -1,9 +1,9 @@
-//! Buffers in one arena, with all that a compiler knows of them: lives, sizes, alignments, gaps in their lives, places
-//! that are given, and which may be computed in place.
+//! Plans buffers in one arena with all constraints that a compiler may have: live ranges, sizes, alignments, gaps in
+//! live ranges, fixed offsets, and pairs that may be computed in place.
 //!
-//! [`ArenaPlanner`] takes them, [`ArenaPlan`] is what it answers. Buffers that differ in nothing but life and size go to
-//! the searches of [`offsets`](super::offsets); the others have searches of their own, for which the offsets that a
-//! buffer may not have beside another are all that two buffers are to each other.
+//! [`ArenaPlanner`] takes the buffers and returns an [`ArenaPlan`]. Buffers that differ only in live range and size
+//! are passed to the searches of [`offsets`](super::offsets). All others have separate searches, which use only the
+//! forbidden differences between the offsets of each pair of buffers.
 
 mod arena_plan;
 mod bound;

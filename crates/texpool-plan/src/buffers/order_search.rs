@@ -1,4 +1,4 @@
-//! A search for a good order in which to place buffers.
+//! Searches for a good order in which to place buffers.
 
 use std::cmp::Reverse;
 
@@ -8,24 +8,25 @@ use crate::{
     random::Random,
 };
 
-/// A search that can go on where it has ended.
+/// A search that can be continued after it has ended.
 pub(super) struct OrderSearch<'a> {
     buffers: &'a [Buffer],
     conflicts: &'a Conflicts,
-    /// No plan is smaller.
+    /// Proven lower bound on the size of any plan.
     bound: u64,
-    /// A total that is small enough.
+    /// A total at which the search may end.
     enough: u64,
     best: Found,
-    /// That of the best plan.
+    /// Order of the best plan.
     order: Vec<usize>,
     random: Random,
-    /// Placements that were made.
+    /// Number of placements made.
     used: u64,
 }
 
 impl<'a> OrderSearch<'a> {
-    /// The best plan of a few orders, the first that is small enough, or the best until `control` stops it.
+    /// Creates the search and tries a few greedy orders. It stops at the first plan that is small enough, or when
+    /// `control` stops it.
     pub(super) fn new(
         buffers: &'a [Buffer],
         conflicts: &'a Conflicts,
@@ -35,8 +36,7 @@ impl<'a> OrderSearch<'a> {
     ) -> Self {
         let mut orders = orders(buffers).into_iter();
         let order = orders.next().unwrap_or_default();
-        // The first order is placed to its end whatever `control` says, so that a search without time answers with a
-        // greedy plan.
+        // The first order is always placed completely, so that a search without time still returns a greedy plan.
         let offsets = FirstFit::new(buffers, conflicts).place_all(&order, &SearchControl::new());
         let best = Found::new(buffers, offsets, bound);
         let used = buffers.len().max(1) as u64;
@@ -53,13 +53,13 @@ impl<'a> OrderSearch<'a> {
         search
     }
 
-    /// The best plan so far.
+    /// Returns the current best plan.
     pub(super) fn best(&self) -> &Found {
         &self.best
     }
 
-    /// Moves one buffer at a time to the front of the best order, until `effort` placements are made, those before
-    /// counted, the total is small enough, or `control` stops it.
+    /// Moves one buffer at a time to an earlier position in the best order. Ends once `effort` placements are made
+    /// (including earlier ones), the total is small enough, or `control` stops it.
     pub(super) fn improve(&mut self, effort: u64, control: &SearchControl<'_>) {
         while self.used < effort && !self.buffers.is_empty() {
             let best = Some(self.best.total);
@@ -68,7 +68,7 @@ impl<'a> OrderSearch<'a> {
                 return;
             }
             let mut order = self.order.clone();
-            // One of those that reach highest is placed earlier, or every other time any one is.
+            // Moves one of the buffers that end at the top, or every other time any buffer.
             let ends_on_top =
                 |&at: &usize| self.best.offsets[order[at]] + self.buffers[order[at]].size == self.best.total;
             let on_top: Vec<usize> = (0..order.len()).filter(ends_on_top).collect();
@@ -79,7 +79,7 @@ impl<'a> OrderSearch<'a> {
             let to = self.random.below(from + 1);
             order[to..=from].rotate_right(1);
             let found = self.place(&order, control);
-            // A stopped plan is no smaller than the best, for what is stacked on top shares nothing.
+            // A stopped plan cannot beat the best one, because the buffers stacked on top share no memory.
             if found.total <= self.best.total {
                 (self.best, self.order) = (found, order);
             }
@@ -97,8 +97,8 @@ impl<'a> OrderSearch<'a> {
     }
 }
 
-/// The orders of the greedy strategies: by size, by size times life, by life, and by birth; and before them, that of
-/// the places that buffers had, if one had one.
+/// Returns the orders of the greedy strategies: by size, by size times length of the live range, by length of the
+/// live range, and by birth. If any buffer has a hint, the order of the hints comes first.
 fn orders(buffers: &[Buffer]) -> Vec<Vec<usize>> {
     let life = |i: usize| buffers[i].live.len() as u128;
     let size = |i: usize| u128::from(buffers[i].size);

@@ -1,18 +1,18 @@
-//! A buffer's life, cut where its gaps begin and end.
+//! Splits a buffer's live range where its gaps begin and end.
 
 use std::ops::Range;
 
 use super::buffer::Buffer;
 
-/// Steps during which a buffer takes the same bytes of itself.
+/// Steps during which a buffer needs the same range of its bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Piece {
     pub(crate) steps: Range<usize>,
-    /// Counted from the buffer's start; never empty.
+    /// Relative to the buffer's start; never empty.
     pub(crate) bytes: Range<u64>,
 }
 
-/// The pieces in the order of steps, without those that take no bytes. The buffer must not contradict itself.
+/// Returns the pieces in the order of steps, without those that need no bytes. The buffer must be valid.
 pub(crate) fn pieces(buffer: &Buffer) -> Vec<Piece> {
     let mut gaps: Vec<_> = buffer.gaps.iter().collect();
     gaps.sort_by_key(|gap| gap.steps.start);

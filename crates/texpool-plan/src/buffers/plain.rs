@@ -1,4 +1,4 @@
-//! Buffers that differ in nothing but life and size: the searches of [`offsets`](crate::offsets).
+//! Plans buffers that differ only in live range and size, with the searches of [`offsets`](crate::offsets).
 
 use std::cmp::Reverse;
 
@@ -13,8 +13,8 @@ use crate::{
     record::UsageRecord,
 };
 
-/// The unit in which their offsets can be counted, if there is nothing else to them than a life, a size, and an alignment
-/// that all have, or that keeps nothing apart because every size is a multiple of every alignment.
+/// Returns the unit in which offsets can be counted, if the buffers have only live ranges, sizes and alignments. The
+/// alignments must be equal, or every size must be a multiple of every alignment, so that alignment costs nothing.
 pub(super) fn common_unit(buffers: &[Buffer]) -> Option<u64> {
     if !buffers.iter().all(|b| b.gaps.is_empty() && b.offset.is_none()) {
         return None;
@@ -30,12 +30,12 @@ pub(super) fn common_unit(buffers: &[Buffer]) -> Option<u64> {
     })
 }
 
-/// The most that a buffer's size falls short of a multiple of `align`.
+/// Returns the largest difference between a buffer's size and the next multiple of `align`.
 pub(super) fn padding(buffers: &[Buffer], align: u64) -> u64 {
     buffers.iter().map(|b| b.size.next_multiple_of(align) - b.size).max().unwrap_or(0)
 }
 
-/// The buffers as records whose unit is `align`.
+/// Converts the buffers to records in units of `align`.
 fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
     buffers
         .iter()
@@ -43,7 +43,7 @@ fn records(buffers: &[Buffer], align: u64) -> Vec<UsageRecord> {
         .collect()
 }
 
-/// The plan in which buffers are placed in the order of the places that they had, if one had one.
+/// Returns the plan that places buffers in the order of their hints, if any buffer has one.
 fn hinted(buffers: &[Buffer], records: &[UsageRecord]) -> Option<Layout> {
     let mut order: Vec<usize> = (0..buffers.len()).collect();
     order.sort_by_key(|&i| (buffers[i].hint.unwrap_or(u64::MAX), Reverse(buffers[i].size)));
@@ -54,7 +54,7 @@ fn hinted(buffers: &[Buffer], records: &[UsageRecord]) -> Option<Layout> {
     })
 }
 
-/// The smallest arena found with at most `nodes` nodes for each capacity, or the first within `capacity`.
+/// Returns the smallest arena found with at most `nodes` nodes for each capacity, or the first within `capacity`.
 pub(super) fn plan(
     buffers: &[Buffer],
     align: u64,
@@ -63,7 +63,7 @@ pub(super) fn plan(
     control: &SearchControl<'_>,
 ) -> Result<Found, PlanError> {
     let records = records(buffers, align);
-    // In the last multiple of the alignment, padding may reach past the end of the arena.
+    // In the last unit, padding may extend past the end of the arena.
     let padding = padding(buffers, align);
     let in_bytes = |units: u64| units.saturating_mul(align).saturating_sub(padding);
     let found = |layout: &Layout, bound, stopped| {
@@ -78,7 +78,7 @@ pub(super) fn plan(
     };
     let mut bound = max_breadth(&records);
     if in_bytes(bound) > capacity {
-        // No plan fits, so any plan will do.
+        // No plan fits, so any plan is good enough.
         return Ok(found(&fast_greedy(&records)?, bound, None));
     }
     let greedy = best_greedy(&records, capacity / align, control)?;

@@ -22,9 +22,9 @@ use crate::{
     error::{InputError, PlanError},
 };
 
-/// Places buffers in one arena, as small as it can.
+/// Places buffers in one arena and tries to keep it small.
 ///
-/// Lives are given, or follow from the steps that use a buffer:
+/// Live ranges are given, or result from the steps that use a buffer:
 ///
 /// ```
 /// use texpool_plan::{ArenaPlanner, ArenaProof, Buffer};
@@ -49,12 +49,12 @@ use crate::{
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
 ///
-/// Up to 256 buffers with up to 512 gaps, whatever is known of them, are searched exactly as far as the effort goes, and
-/// more where buffers have nothing but lives, sizes and alignments that divide the sizes: [`ArenaPlan::proof`] says
-/// whether no plan is smaller. A search takes one thread.
+/// Up to 256 buffers with up to 512 gaps are searched exactly, with any constraints, until the effort is spent. More
+/// buffers are searched exactly if they have only live ranges, sizes and alignments that divide the sizes.
+/// [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search uses one thread.
 ///
-/// Effort is counted in placements, so that the same buffers get the same plan on every machine; a deadline and a flag
-/// to cancel end a search earlier, and [`ArenaPlan::stopped`] says so:
+/// Effort is counted in placements, so that the same buffers get the same plan on every machine. A deadline or a
+/// cancel flag can end a search earlier, and [`ArenaPlan::stopped`] reports it:
 ///
 /// ```
 /// use std::{sync::atomic::AtomicBool, time::Duration};
@@ -68,8 +68,8 @@ use crate::{
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
 ///
-/// Whether buffers fit into a memory of a given size is asked with [`capacity`](Self::capacity), and a plan from elsewhere
-/// is checked by [`check`](Self::check):
+/// Use [`capacity`](Self::capacity) to find out whether buffers fit into a memory of a given size, and
+/// [`check`](Self::check) to verify a plan from elsewhere:
 ///
 /// ```
 /// use texpool_plan::{ArenaPlanner, Buffer, LayoutError, PlanError, SearchControl};
@@ -90,7 +90,7 @@ use crate::{
 pub struct ArenaPlanner<'a> {
     buffers: Vec<Buffer>,
     in_place: Vec<(BufferId, BufferId)>,
-    /// Steps with what they use.
+    /// Each use of a buffer, with its step.
     uses: Vec<(usize, BufferId)>,
     id: PlannerId,
     steps: usize,
@@ -100,9 +100,9 @@ pub struct ArenaPlanner<'a> {
     cancel: Option<&'a AtomicBool>,
 }
 
-/// Placements that are tried where nobody says.
+/// Default number of placements to try.
 const EFFORT: u64 = 1 << 20;
-/// Sizes and paddings add up to less than this, so that differences of offsets are numbers of 64 bits.
+/// Upper limit on the sum of sizes and paddings, so that differences of offsets fit into 64 bits.
 const MAX_SIZE: u128 = 1 << 62;
 
 impl Default for ArenaPlanner<'_> {
@@ -128,68 +128,69 @@ impl FromIterator<Buffer> for ArenaPlanner<'_> {
 }
 
 impl<'a> ArenaPlanner<'a> {
-    /// A planner without buffers.
+    /// Creates a planner without buffers.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a buffer.
+    /// Adds a buffer, and returns its id.
     pub fn add(&mut self, buffer: Buffer) -> BufferId {
         self.buffers.push(buffer);
         BufferId::new(self.id, self.buffers.len() - 1)
     }
 
-    /// Returns the buffer at a position, counted from 0; `None` past the last.
+    /// Returns the id of the buffer at a position, counted from 0; `None` past the last.
     pub fn id(&self, index: usize) -> Option<BufferId> {
         (index < self.buffers.len()).then(|| BufferId::new(self.id, index))
     }
 
-    /// Adds the next step, and says what it reads and writes. A buffer without a life of its own lives from the first
-    /// step that uses it to the last; one with a life may be used at steps of it only. The number of the step, counted
-    /// from 0.
+    /// Adds the next step with the buffers that it reads and writes, and returns its number, counted from 0. A buffer
+    /// without a given live range lives from the first step that uses it to the last. A buffer with one may be used
+    /// only within it.
     pub fn step(&mut self, reads: &[BufferId], writes: &[BufferId]) -> usize {
         self.uses.extend(reads.iter().chain(writes).map(|&buffer| (self.steps, buffer)));
         self.steps += 1;
         self.steps - 1
     }
 
-    /// Says that `after` may be computed in the place of `before`: at the step that is the last of one and the first of
-    /// the other, and the only one of both, they may overlap if they begin at the same offset. They need not.
+    /// Allows `after` to be computed in place of `before`. The last step of `before` must be the first step of
+    /// `after`, and the only step that both share. At that step they may overlap if they begin at the same offset,
+    /// but need not.
     pub fn in_place(&mut self, before: BufferId, after: BufferId) {
         self.in_place.push((before, after));
     }
 
-    /// Ends the search at the first plan within `capacity`, or once it is known that there is none;
-    /// [`ArenaPlan::fits`] says which. The plan may be larger.
+    /// Ends the search at the first plan within `capacity`, or once it is proven that no plan fits. The returned plan
+    /// may be larger than `capacity`; [`ArenaPlan::fits`] tells the cases apart.
     pub const fn capacity(mut self, capacity: u64) -> Self {
         self.capacity = Some(capacity);
         self
     }
 
-    /// Searches so much at most, counted in placements of a buffer, after the first plan; 1,048,576 if nobody says, which
-    /// is a second or less. Where buffers have nothing but lives and sizes, so much for each size of the arena that is
-    /// tried.
+    /// Sets an upper limit on the search after the first plan, in placements of a buffer. The default is 1,048,576,
+    /// which takes a second or less. For buffers that have only live ranges and sizes, the limit applies to each size
+    /// of the arena that is tried.
     pub const fn effort(mut self, placements: u64) -> Self {
         self.effort = placements;
         self
     }
 
-    /// Ends the search after so long, with the best plan so far.
+    /// Ends the search after this time, with the best plan found by then.
     pub const fn deadline(mut self, after: Duration) -> Self {
         self.deadline = Some(after);
         self
     }
 
-    /// Ends the search soon after `flag` is set, with the best plan so far.
+    /// Ends the search soon after `flag` is set, with the best plan found by then.
     pub const fn cancel(mut self, flag: &'a AtomicBool) -> Self {
         self.cancel = Some(flag);
         self
     }
 
-    /// The buffers, with the lives that follow from steps.
+    /// Returns the buffers, with the live ranges that result from steps.
     ///
     /// # Errors
-    /// [`PlanError::Input`] for a step that uses a buffer of another planner, or outside of the buffer's life.
+    /// [`PlanError::Input`] if a step uses a buffer of another planner, or uses a buffer outside its live range.
     pub fn buffers(&self) -> Result<Vec<Buffer>, PlanError> {
         let mut buffers = self.buffers.clone();
         for &(step, id) in &self.uses {
@@ -211,16 +212,16 @@ impl<'a> ArenaPlanner<'a> {
         index.ok_or_else(|| InputError::ForeignBuffer { index: id.index() }.into())
     }
 
-    /// The pairs that may be computed in place, by position.
+    /// Returns the pairs that may be computed in place, by position.
     fn pairs(&self) -> Result<Vec<(usize, usize)>, PlanError> {
         self.in_place.iter().map(|&(before, after)| Ok((self.index(before)?, self.index(after)?))).collect()
     }
 
-    /// The plan.
+    /// Computes the plan.
     ///
     /// # Errors
-    /// [`PlanError::Input`] for buffers that contradict themselves or each other, [`PlanError::Unsupported`] where more
-    /// than four million pairs of them are alive together and they have more than lives and sizes.
+    /// [`PlanError::Input`] if buffers contradict themselves or each other. [`PlanError::Unsupported`] if more than
+    /// four million pairs of buffers are alive together, and they have other constraints than live ranges and sizes.
     pub fn plan(&self) -> Result<ArenaPlan, PlanError> {
         let mut callback = |_: Progress| match self.cancel {
             Some(flag) if flag.load(Ordering::Relaxed) => ControlFlow::Break(()),
@@ -236,10 +237,10 @@ impl<'a> ArenaPlanner<'a> {
         self.plan_until(&control)
     }
 
-    /// As [`plan`](Self::plan), with a control in the place of deadline and flag.
+    /// Like [`plan`](Self::plan), with a control instead of the deadline and the flag.
     ///
     /// # Errors
-    /// As [`plan`](Self::plan).
+    /// Those of [`plan`](Self::plan).
     pub fn plan_until(&self, control: &SearchControl<'_>) -> Result<ArenaPlan, PlanError> {
         let (buffers, in_place) = (self.buffers()?, self.pairs()?);
         validate(&buffers, &in_place)?;
@@ -260,12 +261,12 @@ impl<'a> ArenaPlanner<'a> {
         Ok(plan)
     }
 
-    /// Checks a plan, which may come from elsewhere: given places, alignments, the arena's end, a bound and a proof that
-    /// the total does not contradict, and that no two buffers need the same bytes at a step, unless one may be computed
-    /// in the other's place. Shares no code with the searches.
+    /// Checks a plan, possibly from elsewhere: fixed offsets, alignments, the end of the arena, and that bound and
+    /// proof agree with the total. Also checks that no two buffers need the same bytes at a step, unless one may be
+    /// computed in place of the other. Shares no code with the searches.
     ///
     /// # Errors
-    /// The first rule that is broken, by the buffers or by the plan.
+    /// The first rule that the buffers or the plan break.
     pub fn check(&self, plan: &ArenaPlan) -> Result<(), PlanError> {
         let (buffers, in_place) = (self.buffers()?, self.pairs()?);
         validate(&buffers, &in_place)?;
@@ -282,18 +283,19 @@ impl<'a> ArenaPlanner<'a> {
         let Self { capacity, effort, .. } = self;
         let small = exact::takes(buffers);
         let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
-        // In such units a buffer has its padding behind it, which the last one in the arena needs not have.
+        // In such units each buffer is followed by its padding, which the last buffer of the arena does not need.
         if let Some(unit) = unit.filter(|&unit| !small || plain::padding(buffers, unit) == 0) {
             return plain::plan(buffers, unit, *capacity, *effort, control);
         }
         let conflicts = Conflicts::new(buffers, in_place)?;
         check_given(buffers, &conflicts)?;
-        // No plan is within a capacity below the widest step, so the first plan is enough.
+        // No plan can be within a capacity below the widest step, so the first plan is enough.
         let hopeless = capacity.is_some_and(|capacity| capacity < widest);
         let enough = if hopeless { u64::MAX } else { capacity.unwrap_or(widest).max(widest) };
         let effort = if hopeless { 0 } else { *effort };
         let mut orders = OrderSearch::new(buffers, &conflicts, widest, enough, control);
-        // The exact search needs a good plan to start from; where there is none, all of the effort is for this one.
+        // The exact search needs a good plan to start from. If it does not run, the order search gets all of the
+        // effort.
         orders.improve(if small { effort / 8 } else { effort }, control);
         let mut best = orders.best().clone();
         let open = |best: &Found| {
@@ -333,7 +335,7 @@ fn validate(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanE
     }
 }
 
-/// Checks that buffers whose places are given do not overlap.
+/// Checks that buffers with fixed offsets do not overlap.
 fn check_given(buffers: &[Buffer], conflicts: &Conflicts) -> Result<(), PlanError> {
     for (buffer, (b, list)) in buffers.iter().zip(&conflicts.0).enumerate() {
         let Some(own) = b.offset else { continue };

@@ -1,5 +1,5 @@
-//! Branch and bound: finds the optimum, and the proof from the nodes of the tree. Nothing recurses, for the tree may be
-//! as deep as the number of relaxations that may be solved.
+//! Branch and bound: finds the optimum, and builds the proof from the nodes of the tree. It does not recurse, because
+//! the tree may be as deep as the allowed number of relaxations.
 
 use super::{
     model::{Clique, Model},
@@ -9,17 +9,17 @@ use super::{
 };
 use crate::control::{Progress, SearchControl, StopReason};
 
-/// A node of the tree, with what the proof may need.
+/// A node of the tree, with the data needed for the proof.
 struct Node {
-    /// A lower bound of the cost below it, in units; `u64::MAX` if there is no solution.
+    /// Lower bound on the cost below the node, in units; `u64::MAX` if no solution exists there.
     bound: u64,
     /// Conditions for its prices; `None` if its relaxation was not solved.
     slackness: Option<Slackness>,
-    /// The two branches with their nodes, which come after this one.
+    /// The two branches with their nodes. These nodes come after this one in the list.
     children: Option<[(Branch, usize); 2]>,
 }
 
-/// A node with a branch that is not explored yet.
+/// A node with an unexplored branch.
 struct OpenNode {
     node: usize,
     relaxation: Relaxation,
@@ -28,37 +28,37 @@ struct OpenNode {
     first: Option<usize>,
 }
 
-/// The search and its results so far.
+/// The search and its current results.
 pub(super) struct BranchAndBound<'a> {
     model: &'a Model,
     /// Cost of the best levels, in units.
     pub(super) best: u64,
-    /// The level of each tensor; `None` while the caller's plan is the best.
+    /// Level of each tensor; `None` while the caller's plan is the best.
     pub(super) levels: Option<Vec<usize>>,
-    /// Relaxations solved so far, and how many may be.
+    /// Number of relaxations already solved. The limit is `max_nodes`.
     pub(super) solved: u64,
     max_nodes: u64,
-    /// Why the search ended early, if it did.
+    /// Reason why the search ended early, if it did.
     pub(super) stopped: Option<StopReason>,
     nodes: Vec<Node>,
 }
 
-/// Memory for the relaxations of open nodes: each is a copy of the solver's factorised matrix. Nodes beyond it are not
-/// explored. A choice.
+/// Upper limit on memory for the relaxations of open nodes: each is a copy of the solver's factorised matrix. Nodes
+/// beyond it are not explored. A chosen value.
 const MAX_OPEN_BYTES: usize = 1 << 29;
 
-/// Bytes of a relaxation for each entry of its matrix, which `microlp` keeps by rows and by columns, with its factors.
-/// An estimate.
+/// Bytes that a relaxation takes per entry of its matrix. `microlp` stores the entries by rows and by columns, with
+/// the factors. An estimate.
 const BYTES_PER_ENTRY: usize = 128;
 
 impl<'a> BranchAndBound<'a> {
-    /// A search for plans of less than `best` units.
+    /// Creates a search for plans of less than `best` units.
     pub(super) fn new(model: &'a Model, best: u64, nodes: u64) -> Self {
         Self { model, best, levels: None, solved: 0, max_nodes: nodes, stopped: None, nodes: Vec::new() }
     }
 
-    /// Runs the search until `control` stops it; the best lower bound in units, with its proof. A third of the time is
-    /// for the proof, which solves a linear program for each leaf.
+    /// Runs the search until `control` stops it. Returns the best lower bound in units, with its proof. A third of
+    /// the time is reserved for the proof, which solves a linear program for each leaf.
     pub(super) fn run(&mut self, control: &SearchControl<'_>) -> Option<(u64, Proof)> {
         let searched = control.share(2, 3);
         let root = Relaxation::solve(self.model, self.best, &searched, &mut || self.report(&searched));
@@ -79,14 +79,14 @@ impl<'a> BranchAndBound<'a> {
         control.report(Progress { stage: "exact search", done: self.solved, total: self.max_nodes, best });
     }
 
-    /// Puts the cases of the model's assumptions around the proof, the first assumption outermost.
+    /// Wraps the proof in the cases of the model's assumptions, with the first assumption outermost.
     fn with_assumptions(&self, proof: Vec<Case>) -> Vec<Case> {
         let (mut cases, mut after) = (Vec::new(), Vec::new());
         for assumption in &self.model.assumed {
             let (size, count) = (self.model.levels[assumption.level], assumption.count as u64);
             cases.push(Case::Count { size, count });
             let otherwise = Case::Leaf(assumption.otherwise.clone());
-            // Of a case by count, the side of fewer objects comes first.
+            // In a case by count, the side with fewer objects comes first.
             if assumption.at_least { &mut cases } else { &mut after }.push(otherwise);
         }
         cases.extend(proof);
@@ -106,7 +106,7 @@ impl<'a> BranchAndBound<'a> {
             let mut opened = None;
             let branched = parent.relaxation.branch(model, branch, control, &mut || self.report(control));
             let child = match branched {
-                // A plan that reaches the root's bound is optimal, and the root alone is the proof.
+                // A plan that reaches the root's bound is optimal, and then the root alone is the proof.
                 Branched::Solved(_) if self.best <= root_bound => self.push(bound),
                 Branched::Solved(relaxation) => {
                     let (child, open_child) = self.visit(relaxation, control);
@@ -135,15 +135,15 @@ impl<'a> BranchAndBound<'a> {
         self.nodes.len() - 1
     }
 
-    /// Adds the node of a relaxation, and keeps its rounded solution if it is the best so far. The node is open if its
-    /// bound is below the best and its solution fractional.
+    /// Adds the node of a relaxation, and keeps its rounded solution if it is the best yet. Returns the node as open
+    /// if its bound is below the best cost and its solution is fractional.
     fn visit(&mut self, relaxation: Relaxation, control: &SearchControl<'_>) -> (usize, Option<OpenNode>) {
         let model = self.model;
         self.solved += 1;
         let bound = relaxation.bound();
         let node = self.push(bound);
         self.nodes[node].slackness = Some(relaxation.slackness(model));
-        // Rounding is cheap and on networks often optimal, so most nodes never have to be opened.
+        // Rounding is cheap and often optimal on networks, so most nodes never have to be opened.
         if bound < self.best {
             let levels = relaxation.rounded(model);
             let cost = cost(model, &levels);
@@ -159,7 +159,7 @@ impl<'a> BranchAndBound<'a> {
         (node, branches.map(|(one, other)| OpenNode { node, relaxation, branches: [one, other], first: None }))
     }
 
-    /// The bound that the tree below each node proves. Children come after their parent in the list.
+    /// Returns the bound proven by the tree below each node. Children come after their parent in the list.
     fn bounds(&self) -> Vec<u64> {
         let mut proven: Vec<u64> = self.nodes.iter().map(|node| node.bound).collect();
         for (index, node) in self.nodes.iter().enumerate().rev() {
@@ -174,7 +174,7 @@ impl<'a> BranchAndBound<'a> {
         self.bounds().first().copied().unwrap_or(0)
     }
 
-    /// The cases that prove `target` units, with prices for each leaf.
+    /// Returns the cases that prove `target` units, with prices for each leaf.
     fn proof(&self, target: u64, control: &SearchControl<'_>) -> Option<Vec<Case>> {
         /// Takes the place of a recursive call.
         enum Next {
@@ -201,7 +201,7 @@ impl<'a> BranchAndBound<'a> {
             let Some([one, other]) = node.children.as_ref().filter(|_| node.bound < target) else {
                 let mut on_wait = || self.report(control);
                 on_wait();
-                // The tolerance of the solver may make the slackness contradictory; then prices are found without it.
+                // The solver's tolerance may make the slackness contradictory; then prices are computed without it.
                 let slackness = node.slackness.as_ref();
                 let fast = slackness.and_then(|s| prices(model, &path, Some(s), target, control, &mut on_wait));
                 cases.push(Case::Leaf(fast.or_else(|| prices(model, &path, None, target, control, &mut on_wait))?));
@@ -223,7 +223,7 @@ impl<'a> BranchAndBound<'a> {
             };
             cases.push(case);
             for (branch, node) in [second, first] {
-                // A stack: what is pushed last is done first.
+                // This is a stack: the last entry is processed first.
                 next.extend([Next::Leave, Next::Prove(*node), Next::Enter(*branch)]);
             }
         }
@@ -231,7 +231,7 @@ impl<'a> BranchAndBound<'a> {
     }
 }
 
-/// The cost of levels, in units: a level has as many objects as tensors of it are alive at once.
+/// Returns the cost of levels, in units. A level needs as many objects as it has tensors alive at once.
 fn cost(model: &Model, levels: &[usize]) -> u64 {
     let unit = model.unit();
     let objects = |level: usize| {

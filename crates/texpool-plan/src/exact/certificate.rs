@@ -1,11 +1,11 @@
-//! The certificate of a lower bound, and its checker. Knows records only, and shares nothing with the solver but
-//! arithmetic (`gcd`, `live_counts`).
+//! The certificate of a lower bound, and its checker. It depends only on records, and shares only arithmetic (`gcd`,
+//! `live_counts`) with the solver.
 //!
-//! How to read it: a leaf has prices, which are values of dual variables. A `clique` price is for each tensor that is
-//! alive at a step in an object of some size; a `count` price is for each object of at least some size. If the prices
-//! of no object add up to more than its size, and each tensor counts with the least that any size open to it has to
-//! pay, then no plan costs less than the sum for tensors and counts: this is weak duality. A case says that a plan
-//! falls on one side or the other, and each side has its own proof.
+//! A leaf holds prices, which are values of dual variables. A `clique` price applies to each tensor that is alive at
+//! a step and lies in an object of some size. A `count` price applies to each object of at least some size. Suppose
+//! that the prices of no object add up to more than its size. Let each tensor pay the smallest amount over all sizes
+//! open to it. Then no plan costs less than the sum over tensors and counts; this is weak duality. A case states that
+//! a plan falls on one of two sides, and each side has a separate proof.
 
 use super::proof::{Case, Prices, Proof};
 use crate::{
@@ -35,7 +35,7 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Certificate {
-    /// The bound it claims, in the records' unit.
+    /// The claimed bound, in the records' unit.
     pub bound: u64,
     /// Prices are in units of `1 / scale`.
     pub scale: u64,
@@ -46,26 +46,26 @@ pub struct Certificate {
 /// A size, its clique prices by step, and the prefix sums of these.
 type CliquePrices<'a> = (u64, &'a [(u64, usize, u64)], Vec<i128>);
 
-/// What the cases above a leaf assume.
+/// The assumptions of the cases above a leaf.
 struct Assumed {
-    /// `(size, count)`: at least so many objects of at least that size.
+    /// `(size, count)`: at least `count` objects have at least that size.
     at_least: Vec<(u64, u64)>,
-    /// `(size, count)`: at most so many.
+    /// `(size, count)`: at most `count` objects have at least that size.
     at_most: Vec<(u64, u64)>,
-    /// Object sizes open to each record: from, and below.
+    /// Range of object sizes open to each record: inclusive start, exclusive end.
     range: Vec<(u64, Option<u64>)>,
 }
 
-/// The bound of a certificate, if its prices prove it for these records. [`Certificate`] has an example.
+/// Returns the bound of a certificate if its prices prove it for these records. [`Certificate`] has an example.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or [`PlanError::BadCertificate`] if prices add up to more than a size,
-/// a case makes no sense, or the bound that is claimed is above the bound that is proven.
+/// [`PlanError::Input`] for a reversed interval. [`PlanError::BadCertificate`] if prices add up to more than a size,
+/// if a case makes no sense, or if the claimed bound is above the proven one.
 pub fn verify_certificate(records: &[UsageRecord], certificate: &Certificate) -> Result<u64, PlanError> {
     verify(records, certificate, &SearchControl::new())
 }
 
-/// As [`verify_certificate`]. An error if `control` stops it.
+/// Like [`verify_certificate`], but fails if `control` stops it.
 pub(super) fn verify(
     records: &[UsageRecord],
     certificate: &Certificate,
@@ -87,7 +87,7 @@ pub(super) fn verify(
     if proven == i128::MAX {
         return Err(PlanError::BadCertificate { why: "none of its cases is possible".to_owned() });
     }
-    // The total of a plan is a sum of sizes and so a multiple of their common divisor.
+    // The total of a plan is a sum of sizes and therefore a multiple of their greatest common divisor.
     let unit = i128::from(checker.sizes.iter().fold(0, |a, &b| gcd(a, b)).max(1));
     let proven = (proven.max(0) + scale * unit - 1) / (scale * unit) * unit;
     if i128::from(certificate.bound) > proven {
@@ -107,18 +107,18 @@ fn bad(why: impl Into<String>) -> PlanError {
 /// A case whose sides are being checked.
 struct OpenCase {
     case: usize,
-    /// The bound that the first side proves, once it is checked.
+    /// The bound proven by the first side, once it is checked.
     first: Option<i128>,
-    /// The range of sizes that the case restricts, as it was before.
+    /// The range of sizes that the case restricts, before the restriction.
     before: (u64, Option<u64>),
 }
 
-/// What is the same for every leaf.
+/// The data shared by all leaves.
 struct Checker<'a> {
     records: &'a [UsageRecord],
     /// Distinct sizes, smallest first.
     sizes: Vec<u64>,
-    /// For each size, the most records of at least this size that are alive at once.
+    /// For each size, the largest number of records of at least this size that are alive at once.
     alive: Vec<u64>,
     scale: i128,
 }
@@ -140,7 +140,7 @@ impl<'a> Checker<'a> {
         Self { records, sizes, alive, scale }
     }
 
-    /// The bound that a proof proves, times the scale.
+    /// Returns the bound that a proof proves, times the scale.
     fn prove(&self, proof: &Proof, control: &SearchControl<'_>) -> Result<i128, PlanError> {
         let cases = proof.cases();
         let range = self.records.iter().map(|r| (r.size, None)).collect();
@@ -170,8 +170,8 @@ impl<'a> Checker<'a> {
                     continue;
                 }
             };
-            // The bound of a side is known. Its case goes on with the second side, or if this was the second, its bound
-            // is known, too.
+            // The bound of one side is now available. Its case continues with the second side. If this was the second
+            // side, the bound of the case is available, too.
             while let Some(mut last) = open.pop() {
                 let second = last.first.is_some();
                 bound = last.first.map_or(bound, |first| first.min(bound));
@@ -212,7 +212,8 @@ impl<'a> Checker<'a> {
         let (count, refund) = (sorted(&prices.count), sorted(&prices.refund));
         let mut clique = prices.clique.clone();
         clique.sort_unstable();
-        // By size, with prefix sums, so that what a tensor pays between two steps is a difference.
+        // Grouped by size, with prefix sums, so that the price of a tensor between two steps is a difference of two
+        // sums.
         let mut by_size: Vec<CliquePrices<'_>> = Vec::new();
         for of_size in clique.chunk_by(|a, b| a.0 == b.0) {
             let mut sum = 0i128;
@@ -229,22 +230,22 @@ impl<'a> Checker<'a> {
             let open_from = self.sizes.partition_point(|&size| size < from);
             let open_to = below.map_or(self.sizes.len(), |below| self.sizes.partition_point(|&size| size < below));
             if open_from >= open_to {
-                // No size is open to this record, so there is no plan in this case.
+                // No size is open to this record, so this case contains no plan.
                 return Ok(i128::MAX);
             }
             let (least, most) = (self.sizes[open_from], self.sizes[open_to - 1]);
             let priced = &by_size[by_size.partition_point(|p| p.0 < least)..by_size.partition_point(|p| p.0 <= most)];
-            // Prices of sizes that no record has are for no object.
+            // Prices of sizes that no record has apply to no object.
             let real = priced.iter().filter(|p| self.sizes.binary_search(&p.0).is_ok());
             let pay = |(_, prices, sums): &CliquePrices<'_>| {
                 sums[prices.partition_point(|p| p.1 <= r.last)] - sums[prices.partition_point(|p| p.1 < r.first)]
             };
-            // If an open size has no price, the record pays nothing there.
+            // If an open size has no price, the record pays 0 there.
             if real.clone().count() == open_to - open_from {
                 bound += real.map(pay).min().unwrap_or(0);
             }
         }
-        // From the largest size down, with the most objects that are assumed of this size or a larger one.
+        // From the largest size down, with the largest number of objects assumed for this size or a larger one.
         let mut at_least = assumed.at_least.clone();
         at_least.sort_unstable();
         let mut needed = 0;
@@ -256,7 +257,7 @@ impl<'a> Checker<'a> {
             let alive = self.alive.get(at).copied().unwrap_or(0);
             bound += i128::from(alive.max(needed)) * i128::from(price);
         }
-        // From the smallest size up, with the fewest objects that are allowed of this size or a smaller one.
+        // From the smallest size up, with the lowest limit on objects assumed for this size or a smaller one.
         let mut at_most = assumed.at_most.clone();
         at_most.sort_unstable_by(|a, b| b.cmp(a));
         let mut allowed: Option<u64> = None;
@@ -277,8 +278,8 @@ impl<'a> Checker<'a> {
         Ok(bound)
     }
 
-    /// Checks that the prices of no object add up to more than its size: those of cliques of exactly its size, and
-    /// those of counts, less refunds, up to its size.
+    /// Checks that the prices of no object add up to more than its size. They consist of the clique prices of exactly
+    /// its size and the count prices, minus refunds, up to its size.
     fn check_object_prices(
         &self,
         by_size: &[CliquePrices<'_>],

@@ -1,4 +1,4 @@
-//! Proofs in JSON and other formats: nested if they are shallow, as a list if they are deep, because readers limit the
+//! Proofs in JSON and other formats. Shallow proofs are nested; deep proofs are a list, because readers limit the
 //! depth of a document.
 
 use std::fmt;
@@ -10,8 +10,8 @@ use serde::{
 
 use super::proof::{Case, Prices, Proof};
 
-/// The depth up to which a proof is written nested. A case takes two levels of JSON; `serde_json` reads 128, and the
-/// document around the proof has some.
+/// Largest depth at which a proof is written in nested form. Each case takes two levels of JSON. `serde_json` reads
+/// 128 levels, and the document around the proof takes some.
 const MAX_NESTED_DEPTH: usize = 32;
 
 /// The nested form of a proof.
@@ -24,7 +24,7 @@ enum Nested<P> {
 }
 
 impl Nested<Prices> {
-    /// Adds the cases in order. Recursion is safe: what was read is no deeper than its reader allows.
+    /// Appends the cases in order. Recursion is safe, because the reader has already limited the depth of its input.
     fn flatten(self, cases: &mut Vec<Case>) {
         let (case, sides) = match self {
             Self::Leaf(prices) => return cases.push(Case::Leaf(prices)),

@@ -1,8 +1,8 @@
 //! Solves a linear program so that the search can be stopped at any time.
 //!
-//! `microlp` checks its time limit every thousand pivots, and a pivot of a large program takes milliseconds. So a large
-//! program is solved in a thread of its own. When the search is stopped, the thread is abandoned; it ends at the next
-//! check.
+//! `microlp` checks its time limit every thousand pivots, and a pivot of a large program takes milliseconds. So a
+//! large program is solved in a separate thread. When the search is stopped, the thread is abandoned, and it ends at
+//! its next check.
 
 use std::{
     sync::mpsc::{RecvTimeoutError, channel},
@@ -18,23 +18,24 @@ use crate::control::SearchControl;
 pub(super) enum Solved {
     /// The optimal solution.
     Solution(Box<Solution>),
-    /// There is none, or the solver failed.
+    /// The program has no solution, or the solver failed.
     None,
     /// The search was stopped.
     Stopped,
 }
 
-/// Entries of the matrix up to which a program is solved without a thread. Among the networks of the tests, the slowest
-/// root relaxation with so many takes 10 ms on a busy 2 GHz core; with 4,000 entries they take up to 300 ms.
+/// Largest number of matrix entries for which a program is solved without a thread. Among the networks of the tests,
+/// the slowest root relaxation of this size takes 10 ms on a busy 2 GHz core; with 4,000 entries they take up to 300
+/// ms.
 const MAX_ENTRIES_WITHOUT_THREAD: usize = 1 << 10;
 
-/// The time between two looks at the control while the solver's thread works.
+/// Time between two checks of the control while the solver's thread works.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// The time limit of the solver if there is no deadline: an abandoned thread works on until then.
+/// Time limit of the solver if no deadline is set. An abandoned thread may work on until then.
 const MAX_TIME: Duration = Duration::from_secs(300);
 
-/// The time limit to set for a program. The solver also applies it to the programs that are derived from it.
+/// Returns the time limit for a program. The solver also applies it to the programs derived from it.
 pub(super) fn time_limit(control: &SearchControl<'_>) -> Option<Duration> {
     control.can_stop().then(|| control.remaining().unwrap_or(MAX_TIME).min(MAX_TIME))
 }

@@ -1,9 +1,9 @@
-//! The exact Shared Objects optimum, with a certificate that anyone can check.
+//! The exact Shared Objects optimum, with a certificate that can be checked independently.
 //!
-//! Solves an integer program (`model`): the size of the object that each tensor is assigned to, and the number of
-//! objects of each size. Its linear relaxation is nearly always integer on networks; if it is not, branch and bound
-//! closes the gap. Knows nothing of banks, offsets or textures, and claims nothing that [`verify_certificate`] has not
-//! confirmed.
+//! Solves an integer program (`model`) for the size of the object that holds each tensor, and the number of objects
+//! of each size. Its linear relaxation is nearly always integer on networks; if it is not, branch and bound closes
+//! the gap. The module is independent of banks, offsets and textures, and claims only results that
+//! [`verify_certificate`] has confirmed.
 
 mod branch_and_bound;
 mod certificate;
@@ -33,7 +33,7 @@ use certificate::verify;
 use model::Model;
 use presolve::{MAX_ROUNDS, reduced_model};
 
-/// The smallest Shared Objects plan found, and a proven lower bound.
+/// The smallest Shared Objects plan found, with a proven lower bound.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Optimum {
@@ -41,32 +41,33 @@ pub struct Optimum {
     pub layout: Layout,
     /// A checked lower bound.
     pub certificate: Certificate,
-    /// Whether the layout costs what the certificate proves, and so is optimal.
+    /// Set if the layout's total equals the certified bound, so that the layout is optimal.
     pub proven: bool,
-    /// Linear relaxations that were solved.
+    /// Number of linear relaxations solved.
     pub nodes: u64,
-    /// Why the search ended early, if it did.
+    /// Reason why the search ended early, if it did.
     #[cfg_attr(feature = "serde", serde(default, skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
 }
 
-/// Totals, in units of the sizes' common divisor, above which only the positional bound is claimed: the solver computes
-/// with 53 bits and a tolerance, which leaves no digits for a total that is larger.
+/// Upper limit on totals, in units of the sizes' greatest common divisor, for the solver. It computes with 53 bits
+/// and a tolerance, which is too imprecise for larger totals. Above the limit only the positional bound is claimed.
 const MAX_COST: u64 = 1 << 40;
 
-/// Tensors times distinct sizes above which the model is not built: each may be a variable, and the simplex method
-/// would need more memory and time than there is. A guess.
+/// Upper limit on tensors times distinct sizes for building the model. Each combination may be a variable, and beyond
+/// this the simplex method would need too much memory and time. A guess.
 const MAX_CHOICES: usize = 1 << 18;
 
-/// Tensors times the largest number that is alive at once above which the model is not built: it bounds the members of
-/// cliques. A guess.
+/// Upper limit, for building the model, on tensors times the largest number of tensors alive at once, which bounds
+/// the members of cliques. A guess.
 const MAX_ALIVE: usize = 1 << 22;
 
-/// Records up to which a plan that is not proven optimal is compared with that of [`min_cost_flow`]: this takes 0.7 s
-/// for so many on a busy 2 GHz core if most overlap most others, and grows with their cube and more.
+/// Largest number of records for which an unproven plan is compared with that of [`min_cost_flow`]. At this number
+/// the flow takes 0.7 s on a busy 2 GHz core if most records overlap most others, and the time grows at least with
+/// the cube of the number.
 const MAX_RECORDS_FOR_FLOW: usize = 400;
 
-/// Whether the model of these records is small enough to be built.
+/// Returns whether the model of these records is small enough to be built.
 fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).collect();
     sizes.sort_unstable();
@@ -76,13 +77,13 @@ fn is_solvable(records: &[UsageRecord], bounds: &Bounds) -> bool {
 }
 
 /// Finds the Shared Objects optimum and certifies it, solving at most `nodes` linear relaxations. If `control` stops
-/// it, the smallest plan found by then, with the bound proven by then.
+/// the search, returns the smallest plan and the best bound proven by then.
 ///
-/// The greedy strategies come first; if one reaches the positional bound, nothing is left to solve. Very large sets
-/// (thousands of tensors of different sizes) are answered with the best greedy plan and the positional bound.
+/// The greedy strategies come first; if one of them reaches the positional bound, no solver is needed. Very large
+/// sets (thousands of tensors of different sizes) get the best greedy plan and the positional bound.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 ///
 /// ```
 /// use texpool_plan::{Optimum, SearchControl, UsageRecord, optimum, verify_certificate};
@@ -104,7 +105,7 @@ pub fn optimum(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>)
 }
 
 impl Optimum {
-    /// A greedy plan with the positional bound.
+    /// Wraps a greedy plan, with the positional bound.
     pub(super) fn greedy(records: &[UsageRecord], bounds: &Bounds, layout: Layout) -> Self {
         let certificate = positional_certificate(records, bounds.shared_objects);
         let reached = layout.total() == certificate.bound;
@@ -112,8 +113,8 @@ impl Optimum {
         Self { layout, certificate, proven, nodes: 0, stopped: None }
     }
 
-    /// Looks for a smaller plan and a higher bound by the exact search. A plan that is not proven optimal is no larger
-    /// than that of [`min_cost_flow`], if there are few enough records for it.
+    /// Searches for a smaller plan and a higher bound with the exact solver. If the records are few enough, a plan
+    /// that is not proven optimal is compared with that of [`min_cost_flow`], and the smaller one is kept.
     pub(super) fn improve(
         mut self,
         records: &[UsageRecord],
@@ -125,7 +126,7 @@ impl Optimum {
             return self;
         }
         let tries_flow = records.len() <= MAX_RECORDS_FOR_FLOW;
-        // What is left is for the flow, which needs it only if the search has used up its time.
+        // The rest of the time is for the flow, which needs it only if the search uses up its share.
         let searched = if tries_flow { control.share(3, 4) } else { control.share(1, 1) };
         if is_solvable(records, bounds)
             && let Some(model) = reduced_model(records, self.layout.total(), MAX_ROUNDS, &searched)
@@ -135,8 +136,8 @@ impl Optimum {
             self.proven = reached && (verified || verify_certificate(records, &self.certificate).is_ok());
         }
         if tries_flow && !self.proven && !control.should_stop() {
-            // A search that is stopped early may still have the greedy plan, and the flow looks ahead, which they do
-            // not.
+            // A search that is stopped early may have found only the greedy plan. The flow, unlike the greedy
+            // strategies, looks ahead.
             let flow = min_cost_flow(records, control);
             self.layout = flow.ok().filter(|layout| layout.total() < self.layout.total()).unwrap_or(self.layout);
             let reached = self.layout.total() == self.certificate.bound;
@@ -146,7 +147,7 @@ impl Optimum {
         self
     }
 
-    /// Runs branch and bound; whether it has found a better certificate, which is then verified.
+    /// Runs branch and bound. Returns whether it found a better certificate; that certificate is already verified.
     fn solve(&mut self, records: &[UsageRecord], model: &Model, nodes: u64, control: &SearchControl<'_>) -> bool {
         let unit = model.unit();
         let known = self.layout.total() / unit;
@@ -170,7 +171,8 @@ impl Optimum {
     }
 }
 
-/// A certificate for the sum of the positional maximums: the price of each count is the difference of two sizes.
+/// Returns a certificate for the sum of the positional maximums: the price of each count is the difference of two
+/// sizes.
 pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Certificate {
     let mut sizes: Vec<u64> = records.iter().map(|r| r.size).filter(|&size| size > 0).collect();
     sizes.sort_unstable();
@@ -178,8 +180,9 @@ pub(super) fn positional_certificate(records: &[UsageRecord], bound: u64) -> Cer
     Certificate { bound, scale: 1, proof: Proof::leaf(Prices::positional(&sizes, 1)) }
 }
 
-/// The layout of levels: on each level, tensors by birth, each into a free object of that level. This needs no more
-/// objects than tensors of the level are alive at once, because an interval graph is perfect.
+/// Builds the layout for given levels. On each level, tensors are assigned by birth, each to a free object of that
+/// level. The number of objects equals the number of tensors of the level alive at once, because an interval graph is
+/// perfect.
 fn assign_objects(records: &[UsageRecord], model: &Model, levels: &[usize]) -> Layout {
     let mut order: Vec<usize> = (0..model.tensors.len()).collect();
     order.sort_by_key(|&j| (std::cmp::Reverse(levels[j]), model.tensors[j].first, j));
@@ -192,7 +195,7 @@ fn assign_objects(records: &[UsageRecord], model: &Model, levels: &[usize]) -> L
             level_start = regions.len();
         }
         let tensor = &model.tensors[j];
-        // The object that was freed last is the likeliest to be in a cache.
+        // The object freed last is the most likely to be still in a cache.
         let free = (level_start..regions.len()).filter(|&o| free_after[o] < tensor.first);
         let region = free.max_by_key(|&o| (free_after[o], std::cmp::Reverse(o))).unwrap_or_else(|| {
             regions.push(0);

@@ -1,15 +1,15 @@
 //! Shared Objects as an integer program.
 //!
 //! An interval graph is perfect, so tensors of which at most `c` are alive at once fit into `c` objects. It is
-//! therefore enough to choose a *level* for each tensor, which is the size of its object, at least its own, and the
-//! number of objects on each level.
+//! therefore enough to choose a *level* for each tensor, and the number of objects on each level. The level of a
+//! tensor is the size of its object, which is at least the tensor's size.
 
 use super::proof::Prices;
 use crate::{control::SearchControl, gcd::gcd, record::UsageRecord};
 
-/// Tensors, the levels open to each, and for each level the sets of tensors that are alive at the same time.
+/// The tensors, the levels open to each, and for each level the sets of tensors that are alive at the same time.
 pub(super) struct Model {
-    /// The tensors that have a size.
+    /// The tensors whose size is not 0.
     pub(super) tensors: Vec<UsageRecord>,
     /// Index of each tensor in the caller's records.
     pub(super) record_of: Vec<usize>,
@@ -17,13 +17,13 @@ pub(super) struct Model {
     pub(super) levels: Vec<u64>,
     /// Level of each tensor's own size.
     pub(super) own: Vec<usize>,
-    /// One past the last level open to each tensor, and the step that closes the rest.
+    /// For each tensor, one past the last level open to it, and the step that closes the levels above.
     pub(super) closed: Vec<(usize, Option<usize>)>,
-    /// For each level, the maximal cliques of the tensors it is open to.
+    /// For each level, the maximal cliques of the tensors that may be on it.
     pub(super) cliques: Vec<Vec<Clique>>,
-    /// For each level, a number of objects of at least its size that every plan has.
+    /// For each level, a number of objects of at least its size that every plan must have.
     pub(super) needed: Vec<usize>,
-    /// What the model assumes. Each assumption may depend on those before it.
+    /// Assumptions of the model. Each may depend on earlier ones.
     pub(super) assumed: Vec<Assumption>,
 }
 
@@ -33,9 +33,9 @@ pub(super) struct Assumption {
     pub(super) level: usize,
     /// There are at least this many objects, or fewer than this many.
     pub(super) count: usize,
-    /// Whether it says "at least".
+    /// Selects between the two: true for "at least".
     pub(super) at_least: bool,
-    /// Prices that prove that a plan without this property is no smaller than the known one.
+    /// Prices that prove that a plan without this property costs at least as much as the known plan.
     pub(super) otherwise: Prices,
 }
 
@@ -45,11 +45,13 @@ pub(super) struct Clique {
     pub(super) members: Vec<usize>,
 }
 
-/// Members of cliques on all levels above which a model is given up: the relaxation has an entry for each. A guess.
+/// Upper limit on the members of cliques on all levels: the relaxation has an entry for each. Above it the model is
+/// not built. A guess.
 const MAX_ENTRIES: usize = 1 << 20;
 
 impl Model {
-    /// The model without assumptions: every level from its own size up is open to a tensor. Has no cliques yet.
+    /// Creates the model without assumptions and without cliques: all levels from a tensor's own size upwards are
+    /// open to it.
     pub(super) fn new(records: &[UsageRecord]) -> Self {
         let record_of: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
         let tensors: Vec<UsageRecord> = record_of.iter().map(|&i| records[i]).collect();
@@ -62,7 +64,8 @@ impl Model {
         Self { tensors, record_of, levels, own, closed, cliques, needed, assumed }
     }
 
-    /// Adds the cliques of each level; `None` if `control` stops it, or if they have more than [`MAX_ENTRIES`] members.
+    /// Adds the cliques of each level. Returns `None` if `control` stops it, or if they have more than
+    /// [`MAX_ENTRIES`] members.
     pub(super) fn with_cliques(mut self, control: &SearchControl<'_>) -> Option<Self> {
         let mut entries = 0;
         for level in 0..self.levels.len() {
@@ -76,26 +79,26 @@ impl Model {
         Some(self)
     }
 
-    /// The number of entries of the relaxation's matrix.
+    /// Returns the number of entries of the relaxation's matrix.
     pub(super) fn entries(&self) -> usize {
         self.cliques.iter().flatten().map(|clique| clique.members.len() + 1).sum()
     }
 
-    /// The maximal cliques of the tensors for which `keep` is true.
+    /// Returns the maximal cliques of the tensors for which `keep` is true.
     pub(super) fn cliques_of(&self, keep: impl Fn(usize) -> bool) -> Vec<Clique> {
         let mut order: Vec<usize> = (0..self.tensors.len()).filter(|&j| keep(j)).collect();
         order.sort_by_key(|&j| self.tensors[j].first);
         maximal_cliques(&self.tensors, &order)
     }
 
-    /// The greatest common divisor of the sizes: every total is a multiple of it.
+    /// Returns the greatest common divisor of the sizes; every total is a multiple of it.
     pub(super) fn unit(&self) -> u64 {
         self.levels.iter().fold(0, |a, &b| gcd(a, b)).max(1)
     }
 }
 
-/// The maximal cliques of an interval graph: the sets that are alive when a birth is followed by a death. `order` is
-/// sorted by birth.
+/// Returns the maximal cliques of an interval graph. These are the sets that are alive when a birth is followed by a
+/// death. `order` is sorted by birth.
 fn maximal_cliques(tensors: &[UsageRecord], order: &[usize]) -> Vec<Clique> {
     let mut cliques: Vec<Clique> = Vec::new();
     let mut alive: Vec<usize> = Vec::new();

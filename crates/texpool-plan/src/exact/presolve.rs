@@ -1,8 +1,8 @@
-//! Presolve: levels that no tensor of a smaller plan can be on are closed to it, and objects that every plan has are
-//! counted.
+//! Presolve: closes the levels that a tensor cannot be on in a smaller plan, and raises the number of objects that
+//! every plan must have.
 //!
-//! Each step may depend on those before it, and is kept as an assumption with the prices that prove it. Knows the
-//! model, and no solver.
+//! Each step may depend on earlier ones. It is stored as an assumption, with the prices that prove it. Uses only the
+//! model and no solver.
 
 use super::{
     model::{Assumption, Model},
@@ -11,12 +11,12 @@ use super::{
 };
 use crate::{control::SearchControl, record::UsageRecord};
 
-/// Rounds after which nothing more is looked for: a guess, each round is of use only if the one before found something.
-/// With 0 nothing is closed and nothing counted, which tests use to show that the answer is the same.
+/// Upper limit on presolve rounds. A guess; a round helps only if the one before it found something. With 0, presolve
+/// changes nothing; tests use this to show that the answer stays the same.
 pub(super) const MAX_ROUNDS: usize = 8;
 
-/// The model of the plans that cost less than `known`; `None` if `control` stops it, or if it would take too much
-/// memory.
+/// Returns the model of the plans that cost less than `known`, or `None` if `control` stops it or if it would take
+/// too much memory.
 pub(super) fn reduced_model(
     records: &[UsageRecord],
     known: u64,
@@ -28,8 +28,8 @@ pub(super) fn reduced_model(
     model.with_cliques(control)
 }
 
-/// Restricts `model` to the plans that cost less than `known`, until a round finds nothing or after `max_rounds`. If
-/// `control` stops it, the model must not be used.
+/// Restricts `model` to the plans that cost less than `known`. Ends when a round finds nothing, or after
+/// `max_rounds`. If `control` stops it, the model must not be used.
 fn presolve(model: &mut Model, known: u64, max_rounds: usize, control: &SearchControl<'_>) {
     let alive = |level: usize| {
         let cliques = model.cliques_of(|j| model.own[j] >= level);
@@ -45,12 +45,12 @@ fn presolve(model: &mut Model, known: u64, max_rounds: usize, control: &SearchCo
     }
 }
 
-/// Closes levels to tensors. The gap between the known plan and the bound limits how many objects a level can have.
-/// Where as many tensors of at least its size are alive at once, they use them all, and no smaller tensor that is alive
-/// then can be on that level or above.
+/// Closes levels to tensors. The gap between the known plan and the bound limits the number of objects on each level.
+/// If as many tensors of at least that size are alive at once, they use all of these objects. Then a smaller tensor
+/// that is alive at that time cannot be on that level or above.
 fn close_levels(model: &mut Model, known: u64, control: &SearchControl<'_>) {
-    // One object more than needed at or above a level adds at least the difference to the next lower level to the
-    // bound.
+    // Each object beyond those needed at or above a level raises the bound by at least the difference to the next
+    // lower level.
     let differences: Vec<u64> =
         model.levels.iter().scan(0, |below, &size| Some(size - std::mem::replace(below, size))).collect();
     let bound: u64 = differences.iter().zip(&model.needed).map(|(size, &needed)| size * needed as u64).sum();
@@ -78,8 +78,8 @@ fn close_levels(model: &mut Model, known: u64, control: &SearchControl<'_>) {
     }
 }
 
-/// Counts objects: tensors to which all levels from some level on are closed take objects below it, in addition to
-/// those needed above. Whether any count has risen.
+/// Raises the numbers of needed objects. Tensors that may only be on levels below some level need objects there, in
+/// addition to those needed above. Returns whether any number has risen.
 fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> bool {
     let mut steps: Vec<usize> = model.tensors.iter().map(|t| t.first).collect();
     steps.sort_unstable();
@@ -90,7 +90,7 @@ fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> 
     let mut by_own: Vec<Vec<usize>> = vec![Vec::new(); model.levels.len()];
     model.own.iter().enumerate().for_each(|(j, &own)| by_own[own].push(j));
     let mut needed = model.needed.clone();
-    // For each level the closed level and the step that its count follows from.
+    // For each level, the closed level and the step that justify its number.
     let mut reasons: Vec<Option<(usize, usize)>> = vec![None; needed.len()];
     for &end in ends.iter().rev() {
         if control.should_stop() {
@@ -134,9 +134,9 @@ fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> 
     rises
 }
 
-/// Prices for the case that there are fewer objects from `level` up than counted. At least one is missing, and each
-/// counts as much as the known plan, whether it holds one of the tensors that are alive at `step` and stay below `end`,
-/// or is one of those needed from `end` up.
+/// Returns prices for the case that fewer objects than needed exist from `level` upwards. At least one object is then
+/// missing, and each is priced at the total of the known plan, both those for tensors alive at `step` that stay below
+/// `end`, and those needed from `end` upwards.
 fn too_few(model: &Model, level: usize, end: usize, step: usize, known: u64) -> Prices {
     let price = known.saturating_mul(SCALE);
     let mut prices = Prices {

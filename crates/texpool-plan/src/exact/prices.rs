@@ -12,15 +12,15 @@ use super::{
 };
 use crate::control::SearchControl;
 
-/// Prices are multiples of one part in this many: about the precision of the solver, and with [sizes](super::MAX_COST)
+/// Prices are multiples of one part in this many, about the precision of the solver. With [sizes](super::MAX_COST)
 /// below 2^40 they fit into 64 bits.
 pub(super) const SCALE: u64 = 1 << 20;
 
-/// What the branches on the path to a leaf require and allow.
+/// Limits that the branches on the path to a leaf impose.
 struct BranchLimits {
     needed: Vec<usize>,
     at_most: Vec<Option<usize>>,
-    /// First open level of each tensor, and one past the last.
+    /// For each tensor, the first open level, and one past the last.
     open: Vec<(usize, usize)>,
 }
 
@@ -49,11 +49,11 @@ impl BranchLimits {
     }
 }
 
-/// Prices that prove a bound of `target` units after the branches of `path`. `None` if the solver finds none, or is
-/// stopped.
+/// Returns prices that prove a bound of `target` units after the branches of `path`, or `None` if the solver finds
+/// none or is stopped.
 ///
-/// The solver gives no dual solution, so the dual is solved as a program of its own. With `slackness`, any feasible
-/// solution that satisfies it is optimal (complementary slackness), so there is nothing to maximise, which is much
+/// The solver returns no dual solution, so the dual is solved as a separate program. With `slackness`, any feasible
+/// solution that satisfies it is optimal (complementary slackness). Then no objective is needed, which is much
 /// faster.
 pub(super) fn prices(
     model: &Model,
@@ -107,7 +107,7 @@ pub(super) fn prices(
         let used = slackness.is_some_and(|s| s.objects[level]);
         lp.add_constraint(paid.chain(refunded).collect::<Vec<_>>(), equal_if(used), (size / unit) as f64);
     }
-    // If no plan satisfies the branches, the dual is unbounded; the target is enough.
+    // If no plan satisfies the branches, the dual is unbounded, so the objective is capped at the target.
     let worth = tensors.iter().map(|&v| (v, 1.0));
     let worth = worth.chain(counts.iter().zip(&limits.needed).map(|(&v, &needed)| (v, needed as f64)));
     let worth =
@@ -125,7 +125,7 @@ pub(super) fn prices(
     let price = |v: Variable| solution.var_value(v).max(0.0) * (unit * SCALE) as f64;
     let mut prices = Prices::default();
     for &(level, clique, v) in &cliques {
-        // Rounded so that the bound can only fall: what is paid down, what is refunded up.
+        // Rounds so that the bound can only fall: payments down, refunds up.
         let amount = price(v).floor() as u64;
         if amount > 0 {
             prices.clique.push((model.levels[level], model.cliques[level][clique].step, amount));
@@ -145,12 +145,12 @@ pub(super) fn prices(
     Some(prices)
 }
 
-/// Adds prices on the levels that the model has closed to tensors, so that no tensor pays less there than on the levels
-/// open to it: the checker does not know that they are closed.
+/// Adds prices on the levels that the model has closed to tensors, so that no tensor pays less there than on the
+/// levels open to it. This is necessary because the checker does not know that they are closed.
 ///
-/// At the step that closes a level, the tensors of at least its size are as many as there may be objects. So a clique
-/// price at that step on all levels from there up and a refund of the same amount cancel out in the bound, and the
-/// closed levels are dearer for the tensors that are alive at that step.
+/// At the step that closes a level, the number of live tensors of at least its size equals the allowed number of
+/// objects. So a clique price at that step on all levels from there upwards, and a refund of the same amount, cancel
+/// out in the bound. The closed levels become more expensive for the tensors alive at that step.
 pub(super) fn price_closed_levels(model: &Model, open: &[(usize, usize)], prices: &mut Prices) {
     let mut needed: BTreeMap<(usize, usize), u64> = BTreeMap::new();
     let mut by_size: BTreeMap<u64, Vec<(usize, u64)>> = BTreeMap::new();
@@ -175,7 +175,7 @@ pub(super) fn price_closed_levels(model: &Model, open: &[(usize, usize)], prices
     }
 }
 
-/// Lowers prices that add up to more than the size of an object, because of the solver's tolerance.
+/// Lowers prices that, because of the solver's tolerance, add up to more than the size of an object.
 fn repair_rounding(model: &Model, prices: &mut Prices) {
     for &size in &model.levels {
         let up_to =

@@ -1,21 +1,21 @@
-//! A proof as a list of cases in the order in which they are visited. So it may be of any depth, and nothing that
-//! reads, writes, compares or drops it recurses.
+//! A proof as a list of cases in the order in which they are visited. It may have any depth, because no code recurses
+//! to read, write, compare or drop it.
 
 /// Values of the dual variables of the linear relaxation, in units of `1 / scale`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Prices {
-    /// `(size, step, price)`: for each tensor that is alive at `step` in an object of exactly `size`.
+    /// `(size, step, price)`: paid for each tensor that is alive at `step` in an object of exactly `size`.
     pub clique: Vec<(u64, usize, u64)>,
-    /// `(size, price)`: for each object of at least `size` that must exist.
+    /// `(size, price)`: paid for each object of at least `size` that must exist.
     pub count: Vec<(u64, u64)>,
     /// `(size, price)`: subtracted for each object of at least `size` that the case allows.
     pub refund: Vec<(u64, u64)>,
 }
 
 impl Prices {
-    /// Prices that prove the sum of the positional maximums: for each size the difference to the next smaller one.
-    /// `sizes` are in increasing order.
+    /// Returns prices that prove the sum of the positional maximums: for each size, the difference to the next
+    /// smaller one. `sizes` are in increasing order.
     pub(super) fn positional(sizes: &[u64], scale: u64) -> Self {
         let mut below = 0;
         let mut prices = Self::default();
@@ -27,8 +27,8 @@ impl Prices {
     }
 }
 
-/// A case of a proof. If it has two sides, they follow it in the list, one after the other, each with everything below
-/// it.
+/// A case of a proof. If it has two sides, they follow it in the list one after the other, each with its complete
+/// subtree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
@@ -39,19 +39,20 @@ pub enum Case {
     Count {
         /// Object size from which objects are counted.
         size: u64,
-        /// How many, at least one.
+        /// Number of objects, at least one.
         count: u64,
     },
     /// The record is in an object smaller than `size` (the first side), or in one of at least that size (the second).
     Record {
         /// Index of the record.
         record: usize,
-        /// The size of objects that divides the cases.
+        /// Object size that separates the two sides.
         size: u64,
     },
 }
 
-/// A tree of cases, each closed by prices, written as a list: a case, then its first side, then its second.
+/// A tree of cases with prices at its leaves, stored as a list: each case is followed by its first side and then its
+/// second.
 ///
 /// ```
 /// use texpool_plan::{Case, Prices, Proof};
@@ -66,17 +67,17 @@ pub enum Case {
 pub struct Proof(Vec<Case>);
 
 impl Proof {
-    /// A proof without cases.
+    /// Creates a proof of a single leaf.
     pub fn leaf(prices: Prices) -> Self {
         Self(vec![Case::Leaf(prices)])
     }
 
-    /// A proof by two cases: fewer than `count` objects of at least `size`, or at least that many.
+    /// Creates a proof by two cases: fewer than `count` objects of at least `size`, or at least that many.
     pub fn count(size: u64, count: u64, fewer: Self, enough: Self) -> Self {
         Self::split(Case::Count { size, count }, fewer, enough)
     }
 
-    /// A proof by two cases: the record is in an object smaller than `size`, or in one of at least that size.
+    /// Creates a proof by two cases: the record is in an object smaller than `size`, or in one of at least that size.
     pub fn record(record: usize, size: u64, smaller: Self, larger: Self) -> Self {
         Self::split(Case::Record { record, size }, smaller, larger)
     }
@@ -85,12 +86,12 @@ impl Proof {
         Self([vec![case], first.0, second.0].concat())
     }
 
-    /// The proof of a list of cases; `None` unless they are one tree.
+    /// Creates a proof from a list of cases. Returns `None` unless they form exactly one tree.
     pub fn from_cases(cases: Vec<Case>) -> Option<Self> {
-        // Sides that have not begun yet.
+        // Number of sides that have not begun yet.
         let mut open = 1usize;
         for case in &cases {
-            // A case after the last side belongs to no tree.
+            // A case after the last side would not belong to the tree.
             open = open.checked_sub(1)?;
             if !matches!(case, Case::Leaf(_)) {
                 open += 2;
@@ -99,12 +100,12 @@ impl Proof {
         (open == 0).then_some(Self(cases))
     }
 
-    /// The cases in their order.
+    /// Returns the cases in list order.
     pub fn cases(&self) -> &[Case] {
         &self.0
     }
 
-    /// The depth of the tree, leaves not counted.
+    /// Returns the depth of the tree, not counting leaves.
     #[cfg(feature = "serde")]
     pub(super) fn depth(&self) -> usize {
         let mut sides: Vec<u8> = Vec::new();

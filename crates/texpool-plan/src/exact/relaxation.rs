@@ -23,14 +23,15 @@ pub(super) enum Branch {
     AtOrAbove { tensor: usize, level: usize },
 }
 
-/// A solved relaxation, to which constraints can be added. Costs are in multiples of the model's unit.
+/// A solved relaxation that can be extended by constraints. Costs are in multiples of the model's unit.
 pub(super) struct Relaxation {
     /// For each level, the number of its objects.
     objects: Rc<[Variable]>,
-    /// For each tensor and each level open to it, from its own on, how much of the tensor is on that level.
+    /// For each tensor and each level from its own size upwards that is open to it, the fraction of the tensor on
+    /// that level.
     assigned: Rc<[Vec<Variable>]>,
-    /// Objects in excess of what branches allow. Each costs as much as the plan known at the root, so a branch that no
-    /// plan satisfies is feasible but too expensive, and has a dual solution like any other.
+    /// Number of objects beyond the limits of the branches. Each costs as much as the plan known at the root. So a
+    /// branch without any plan is feasible but too expensive, and has a dual solution like any other.
     excess: Variable,
     penalty: f64,
     /// Entries of the matrix.
@@ -42,52 +43,52 @@ pub(super) struct Relaxation {
 pub(super) enum Branched {
     /// The solved relaxation.
     Solved(Relaxation),
-    /// There is no solution, or the solver failed.
+    /// The relaxation has no solution, or the solver failed.
     None,
     /// Unknown: the search was stopped.
     Stopped,
 }
 
-/// Complementary slackness: what an optimal solution says about every optimal solution of the dual.
+/// Complementary slackness: conditions on every optimal dual solution that follow from an optimal primal solution.
 pub(super) struct Slackness {
-    /// For each level, the cliques that use all of its objects: only these may have a price.
+    /// For each level, the cliques that use all of its objects. Only these may have a price.
     pub(super) cliques: Vec<Vec<usize>>,
-    /// For each tensor and each level from its own on, whether any of it is there: if so, the prices there are the
-    /// least that the tensor has to pay.
+    /// For each tensor and each level from its own size upwards, whether any fraction of the tensor is there. If so,
+    /// the prices there are the least that the tensor has to pay.
     pub(super) assigned: Vec<Vec<bool>>,
-    /// For each level, whether it has objects: if so, the prices of an object add up to its size.
+    /// For each level, whether it has objects. If so, the prices of an object add up to its size.
     pub(super) objects: Vec<bool>,
-    /// For each level, the number of objects at or above it: these may have a price if there are as few as possible.
+    /// For each level, the number of objects at or above it. They may have a price if that number is at its minimum.
     counts: Vec<f64>,
-    /// Objects in excess of what branches allow.
+    /// Number of objects beyond the limits of the branches.
     excess: f64,
     penalty: f64,
 }
 
 impl Slackness {
-    /// Whether there are more objects at or above `level` than `needed`.
+    /// Returns whether more than `needed` objects are at or above `level`.
     pub(super) fn exceeds(&self, level: usize, needed: usize) -> bool {
         self.counts[level] > needed as f64 + TOLERANCE
     }
 
-    /// Whether there are fewer objects at or above `level` than the `most` allowed.
+    /// Returns whether fewer objects are at or above `level` than the `most` allowed.
     pub(super) fn falls_short(&self, level: usize, most: usize) -> bool {
         self.counts[level] - self.excess < most as f64 - TOLERANCE
     }
 
-    /// The sum of all refunds, if there are objects in excess.
+    /// Returns the required sum of all refunds, if any objects exceed the limits.
     pub(super) fn sum_of_refunds(&self) -> Option<f64> {
         (self.excess > TOLERANCE).then_some(self.penalty)
     }
 }
 
-/// A value closer to an integer than this counts as that integer. A guess at what is left of the solver's precision
-/// after thousands of pivots; no proof depends on it, for certificates are verified in integers.
+/// A value within this distance of an integer counts as that integer. A guess at the solver's remaining precision
+/// after thousands of pivots. No proof depends on it, because certificates are verified with integers.
 const TOLERANCE: f64 = 1e-5;
 
 impl Relaxation {
-    /// Solves the relaxation at the root, where a plan of `known` units is known; `None` if the solver fails or is
-    /// stopped. `on_wait` is called repeatedly while it works.
+    /// Solves the relaxation at the root, given the total `known` of a plan in units. Returns `None` if the solver
+    /// fails or is stopped. `on_wait` is called repeatedly while it works.
     pub(super) fn solve(
         model: &Model,
         known: u64,
@@ -124,7 +125,7 @@ impl Relaxation {
         }
     }
 
-    /// Adds the constraint of a branch.
+    /// Solves the relaxation with the constraint of one more branch.
     pub(super) fn branch(
         &self,
         model: &Model,
@@ -154,12 +155,12 @@ impl Relaxation {
         }
     }
 
-    /// The lower bound of the cost of an integer solution, in units.
+    /// Returns a lower bound on the cost of an integer solution, in units.
     pub(super) fn bound(&self) -> u64 {
         (self.solution.objective() - TOLERANCE).ceil().max(0.0) as u64
     }
 
-    /// A level for each tensor, the one that most of it is on.
+    /// Rounds the solution: returns for each tensor the level that holds the largest fraction of it.
     pub(super) fn rounded(&self, model: &Model) -> Vec<usize> {
         let most = |levels: &Vec<Variable>| {
             let mut best = 0;
@@ -173,7 +174,7 @@ impl Relaxation {
         self.assigned.iter().zip(&model.own).map(|(levels, own)| own + most(levels)).collect()
     }
 
-    /// The conditions for the prices of an optimal dual solution.
+    /// Returns the conditions on the prices of an optimal dual solution.
     pub(super) fn slackness(&self, model: &Model) -> Slackness {
         let value = |&v: &Variable| self.solution.var_value(v);
         let fills = |level: usize, clique: &Clique| {
@@ -195,9 +196,9 @@ impl Relaxation {
         }
     }
 
-    /// The two branches to try next, the first one first, on the most fractional value. Object counts come before
-    /// tensors, because they decide the cost, weighted by what an object more costs. `None` if every value is an
-    /// integer.
+    /// Returns the two branches on the most fractional value, in the order to try them, or `None` if every value is
+    /// an integer. Object counts are weighted by the cost of one more object. They take precedence over tensors
+    /// because they decide the total.
     pub(super) fn most_fractional(&self, model: &Model) -> Option<(Branch, Branch)> {
         let mut best: Option<(f64, Branch, Branch)> = None;
         let mut offer = |value: f64, weight: f64, split: &dyn Fn(usize) -> (Branch, Branch)| {

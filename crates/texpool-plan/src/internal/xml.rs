@@ -1,8 +1,8 @@
-//! Text in XML: pictures and exchange formats contain names from model files, which may be hostile.
+//! Text in XML. Pictures and exchange formats contain names from model files, which may be hostile.
 
 use std::fmt::Write;
 
-/// The opening tag of a picture, with its size in pixels.
+/// Returns the opening tag of a picture, with its size in pixels.
 pub fn svg_tag(width: f64, height: f64) -> String {
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
@@ -11,7 +11,7 @@ pub fn svg_tag(width: f64, height: f64) -> String {
 }
 
 /// Escapes text for use between tags or in an attribute. Tabs and line breaks become character references, because
-/// readers replace them with spaces otherwise; characters that XML 1.0 cannot represent become U+FFFD.
+/// readers would otherwise replace them with spaces. Characters that XML 1.0 cannot represent become U+FFFD.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,6 @@
-//! CSV to be read: that of minimalloc, `id,lower,upper,size[,alignment][,hint][,gaps][,offset]` with `upper` exclusive, and
-//! `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are found by name.
+//! CSV readers for two formats. Minimalloc's is `id,lower,upper,size[,alignment][,hint][,gaps][,offset]` with `upper`
+//! exclusive; the other is `tensor,first_op,last_op,size_bytes[,shape,name]` with both ends inclusive. Columns are
+//! found by name.
 
 use super::{csv_rows::each_row, record_set::RecordSet};
 use crate::{
@@ -8,8 +9,8 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Reads either format. Records have no alignments and no gaps; [`buffers_from_csv`] reads those, too. Hints are left
-/// out.
+/// Reads records in either format. Records cannot have alignments or gaps; use [`buffers_from_csv`] for those. Hints
+/// are ignored.
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, io::from_csv};
@@ -20,7 +21,7 @@ use crate::{
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Parse`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of the error.
 pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
     let mut records = Vec::new();
     let mut offsets: Option<Vec<u64>> = None;
@@ -42,15 +43,15 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
     Ok(RecordSet { names, records, offsets })
 }
 
-/// Reads either format with all that minimalloc writes, in any order of columns:
+/// Reads buffers in either format, with everything that minimalloc writes, in any order of columns:
 ///
 /// - `id`, also called `buffer` or `buffer_id`; `lower`, also `begin` or `start`; `upper`, one past the last step, or
 ///   `end`, the last step itself; `size`.
 /// - `alignment`: the offset is a multiple of it.
-/// - `gaps`, separated by spaces: `FROM-TO`, or `FROM-TO@LOW:HIGH` where the buffer takes some of its bytes meanwhile.
-///   `TO` is the last step if the file has `end`.
-/// - `offset`: where the buffer has to lie; empty if it may lie anywhere.
-/// - `hint`: where it lay in an earlier plan; empty or negative if that is not known.
+/// - `gaps`, separated by spaces: `FROM-TO`, or `FROM-TO@LOW:HIGH` if the buffer needs some of its bytes during the
+///   gap. `TO` is the last step if the file has `end`.
+/// - `offset`: the fixed offset of the buffer; empty if it may have any.
+/// - `hint`: the offset in an earlier plan; empty or negative if it has none.
 ///
 /// ```
 /// use texpool_plan::{ArenaPlanner, io::{buffers_from_csv, buffers_to_csv}};
@@ -65,7 +66,7 @@ pub fn from_csv(text: &str) -> Result<RecordSet, PlanError> {
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Parse`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of the error.
 pub fn buffers_from_csv(text: &str) -> Result<Vec<Buffer>, PlanError> {
     let mut buffers = Vec::new();
     each_row(text, |row, names| {

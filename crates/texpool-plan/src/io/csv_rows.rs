@@ -1,4 +1,4 @@
-//! The rows of either CSV: columns found by name, numbers read, and errors where they are.
+//! Rows of either CSV format: finds columns by name, reads numbers, and reports errors with their positions.
 
 use super::{
     csv_text::{Field, split},
@@ -10,14 +10,14 @@ use crate::{
     error::PlanError,
 };
 
-/// The four columns that have to be there.
+/// The four required columns.
 const MINIMALLOC: [&str; 4] = ["id", "lower", "upper", "size"];
 const USAGE: [&str; 4] = ["tensor", "first_op", "last_op", "size_bytes"];
 const ALSO: [&str; 6] = ["alignment", "hint", "gaps", "offset", "shape", "name"];
-/// Other names that minimalloc takes.
+/// Alternative column names that minimalloc accepts.
 const SYNONYMS: [(&str, &str); 5] =
     [("buffer", "id"), ("buffer_id", "id"), ("begin", "lower"), ("start", "lower"), (LAST, "upper")];
-/// The name of `upper` if it is the last step, and not one past it.
+/// Name of the column `upper` if it holds the last step, and not one past it.
 const LAST: &str = "end";
 
 /// The columns of a header.
@@ -31,11 +31,11 @@ struct Columns {
     hint: Option<usize>,
     gaps: Option<usize>,
     offset: Option<usize>,
-    /// Whether the end of an interval is one past the last step.
+    /// Set if the end of an interval is one past the last step.
     exclusive: bool,
 }
 
-/// A row, as far as every reader needs it.
+/// A row with the columns that every reader needs.
 pub(super) struct Row<'a> {
     columns: &'a Columns,
     line: usize,
@@ -46,7 +46,7 @@ pub(super) struct Row<'a> {
     pub(super) size: u64,
 }
 
-/// Calls `visit` with each row and the names so far, the last of which is that of the row. The names.
+/// Calls `visit` with each row and all names read up to then; the last one is the name of the row. Returns all names.
 pub(super) fn each_row(
     text: &str,
     mut visit: impl FnMut(&Row<'_>, &[String]) -> Result<(), PlanError>,
@@ -134,23 +134,23 @@ impl Columns {
 }
 
 impl Row<'_> {
-    /// The alignment; 1 if the file has none.
+    /// Returns the alignment; 1 if the file has no such column.
     pub(super) fn align(&self) -> Result<u64, PlanError> {
         self.columns.align.map_or(Ok(1), |index| self.columns.number(self.line, self.fields, index))
     }
 
-    /// The offset, if the file has a column for it. An empty field is an error.
+    /// Returns the offset, if the file has a column for it. An empty field is an error.
     pub(super) fn offset(&self) -> Result<Option<u64>, PlanError> {
         self.columns.offset.map(|index| self.columns.number(self.line, self.fields, index)).transpose()
     }
 
-    /// The offset, if the field has one.
+    /// Returns the offset, if the field is not empty.
     pub(super) fn offset_if_given(&self) -> Result<Option<u64>, PlanError> {
         let empty = self.columns.offset.is_some_and(|index| self.fields[index].1.trim().is_empty());
         if empty { Ok(None) } else { self.offset() }
     }
 
-    /// Where the buffer lay in an earlier plan, if the field says so with a number that is not negative.
+    /// Returns the buffer's offset in an earlier plan, if the field holds a number that is not negative.
     pub(super) fn hint(&self) -> Result<Option<u64>, PlanError> {
         let Some(index) = self.columns.hint else { return Ok(None) };
         let text = self.fields[index].1.trim();
@@ -162,12 +162,13 @@ impl Row<'_> {
         }
     }
 
-    /// The gaps: separated by spaces, each `FROM-TO`, or `FROM-TO@LOW:HIGH` if it takes some of its bytes meanwhile.
+    /// Returns the gaps. They are separated by spaces, each `FROM-TO`, or `FROM-TO@LOW:HIGH` if the buffer needs some
+    /// of its bytes during the gap.
     pub(super) fn gaps(&self) -> Result<Vec<BufferGap>, PlanError> {
         self.gap_texts().into_iter().map(|(column, text)| self.gap(column, text)).collect()
     }
 
-    /// The error for a part of the buffer that contradicts another.
+    /// Returns the error for a contradiction in one part of the buffer.
     pub(super) fn contradiction<T>(&self, part: Part, why: String) -> Result<T, PlanError> {
         let column = |index: usize| self.fields[index].0;
         let gap = |at| self.gap_texts().get(at).map(|&(column, _)| column);
@@ -180,7 +181,7 @@ impl Row<'_> {
         wrong(self.line, at.unwrap_or(1), why)
     }
 
-    /// Each gap with the column where it starts; one that is in quotes is told from the quote on.
+    /// Returns each gap with the column where it starts. Inside a quoted field, columns are counted from the quote.
     fn gap_texts(&self) -> Vec<(usize, &str)> {
         let Some((start, field)) = self.columns.gaps.map(|index| &self.fields[index]) else { return Vec::new() };
         let mut column = *start;
@@ -224,7 +225,7 @@ impl Row<'_> {
     }
 }
 
-/// A whole number, or what is wrong with it.
+/// Parses a whole number, or returns a description of the error.
 fn number(name: &str, text: &str) -> Result<u64, String> {
     text.trim().parse().map_err(|error| match text.trim().strip_prefix('-') {
         Some(digits) if digits.parse::<u64>().is_ok() => format!("`{name}` is negative: {text}"),

@@ -1,12 +1,12 @@
-//! Lines of fields: what is CSV about CSV.
+//! CSV syntax: splits lines into fields, and quotes fields.
 
 use super::record_set::wrong;
 use crate::error::PlanError;
 
-/// A field and the column, in characters, where it starts.
+/// A field, and the column in characters where it starts.
 pub(super) type Field = (usize, String);
 
-/// The fields of a line; a field in double quotes may hold commas, and quotes doubled.
+/// Splits a line into fields. A field in double quotes may contain commas and doubled quotes.
 pub(super) fn split(line: usize, text: &str) -> Result<Vec<Field>, PlanError> {
     let mut fields = Vec::new();
     let mut chars = text.chars().zip(1..).peekable();
@@ -36,7 +36,7 @@ pub(super) fn split(line: usize, text: &str) -> Result<Vec<Field>, PlanError> {
     }
 }
 
-/// A field as it is written.
+/// Formats a field for CSV, with quotes if necessary.
 pub(super) fn quoted(name: &str) -> String {
     let plain = !name.contains([',', '"', '\n', '\r']);
     if plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"").replace(['\n', '\r'], " ")) }

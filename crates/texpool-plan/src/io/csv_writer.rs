@@ -1,4 +1,4 @@
-//! CSV to be written: that of minimalloc, and that of usage records.
+//! CSV writers for minimalloc's format and for usage records.
 
 use std::{fmt::Write, ops::Range};
 
@@ -11,13 +11,13 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Writes minimalloc's CSV: `id,lower,upper,size`, and of `alignment`, `hint`, `gaps` and `offset` those that a buffer
-/// has; `offset` is that of the plan, or else the one that is given. A buffer without a name is called by its number,
-/// counted from 0. [`buffers_from_csv`](super::buffers_from_csv()) has an example; it reads what is written here, if no two
-/// names are the same.
+/// Writes minimalloc's CSV: `id,lower,upper,size`, and those of `alignment`, `hint`, `gaps` and `offset` that any
+/// buffer has. `offset` is the offset in the plan, or else the fixed offset. A buffer without a name is named by its
+/// number, counted from 0. [`buffers_from_csv`](super::buffers_from_csv()) has an example; it can read this output if
+/// all names are different.
 ///
 /// # Errors
-/// [`PlanError::Input`] if the plan has offsets for another number of buffers.
+/// [`PlanError::Input`] if the number of offsets in the plan differs from the number of buffers.
 pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<String, PlanError> {
     if let Some(found) = plan.map(|plan| plan.offsets.len()).filter(|&found| found != buffers.len()) {
         return Err(InputError::LengthMismatch { what: "offsets", expected: buffers.len(), found }.into());
@@ -34,7 +34,7 @@ pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<St
     Ok(minimalloc_text(&buffers.iter().enumerate().map(row).collect::<Vec<_>>()))
 }
 
-/// Writes `id,lower,upper,size`, and `offset` if there is a layout. Its regions are laid back to back.
+/// Writes `id,lower,upper,size`, and `offset` if a layout is given. Its regions are laid back to back.
 ///
 /// ```
 /// use texpool_plan::{Strategy, io::{from_csv, to_minimalloc}};
@@ -46,8 +46,8 @@ pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<St
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] if the layout has places for another number of records, or if a tensor ends at the largest
-/// step, after which there is none for `upper`.
+/// [`PlanError::Input`] if the number of places in the layout differs from the number of records, or if a tensor ends
+/// at the largest step, so that `upper` would overflow.
 pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
     let arena = layout.map(back_to_back);
     if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {
@@ -81,18 +81,18 @@ pub fn to_csv(set: &RecordSet) -> String {
 
 /// A row of minimalloc's CSV.
 struct MinimallocRow {
-    /// As it is written.
+    /// The name, already quoted.
     name: String,
     live: Range<usize>,
     size: u64,
     align: u64,
     hint: Option<u64>,
-    /// As they are written.
+    /// The gaps, already formatted.
     gaps: String,
     offset: Option<u64>,
 }
 
-/// Header and rows, with the columns that a row needs, in minimalloc's order.
+/// Formats the header and the rows, with all columns that any row needs, in minimalloc's order.
 fn minimalloc_text(rows: &[MinimallocRow]) -> String {
     let with_align = rows.iter().any(|row| row.align != 1);
     let with_hint = rows.iter().any(|row| row.hint.is_some());

@@ -1,4 +1,4 @@
-//! JSON: `{"records": [{"first", "last", "size"[, "name"]}]}` with both ends inclusive, or the list alone.
+//! JSON: `{"records": [{"first", "last", "size"[, "name"]}]}` with both ends inclusive, or only the list.
 
 use std::{cell::RefCell, fmt};
 
@@ -18,7 +18,7 @@ struct Entry {
     name: Option<String>,
 }
 
-/// Reads the records; other keys of the object are ignored.
+/// Reads the records. Other keys of the object are ignored.
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, io::from_json};
@@ -29,7 +29,7 @@ struct Entry {
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Parse`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of the error.
 pub fn from_json(text: &str) -> Result<RecordSet, PlanError> {
     let read = |text: &str| -> Result<RecordSet, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_str(text);
@@ -44,7 +44,7 @@ pub fn from_json(text: &str) -> Result<RecordSet, PlanError> {
     })
 }
 
-/// The whole text: a list, or an object with one.
+/// Reads the whole text: a list, or an object with one.
 struct Document;
 
 impl<'de> Visitor<'de> for Document {
@@ -73,7 +73,7 @@ impl<'de> Visitor<'de> for Document {
     }
 }
 
-/// The list. Entries are checked one by one, so that an error has the position of its entry.
+/// Reads the list. Entries are checked one by one, so that an error has the position of its entry.
 struct Records;
 
 impl<'de> DeserializeSeed<'de> for Records {
@@ -99,7 +99,7 @@ impl<'de> Visitor<'de> for Records {
     }
 }
 
-/// One entry, added to the set.
+/// Reads one entry and adds it to the set.
 struct NextEntry<'a> {
     set: &'a RefCell<RecordSet>,
     seen: &'a RefCell<NameIndex>,
@@ -137,7 +137,7 @@ struct WrittenEntry<'a> {
     size: u64,
 }
 
-/// Writes `{"records": [...]}`, as [`from_json`] reads it.
+/// Writes `{"records": [...]}` in the form that [`from_json`] reads.
 ///
 /// ```
 /// use texpool_plan::io::{from_csv, from_json, to_json};
@@ -148,7 +148,7 @@ struct WrittenEntry<'a> {
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Parse`] if the serialiser fails, which it does for no set.
+/// [`PlanError::Parse`] if the serialiser fails, which cannot happen for a valid set.
 pub fn to_json(set: &RecordSet) -> Result<String, PlanError> {
     let entries = set.names.iter().zip(&set.records);
     let records = entries.map(|(name, r)| WrittenEntry { name, first: r.first, last: r.last, size: r.size }).collect();

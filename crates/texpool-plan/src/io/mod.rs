@@ -1,7 +1,8 @@
-//! Usage records from and to text: minimalloc's CSV, a CSV of usage records, and JSON. Knows strings, not files.
+//! Reads usage records from text and writes them: minimalloc's CSV, a CSV of usage records, and JSON. Works on
+//! strings, not files.
 //!
-//! Errors name the line and column, both counted from 1. What is written here is what `texpool plan --records FILE`
-//! reads:
+//! Errors contain the line and column, both counted from 1. The output can be passed to `texpool plan --records
+//! FILE`:
 //!
 //! ```
 //! use texpool_plan::{UsageRecord, io::{RecordSet, from_text, to_csv}};
@@ -34,10 +35,11 @@ pub use record_set::RecordSet;
 
 use super::{buffers::Buffer, error::PlanError};
 
-/// Reads records from JSON, which starts with `{` or `[`, or else from CSV. The [module](self) has an example.
+/// Reads records from JSON if the text starts with `{` or `[`, and otherwise from CSV. The [module](self) has an
+/// example.
 ///
 /// # Errors
-/// [`PlanError::Parse`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of the error.
 pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
     #[cfg(feature = "serde")]
     if text.trim_start().starts_with(['{', '[']) {
@@ -46,8 +48,8 @@ pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
     from_csv(text)
 }
 
-/// Reads buffers with all that is known of them from minimalloc's CSV, as [`buffers_from_csv`] does, or the records of
-/// [`from_text`] as buffers.
+/// Reads buffers with all their properties from minimalloc's CSV, like [`buffers_from_csv`], or the records of a JSON
+/// text as buffers.
 ///
 /// ```
 /// use texpool_plan::{Buffer, io::buffers_from_text};
@@ -58,7 +60,7 @@ pub fn from_text(text: &str) -> Result<RecordSet, PlanError> {
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Parse`] with the line and column of what is wrong.
+/// [`PlanError::Parse`] with the line and column of the error.
 pub fn buffers_from_text(text: &str) -> Result<Vec<Buffer>, PlanError> {
     #[cfg(feature = "serde")]
     if text.trim_start().starts_with(['{', '[']) {

@@ -1,11 +1,11 @@
-//! What is read from a text, and the error if it cannot be read.
+//! The result of reading a text, and the error type for unreadable text.
 
 use crate::{buffers::Buffer, error::PlanError, record::UsageRecord};
 
 /// Records with their names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecordSet {
-    /// A name for each record; no two are the same.
+    /// A unique name for each record.
     pub names: Vec<String>,
     /// The records.
     pub records: Vec<UsageRecord>,
@@ -14,8 +14,8 @@ pub struct RecordSet {
 }
 
 impl RecordSet {
-    /// The records of buffers that have lives and sizes, and if all have an offset, their offsets; `None` if there is
-    /// more to one of them. Hints are left out.
+    /// Converts buffers that have only live ranges and sizes to records. If all buffers have fixed offsets, these are
+    /// included. Returns `None` if any buffer has further constraints. Hints are ignored.
     ///
     /// ```
     /// use texpool_plan::{Buffer, UsageRecord, io::RecordSet};
@@ -37,7 +37,7 @@ impl RecordSet {
     }
 }
 
-/// The error at a line and column.
+/// Returns an error at a line and column.
 pub(super) fn wrong<T>(line: usize, column: usize, why: impl Into<String>) -> Result<T, PlanError> {
     Err(PlanError::Parse { line, column, why: why.into() })
 }

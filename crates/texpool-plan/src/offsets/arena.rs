@@ -1,44 +1,45 @@
-//! An arena while it is being filled: the tensors placed so far, and the gaps between those that overlap the next one
-//! in time.
+//! An arena that is being filled: tracks the placed tensors, and finds the gaps between those that overlap the next
+//! tensor in time.
 //!
-//! Where there are many tensors, most are alive for a short time only. So tensors are listed in windows of time, and
-//! the next one is compared with those of one window around it instead of with all.
+//! In large sets, most tensors are alive only for a short time. So tensors are stored in windows of time, and the
+//! next tensor is compared only with the tensors of one window around it.
 
 use crate::{
     layout::{Layout, LayoutKind, Place},
     record::UsageRecord,
 };
 
-/// Which gap a tensor takes.
+/// Rule for choosing a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Gap {
-    /// The smallest that is large enough, the lowest of equals (Pisarchyk and Lee 2020, Algorithm 3).
+    /// The smallest gap that is large enough; among equals the lowest (Pisarchyk and Lee 2020, Algorithm 3).
     BestFit,
-    /// The lowest that is large enough.
+    /// The lowest gap that is large enough.
     FirstFit,
 }
 
-/// A placed tensor. All that is compared lies side by side in memory, for this is the innermost loop.
+/// A placed tensor. The compared fields are stored together, because this is the innermost loop.
 #[derive(Clone, Copy)]
 struct PlacedTensor {
     offset: u64,
-    /// One past its last unit, rounded up to the alignment. Saturates: the sum of sizes was checked, that of paddings
-    /// not.
+    /// One past its last unit, rounded up to the alignment. Saturates, because only the sum of sizes was checked, not
+    /// the sum of paddings.
     end: u64,
     first: usize,
     last: usize,
 }
 
-/// The placed tensors that are alive in a range of steps.
+/// The placed tensors that are alive within a range of steps.
 #[derive(Clone, Default)]
 struct TimeWindow {
     by_offset: Vec<PlacedTensor>,
-    /// Placed since the window was last read. Every tensor is added to the widest windows, which are seldom read.
+    /// Tensors placed since the window was last read. Every tensor is added to the widest windows, which are seldom
+    /// read.
     unsorted: Vec<PlacedTensor>,
 }
 
-/// More new tensors than this are appended and sorted, fewer are inserted one by one: an insertion moves half of the
-/// list, a sort of a list that is nearly sorted reads all of it a few times. A guess.
+/// Up to this number, new tensors are inserted one by one; more are appended and sorted. An insertion moves half of
+/// the list, while sorting a nearly sorted list reads all of it a few times. A guess.
 const MAX_INSERTIONS: usize = 8;
 
 impl TimeWindow {
@@ -55,15 +56,16 @@ impl TimeWindow {
     }
 }
 
-/// Windows of one width. Each begins half a width after the one before, so every interval of half a width lies in one.
+/// Windows of one width. Each begins half a width after the previous one, so every interval of up to half a width
+/// lies within one window.
 struct WindowLevel {
-    /// Half of the width is two to the power of this.
+    /// Half of the width, as a power of two.
     half: u32,
     windows: Vec<TimeWindow>,
 }
 
 impl WindowLevel {
-    /// The tensors of the window that contains an interval, if one does.
+    /// Returns the tensors of the window that contains an interval, if one does.
     fn around(&mut self, first: usize, last: usize) -> Option<&[PlacedTensor]> {
         let window = first >> self.half;
         let contains = last >> self.half <= window + 1;
@@ -76,13 +78,13 @@ impl WindowLevel {
     }
 }
 
-/// With fewer tensors than this there is a single window: keeping several would cost more than comparing with all.
+/// Minimum number of tensors for several windows: below it, comparing with all tensors is cheaper.
 const MIN_TENSORS_FOR_WINDOWS: usize = 200;
-/// From one level to the next the width is multiplied by two to the power of this.
+/// Growth of the width from one level to the next, as a power of two.
 const WIDTH_GROWTH: usize = 2;
 
-/// Levels from one whose windows contain an interval of average length to one with a single window. No level has more
-/// windows than there are tensors, so that memory is in proportion to the records.
+/// Creates the levels, from windows that contain an interval of average length to a single window. No level has more
+/// windows than tensors, so that memory is proportional to the records.
 fn levels(records: &[UsageRecord]) -> Vec<WindowLevel> {
     let bits = |steps: usize| usize::BITS - steps.leading_zeros();
     let end = records.iter().map(|r| r.last).max().unwrap_or(0);
@@ -97,36 +99,36 @@ fn levels(records: &[UsageRecord]) -> Vec<WindowLevel> {
     below_whole.chain([whole]).map(level).collect()
 }
 
-/// An arena, and the tensors placed in it so far.
+/// An arena with the tensors placed in it.
 pub(crate) struct Arena<'a> {
     records: &'a [UsageRecord],
     align: u64,
-    /// The narrowest windows first; the last level has a window that holds everything.
+    /// The narrowest windows come first. The last level has a single window that holds everything.
     levels: Vec<WindowLevel>,
     offsets: Vec<u64>,
     top: u64,
 }
 
 impl<'a> Arena<'a> {
-    /// An empty arena whose offsets are multiples of `align`.
+    /// Creates an empty arena whose offsets are multiples of `align`.
     pub(crate) fn new(records: &'a [UsageRecord], align: u64) -> Self {
         Self { records, align: align.max(1), levels: levels(records), offsets: vec![0; records.len()], top: 0 }
     }
 
-    /// One past the last unit in use.
+    /// Returns one past the last unit in use.
     pub(crate) fn top(&self) -> u64 {
         self.top
     }
 
-    /// Places `record` into a gap, or on top if there is none that is large enough; its offset. A record without a size
-    /// lies at 0 and is in nobody's way.
+    /// Places `record` into a gap, or on top if no gap is large enough, and returns its offset. A record of size 0
+    /// gets offset 0 and does not restrict others.
     pub(crate) fn place(&mut self, record: usize, gap: Gap) -> u64 {
         let r = &self.records[record];
         if r.size == 0 {
             return 0;
         }
-        // Algorithm 3 of Pisarchyk and Lee: tensors are visited by offset, and whatever lies between the highest end so
-        // far and the next offset is a gap.
+        // Algorithm 3 of Pisarchyk and Lee: tensors are visited by offset, and the space between the highest end and
+        // the next offset is a gap.
         let mut end_so_far = 0u64;
         let mut best: Option<(u64, u64)> = None;
         let nearby = self.levels.iter_mut().find_map(|level| level.around(r.first, r.last)).unwrap_or_default();
@@ -148,7 +150,7 @@ impl<'a> Arena<'a> {
         offset
     }
 
-    /// Puts `record` at `offset`, which must be free.
+    /// Places `record` at `offset`, which must be free.
     pub(crate) fn insert(&mut self, record: usize, offset: u64) {
         let UsageRecord { first, last, size } = self.records[record];
         let top = offset.saturating_add(size);
@@ -158,7 +160,7 @@ impl<'a> Arena<'a> {
         self.top = self.top.max(top);
     }
 
-    /// Puts `record` on top of everything. It is in no window, so only records on top may follow.
+    /// Places `record` on top of everything. It is not added to any window, so only records on top may follow.
     pub(super) fn place_on_top(&mut self, record: usize) {
         let offset = self.round_up(self.top);
         let size = self.records[record].size;
@@ -172,7 +174,7 @@ impl<'a> Arena<'a> {
         offset.div_ceil(self.align).saturating_mul(self.align)
     }
 
-    /// The layout of an arena that holds every record.
+    /// Returns the layout of an arena that holds every record.
     pub(crate) fn into_layout(self) -> Layout {
         let places = self.offsets.into_iter().map(|offset| Place { region: 0, offset }).collect();
         let regions = if self.records.is_empty() { Vec::new() } else { vec![self.top] };

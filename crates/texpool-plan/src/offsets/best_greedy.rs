@@ -1,4 +1,4 @@
-//! The best arena that the greedy strategies find.
+//! Finds the best arena among the greedy strategies.
 
 use super::{
     arena::Gap,
@@ -13,38 +13,39 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Overlapping pairs of tensors above which the strategies that look at each pair are left out: they take some two
-/// seconds each there, measured on 100,000 tensors of which each overlaps 5,000, on a 2.6 GHz EPYC.
+/// Upper limit on overlapping pairs of tensors for the strategies that compare pairs. At this limit each takes some
+/// two seconds, measured on 100,000 tensors of which each overlaps 5,000, on a 2.6 GHz EPYC.
 const MAX_PAIRS: u64 = 1 << 28;
 
-/// How many pairs of tensors overlap in time. `O(n log n)`.
+/// Counts the pairs of tensors that overlap in time, in `O(n log n)`.
 fn overlapping_pairs(records: &[UsageRecord]) -> u64 {
     let mut births: Vec<usize> = records.iter().map(|r| r.first).collect();
     births.sort_unstable();
     let mut deaths: Vec<usize> = records.iter().map(|r| r.last).collect();
     deaths.sort_unstable();
-    // When the k-th tensor dies, those born by then are the k that have died and those still alive, which overlap it.
-    // So each pair is counted once, when the first of the two dies.
+    // When the k-th tensor dies, the tensors born by then are the k dead ones and the live ones, which overlap it. So
+    // each pair is counted once, when the first of the two dies.
     let born_until = |step: usize| births.partition_point(|&b| b <= step) as u64;
     let born: u64 = deaths.iter().map(|&death| born_until(death)).sum();
     let count = records.len() as u64;
     born - count * (count + 1) / 2
 }
 
-/// The layout of the fastest greedy strategy, in `O(n log n)`: 50,000 tensors take less than a tenth of a second.
+/// Returns the layout of the fastest greedy strategy, in `O(n log n)`: 50,000 tensors take less than a tenth of a
+/// second.
 pub(crate) fn fast_greedy(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     greedy_in_order(records, Gap::BestFit, &SearchControl::new())
 }
 
-/// Overlapping pairs of tensors up to which every strategy is run to its end, even after a deadline: all of them together
-/// take about a millisecond there.
+/// Upper limit on overlapping pairs up to which every strategy runs to its end, even after a deadline: all of them
+/// together then take about a millisecond.
 const MAX_PAIRS_UNSTOPPED: u64 = 1 << 14;
 
-/// The smallest arena that the greedy strategies find. No more of them are tried once one is within `enough`, or once
-/// `control` stops them.
+/// Returns the smallest arena of the greedy strategies. Stops trying more of them once one is within `enough`, or
+/// once `control` stops the search.
 ///
-/// The first strategy takes no longer than sorting and always runs to its end, so a search without time still answers
-/// with a greedy layout. Small sets are tried with every strategy whatever `control` says.
+/// The first strategy takes no longer than sorting and always runs to its end, so a search without time still returns
+/// a greedy layout. On small sets every strategy runs, regardless of `control`.
 pub(crate) fn best_greedy(
     records: &[UsageRecord],
     enough: u64,

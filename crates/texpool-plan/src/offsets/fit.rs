@@ -1,5 +1,5 @@
-//! Whether an arena of a given capacity can hold all tensors: decided by the widest step if that is enough, else by the
-//! greedy strategies, else by the search.
+//! Decides whether an arena of a given capacity can hold all tensors: by the widest step if that is enough, else by
+//! the greedy strategies, else by the search.
 
 use super::{
     best_greedy::best_greedy,
@@ -13,12 +13,12 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Looks for a layout within `capacity`, until `control` stops it: the greedy strategies first, then a search that
-/// places at most `nodes` tensors in all. There is no search where more than 16,384 tensors are connected by overlaps in
-/// time.
+/// Searches for a layout within `capacity`, until `control` stops it. The greedy strategies come first, then a search
+/// that places at most `nodes` tensors in total. If more than 16,384 tensors are connected by overlaps in time, they
+/// are not searched.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, SearchControl, offsets::{Fit, fit}};
@@ -41,15 +41,15 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchC
     Ok(fit_by_search(records, capacity, nodes, control))
 }
 
-/// [`fit()`] without the greedy strategies.
+/// Like [`fit()`], without the greedy strategies.
 pub(crate) fn fit_by_search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
-    // The search puts tensors on top of each other, so what it reaches is a sum of sizes and a multiple of their common
-    // divisor: with the capacity rounded down to one, more branches are seen to be too high.
+    // The search stacks tensors, so the heights that it reaches are sums of sizes and multiples of their greatest
+    // common divisor. With the capacity rounded down to such a multiple, more branches are recognised as too high.
     let capacity = capacity - capacity % granularity(records);
     search(records, capacity, nodes, control)
 }
 
-/// The greatest common divisor of all sizes. The smallest arena is a multiple of it.
+/// Returns the greatest common divisor of all sizes. The smallest arena is a multiple of it.
 pub(super) fn granularity(records: &[UsageRecord]) -> u64 {
     records.iter().fold(0, |divisor, record| gcd(divisor, record.size)).max(1)
 }

@@ -1,4 +1,4 @@
-//! A free list: the gaps of an arena to which tensors are added in order of birth and from which they go as they die.
+//! A free list: the gaps of an arena in which tensors are allocated in order of birth and freed as they die.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -7,25 +7,26 @@ use std::{
 
 use super::arena::Gap;
 
-/// The gaps below the highest tensor that is alive, found by start and by size.
+/// The gaps below the highest live tensor, indexed by start and by size.
 pub(super) struct FreeList {
     strategy: Gap,
-    /// One past the highest tensor that is alive.
+    /// One past the highest live tensor.
     top: u64,
-    /// Start to size. Neighbouring gaps are merged, and none touches the top.
+    /// Maps the start of a gap to its size. Neighbouring gaps are merged, and no gap touches the top.
     by_start: BTreeMap<u64, u64>,
-    /// Size class and start.
+    /// Pairs of size class and start.
     by_class: BTreeSet<(u64, u64)>,
 }
 
 impl FreeList {
-    /// The free list of an empty arena.
+    /// Creates the free list of an empty arena.
     pub(super) fn new(strategy: Gap) -> Self {
         Self { strategy, top: 0, by_start: BTreeMap::new(), by_class: BTreeSet::new() }
     }
 
-    /// The size class of a gap: for best fit the size itself, so that the first large enough is the smallest; for first
-    /// fit its number of bits, so that there are few classes in which the lowest gap has to be looked for.
+    /// Returns the size class of a gap. For best fit it is the size itself, so that the first gap that is large
+    /// enough is the smallest. For first fit it is the number of bits of the size, so that the lowest gap has to be
+    /// searched in few classes only.
     fn class(&self, size: u64) -> u64 {
         match self.strategy {
             Gap::BestFit => size,
@@ -45,14 +46,14 @@ impl FreeList {
         self.by_class.remove(&(self.class(size), start));
     }
 
-    /// The gap that a tensor of `size` takes, if one is large enough: start and size.
+    /// Returns the start and size of the gap for a tensor of `size`, if one is large enough.
     fn find(&self, size: u64) -> Option<(u64, u64)> {
         let with_size = |start: u64| self.by_start.get(&start).map(|&gap_size| (start, gap_size));
         let class = self.class(size);
         match self.strategy {
             Gap::BestFit => self.by_class.range((class, 0)..).next().and_then(|&(_, start)| with_size(start)),
             Gap::FirstFit => {
-                // Gaps of the same class may be too small; those of higher classes never are.
+                // Gaps of the same class may be too small; gaps of higher classes never are.
                 let same = self.by_class.range((class, 0)..(class + 1, 0));
                 let same = same.filter_map(|&(_, start)| with_size(start)).find(|&(_, gap_size)| gap_size >= size);
                 let lowest = |class: u64| self.by_class.range((class, 0)..(class + 1, 0)).next();
@@ -62,7 +63,7 @@ impl FreeList {
         }
     }
 
-    /// Takes `size` units and answers where they start.
+    /// Allocates `size` units and returns their start.
     pub(super) fn allocate(&mut self, size: u64) -> u64 {
         match self.find(size) {
             Some((start, gap_size)) => {
@@ -77,7 +78,7 @@ impl FreeList {
         }
     }
 
-    /// Gives units back and merges them with the gaps beside them.
+    /// Frees units, and merges them with adjacent gaps.
     pub(super) fn free(&mut self, mut start: u64, mut size: u64) {
         if let Some((&before, &gap_size)) = self.by_start.range(..start).next_back()
             && before + gap_size == start

@@ -1,6 +1,7 @@
-//! The first of the intervals that lie inside a range: a k-d tree (Bentley 1975) over their starts and ends.
+//! Finds the first of the intervals that lie inside a range, with a k-d tree (Bentley 1975) over their starts and
+//! ends.
 
-/// Intervals that a leaf holds at most: reading so few costs no more than another level of the tree. A guess.
+/// Largest number of intervals in a leaf: reading this many costs no more than another level of the tree. A guess.
 const LEAF_SIZE: usize = 8;
 
 /// An interval `from..to`.
@@ -8,14 +9,14 @@ const LEAF_SIZE: usize = 8;
 struct Interval {
     from: u32,
     to: u32,
-    /// Its position among all; [`TAKEN`] once it was taken out.
+    /// Its position among all intervals; [`TAKEN`] once it is removed.
     rank: u32,
 }
 
-/// The rank of an interval that was taken out. Above every other rank, so that it is never the first.
+/// Rank of a removed interval. It is above every other rank, so that the interval is never the first.
 const TAKEN: u32 = u32::MAX;
 
-/// Smallest and largest start, smallest and largest end, and the smallest rank of the intervals below a node.
+/// Smallest and largest start, smallest and largest end, and smallest rank of the intervals below a node.
 #[derive(Clone, Copy)]
 struct Node {
     from: (u32, u32),
@@ -25,17 +26,17 @@ struct Node {
 
 const EMPTY: Node = Node { from: (u32::MAX, 0), to: (u32::MAX, 0), first: TAKEN };
 
-/// Intervals, each with a rank of its own from 0 on.
+/// Intervals with distinct ranks, counted from 0.
 pub(super) struct IntervalTree {
     intervals: Vec<Interval>,
-    /// The index in `intervals` of each rank.
+    /// Index in `intervals` of each rank.
     index_of: Vec<u32>,
-    /// A binary tree: the children of `i` are `2i` and `2i + 1`, the root is 1.
+    /// A binary tree: the children of `i` are `2i` and `2i + 1`; the root is 1.
     nodes: Vec<Node>,
 }
 
 impl IntervalTree {
-    /// The tree of intervals `from..to` that come in order of rank.
+    /// Creates the tree of intervals `from..to` that are given in order of rank.
     pub(super) fn new(ranked: impl Iterator<Item = (usize, usize)>) -> Self {
         let interval = |(rank, (from, to)): (usize, (usize, usize))| Interval {
             from: from as u32,
@@ -77,7 +78,7 @@ impl IntervalTree {
         };
     }
 
-    /// The smallest rank of an interval inside `from..to`.
+    /// Returns the smallest rank of an interval inside `from..to`.
     pub(super) fn first_inside(&self, from: usize, to: usize) -> Option<usize> {
         let mut first = TAKEN;
         self.search(1, 0, self.intervals.len(), (from as u32, to as u32), &mut first);
@@ -95,7 +96,8 @@ impl IntervalTree {
             let inside = self.intervals[lo..hi].iter().filter(|s| s.from >= range.0 && s.to <= range.1);
             *first = inside.map(|s| s.rank).fold(*first, u32::min);
         } else {
-            // The child with the smaller rank first: if that one is inside, the other child need not be searched.
+            // Searches the child with the smaller rank first. If that interval is inside, the other child need not be
+            // searched.
             let mid = lo.midpoint(hi);
             let mut children = [(2 * node, lo, mid), (2 * node + 1, mid, hi)];
             children.sort_by_key(|&(child, ..)| self.nodes[child].first);
@@ -105,7 +107,7 @@ impl IntervalTree {
         }
     }
 
-    /// Takes out the interval of a rank.
+    /// Removes the interval with a rank.
     pub(super) fn take(&mut self, rank: usize) {
         let index = self.index_of[rank] as usize;
         self.intervals[index].rank = TAKEN;

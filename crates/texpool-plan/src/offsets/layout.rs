@@ -1,11 +1,11 @@
-//! Layouts of one arena, from shared objects or from offsets.
+//! Creates layouts of one arena, from shared objects or from offsets.
 
 use crate::{
     layout::{Layout, LayoutKind, Place},
     record::UsageRecord,
 };
 
-/// Shared objects laid back to back in one arena (Pisarchyk and Lee 2020, section 5).
+/// Lays shared objects back to back in one arena (Pisarchyk and Lee 2020, section 5).
 ///
 /// ```
 /// use texpool_plan::{Strategy, UsageRecord, offsets::back_to_back};
@@ -30,7 +30,8 @@ pub fn back_to_back(objects: &Layout) -> Layout {
     Layout { problem: LayoutKind::Offsets, regions, places }
 }
 
-/// The layout of tensors at offsets; those without an offset are stacked on top. The sum of sizes must not overflow.
+/// Returns the layout of tensors at offsets. Tensors without an offset are stacked on top. The sum of sizes must not
+/// overflow.
 pub(super) fn one_arena(records: &[UsageRecord], offsets: &[Option<u64>]) -> Layout {
     let end = |(record, offset): (&UsageRecord, &Option<u64>)| offset.map(|offset| offset + record.size);
     let mut top = records.iter().zip(offsets).filter_map(end).max().unwrap_or(0);

@@ -1,7 +1,7 @@
-//! Offset Calculation: tensors at offsets in one arena; the cost is the size of the arena.
+//! Offset Calculation: tensors at offsets in one arena. The cost is the size of the arena.
 //!
-//! For buffers, and for banks, each of which is an arena, too. A texture cannot hold all tensors like this, for some
-//! step would read and write it. Knows nothing but records.
+//! Used for buffers, and for banks, each of which is packed like an arena. A single texture cannot hold all tensors
+//! in this way, because some step would read and write it. Depends only on records.
 
 mod arena;
 mod best_greedy;
@@ -18,7 +18,7 @@ pub(super) use arena::Arena;
 pub(super) use best_greedy::{best_greedy, fast_greedy};
 pub(super) use fit::fit_by_search;
 pub(super) use search::takes as search_takes;
-// Users have `Strategy`; the tests call the strategies themselves.
+// Users use `Strategy`; the tests call the strategies directly.
 #[doc(hidden)]
 pub use arena::Gap;
 pub use fit::fit;

@@ -1,5 +1,5 @@
-//! The smallest arena: the greedy strategies first, and where they do not reach the widest step, a search over
-//! capacities.
+//! Finds the smallest arena: by the greedy strategies first, and if they do not reach the widest step, by a search
+//! over capacities.
 
 use super::{
     best_greedy::best_greedy,
@@ -19,27 +19,27 @@ use crate::{
 pub struct Smallest {
     /// The layout.
     pub layout: Layout,
-    /// A lower bound: the widest step, or more where the search has ruled that out.
+    /// A lower bound: the widest step, or more if the search has ruled out larger values.
     pub bound: u64,
-    /// Why the search ended early, if it did. A smaller arena may exist then.
+    /// Reason why the search ended early, if it did. A smaller arena may then exist.
     pub stopped: Option<StopReason>,
 }
 
-/// Nodes for each capacity in the first round.
+/// Number of nodes for each capacity in the first round.
 const FIRST_NODES: u64 = 1 << 15;
-/// From one round to the next, nodes are multiplied by this. The lowest capacity has the next round's nodes from the
-/// start: it is the smallest arena on eight of minimalloc's eleven instances A to K, and on seven of them so many nodes
-/// find it (`cargo bench -p texpool-plan --bench arena` shows arena and bound), so that the rest of the round
-/// would be wasted.
+/// Growth factor of the nodes from one round to the next. The lowest capacity gets the next round's nodes from the
+/// start. It is the smallest arena on eight of minimalloc's eleven instances A to K, and on seven of them this number
+/// of nodes finds it (`cargo bench -p texpool-plan --bench arena` shows arena and bound). The rest of the round
+/// would then be wasted.
 const NODES_GROWTH: u64 = 8;
 
-/// The smallest arena, found by bisection between the widest step and the best greedy layout, with at most `nodes`
+/// Finds the smallest arena by bisection between the widest step and the best greedy layout, with at most `nodes`
 /// nodes for each capacity, until `control` stops it. The bisection is repeated with more and more nodes, so that a
-/// good layout is found early. More than 16,384 tensors that are connected by overlaps in time are not searched, and
-/// [`Smallest::stopped`] says so.
+/// good layout is found early. If more than 16,384 tensors are connected by overlaps in time, they are not searched,
+/// and [`Smallest::stopped`] reports it.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 ///
 /// ```
 /// use texpool_plan::{SearchControl, UsageRecord, offsets::{Smallest, smallest}};
@@ -60,8 +60,7 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
     let step = granularity(records);
     let mut round_nodes = nodes.min(FIRST_NODES);
     loop {
-        // The lowest capacity that this round has not decided; the widest step, which comes first, is nearly always
-        // enough.
+        // The lowest capacity still undecided in this round. The widest step comes first and is nearly always enough.
         let mut undecided = bound;
         let mut capacity = bound;
         while undecided < layout.total() && control.stopped().is_none() {
@@ -74,12 +73,12 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
                 Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
                 Fit::BudgetExhausted => undecided = capacity + step,
             }
-            // Only multiples of `step` can be the smallest.
+            // Only multiples of `step` can be the smallest capacity.
             capacity = undecided + layout.total().saturating_sub(undecided) / step / 2 * step;
         }
         let done = bound >= layout.total() || round_nodes >= nodes || control.stopped().is_some();
         if done {
-            // What stopped the control after the last search had ended has cut nothing short.
+            // A stop after the end of the last search did not cut anything short.
             let stopped = control.stopped().filter(|_| bound < layout.total());
             return Ok(Smallest { layout, bound, stopped });
         }

@@ -1,4 +1,4 @@
-//! Best-fit strip packing (Sekiyama et al. 2018, after Burke et al. 2004): the lowest segment of the skyline is filled
+//! Best-fit strip packing (Sekiyama et al. 2018, after Burke et al. 2004): fills the lowest segment of the skyline
 //! with the longest-lived tensor that fits onto it.
 
 use std::{
@@ -9,7 +9,7 @@ use std::{
 use super::{interval_tree::IntervalTree, layout::one_arena};
 use crate::{bounds::naive_total, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
-/// Which of equally long-lived tensors is taken.
+/// Rule for choosing among tensors with equally long live ranges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TieBreak {
     /// The largest.
@@ -18,7 +18,7 @@ pub enum TieBreak {
     LowestIndex,
 }
 
-/// A range of points of the timeline over which the skyline has one height.
+/// A range of points of the timeline over which the skyline has a constant height.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     from: usize,
@@ -26,11 +26,11 @@ struct Segment {
     height: u64,
 }
 
-/// Segments side by side; neighbours differ in height.
+/// Adjacent segments. Neighbours differ in height.
 struct Skyline {
-    /// By start: end and height.
+    /// Maps the start of a segment to its end and height.
     segments: BTreeMap<usize, (usize, u64)>,
-    /// Height and start.
+    /// Pairs of height and start.
     lowest: BTreeSet<(u64, usize)>,
 }
 
@@ -39,15 +39,15 @@ impl Skyline {
         Self { segments: BTreeMap::from([(0, (points, 0))]), lowest: BTreeSet::from([(0, 0)]) }
     }
 
-    /// The lowest segment, the earliest of equals. The papers leave that open; on the published networks it makes no
-    /// difference.
+    /// Returns the lowest segment, and among equals the earliest. The papers leave this open; on the published
+    /// networks it makes no difference.
     fn lowest(&self) -> Option<Segment> {
         let &(height, from) = self.lowest.first()?;
         let &(to, _) = self.segments.get(&from)?;
         Some(Segment { from, to, height })
     }
 
-    /// The height of the lower neighbour.
+    /// Returns the height of the lower neighbour.
     fn lower_neighbour(&self, segment: Segment) -> Option<u64> {
         let left = self.segments.range(..segment.from).next_back().map(|(_, &(_, height))| height);
         let right = self.segments.get(&segment.to).map(|&(_, height)| height);
@@ -60,7 +60,7 @@ impl Skyline {
         Some(Segment { from, to, height })
     }
 
-    /// Adds a segment where there is none, merged with neighbours of the same height.
+    /// Inserts a segment into an empty range, and merges it with neighbours of the same height.
     fn insert(&mut self, mut segment: Segment) {
         if segment.from == segment.to {
             return;
@@ -79,12 +79,12 @@ impl Skyline {
     }
 }
 
-/// Fills the skyline from below. `O(n log n)` if the lookup of the tensors that fit onto a segment visits few others,
-/// `O(n^1.5)` at worst, which is that of a k-d tree. If `control` stops it, the tensors that are not placed yet are
-/// stacked on top.
+/// Fills the skyline from below. Takes `O(n log n)` if the lookup of tensors that fit onto a segment visits few
+/// others, and at worst `O(n^1.5)`, the bound of a k-d tree. If `control` stops it, the remaining tensors are stacked
+/// on top.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn strip_packing(
     records: &[UsageRecord],
     ties: TieBreak,
@@ -95,7 +95,8 @@ pub fn strip_packing(
     points.sort_unstable();
     points.dedup();
     let point = |step: usize| points.partition_point(|&p| p < step);
-    // Longest-lived first. How long a tensor lives is counted in steps, as published; where it fits, in points.
+    // Longest-lived first. The length of a live range is counted in steps, as published; its position is counted in
+    // points.
     let mut order: Vec<usize> = (0..records.len()).collect();
     if ties == TieBreak::Largest {
         order.sort_by_key(|&i| Reverse(records[i].size));
@@ -122,7 +123,7 @@ pub fn strip_packing(
                 skyline.insert(Segment { from, to, height });
             }
             None => {
-                // Nothing fits: the segment is raised to its lower neighbour, so that the two become one.
+                // Nothing fits: raises the segment to its lower neighbour, so that the two merge.
                 let Some(height) = skyline.lower_neighbour(segment) else { break };
                 skyline.remove(segment.from);
                 skyline.insert(Segment { height, ..segment });

@@ -1,6 +1,6 @@
-//! The two published tables (Pisarchyk and Lee 2020, Tables 1 and 2), computed again cell by cell.
+//! Recomputes the two published tables (Pisarchyk and Lee 2020, Tables 1 and 2) cell by cell.
 //!
-//! The records are those of public files and layer lists of the six networks; `MB` there means 2^20 bytes.
+//! The records come from public files and layer lists of the six networks. `MB` in the tables means 2^20 bytes.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::{
     bounds::bounds, error::PlanError, io::from_csv, layout::LayoutKind, record::UsageRecord, strategy::Strategy,
 };
 
-/// One cell: what was published, what comes out here, and how they agree.
+/// One cell: the published figure, the computed one, and how they compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Cell {
@@ -20,30 +20,30 @@ pub struct Cell {
     pub network: &'static str,
     /// The published figure, in thousandths of a MiB.
     pub published: u64,
-    /// Bytes here, of the strategy as its text says.
+    /// Bytes computed for the strategy according to its text.
     pub bytes: u64,
-    /// How they agree.
+    /// Result of the comparison.
     pub verdict: Verdict,
 }
 
-/// How a cell agrees with the published one.
+/// Result of comparing a cell with the published one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize), serde(rename_all = "snake_case"))]
 pub enum Verdict {
-    /// To the last digit.
+    /// Matches to the last digit.
     Exact,
-    /// To the last digit with this reading of the strategy.
+    /// Matches to the last digit with this reading of the strategy.
     ExactWith(&'static str),
-    /// Not reached: the nearest figure of all readings, in bytes, and why.
+    /// Not reached: the closest figure of all readings, in bytes, and the reason.
     Off {
-        /// The nearest figure, in bytes.
+        /// The closest figure, in bytes.
         nearest: u64,
-        /// Why it cannot be reached.
+        /// The reason why the figure cannot be reached.
         why: &'static str,
     },
 }
 
-/// Name, records, and why its figures may be out of reach.
+/// Name, records, and the reason why its figures may be out of reach.
 type Network = (&'static str, &'static str, Option<&'static str>);
 
 const NETWORKS: [Network; 6] = [
@@ -55,15 +55,16 @@ const NETWORKS: [Network; 6] = [
     ("BlazeFace", include_str!("blazeface.csv"), Some("an unpublished variant: the public file is larger by far")),
 ];
 
-/// What a row is computed by.
+/// Method that computes a row.
 enum Source {
-    /// All readings of a strategy: the named one is its text, those that start with its name are variants.
+    /// All readings of a strategy. The strategy itself follows the text, and those whose names extend its name are
+    /// variants.
     Strategy(Strategy),
     Bound,
     Naive,
 }
 
-/// Table, row, what computes it, and a figure a network in thousandths of a MiB.
+/// Table, row, method, and one figure per network in thousandths of a MiB.
 type Row = (LayoutKind, &'static str, Source, [u64; 6]);
 
 const ROWS: [Row; 13] = {
@@ -91,12 +92,12 @@ const ROWS: [Row; 13] = {
     ]
 };
 
-/// Thousandths of a MiB, to the nearest.
+/// Converts bytes to thousandths of a MiB, rounded to the nearest.
 fn thousandths(bytes: u64) -> u64 {
     (bytes * 1000 + (1 << 19)) >> 20
 }
 
-/// Every cell of both tables, row by row.
+/// Returns every cell of both tables, row by row.
 ///
 /// ```
 /// use texpool_plan::published::{Cell, Verdict, tables};
@@ -108,7 +109,7 @@ fn thousandths(bytes: u64) -> u64 {
 /// ```
 ///
 /// # Errors
-/// What the records that come with the library can give rise to, which is nothing.
+/// The errors of planning the records that come with the library; none occurs.
 pub fn tables() -> Result<Vec<Cell>, PlanError> {
     let networks = NETWORKS
         .iter()
@@ -139,7 +140,7 @@ pub fn tables() -> Result<Vec<Cell>, PlanError> {
     Ok(cells)
 }
 
-/// Names and bytes of all readings of a row; the text's own first.
+/// Returns the names and bytes of all readings of a row, with that of the text first.
 fn readings(
     source: &Source,
     table: LayoutKind,
@@ -160,7 +161,7 @@ fn readings(
     }
 }
 
-/// Both tables as text: for each cell the published figure, the one here, and the verdict.
+/// Returns both tables as text: for each cell the published figure, the computed one, and the verdict.
 ///
 /// ```
 /// let text = texpool_plan::published::tables_text()?;
@@ -169,7 +170,7 @@ fn readings(
 /// ```
 ///
 /// # Errors
-/// As [`tables`].
+/// Those of [`tables`].
 pub fn tables_text() -> Result<String, PlanError> {
     let mib = |thousandths: u64| format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     let mut text = String::new();

@@ -1,6 +1,6 @@
-//! The independent checker of plans whose tensors are placed row by row: it simulates the steps on an empty memory.
+//! The independent checker of plans whose tensors are placed row by row: simulates the steps on an empty memory.
 //!
-//! Shares no code with the planner and must never learn how a plan was found.
+//! Shares no code with the planner, and must never depend on how a plan was found.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,20 @@ use crate::{
     realize::{TensorRows, TextureLimits},
 };
 
-/// The contents of the pool: for each texture and first texel, one past the last texel, the record and the row.
+/// Contents of the pool. For each texture, maps the first texel of a run to one past its last texel, its record and
+/// its row.
 struct Memory<'a> {
     plan: &'a Plan,
     runs: Vec<BTreeMap<u64, (u64, usize, u32)>>,
 }
 
-/// Checks a plan by simulating its steps: every texture is one that the device allows, every row lies inside its
-/// texture, every row that is read was written and not overwritten, and no step reads and writes the same texture. The
-/// rows of records marked `whole` must follow each other. [`place_rows`](super::place_rows) has an example.
+/// Checks a plan by simulating its steps. Every texture must be allowed by the device, and every row must lie inside
+/// its texture. Every row that is read must have been written and not overwritten. No step may read and write the
+/// same texture. The rows of records marked `whole` must follow each other. [`place_rows`](super::place_rows) has an
+/// example.
 ///
 /// # Errors
-/// The first rule that is broken, with step, record and row.
+/// The first broken rule, with step, record and row.
 pub fn check_rows(
     tensors: &[TensorRows],
     whole: &[bool],
@@ -81,7 +83,7 @@ fn check_textures(plan: &Plan, limits: TextureLimits) -> Result<(), PlanError> {
             _ if width == 0 || width & (width - 1) != 0 => "the width is not a power of two",
             (_, 0) => "it has no rows",
             _ if width.max(height) > limits.max_extent => "an extent is above the device's limit",
-            // A row table counts texels in 32 bits, so what lies beyond would be read and written elsewhere.
+            // A row table counts texels in 32 bits, so accesses beyond would wrap to other texels.
             _ if u64::from(width) * u64::from(height) > 1 << 32 => "it has more texels than 32 bits count",
             _ => continue,
         };
@@ -117,7 +119,7 @@ fn check_table(
 }
 
 impl Memory<'_> {
-    /// Texture, first texel and one past the last of what is used of a row.
+    /// Returns the texture, the first texel, and one past the last texel of the used part of a row.
     fn place(&self, used: &RowUse, row: u32) -> (usize, u64, u64) {
         let Placement { texture, rows, .. } = &self.plan.placements[used.record];
         let start = match rows {
@@ -130,7 +132,7 @@ impl Memory<'_> {
         (*texture, start + u64::from(used.texels.start), start + u64::from(used.texels.end))
     }
 
-    /// Checks that everything that is used of a row is in memory, in however many parts it was written.
+    /// Checks that the used part of a row is in memory. It may have been written in several parts.
     fn read(&self, step: usize, used: &RowUse, row: u32) -> Result<(), PlanError> {
         let (texture, mut at, end) = self.place(used, row);
         while at < end {
@@ -142,7 +144,7 @@ impl Memory<'_> {
         Ok(())
     }
 
-    /// Writes a row, or a part of it, where the plan says. Rows that it overlaps are lost.
+    /// Writes a row, or a part of it, at its planned place. Rows that it overlaps are lost.
     fn write(&mut self, step: usize, used: &RowUse, row: u32) -> Result<(), PlanError> {
         let (texture, start, end) = self.place(used, row);
         let record = used.record;
@@ -152,7 +154,7 @@ impl Memory<'_> {
             return Err(LayoutError::OutOfRegion { record, region: texture, end: end.into(), size }.into());
         }
         let runs = &mut self.runs[texture];
-        // Runs never overlap each other, so those that reach past `start` are the last ones that begin before `end`.
+        // Runs never overlap each other, so those that extend past `start` are the last ones that begin before `end`.
         let overwritten: Vec<u64> =
             runs.range(..end).rev().take_while(|(_, run)| run.0 > start).map(|(&at, _)| at).collect();
         for at in overwritten {

@@ -1,6 +1,6 @@
-//! Textures of records apart from where their rows lie in them. A search over many schedules, each a little different
-//! from one before, goes on from the textures found there and packs rows only at its end: the sum of the textures'
-//! peaks is nearly always what they are packed in.
+//! Assigns records to textures without packing their rows. A search over many similar schedules continues from the
+//! textures of an earlier one, and packs rows only at its end, because the sum of the textures' peaks is nearly
+//! always the packed size.
 
 use super::{
     items,
@@ -16,11 +16,11 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Textures of all records: those that they have, or better ones. None where more than `most` texels are alive at once,
-/// where no texture is left for a record, or where the profiles take too much memory.
+/// Returns textures for all records: the given ones, or better ones. Returns `None` if more than `most` texels are
+/// alive at once, if a record cannot get a texture, or if the profiles take too much memory.
 ///
 /// # Errors
-/// As [`place_rows`](super::place_rows).
+/// Those of [`place_rows`](super::place_rows).
 pub fn assign_rows(
     problem: &RowProblem<'_>,
     search: &AssignmentSearch<'_>,
@@ -37,10 +37,11 @@ pub fn assign_rows(
     Ok(improved(&profiles, &conflicts(records, problem.steps), search, control))
 }
 
-/// The layout of records in textures that are given. None if the search is stopped before there is one.
+/// Packs the rows of records whose textures are given. Returns `None` if the search is stopped before it has a
+/// layout.
 ///
 /// # Errors
-/// As [`place_rows`](super::place_rows).
+/// Those of [`place_rows`](super::place_rows).
 pub fn pack_rows(
     problem: &RowProblem<'_>,
     texture_of: &[usize],

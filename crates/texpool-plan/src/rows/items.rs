@@ -1,4 +1,4 @@
-//! Live ranges of rows, and the runs of rows that are placed together.
+//! Live ranges of rows, and the items that are placed as units.
 
 use std::{collections::BTreeMap, ops::Range};
 
@@ -9,15 +9,15 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Rows that are placed together: a single row, or a whole tensor.
+/// A unit of placement: a single row, or a whole tensor.
 pub(super) struct Item {
     pub(super) record: usize,
     pub(super) rows: Range<u32>,
     pub(super) usage: UsageRecord,
 }
 
-/// The live range of each row of each tensor; `None` for rows that no step writes. A row that is written in parts is
-/// alive from the first part on.
+/// Returns the live range of each row of each tensor; `None` for rows that no step writes. A row that is written in
+/// parts is alive from the first part on.
 ///
 /// ```
 /// use texpool_plan::{LiveRange, RowStep, RowUse, TensorRows, row_live_ranges};
@@ -31,8 +31,8 @@ pub(super) struct Item {
 /// ```
 ///
 /// # Errors
-/// [`PlanError::Input`] where a step names a record or row that is not there, writes texels again, or reads some
-/// that are not written before.
+/// [`PlanError::Input`] if a step refers to a record or row that does not exist, writes texels again, or reads some
+/// that were not written before.
 pub fn row_live_ranges(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<Vec<Option<LiveRange>>>, PlanError> {
     let mut live_ranges: Vec<Vec<Option<LiveRange>>> = tensors.iter().map(|t| vec![None; t.rows as usize]).collect();
     let mut parts = Parts::default();
@@ -63,7 +63,7 @@ pub fn row_live_ranges(tensors: &[TensorRows], steps: &[RowStep]) -> Result<Vec<
     Ok(live_ranges)
 }
 
-/// The live ranges of the rows that a step uses.
+/// Returns the live ranges of the rows that a step uses.
 fn used_rows<'a>(
     live_ranges: &'a mut [Vec<Option<LiveRange>>],
     used: &RowUse,
@@ -73,12 +73,12 @@ fn used_rows<'a>(
     rows.get_mut(range).ok_or("it touches rows that are not there")
 }
 
-/// What is written so far of rows that are written in parts, by record and row.
+/// For rows that are written in parts, the parts already written, by record and row.
 #[derive(Default)]
 struct Parts(BTreeMap<usize, BTreeMap<u32, Vec<Range<u32>>>>);
 
 impl Parts {
-    /// Whether everything that a step uses of a row is written.
+    /// Returns whether all texels of a row that a step uses are written.
     fn has(&self, used: &RowUse, row: u32) -> bool {
         let Some(parts) = self.0.get(&used.record).and_then(|rows| rows.get(&row)) else { return true };
         let inside =
@@ -86,7 +86,7 @@ impl Parts {
         inside.sum::<u32>() == used.texels.len() as u32
     }
 
-    /// Notes a part; not if some of it is written already.
+    /// Adds a part. Returns false if some of it was written already.
     fn add(&mut self, used: &RowUse, row: u32) -> bool {
         let parts = self.0.entry(used.record).or_default().entry(row).or_default();
         let new = parts.iter().all(|part| part.end <= used.texels.start || used.texels.end <= part.start);
@@ -95,7 +95,7 @@ impl Parts {
     }
 }
 
-/// What is placed, in the order of records and rows.
+/// Returns the items to place, in the order of records and rows.
 pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
     let RowProblem { tensors, whole, steps } = *problem;
     if whole.len() != tensors.len() {
@@ -126,11 +126,11 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
     Ok(items)
 }
 
-/// The first step at which the most texels are alive. No placement of this schedule takes fewer.
-/// [`place_rows`](super::place_rows) has an example.
+/// Returns the first step at which the most texels are alive, and their number. No placement of this schedule takes
+/// less. [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
-/// As [`row_live_ranges`].
+/// Those of [`row_live_ranges`].
 pub fn live_row_peak(problem: &RowProblem<'_>) -> Result<LivePeak, PlanError> {
     let mut change = vec![0i64; problem.steps.len() + 1];
     for item in items(problem)? {

@@ -1,13 +1,13 @@
-//! The live texels of each tensor over time, and of each texture while tensors move between textures. The search for a
-//! layout spends most of its time here.
+//! The live texels of each tensor over time, and of each texture while tensors move between textures. The search for
+//! a layout spends most of its time here.
 
 use super::items::Item;
 
-/// Sections that are added up together: a loop of fixed length that the compiler makes vector instructions of.
+/// Number of sections that are added up together. Loops of this fixed length are compiled to vector instructions.
 const BLOCK: usize = 32;
 type Block = [i32; BLOCK];
 
-/// The live units of a tensor in the sections of the timeline, from a block on.
+/// Live units of a tensor in the sections of the timeline, starting at some block.
 #[derive(Clone, Default)]
 pub(super) struct LiveProfile {
     /// The first section in which it is alive.
@@ -16,21 +16,22 @@ pub(super) struct LiveProfile {
     live: Vec<Block>,
 }
 
-/// Sections that the profiles of a problem may have together: 256 MiB. A choice, not a measurement.
+/// Upper limit on the sections of all profiles of a problem together: 256 MiB. A choice, not a measurement.
 const MAX_SECTIONS: usize = 1 << 26;
 
 /// The profiles of all tensors of a problem.
 pub(super) struct LiveProfiles {
-    /// One for each record.
+    /// One profile per record.
     pub(super) of: Vec<LiveProfile>,
     blocks: usize,
-    /// A unit is two to the power of this many texels, rounded down, so that every sum fits into 31 bits. It is 0, and
-    /// a unit a texel, except for tensors that no device can hold.
+    /// Base-two logarithm of the number of texels per unit, chosen so that every sum fits into 31 bits. It is 0,
+    /// which makes a unit one texel, except for tensors too large for any device. Live texels are rounded down to
+    /// units.
     shift: u32,
 }
 
 impl LiveProfile {
-    /// The live units in a section.
+    /// Returns the live units in a section.
     pub(super) fn live_in(&self, section: usize) -> i32 {
         let block = (section / BLOCK).checked_sub(self.first_block).and_then(|block| self.live.get(block));
         block.map_or(0, |block| block[section % BLOCK])
@@ -38,7 +39,8 @@ impl LiveProfile {
 }
 
 impl LiveProfiles {
-    /// The profiles of the tensors of `items`; `None` if tensors times sections would take too much memory.
+    /// Creates the profiles of the tensors of `items`. Returns `None` if tensors times sections would take too much
+    /// memory.
     pub(super) fn new(records: usize, items: &[Item]) -> Option<Self> {
         let starts = section_starts(items);
         let span = |item: &Item| {
@@ -75,19 +77,19 @@ impl LiveProfiles {
         Some(Self { of, blocks: starts.len().div_ceil(BLOCK), shift })
     }
 
-    /// The load of a texture without tensors.
+    /// Returns the load of a texture without tensors.
     pub(super) fn no_load(&self) -> TextureLoad {
         TextureLoad { live: vec![[0; BLOCK]; self.blocks], maximums: vec![0; self.blocks], peak: 0 }
     }
 
-    /// The sum of the textures' peaks in texels, a little less where units are larger.
+    /// Returns the sum of the textures' peaks in texels, rounded down if units are larger than a texel.
     pub(super) fn sum_of_peaks(&self, loads: &[TextureLoad]) -> u64 {
         loads.iter().map(|load| u64::from(load.peak.unsigned_abs())).sum::<u64>() << self.shift
     }
 }
 
-/// The sections that matter: live texels grow only where rows are born and shrink only where they die, so of the steps
-/// at which rows are born, the last one before each death.
+/// Returns the relevant sections. The number of live texels grows only at births and shrinks only after deaths, so
+/// these are the steps at which rows are born, reduced to the last one before each death.
 fn section_starts(items: &[Item]) -> Vec<usize> {
     let sorted = |step: fn(&Item) -> usize| {
         let mut steps: Vec<usize> = items.iter().map(step).collect();
@@ -106,26 +108,27 @@ fn section_starts(items: &[Item]) -> Vec<usize> {
 #[derive(Clone)]
 pub(super) struct TextureLoad {
     live: Vec<Block>,
-    /// The largest load in each block, and of all.
+    /// The largest load in each block. `peak` is the largest of all.
     maximums: Vec<i32>,
     pub(super) peak: i32,
 }
 
 impl TextureLoad {
-    /// By how much the peak grows if a tensor is added.
+    /// Returns the growth of the peak if a tensor is added.
     pub(super) fn growth(&self, profile: &LiveProfile) -> i32 {
         let live = self.live[profile.first_block..].as_flattened().iter().zip(profile.live.as_flattened());
         live.fold(self.peak, |peak, (total, live)| peak.max(total + live)) - self.peak
     }
 
-    /// The first section whose load is the peak.
+    /// Returns the first section whose load is the peak.
     pub(super) fn peak_section(&self) -> usize {
         let block = self.maximums.iter().position(|&most| most == self.peak).unwrap_or(0);
         let sections = self.live.get(block).map_or(&[][..], |block| block);
         block * BLOCK + sections.iter().position(|&live| live == self.peak).unwrap_or(0)
     }
 
-    // Nothing wraps, since `LiveProfiles::shift` is chosen for it; a check of every sum would take half the time again.
+    // Sums cannot overflow, because `LiveProfiles::shift` is chosen accordingly; checked sums would take half the
+    // time again.
 
     pub(super) fn add(&mut self, profile: &LiveProfile) {
         self.change(profile, i32::wrapping_add);
@@ -144,8 +147,8 @@ impl TextureLoad {
     }
 }
 
-/// Changes the loads of a block, and answers with the largest. Written with an index, since iterators are left as calls in
-/// builds with little optimisation; in others it becomes vector instructions.
+/// Changes the loads of a block, and returns the largest. It uses an index, because builds with little optimisation
+/// do not inline iterators. In optimised builds it becomes vector instructions.
 fn change_block(loads: &mut Block, live: &Block, changed: impl Fn(i32, i32) -> i32) -> i32 {
     let (mut most, mut section) = (0, 0);
     while section < BLOCK {

@@ -1,7 +1,7 @@
-//! Tensors placed row by row: each row is alive from the step that writes it to the last step that reads it, and has an
-//! offset of its own. All rows of a tensor lie in one texture, and no step reads and writes the same texture.
+//! Places tensors row by row. Each row is alive from the step that writes it to the last step that reads it, and has
+//! a separate offset. All rows of a tensor lie in one texture, and no step reads and writes the same texture.
 //!
-//! Steps say which rows they read and write; nothing here knows why. Sizes are in texels.
+//! The input is only the list of rows that each step reads and writes. Sizes are in texels.
 
 mod check;
 mod improve;

@@ -1,4 +1,4 @@
-//! Packs the rows of one texture: greedily in several orders; then, as often as the budget allows, again with the rows
+//! Packs the rows of one texture: greedily in several orders, and then repeatedly, within the budget, with the rows
 //! that stuck out placed first.
 
 use std::cmp::Reverse;
@@ -10,18 +10,19 @@ use crate::{
     record::UsageRecord,
 };
 
-/// What rows are sorted by before they are placed.
+/// Sort key of rows before they are placed.
 type SortKey = (Reverse<u64>, usize, Reverse<usize>);
 
-/// Of more rows than this, not every order is tried once the packings are used up, for each takes long. A guess.
+/// Above this number of rows, the remaining orders are skipped once the packings are used up, because each takes
+/// long. A guess.
 const MANY_ROWS: usize = 1_000;
 
-/// Packings without repetition: four orders, each with two choices of the gap.
+/// Number of packings without repetition: four orders, each with two rules for gaps.
 const FIRST_PACKINGS: u64 = 8;
 
-/// The offsets of `rows`, and the height of all. Tries until the height is `peak`, which is a lower bound, or until
-/// `packings` are used up. `None` once it is clear that the height will not be less than `below`, or if the search is
-/// stopped before there is a packing.
+/// Returns the offsets of `rows`, and the height of all. Tries until the height is `peak`, a lower bound, or until
+/// `packings` are used up. Returns `None` once the height cannot be less than `below`, or if the search is stopped
+/// before it has a packing.
 pub(super) fn pack(
     rows: &[UsageRecord],
     peak: u64,
@@ -42,7 +43,7 @@ pub(super) fn pack(
         by(&|r| (Reverse(0), r.first, Reverse(r.size as usize))),
     ];
     let mut best: Option<(Vec<u64>, u64)> = None;
-    // The best orders are repeated if there are packings left for it, so then each has to be followed to its end.
+    // If packings are left, the best orders are repeated, so each order has to be completed.
     let repeats = packings > FIRST_PACKINGS;
     let below = if repeats { u64::MAX } else { below };
     let mut ranked = Vec::new();
@@ -68,7 +69,7 @@ pub(super) fn pack(
     }
     ranked.sort_by_key(|&(height, index, ..)| (height, index));
     for (_, _, mut order, gap) in ranked.into_iter().take(2) {
-        // Half for the best order, a quarter for the second; more orders were not tried.
+        // Half of the packings for the best order, a quarter for the second; more orders were not tried.
         let repetitions = packings / 2;
         packings -= repetitions;
         for _ in 0..repetitions {
@@ -90,10 +91,10 @@ pub(super) fn pack(
     best
 }
 
-/// Rows placed between two looks at the control.
+/// Number of rows placed between two checks of the control.
 const ROWS_BETWEEN_CHECKS: usize = 64;
 
-/// Places rows in order; `None` once the height is `below` or more, or if the search is stopped.
+/// Places rows in order. Returns `None` once the height is `below` or more, or if the search is stopped.
 fn pack_in_order(
     rows: &[UsageRecord],
     order: &[usize],

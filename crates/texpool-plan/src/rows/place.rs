@@ -1,5 +1,5 @@
-//! A layout of rows: tensors are assigned to textures, then rows are packed in each texture. This is done for several
-//! numbers of textures, and the smallest layout is kept.
+//! Places rows: assigns tensors to textures, then packs the rows of each texture. Does this for several numbers of
+//! textures, and keeps the smallest layout.
 
 use super::{
     items::{self, Item},
@@ -16,19 +16,20 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Numbers of textures that are tried. A network that needs more gets as many as it needs. A guess.
+/// Numbers of textures to try. A network that needs more gets as many as it needs. A guess.
 const MIN_TEXTURES: usize = 2;
 const MAX_TEXTURES: usize = 4;
-/// Assignments that are packed for each number of textures: the one with the least peaks does not always pack best. A
-/// guess.
+/// Number of assignments to pack for each number of textures: the one with the least peaks does not always pack best.
+/// A guess.
 const PACKED_ASSIGNMENTS: usize = 3;
 
-/// Places every row of every record. Deterministic, unless `control` stops the search, which then returns the smallest
-/// layout so far. `None` if it is stopped before there is one, or if tensors times steps are too many for its memory.
+/// Places every row of every record. Deterministic, unless `control` stops the search, which then returns the
+/// smallest layout found by then. Returns `None` if it is stopped before it has a layout, or if tensors times steps
+/// would take too much memory.
 ///
 /// # Errors
-/// As [`row_live_ranges`](super::row_live_ranges); [`PlanError::Input`] if the sizes of the rows add up to more than 64
-/// bits hold.
+/// Those of [`row_live_ranges`](super::row_live_ranges); [`PlanError::Input`] if the sizes of the rows add up to more
+/// than 64 bits can hold.
 ///
 /// ```
 /// use texpool_plan::{
@@ -67,8 +68,8 @@ pub fn place_rows(
     let Some(profiles) = LiveProfiles::new(records, &items) else { return Ok(None) };
     let conflicts = conflicts(records, problem.steps);
     let first_count = MIN_TEXTURES.min(records.max(1));
-    // No layout is smaller than the texels that are alive at one time. Small networks often have one as small as that
-    // without any search, and there is nothing to be searched for then.
+    // No layout is smaller than the texels that are alive at one time. On small networks a first assignment often
+    // reaches that number, and then no search is necessary.
     let least = max_breadth(&usages);
     for textures in first_count..=MAX_TEXTURES {
         if let Some(first) = first_assignment(&profiles, &conflicts, textures, control)
@@ -83,7 +84,7 @@ pub fn place_rows(
     }
     let mut found = Vec::new();
     let mut textures = first_count;
-    // This ends: with a texture for each tensor there is always an assignment.
+    // The loop ends, because an assignment always exists if each tensor gets a separate texture.
     while textures <= MAX_TEXTURES || found.is_empty() {
         let moves = budget.moves / (MAX_TEXTURES - MIN_TEXTURES + 1) as u64;
         let effort = Effort { moves, keep: PACKED_ASSIGNMENTS };
@@ -93,7 +94,8 @@ pub fn place_rows(
             return Ok(None);
         }
     }
-    // The smallest bound first: once it reaches the best layout, no other assignment needs to be packed.
+    // Ordered by bound: once a bound is at least as large as the best layout, the remaining assignments need not be
+    // packed.
     found.sort();
     let packings = (budget.packings / found.len().max(1) as u64).max(1);
     let mut best: Option<RowLayout> = None;
@@ -109,19 +111,19 @@ pub fn place_rows(
             return Ok(best);
         }
     }
-    // Unless nothing is to be placed, the first assignment has a layout.
+    // The first assignment always has a layout, unless no rows are to be placed.
     let starts = problem.tensors.iter().map(|t| vec![0; t.rows as usize]).collect();
     let nothing = RowLayout { textures: Vec::new(), texture_of: vec![0; records], starts };
     Ok(Some(best.unwrap_or(nothing)))
 }
 
-/// How many packings are tried, and what the layout must be smaller than.
+/// Number of packings to try, and an exclusive upper limit on the size of the layout.
 pub(super) struct Packing {
     pub(super) packings: u64,
     pub(super) below: u64,
 }
 
-/// The layout of an assignment; `None` once it is clear that its textures do not add up to less than `below`, or if the
+/// Returns the layout of an assignment, or `None` once its textures cannot add up to less than `below`, or if the
 /// search is stopped.
 pub(super) fn pack_textures(
     problem: &RowProblem<'_>,
@@ -140,7 +142,8 @@ pub(super) fn pack_textures(
     }
     let mut heights: Vec<u64> = rows.iter().map(|rows| max_breadth(rows)).collect();
     for texture in 0..textures {
-        // The other textures count with their height if they are packed, else with their peak, which is a lower bound.
+        // Each other texture counts with its height if it is packed, and otherwise with its peak, which is a lower
+        // bound.
         let peak = heights[texture];
         let others = heights.iter().sum::<u64>() - peak;
         let limit = below.saturating_sub(others);
@@ -159,7 +162,7 @@ pub(super) fn pack_textures(
     Some(remove_empty(RowLayout { textures: heights, texture_of: texture_of.to_vec(), starts }))
 }
 
-/// Removes textures that hold nothing. Tensors that are never written are assigned to the first texture.
+/// Removes empty textures. Tensors that are never written are assigned to the first texture.
 fn remove_empty(mut layout: RowLayout) -> RowLayout {
     let kept: Vec<usize> = (0..layout.textures.len()).filter(|&t| layout.textures[t] > 0).collect();
     for texture in &mut layout.texture_of {

@@ -1,5 +1,5 @@
-//! From a layout of rows to textures and row tables. Each table has the simplest form that says where the rows are:
-//! whole if they follow each other, a ring if they reuse the same places in turns, else a list of starts.
+//! Converts a layout of rows to textures and row tables. Each table uses the simplest form that fits: whole if the
+//! rows follow each other, a ring if they cycle through the same positions, else a list of starts.
 
 use super::{
     items::row_live_ranges,
@@ -12,11 +12,11 @@ use crate::{
     realize::{TensorRows, TextureLimits, texture},
 };
 
-/// The textures and row tables of a layout of rows. [`place_rows`](super::place_rows) has an example.
+/// Returns the textures and row tables of a layout of rows. [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
 /// [`PlanError::Input`] if lists differ in length, [`PlanError::Unsupported`] if a texture would be larger than the
-/// device allows, and as [`row_live_ranges`].
+/// device allows, and the errors of [`row_live_ranges`].
 pub fn realize_rows(
     layout: &RowLayout,
     problem: &RowProblem<'_>,
@@ -47,7 +47,7 @@ pub fn realize_rows(
     Ok(Plan { strategy: LayoutKind::Rows.name().to_owned(), problem: LayoutKind::Rows, textures, placements })
 }
 
-/// The simplest table with the starts of a layout, as far as rows are written.
+/// Returns the simplest table that matches the starts of all rows that are written.
 fn table(starts: &[u64], written: &[bool], tensor: TensorRows) -> RowTable {
     let TensorRows { rows, row_texels } = tensor;
     let base = starts.first().copied().unwrap_or(0);
@@ -55,7 +55,7 @@ fn table(starts: &[u64], written: &[bool], tensor: TensorRows) -> RowTable {
         starts.iter().zip(written).zip(0..).all(|((&start, &written), row)| !written || start == start_of(row))
     };
     let length = u64::from(row_texels);
-    // `texture` makes none of more than 2^32 texels, so every start is a u32.
+    // `texture` never creates more than 2^32 texels, so every start fits into a u32.
     let short = |start: u64| start as u32;
     if matches(&|row| base + row * length) {
         return RowTable::Whole { base: short(base), rows, row_texels };

@@ -1,5 +1,5 @@
-//! Assigns tensors to textures so that no step reads and writes the same texture and the sum of the textures' peaks is
-//! small: late acceptance hill climbing, bounded by a count of moves.
+//! Assigns tensors to textures so that no step reads and writes the same texture and the sum of the textures' peaks
+//! is small. Uses late acceptance hill climbing, bounded by a number of moves.
 
 use super::{
     live_profile::{LiveProfiles, TextureLoad},
@@ -15,54 +15,55 @@ use crate::{
 /// An assignment of tensors to textures.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Assigned {
-    /// The sum of the textures' peaks. No layout of this assignment is smaller.
+    /// The sum of the textures' peaks, a lower bound on any layout of this assignment.
     pub bound: u64,
-    /// The texture of each record.
+    /// Texture of each record.
     pub texture_of: Vec<usize>,
 }
 
-/// What a search for the textures of records goes on from, and how far.
+/// Starting point and limits of a search for the textures of records.
 pub struct AssignmentSearch<'a> {
-    /// How many textures there are.
+    /// Number of textures.
     pub textures: usize,
-    /// The texture of each record, where it has one.
+    /// Texture of each record, if it has one already.
     pub from: &'a [Option<usize>],
-    /// Moves of a record to another texture.
+    /// Upper limit on moves of a record to another texture.
     pub moves: u64,
-    /// Which sequence of random numbers it draws from.
+    /// Number of the sequence of random numbers to use.
     pub sequence: u64,
-    /// Schedules with more texels alive at once are not looked at.
+    /// Upper limit on live texels: schedules with more are skipped.
     pub most: u64,
-    /// It ends where the textures' peaks add up to no more.
+    /// The search ends once the textures' peaks add up to no more than this.
     pub enough: u64,
 }
 
-/// The records of a list of uses. There may be many uses of one record, one after another.
+/// Returns the records of a list of uses. The list may contain many uses of one record, one after another.
 fn used(uses: &[RowUse]) -> impl Iterator<Item = usize> + Clone + '_ {
     let first = |&(i, one): &(usize, &RowUse)| i == 0 || uses[i - 1].record != one.record;
     uses.iter().enumerate().filter(first).map(|(_, one)| one.record)
 }
 
-/// The tensors that may not share a texture.
+/// Returns the pairs of tensors that must not share a texture.
 pub(super) fn conflicts(records: usize, steps: &[RowStep]) -> Conflicts {
     let mut conflicts = Conflicts::new(records);
     steps.iter().for_each(|step| conflicts.add(used(&step.reads), used(&step.writes)));
     conflicts.sorted()
 }
 
-/// Hill climbs for each number of textures: the first from a greedy assignment, the others from random ones. A guess.
+/// Number of hill climbs for each number of textures: the first starts from a greedy assignment, the others from
+/// random ones. A guess.
 const STARTS: u64 = 5;
 
-/// How much is done to find assignments.
+/// Effort to spend on finding assignments.
 pub(super) struct Effort {
-    /// Moves of a tensor to another texture.
+    /// Upper limit on moves of a tensor to another texture.
     pub(super) moves: u64,
-    /// Assignments that are returned.
+    /// Number of assignments to return.
     pub(super) keep: usize,
 }
 
-/// Assignments to at most `textures` textures: the few with the least sum of peaks. None if there is no first
-/// assignment, or none before the search is stopped.
+/// Returns the assignments to at most `textures` textures with the least sums of peaks. Returns an empty list if the
+/// first assignment fails, or if the search is stopped before it.
 pub(super) fn assignments(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,
@@ -92,8 +93,8 @@ pub(super) fn assignments(
     search.best
 }
 
-/// An assignment to at most `search.textures` textures that is no worse than the one it goes on from. None if some
-/// record has no texture there and is left none.
+/// Returns an assignment to at most `search.textures` textures that is at least as good as the one it starts from.
+/// Returns `None` if a record without a texture cannot get one.
 pub(super) fn improved(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,
@@ -102,7 +103,7 @@ pub(super) fn improved(
 ) -> Option<Assigned> {
     let &AssignmentSearch { textures, from, moves, sequence, enough, .. } = search;
     let mut order = order_of_assignment(profiles, conflicts);
-    // Stable, so both those that have a texture and the others stay in that order.
+    // The sort is stable, so both the records with a texture and the others stay in that order.
     order.sort_by_key(|&record| from[record].is_none());
     let mut loads = TextureLoads::new(profiles, Vec::new(), textures);
     let texture_of = assign(conflicts, textures, order.into_iter(), |record, open, _| {
@@ -116,7 +117,8 @@ pub(super) fn improved(
     search.best.pop()
 }
 
-/// The assignment that a search starts from, as it is. None if there is none, or none before the search is stopped.
+/// Returns the unimproved greedy assignment from which a search starts. Returns `None` if no such assignment exists,
+/// or if the search is stopped before it is complete.
 pub(super) fn first_assignment(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,
@@ -128,15 +130,15 @@ pub(super) fn first_assignment(
     Some(Assigned { bound, texture_of })
 }
 
-/// Tensors by birth; behind all others those that conflict with a single one, as weights do: of two textures or more one
-/// is always left for them, and if they came first they might leave none for others.
+/// Returns the tensors by birth. Tensors with at most one conflict, such as weights, come last: with two textures or
+/// more they can always be assigned, and if they came first they might block others.
 fn order_of_assignment(profiles: &LiveProfiles, conflicts: &Conflicts) -> Vec<usize> {
     let mut order: Vec<usize> = (0..profiles.of.len()).collect();
     order.sort_by_key(|&record| (conflicts.of(record).len() < 2, profiles.of[record].from, record));
     order
 }
 
-/// Tensors in that order, each to the texture whose peak grows least, of those where nothing conflicts.
+/// Assigns tensors in that order, each to the conflict-free texture whose peak grows least.
 fn greedy_assignment(
     profiles: &LiveProfiles,
     conflicts: &Conflicts,
@@ -153,7 +155,7 @@ fn greedy_assignment(
     })
 }
 
-/// An assignment, and the live texels of each texture.
+/// An assignment, with the live texels of each texture.
 struct TextureLoads<'a> {
     profiles: &'a LiveProfiles,
     loads: Vec<TextureLoad>,
@@ -169,7 +171,7 @@ impl<'a> TextureLoads<'a> {
         Self { profiles, loads, texture_of }
     }
 
-    /// The texture of those that are open whose peak grows least by a tensor.
+    /// Returns the texture, among the open ones, whose peak grows least when the tensor is added.
     fn least_growth(&self, record: usize, open: &[usize]) -> Option<usize> {
         let growth = |&texture: &usize| (self.loads[texture].growth(&self.profiles.of[record]), texture);
         open.iter().copied().min_by_key(growth)
@@ -202,29 +204,32 @@ struct TextureSearch<'a, 'c> {
     conflicts: &'a Conflicts,
     textures: usize,
     random: Random,
-    /// The best assignments so far, best first.
+    /// The best assignments found, best first.
     best: Vec<Assigned>,
     keep: usize,
-    /// A climb ends where the textures' peaks add up to no more.
+    /// A climb ends once the textures' peaks add up to no more than this.
     enough: u64,
     control: &'a SearchControl<'c>,
 }
 
-/// The stage that is reported.
+/// Name of the stage in progress reports.
 pub(super) const STAGE: &str = "placing rows";
-/// Tensors that one move may change the texture of. Less than for banks, because a change takes longer here. A guess.
+/// Largest number of tensors that one move may reassign. Lower than for banks, because a change takes longer here. A
+/// guess.
 const MAX_CHAIN: usize = 16;
-/// Moves between two looks at the control.
+/// Number of moves between two checks of the control.
 const MOVES_BETWEEN_CHECKS: u64 = 64;
-/// Earlier costs that late acceptance compares with. Shorter than for banks, because there are fewer moves. A guess.
+/// Number of earlier costs that late acceptance compares with. Lower than for banks, because fewer moves are made. A
+/// guess.
 const HISTORY: usize = 500;
-/// The same where a search goes on from an assignment that is good already. A guess.
+/// Number of earlier costs to compare with when a search continues from an assignment that is already good. A guess.
 const SHORT_HISTORY: usize = 50;
-/// One of so many moves is of any tensor, the others of one that is alive at the peak of its texture: no other lowers it. A guess.
+/// One in this many moves starts from any tensor. The others start from one alive at the peak of its texture, because
+/// only those lower it. A guess.
 const PEAK_MOVES: usize = 4;
 
 impl TextureSearch<'_, '_> {
-    /// Each tensor to a random texture of those where nothing conflicts.
+    /// Assigns each tensor to a random conflict-free texture.
     fn random_assignment(&mut self) -> Option<Vec<usize>> {
         let order = 0..self.profiles.of.len();
         let random = &mut self.random;
@@ -264,7 +269,7 @@ impl TextureSearch<'_, '_> {
         }
     }
 
-    /// One of the tensors that are alive at the peak of a texture.
+    /// Returns a tensor that is alive at the peak of a texture.
     fn alive_at_a_peak(&mut self, loads: &TextureLoads<'_>) -> Option<usize> {
         let texture = self.random.below(self.textures);
         let section = loads.loads[texture].peak_section();
@@ -274,7 +279,7 @@ impl TextureSearch<'_, '_> {
         (!alive.is_empty()).then(|| alive[self.random.below(alive.len())])
     }
 
-    /// A tensor to another texture, with the moves that conflicts make necessary.
+    /// Proposes a move of a tensor to another texture, with all moves that conflicts require.
     fn propose(&mut self, loads: &TextureLoads<'_>) -> Option<Vec<(usize, usize)>> {
         let texture_of = &loads.texture_of;
         let first = match self.random.below(PEAK_MOVES) {

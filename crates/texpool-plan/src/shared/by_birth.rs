@@ -1,21 +1,22 @@
-//! Tensors in order of birth, each into an object that is free: the loop of the strategies that do not look ahead.
+//! Assigns tensors in order of birth, each to a free object. This is the common loop of the strategies that do not
+//! look ahead.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
 use super::objects::Objects;
 use crate::{bounds::naive_total, error::PlanError, layout::Layout, record::UsageRecord};
 
-/// Objects in use by last step and index, the one that becomes free next on top.
+/// Objects in use, by last step and index. The one that becomes free next is on top.
 #[derive(Default)]
 struct InUse(BinaryHeap<Reverse<(usize, usize)>>);
 
 impl InUse {
-    /// `object` is in use until step `last`.
+    /// Marks `object` as in use until step `last`.
     fn insert(&mut self, object: usize, last: usize) {
         self.0.push(Reverse((last, object)));
     }
 
-    /// Removes an object whose last step is before `step`, if there is one.
+    /// Removes and returns an object whose last step is before `step`, if any.
     fn pop_free(&mut self, step: usize) -> Option<usize> {
         let &Reverse((last, object)) = self.0.peek()?;
         if last >= step {
@@ -26,16 +27,16 @@ impl InUse {
     }
 }
 
-/// The free objects, and the rule by which a tensor takes one of them.
+/// The free objects, with the rule for choosing one of them.
 pub(super) trait FreeObjects {
     /// Adds an object that has become free.
     fn insert(&mut self, object: usize, size: u64);
 
-    /// Removes the object that a tensor of `size` takes; `None` if it opens a new one.
+    /// Removes and returns the object for a tensor of `size`; `None` if the tensor needs a new one.
     fn take(&mut self, size: u64) -> Option<usize>;
 }
 
-/// Assigns tensors in order of birth, each to the object that `free` gives it.
+/// Assigns tensors in order of birth, each to the object that `free` returns.
 pub(super) fn assign_by_birth(records: &[UsageRecord], free: &mut impl FreeObjects) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut order: Vec<usize> = (0..records.len()).collect();

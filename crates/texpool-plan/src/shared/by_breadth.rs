@@ -11,11 +11,11 @@ use crate::{
 };
 
 /// Visits steps from the largest breadth to the smallest, and at each assigns the tensors that have no object yet,
-/// largest first. `O(k n log n)` for `k` objects. If `control` stops it, the remaining tensors get objects of their
-/// own.
+/// largest first. Takes `O(k n log n)` for `k` objects. If `control` stops it, each remaining tensor gets a separate
+/// object.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn greedy_by_breadth(
     records: &[UsageRecord],
     ties: Ties,
@@ -23,7 +23,7 @@ pub fn greedy_by_breadth(
 ) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let mut objects = Objects::new(records);
-    // The order is that of Algorithm 1 flattened: a tensor that was seen at a wider step is not visited again.
+    // This is the order of Algorithm 1, flattened: a tensor that occurred at a wider step is not visited again.
     for record in by_breadth(records, ties) {
         if control.should_stop() {
             break;

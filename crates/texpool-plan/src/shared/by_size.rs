@@ -3,23 +3,23 @@
 use super::objects::Objects;
 use crate::{bounds::naive_total, control::SearchControl, error::PlanError, layout::Layout, record::UsageRecord};
 
-/// Which of the free objects a tensor takes. Tensors come from the largest to the smallest, so objects are created from
-/// the largest to the smallest, every object is large enough, and none grows.
+/// Rule for choosing among the free objects. Tensors come from the largest to the smallest, so objects are created in
+/// that order too. Every object is therefore large enough, and none grows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectChoice {
-    /// The smallest, and of equals the one created first: the paper's text.
+    /// The smallest, and among equals the one created first: the paper's text.
     Smallest,
-    /// The one created first, which is a largest one.
+    /// The one created first, which is one of the largest.
     First,
-    /// The one created last, which is a smallest one: the paper's Algorithm 2 to the letter.
+    /// The one created last, which is one of the smallest: the paper's Algorithm 2, taken literally.
     Last,
 }
 
-/// Assigns tensors from the largest to the smallest, each to the object that `choice` names. `O(k n log n)` for `k`
-/// objects. If `control` stops it, the remaining tensors get objects of their own.
+/// Assigns tensors from the largest to the smallest, each to the object that `choice` selects. Takes `O(k n log n)`
+/// for `k` objects. If `control` stops it, each remaining tensor gets a separate object.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn greedy_by_size(
     records: &[UsageRecord],
     choice: ObjectChoice,
@@ -34,7 +34,7 @@ pub fn greedy_by_size(
             break;
         }
         let is_free = |&object: &usize| objects.is_free(object, record);
-        // Objects are sorted by size because of the order of tensors, so the last free one is a smallest one.
+        // The order of tensors keeps the objects sorted by size, so the last free one is one of the smallest.
         let object = match choice {
             ObjectChoice::First => (0..objects.len()).find(is_free),
             ObjectChoice::Last => (0..objects.len()).rev().find(is_free),

@@ -1,5 +1,5 @@
-//! Greedy by Size Improved (Pisarchyk and Lee 2020, section 4.4): in stages given by the positional maximums, and in
-//! each stage the pair of tensor and object with the shortest idle gap between them first.
+//! Greedy by Size Improved (Pisarchyk and Lee 2020, section 4.4). It works in stages given by the positional
+//! maximums. In each stage, the pair of tensor and object with the shortest idle gap between them goes first.
 
 use std::cmp::Reverse;
 
@@ -8,11 +8,11 @@ use crate::{bounds::bounds, control::SearchControl, error::PlanError, layout::La
 
 /// The tensors of one stage.
 struct Stage {
-    /// In the order in which ties are broken: by size, largest first, then by index.
+    /// In the order that breaks ties: by size, largest first, then by index.
     tensors: Vec<StageTensor>,
-    /// The rank of each tensor; the lowest is next. A segment tree of minimums, its second half is the tensors.
+    /// Rank of each tensor; the lowest is next. A segment tree of minimums whose second half is the tensors.
     ranks: Vec<usize>,
-    /// First step and index in `tensors`, by first step.
+    /// First step and index in `tensors`, sorted by first step.
     births: Vec<(usize, usize)>,
 }
 
@@ -20,41 +20,43 @@ struct Stage {
 struct StageTensor {
     record: usize,
     usage: UsageRecord,
-    /// The shortest idle gap and its object; `None` while every object is busy.
+    /// The shortest idle gap, and its object; `None` while every object is busy.
     nearest: Option<(usize, usize)>,
-    /// Whether the nearest object was assigned to another tensor meanwhile, so that the gap may be longer now.
+    /// Set if the nearest object was assigned to another tensor meanwhile, so that the gap may be longer now.
     stale: bool,
 }
 
-/// The rank of a tensor that has an object.
+/// Rank of a tensor that already has an object.
 const ASSIGNED: usize = usize::MAX;
 
-/// Where one stage ends and the next begins. The paper and the implementation of its authors differ.
+/// Boundaries between stages. The paper and its authors' implementation differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stages {
-    /// The paper's text: sizes equal to a positional maximum are one stage, those between two of them another.
+    /// The paper's text: sizes equal to a positional maximum form one stage, and those between two maximums form
+    /// another.
     Split,
-    /// TensorFlow Lite's GPU delegate: sizes from a positional maximum down to the next, without that, are one stage.
+    /// TensorFlow Lite's GPU delegate: sizes from one positional maximum down to the next, excluding that one, form a
+    /// stage.
     Merged,
 }
 
-/// Which tensor of a stage is next. Ties go to the larger size, then to the lower index.
+/// Rule for choosing the next tensor of a stage. Ties go to the larger size, then to the lower index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StageOrder {
-    /// The one with the shortest idle gap; tensors for which every object is busy come last.
+    /// The one with the shortest idle gap. Tensors for which every object is busy come last.
     Nearest,
-    /// Tensors for which every object is busy come first, so that their new objects can be used by the others.
+    /// Tensors for which every object is busy come first, so that the others can use their new objects.
     UnassignedFirst,
-    /// The largest tensor, whatever its gap.
+    /// The largest tensor, regardless of its gap.
     Largest,
 }
 
-/// Assigns tensors stage by stage, in a stage by `order`. `O(k n^2)` at worst for `k` objects, close to `O(k n log n)`
-/// on networks, because an assignment changes the gaps of few tensors. If `control` stops it, the remaining tensors get
-/// objects of their own.
+/// Assigns tensors stage by stage, and within a stage by `order`. Takes `O(k n^2)` at worst for `k` objects. On
+/// networks it is close to `O(k n log n)`, because an assignment changes the gaps of few tensors. If `control` stops
+/// it, each remaining tensor gets a separate object.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn greedy_by_size_improved(
     records: &[UsageRecord],
     stages: Stages,
@@ -62,7 +64,8 @@ pub fn greedy_by_size_improved(
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
     let maximums = bounds(records)?.positional_maximums;
-    // The number of maximums that are at least `size` and, in split stages, whether `size` is below the last of these.
+    // The number of maximums that are at least `size`. In split stages, also whether `size` is below the last of
+    // these.
     let stage_of = |size: u64| {
         let enough = maximums.partition_point(|&m| m >= size);
         (enough, stages == Stages::Split && maximums.get(enough.wrapping_sub(1)) != Some(&size))
@@ -108,7 +111,7 @@ impl Stage {
             tensors.iter().enumerate().map(|(index, t)| (t.usage.first, index)).collect();
         births.sort_unstable();
         let by_birth: Vec<usize> = births.iter().map(|&(_, index)| tensors[index].record).collect();
-        // By size the order does not depend on gaps, so each is computed when it is needed.
+        // By size, the order does not depend on gaps, so each gap is computed only when it is needed.
         let objects_to_compare = if order == StageOrder::Largest { 0 } else { objects.len() };
         for object in 0..objects_to_compare {
             if control.should_stop() {
@@ -131,7 +134,7 @@ impl Stage {
         Self { tensors, ranks, births }
     }
 
-    /// Removes the tensor that is next: its record, and its nearest object with the gap.
+    /// Removes the next tensor. Returns its record, and its nearest object with the gap.
     fn next(
         &mut self,
         objects: &Objects<'_>,
@@ -156,7 +159,7 @@ impl Stage {
             }
             let found = (tensor.record, tensor.nearest);
             let rank = rank(tensor, order);
-            // A gap that was stale may have become longer than that of another tensor.
+            // A stale gap may have become longer than that of another tensor.
             if fresh || rank == least {
                 self.set_rank(index, ASSIGNED);
                 return Some(found);
@@ -179,9 +182,9 @@ impl Stage {
         }
     }
 
-    /// Updates the nearest objects after `placed` was assigned to `object`, in which a tensor dies at step `after` and
-    /// the next is born at step `before`. For tensors that do not fit between the two nothing has changed: the object
-    /// was busy before, or another of its tensors is nearer than `placed`.
+    /// Updates the nearest objects after `placed` was assigned to `object`, between a tensor that dies at step
+    /// `after` and one that is born at step `before`. Tensors that do not fit between the two are not affected:
+    /// either the object was busy for them before, or another of its tensors is nearer than `placed`.
     fn refresh(
         &mut self,
         objects: &Objects<'_>,
@@ -225,7 +228,7 @@ impl Stage {
     }
 }
 
-/// The tensor with the lowest rank is next; ties go to the first in `tensors`.
+/// Returns the rank of a tensor. The lowest rank is next; ties go to the first in `tensors`.
 fn rank(tensor: &StageTensor, order: StageOrder) -> usize {
     match (order, tensor.nearest) {
         (StageOrder::Largest, _) | (StageOrder::UnassignedFirst, None) => 0,
@@ -234,7 +237,7 @@ fn rank(tensor: &StageTensor, order: StageOrder) -> usize {
     }
 }
 
-/// The object with the shortest idle gap beside `record`.
+/// Returns the object with the shortest idle gap beside `record`, after the gap.
 fn nearest(objects: &Objects<'_>, record: usize) -> Option<(usize, usize)> {
     (0..objects.len()).filter_map(|object| Some((objects.idle_gap(object, record)?, object))).min()
 }

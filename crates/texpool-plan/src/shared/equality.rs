@@ -1,12 +1,12 @@
-//! Equality: an object is reused by tensors of exactly its size only, as inference engines do whose textures have the
-//! shape of a tensor.
+//! Equality: an object is reused only by tensors of exactly its size. Inference engines whose textures have the shape
+//! of a tensor work like this.
 
 use std::collections::HashMap;
 
 use super::by_birth::{FreeObjects, assign_by_birth};
 use crate::{error::PlanError, layout::Layout, record::UsageRecord};
 
-/// Free objects by size, the one freed last on top.
+/// Free objects by size. The one freed last is on top.
 #[derive(Default)]
 struct BySize(HashMap<u64, Vec<usize>>);
 
@@ -20,11 +20,11 @@ impl FreeObjects for BySize {
     }
 }
 
-/// Places tensors in order of birth; of the free objects of its size a tensor takes the one freed last, which is the
-/// likeliest to be in a cache. `O(n log n)`.
+/// Places tensors in order of birth. A tensor takes the free object of its size that was freed last, because it is
+/// the most likely to be still in a cache. Takes `O(n log n)`.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn equality(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     assign_by_birth(records, &mut BySize::default())
 }

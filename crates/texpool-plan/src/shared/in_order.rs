@@ -1,11 +1,11 @@
-//! Greedy in Order (Lee et al. 2019): tensors in order of birth, each into the free object nearest in size.
+//! Greedy in Order (Lee et al. 2019): assigns tensors in order of birth, each to the free object nearest in size.
 
 use std::collections::BTreeSet;
 
 use super::by_birth::{FreeObjects, assign_by_birth};
 use crate::{error::PlanError, layout::Layout, record::UsageRecord};
 
-/// Free objects by size, then by when they were opened.
+/// Free objects by size, then by the order in which they were created.
 #[derive(Default)]
 struct Nearest(BTreeSet<(u64, usize)>);
 
@@ -18,7 +18,7 @@ impl FreeObjects for Nearest {
         let large = self.0.range((size, 0)..).next().copied();
         let small = self.0.range(..(size, 0)).next_back().copied();
         let entry = match (large, small) {
-            // Of equal differences the larger object: it does not have to grow.
+            // If both differ equally, the larger object is chosen, because it does not have to grow.
             (Some(large), Some(small)) => Some(if size - small.0 < large.0 - size { small } else { large }),
             (large, small) => large.or(small),
         }?;
@@ -27,11 +27,11 @@ impl FreeObjects for Nearest {
     }
 }
 
-/// Places tensors in order of birth; a tensor takes the free object that wastes or grows least, and opens a new one
-/// only when none is free. `O(n log n)`.
+/// Places tensors in order of birth. A tensor takes the free object that wastes or grows least, and opens a new one
+/// only if no object is free. Takes `O(n log n)`.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn greedy_in_order(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     assign_by_birth(records, &mut Nearest::default())
 }

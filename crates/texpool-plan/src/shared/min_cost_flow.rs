@@ -1,9 +1,9 @@
-//! Min-cost Flow (Lee et al. 2019): which tensor takes over the object of which other one, as an assignment of least
-//! cost.
+//! Min-cost Flow (Lee et al. 2019): an assignment of least cost decides which tensor takes over the object of which
+//! other tensor.
 //!
-//! A tensor either gets a new object, which costs its size, or takes over the object of a tensor that has died, which
-//! costs the difference if it is larger. The assignment is optimal; its cost is not that of the plan: an object that
-//! changes hands twice is compared with its last tensor only, not with the largest it has held.
+//! A tensor either gets a new object, at the cost of its size, or takes over the object of a dead tensor, at the cost
+//! of the difference if it is larger. The assignment is optimal, but its cost is not the size of the plan: an object
+//! that changes hands twice is compared only with its last tensor, not with the largest it has held.
 
 use std::collections::VecDeque;
 
@@ -37,8 +37,8 @@ impl Network {
         self.arcs.push(Arc { to: from, open: false, cost: -i128::from(cost) });
     }
 
-    /// Sends one unit along the cheapest path, found by Bellman and Ford's algorithm; false if there is none, or if
-    /// `control` stops it.
+    /// Sends one unit along the cheapest path, found by Bellman and Ford's algorithm. Returns false if no path
+    /// exists, or if `control` stops it.
     fn augment(&mut self, source: usize, sink: usize, control: &SearchControl<'_>) -> bool {
         let mut distance: Vec<Option<i128>> = vec![None; self.from.len()];
         let mut arc_into = vec![0; self.from.len()];
@@ -83,16 +83,17 @@ impl Network {
     }
 }
 
-/// Tensors above which no network is built: each pair of them may have an arc and its reverse, 112 bytes, so 0.2 GB at
-/// this many.
+/// Upper limit on tensors for building a network. Each pair of tensors may have an arc and its reverse, 112 bytes, so
+/// the limit corresponds to 0.2 GB.
 const MAX_TENSORS: usize = 2_000;
 
-/// Assigns tensors to the dead tensors whose objects they take over. `O(n^3)` and more, so for comparison and for small
-/// sets only. If `control` stops it, nothing is shared: a flow that is not maximal is no plan.
+/// Assigns tensors to the dead tensors whose objects they take over. Takes `O(n^3)` and more, so it serves for
+/// comparison and for small sets only. If `control` stops it, the plan shares no memory, because a flow that is not
+/// maximal does not give a plan.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold;
-/// [`PlanError::Unsupported`] above two thousand records.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
+/// [`PlanError::Unsupported`] for more than two thousand records.
 pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     naive_total(records)?;
     let n = records.len();
@@ -113,8 +114,8 @@ pub fn min_cost_flow(records: &[UsageRecord], control: &SearchControl<'_>) -> Re
         while records[deaths[dead]].last < records[i].first {
             dead += 1;
         }
-        // Node `i` is the tensor as a previous owner, node `n + i` as the next one; each has an owner before it, or a
-        // new object.
+        // Node `i` is the tensor as a previous owner, node `n + i` as the next one. Each gets either a previous owner
+        // or a new object.
         network.add_arcs(source, i, 0);
         network.add_arcs(n + i, sink, 0);
         opens[i] = network.arcs.len();

@@ -1,7 +1,7 @@
-//! Shared Objects: an object holds one tensor at a time; the cost is the sum of the objects.
+//! Shared Objects: an object holds one tensor at a time. The cost is the sum of the objects.
 //!
-//! One file for each strategy. They know records only, no textures. All refuse reversed intervals and sizes whose sum
-//! overflows with a [`PlanError`](super::PlanError), and break ties by the lower index.
+//! One file for each strategy. They depend only on records, not on textures. All reject reversed intervals, and sizes
+//! whose sum overflows, with a [`PlanError`](super::PlanError), and break ties by the lower index.
 
 mod by_birth;
 mod by_breadth;

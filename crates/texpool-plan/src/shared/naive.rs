@@ -1,4 +1,4 @@
-//! Naïve: an object for each tensor, nothing shared. What every other plan is compared with.
+//! Naïve: one object for each tensor, without sharing. The baseline for all other plans.
 
 use crate::{
     bounds::naive_total,
@@ -7,10 +7,10 @@ use crate::{
     record::UsageRecord,
 };
 
-/// Gives every tensor an object of its own, in `O(n)`.
+/// Gives every tensor a separate object, in `O(n)`.
 ///
 /// # Errors
-/// [`PlanError::Input`] for a reversed interval, or sizes that add up to more than 64 bits hold.
+/// [`PlanError::Input`] for a reversed interval, or for sizes that add up to more than 64 bits can hold.
 pub fn naive(records: &[UsageRecord]) -> Result<Layout, PlanError> {
     naive_total(records)?;
     Ok(Layout {

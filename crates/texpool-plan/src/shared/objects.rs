@@ -1,22 +1,23 @@
-//! Shared objects while tensors are assigned to them: which object each tensor has, and when each object is in use.
+//! Tracks shared objects while tensors are assigned to them: the object of each tensor, and the times at which each
+//! object is in use.
 
 use crate::{
     layout::{Layout, LayoutKind, Place},
     record::UsageRecord,
 };
 
-/// The intervals in which an object holds a tensor, first step and last, in order; they never overlap.
+/// The intervals, from first to last step, in which an object holds a tensor. They are in order and never overlap.
 #[derive(Clone, Debug, Default)]
 struct BusyIntervals(Vec<(usize, usize)>);
 
 impl BusyIntervals {
-    /// The index at which a record's interval would be inserted.
+    /// Returns the index at which a record's interval would be inserted.
     fn insertion_index(&self, r: &UsageRecord) -> usize {
         self.0.partition_point(|&(_, last)| last < r.first)
     }
 
-    /// The shorter of the idle gaps that an interval inserted at `index` would have beside it, in steps; `None` if it
-    /// overlaps another.
+    /// Returns the shorter of the two idle gaps next to an interval inserted at `index`, in steps. Returns `None` if
+    /// the interval overlaps another.
     fn idle_gap(&self, index: usize, r: &UsageRecord) -> Option<usize> {
         let after = match self.0.get(index) {
             Some(&(first, _)) if first <= r.last => return None,
@@ -27,16 +28,16 @@ impl BusyIntervals {
     }
 }
 
-/// A bit for each object and step at which the object is busy. Where there are few steps, this is the fastest way to
-/// reject an object, and most objects that a strategy looks at are rejected.
+/// A bit for each object and step at which the object is busy. If the steps are few, this is the fastest way to
+/// reject an object, and most objects that a strategy examines are rejected.
 struct BusySteps {
-    /// Words of 64 steps for each object; 0 if there are too many steps.
+    /// Number of 64-step words for each object; 0 if the steps are too many.
     words: usize,
     bits: Vec<u64>,
 }
 
-/// Words of an object above which no bits are kept: 4096 steps, more than most networks have. A guess, so that records
-/// with steps far apart do not take memory by steps.
+/// Upper limit on the words of an object; above it no bits are kept. It corresponds to 4096 steps, more than most
+/// networks have. A guess, so that records with steps far apart do not take memory by steps.
 const MAX_WORDS: usize = 64;
 
 impl BusySteps {
@@ -45,7 +46,8 @@ impl BusySteps {
         Self { words: if words > MAX_WORDS { 0 } else { words }, bits: Vec::new() }
     }
 
-    /// The words of `object` at whose steps `r` is alive, each with a mask of these steps. None if no bits are kept.
+    /// Returns the words of `object` that contain the steps of `r`, each with a mask of these steps. Returns no words
+    /// if no bits are kept.
     fn masks(&self, object: usize, r: &UsageRecord) -> impl Iterator<Item = (usize, u64)> + use<> {
         let (first, last, start) = (r.first / 64, r.last / 64, object * self.words);
         let (head, tail) = (u64::MAX << (r.first % 64), u64::MAX >> (63 - r.last % 64));
@@ -56,7 +58,7 @@ impl BusySteps {
         })
     }
 
-    /// Whether `object` is busy at a step of `r`. Always false if no bits are kept.
+    /// Returns whether `object` is busy at a step of `r`. Always false if no bits are kept.
     fn is_busy(&self, object: usize, r: &UsageRecord) -> bool {
         self.masks(object, r).any(|(word, mask)| self.bits[word] & mask != 0)
     }
@@ -69,7 +71,7 @@ impl BusySteps {
     }
 }
 
-/// The objects, and the object of each record that has one.
+/// The objects, and the object of each assigned record.
 pub(super) struct Objects<'a> {
     records: &'a [UsageRecord],
     sizes: Vec<u64>,
@@ -92,7 +94,7 @@ impl<'a> Objects<'a> {
         self.sizes[object]
     }
 
-    /// Whether `object` is free while `record` is alive.
+    /// Returns whether `object` is free while `record` is alive.
     pub(super) fn is_free(&self, object: usize, record: usize) -> bool {
         let r = &self.records[record];
         if self.busy_steps.is_busy(object, r) {
@@ -102,14 +104,15 @@ impl<'a> Objects<'a> {
         self.busy_steps.words > 0 || busy.idle_gap(busy.insertion_index(r), r).is_some()
     }
 
-    /// The steps between `record` and the nearest tensor of `object`; `None` if the object is busy meanwhile.
+    /// Returns the steps between `record` and the nearest tensor of `object`; `None` if the object is busy while
+    /// `record` is alive.
     pub(super) fn idle_gap(&self, object: usize, record: usize) -> Option<usize> {
         let r = &self.records[record];
         let busy = &self.busy[object];
         if self.busy_steps.is_busy(object, r) { None } else { busy.idle_gap(busy.insertion_index(r), r) }
     }
 
-    /// The [idle gap](Self::idle_gap) of each of `records`, which are in order of birth.
+    /// Returns the [idle gap](Self::idle_gap) of each of `records`, which must be in order of birth.
     pub(super) fn idle_gaps(
         &self,
         object: usize,
@@ -124,14 +127,14 @@ impl<'a> Objects<'a> {
         })
     }
 
-    /// The last step of the tensor before `record` in `object`, and the first step of the one after.
+    /// Returns the last step of the tensor before `record` in `object`, and the first step of the one after.
     pub(super) fn neighbours(&self, object: usize, record: usize) -> (Option<usize>, Option<usize>) {
         let busy = &self.busy[object].0;
         let index = self.busy[object].insertion_index(&self.records[record]);
         (index.checked_sub(1).map(|before| busy[before].1), busy.get(index).map(|next| next.0))
     }
 
-    /// Assigns `record` to `object`, which must be [free](Self::is_free) and grows if it is too small.
+    /// Assigns `record` to `object`, which must be [free](Self::is_free). The object grows if it is too small.
     pub(super) fn assign(&mut self, record: usize, object: usize) {
         let r = &self.records[record];
         let index = self.busy[object].insertion_index(r);
@@ -149,7 +152,7 @@ impl<'a> Objects<'a> {
         self.sizes.len() - 1
     }
 
-    /// The layout. A record that is not assigned yet gets an object of its own.
+    /// Returns the layout. Each record that is not assigned yet gets a separate object.
     pub(super) fn into_layout(mut self) -> Layout {
         for record in 0..self.records.len() {
             if self.object_of[record].is_none() {
@@ -161,8 +164,8 @@ impl<'a> Objects<'a> {
     }
 }
 
-/// The object that the published greedy rule takes: the smallest free one that is large enough, else the largest free
-/// one, which then grows. Ties go to the object created first.
+/// Returns the object that the published greedy rule takes: the smallest free one that is large enough, else the
+/// largest free one, which then grows. Ties go to the object created first.
 pub(super) fn best_object(objects: &Objects<'_>, record: usize, size: u64) -> Option<usize> {
     let mut best: Option<usize> = None;
     for object in 0..objects.len() {
@@ -170,7 +173,7 @@ pub(super) fn best_object(objects: &Objects<'_>, record: usize, size: u64) -> Op
             let (best, this) = (objects.size(best), objects.size(object));
             if best < size { this > best } else { size <= this && this < best }
         });
-        // Sizes first: they are compared faster than intervals.
+        // Sizes are compared first, because that is faster than comparing intervals.
         if better && objects.is_free(object, record) {
             best = Some(object);
         }

@@ -31,7 +31,7 @@ fn all_23_sets_are_proven_at_the_reference_optimum() {
     }
 }
 
-/// Only one hard instance is proven here. All others need a minute together, so the bench `table` proves them.
+/// Proves one hard instance. The other five take a minute together, so the bench `table` proves them.
 #[test]
 fn a_hard_public_instance_is_proven() {
     let found = solve(&minimalloc("A.1048576"));

@@ -1,10 +1,10 @@
-//! Where each item can still lie: the bounds of its offset, and what follows from them for the others.
+//! Bounds on the offset of each item, and their propagation to other items.
 
 use std::collections::VecDeque;
 
 use super::instance::{Apart, Instance, Item, Need, Section};
 
-/// How two items are kept apart: `a` lies at `high` or more above `b`, or at `low` or less.
+/// Relative position of two items: the offset of `a` minus that of `b` is at least `high`, or at most `low`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Side {
     Above,
@@ -20,10 +20,10 @@ impl Side {
     }
 }
 
-/// Changes that are kept at most: 96 MiB of them. A search that would keep more gives up. A guess.
+/// Upper limit on the logged changes: 96 MiB of them. A search that needs more gives up. A guess.
 const MAX_CHANGES: usize = 1 << 22;
 
-/// One change, with the value before it.
+/// One change, with the previous value.
 enum Change {
     Lowest(usize, i64),
     Highest(usize, i64),
@@ -35,21 +35,21 @@ pub(super) struct Domains<'a> {
     instance: &'a Instance,
     pub(super) lowest: Vec<i64>,
     pub(super) highest: Vec<i64>,
-    /// For each [`Apart`] the side that the search has decided on.
+    /// For each [`Apart`], the side that the search has decided on.
     pub(super) decided: Vec<Option<Side>>,
     changes: Vec<Change>,
-    /// Items whose bounds have changed since what follows was looked at.
+    /// Items whose bounds have changed and were not propagated yet.
     queue: VecDeque<usize>,
     queued: Vec<bool>,
-    /// Sections of such items.
+    /// Marks the sections of such items.
     stale: Vec<bool>,
-    /// Kept to save allocations.
+    /// Reused to avoid allocations.
     spans: Vec<Span>,
-    /// Items whose bounds were looked at, all in all.
+    /// Total number of items processed in all propagations.
     pub(super) work: u64,
 }
 
-/// Where the bytes lie that an item needs in a section: `from` at the lowest, `to` at the highest.
+/// Bytes that an item needs in a section: `from` is the lowest possible start, `to` the highest possible end.
 #[derive(Clone, Copy)]
 struct Span {
     from: i64,
@@ -58,7 +58,7 @@ struct Span {
 }
 
 impl<'a> Domains<'a> {
-    /// The bounds within a capacity; `None` if an item does not fit into it.
+    /// Creates the bounds within a capacity; `None` if an item does not fit into it.
     pub(super) fn new(instance: &'a Instance, capacity: i64) -> Option<Self> {
         let items = &instance.items;
         let highest = |item: &Item| {
@@ -84,12 +84,12 @@ impl<'a> Domains<'a> {
         })
     }
 
-    /// The length of the log of changes, to [`undo`](Self::undo) what comes after.
+    /// Returns the length of the log of changes, as a mark for [`undo`](Self::undo).
     pub(super) fn mark(&self) -> usize {
         self.changes.len()
     }
 
-    /// Takes back all changes since a mark.
+    /// Reverts all changes since a mark.
     pub(super) fn undo(&mut self, mark: usize) {
         while self.changes.len() > mark {
             match self.changes.pop() {
@@ -101,19 +101,19 @@ impl<'a> Domains<'a> {
         }
     }
 
-    /// Decides on which side of each other two items lie.
+    /// Decides the relative position of two items.
     pub(super) fn decide(&mut self, at: usize, side: Side) {
         self.decided[at] = Some(side);
         self.changes.push(Change::Decided(at));
         self.touch(self.instance.aparts[at].a);
     }
 
-    /// Whether more was looked at than `limit`, or there is no room for more changes.
+    /// Returns whether the work exceeds `limit`, or the log of changes is full.
     pub(super) fn is_spent(&self, limit: u64) -> bool {
         self.work > limit || self.changes.len() > MAX_CHANGES
     }
 
-    /// Draws all conclusions; false if there is no plan, or if the search [`is_spent`](Self::is_spent).
+    /// Propagates all bounds. Returns false if no plan exists, or if the search [`is_spent`](Self::is_spent).
     pub(super) fn propagate(&mut self, limit: u64) -> bool {
         let possible = self.settle(limit) && self.sections_fit();
         if !possible {
@@ -134,7 +134,7 @@ impl<'a> Domains<'a> {
         true
     }
 
-    /// Keeps two items apart as far as bounds can say it; false if they cannot be.
+    /// Tightens the bounds of two items so that they stay apart. Returns false if they cannot be apart.
     fn enforce(&mut self, at: usize) -> bool {
         let Apart { a, b, low, high } = self.instance.aparts[at];
         let above = self.decided[at] != Some(Side::Below) && self.highest[a] - self.lowest[b] >= high;
@@ -183,12 +183,12 @@ impl<'a> Domains<'a> {
         (0..instance.sections.len()).all(|at| !std::mem::take(&mut self.stale[at]) || self.fits(&instance.sections[at]))
     }
 
-    /// Whether in a section everything that lies between two offsets has room there.
+    /// Returns whether, in a section, the items confined between any two offsets have enough room there.
     fn fits(&mut self, section: &Section) -> bool {
         let mut spans = std::mem::take(&mut self.spans);
         spans.clear();
         for (at, &need) in section.needs.iter().enumerate() {
-            // Of those that may lie at the same offset, the largest counts.
+            // Items that may share an offset count once, with the largest size.
             let counted = |item: usize| spans.iter().any(|span| span.need.item == item);
             let shared = section.in_place.iter().any(|(larger, smaller, between)| {
                 *smaller == at
@@ -206,7 +206,7 @@ impl<'a> Domains<'a> {
             spans.iter().filter(|span| span.to <= end).all(|span| {
                 sum += span.need.padded;
                 slack = slack.max(span.need.padded - span.need.size);
-                // Behind the highest there need be no padding.
+                // The highest item needs no padding after it.
                 span.from + sum - slack <= end
             })
         };
@@ -218,7 +218,7 @@ impl<'a> Domains<'a> {
         possible
     }
 
-    /// Whether two items of a section may begin at the same offset.
+    /// Returns whether two items of a section may begin at the same offset.
     fn may_be_equal(&self, section: &Section, x: usize, y: usize, between: &[usize]) -> bool {
         let (x, y) = (section.needs[x].item, section.needs[y].item);
         let apart = |&at: &usize| {

@@ -1,4 +1,4 @@
-//! What the search knows of the buffers that it places, and never changes.
+//! The fixed data of the exact search: items, the constraints between them, and sections of the timeline.
 
 use std::cmp::Reverse;
 
@@ -11,20 +11,21 @@ use crate::{
     gcd::gcd,
 };
 
-/// Alignments for each of which there are sections of their own. A guess.
+/// Upper limit on the alignments that get separate sections. A guess.
 const MAX_UNITS: usize = 8;
 
 /// A buffer to be placed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Item {
-    /// Its index in the list of the caller.
+    /// Index of the buffer in the caller's list.
     pub(super) buffer: usize,
     pub(super) size: i64,
     pub(super) align: i64,
     pub(super) given: Option<i64>,
 }
 
-/// Two items whose offsets must not differ, `a` less `b`, by what lies strictly between `low` and `high`.
+/// A constraint between two items: the offset of `a` minus that of `b` must not lie strictly between `low` and
+/// `high`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Apart {
     pub(super) a: usize,
@@ -33,49 +34,50 @@ pub(super) struct Apart {
     pub(super) high: i64,
 }
 
-/// The bytes of an item that are needed in a section.
+/// Bytes of an item that are needed in a section.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Need {
     pub(super) item: usize,
-    /// Counted from the item's offset.
+    /// Relative to the item's offset.
     pub(super) start: i64,
     pub(super) size: i64,
     /// The size, rounded up to the section's unit.
     pub(super) padded: i64,
 }
 
-/// What is needed at a step at which some item begins to take bytes. Nothing more is needed until the next such step.
+/// The memory needed at a step at which some item begins to need bytes. Until the next such step the need does not
+/// grow.
 #[derive(Clone, Debug)]
 pub(super) struct Section {
-    /// The largest first.
+    /// Ordered from the largest to the smallest.
     pub(super) needs: Vec<Need>,
-    /// Pairs of positions in `needs` of items that may be computed in place here, the first being the larger; with the
-    /// [`Apart`]s that keep them from lying on each other in part.
+    /// Pairs of items that may be computed in place here, as positions in `needs`, the larger item first. Each pair
+    /// comes with the [`Apart`]s that forbid a partial overlap.
     pub(super) in_place: Vec<(usize, usize, Vec<usize>)>,
 }
 
 impl Section {
-    /// Whether all that another section needs is needed here, and nothing here is computed in place.
+    /// Returns whether this section contains all needs of `other`, and has no pairs computed in place.
     fn holds(&self, other: &Self) -> bool {
         let same = |a: &Need, b: &Need| (a.item, a.start, a.size, a.padded) == (b.item, b.start, b.size, b.padded);
         self.in_place.is_empty() && other.needs.iter().all(|need| self.needs.iter().any(|here| same(need, here)))
     }
 }
 
-/// Items of which each is alive together with another one, or a single one.
+/// A group of items that are connected by overlapping live ranges, or a single item.
 pub(super) struct Instance {
     pub(super) items: Vec<Item>,
     pub(super) aparts: Vec<Apart>,
-    /// For each item, the indices in `aparts` of those that it is in.
+    /// For each item, the indices of its constraints in `aparts`.
     pub(super) aparts_of: Vec<Vec<usize>>,
     pub(super) sections: Vec<Section>,
-    /// For each item, the sections that it is in.
+    /// For each item, the indices of its sections.
     pub(super) sections_of: Vec<Vec<usize>>,
-    /// Of these `aparts`, `a` lies below `b`: the two are the same in everything, so exchanging them changes nothing.
+    /// Symmetry breaking: in these `aparts` the two items are interchangeable, so `a` is always placed below `b`.
     pub(super) ordered: Vec<usize>,
 }
 
-/// The instances of buffers, which can be placed one without the other. Buffers that take no bytes are in none.
+/// Splits buffers into instances that can be placed independently. Buffers that never need any bytes are left out.
 pub(super) fn instances(buffers: &[Buffer], in_place: &[(usize, usize)], conflicts: &Conflicts) -> Vec<Instance> {
     let mut group: Vec<Option<usize>> = vec![None; buffers.len()];
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -138,10 +140,11 @@ impl Instance {
         Self { items, aparts, aparts_of, sections, sections_of, ordered }
     }
 
-    /// A number that divides every end of some plan that is as small as any.
+    /// Returns a number that divides every end of some smallest plan.
     ///
-    /// Of the plans in which the same items are above and below each other, take the one in which all lie lowest: each
-    /// offset is 0, or given, or follows from another one by an end of a forbidden interval, rounded up to an alignment.
+    /// Among plans with the same relative positions of items, take the one in which all items lie as low as possible.
+    /// Each offset is then 0, or fixed, or follows from another offset by an end of a forbidden interval, rounded up
+    /// to an alignment.
     pub(super) fn granularity(&self) -> u64 {
         let mut divisor = 0;
         for item in &self.items {
@@ -151,7 +154,7 @@ impl Instance {
             divisor = gcd(gcd(divisor, apart.low.unsigned_abs()), apart.high.unsigned_abs());
         }
         divisor = divisor.max(1);
-        // Alignments of which it is a multiple round nothing.
+        // Rounding to an alignment changes nothing if the divisor is a multiple of it.
         let aligns = || self.items.iter().map(|item| item.align.unsigned_abs());
         while let Some(align) = aligns().find(|align| !align.is_multiple_of(divisor) && !divisor.is_multiple_of(*align))
         {
@@ -161,7 +164,7 @@ impl Instance {
     }
 }
 
-/// The sections in the order of steps. `between` answers with the [`Apart`]s of two items.
+/// Returns the sections in the order of steps. `between` returns the [`Apart`]s of two items.
 fn sections(
     items: &[Item],
     pieces: &[Vec<Piece>],
@@ -171,15 +174,15 @@ fn sections(
     let mut births: Vec<usize> = pieces.iter().flatten().map(|piece| piece.steps.start).collect();
     births.sort_unstable();
     births.dedup();
-    // Those that all have a multiple of are no others.
+    // A unit that divides all alignments gives the same sections as a unit of 1.
     let differs = |&unit: &i64| items.iter().any(|item| item.align % unit != 0);
     let mut units: Vec<i64> = items.iter().map(|item| item.align).filter(differs).collect();
     units.sort_unstable_by_key(|&unit| Reverse(unit));
     units.dedup();
     units.truncate(MAX_UNITS);
     units.push(1);
-    // Beside all that is needed at a step, that of the items alone that begin at multiples of a unit: there is nothing of
-    // them in the padding behind each other.
+    // Besides the needs of all items at a step, a section can hold only the items whose alignment is a multiple of a
+    // unit. These items cannot use the padding after each other.
     let mut sections = Vec::new();
     for unit in units {
         let mut last: Option<Section> = None;
@@ -191,7 +194,7 @@ fn sections(
             };
             let aligned = (0..items.len()).filter(|&item| items[item].align % unit == 0);
             let section = section(items, aligned.filter_map(need).collect(), pairs, &between);
-            // What fits here fits without what is born here.
+            // If this section fits, so does the previous one when it contains no further needs.
             sections.extend(last.replace(section).filter(|before| last.as_ref().is_none_or(|now| !now.holds(before))));
         }
         sections.extend(last);
@@ -221,7 +224,7 @@ fn section(
     Section { needs, in_place }
 }
 
-/// The pairs of neighbours among items that are the same in everything.
+/// Returns the pairs of adjacent items that are interchangeable.
 fn ordered(items: &[Item], pieces: &[Vec<Piece>], pairs: &[(usize, usize)], aparts: &[Apart]) -> Vec<usize> {
     let same = |a: usize, b: usize| {
         let (x, y) = (&items[a], &items[b]);

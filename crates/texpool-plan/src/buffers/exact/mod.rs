@@ -1,4 +1,4 @@
-//! The smallest arena of few buffers, with whatever is known of them, and the proof that none is smaller.
+//! Finds the smallest arena of a few buffers with any constraints, and proves that it is the smallest.
 
 mod domains;
 mod instance;
@@ -13,23 +13,23 @@ use crate::{
 use instance::{Instance, instances};
 use search::decide;
 
-/// Buffers, and gaps of all of them, above which there is no search: it seldom ends for so many, and what is needed at
-/// each step takes some 50 MiB then.
+/// Upper limits on buffers, and on their gaps, for the exact search. Above them it seldom finishes, and the needs of
+/// all steps take some 50 MiB.
 const MAX_BUFFERS: usize = 256;
 const MAX_GAPS: usize = 512;
 
-/// Whether such buffers are searched.
+/// Returns whether the buffers are within the limits of the exact search.
 pub(super) fn takes(buffers: &[Buffer]) -> bool {
     buffers.len() <= MAX_BUFFERS && buffers.iter().map(|b| b.gaps.len()).sum::<usize>() <= MAX_GAPS
 }
 
-/// Effort for each capacity in the first round, and by how much it grows from one round to the next. The lowest capacity
-/// has that of the next round from the start, for it is the most likely to be the smallest.
+/// Effort per capacity in the first round, and its growth factor from one round to the next. The lowest capacity gets
+/// the effort of the next round from the start, because it is the most likely to be the smallest.
 const FIRST_EFFORT: u64 = 1 << 13;
 const EFFORT_GROWTH: u64 = 8;
 
-/// Looks for a plan that is smaller than `best`, and within `capacity` if there is one, until `effort` is spent, or
-/// `control` stops it. The first within the capacity is enough; else the bound rises if there is none.
+/// Searches for a plan smaller than `best`, until `effort` is spent or `control` stops it. With a `capacity`, the
+/// first plan within it is enough; if no such plan exists, the bound rises above it.
 pub(super) fn improve(
     mut best: Found,
     buffers: &[Buffer],
@@ -41,7 +41,7 @@ pub(super) fn improve(
 ) -> Found {
     let instances = instances(buffers, in_place, conflicts);
     let mut step = instances.iter().fold(0, |divisor, instance| gcd(divisor, instance.granularity()));
-    // A buffer without a size is in no instance, and the arena reaches up to it.
+    // A buffer of size 0 is in no instance, but the arena extends up to it.
     step = buffers.iter().filter(|b| b.size == 0).filter_map(|b| b.offset).fold(step, gcd).max(1);
     let mut search = Search { buffers, instances, effort, used: 0, control };
     if let Some(capacity) = capacity {
@@ -54,7 +54,7 @@ pub(super) fn improve(
         let mut bound = best.bound.next_multiple_of(step);
         let mut round_effort = FIRST_EFFORT;
         while bound < best.total && !search.is_over() {
-            // The lowest capacity that this round has not decided.
+            // The lowest capacity that is still undecided in this round.
             let mut undecided = bound;
             let mut capacity = bound;
             while undecided < best.total && !search.is_over() {
@@ -64,7 +64,7 @@ pub(super) fn improve(
                     Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
                     Fit::BudgetExhausted => undecided = capacity + step,
                 }
-                // Only multiples of `step` can be the smallest.
+                // Only multiples of `step` can be the smallest capacity.
                 capacity = undecided + best.total.saturating_sub(undecided) / step / 2 * step;
             }
             round_effort = round_effort.saturating_mul(EFFORT_GROWTH);
@@ -74,7 +74,7 @@ pub(super) fn improve(
     Found { stopped: best.stopped.or(control.stopped()), ..best }
 }
 
-/// Searches of the same buffers within one capacity after the other.
+/// State of a series of searches over the same buffers, each with a different capacity.
 struct Search<'a, 'c> {
     buffers: &'a [Buffer],
     instances: Vec<Instance>,
@@ -88,7 +88,7 @@ impl Search<'_, '_> {
         self.used >= self.effort || self.control.stopped().is_some()
     }
 
-    /// The offsets of a plan within a capacity, looked for with so much effort for each instance.
+    /// Searches for the offsets of a plan within a capacity, with up to `effort` for each instance.
     fn within(&mut self, capacity: u64, effort: u64, best: u64) -> Fit<Vec<u64>> {
         let mut offsets: Vec<u64> = self.buffers.iter().map(|b| b.offset.unwrap_or(0)).collect();
         for instance in &self.instances {

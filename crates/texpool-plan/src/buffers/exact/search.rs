@@ -1,9 +1,9 @@
-//! Whether items fit into a capacity, by branch and bound.
+//! Decides whether items fit into a capacity, by branch and bound.
 //!
-//! All that keeps a plan from being one is that two items lie neither on one side of each other nor on the other. So if
-//! every item lies at its lowest offset and no two are too near, that is a plan. Else the search decides for two that
-//! are, first for one side and then for the other, and draws the conclusions. It is complete whatever the buffers have:
-//! what is decided leaves each item a lowest offset, and there are finitely many decisions.
+//! An arrangement is a plan unless two items are on neither side of each other. So if all items are at their lowest
+//! offsets and no two of them are too close, that is a plan. Otherwise the search picks two items that are too close,
+//! decides for one side and later for the other, and propagates the consequences. It is complete for all kinds of
+//! buffers: every set of decisions leaves each item a lowest offset, and there are finitely many decisions.
 
 use super::{
     domains::{Domains, Side},
@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{control::SearchControl, offsets::Fit};
 
-/// Searches for a plan within `capacity`, until it has looked at the bounds of items `effort` times: the offset of each
-/// item, and how often it has.
+/// Searches for a plan within `capacity`, until `effort` items have been processed. Returns the offset of each item,
+/// and the effort used.
 pub(super) fn decide(
     instance: &Instance,
     capacity: i64,
@@ -20,11 +20,11 @@ pub(super) fn decide(
     control: &SearchControl<'_>,
 ) -> (Fit<Vec<i64>>, u64) {
     let Some(mut domains) = Domains::new(instance, capacity) else { return (Fit::Infeasible, 1) };
-    // Decisions whose other side is not tried yet, with the length of the log before them.
+    // Decisions whose other side was not tried yet, with the length of the log before them.
     let mut open: Vec<(usize, usize, Side)> = Vec::new();
     loop {
         let possible = domains.propagate(effort);
-        // To choose what to decide takes about as long as to look at half of all items.
+        // Choosing the next decision takes about as long as processing half of all items.
         domains.work += instance.items.len() as u64 / 2;
         if domains.is_spent(effort) || control.should_stop() {
             return (Fit::BudgetExhausted, domains.work);
@@ -43,9 +43,9 @@ pub(super) fn decide(
     }
 }
 
-/// Two items that are too near to each other at their lowest offsets, and the side to try first: those that have the
-/// least room on both sides for their size, and the side on which they have more. Of seven ways to choose, this one
-/// proved the most plans of random buffers with each kind of constraint.
+/// Chooses two items that are too close at their lowest offsets, and the side to try first. It picks the pair with
+/// the least room on both sides relative to its size, and the side with more room. Of seven rules, this one proved
+/// the most plans of random buffers with each kind of constraint.
 fn choose(instance: &Instance, domains: &Domains<'_>) -> Option<(usize, Side)> {
     let Domains { lowest, highest, .. } = domains;
     let mut best: Option<(i128, usize, Side)> = None;

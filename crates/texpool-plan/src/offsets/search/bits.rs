@@ -1,16 +1,16 @@
-//! Sets of tensors as bits, so that the unplaced tensors that overlap one are found a word at a time.
+//! Sets of tensors as bits, so that the unplaced tensors that overlap a given one are found a word at a time.
 
-/// Tensors a word holds.
+/// Number of tensors per word.
 const WORD: usize = u64::BITS as usize;
 
-/// A matrix of bits: each row is a set.
+/// A matrix of bits in which each row is a set.
 pub(super) struct BitRows {
     words: usize,
     bits: Vec<u64>,
 }
 
 impl BitRows {
-    /// Empty sets of tensors below `columns`.
+    /// Creates empty sets of tensors below `columns`.
     pub(super) fn new(rows: usize, columns: usize) -> Self {
         let words = columns.div_ceil(WORD);
         Self { words, bits: vec![0; rows * words] }
@@ -21,7 +21,7 @@ impl BitRows {
         self.bits[row * self.words + tensor / WORD] |= 1 << (tensor % WORD);
     }
 
-    /// The words of a set.
+    /// Returns the words of a set.
     pub(super) fn row(&self, row: usize) -> &[u64] {
         &self.bits[row * self.words..][..self.words]
     }
@@ -37,17 +37,17 @@ pub(super) fn clear(words: &mut [u64], tensor: usize) {
     words[tensor / WORD] &= !(1 << (tensor % WORD));
 }
 
-/// Whether a set of words contains a tensor.
+/// Returns whether a set of words contains a tensor.
 pub(super) fn has(words: &[u64], tensor: usize) -> bool {
     words[tensor / WORD] >> (tensor % WORD) & 1 == 1
 }
 
-/// The words in which tensors `from..to` lie.
+/// Returns the words that contain tensors `from..to`.
 pub(super) fn words(from: usize, to: usize) -> std::ops::Range<usize> {
     from / WORD..to.div_ceil(WORD)
 }
 
-/// The bits of word `word` that belong to tensors `from..to`.
+/// Returns the bits of word `word` that belong to tensors `from..to`.
 pub(super) fn mask(word: usize, from: usize, to: usize) -> u64 {
     let start = word * WORD;
     let below = |end: usize| match end.saturating_sub(start) {
@@ -58,13 +58,13 @@ pub(super) fn mask(word: usize, from: usize, to: usize) -> u64 {
     below(to) & !below(from)
 }
 
-/// The tensors of one word, rising.
+/// Iterates over the tensors of one word in ascending order.
 pub(super) struct Ones {
     start: usize,
     bits: u64,
 }
 
-/// The tensors whose bits are set in word `word`.
+/// Returns the tensors whose bits are set in word `word`.
 pub(super) fn ones(word: usize, bits: u64) -> Ones {
     Ones { start: word * WORD, bits }
 }

@@ -1,38 +1,39 @@
-//! What the search knows about its tensors and never changes.
+//! The fixed data of the search.
 
 use std::ops::Range;
 
 use super::bits::BitRows;
 use crate::{control::SearchControl, record::UsageRecord};
 
-/// A tensor with the sections in which it is alive: `from..to`.
+/// A tensor with the sections `from..to` in which it is alive.
 ///
-/// A section begins at each step at which some tensor is born and ends before the next. minimalloc begins sections
-/// where tensors die, too; what is alive in those is alive in the section before, so they constrain nothing.
+/// A section begins at each step at which a tensor is born, and ends before the next such step. minimalloc also
+/// begins sections where tensors die. The live tensors of those are a subset of the previous section's, so they add
+/// no constraint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tensor {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) size: u64,
-    /// Steps for which it is alive.
+    /// Number of steps for which it is alive.
     pub(super) width: u64,
-    /// The previous tensor with the same sections and the same size, if there is one.
+    /// The previous tensor with the same sections and the same size, if any.
     pub(super) identical: Option<usize>,
 }
 
 impl Tensor {
-    /// The sections in which it is alive.
+    /// Returns the sections in which it is alive.
     pub(super) fn sections(&self) -> Range<usize> {
         self.from..self.to
     }
 }
 
-/// The tensors of a search in order of birth, so that a range of sections is a range of tensors.
+/// The tensors of a search in order of birth, so that a range of sections corresponds to a range of tensors.
 pub(super) struct Instance {
     pub(super) tensors: Vec<Tensor>,
-    /// The record of each tensor.
+    /// Record of each tensor.
     pub(super) records: Vec<usize>,
-    /// For each tensor, the others that are alive at the same time.
+    /// For each tensor, the other tensors that are alive at the same time.
     pub(super) overlaps: BitRows,
     /// For each section, the tensors that are alive in it.
     pub(super) alive: BitRows,
@@ -40,8 +41,8 @@ pub(super) struct Instance {
 }
 
 impl Instance {
-    /// The instance of `records`, indices into `all` in the order of [`independent_groups`]; `None` if `control` stops
-    /// the search for overlaps.
+    /// Creates the instance of `records`, which are indices into `all` in the order of [`independent_groups`].
+    /// Returns `None` if `control` stops the search for overlaps.
     pub(super) fn new(all: &[UsageRecord], records: Vec<usize>, control: &SearchControl<'_>) -> Option<Self> {
         let mut births: Vec<usize> = records.iter().map(|&i| all[i].first).collect();
         births.dedup();
@@ -67,7 +68,7 @@ impl Instance {
                 overlaps.set(a, b);
                 overlaps.set(b, a);
             }
-            // Tensors born at the same step are neighbours in the list, so only these have to be compared.
+            // Tensors born at the same step are adjacent in the list, so only those have to be compared.
             let same = |&b: &usize| tensors[b].to == to && tensors[b].size == size;
             tensors[a].identical = (0..a).rev().take_while(|&b| tensors[b].from == from).find(same);
         }
@@ -75,8 +76,9 @@ impl Instance {
     }
 }
 
-/// The records that have a size, in order of birth, in groups that are never alive at the same time. minimalloc calls
-/// them partitions; here those are what a group is divided into during the search.
+/// Groups the records whose size is not 0, in order of birth, such that different groups are never alive at the same
+/// time. minimalloc calls these groups partitions; here a partition is a part of a group that is split off during the
+/// search.
 pub(super) fn independent_groups(records: &[UsageRecord]) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = (0..records.len()).filter(|&i| records[i].size > 0).collect();
     order.sort_by_key(|&i| (records[i].first, records[i].last, records[i].size));

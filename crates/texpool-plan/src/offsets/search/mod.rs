@@ -1,10 +1,11 @@
-//! The search behind [`fit`](super::fit()): depth first, a layout is built from the floor up, and a branch is cut as
-//! soon as no layout can follow. It is that of minimalloc (Moffitt 2023), with more cuts.
+//! The search behind [`fit`](super::fit()). It is depth first, builds a layout from the floor up, and cuts a branch
+//! as soon as no layout can follow. It is the search of minimalloc (Moffitt 2023), with more cuts.
 //!
-//! Of all layouts within a capacity, take one with the smallest sum of offsets. None of its tensors can be moved down,
-//! so each rests on another or on the floor. Listed by offset (by rank where offsets are equal), each tensor rests on
-//! tensors listed before it. It is therefore enough to search these sequences and to try each tensor at one offset
-//! only, the end of the highest tensor placed so far that overlaps it in time. [`Pruning`] lists the cuts that follow.
+//! Of all layouts within a capacity, take one with the smallest sum of offsets. None of its tensors can be moved
+//! down, so each rests on another tensor or on the floor. If tensors are listed by offset (and by rank for equal
+//! offsets), each tensor rests on tensors listed before it. It is therefore enough to search these sequences. Each
+//! tensor is tried at a single offset, the end of the highest placed tensor that overlaps it in time. [`Pruning`]
+//! lists the cuts that this allows.
 
 mod bits;
 mod instance;
@@ -24,32 +25,33 @@ use crate::{
     record::UsageRecord,
 };
 
-/// The answer of [`fit`](super::fit()).
+/// Result of [`fit`](super::fit()).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fit<T = Layout> {
     /// A layout within the capacity.
     Fits(T),
-    /// No layout is within the capacity: some step is wider, or the search has ruled out every layout.
+    /// No layout fits within the capacity: some step is wider, or the search has ruled out every layout.
     Infeasible,
-    /// The search ran out of nodes or memory, or was stopped.
+    /// The search reached its limit of nodes or memory, or was stopped.
     BudgetExhausted,
 }
 
-/// Tensors of one group above which no search is begun. The sets of overlapping tensors take the square of their number
-/// in bits, twice: 64 MiB here, a gigabyte at four times as many.
+/// Upper limit on the tensors of one group for a search. The sets of overlapping tensors take the square of that
+/// number in bits, twice: 64 MiB at the limit, a gigabyte at four times as many.
 const MAX_TENSORS: usize = 1 << 14;
 
-/// Tensors of one group up to which a node costs no more than the effort is meant to buy; larger groups get fewer nodes.
+/// Number of tensors of one group up to which the full number of nodes is spent. Larger groups get fewer nodes,
+/// because each of their nodes takes longer.
 const TENSORS_AT_FULL_EFFORT: u64 = 1 << 12;
 
-/// Returns whether the search takes these records: no more than [`MAX_TENSORS`] of them are connected by overlaps in
+/// Returns whether the search accepts these records: at most [`MAX_TENSORS`] of them are connected by overlaps in
 /// time.
 pub(crate) fn takes(records: &[UsageRecord]) -> bool {
     independent_groups(records).iter().all(|group| group.len() <= MAX_TENSORS)
 }
 
-/// Searches for a layout within `capacity`, placing at most `nodes` tensors in all. Groups of tensors that are never
-/// alive at the same time are searched one after another.
+/// Searches for a layout within `capacity`, placing at most `nodes` tensors in total. Groups of tensors that are
+/// never alive at the same time are searched one after another.
 pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
     let groups = independent_groups(records);
     if groups.iter().any(|group| group.len() > MAX_TENSORS) {
@@ -72,8 +74,9 @@ pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control
     Fit::Fits(one_arena(records, &offsets))
 }
 
-/// The offsets of one group. Preorderings take turns, and the limit of nodes doubles from round to round, so that none
-/// costs more than four times what the best of them needs, times their number.
+/// Searches for the offsets of one group. Preorderings take turns, and the limit of nodes doubles from round to
+/// round. So the total is at most four times the number of nodes that the best preordering needs, times the number of
+/// preorderings.
 fn search_group(
     instance: &Instance,
     capacity: u64,
@@ -102,29 +105,29 @@ fn search_group(
     Fit::BudgetExhausted
 }
 
-/// Nodes for each tensor in the first round. minimalloc's instances A to K take 1.45 million nodes in all with 16, 1.55
-/// with 8 and 1.36 with 32 (counted in `search_group` while `cargo bench -p texpool-plan --bench arena` ran); the
-/// easiest of them, J, takes one and a half for each tensor.
+/// Number of nodes per tensor in the first round. minimalloc's instances A to K take 1.45 million nodes in all with
+/// 16, 1.55 with 8 and 1.36 with 32 (counted in `search_group` while `cargo bench -p texpool-plan --bench
+/// arena` ran). The easiest of them, J, takes one and a half nodes per tensor.
 const FIRST_NODES_PER_TENSOR: u64 = 16;
 
-/// Nodes times tensors of the instance between two looks at the control: some hundred microseconds, so that neither the
-/// clock nor a callback costs anything that can be measured.
+/// Nodes times tensors of the instance between two checks of the control: some hundred microseconds, so that the
+/// clock and the callback have no measurable cost.
 const WORK_BETWEEN_CHECKS: u64 = 1 << 13;
 
-/// What remains to be done at one level of the search. The stack of frames takes the place of recursion, for there may
-/// be a level for each tensor.
+/// The remaining work at one level of the search. A stack of frames replaces recursion, because each tensor may add a
+/// level.
 enum Frame {
     /// One of the tensors of a partition is placed next.
     Choice {
         partition: Partition,
-        /// Tensors before this position have been tried, or were skipped at a level below.
+        /// Tensors before this position were already tried, or were skipped at a level below.
         resume_at: SequenceKey,
-        /// The lowest end that an unplaced tensor would have at its minimum offset.
+        /// The lowest end of any unplaced tensor at its minimum offset.
         min_height: u64,
         /// The length of the log before the first tensor was tried.
         mark: usize,
     },
-    /// Partitions to be searched one after another, in [`Search::partitions`] from `start` on.
+    /// Partitions to search one after another, in [`Search::partitions`] from `start` on.
     Partitions { start: usize, next: usize, floor: u64 },
 }
 
@@ -144,14 +147,14 @@ impl<'a> Search<'a> {
         Self { layout, preordering, pruning, frames: Vec::new(), partitions: Vec::new(), limit, used: 0 }
     }
 
-    /// Whether there is a layout; where there is, it is in `self.layout`.
+    /// Runs the search. If it finds a layout, that is in `self.layout`.
     fn run(&mut self, control: &SearchControl<'_>, progress: &Progress) -> Fit<()> {
         if !self.layout.sections_fit() {
             return Fit::Infeasible;
         }
         let between_checks = WORK_BETWEEN_CHECKS / self.layout.instance.tensors.len().max(1) as u64 + 1;
         self.push_partitions(self.layout.whole(), 0);
-        // Whether the frame that was last on top has a layout; `None` while the one on top is not searched yet.
+        // Result of the frame that was last on top; `None` while the current top frame is not searched yet.
         let mut feasible = None;
         loop {
             match self.frames.last_mut() {
@@ -164,7 +167,7 @@ impl<'a> Search<'a> {
                         feasible = self.push_choice(partition, resume_at);
                     }
                     _ => {
-                        // Every partition has a layout, or one of them has none.
+                        // Either every partition has a layout, or one of them has none.
                         let start = *start;
                         self.partitions.truncate(start);
                         self.frames.pop();
@@ -205,7 +208,7 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Notes in the frame on top which tensor was tried last.
+    /// Records in the top frame the tensor that was tried last.
     fn resume_after(&mut self, key: SequenceKey) {
         if let Some(Frame::Choice { resume_at, .. }) = self.frames.last_mut() {
             *resume_at = SequenceKey { rank: key.rank + 1, ..key };
@@ -218,7 +221,7 @@ impl<'a> Search<'a> {
         self.frames.push(Frame::Partitions { start, next: start, floor });
     }
 
-    /// Begins a level; where no tensor is left to be placed, there is none and the partition has its layout.
+    /// Begins a level. If the partition has no unplaced tensor left, it is complete, and no level is needed.
     fn push_choice(&mut self, partition: Partition, resume_at: SequenceKey) -> Option<bool> {
         let PartialLayout { min_offsets, instance, .. } = &self.layout;
         let ends = self.layout.unplaced_in(partition).map(|t| min_offsets[t] + instance.tensors[t].size);
@@ -227,7 +230,7 @@ impl<'a> Search<'a> {
         None
     }
 
-    /// The tensor to try next: the first in the sequence at or after `resume_at`.
+    /// Returns the tensor to try next: the first in the sequence at or after `resume_at`.
     fn next_tensor(
         &self,
         partition: Partition,
@@ -258,7 +261,7 @@ mod tests {
     use super::*;
     use crate::{io::from_csv, random::Random};
 
-    /// Every cut switched off alone, then all of them.
+    /// All cuts, then each cut disabled alone, then none.
     fn variants() -> [(&'static str, Pruning); 7] {
         let all = Pruning::ALL;
         let none = Pruning {
@@ -279,7 +282,7 @@ mod tests {
         ]
     }
 
-    /// Tensors that fill every step of a capacity, so that some sets fit into it and others do not.
+    /// Generates tensors that fill every step of a capacity, so that some sets fit into it and others do not.
     fn full_steps(capacity: usize, steps: usize, random: &mut Random) -> Vec<UsageRecord> {
         let (mut records, mut alive, mut free) = (Vec::new(), Vec::new(), capacity);
         for step in 0..steps {
@@ -336,8 +339,8 @@ mod tests {
         assert!(undecided < 2000, "{undecided} answers undecided");
     }
 
-    /// Guards that no cut costs nodes. Prints how many each saves; the table in `pruning.rs` has more instances, with a
-    /// limit of 65,536 nodes.
+    /// Guards that no cut increases the number of nodes, and prints the savings of each. The table in `pruning.rs`
+    /// has more instances, with a limit of 65,536 nodes.
     #[test]
     fn each_cut_saves_nodes() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/minimalloc");

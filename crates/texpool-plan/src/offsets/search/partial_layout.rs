@@ -1,4 +1,4 @@
-//! A layout while it is built from the floor up, with a log of changes to undo them.
+//! A layout that is built from the floor up, with a log of changes to undo them.
 
 use std::{cmp::Reverse, ops::Range};
 
@@ -9,24 +9,24 @@ use super::{
     pruning::Pruning,
 };
 
-/// A tensor's position in the sequence in which a layout is built: by offset, and by rank where offsets are equal.
+/// Position of a tensor in the sequence in which a layout is built: by offset, and by rank for equal offsets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SequenceKey {
     pub(super) offset: u64,
     pub(super) rank: u32,
 }
 
-/// A range of tensors and the range of sections that they live in; no other unplaced tensor is alive there.
+/// A range of tensors, and the range of sections in which they are alive. No other unplaced tensor is alive there.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Partition {
     pub(super) tensors: (usize, usize),
     pub(super) sections: (usize, usize),
 }
 
-/// One change, with the value before it.
+/// One change, with the previous value.
 enum Change {
-    /// Of [`PartialLayout::min_offsets`] and [`PartialLayout::offset_bounds`], which were equal: most changes are of
-    /// both.
+    /// Changes [`PartialLayout::min_offsets`] and [`PartialLayout::offset_bounds`], which were equal. Most changes
+    /// affect both.
     MinOffsetAndBound(u32, u64),
     MinOffset(u32, u64),
     OffsetBound(u32, u64),
@@ -35,47 +35,48 @@ enum Change {
     Placed(u32),
 }
 
-/// Changes that are kept at most: 64 MiB of them. A search that would keep more gives up. A guess, which keeps a
-/// hostile file from taking all memory.
+/// Upper limit on the logged changes: 64 MiB of them. A search that needs more gives up. A guess, which prevents a
+/// hostile file from using up all memory.
 const MAX_CHANGES: usize = 1 << 22;
 
-/// The tensors placed so far, and what follows for the others.
+/// The placed tensors, and the resulting bounds for the others.
 pub(super) struct PartialLayout<'a> {
     pub(super) instance: &'a Instance,
     capacity: u64,
     pruning: Pruning,
-    /// The set of tensors that are not placed yet.
+    /// The set of unplaced tensors.
     pub(super) unplaced: Vec<u64>,
-    /// Of tensors that are placed.
+    /// Offsets of the placed tensors.
     pub(super) offsets: Vec<u64>,
     /// For each tensor, the end of the highest placed tensor that overlaps it in time.
     pub(super) min_offsets: Vec<u64>,
-    /// For each tensor, a lower bound of its offset in every layout that is still searched for; at least its minimum
-    /// offset. A tensor whose bound is above its minimum offset cannot be placed yet.
+    /// For each tensor, a lower bound on its offset in all layouts that the search still considers. It is at least
+    /// the minimum offset. A tensor whose bound is above its minimum offset cannot be placed yet.
     pub(super) offset_bounds: Vec<u64>,
     pub(super) ranks: Vec<u32>,
     /// For each section, the lowest offset at which an unplaced tensor can still be placed.
     floors: Vec<u64>,
     /// For each section, the sum of the sizes of its unplaced tensors.
     totals: Vec<u64>,
-    /// For each section, how many unplaced tensors live on into the next one. The timeline is cut where this is 0.
+    /// For each section, the number of unplaced tensors that live on into the next one. The timeline can be cut where
+    /// this is 0.
     cuts: Vec<u32>,
     changes: Vec<Change>,
-    /// Sections whose floor may rise since it was last computed.
+    /// Sections whose floor may have risen since it was last computed.
     stale_floors: Vec<bool>,
     skipped: SkippedTensors,
 }
 
-/// Buffers of [`PartialLayout::bound_skipped`], kept between calls to save allocations.
+/// Buffers of [`PartialLayout::bound_skipped`], reused to avoid allocations.
 #[derive(Default)]
 struct SkippedTensors {
     set: Vec<u64>,
-    /// Tensors whose bound is not final yet, with the best bound known.
+    /// Tensors whose bound is not final yet, with their best known bound.
     open: Vec<(usize, u64)>,
 }
 
 impl<'a> PartialLayout<'a> {
-    /// A layout in which nothing is placed.
+    /// Creates a layout without placed tensors.
     pub(super) fn new(instance: &'a Instance, capacity: u64, pruning: Pruning) -> Self {
         let count = instance.tensors.len();
         let mut unplaced = vec![0; words(0, count).len()];
@@ -104,22 +105,22 @@ impl<'a> PartialLayout<'a> {
         }
     }
 
-    /// The partition of all tensors.
+    /// Returns the partition of all tensors.
     pub(super) fn whole(&self) -> Partition {
         Partition { tensors: (0, self.instance.tensors.len()), sections: (0, self.instance.section_count) }
     }
 
-    /// The length of the log of changes, to [`undo`](Self::undo) what comes after.
+    /// Returns the length of the log of changes, as a mark for [`undo`](Self::undo).
     pub(super) fn mark(&self) -> usize {
         self.changes.len()
     }
 
-    /// Whether the log of changes is too long to go on.
+    /// Returns whether the log of changes has reached its limit.
     pub(super) fn log_is_full(&self) -> bool {
         self.changes.len() > MAX_CHANGES
     }
 
-    /// Takes back all changes since a mark.
+    /// Reverts all changes since a mark.
     pub(super) fn undo(&mut self, mark: usize) {
         while self.changes.len() > mark {
             match self.changes.pop() {
@@ -142,13 +143,13 @@ impl<'a> PartialLayout<'a> {
         }
     }
 
-    /// The unplaced tensors of a partition, in order of birth.
+    /// Returns the unplaced tensors of a partition, in order of birth.
     pub(super) fn unplaced_in(&self, partition: Partition) -> impl Iterator<Item = usize> {
         let (from, to) = partition.tensors;
         words(from, to).flat_map(move |word| ones(word, self.unplaced[word] & mask(word, from, to)))
     }
 
-    /// The unplaced tensors that overlap `tensor` in time, which is one of `partition`.
+    /// Returns the unplaced tensors that overlap `tensor`, a member of `partition`, in time.
     fn unplaced_overlaps(&self, tensor: usize, partition: Partition) -> impl Iterator<Item = usize> {
         let row = self.instance.overlaps.row(tensor);
         words(partition.tensors.0, partition.tensors.1)
@@ -172,7 +173,7 @@ impl<'a> PartialLayout<'a> {
         }
     }
 
-    /// Divides the unplaced tensors of a partition into partitions that are never alive at the same time.
+    /// Splits the unplaced tensors of a partition into partitions that are never alive at the same time.
     pub(super) fn decompose(&self, partition: Partition, into: &mut Vec<Partition>) {
         let mut last: Option<Partition> = None;
         for tensor in self.unplaced_in(partition) {
@@ -191,13 +192,13 @@ impl<'a> PartialLayout<'a> {
         into.extend(last);
     }
 
-    /// Whether no section holds more than the capacity. Every later check looks at changed sections only.
+    /// Returns whether every section's total fits into the capacity. All later checks look only at changed sections.
     pub(super) fn sections_fit(&self) -> bool {
         self.totals.iter().all(|&total| total <= self.capacity)
     }
 
-    /// Places a tensor at its minimum offset; whatever is placed after it lies no lower. `None` if no layout can
-    /// follow, else whether the unplaced tensors of the partition may have been divided.
+    /// Places a tensor at its minimum offset. Tensors placed later will not be lower. Returns `None` if no layout can
+    /// follow, and otherwise whether the unplaced tensors of the partition may now be split.
     pub(super) fn place(&mut self, tensor: usize, partition: Partition) -> Option<bool> {
         let t = self.instance.tensors[tensor];
         let key = SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
@@ -209,13 +210,14 @@ impl<'a> PartialLayout<'a> {
             self.totals[section] -= t.size;
             self.set_floor(section, end);
         }
-        // The timeline is divided where no unplaced tensor lives on from one section to the next.
+        // The timeline can be split where no unplaced tensor lives on from one section to the next.
         let mut divided = false;
         for cut in &mut self.cuts[t.from..t.to - 1] {
             *cut -= 1;
             divided |= *cut == 0;
         }
-        // Offsets only rise from here on, so in sections that this tensor does not touch the floor rises to its offset.
+        // Offsets only rise from here on, so in sections that this tensor does not touch the floor rises to its
+        // offset.
         let (from, to) = partition.sections;
         let fits =
             |section: usize| self.floors[section].max(key.offset).saturating_add(self.totals[section]) <= self.capacity;
@@ -255,7 +257,7 @@ impl<'a> PartialLayout<'a> {
         self.floors[section] = floor;
     }
 
-    /// Notes that a tensor lies at `offset` or above.
+    /// Records that the offset of a tensor is at least `offset`.
     fn raise_bound(&mut self, tensor: usize, offset: u64, touched: &mut Range<usize>) {
         let before = self.offset_bounds[tensor];
         if before < offset {
@@ -269,13 +271,14 @@ impl<'a> PartialLayout<'a> {
     fn mark_stale_floors(&mut self, tensor: usize, before: u64, touched: &mut Range<usize>) {
         let sections = self.instance.tensors[tensor].sections();
         *touched = touched.start.min(sections.start)..touched.end.max(sections.end);
-        // A floor below the old bound is held down by another tensor.
+        // A floor below the old bound is determined by another tensor.
         for (stale, &floor) in self.stale_floors[sections.clone()].iter_mut().zip(&self.floors[sections]) {
             *stale |= floor >= before;
         }
     }
 
-    /// Raises the floor of a section to the lowest bound of its unplaced tensors; whether they still fit above it.
+    /// Raises the floor of a section to the lowest bound of its unplaced tensors. Returns whether they still fit
+    /// above it.
     fn update_floor(&mut self, section: usize, partition: Partition, offset: u64) -> bool {
         if self.totals[section] == 0 {
             return true;
@@ -292,13 +295,13 @@ impl<'a> PartialLayout<'a> {
         self.floors[section].max(offset).saturating_add(self.totals[section]) <= self.capacity
     }
 
-    /// Raises the bounds of the tensors that were skipped in the sequence; false if one of them fits nowhere.
+    /// Raises the bounds of tensors that were skipped in the sequence. Returns false if one of them no longer fits.
     ///
-    /// A tensor was skipped if it could have been placed before `key` and was not. In the layouts that are searched for
-    /// it then rests on a tensor that is placed from now on. That tensor begins below the end that the skipped one
-    /// would have had, or there would have been room for it. So the skipped tensor lies at or above the lowest end of
-    /// any tensor that can be beneath it, and those may be skipped tensors, too. As in Dijkstra's algorithm (1959), the
-    /// tensor with the lowest bound is final and may lower the bounds of the others.
+    /// A tensor was skipped if it could have been placed before `key` and was not. In the remaining layouts it rests
+    /// on a tensor that is placed from now on. That tensor begins below the end that the skipped one would have had;
+    /// otherwise the skipped one would have fit beneath it. So the offset of the skipped tensor is at least the
+    /// lowest end of any tensor that can be beneath it, and those may be skipped tensors, too. As in Dijkstra's
+    /// algorithm (1959), the tensor with the lowest bound is final and may lower the bounds of the others.
     fn bound_skipped(&mut self, partition: Partition, key: SequenceKey, touched: &mut Range<usize>) -> bool {
         if !self.pruning.bound_skipped {
             return true;
@@ -310,7 +313,8 @@ impl<'a> PartialLayout<'a> {
         possible
     }
 
-    /// Lists the skipped tensors of a partition, each with the lowest end of a tensor beneath it that was not skipped.
+    /// Lists the skipped tensors of a partition, each with the lowest end of a tensor beneath it that was not
+    /// skipped.
     fn find_skipped(
         &self,
         SkippedTensors { set: skipped, open }: &mut SkippedTensors,
@@ -340,7 +344,8 @@ impl<'a> PartialLayout<'a> {
         }
     }
 
-    /// Raises the bounds of skipped tensors from the lowest to the highest; false if one of them fits nowhere.
+    /// Raises the bounds of skipped tensors from the lowest to the highest. Returns false if one of them no longer
+    /// fits.
     fn settle_skipped(&mut self, open: &mut Vec<(usize, u64)>, touched: &mut Range<usize>) -> bool {
         let tensors = &self.instance.tensors;
         loop {

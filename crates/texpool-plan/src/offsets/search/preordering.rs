@@ -1,18 +1,18 @@
-//! Preorderings: which of the tensors that could be placed at the same offset is tried first.
+//! Preorderings decide which of the tensors that could be placed at the same offset is tried first.
 //!
-//! minimalloc calls them so too, and names its own by the initials of what they compare.
+//! minimalloc uses the same term, and names its preorderings by the initials of the compared properties.
 
-/// What a preordering compares, with minimalloc's names.
+/// Properties that preorderings compare, with minimalloc's names.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PreorderData {
-    /// Steps for which the tensor is alive.
+    /// Number of steps for which the tensor is alive.
     pub(super) width: u64,
-    /// Sections in which it is alive.
+    /// Number of sections in which it is alive.
     pub(super) sections: u64,
     pub(super) size: u64,
     /// The largest sum of unplaced sizes in any section in which it is alive.
     pub(super) total: u64,
-    /// Unplaced tensors that are alive at the same time.
+    /// Number of unplaced tensors that are alive at the same time.
     pub(super) overlaps: u64,
 }
 
@@ -22,24 +22,24 @@ impl PreorderData {
     }
 }
 
-/// Properties to compare, the first that differs decides; larger values come first.
+/// The properties to compare. The first difference decides, and larger values come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preordering {
     TotalWidthArea,
     SectionsAreaTotal,
-    /// The area is counted in sections here, not in steps.
+    /// Here the area is counted in sections instead of steps.
     TotalAreaWidth,
     OverlapsAreaTotal,
 }
 
 impl Preordering {
-    /// The round robin: each is tried with a limited number of nodes, then the limit is raised. No preordering is good
-    /// on every instance: on each of minimalloc's instances A to K one or two of these lead to a layout in a few
-    /// thousand nodes and the others do not in a hundred thousand.
+    /// The round robin: each preordering is tried with a limited number of nodes, then the limit is raised. No
+    /// preordering is good on every instance. On each of minimalloc's instances A to K, one or two of these lead to a
+    /// layout within a few thousand nodes, and the others do not within a hundred thousand.
     pub(super) const ROUND_ROBIN: [Self; 4] =
         [Self::TotalWidthArea, Self::SectionsAreaTotal, Self::TotalAreaWidth, Self::OverlapsAreaTotal];
 
-    /// The values that are compared.
+    /// Returns the values to compare.
     pub(super) fn key(self, data: &PreorderData) -> [u128; 3] {
         let PreorderData { width, sections, size, total, overlaps } = *data;
         let (width, total) = (u128::from(width), u128::from(total));

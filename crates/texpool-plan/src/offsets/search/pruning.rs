@@ -1,14 +1,15 @@
-//! The cuts of the search that can be switched off one by one: tests show that none of them changes an answer, and what
-//! each of them saves.
+//! The cuts of the search that can be switched off one by one. Tests show that no cut changes an answer, and measure
+//! the savings of each.
 
-/// Which cuts a search makes, named as in minimalloc's `SolverParams` where it makes the same one.
+/// Selects the cuts of a search. Cuts that minimalloc has, too, are named as in its `SolverParams`.
 ///
-/// Not in this list are the sequence itself (`canonical_only` there) and the capacity of each section
-/// (`section_inference` and `monotonic_floor`): the search would not end, or its answers would be wrong, without them.
+/// Not in this list are the sequence itself (`canonical_only` in minimalloc) and the capacity of each section
+/// (`section_inference` and `monotonic_floor`). Without them the search would not end, or its answers would be wrong.
 ///
-/// Nodes until a layout of minimalloc's instances is found, in the best of the preorderings, with all cuts and without
-/// one of them; `-` for more than 65,536 (`cargo test --no-default-features --lib each_cut_saves_nodes -- --nocapture`
-/// prints B and J; the others take their names and this limit in the test, and minutes):
+/// The table shows the number of nodes until a layout of minimalloc's instances is found, in the best of the
+/// preorderings, with all cuts and without one of them. `-` means more than 65,536. (`cargo test
+/// -p texpool-plan --lib each_cut_saves_nodes -- --nocapture` prints B and J. For the others, add their names
+/// and this limit to the test, which then takes minutes.)
 ///
 /// | cut left out | A | B | C | D | E | F | I | J |
 /// |---|---:|---:|---:|---:|---:|---:|---:|---:|
@@ -20,24 +21,24 @@
 /// | `dynamic_decomposition` | 21,642 | 887 | 2,301 | 1,547 | 38,413 | 41,223 | - | 528 |
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pruning {
-    /// No tensor is placed at or above the end of an unplaced one at its minimum offset: that one would fit into the
-    /// gap beneath, so some layout with a smaller sum of offsets has it there.
+    /// Never place a tensor at or above the end that an unplaced one would have at its minimum offset. That one would
+    /// fit into the gap beneath, so some layout with a smaller sum of offsets has it there.
     pub(super) check_dominance: bool,
-    /// Of two tensors with the same sections and the same size, the earlier in the list is placed first: exchanging
-    /// them gives the same layout again.
+    /// If two tensors have the same sections and the same size, place the one that is earlier in the list first,
+    /// because exchanging them gives the same layout.
     pub(super) identical_tensors: bool,
-    /// A tensor that could have been placed lower, and was skipped, is given a lower bound: it has to end up on top of
-    /// a tensor that is placed later, see `PartialLayout::bound_skipped`.
+    /// Raise the bound of a tensor that could have been placed lower but was skipped: it has to rest on a tensor that
+    /// is placed later, see `PartialLayout::bound_skipped`.
     pub(super) bound_skipped: bool,
-    /// The floor of a section is at least the lowest offset that an unplaced tensor of it can have.
+    /// Keep the floor of a section at or above the lowest possible offset of any of its unplaced tensors.
     pub(super) unallocated_floor: bool,
-    /// Where placed tensors divide the timeline, the partitions are searched one by one, each with a preordering of its
-    /// own: if one has no layout, the others are not tried again.
+    /// If placed tensors split the timeline, search the partitions one by one, each with a separate preordering. If
+    /// one has no layout, the others are not tried again.
     pub(super) dynamic_decomposition: bool,
 }
 
 impl Pruning {
-    /// Every cut.
+    /// All cuts.
     pub(super) const ALL: Self = Self {
         check_dominance: true,
         identical_tensors: true,
