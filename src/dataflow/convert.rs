@@ -2,8 +2,8 @@
 //!
 //! An actor fires once per band of rows of its layer's result; by default a band is one row. From each channel it
 //! takes the rows that its window reaches for the first time, and it puts the rows that the next window needs again
-//! on a loop. In the paper's terms, with a window of `K` rows, a stride of `s` and padding: the first phase takes `K
-//! - above` rows, the middle phases take `s` rows, the last takes the rest, and the loop carries `K - s` rows from
+//! on a loop. In the paper's terms, with a window of `K` rows, a stride of `s` and padding: the first phase takes
+//! `K - above` rows, the middle phases take `s` rows, the last takes the rest, and the loop carries `K - s` rows from
 //! each phase to the next. The cycle is the shortest that repeats, so a layer without overlap and padding has one
 //! phase, and the repetition vector gives the number of its firings (their Line 9). A layer that needs all rows of an
 //! input has one phase too.

@@ -56,8 +56,8 @@ pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
     Ok(total)
 }
 
-/// Computes the naïve total, the positional maximums and both lower bounds, in `O(n log n)`. See [`Bounds`] for an
-/// example.
+/// Computes the naïve total, the positional maximums and both lower bounds, in `O(n log n)`. [`Bounds`]
+/// has an example.
 ///
 /// # Errors
 /// Those of [`naive_total`].

@@ -114,6 +114,9 @@ def outcome(case: Case) -> tuple[str, str]:
         taken = "are taken" in report[1] or "is taken, as" in report[1]
         right = all(close(one, other) for one, other in zip(found, case.outputs, strict=False))
         if taken and not right:
+            own = on_cpu(model).run(None, {name: given[name] for name in names})
+            if all(close(one, other) for one, other in zip(found, own, strict=True)):
+                return "host", "the runtime's own answer, which is not ONNX's"
             return "failed", "another answer"
         if taken and not left:
             return "passed", ""

@@ -39,7 +39,8 @@ def session(model: Path | bytes, plain: bool = False, **options: str) -> onnxrun
     asked = onnxruntime.SessionOptions()
     if plain:
         asked.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    asked.add_provider_for_devices(devices()[:1], options)
+    # Parts of small models are taken, too, unless a test asks for the default.
+    asked.add_provider_for_devices(devices()[:1], {"min_operations": "0"} | options)
     # Without this, errors of a provider go to standard output, and the session is created without the provider.
     given = model if isinstance(model, bytes) else str(model)
     return onnxruntime.InferenceSession(given, sess_options=asked, enable_fallback=0)

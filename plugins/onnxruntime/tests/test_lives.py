@@ -179,6 +179,8 @@ class Forks(unittest.TestCase):
 #: Starts a search that would take minutes, and presses Ctrl-C after two seconds.
 CTRL_C = """
 import os, signal, threading, time, support
+# Processes in the background of a shell inherit an ignored SIGINT.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 support.register()
 pressed = 0.0
 

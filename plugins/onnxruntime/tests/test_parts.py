@@ -102,6 +102,16 @@ def open_extents() -> bytes:
 
 
 class Parts(unittest.TestCase):
+    def test_parts_that_are_smaller_than_a_call_are_left(self) -> None:
+        made, report = reported(split(), min_operations="100000")
+        feed = values(made)
+        self.assertLessEqual(off(made.run(None, feed), on_cpu(split()).run(None, feed)), 1)
+        # The first convolution has 62,208 multiplications and as many additions, the second 9,216 of each.
+        self.assertEqual(report[1], "graph `main`: 2 of 5 nodes are taken, as one partition")
+        self.assertRegex(
+            "\n".join(report), "left: node `second` Conv: its part of the graph has [0-9]+ operations, less than a call"
+        )
+
     def check(self, model: bytes, **options: str) -> list[str]:
         """Whether the answer is the CPU's; the report."""
         made, report = reported(model, **options)

@@ -9,6 +9,17 @@ from support import Report, delegate, interpreter, python, run, same_bits, value
 
 
 class Nodes(unittest.TestCase):
+    def test_parts_that_are_smaller_than_a_call_are_left(self) -> None:
+        report = Report()
+        made = interpreter(tiny.split(), delegate(report=report.path, min_operations=200000))
+        self.assertTrue(same_bits(run(made), run(interpreter(tiny.split()))))
+        self.assertEqual((report.taken, len(report.left)), ([0], 3))
+        self.assertIn("operations, less than a call of the device costs", report.graph["nodes"][0]["left"])
+        # A whole graph is taken, however small it is.
+        report = Report()
+        interpreter(tiny.supported(), delegate(report=report.path, min_operations=200000))
+        self.assertEqual(report.left, [])
+
     def test_what_is_supported_is_one_part(self) -> None:
         report = Report()
         made = interpreter(tiny.supported(), delegate(report=report.path))
