@@ -6,7 +6,7 @@ struct Params {
 
 // A function of `src/kernels/binary.rs`.
 override FUNCTION: u32 = BINARY_ADD;
-// Which operand is a constant, if one is.
+// Set to the constant operand, if there is one.
 override CONSTANT: u32 = CONSTANT_NONE;
 
 // The row of `t` that is read for a texel of the result.
@@ -26,7 +26,7 @@ fn repeated_lanes(t: Tensor, v: vec4<f32>) -> vec4<f32> {
 const INFINITE_BITS: u32 = 0x7f800000u;
 const HIDDEN_BIT: u32 = 0x800000u;
 
-// Exponents of floats, as their bits have them; those of the least floats are 1, as if they were normal.
+// Exponents of floats, taken from their bits. Subnormals and zero get exponent 1, as if they were normal.
 fn exponents(magnitudes: vec4<u32>) -> vec4<u32> {
     return max(magnitudes >> vec4(23u), vec4(1u));
 }
@@ -52,7 +52,8 @@ fn rest_of(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         rest = (rest << bits) % by;
         left -= bits;
     }
-    // As a float again: its highest bit becomes the hidden one, as far as there are exponents.
+    // Converts the remainder back to a float: its highest bit becomes the hidden one, unless the exponent gets too
+    // small.
     let up = min(countLeadingZeros(rest) - 8u, exponent - 1u);
     let significand = rest << up;
     let normal = (significand & vec4(HIDDEN_BIT - 1u)) | ((exponent - up) << vec4(23u));
@@ -81,7 +82,7 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     // The logarithm of zero has a bound, so that a zero to the power of a negative number is as large as there is.
     var by_logarithm = select(exp2(b * log2(abs(a))), vec4(0.0), (a == vec4(0.0)) & (b > vec4(0.0)));
     by_logarithm = select(by_logarithm, -by_logarithm, negative & odd);
-    // No number: the logarithm of a negative one.
+    // The logarithm of a negative number is NaN, so the power is, too.
     by_logarithm = select(by_logarithm, log2(a), negative & !whole);
     var product = vec4(1.0);
     for (var factor = 0u; factor < 16u; factor++) {
@@ -95,7 +96,7 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 }
 
 fn apply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
-    // What is no number is true, and differs from all: `!=` is false there.
+    // NaN counts as true and compares as different from everything, but `!=` may return false for it in shaders.
     let yes_a = !(a == vec4(0.0));
     let yes_b = !(b == vec4(0.0));
     switch FUNCTION {

@@ -6,7 +6,7 @@ struct Params {
     // The box: pixel, slice, image row, batch.
     corner: vec4<u32>,
     extents: vec4<u32>,
-    // Where in the result the first and the second input begin: B, H, W, C.
+    // First element of the first and of the second input in the result: B, H, W, C.
     first_begin: vec4<u32>,
     second_begin: vec4<u32>,
     constants: u32,        // first weight texel of the constants, which lie as the box does
@@ -22,7 +22,7 @@ override ALIGNED: bool = false;
 
 // The channels of a part that the lanes of a texel of the result are, `first` the texel's first channel.
 fn lanes_of(first: u32, begin: u32) -> vec4<u32> {
-    // What lies in front of the part wraps to beyond any channel.
+    // Channels in front of the part wrap around to numbers beyond any channel.
     return vec4(0u, 1u, 2u, 3u) + first - begin;
 }
 

@@ -1,7 +1,7 @@
 // Running sums along an axis. An invocation takes a line of texels along it; what lies outside the rows asked for is
 // summed, and not stored.
 
-// The first of a dispatch is a batch, or a row where the axis is none of rows.
+// The first item of a dispatch is a batch if the axis is that of rows, else a row.
 struct Params {
     axis: u32,
 }
@@ -30,7 +30,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     for (var i = 0u; i < length; i++) {
         let at = select(i, length - 1u - i, REVERSE);
         let row = row0 + at * row_step;
-        // Behind the rows asked for nothing is needed.
+        // Rows behind the requested ones are not needed.
         if axis < 2u && select(row >= dispatch.end_row, row < dispatch.first_row, REVERSE) { break; }
         let x = select(x0, at, axis == 2u);
         let slice = select(slice0, at, axis == 3u);

@@ -7,7 +7,7 @@ struct Params {
     slices: u32,   // that are computed
 }
 
-// Whether each four inputs in a row are one texel.
+// True if every four consecutive inputs are one texel.
 override ALIGNED: bool = true;
 
 // Value `n` of the input in dense order, zero behind the last.

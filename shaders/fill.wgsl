@@ -1,9 +1,10 @@
-// Fills an operand's texels with one value, lanes past the last channel too; or the border of a pad, which is what lies
-// around a part of it, and there those lanes with zeros. One texel an invocation.
+// Fills the texels of an operand with one value, including the lanes past the last channel; or fills the border of a
+// pad around its inner part, with zeros in those lanes. One texel an invocation.
 
 struct Params {
     value: f32,
-    // Of a border: the part's first row and what is behind its last, then its first slice, first pixel and extents.
+    // For a border: the first row of the part and the row behind its last, then its first slice, first pixel and
+    // extents.
     first_part_row: u32,
     end_part_row: u32,
     first_slice: u32,
@@ -14,7 +15,7 @@ struct Params {
 
 override PAD_BORDER: bool = false;
 
-// The texel of a row of slices of `width` texels that is number `i` of those around the part.
+// Returns texel number `i` of those around the part, in a row of slices of `width` texels.
 fn texel_around(i: u32, width: u32, part: Params) -> u32 {
     let before = part.first_slice * width;
     if i < before { return i; }
@@ -37,7 +38,7 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     var texel = id % row_texels;
     var value = vec4(args.value);
     if PAD_BORDER {
-        // Clamped, so that of rows above or below the part none lie beside it.
+        // Clamped, so that rows above or below the part have no texels beside it.
         let first = clamp(args.first_part_row, dispatch.first_row, dispatch.end_row);
         let rows_above = first - dispatch.first_row;
         let rows_beside = clamp(args.end_part_row, first, dispatch.end_row) - first;

@@ -7,13 +7,13 @@ struct Params {
     constant: Tensor,   // the operand, where its texels are the first weights: rows, slices, pixels
 }
 
-// Whether the operand lies among the weights.
+// True if the operand is stored among the weights.
 override OPERAND_IN_WEIGHTS: bool = false;
-// Where the indices are.
+// Location of the indices.
 override INDICES: u32 = INDICES_IN_PARAMS;
-// Whether every element has an index of its own; else the indices are the channels of one pixel.
+// True if every element has its own index; otherwise the indices are the channels of one pixel.
 override ELEMENTWISE: bool = false;
-// The four lanes of a texel of the result are the four lanes of a texel of the operand.
+// True if the four lanes of a result texel are the four lanes of one operand texel.
 override WHOLE_TEXELS: bool = false;
 
 // The texel that holds element `B, H, W, C` of the operand.
@@ -62,7 +62,7 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     if WHOLE_TEXELS { return operand_texel(src, source_of(first, dst, true)); }
     var value: vec4<f32>;
     for (var lane = 0u; lane < 4u; lane++) {
-        // Lanes past the last channel repeat it, so that every source is one that there is; `store_output` clears them.
+        // Lanes past the last channel repeat it, so that every source exists; `store_output` clears them.
         let there = first.w + lane < dst.c;
         let s = source_of(vec4(first.xyz, min(first.w + lane, dst.c - 1u)), dst, there);
         value[lane] = operand_texel(src, s)[s.w & 3u];

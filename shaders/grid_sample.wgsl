@@ -1,11 +1,11 @@
-// Pixels of an image at places that a grid names. One texel an invocation.
-// Whether between pixels their mean by distance is taken; else the nearest, the even one of two as near.
+// Samples an image at the positions of a grid. One texel an invocation. LINEAR interpolates between pixels; otherwise
+// the nearest pixel is taken, and of two equally near ones the even one.
 override LINEAR: bool = false;
-// Whether what lies outside is the next pixel of the border; else zero.
+// True if positions outside the image read the nearest border pixel; otherwise they read zero.
 override BORDER: bool = false;
-// Whether -1 and 1 are the centres of the outermost pixels; else their outer edges.
+// True if -1 and 1 are the centres of the outermost pixels; otherwise they are their outer edges.
 override ALIGN_CORNERS: bool = false;
-// Whether the grid lies among the weights, as a tensor of the result's pixels.
+// True if the grid is stored among the weights, as a tensor with the pixels of the result.
 override CONSTANT: bool = false;
 
 // The place that the grid names for a pixel, as column and row from -1 to 1.
@@ -30,9 +30,9 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let extent = vec2<f32>(vec2(src.w, src.h));
     let named = place(o.row, o.x, dst.w) + 1.0;
     let exact = select((named * extent - 1.0) * 0.5, named * 0.5 * (extent - 1.0), ALIGN_CORNERS);
-    // Of a place that is no number there is none.
+    // NaN coordinates sample nothing.
     let nowhere = any(no_number(vec4(exact, 0.0, 0.0)));
-    // Beyond a pixel's distance of the image nothing changes, and whole numbers can hold it.
+    // Positions more than a pixel outside the image give the same result, so they are bounded to fit an integer.
     let position = bounded(vec4(exact, 0.0, 0.0), vec4(-2.0), vec4(extent + 1.0, 0.0, 0.0)).xy;
     var value: vec4<f32>;
     if LINEAR {

@@ -8,9 +8,9 @@ struct Params {
 
 override PIXELS: u32 = 8u;
 override SLICES: u32 = 2u;
-// Whether the second matrix lies with its columns as pixels.
+// True if the second matrix has its columns as pixels.
 override TRANSPOSED: bool = false;
-// Which operand is a constant, if one is.
+// Set to the constant operand, if there is one.
 override CONSTANT: u32 = CONSTANT_NONE;
 
 fn left_tensor() -> Tensor {
@@ -108,7 +108,8 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
                 }
             }
         }
-        // The last rows of the second matrix, where they are no four: behind them lies something else.
+        // The last one to three rows of the second matrix are read one by one, since the texels behind them hold
+        // something else.
         for (var rest = whole * 4u; rest < b.w; rest++) {
             for (var s = 0u; s < SLICES; s++) {
                 let w = right(b, b_texel[s]);

@@ -7,7 +7,7 @@ struct Params {
     joined: vec4<u32>,   // whether B, H, W, C are of one group
     columns: u32,        // pixels that are groups of their own
     depths: u32,         // slices that are
-    // Of a group.
+    // Extents of a group.
     batches: u32,
     rows: u32,
     pixels: u32,
@@ -20,7 +20,7 @@ struct Params {
 }
 
 override TEAM: u32 = LANES;
-// Whether the mean is taken off first.
+// True if the mean is subtracted first.
 override CENTRED: bool = true;
 
 var<workgroup> parts: array<vec4<f32>, LANES>;
@@ -42,7 +42,7 @@ struct GroupTexel {
     x: u32,
 }
 
-// Where texel `i` of group `which` lies: pixels first, then slices, rows, batches.
+// Locates texel `i` of group `which`. Texels are numbered by pixels first, then slices, rows and batches.
 fn group_texel(src: Tensor, which: u32, i: u32) -> GroupTexel {
     let args = params();
     let x0 = which % args.columns;
@@ -89,7 +89,7 @@ fn main(
         sum += select(vec4(0.0), off * off, has_channels(src, t.slice));
     }
     let root = sqrt(workgroup_sum(lane, sum) / args.divisor + args.epsilon) + args.offset;
-    // A selection, since `max` may drop what is no number.
+    // Uses `select`, since `max` may drop NaN.
     let scale = 1.0 / select(root, vec4(args.least), root < vec4(args.least));
     if id < dispatch.items {
         for (var i = member; i < texels; i += TEAM) {

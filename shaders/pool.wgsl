@@ -1,4 +1,4 @@
-// Greatest, mean or norm of the window's pixels that lie in the image. One texel an invocation.
+// Maximum, mean or norm of the window's pixels that lie in the image. One texel an invocation.
 
 // Pairs are of y and x.
 struct Params {
@@ -6,22 +6,22 @@ struct Params {
     stride: vec2<u32>,
     padding: vec2<u32>,   // above and on the left
     dilation: vec2<u32>,
-    // Where pixels count in a mean, the padding being in front of the image: `first..end` of rows, then of columns.
+    // Range of pixels that count in a mean, in padded coordinates: `first..end` of rows, then of columns.
     counted: vec4<i32>,
     power: u32,           // of a norm
 }
 
 override KIND: u32 = POOL_MAX;
-// Whether pixels outside the image may count in a mean.
+// True if padding may count in a mean.
 override COUNTED: bool = false;
 
-// How many positions of a window from `corner` on lie in front of `end`, along one axis.
+// Number of positions of a window that starts at `corner` and lie in front of `end`, along one axis.
 fn positions_before(end: i32, corner: u32, window: u32, dilation: u32) -> u32 {
     let distance = u32(max(end - i32(corner), 0));
     return min((distance + dilation - 1u) / dilation, window);
 }
 
-// Positions of a window from `corner` on that lie in `first..end`, along one axis.
+// Number of positions of a window that starts at `corner` and lie in `first..end`, along one axis.
 fn positions(corner: u32, window: u32, dilation: u32, first: i32, end: i32) -> u32 {
     let before = positions_before(first, corner, window, dilation);
     return max(positions_before(end, corner, window, dilation), before) - before;
@@ -32,7 +32,8 @@ fn factor(v: vec4<f32>, p: u32, bit: u32) -> vec4<f32> {
     return select(vec4(1.0), v, (p & bit) != 0u);
 }
 
-// `|v|^p` for `p` of at most 256, without a loop: those inside the loops over a window would be counted for each pixel.
+// `|v|^p` for `p` up to 256. Written without a loop, since a loop inside the loops over a window would add its rounds
+// for each pixel.
 fn power(v: vec4<f32>, p: u32) -> vec4<f32> {
     let v1 = abs(v);
     let v2 = v1 * v1;

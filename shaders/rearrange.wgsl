@@ -12,9 +12,9 @@ struct Params {
 }
 
 override MAP: u32 = MAP_AXES;
-// What lies outside of the input.
+// Source of elements outside the input.
 override OUTSIDE: u32 = PAD_CONSTANT;
-// The four lanes of a texel of the result are the four lanes of a texel of the input.
+// True if the four lanes of a result texel are the four lanes of one input texel.
 override WHOLE_TEXELS: bool = false;
 
 // The index in `0..n` that stands for index `i`.
@@ -35,7 +35,7 @@ fn index_inside(i: vec4<i32>, n: vec4<i32>) -> vec4<i32> {
     }
 }
 
-// The input element, `B, H, W, C`, that makes element `o` of the result; it may lie outside.
+// Returns the input element, `B, H, W, C`, for element `o` of the result; it may lie outside the input.
 fn source_of(o: vec4<u32>, dst: Tensor, src: Tensor) -> vec4<i32> {
     let args = params();
     let block = args.block;
@@ -81,15 +81,14 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     let first = vec4(o.b, o.y, o.x, o.slice * 4u);
     var value: vec4<f32>;
     if WHOLE_TEXELS {
-        // What lies below zero wraps to beyond any extent.
+        // Negative indices wrap around to numbers beyond any extent.
         let s = vec4<u32>(source_of(first, dst, src));
         let lanes = vec4(0u, 1u, 2u, 3u) + s.w < vec4(src.c);
         let here = lanes & vec4(all(s < extents));
         value = select(vec4(fixed_value), read_at(src, min(s, extents - 1u)), here);
     } else {
         for (var lane = 0u; lane < 4u; lane++) {
-            // Lanes past the last channel repeat it, so that every source is one that there is; `store_output` clears
-            // them.
+            // Lanes past the last channel repeat it, so that every source exists; `store_output` clears them.
             let element = vec4(first.xyz, min(first.w + lane, dst.c - 1u));
             let s = vec4<u32>(source_of(element, dst, src));
             let texel = read_at(src, min(s, extents - 1u));

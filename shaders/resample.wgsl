@@ -12,7 +12,7 @@ struct Params {
 
 // 1, 2 or 4.
 override TAPS: u32 = 2u;
-// Whether a place may lie outside the image.
+// True if a position may lie outside the image.
 override OUTSIDE: bool = false;
 
 // Number `i` of the table of single words that begins at `at`.

@@ -5,7 +5,7 @@ struct Params {
 }
 
 override BILINEAR: bool = false;
-// Where an output pixel lies in the input.
+// Rule that maps an output pixel to a position in the input.
 override COORDS: u32 = COORDS_ASYMMETRIC;
 
 fn nearest(i: vec2<u32>, scale: vec2<f32>, extent: vec2<u32>) -> vec2<u32> {

@@ -6,13 +6,13 @@
 override DIGITS: u32 = 8u;
 // Places that are sorted: those of a window, filled up to a power of two that is a multiple of four.
 override SORTED: u32 = TOP_K_WINDOW;
-// Whether a window may begin behind the first place.
+// True if a window may begin behind the first place.
 override WINDOWED: bool = true;
 
 const BINS: u32 = 256u;
 const BINS_A_LANE: u32 = BINS / LANES;
 
-// A byte of the channel that is looked for.
+// One byte of the channel being searched for.
 struct Digit {
     value: u32,
     before: u32,   // how many of the channels that are left have a lower one
@@ -152,7 +152,7 @@ fn main(
         collect(src, Channel(keys.z, s * 4u + 2u), first, last);
         collect(src, Channel(keys.w, s * 4u + 3u), first, last);
     }
-    // What fills the places up comes behind all channels.
+    // Padding entries that sort behind all channels.
     for (var fill = places + lane; fill < SORTED; fill += LANES) {
         entries[fill] = Channel(0xffffffffu, 0xffffffffu);
     }

@@ -23,7 +23,7 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
     // In the full result a tap `k` comes from input pixel `(full - k * dilation) / stride`, where that is whole.
     let full = vec2(o.y, o.x) + args.cut;
     let image = o.b * src.h;
-    // Without dilation every `stride`-th tap is whole; with it, each is looked at.
+    // Without dilation every `stride`-th tap hits an input pixel; with dilation, each tap is tested.
     let dense = args.dilation == vec2(1u);
     let first = select(vec2(0u), full % args.stride, dense);
     let advance = select(vec2(1u), args.stride, dense);

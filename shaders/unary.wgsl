@@ -11,14 +11,14 @@ override FUNCTION: u32 = ACT_NONE;
 const HALF_PI: f32 = 1.57079632679;
 const QUARTER_PI: f32 = 0.78539816339;
 
-// Inverse hyperbolic tangent of what is at most a third, by its series.
+// Inverse hyperbolic tangent of `x` in 0 to 1/3, by its series.
 fn small_atanh(x: vec4<f32>) -> vec4<f32> {
     let z = x * x;
     return x + x * z * (1.0 / 3.0 + z * (1.0 / 5.0 + z * (1.0 / 7.0 + z * (1.0 / 9.0 + z * (1.0 / 11.0
         + z * (1.0 / 13.0))))));
 }
 
-// log(1 + x) of what is not negative, with digits left where it is small.
+// log(1 + x) for `x >= 0`, accurate for small `x`.
 fn log_plus_one(x: vec4<f32>) -> vec4<f32> {
     let s = min(x, vec4(1.0));
     return select(logarithm(1.0 + x), 2.0 * small_atanh(s / (2.0 + s)), x < vec4(1.0));
@@ -36,7 +36,7 @@ fn arc_tangent(v: vec4<f32>) -> vec4<f32> {
     return sign(v) * (base + (p * z * y + y));
 }
 
-// Cephes' `asinf` for what is not negative and at most a half.
+// Cephes' `asinf` for `x` in 0 to 1/2.
 fn small_asin(x: vec4<f32>) -> vec4<f32> {
     let z = x * x;
     return ((((z * 4.2163199048e-2 + 2.4181311049e-2) * z + 4.5470025998e-2) * z + 7.4953002686e-2) * z
@@ -54,13 +54,14 @@ struct Angle {
     rest: f32,
 }
 
-// Four of them.
+// Four angles.
 struct Angles {
     quarters: vec4<i32>,
     rest: vec4<f32>,
 }
 
-// Up to which angle a quarter of a turn in three parts is precise enough: multiples of the first two parts are exact.
+// Largest angle that can be reduced precisely enough with a quarter of a turn split in three parts: multiples of the
+// first two parts are exact.
 const NEAR_ANGLE: f32 = 4096.0;
 
 // The binary digits of 2 / pi, behind 32 zeros. Vectors, since glslang rejects the HLSL that naga writes for a constant array.
@@ -179,7 +180,7 @@ fn inverse_hyperbolic_tangent(x: vec4<f32>) -> vec4<f32> {
     return select(0.5 * logarithm((1.0 + x) / (1.0 - x)), small_atanh(x), abs(x) < vec4(0.3));
 }
 
-// Infinities and what is no number are known by their bits: comparisons may be compiled as if there were none.
+// Infinity and NaN are detected by their bits, since compilers may assume that comparisons never see them.
 const INFINITE_BITS: u32 = 0x7f800000u;
 
 // The nearest value of 16 bits, ties to even, by arithmetic that every backend has.

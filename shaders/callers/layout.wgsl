@@ -1,5 +1,5 @@
-// Where the values of an input or output lie in its texture: for a shader of a caller's that serves several of them, or
-// gets their extents when it runs. `extents` are B, H, W, C, `width` is that of the texture.
+// Locates the values of an input or output in its texture. For caller-written shaders that serve several tensors, or
+// that get the extents only at run time. `extents` are B, H, W, C; `width` is the width of the texture.
 
 // Column and row of the texel that holds channels `4 * slice` to `4 * slice + 3` of pixel `x` of row `y` of image `b`.
 fn texpool_texel(extents: vec4<u32>, width: u32, b: u32, y: u32, x: u32, slice: u32) -> vec2<u32> {
@@ -17,7 +17,7 @@ fn texpool_element(extents: vec4<u32>, width: u32, place: u32) -> vec3<u32> {
     return vec3<u32>(at, channel % 4u);
 }
 
-// The value with zeros in the lanes of a slice that are no channel, as it must be stored.
+// Zeroes the lanes of a slice that are past the last channel, which is how a value has to be stored.
 fn texpool_padded(extents: vec4<u32>, value: vec4<f32>, slice: u32) -> vec4<f32> {
     let channels = vec4<u32>(0u, 1u, 2u, 3u) + vec4<u32>(4u * slice);
     return select(vec4<f32>(0.0), value, channels < vec4<u32>(extents.w));

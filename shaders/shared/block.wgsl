@@ -6,13 +6,13 @@ override SLICES: u32 = MAX_SLICES;
 alias PixelValues = array<vec4<f32>, MAX_PIXELS>;
 alias Sums = array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
 
-// The weights of each slice: the texel of the next ones, and what they are multiplied by.
+// The weights of each slice: the texel to read next, and the scale.
 struct BlockWeights {
     texel: array<u32, MAX_SLICES>,
     scale: array<WeightScale, MAX_SLICES>,
 }
 
-// Begins sums with the biases. Each output slice has so many matrices of weights.
+// Initialises the sums with the biases. Each output slice has `matrices` weight matrices.
 fn begin_block(
     sums: ptr<function, Sums>,
     weights: ptr<function, BlockWeights>,
@@ -31,15 +31,15 @@ fn begin_block(
     }
 }
 
-// Adds what four input channels give to slice `s` of the block.
+// Adds the products of four input channels to slice `s` of the block.
 fn add_slice(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>, x: ptr<function, PixelValues>, s: u32) {
     let w = weight_matrix((*weights).texel[s], dispatch_params().weight_shift, (*weights).scale[s]);
     (*weights).texel[s] += MATRIX_TEXELS;
     for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] += product((*x)[p], w); }
 }
 
-// Adds what four input channels give. SLICES is 1, 2 or 4. Without a loop: llvmpipe unrolled none over two slices of 8-bit
-// weights in a pool of 16-bit floats.
+// Adds the products of four input channels to all slices; SLICES is 1, 2 or 4. Written without a loop, because
+// llvmpipe did not unroll one over two slices of 8-bit weights in a pool of 16-bit floats.
 fn add_products(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>, x: ptr<function, PixelValues>) {
     add_slice(sums, weights, x, 0u);
     if SLICES > 1u { add_slice(sums, weights, x, 1u); }
@@ -49,7 +49,7 @@ fn add_products(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>,
     }
 }
 
-// Stores pixels from `first` on as far as they are before `end`.
+// Stores the block's pixels, the first being `first`; pixels from `end` on are dropped.
 fn store_block(sums: ptr<function, Sums>, dst: Tensor, first: u32, end: u32, slice: u32) {
     for (var p = 0u; p < PIXELS; p++) {
         let pixel = first + p;

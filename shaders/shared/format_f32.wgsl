@@ -8,20 +8,20 @@ fn from_texel(texel: Texel) -> vec4<f32> {
     return texel;
 }
 
-// A texel of such values.
+// Makes a texel of four values.
 fn to_texel(values: vec4<f32>) -> Texel {
     return values;
 }
 
-// A value as far as it can be stored.
+// Clamps values to the range of the format; 32-bit floats need no clamping.
 fn saturated(v: vec4<f32>) -> vec4<f32> {
     return v;
 }
 
-// Counts values that cannot be stored: there are none.
+// Counts values outside the range of the format; with 32-bit floats this never happens.
 fn count_saturated(v: vec4<f32>) {}
 
-// A value as it is after it was stored and read again.
+// Returns the value as it reads back after a store.
 fn stored(v: vec4<f32>) -> vec4<f32> {
     return v;
 }

@@ -1,9 +1,10 @@
-// What reductions make of texels, whoever goes through them: means in `reduce_wide.wgsl` alone.
+// Arithmetic shared by all reductions, independent of the order in which they visit texels. Only `reduce_wide.wgsl`
+// computes means.
 
 // A reduction of `src/ops/reduce/kernel.rs`.
 override KIND: u32 = REDUCE_SUM;
 
-// The values found in order, and where: the index along the axis that is reduced.
+// Best values up to now, and their positions: indices along the reduced axis.
 struct Best {
     value: vec4<f32>,
     index: vec4<u32>,
@@ -15,7 +16,7 @@ fn is_least() -> bool { return KIND == REDUCE_MIN || KIND == REDUCE_ARG_MIN || K
 fn takes_last() -> bool { return KIND == REDUCE_LAST_ARG_MAX || KIND == REDUCE_LAST_ARG_MIN; }
 fn is_product() -> bool { return KIND == REDUCE_PROD; }
 
-// What comes before what: what is no number, then the better value; of equal ones the lower index, or the higher.
+// True where `a` beats `b`: NaN first, then the better value; among equal values the lower index, or the higher.
 fn better(a: Best, b: Best) -> vec4<bool> {
     let none_a = no_number(a.value);
     let none_b = no_number(b.value);
@@ -55,7 +56,7 @@ fn neutral() -> vec4<f32> {
 
 fn joined(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> { return select(a + b, a * b, is_product()); }
 
-// Which lanes of a texel count: all, or the channels that there are where those are `across`.
+// Marks the lanes of a texel that count: all lanes, or only existing channels where those are reduced (`across`).
 fn counted_lanes(src: Tensor, slice: u32, across: bool) -> vec4<bool> {
     return !vec4(across) | has_channels(src, slice);
 }
@@ -65,7 +66,7 @@ fn begin_best(value: vec4<f32>, across: bool) -> Best {
     return Best(select(value, value.xxxx, across), vec4(0u));
 }
 
-// The better one of what was found and of a texel.
+// Returns the better one of `best` and a texel.
 fn best_with(best: Best, value: vec4<f32>, src: Tensor, place: RegionTexel, reduced: vec4<u32>) -> Best {
     let across = reduced.w != 0u;
     let there = counted_lanes(src, place.slice, across);
@@ -81,7 +82,7 @@ fn best_across(found: Best, across: bool) -> Best {
     return choose(pairs, Best(pairs.value.zwxy, pairs.index.zwxy));
 }
 
-// What a texel adds, or multiplies.
+// The term that a texel contributes to the sum or product.
 fn counted_term(value: vec4<f32>, base: vec4<f32>, src: Tensor, slice: u32, across: bool) -> vec4<f32> {
     return select(neutral(), term(value, base), counted_lanes(src, slice, across));
 }
@@ -92,7 +93,7 @@ fn joined_across(all: vec4<f32>, across: bool) -> vec4<f32> {
     return select(all, vec4(select(sum, (all.x * all.y) * (all.z * all.w), is_product())), across);
 }
 
-// The result, of the sum or product of all terms.
+// Computes the result from the sum or product of all terms.
 fn result_of(all: vec4<f32>, base: vec4<f32>) -> vec4<f32> {
     switch KIND {
         case REDUCE_L2: { return sqrt(all); }

@@ -5,10 +5,10 @@ struct Params {
     beta: f32,
 }
 
-// Whether the result is the logarithm.
+// True if the result is the logarithm of the softmax.
 override LOG: bool = false;
 
-// The value where there is a channel, `other` where there is none.
+// Returns `value` in lanes that are channels and `other` in the rest.
 fn channels_or(t: Tensor, slice: u32, value: vec4<f32>, other: f32) -> vec4<f32> {
     return select(vec4(other), value, has_channels(t, slice));
 }

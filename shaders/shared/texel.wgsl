@@ -1,5 +1,5 @@
-// What every kernel shares: its parameters, where a tensor's texels lie, and what is done to a value before it is
-// stored.
+// Code shared by every kernel: parameters, the position of a tensor's texels, and the epilogue applied before a value
+// is stored.
 //
 // `src/kernels/shader.rs` puts constants in front, and the functions that read parameters into the structs that stand
 // here and in front of each kernel: `dispatch_params`, `step_params`, `tensor`, `params`. The Rust side states both
@@ -9,7 +9,7 @@
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
 @group(0) @binding(4) var second_texture: Readable;
-// Two counts for each node of the graph: of finite values that 16 bits do not hold, and of indices that name no element.
+// Two counts for each node of the graph: finite values outside the 16-bit range, and indices outside their axis.
 @group(0) @binding(6) var<storage, read_write> counters: array<atomic<u32>>;
 
 // The epilogue: `THEN(FIRST(value) + added tensor)`, where functions are those of `activate`.
@@ -17,11 +17,11 @@ override FIRST: u32 = ACT_NONE;
 override ADD: bool = false;
 override THEN: u32 = ACT_NONE;
 
-// Always 0, which no compiler can know: a table index that cannot be folded keeps drivers from
-// compiling the shader again for each dispatch's parameters.
+// Always 0, which compilers cannot know: since the table index cannot be folded, drivers do not recompile the shader
+// for the parameters of each dispatch.
 var<private> origin: u32;
 
-// What may differ between the dispatches of an operator.
+// Parameters that may differ between the dispatches of an operator.
 struct DispatchParams {
     items: u32,          // invocations that compute something
     first_row: u32,      // of the result
@@ -87,7 +87,7 @@ fn texel_of(t: Tensor, row: u32, slice: u32, x: u32) -> u32 {
     return row_start(t, row) + slice * t.pitch + x;
 }
 
-// Where a texel of the result lies: pixel `x` of `slice` of `row`, which is image row `y` of batch `b`.
+// Position of a texel of the result: pixel `x` of `slice` of `row`, which is image row `y` of batch `b`.
 struct OutputTexel {
     row: u32,
     b: u32,
@@ -110,12 +110,12 @@ fn channels_of(slice: u32) -> vec4<u32> {
     return vec4(0u, 1u, 2u, 3u) + slice * 4u;
 }
 
-// Which of them the tensor has.
+// Marks the lanes of a slice that are channels of the tensor.
 fn has_channels(t: Tensor, slice: u32) -> vec4<bool> {
     return channels_of(slice) < vec4(t.c);
 }
 
-// Where a texel of a texture of width `1 << shift` lies.
+// Column and row of a texel in a texture of width `1 << shift`.
 fn at(texel: u32, shift: u32) -> vec2<u32> {
     return vec2(extractBits(texel, 0u, shift), texel >> shift);
 }
@@ -128,7 +128,7 @@ fn read_second(t: Tensor, texel: u32) -> vec4<f32> {
     return from_texel(textureLoad(second_texture, at(texel, t.shift)));
 }
 
-// What four input channels give to four output channels: column `j` is what input channel `j` gives.
+// Contribution of four input channels to four output channels: column `j` belongs to input channel `j`.
 struct WeightMatrix {
     c0: vec4<f32>,
     c1: vec4<f32>,
@@ -136,7 +136,7 @@ struct WeightMatrix {
     c3: vec4<f32>,
 }
 
-// One where it is so, else zero.
+// One where true, else zero.
 fn truth(yes: vec4<bool>) -> vec4<f32> {
     return select(vec4(0.0), vec4(1.0), yes);
 }
@@ -147,34 +147,34 @@ fn no_case() -> vec4<f32> {
     return bitcast<vec4<f32>>(vec4(0x7fc00000u | origin));
 }
 
-// Which lanes are no number. By their bits: comparisons may be compiled as if there were none.
+// Marks the lanes that are NaN. Tests the bits, since compilers may assume that comparisons never see NaN.
 fn no_number(v: vec4<f32>) -> vec4<bool> {
     return (bitcast<vec4<u32>>(v) & vec4(0x7fffffffu)) > vec4(0x7f800000u);
 }
 
-// `min(max(v, least), most)`, and what is no number stays none, which `min`, `max` and `clamp` leave open. It is no
-// slower: lavapipe computes those by a comparison and a selection, too.
+// `min(max(v, least), most)` that passes NaN on, which `min`, `max` and `clamp` do not guarantee. No slower: lavapipe
+// implements those by a comparison and a selection, too.
 fn bounded(v: vec4<f32>, least: vec4<f32>, most: vec4<f32>) -> vec4<f32> {
     let above = select(v, least, v < least);
     return select(above, most, above > most);
 }
 
-// `max(v, 0)` likewise.
+// `max(v, 0)` that passes NaN on.
 fn positive(v: vec4<f32>) -> vec4<f32> {
     return select(v, vec4(0.0), v < vec4(0.0));
 }
 
-// `e^x`, and of what is no number none: SwiftShader makes an infinity of it.
+// `e^x` that passes NaN on; SwiftShader's `exp` returns infinity for it.
 fn exponential(x: vec4<f32>) -> vec4<f32> {
     return select(exp(x), x, no_number(x));
 }
 
-// `ln x`, and of what is no number none: SwiftShader makes a number of it.
+// `ln x` that passes NaN on; SwiftShader's `log` returns a number for it.
 fn logarithm(x: vec4<f32>) -> vec4<f32> {
     return select(log(x), x, no_number(x));
 }
 
-// `x^y` of what is not negative, and of what is no number none: drivers make something of its logarithm.
+// `x^y` for `x >= 0` that passes NaN on; drivers return arbitrary numbers, since they go through the logarithm.
 fn raised(x: vec4<f32>, y: vec4<f32>) -> vec4<f32> {
     return select(pow(x, y), x, no_number(x));
 }

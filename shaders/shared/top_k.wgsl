@@ -1,6 +1,6 @@
-// What the kernels of TopK share: the channels of a pixel in the order asked for.
+// Code shared by the TopK kernels: the channels of a pixel in the requested order.
 override LARGEST: bool = true;
-// Whether the result is the channels' numbers, not their values.
+// True if the result is the channels' numbers instead of their values.
 override INDICES: bool = false;
 
 // A channel. The order is that of the keys; of equal keys the lower number comes first.
@@ -22,7 +22,7 @@ fn keys_at(src: Tensor, start: u32, slice: u32) -> vec4<u32> {
     return select(ascending, ~ascending, LARGEST);
 }
 
-// What the result holds of a channel.
+// Returns the output for a channel: its number or its value.
 fn answer(channel: Channel) -> f32 {
     if INDICES { return f32(channel.number); }
     let ascending = select(channel.key, ~channel.key, LARGEST);

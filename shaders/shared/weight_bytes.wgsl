@@ -1,6 +1,7 @@
-// Weights as 8-bit integers with a scale and a zero for each output channel: four output channels a word, the lowest
-// byte first, sixteen weights a texel; in front of each output slice's stand its scales, then its zeros. What is no weight
-// of its own (scales, zeros, biases, alphas) is a texel of four 32-bit floats.
+// Weights as 8-bit integers with a scale and a zero point for each output channel. A word holds four output channels,
+// lowest byte first; a texel holds sixteen weights. The scales of an output slice, then its zero points, stand in
+// front of its weights. Everything else (scales, zero points, biases, alphas) is stored as texels of four 32-bit
+// floats.
 @group(0) @binding(3) var weight_texture: texture_storage_2d<rgba32uint, read>;
 
 // Texels of a `WeightMatrix`.
@@ -9,7 +10,7 @@ const MATRIX_TEXELS: u32 = 1u;
 // Texels in front of the weights of an output slice.
 const SCALE_TEXELS: u32 = 2u;
 
-// What the weights of an output slice are multiplied by, and what stands for zero.
+// Scale and zero point of the weights of an output slice.
 struct WeightScale {
     factor: vec4<f32>,
     zero: vec4<f32>,
@@ -19,19 +20,20 @@ fn weight_floats(texel: u32, shift: u32) -> vec4<f32> {
     return bitcast<vec4<f32>>(textureLoad(weight_texture, at(texel, shift)));
 }
 
-// Texel `i` of the operator's own, four 32-bit floats.
+// Reads texel `i` of the operator's weights as four 32-bit floats.
 fn read_weight(i: u32) -> vec4<f32> {
     let dispatch = dispatch_params();
     return weight_floats(dispatch.weight_base + i, dispatch.weight_shift);
 }
 
-// That of the output slice that begins with `texel` of the texture.
+// Reads the scale of the output slice that begins at `texel` of the texture.
 fn weight_scale(texel: u32, shift: u32) -> WeightScale {
     return WeightScale(weight_floats(texel, shift), weight_floats(texel + 1u, shift));
 }
 
-// The four weights of a word. Each is rounded as it would be in a texel of the pool, so that weights that are uploaded
-// into the pool give the same bits; the product is rounded once, so it is what the file's integers stand for.
+// Decodes the four weights of a word. Each is rounded as it would be in a texel of the pool, so that uploading the
+// weights into the pool gives the same bits. The product is rounded only once, so it equals the value that the file's
+// integers stand for.
 fn scaled(word: u32, scale: WeightScale) -> vec4<f32> {
     let integers = (vec4(bitcast<i32>(word)) << vec4(24u, 16u, 8u, 0u)) >> vec4(24u);
     return stored((vec4<f32>(integers) - scale.zero) * scale.factor);
@@ -43,7 +45,7 @@ fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
     return WeightMatrix(scaled(words.x, scale), scaled(words.y, scale), scaled(words.z, scale), scaled(words.w, scale));
 }
 
-// Texels of the weights of an output slice whose channels have so many each.
+// Number of texels for the weights of an output slice with `taps` weights per channel.
 fn tap_texels(taps: u32) -> u32 {
     return (taps + 3u) / 4u;
 }

@@ -7,7 +7,7 @@ const MATRIX_TEXELS: u32 = 4u;
 // Texels in front of the weights of an output slice.
 const SCALE_TEXELS: u32 = 0u;
 
-// What the weights of an output slice are multiplied by: nothing.
+// Scale of the weights; this format has none.
 alias WeightScale = f32;
 
 fn weight_values(texel: u32, shift: u32) -> vec4<f32> {
@@ -20,7 +20,7 @@ fn read_weight(i: u32) -> vec4<f32> {
     return weight_values(dispatch.weight_base + i, dispatch.weight_shift);
 }
 
-// That of the output slice that begins with `texel` of the texture.
+// Returns the scale of the output slice that begins at `texel` of the texture.
 fn weight_scale(texel: u32, shift: u32) -> WeightScale {
     return 1.0;
 }
@@ -35,7 +35,7 @@ fn weight_matrix(texel: u32, shift: u32, scale: WeightScale) -> WeightMatrix {
     );
 }
 
-// Texels of the weights of an output slice whose channels have so many each.
+// Number of texels for the weights of an output slice with `taps` weights per channel.
 fn tap_texels(taps: u32) -> u32 {
     return taps;
 }

@@ -1,6 +1,7 @@
-//! Odd arguments: what a stranger types first, what hangs, what hides what, and what comes out where.
+//! Unusual arguments: a newcomer's first attempts, arguments that could hang, names that hide each other, and the
+//! destination of each output.
 //!
-//! Takes BlazeFace from the user's cache folder, where it is fetched to if need be; needs no device.
+//! Takes BlazeFace from the user's cache folder and fetches it if necessary; needs no device.
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use serde_json::Value;
@@ -20,11 +21,11 @@ use texpool::{
 
 use crate::onnx_model::{FLOAT, Model, bytes, number};
 
-/// Far more than any bound of ours, on any machine.
+/// Far above any time limit of the command, on any machine.
 const NOT_A_HANG: Duration = Duration::from_secs(60);
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite");
 
-/// The command in a folder, without any device.
+/// The command in a folder, with no device to be found.
 pub(crate) fn texpool<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
     command.args(args).current_dir(folder);
@@ -74,7 +75,8 @@ pub(crate) fn open_model() -> Vec<u8> {
     [&[1 << 3, 8][..], &field(7, &graph), &field(8, &[2 << 3, 17])].concat()
 }
 
-/// Guards names of the list: a folder of that name, as an earlier run leaves behind, hides none, and a file does.
+/// Guards the names of catalogue models: a folder with such a name, as an earlier run leaves behind, does not hide
+/// the model, but a file does.
 #[test]
 fn a_folder_hides_no_model_of_the_list() {
     blazeface();
@@ -90,7 +92,7 @@ fn a_folder_hides_no_model_of_the_list() {
     refused(dir.path(), &["plan", "blazeface"], 1, &["blazeface: neither a TensorFlow Lite nor an ONNX model"]);
 }
 
-/// Guards `--dim`: what cannot be is said of the flag, with what could be.
+/// Guards `--dim`: an impossible value is reported as a fault of the flag, together with the possible ones.
 #[test]
 fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
     let dir = tempfile::tempdir().unwrap();
@@ -115,7 +117,7 @@ fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
     ] {
         refused(dir.path(), &plan(dims), 2, words);
     }
-    // Each alone is possible, both together are too much: the file is named, and what it was bound to.
+    // Each extent alone is possible, both together are too much: the message names the file and the bound extents.
     refused(
         dir.path(),
         &plan(&["batch=2000000000", "x:2=2000000000"]),
@@ -125,7 +127,7 @@ fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
     refused(dir.path(), &["plan", TINY, "--dim", "batch=2"], 2, &["--dim", "batch", "cannot be bound"]);
 }
 
-/// Guards file names that are no text, for everything that is a file.
+/// Guards file names that are not UTF-8, for every kind of file.
 #[test]
 fn names_that_are_no_utf_8_work_everywhere() {
     let dir = tempfile::tempdir().unwrap();
@@ -150,14 +152,14 @@ fn names_that_are_no_utf_8_work_everywhere() {
     write_npy(&dir.path().join(name(b".npy")), &[1, 1], &[1.0]).unwrap();
     for (command, flag) in [("run", "--input"), ("compare", "--input")] {
         let args = [arg(command), name(b".tflite"), arg(flag), name(b".npy"), arg("--against"), name(b".npy")];
-        // What cannot be compared is trouble, as `diff` has it.
+        // A comparison that cannot be made exits with 2, like `diff`.
         let (count, code) = if command == "run" { (4, 1) } else { (6, 2) };
         refused(dir.path(), &args[..count], code, &["\\xff\\xfe.npy has shape [1, 1]"]);
     }
     refused(dir.path(), &[arg("plan"), name(b"")], 1, &["no file `\\xff\\xfe`"]);
 }
 
-/// Guards the terminal: what a file is called is printed, not obeyed.
+/// Guards the terminal: control characters in a file name are printed escaped.
 #[test]
 fn names_of_files_do_not_steer_the_terminal() {
     let dir = tempfile::tempdir().unwrap();
@@ -182,7 +184,8 @@ fn names_of_files_do_not_steer_the_terminal() {
     assert!(!text.chars().any(|c| c.is_control() && c != '\n'), "{text:?}");
 }
 
-/// Guards scripts: a reader that leaves is no failure and no panic, and a full disk behind standard output is one.
+/// Guards scripts: a reader that closes the pipe causes neither a failure nor a panic, but a full disk behind
+/// standard output is a failure.
 #[test]
 fn what_cannot_be_printed_is_a_failure_unless_nobody_reads() {
     let dir = tempfile::tempdir().unwrap();
@@ -196,13 +199,13 @@ fn what_cannot_be_printed_is_a_failure_unless_nobody_reads() {
     let output = texpool(dir.path(), &["plan", TINY]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("cannot write to standard output"), "{}", said(&output));
-    // Nor is it a panic where errors cannot be told.
+    // A closed standard error causes no panic, either.
     let mut child = texpool(dir.path(), &["plan", "nothing"]).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stderr.take());
     assert_eq!(child.wait().unwrap().code(), Some(1));
 }
 
-/// Guards work that would be in vain: where the answer goes is looked at before the model is.
+/// Guards against wasted work: the output's destination is checked before the model is read.
 #[test]
 fn a_place_for_the_answer_is_refused_before_any_work() {
     let dir = tempfile::tempdir().unwrap();
@@ -224,7 +227,8 @@ fn a_place_for_the_answer_is_refused_before_any_work() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-/// Guards the files of a call: no output takes the place of what the call reads, or of another output, by whatever name.
+/// Guards the files of a call: an output never overwrites an input or another output of the call, even under another
+/// name.
 #[test]
 fn no_output_replaces_another_file_of_its_call() {
     let dir = tempfile::tempdir().unwrap();
@@ -238,7 +242,7 @@ fn no_output_replaces_another_file_of_its_call() {
     symlink("m.svg", at("soft.svg")).unwrap();
     fs::write(at("r.csv"), "id,lower,upper,size\na,0,2,8\n").unwrap();
     fs::hard_link(at("r.csv"), at("r.svg")).unwrap();
-    // Values of the model that lie in a file beside it.
+    // Values of the model stored in a separate file.
     let mut model = Model::new();
     model.input("x", &[1, 1, 1, 2]);
     let location = [bytes(1, b"location"), bytes(2, b"values.bin")].concat();
@@ -272,14 +276,14 @@ fn no_output_replaces_another_file_of_its_call() {
         refused(dir.path(), args, 1, words);
         assert!(kept() == before, "{args:?}");
     }
-    // The model itself as one of the outputs.
+    // The model itself has the name of one of the outputs.
     fs::rename(at("m.onnx"), at("out/0_y.npy")).unwrap();
     fs::rename(at("values.bin"), at("out/values.bin")).unwrap();
     refused(dir.path(), &["run", "out/0_y.npy", "--random", "--output", "out"], 1, &["output 0", "the model"]);
     assert!(!at("new.svg").exists());
 }
 
-/// Guards what is no plain file: a pipe is written through, and so is standard output, behind what was printed.
+/// Guards special files: a plan is written through a pipe, and to standard output behind the printed text.
 #[test]
 fn plans_are_written_through_pipes_and_standard_output() {
     let dir = tempfile::tempdir().unwrap();
@@ -304,7 +308,7 @@ fn plans_are_written_through_pipes_and_standard_output() {
     both(&fs::read_to_string(file).unwrap());
 }
 
-/// Guards against waiting for ever, wherever a file is read.
+/// Guards against waiting for ever on a pipe, in every place that reads a file.
 #[test]
 fn a_pipe_that_nobody_writes_to_is_given_up() {
     let dir = tempfile::tempdir().unwrap();
@@ -323,7 +327,8 @@ fn a_pipe_that_nobody_writes_to_is_given_up() {
     }
 }
 
-/// Guards against results that mean nothing: who gave no input is told, unless it was asked for.
+/// Guards against meaningless results: a run without inputs announces the random numbers, unless the user asked for
+/// them.
 #[test]
 fn random_inputs_are_announced_unless_asked_for() {
     let dir = tempfile::tempdir().unwrap();
@@ -334,7 +339,7 @@ fn random_inputs_are_announced_unless_asked_for() {
     refused(dir.path(), &["run", TINY, "--random", "--input", "x.npy"], 2, &["--random"]);
 }
 
-/// Guards the messages for what is no model and no input, each with its exit code.
+/// Guards the messages for files that are not models or inputs, each with its exit code.
 #[test]
 fn whatever_is_wrong_is_called_by_its_name() {
     let dir = tempfile::tempdir().unwrap();
@@ -371,7 +376,7 @@ fn whatever_is_wrong_is_called_by_its_name() {
     ] {
         refused(dir.path(), args, code, words);
     }
-    // Rows that could be made are shown, and the exit code says that others could not.
+    // The rows that succeed are shown; the exit code says that others failed.
     let output = texpool(dir.path(), &["table", "--plan-only", TINY, "text.onnx"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("tiny.tflite"));

@@ -1,4 +1,4 @@
-//! What the command says of a model's memory: the papers' figures, phases, budgets and fronts.
+//! Figures on a model's memory that the command prints: those of the papers, phases, budgets and fronts.
 
 #![cfg(test)]
 #![cfg(unix)]
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 
 use crate::command::{fetched, json, stderr, texpool};
 
-/// Whatever lies in the pool, what can be compared with published tables is said beside, and is what a plan by their
-/// convention comes to.
+/// The figures comparable with published tables are shown beside the pool, and equal a plan by the papers'
+/// convention, whatever else is in the pool.
 #[test]
 fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
     let (large, small) = (fetched("blazeface"), concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite"));
@@ -29,7 +29,7 @@ fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
         for way in ways {
             assert_eq!(planned(model, way)["intermediates_alone"], papers, "{way:?}");
         }
-        // A budget has them there, too, however much room it leaves.
+        // With a budget they stay in the pool, too, however much room it leaves.
         assert_eq!(planned(model, &["--budget", "64MiB"])["io_bytes"], 0);
     }
 }
@@ -46,14 +46,14 @@ fn phases_are_asked_for_by_name_and_by_budget() {
     };
     let least = planned(&["--phases", "min", "--stream", "none"])["plan"]["bytes"].as_u64().unwrap();
     assert!(least <= bytes[bytes.len() - 1]);
-    // With weights and inputs in the pool there is more in it, and nothing beside it.
+    // With weights and inputs in the pool, the pool is larger and nothing lies outside it.
     let streamed = planned(&["--phases", "min"]);
     assert!(streamed["plan"]["bytes"].as_u64().unwrap() > least && streamed["weight_bytes"] == 0, "{streamed}");
-    // What a plan says that a session takes is enough of a budget for it.
+    // The device memory that a plan reports is a sufficient budget for it.
     let plain = planned(&[]);
     let again = planned(&["--budget", &plain["device_bytes"].to_string()]);
     assert_eq!((&again["plan"], &again["device_bytes"]), (&plain["plan"], &plain["device_bytes"]));
-    // A budget is one of all that lies on the device.
+    // The budget covers everything on the device.
     let [large, small] = ["64MiB", "1500KiB"].map(|budget| planned(&["--budget", budget]));
     assert!(large["phases"].is_null() && large["weight_bytes"].as_u64().unwrap() > 0, "{large}");
     assert!(small["plan"]["bytes"].as_u64().unwrap() < large["plan"]["bytes"].as_u64().unwrap(), "{small}");

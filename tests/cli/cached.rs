@@ -1,4 +1,4 @@
-//! What is made of a model once and kept in the cache folder.
+//! Plans, packed weights and device profiles kept in the cache folder.
 
 #![cfg(unix)]
 
@@ -19,7 +19,7 @@ struct Place {
 }
 
 impl Place {
-    /// Of a network of some windows one after another.
+    /// Writes a network of several windowed layers in a row.
     fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let mut model = Model::new();
@@ -48,17 +48,17 @@ impl Place {
         command
     }
 
-    /// The answer of a run with something of the cache damaged, and what was said of that.
+    /// Runs with a damaged cache and returns the answer and the warnings.
     fn warned(&self, args: &[&str]) -> (Value, String) {
         answer_and_warnings(self.command(args).spawn().unwrap())
     }
 
-    /// The answer of a run, of which nothing was to be said beside.
+    /// Runs without any warning and returns the answer.
     fn run(&self, args: &[&str]) -> Value {
         answer(self.command(args).spawn().unwrap())
     }
 
-    /// The files of a folder of the cache, also those under temporary names.
+    /// Returns the files of a folder of the cache, including those under temporary names.
     fn kept(&self, kind: &str) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.cache().join(kind)) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -73,7 +73,7 @@ fn answer(child: Child) -> Value {
     answer
 }
 
-/// Also what was said on standard error, but that random numbers are the input.
+/// Returns the answer and the text on standard error, without the note on random inputs.
 fn answer_and_warnings(child: Child) -> (Value, String) {
     let output = child.wait_with_output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -83,9 +83,9 @@ fn answer_and_warnings(child: Child) -> (Value, String) {
     (serde_json::from_slice(&output.stdout).unwrap(), warnings)
 }
 
-/// Puts every kind of damage in the place of a file, one after another. `check` is told whether the file still says what
-/// it holds, so that the damage is to be noticed and not taken for another file.
-/// Bytes 8 to 16 of a plan are the time that its search took, which differs from search to search.
+/// Replaces a file by damaged copies of every kind, one after another. The second argument of `check` says whether
+/// the file's header still matches, so that the damage must be noticed instead of the file being taken for another.
+/// Bytes 8 to 16 of a plan hold the time of its search, which differs from search to search.
 fn damaged(path: &Path, mut check: impl FnMut(&str, bool)) {
     let whole = fs::read(path).unwrap();
     let flipped = |at: usize| {
@@ -114,7 +114,7 @@ fn damaged(path: &Path, mut check: impl FnMut(&str, bool)) {
 
 const MIN: [&str; 2] = ["--phases", "min"];
 
-/// To measure a device takes more of it than a budget may allow, so that is not done on the way.
+/// Measuring a device takes more of its memory than a budget may allow, so that never happens implicitly.
 #[test]
 fn a_first_run_in_a_budget_measures_no_device() {
     let place = Place::new();
@@ -124,7 +124,7 @@ fn a_first_run_in_a_budget_measures_no_device() {
     assert_eq!(profiles, [""; 0]);
 }
 
-/// The second run searches nothing, and is the same run; other options are another plan.
+/// The second run searches nothing and is the same run. Other options need another plan.
 #[test]
 fn a_plan_is_searched_for_once() {
     let place = Place::new();
@@ -135,7 +135,7 @@ fn a_plan_is_searched_for_once() {
     for key in ["plan", "phases", "outputs", "device_memory"] {
         assert_eq!(first[key], second[key], "{key}");
     }
-    // What is asked of the plan, and how it is found, tells plans apart.
+    // Plans with different requests or search options are different cache entries.
     for other in [
         &["--precision", "f16"][..],
         &["--weights", "int8"],
@@ -148,12 +148,12 @@ fn a_plan_is_searched_for_once() {
         assert_eq!(place.run(&args)["plan_source"], "cache", "{other:?}");
     }
     assert_eq!(place.run(&MIN)["plan_source"], "cache");
-    // Without phases nothing takes long, and all that was tried is told.
+    // Without phases the search is quick, so nothing is cached, and every plan tried is reported.
     let whole = || place.run(&[]);
     assert_eq!([&whole()["plan_source"], &whole()["plan_source"]], ["search", "search"]);
 }
 
-/// Whoever wants nothing kept gets nothing kept and takes nothing.
+/// With `--no-cache` nothing is written to the cache and nothing is read from it.
 #[test]
 fn nothing_is_kept_or_taken_without_the_cache() {
     let place = Place::new();
@@ -165,8 +165,8 @@ fn nothing_is_kept_or_taken_without_the_cache() {
     assert_eq!(place.run(&args)["plan_source"], "search");
 }
 
-/// What a search that was stopped came to is kept and marked: it is taken where another would have no more time, and where
-/// there is more the search goes on.
+/// The result of a stopped search is kept and marked. It is used by a run with no more time; with more time, the
+/// search continues from it.
 #[test]
 fn a_plan_whose_search_was_stopped_is_kept_and_goes_on() {
     let place = Place::new();
@@ -179,14 +179,14 @@ fn a_plan_whose_search_was_stopped_is_kept_and_goes_on() {
     let done = place.run(&[&MIN[..], &["--deadline", "none"]].concat());
     assert_eq!((&done["stopped"], &done["plan_source"]), (&Value::Null, &"search".into()));
     assert!(device_bytes_of(&done) <= device_bytes_of(&stopped), "{done}");
-    // What was found with time is taken where there is none.
+    // The result of a longer search is used by a run without time.
     let last = place.run(&at_once);
     assert_eq!((&last["stopped"], &last["plan_source"]), (&Value::Null, &"cache".into()));
     assert_eq!(last["plan"], done["plan"]);
     assert_eq!(place.kept("plans").len(), 1);
 }
 
-/// A budget that a stopped search did not meet is no plan to run, but the next search begins there.
+/// The result of a stopped search that missed its budget is not run, but the next search starts from it.
 #[test]
 fn a_budget_that_was_not_met_in_time_is_searched_for_again() {
     let place = Place::new();
@@ -202,7 +202,7 @@ fn a_budget_that_was_not_met_in_time_is_searched_for_again() {
     assert_eq!(place.run(&[&args[..], &["--deadline", "0"]].concat())["plan_source"], "cache");
 }
 
-/// What a session takes of the device by the plan alone.
+/// Device memory of a session, from the plan.
 fn device_bytes_of(answer: &Value) -> u64 {
     answer["device_bytes"].as_u64().unwrap()
 }
@@ -217,7 +217,7 @@ fn a_damaged_plan_is_searched_for_again() {
         assert_eq!((&again["plan_source"], &again["outputs"]), (&"search".into(), &first["outputs"]), "{kind}");
         assert_eq!(said.contains("the plan that is kept does not hold"), is_noticed, "{kind}: {said}");
     });
-    // A sound plan of the same model that is not the one that was asked for.
+    // A sound plan of the same model, made for other options.
     let whole = fs::read(path).unwrap();
     place.run(&[&MIN[..], &["--precision", "f16"]].concat());
     let other = place.kept("plans").into_iter().find(|other| other != path).unwrap();
@@ -227,7 +227,7 @@ fn a_damaged_plan_is_searched_for_again() {
     assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]));
 }
 
-/// Where nothing can be kept, runs go on without it.
+/// If the cache cannot be written, runs work without it.
 #[test]
 fn a_cache_that_cannot_be_written_is_no_error() {
     let place = Place::new();
@@ -252,7 +252,7 @@ fn processes_that_keep_the_same_at_once_do_no_harm() {
 
 const STREAMED: [&str; 3] = ["--stream=weights", "--weight-tile=1KiB", "--rules=exact"];
 
-/// Packed weights are made once, and a run takes them from the file.
+/// Weights are packed once; later runs read them from the file.
 #[test]
 fn weights_are_packed_once() {
     use std::os::unix::fs::MetadataExt;
@@ -264,11 +264,11 @@ fn weights_are_packed_once() {
     let made = number();
     let second = place.run(&STREAMED);
     assert_eq!((&second["outputs"], number()), (&first["outputs"], made));
-    // Neither phases nor tiles change how weights are packed.
+    // Neither phases nor tile sizes change the packing of weights.
     let other = place.run(&["--stream=weights", "--weight-tile=4KiB", "--rules=exact", "--phases", "min"]);
     assert_eq!((&other["outputs"], number(), place.kept("weights").len()), (&first["outputs"], made, 1));
     assert_eq!(place.run(&[&STREAMED[..], &["--no-cache"]].concat())["outputs"], first["outputs"]);
-    // Texels of other bytes are other weights.
+    // Another texel format needs its own packed weights.
     place.run(&[&STREAMED[..], &["--precision", "f16"]].concat());
     assert_eq!(place.kept("weights").len(), 2);
 }
@@ -283,7 +283,7 @@ fn a_damaged_file_of_weights_is_made_again() {
         assert_eq!(again["outputs"], first["outputs"], "{kind}");
         assert_eq!(said.contains("weights"), is_noticed, "{kind}: {said}");
     });
-    // A model of the same form and other weights.
+    // A model with the same structure and other weights.
     let (whole, model) = (fs::read(path).unwrap(), fs::read(&place.model).unwrap());
     let at = model.windows(4).position(|four| four == (-0.2_f32).to_le_bytes()).unwrap();
     fs::write(&place.model, [&model[..at], &0.75_f32.to_le_bytes()[..], &model[at + 4..]].concat()).unwrap();
@@ -294,8 +294,8 @@ fn a_damaged_file_of_weights_is_made_again() {
     assert_eq!(fs::read(path).unwrap(), whole);
 }
 
-/// What a process left behind that was ended while it wrote is removed by the next one that writes; what is being written
-/// is not.
+/// Temporary files of a process that was killed while writing are removed by the next process that writes; files
+/// still being written are not.
 #[test]
 fn abandoned_files_are_removed() {
     let place = Place::new();
@@ -312,7 +312,7 @@ fn abandoned_files_are_removed() {
     let held = file(&name('b'), long_ago);
     held.lock().unwrap();
     drop(file(&name('c'), std::time::SystemTime::now()));
-    // What others made, however it is called.
+    // Other programs' files, whatever their names.
     let others =
         ["film.part", ".texpool-aaaaaaaaaaaaaaa.part", ".texpool-AAAAAAAAAAAAAAAA.part", "x.weights.12-0.part"];
     for name in others {
@@ -335,7 +335,8 @@ fn pipe(path: &Path) {
     mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
 }
 
-/// Guards against waiting for ever, and against writing through a link: others may write to a cache folder, too.
+/// Guards against waiting for ever, and against writing through a link, since others may write to a cache folder,
+/// too.
 #[test]
 fn what_is_no_plain_file_is_neither_read_nor_replaced() {
     use std::os::unix::fs::{FileTypeExt, symlink};
@@ -363,7 +364,7 @@ fn what_is_no_plain_file_is_neither_read_nor_replaced() {
         fs::rename(&outside, path).unwrap();
         assert_eq!(place.run(&args)["outputs"], first["outputs"], "{kind}");
     }
-    // A plan far too long is not read into memory.
+    // A plan file that is far too long is not read into memory.
     let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
     fs::File::options().write(true).open(path).unwrap().set_len(1 << 33).unwrap();
     let (again, said) = place.warned(&args);
@@ -371,7 +372,7 @@ fn what_is_no_plain_file_is_neither_read_nor_replaced() {
     assert!(said.contains("bytes") && fs::metadata(path).unwrap().len() < 1 << 20, "{said}");
 }
 
-/// The folder is one that backups may leave out, and says so once.
+/// The cache folder is marked so that backups may leave it out.
 #[test]
 fn the_cache_folder_is_tagged() {
     for args in [&MIN[..], &STREAMED] {

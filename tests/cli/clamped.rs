@@ -1,4 +1,4 @@
-//! What `run` says of values that 16 bits do not hold, and of indices outside their axis.
+//! Messages of `run` on values outside the 16-bit range and on indices outside their axis.
 
 use std::{fs, path::Path};
 
@@ -51,7 +51,7 @@ fn values_beyond_16_bits_are_counted_in_text_and_json() {
     let words =
         "2 values are beyond the range of 16 bits and were stored as 65504 or -65504, first in node 0 (MUL, `square`)";
     assert!(said.contains(words), "{said}");
-    // In 32 bits there is nothing to say.
+    // With 32-bit floats nothing is clamped, so nothing is reported.
     let plain = ["run", &file, "--input", input.to_str().unwrap()];
     assert!(!text(&plain).contains("beyond"), "{}", text(&plain));
     let clamped = &json(&[&plain[..], &["--json"]].concat())["clamped"];

@@ -1,6 +1,6 @@
-//! The command as a user has it: exit codes, JSON, and every input that is bad.
+//! The command as a user runs it: exit codes, JSON, and every kind of bad input.
 //!
-//! Takes BlazeFace and a photo from the user's cache folder, where they are fetched to if need be.
+//! Takes BlazeFace and a photo from the user's cache folder, and fetches them if necessary.
 
 #![cfg(test)]
 #![cfg(unix)]
@@ -140,7 +140,7 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     let file = dir.path().join("face.plan");
     let file = file.to_str().unwrap();
     let (model, photo) = (fetched("blazeface"), fetched("astronaut"));
-    // Searches that are cut short find other plans.
+    // Without a deadline, since a search that is cut short may find another plan.
     const MIN: [&str; 4] = ["--phases", "min", "--deadline", "none"];
     let made = json(&[&["compile", &model, "-o", file, "--json"][..], &MIN].concat());
     assert_eq!(made["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
@@ -228,7 +228,7 @@ fn a_run_is_compared_with_the_references_and_with_arrays() {
     assert!(few.status.code() == Some(2) && stderr(&few).contains("2 outputs, 1 arrays"), "{}", stderr(&few));
 }
 
-/// What is not finite is counted, where it comes in and where it goes out, and is never called near.
+/// NaN and infinite values are counted in inputs and outputs, and never count as close.
 #[test]
 fn values_that_are_not_finite_are_counted() {
     let dir = tempfile::tempdir().unwrap();
@@ -253,7 +253,7 @@ fn values_that_are_not_finite_are_counted() {
         assert!(text.contains(words), "`{words}` is missing: {text}");
     }
 
-    // The references say the same; that is said, and it is not called near.
+    // The references give the same values; the command says so, but does not call them close.
     let compared = texpool(&["compare", &model, "--input", nan, "--against", "cpu"]);
     let text = String::from_utf8_lossy(&compared.stdout).into_owned();
     assert_eq!(compared.status.code(), Some(0), "{text}");
@@ -264,7 +264,7 @@ fn values_that_are_not_finite_are_counted() {
     let document = json(&["compare", &model, "--input", nan, "--against", "cpu", "--json"]);
     assert!(document["not_compared"].as_u64().unwrap() > 896);
 
-    // On one side alone it diverges.
+    // It diverges if they are on one side only.
     let [regressors, scores] = ["0_regressors.npy", "1_classificators.npy"].map(|name| format!("{folder}/{name}"));
     let one = texpool(&["compare", &model, "--against", &regressors, "--against", &scores]);
     assert_eq!(one.status.code(), Some(1));
@@ -280,7 +280,7 @@ fn values_that_are_not_finite_are_counted() {
     );
 }
 
-/// As `diff` has it: 1 is a difference, and what could not be compared is 2.
+/// Exit code 1 means a difference, and 2 a comparison that could not be made, like those of `diff`.
 #[test]
 fn a_comparison_that_cannot_be_made_is_trouble() {
     let missing = texpool(&["compare", &fetched("blazeface"), "--against", crate::ABSENT, "--against", crate::ABSENT]);

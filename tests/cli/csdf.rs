@@ -72,7 +72,7 @@ fn the_published_tables_are_found() {
     }
 }
 
-/// What is known without a search is printed whatever the time; the rest is marked.
+/// Results that need no search are printed even without time; the rest is marked.
 #[test]
 fn the_published_tables_have_what_was_found_in_time() {
     let (code, out, err) = texpool(&["csdf", "--published", "--deadline", "0", "--json"]);

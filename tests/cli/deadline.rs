@@ -1,4 +1,5 @@
-//! Long searches: a deadline answers with the best so far and says so, and Ctrl-C ends the search, not the answer.
+//! Long searches: at a deadline the command prints the best result so far and says so; Ctrl-C ends the search, but
+//! the result is still printed.
 
 #![cfg(unix)]
 
@@ -17,7 +18,7 @@ use crate::onnx_model::{Model, bytes, number};
 
 const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 
-/// A network of many windows one after another.
+/// A network of many windowed layers in a row.
 fn long(folder: &Path) -> String {
     let mut model = Model::new();
     model.input("x0", &[1, 4, 128, 128]);
@@ -39,7 +40,7 @@ fn run(args: &[&str]) -> (Option<i32>, String, String) {
     (output.status.code(), text(&output.stdout), text(&output.stderr))
 }
 
-/// Guards `--deadline` of `plan`: the answer is whole, marked, and no failure.
+/// Guards `--deadline` of `plan`: the answer is complete and marked as stopped, and the exit code is 0.
 #[test]
 fn a_deadline_answers_with_the_best_so_far_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
@@ -60,7 +61,8 @@ fn a_deadline_answers_with_the_best_so_far_and_says_so() {
     assert_eq!((code, &front["stopped"]), (Some(0), &Value::from("deadline")));
 }
 
-/// Guards what has no best so far: it fails, and the text says how to give it more time.
+/// Guards commands that have no partial result: they fail at the deadline, and the message says how to allow more
+/// time.
 #[test]
 fn what_is_no_answer_by_halves_names_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
@@ -93,8 +95,8 @@ fn endless(folder: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Guards Ctrl-C: the first ends the search, what was found is printed and written whole, and the exit code says what
-/// happened.
+/// Guards Ctrl-C: the first one ends the search, the result so far is printed and written completely, and the exit
+/// code tells that it was interrupted.
 #[test]
 fn an_interrupt_prints_the_best_so_far() {
     let folder = tempfile::tempdir().unwrap();
@@ -120,10 +122,10 @@ fn an_interrupt_prints_the_best_so_far() {
     assert_eq!(fs::read_to_string(plan).unwrap().lines().count(), 301, "a plan is half-written");
 }
 
-/// The exit code of the command, interrupted after a while, and what it printed on standard error and output. A shell says 130
-/// of what the signal itself ended.
+/// Runs the command, interrupts it after `after`, and returns its exit code, standard error and standard output. A
+/// shell reports 130 for a process that the signal itself ended.
 fn interrupted(args: &[&str], after: Duration) -> (Option<i32>, String, String) {
-    // A file: a pipe that nobody reads yet would hold the command before it is interrupted.
+    // A file, since nobody reads a pipe yet, and a full one would block the command before it is interrupted.
     let mut printed = tempfile::tempfile().unwrap();
     let child =
         Command::new(TEXPOOL).args(args).stdout(printed.try_clone().unwrap()).stderr(Stdio::piped()).spawn().unwrap();

@@ -23,7 +23,7 @@ fn example(name: &str, args: &[&Path]) -> Output {
         .unwrap()
 }
 
-/// What an example prints that must end well.
+/// Runs an example, asserts success, and returns its output.
 fn printed(name: &str, args: &[&Path]) -> String {
     let output = example(name, args);
     assert!(output.status.success(), "{name}: {}{}", text(&output.stdout), text(&output.stderr));
@@ -54,7 +54,7 @@ fn blazeface_finds_the_face_draws_it_and_reports() {
     let numbers: Vec<f32> = face.split([' ', ':', ',']).filter_map(|word| word.parse().ok()).collect();
     let [score, left, right, top, bottom] = numbers[..] else { panic!("{face}") };
     assert!(score > 0.85, "{face}");
-    // By eye: the face reaches from ear to ear and from brow to chin.
+    // Measured by eye: the face reaches from ear to ear and from brow to chin.
     for (found, seen) in [(left, 177.0), (right, 272.0), (top, 81.0), (bottom, 175.0)] {
         assert!((found - seen).abs() < 6.0, "{face}");
     }
@@ -104,19 +104,19 @@ fn plan_csv_places_the_buffers_of_its_file() {
     assert!(text(&output.stderr).starts_with("error: line 1, column 1: "), "{}", text(&output.stderr));
 }
 
-/// Numbers in a text, in order.
+/// Returns the numbers in a text, in order.
 fn numbers(text: &str) -> Vec<f64> {
     text.split(|c: char| !c.is_ascii_digit() && c != '.').filter_map(|word| word.parse().ok()).collect()
 }
 
-/// What stands between square brackets behind `key`.
+/// Returns the text between the first pair of square brackets behind `key`.
 fn bracketed<'a>(said: &'a str, key: &str) -> &'a str {
     let at = said.find(key).unwrap_or_else(|| panic!("`{key}` is missing: {said}")) + key.len();
     let list = said[at..].split_once('[').unwrap().1;
     list.split_once(']').unwrap().0
 }
 
-/// The ten lines answer what the command does, bit for bit.
+/// The ten-line example gives the same answer as the command, bit for bit.
 #[test]
 fn ten_lines_has_the_bits_of_texpool_run() {
     let dir = tempfile::tempdir().unwrap();
@@ -142,7 +142,7 @@ fn ten_lines_has_the_bits_of_texpool_run() {
     assert!(text(&output.stderr).contains("which model?"), "{}", text(&output.stderr));
 }
 
-/// Frames stay on the GPU, nothing is made after the first ones, and the boxes lie where the face is.
+/// Frames stay on the GPU, nothing is allocated after the first ones, and the boxes are on the face.
 #[test]
 fn camera_draws_the_face_and_makes_nothing_anew() {
     let dir = tempfile::tempdir().unwrap();
@@ -171,7 +171,7 @@ fn camera_draws_the_face_and_makes_nothing_anew() {
     }
 }
 
-/// One pool for two is as large as the larger of both, and not a bit differs.
+/// One pool for two models is as large as the larger one needs, and the outputs keep their bits.
 #[test]
 fn two_models_share_a_pool() {
     let said = printed("two_models", &[]);
@@ -181,20 +181,20 @@ fn two_models_share_a_pool() {
     assert_eq!(lines[2], "the same bits", "{said}");
 }
 
-/// The picture that the shader scaled shows what it shows.
+/// The scaled picture still shows the same scene.
 #[test]
 fn write_input_names_the_coffee() {
     let said = printed("write_input", &[]);
     assert!(said.ends_with("% espresso\n") && numbers(&said)[0] > 80.0, "{said}");
 }
 
-/// The largest score is found where it lies.
+/// The example finds the largest score at the right place.
 #[test]
 fn read_output_names_the_coffee() {
     assert_eq!(printed("read_output", &[]), "espresso\n");
 }
 
-/// A plan of a file is the plan, and a file that is none is refused.
+/// A plan read from a file gives the same session, and a file that is not a plan is refused.
 #[test]
 fn save_plan_has_the_same_bits() {
     let dir = tempfile::tempdir().unwrap();
@@ -205,8 +205,8 @@ fn save_plan_has_the_same_bits() {
     assert!(said.contains(&format!(" s: {bytes} bytes of file\n")), "{said}");
 }
 
-/// How much a user must write, in lines that are neither empty nor comments, is what the README says. Examples are to be
-/// read and copied: more lines of them are a change to the library, or a shorter way that was missed.
+/// The README states the length of each example in lines that are neither empty nor comments. Examples are meant to
+/// be read and copied, so a longer one means that the library changed, or that a shorter way was missed.
 #[test]
 fn examples_are_as_long_as_the_readme_says() {
     let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();

@@ -12,7 +12,7 @@ use std::{
 };
 
 const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
-/// How soon after it was asked a registry that does not answer is to be given up.
+/// Time limit for giving up on a registry that does not answer, counted from the request.
 const SOON: Duration = Duration::from_secs(20);
 
 fn fetch(name: &str, cache: &Path) -> Command {
@@ -35,7 +35,7 @@ fn left(folder: &Path) -> Vec<String> {
     found
 }
 
-/// The real clients, sent to a registry that takes every connection and never says a word.
+/// Runs the real clients against a registry that accepts every connection and never sends a byte.
 #[test]
 fn a_registry_that_does_not_answer_is_given_up_soon() {
     thread::scope(|scope| {
@@ -45,8 +45,8 @@ fn a_registry_that_does_not_answer_is_given_up_soon() {
                 let listener = TcpListener::bind("127.0.0.1:0").unwrap();
                 let registry = format!("http://{}/", listener.local_addr().unwrap());
                 let (sender, asked) = mpsc::channel();
-                // The connections are kept, unread, until the test ends. How long a client takes to start, which on a
-                // busy machine is long, is not the registry's time.
+                // Connections stay open and unread until the test ends. Time is counted from the first connection,
+                // since on a busy machine a client may take long to start.
                 thread::spawn(move || {
                     let mut kept = Vec::new();
                     for connection in listener.incoming() {
@@ -62,7 +62,7 @@ fn a_registry_that_does_not_answer_is_given_up_soon() {
                 let (ended, said) = (Instant::now(), String::from_utf8_lossy(&output.stderr).into_owned());
                 assert_eq!(output.status.code(), Some(1), "{said}");
                 assert!(said.contains(command), "{said}");
-                // Where not even this machine can be reached, the clients find out at once, and nobody waits.
+                // On a machine without loopback networking the clients fail at once, without waiting.
                 match asked.try_recv() {
                     Ok(first) => {
                         assert!(said.contains("waits for an answer of its registry"), "{said}");
@@ -77,13 +77,13 @@ fn a_registry_that_does_not_answer_is_given_up_soon() {
     });
 }
 
-/// Ctrl-C: soon over, no half file, no process left behind.
+/// Ctrl-C ends the command soon, and leaves no partial file and no process behind.
 #[test]
 fn an_interrupt_while_fetching_leaves_nothing() {
     let place = tempfile::tempdir().unwrap();
     let (bin, cache) = (place.path().join("bin"), place.path().join("cache"));
     fs::create_dir(&bin).unwrap();
-    // A client with a helper, both of which would go on for minutes.
+    // A client with a helper process, both of which would run for minutes.
     let script =
         "#!/bin/sh\nsleep 300 &\necho half > half.tgz\necho $$ $! > \"$PIDS.tmp\"\nmv \"$PIDS.tmp\" \"$PIDS\"\nwait\n";
     fs::write(bin.join("npm"), script).unwrap();

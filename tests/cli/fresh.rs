@@ -1,10 +1,10 @@
-//! What a user reads first, on a machine that has nothing yet.
+//! First output that a user sees on a new machine.
 
 use std::{fs, os::unix::fs::symlink, process::Command};
 
 const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 
-/// Bare containers have no folder for sockets, of which libwayland complains although no window is opened.
+/// Bare containers have no runtime folder for sockets; libwayland complains about that although no window is opened.
 #[test]
 fn a_command_that_succeeds_prints_no_error_where_there_is_no_runtime_folder() {
     for folder in [None, Some("")] {
@@ -16,7 +16,7 @@ fn a_command_that_succeeds_prints_no_error_where_there_is_no_runtime_folder() {
     }
 }
 
-/// Starting over with that folder changes nothing else: arguments, standard input, exit codes.
+/// The restart with such a folder preserves arguments, standard input and exit codes.
 #[test]
 fn what_the_user_typed_arrives_where_there_is_no_runtime_folder() {
     let output = Command::new(TEXPOOL).args(["plan", "no such file"]).env_remove("XDG_RUNTIME_DIR").output().unwrap();
@@ -26,7 +26,7 @@ fn what_the_user_typed_arrives_where_there_is_no_runtime_folder() {
     assert_eq!(output.status.code(), Some(2));
 }
 
-/// Whoever only wants a device open gets no package installed, and is told how to have that done.
+/// A command that only needs a device never installs packages, but says how to install a driver.
 #[test]
 fn no_driver_is_installed_unasked() {
     let place = tempfile::tempdir().unwrap();

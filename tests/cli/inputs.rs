@@ -1,4 +1,4 @@
-//! What the command takes as inputs and as models, and what it says of all else. Only the photos need a device.
+//! Accepted inputs and models of the command, and its messages for everything else. Only the photos need a device.
 
 use crate::{
     arguments::{refused, said, texpool},
@@ -18,7 +18,7 @@ use std::{
 const UINT8: i64 = 2;
 const INT64: i64 = 7;
 
-/// A model that adds up its input with itself, of two elements of a type.
+/// A model that adds its input to itself, with two elements of a type.
 fn doubled(folder: &Path, file: &str, kind: i64, dims: &[i64]) {
     let mut model = Model::new();
     let dims: Vec<Vec<u8>> = dims.iter().map(|&extent| number(1, extent)).collect();
@@ -59,13 +59,13 @@ fn values_that_do_not_fit_the_type_are_refused_with_their_place() {
         refused(dir.path(), &["run", model, "--input", file], 1, words);
     }
     refused(dir.path(), &["compare", "long.onnx", "--input", "fractions.npy", "--against", "cpu"], 2, &["1.5"]);
-    // Integers that 16 bits hold no longer.
+    // Integers that are not exact in 16 bits.
     npy(dir.path(), "thousands.npy", &[1i64, 3001]);
     let half = ["run", "long.onnx", "--input", "thousands.npy", "--precision", "f16"];
     refused(dir.path(), &half, 1, &["element [1] is 3001", "16-bit floats"]);
 }
 
-/// Whatever is right goes on to the device, which there is none of.
+/// With correct inputs the command goes on to open the device, which fails here.
 #[test]
 fn pictures_are_whole_numbers_where_the_input_is() {
     let dir = tempfile::tempdir().unwrap();
@@ -113,7 +113,7 @@ fn an_output_that_is_compared_is_called_an_output() {
     assert!(!text.contains("input"), "{text}");
 }
 
-/// A photo of more pixels than are decoded whole takes no more memory than those would.
+/// A photo with more pixels than the limit for decoding it whole takes no more memory than one at the limit.
 #[test]
 fn a_large_photo_is_read_in_bounded_memory() {
     let dir = tempfile::tempdir().unwrap();
@@ -125,7 +125,7 @@ fn a_large_photo_is_read_in_bounded_memory() {
     writer.write_image_data(&vec![0x55; (width / 8 * height) as usize]).unwrap();
     writer.finish().unwrap();
     doubled(dir.path(), "small.onnx", FLOAT, &[1, 3, 16, 16]);
-    // Whole, its pixels alone would take 252 MB, and its greys 84.
+    // Decoded whole, its pixels alone would take 252 MB, and the grey values 84.
     let script = r#"ulimit -v 300000; exec "$0" run small.onnx --input large.png"#;
     let mut run = Command::new("bash");
     run.args(["-c", script, env!("CARGO_BIN_EXE_texpool")]).current_dir(dir.path());
@@ -180,7 +180,7 @@ fn a_slip_of_the_keyboard_is_understood() {
     }
 }
 
-/// Colours in a file are noise; so is a size that is refused for its capitals.
+/// A log written to a file has no colours, and sizes are accepted in upper and lower case.
 #[test]
 fn a_log_in_a_file_has_no_colours_and_sizes_are_read_in_any_case() {
     let dir = tempfile::tempdir().unwrap();
@@ -198,7 +198,7 @@ fn shown(photo: &str, model: &str) -> Value {
 /// Photos as each publisher prepares them, and the first of the classes.
 #[test]
 fn photos_are_prepared_as_the_catalogue_says() {
-    // The list of names; nothing fetches it alone.
+    // The class names have to be fetched separately.
     command::fetched("imagenet_labels");
     for (model, photo, label) in [
         ("mobilenet_v2", "coffee", "espresso"),
@@ -215,7 +215,7 @@ fn photos_are_prepared_as_the_catalogue_says() {
         }
     }
     let coffee = command::fetched("coffee");
-    // Also where the file is named: its bytes are known.
+    // Preparation works for a named file, too, since its bytes are recognised.
     let path = command::fetched("mobilenet_v2");
     let text = command::texpool(&["run", &path, "--input", &coffee]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();

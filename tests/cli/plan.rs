@@ -27,7 +27,7 @@ fn records_are_compared_and_the_plan_written_with_offsets() {
     let written = fs::read_to_string(planned).unwrap();
     assert!(written.starts_with("id,lower,upper,size,offset\na,0,2,8,"), "{written}");
     assert_eq!(written.lines().count(), 4);
-    // What was written is read again.
+    // The written file can be read again.
     assert_eq!(texpool(&["plan", "--records", planned, "--strategy", "greedy_by_size"]).0, Some(0));
 }
 
@@ -92,11 +92,11 @@ fn pools_and_fronts_are_drawn() {
     };
     for phases in ["off", "min"] {
         let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--phases", phases]);
-        // A path a tensor, a frame a texture.
+        // One path per tensor, one frame per texture.
         let plan = &report["plan"];
         assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{phases}");
         assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{phases}");
-        // Where each row lies by itself, all of them are listed.
+        // If rows are placed separately, all row starts are listed.
         let scattered =
             |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
         assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), phases == "min");
@@ -120,7 +120,7 @@ fn pools_and_fronts_are_drawn() {
     assert!(err.contains("nowhere"), "{err}");
 }
 
-/// Answers of `--capacity`: the exit code tells them apart, and what fits is written with its offsets.
+/// Answers to `--capacity`: each has its exit code, and a plan that fits is written with its offsets.
 #[test]
 fn a_capacity_is_kept_refused_or_left_open() {
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +146,8 @@ fn a_capacity_is_kept_refused_or_left_open() {
     assert_eq!(texpool(&["plan", "model.tflite", "--capacity", "12"]).0, Some(2));
 }
 
-/// One relaxation of this instance takes minutes: the command answers by its deadline, and says that it stopped.
+/// One relaxation of this instance takes minutes: the command still answers by its deadline, and says that it
+/// stopped.
 #[test]
 fn a_deadline_is_kept_and_said() {
     let hard = "tests/data/minimalloc/J.1048576.csv";
@@ -162,7 +163,8 @@ fn a_deadline_is_kept_and_said() {
     assert!(err.contains("stopped after") && err.contains("not proven"), "{err}");
 }
 
-/// minimalloc's whole file: one arena, written with offsets, fitted into a capacity, drawn, and wrong where it is wrong.
+/// minimalloc's whole file format: one arena, written with offsets, fitted into a capacity, drawn, and errors
+/// located.
 #[test]
 fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     let folder = tempfile::tempdir().unwrap();
@@ -183,7 +185,7 @@ fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     let wanted = "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\nc,0,6,3,1,,16\n";
     assert_eq!(written, wanted);
     assert_eq!(fs::read_to_string(&drawn).unwrap().matches("<title>buffer 0 a: 8, steps 0 to 5").count(), 2);
-    // A plan that was written is planned anew: without the given place it is smaller.
+    // Planning a written plan again ignores its offsets: without the fixed offset of `c` the pool is smaller.
     let (code, out, err) = texpool(&["plan", "--records", &planned]);
     assert!(code == Some(0) && out.starts_with("one arena of 11; the widest step needs as much, "), "{out}{err}");
     let (code, out, _) = texpool(&["plan", "--records", &input, "--capacity", "18"]);

@@ -1,4 +1,4 @@
-//! What is said of a model that is read, but not as its file states it.
+//! Warnings about models that are read differently than their file states.
 
 use std::fs;
 
@@ -28,6 +28,6 @@ fn extents_that_the_file_states_otherwise_are_warned_of() {
     let said = written(&[1, 12]);
     assert!(said.contains("the file states [1, 12]"), "{said}");
     assert!(!written(&[1, 3, 4]).contains("the file states"));
-    // What is not above zero stands for what the file does not know.
+    // Zero and negative extents stand for unknown ones.
     assert!(!written(&[-1, 3, 4]).contains("the file states"));
 }

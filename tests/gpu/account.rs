@@ -10,10 +10,10 @@ use texpool::{
 
 use crate::support::{models, open};
 
-/// What an allocation may take beyond what was planned for it: lavapipe rounds textures up as in `memory.rs`, and the
-/// allocator counts what it leaves out for alignment.
+/// Upper limit on the bytes of an allocation beyond its planned size: lavapipe rounds textures up as in `memory.rs`,
+/// and the allocator counts alignment gaps.
 const ROUNDING: u64 = 16384;
-/// Textures or buffers of a part at most: inputs and outputs of the networks here, and a buffer for each.
+/// Upper limit on the textures or buffers of a part: inputs and outputs of the networks here, each with a buffer.
 const IN_A_PART: u64 = 8;
 
 fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, phases: Phases, format: TexelFormat) {
@@ -30,7 +30,7 @@ fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, phases: Phases, format: Tex
     let memory = session.memory();
     let (planned, allocated, peak) = (memory.planned, memory.allocated.unwrap(), memory.peak.unwrap());
     println!("{name}, {phases:?}, {format:?}: {memory:?}");
-    // Nothing on the device is left out, and nothing counted twice.
+    // Every allocation on the device is counted exactly once.
     assert_eq!(allocated.sum(), report.total_allocated_bytes, "{name}: {report:?}");
     assert_eq!(memory.reserved, Some(report.total_reserved_bytes));
     let own = report.allocations.iter().filter(|one| one.name.starts_with("(wgpu internal)"));
@@ -41,7 +41,7 @@ fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, phases: Phases, format: Tex
         let most = planned + IN_A_PART * ROUNDING;
         assert!(planned > 0 && (planned..=most).contains(&allocated), "{name}: {allocated} bytes for {planned}");
     }
-    // Loading holds weights and the buffer that they go through, and a run all that there is now.
+    // Loading holds the weights and their staging buffer; a run holds everything that exists now.
     let before = loaded.peak.unwrap();
     assert!(before.allocated >= loaded.allocated.unwrap().sum() && before.reserved <= peak.reserved, "{loaded:?}");
     assert!(before.allocated > loaded.allocated.unwrap().weights + of_wgpu, "{loaded:?}");
@@ -79,7 +79,7 @@ fn dense(inputs: usize, outputs: usize) -> Graph {
     b.finish(&[y]).unwrap()
 }
 
-/// While weights are loaded, not much more is held than what stays.
+/// Loading weights needs little memory beyond the weights themselves.
 #[test]
 fn loading_takes_little_more_than_what_stays() {
     let gpu = open();

@@ -1,4 +1,4 @@
-//! A budget of all of the device's memory is kept, by the driver's count, and does not change a bit.
+//! A budget for all of the device's memory is kept, as counted by the driver, and does not change a bit.
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
@@ -20,7 +20,7 @@ fn loaded(file: &str) -> (Graph, Vec<f32>) {
     (graph, (0..count).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect())
 }
 
-/// A number that tells options apart.
+/// Number that distinguishes options.
 fn asked(options: &CompileOptions) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{options:?}").hash(&mut hasher);
@@ -45,7 +45,7 @@ fn everything_on_the_device_is_within_the_budget() {
         let whole = bits(&session(&open(), &graph, &CompileOptions::default()).0.run(&[&values]).unwrap());
         let mut streams = 0;
         for &bytes in budgets {
-            // A device of its own, since the account of what the driver has is the device's.
+            // A fresh device, since the driver's memory count covers the whole device.
             let gpu = open();
             let options = CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
             let (mut session, reckoned) = session(&gpu, &graph, &options);
@@ -63,16 +63,16 @@ fn everything_on_the_device_is_within_the_budget() {
     }
 }
 
-/// Bytes that the reckoning may be above the driver's count: 256 for the alignment of each of some twenty allocations, and what
-/// of a texture of one texel is rounded up.
+/// Bytes by which the reckoning may exceed the driver's count: 256 of alignment for each of some twenty allocations,
+/// and the rounding up of a texture of one texel.
 const ALIGNMENTS: u64 = 6 << 10;
 
-/// That what was reckoned without a device is what the driver has set aside at most.
+/// Asserts that the bytes reckoned without a device are an upper limit on the driver's count, and a tight one.
 fn is_counted(what: &str, peak: u64, reckoned: u64) {
     assert!(peak <= reckoned && reckoned <= peak + ALIGNMENTS, "{what}: {peak} by the driver, {reckoned} reckoned");
 }
 
-/// Every texture and every buffer is counted as the session makes it, whatever is streamed and in whichever format.
+/// Every texture and buffer is counted the way the session makes it, for every choice of streaming and every format.
 #[test]
 fn what_is_reckoned_is_what_the_driver_counts() {
     let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
@@ -99,8 +99,8 @@ fn what_is_reckoned_is_what_the_driver_counts() {
     }
 }
 
-/// Where a budget is of a block or more, so are the blocks that the allocator takes from the driver, which are seldom full:
-/// without one these networks take 8 and 12 MiB.
+/// With a budget of at least one allocator block, the blocks that the allocator takes from the driver stay within it,
+/// although they are seldom full. Without a budget these networks take 8 and 12 MiB.
 #[test]
 fn blocks_are_within_the_budget() {
     for (file, budgets) in
@@ -119,7 +119,8 @@ fn blocks_are_within_the_budget() {
     }
 }
 
-/// What takes a run for one submission, or an input for a texture, is refused by name; the run itself goes on.
+/// A session that streams refuses to be encoded into one submission or to bind a texture as input, and names itself;
+/// runs still work.
 #[test]
 fn sessions_that_stream_refuse_what_they_cannot() {
     let gpu = open();

@@ -1,5 +1,5 @@
-//! Values that 16 bits do not hold and indices outside their axis: counted, named, and the same under every plan; and what
-//! is fused so that it stays in 32 bits.
+//! Values beyond 16 bits and indices outside their axis: they are counted, located, and the same under every plan.
+//! Also, fused operators that keep such values in 32 bits.
 
 use texpool::{
     Clamp, ClampedValues, Context, Model, TensorView,
@@ -28,14 +28,14 @@ fn compiled(graph: &Graph, options: &CompileOptions) -> CompiledModel {
     compile(graph, options, &SearchControl::new()).unwrap()
 }
 
-/// What a run answers, and what it met.
+/// Runs once and returns the outputs and the warnings.
 fn run(gpu: &Gpu, compiled: CompiledModel, inputs: &[&[f32]]) -> (Vec<Vec<f32>>, RunWarnings) {
     let mut session = Executor::from_compiled(gpu, compiled, &ExecutorOptions::default()).unwrap();
     let found = session.run(inputs).unwrap();
     (found, session.warnings().unwrap())
 }
 
-/// Places in short: how, the tensor, how many.
+/// The warnings' places in short: kind, tensor name, count.
 fn places(warnings: &RunWarnings) -> Vec<(Clamp, &str, u64)> {
     warnings.clamped.iter().map(|ClampedValues { clamp, tensor, count, .. }| (*clamp, &**tensor, *count)).collect()
 }
@@ -94,14 +94,14 @@ fn norms_of_large_and_of_no_values_are_right_in_16_bits() {
     }
 }
 
-/// Without the rules the squares are stored: each that 16 bits do not hold is counted, at the node that stores it, and no
+/// Without the rules the squares are stored: each one beyond 16 bits is counted, at the node that stores it, and no
 /// longer once the values are small.
 #[test]
 fn values_beyond_16_bits_are_counted_where_they_are_stored() {
     let gpu = open();
     let graph = rms(1e-6);
     let values: Vec<f32> = numbers(6 * 48).iter().map(|x| x * 800.0).collect();
-    // Of what the textures hold.
+    // The inputs as the textures hold them.
     let held = values.iter().map(|&x| half::f16::from_f32(x).to_f32());
     let beyond = held.filter(|x| x * x >= 65520.0).count() as u64;
     assert!(beyond > 100);
@@ -117,7 +117,7 @@ fn values_beyond_16_bits_are_counted_where_they_are_stored() {
     assert_eq!(warnings.to_string(), text);
     session.run(&[&numbers(6 * 48)]).unwrap();
     assert!(session.warnings().unwrap().is_empty(), "counts are those of the last run");
-    // In 32 bits nothing is.
+    // With 32-bit texels nothing is clamped.
     let full = CompileOptions { rules: Rules::none(), ..options(&gpu, FULL) };
     assert!(run(&gpu, compiled(&graph, &full), &[&values]).1.is_empty());
 }
@@ -146,7 +146,7 @@ fn the_border_is_where_rounding_would_reach_infinity() {
     assert!(warnings.to_string().starts_with(&finite), "{warnings}");
 }
 
-/// A network some of whose values are beyond 16 bits, that runs band by band.
+/// A network with some values beyond 16 bits, which runs band by band.
 fn network() -> Graph {
     let mut b = GraphBuilder::new("bands");
     let mut x = b.input("x", &[1, 24, 16, 6]).unwrap();
@@ -178,7 +178,8 @@ fn every_plan_counts_the_same() {
     }
 }
 
-/// Each index that names no element is counted once, however many elements it gives, along every axis and in both formats.
+/// Each index outside its axis is counted once, however many elements it selects, along every axis and in both
+/// formats.
 #[test]
 fn indices_outside_the_axis_are_counted() {
     let gpu = open();
@@ -212,7 +213,7 @@ fn indices_outside_the_axis_are_counted() {
     }
 }
 
-/// By the session, blocking and as a task, and after a run that was submitted.
+/// Read from the session, blocking and as a task, and after a submitted run.
 #[test]
 fn a_session_tells_what_its_last_run_met() {
     let context = Context::from_gpu(open());

@@ -10,7 +10,7 @@ use texpool::{
 
 use crate::support::{goldens::golden, models, open};
 
-/// `compare` finds no difference where there is none, in phases and in place too.
+/// `compare` finds no difference in a correct run, in phases and in place too.
 #[test]
 fn every_step_of_every_kind_of_plan_is_near_its_reference() {
     let golden = golden("blazeface_short_range");
@@ -46,7 +46,7 @@ fn the_first_step_beyond_the_tolerance_is_the_last_that_is_answered() {
     assert!(before.iter().all(|step| step.worst == 0.0), "{before:?}");
 }
 
-/// Half of a comparison is not told as one that agrees.
+/// A comparison that was interrupted is not reported as one that agrees.
 #[test]
 fn a_comparison_that_is_broken_off_is_an_error() {
     let golden = golden("blazeface_short_range");

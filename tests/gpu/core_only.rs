@@ -1,4 +1,5 @@
-//! Nothing is asked of a device but core WebGPU; only sizes may be larger, and immediates are taken where they are.
+//! Devices need only core WebGPU features. Limits on sizes may be raised, and immediates are used if the adapter has
+//! them.
 
 use texpool::gpu::{DispatchBinding, Executor, ExecutorOptions, Gpu, GpuOptions};
 
@@ -22,7 +23,7 @@ fn a_device_is_asked_for_core_features_and_limits() {
         asked.max_immediate_size,
         if device.features().contains(immediates) { DispatchBinding::BYTES } else { 0 }
     );
-    // A dispatch binds as many.
+    // A dispatch binds this many.
     assert_eq!(asked.max_storage_textures_per_shader_stage, 4);
 }
 
@@ -33,7 +34,7 @@ fn timestamps_are_asked_for_only_on_request() {
     assert!(may_be.contains(features), "{features:?}");
 }
 
-/// A caller's device without any feature and with core limits, sizes included.
+/// A device made by the caller, without any feature and with core limits, including those on sizes.
 fn bare() -> Gpu {
     let (device, queue) = callers_device(wgpu::Limits::default());
     Gpu::from_device(device, queue)

@@ -1,4 +1,4 @@
-//! The device's profile: measured, kept whole, and measured again where what is kept is damaged.
+//! The device's profile: measured once, stored completely, and measured again if the stored one is damaged.
 
 use std::{fs, ops::ControlFlow};
 
@@ -28,7 +28,7 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
         };
         (device_profile(false, &mut count).unwrap(), parts)
     };
-    // A measurement takes seconds, so whether there is one is told by breaking it off.
+    // A measurement takes seconds, so the test only detects that one begins, and cancels it.
     let measures = |again| {
         let found = device_profile(again, &mut |_, _| ControlFlow::Break(()));
         matches!(found, Err(SetupError::Gpu(GpuError::Cancelled { .. })))
@@ -52,7 +52,7 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
     assert!(whole().1 > 0 && !measures(false), "it was not kept");
 }
 
-/// Half of a measurement is no profile, and nothing of it is kept.
+/// A cancelled measurement stores nothing.
 #[test]
 fn a_measurement_that_is_broken_off_keeps_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -66,7 +66,7 @@ fn a_measurement_that_is_broken_off_keeps_nothing() {
 /// Everything has a cost, and more work costs more.
 fn sound(device_profile: &DeviceProfile) {
     assert!(device_profile.dispatch_us > 0.0 && device_profile.concurrent_workgroups >= 1.0);
-    // Whatever is uploaded takes something, though its bytes alone may not show beside what a copy takes.
+    // Every upload has a cost, although the bytes alone may not show beside the cost of a copy.
     let DeviceProfile { upload_us, copy_us, submission_us, .. } = *device_profile;
     assert!(copy_us + submission_us > 0.0 && upload_us >= 0.0, "{device_profile:?}");
     for class in

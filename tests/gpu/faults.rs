@@ -1,4 +1,4 @@
-//! A device that is lost, or too small, or not there: each an error of its own.
+//! A device that is lost, too small or missing: each gives a different error.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use texpool::{
 
 use crate::support::{callers_device, open};
 
-/// How often a device is asked whether it is there.
+/// Maximum number of polls while waiting for the device to be lost.
 const PROBES: u32 = 100_000;
 
 #[test]
@@ -39,7 +39,7 @@ fn a_lost_device_is_told_from_other_errors() {
     assert!(matches!(error, GpuError::Lost { .. }), "{error:?}");
 }
 
-/// The device of a caller's keeps the callback that the caller gave it, and its sessions see the loss all the same.
+/// A device made by the caller keeps the caller's device-lost callback, and its sessions still notice the loss.
 #[test]
 fn a_callers_device_keeps_its_callback() {
     let graph = {
@@ -60,7 +60,7 @@ fn a_callers_device_keeps_its_callback() {
                 told.device_lost(reason, message);
             }
         });
-        // Nobody but the caller hears of errors: one that nobody expects ends the test.
+        // Only the caller hears of errors: an unexpected one ends the test.
         device.on_uncaptured_error(Arc::new(|error| panic!("{error}")));
         let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         session.run(&[&input]).unwrap();
@@ -88,7 +88,7 @@ fn a_callers_device_keeps_its_callback() {
     }
 }
 
-/// A device of the caller's that is polled by another thread all the while is not taken for lost.
+/// A caller's device that another thread polls all the while is not taken for lost.
 #[test]
 fn a_device_that_others_poll_is_not_lost() {
     let (device, queue) = callers_device(wgpu::Limits::default());
@@ -100,7 +100,7 @@ fn a_device_that_others_poll_is_not_lost() {
                 device.poll(wgpu::PollType::Poll).unwrap();
             }
         });
-        // A failure closes it, too.
+        // Also closed when the test fails.
         let _tell = tell;
         let begun = Instant::now();
         for _ in 0..PROBES {
@@ -110,7 +110,7 @@ fn a_device_that_others_poll_is_not_lost() {
     });
 }
 
-/// Drivers that lose their device have a word about it.
+/// Drivers report the loss of their device in one message.
 #[test]
 fn the_words_of_a_driver_are_told() {
     let lost = |reason, message: &str| GpuError::Lost { reason, message: message.into() }.to_string();

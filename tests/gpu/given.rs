@@ -1,5 +1,5 @@
-//! What a caller gives a session, values and textures, and the errors where that does not fit the model: each names the
-//! input or output.
+//! Values and textures that the caller passes to a session, and the errors if they do not fit the model: each names
+//! the input or output.
 
 use texpool::{
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole, io_texture},
@@ -18,7 +18,7 @@ fn network() -> Graph {
     b.finish(&[product, sum]).unwrap()
 }
 
-/// A texture as the caller makes it: for the first input, unless it is changed.
+/// A texture that fits the first input, unless `change` alters it.
 fn texture(gpu: &Gpu, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> wgpu::Texture {
     let graph = network();
     let spec = io_texture(graph.shape(graph.inputs[0]), TexelFormat::Rgba32Float, 8192);
@@ -40,7 +40,7 @@ fn executor(gpu: &Gpu) -> Executor {
     Executor::new(gpu, &network(), &ExecutorOptions::default()).unwrap()
 }
 
-/// A texture past the last input or output is nobody's.
+/// An index past the last input or output is refused.
 #[test]
 fn textures_past_the_last_are_refused() {
     let gpu = open();
@@ -74,13 +74,13 @@ fn a_texture_that_does_not_fit_is_refused_by_the_name_of_its_tensor() {
     assert!(error.to_string().starts_with("the texture for output 1 (`sums`)"), "{error}");
 }
 
-/// No dispatch may read and write one texture, nor may one output be written over another.
+/// No dispatch may read and write one texture, nor may one output overwrite another.
 #[test]
 fn a_texture_in_which_another_tensor_lies_is_refused() {
     let gpu = open();
     let (mut executor, texture) = (executor(&gpu), texture(&gpu, |_| {}));
     executor.bind_texture(TensorRole::Input, 0, &texture).unwrap();
-    // The same one again, and for another input, is no harm: nobody writes it.
+    // Binding it again, and to another input, is fine, since nothing writes it.
     executor.bind_texture(TensorRole::Input, 0, &texture).unwrap();
     executor.bind_texture(TensorRole::Input, 1, &texture).unwrap();
     let error = executor.bind_texture(TensorRole::Output, 0, &texture).unwrap_err();
@@ -102,7 +102,7 @@ fn wrong_numbers_of_values_are_refused_by_name() {
     assert_eq!(error.to_string(), "2 outputs (`scaled`, `sums`) go by value, but 0 were given");
 }
 
-/// Whoever gives a texture and values, too, is told of the texture.
+/// Values for an input that is bound to a texture are refused, and the message mentions the texture.
 #[test]
 fn values_for_an_input_in_a_texture_are_refused_by_name() {
     let gpu = open();
@@ -112,7 +112,7 @@ fn values_for_an_input_in_a_texture_are_refused_by_name() {
     let error = session.run(&[&image, &scale]).unwrap_err();
     let text = "one input (`scale`) goes by value, but 2 were given; `image` lies in a texture of the caller's";
     assert_eq!(error.to_string(), text);
-    // The index is the model's, not that among the values.
+    // The index counts the model's inputs, not the passed values.
     let error = session.run(&[&image]).unwrap_err();
     assert_eq!(error.to_string(), "input 1 (`scale`) has 9 elements, but 378 were given");
     session.run(&[&scale]).unwrap();

@@ -1,5 +1,6 @@
-//! Pads and concatenations of columns whose parts are written in place: slices of a row lie further apart than they are
-//! wide, and a step writes the border alone. The same bits as steps that copy, and what the CPU references say.
+//! Pads and column concatenations whose parts are written in place: the slices of a row are further apart than their
+//! width, and a step writes only the border. The bits equal those of steps that copy, and the results match the CPU
+//! references.
 
 use std::ops::ControlFlow;
 
@@ -35,8 +36,8 @@ fn pad(b: &mut GraphBuilder, x: TensorId, before: [isize; 4], after: [isize; 4],
     b.node("pad", Op::Pad(Pad { before, after, mode: PadMode::Constant(value) }), &[x], Act::None).unwrap()
 }
 
-/// What surrounds `a` is of another value than zero, and `a` is read by itself, too; columns of three slices lie beside
-/// each other, inside a border; and rows alone are put above and below.
+/// The border of `a` has another value than zero, and `a` has another reader. Columns of three slices are
+/// concatenated inside a border. A last pad adds rows only.
 fn network() -> Graph {
     let mut b = GraphBuilder::new("in place");
     let x = b.input("x", &[1, 14, 9, 6]).unwrap();
@@ -64,7 +65,7 @@ fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, input: &
     bits(&first)
 }
 
-/// Steps that write the border alone, and concatenations that are steps.
+/// Counts the steps that write only a border, and the concatenations that remain steps.
 fn frames_and_copies(compiled: &CompiledModel) -> (usize, usize) {
     let steps = &compiled.schedule().steps;
     let copies = steps.iter().filter(|step| matches!(compiled.graph().nodes[step.node].op, Op::Concat(_)));

@@ -1,5 +1,5 @@
-//! Plan invariance: a model's outputs are the same bits under every plan, with poison on, run after run, process after
-//! process.
+//! Plan invariance: a model's outputs have the same bits under every plan, with poison on, run after run, process
+//! after process.
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, compile},
@@ -14,12 +14,12 @@ use crate::{
     witness::Child,
 };
 
-/// A picture of no meaning: values in -1..1 that repeat nowhere.
+/// Pseudo-random pixels in -1..1, without repetition.
 fn input(len: usize) -> Vec<f32> {
     (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect()
 }
 
-/// The bits of an answer, which a session that runs `times` gives as often.
+/// Returns a hash of the outputs' bits, after checking that `times` runs of a session give the same.
 fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, poison: bool, times: usize) -> u64 {
     let options = ExecutorOptions { pipelines: pipelines.clone(), poison, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options).unwrap();
@@ -36,8 +36,9 @@ fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, poison: 
     first
 }
 
-/// The naïve plan without poison against every strategy, the optimum and banks with poison, rewritten or not, in both
-/// formats. A session of the last plan runs again, since a second run finds what the first left in the textures.
+/// Compares the naïve plan without poison with every strategy, the optimum and banks with poison, rewritten or not,
+/// in both formats. A session of the last plan runs again, since a second run sees the texture contents that the
+/// first left.
 fn every_strategy_agrees(file: &str) {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     let graph = texpool::import::open(models::model(file)).unwrap();
@@ -102,7 +103,7 @@ fn large_reductions(format: TexelFormat) -> Graph {
     for kind in [ReduceKind::Sum, ReduceKind::Max, ReduceKind::L2, ReduceKind::LogSumExp, ReduceKind::Mean] {
         outputs.push(b.reduce(&format!("{kind:?}"), kind, [false, true, true, false], x).unwrap());
     }
-    // Texels of 16 bits hold no indices so great.
+    // Indices this large are not exact in 16-bit texels.
     if format == TexelFormat::Rgba32Float {
         let flat = b.reshape("flat", x, &[1, 1, 160 * 150, 5]).unwrap();
         outputs.push(b.reduce("index", ReduceKind::ArgMax { last: false }, [false, false, true, false], flat).unwrap());
@@ -110,7 +111,7 @@ fn large_reductions(format: TexelFormat) -> Graph {
     b.finish(&outputs).unwrap()
 }
 
-/// Pools and reductions that are in two steps, or made by workgroups, give the same bits under every plan and in phases.
+/// Pools and reductions in two steps or by workgroups give the same bits under every plan and in phases.
 #[test]
 fn large_reductions_agree() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
@@ -129,7 +130,7 @@ fn large_reductions_agree() {
     }
 }
 
-/// The same bits in every run, under every plan.
+/// Every run under every plan gives the same bits.
 #[test]
 fn one_process() {
     let gpu = open();
@@ -139,10 +140,10 @@ fn one_process() {
     println!("{BITS}{:016x}", run(&gpu, compiled, &SharedPipelines::default(), false, 2));
 }
 
-/// What [`one_process`] prints before the bits of its run.
+/// Prefix of the line in which [`one_process`] prints the bits of its run.
 const BITS: &str = "bits: ";
 
-/// The same bits from processes of their own: nothing depends on addresses or on order of threads.
+/// Separate processes give the same bits: nothing depends on addresses or on the order of threads.
 #[test]
 fn fresh_processes_agree() {
     let bits = || Child::new().only("invariance::one_process").run().must_pass().values(BITS);

@@ -1,5 +1,5 @@
-//! Loops of very many rounds: llvmpipe ends them without an error, so what needs more rounds is refused there, and what is
-//! not refused is right to the last element.
+//! Loops with very many rounds. llvmpipe ends such loops early without an error, so operators that need more rounds
+//! are refused there, and accepted ones must be right to the last element.
 
 use texpool::{
     WeightFormat,
@@ -14,14 +14,15 @@ use texpool::{
 
 use crate::support::open;
 
-/// Extents beyond which no loop here goes.
+/// Upper limit on the extents tested here.
 const MOST: usize = 1 << 17;
 
-/// A graph with one input of an extent, and what it answers, at the end, of ones before a last two.
+/// A graph whose one input has a variable extent, and the last element of its output if the input is ones followed by
+/// a two.
 struct Case {
     name: &'static str,
     graph: fn(usize) -> Graph,
-    /// Of the number of elements.
+    /// Computes the expected last element from the number of elements.
     answer: fn(f64) -> f64,
 }
 
@@ -45,7 +46,8 @@ const IMAGE: [bool; 4] = [false, true, true, false];
 const WIDTH: [bool; 4] = [false, false, true, false];
 const CHANNELS: [bool; 4] = [false, false, false, true];
 
-/// What takes a round or more for each element, and is refused nowhere: in two steps, or by a workgroup.
+/// Operators that need a round or more for each element and are never refused, since they run in two steps or by a
+/// workgroup.
 const REDUCTIONS: [Case; 17] = [
     Case {
         name: "TopK",
@@ -122,7 +124,7 @@ const REDUCTIONS: [Case; 17] = [
     },
 ];
 
-/// What goes round for each element of an axis, and is refused where that is too often.
+/// Operators that loop over each element of an axis, and are refused if the loop is too long.
 const LIMITED: [Case; 6] = [
     Case {
         name: "AveragePool over width",
@@ -138,7 +140,7 @@ const LIMITED: [Case; 6] = [
         name: "FullyConnected",
         graph: |inputs| {
             let mut b = GraphBuilder::new("dense");
-            // Not as many as a texel has, so that no convolution takes it over.
+            // Fewer outputs than lanes in a texel, so that it is not turned into a convolution.
             let x = b.input("x", &[1, 1, inputs, 3]).unwrap();
             let weights = b.constant("w", &[1, inputs * 3], &vec![1.0; inputs * 3]).unwrap();
             let y = b.fully_connected("y", x, weights, None, Act::None).unwrap();
@@ -172,7 +174,7 @@ fn executor(gpu: &Gpu, graph: &Graph, pipelines: &SharedPipelines) -> Result<Exe
     Executor::new(gpu, graph, &ExecutorOptions { pipelines: pipelines.clone(), ..ExecutorOptions::default() })
 }
 
-/// What a graph answers last, to ones before a last two, or zeros.
+/// Returns the last element of the output for an input of `before` values followed by a two.
 fn last(executor: &mut Executor, before: f32) -> f32 {
     let graph = executor.compiled().graph();
     let mut values = vec![before; graph.shape(graph.inputs[0]).len()];
@@ -180,7 +182,7 @@ fn last(executor: &mut Executor, before: f32) -> f32 {
     *executor.run(&[&values]).unwrap()[0].last().unwrap()
 }
 
-/// Fails where a case of an extent is not answered right.
+/// Panics if a case with this extent gives a wrong answer.
 fn is_right(gpu: &Gpu, Case { name, graph, answer }: &Case, extent: usize, pipelines: &SharedPipelines) {
     let graph = graph(extent);
     let elements = graph.shape(graph.inputs[0]).len();
@@ -194,7 +196,8 @@ fn is_right(gpu: &Gpu, Case { name, graph, answer }: &Case, extent: usize, pipel
 fn reductions_are_refused_nowhere() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     for case in &REDUCTIONS {
-        // Below what a workgroup takes over and what is in two steps, above, and where one loop would be cut.
+        // Extents below and above the thresholds for a workgroup and for two steps, and where a single loop would be
+        // cut short.
         for extent in [500, 8191, 8193, 16381, 72_022] {
             is_right(&gpu, case, extent, &pipelines);
         }
@@ -207,7 +210,7 @@ fn what_is_not_refused_is_right_to_the_last_element() {
     let limited = gpu.device.adapter_info().driver == "llvmpipe";
     for case in &LIMITED {
         let Case { name, graph, .. } = case;
-        // The largest extent that is taken.
+        // Largest extent that is accepted.
         let (mut taken, mut refused) = (1, MOST);
         while refused - taken > 1 {
             let middle = taken.midpoint(refused);
@@ -227,9 +230,9 @@ fn what_is_not_refused_is_right_to_the_last_element() {
     }
 }
 
-/// Loops over the pixels and slices of a block stand inside loops that are counted and are not counted themselves: drivers
-/// unroll them. Each shader that has such loops runs nearly as many rounds as llvmpipe allows, with blocks and weights of
-/// every form.
+/// Loops over the pixels and slices of a block are nested in counted loops but are not counted themselves, since
+/// drivers unroll them. Each shader with such loops runs nearly as many rounds as llvmpipe allows, with blocks and
+/// weights of every form.
 #[test]
 fn loops_over_a_block_take_no_rounds() {
     const ROUNDS: usize = 64_900;
@@ -251,7 +254,7 @@ fn loops_over_a_block_take_no_rounds() {
     };
     let depthwise = |width: usize| {
         let mut b = GraphBuilder::new("depthwise");
-        // Rounds of a row of the window: its own, columns of four pixels, and the window's columns.
+        // Rounds for a row of the window: the row's round, columns of four pixels, and the window's columns.
         let rows = ROUNDS / (1 + (3 + width + 1) + (width + 1));
         let x = b.input("x", &[1, rows, 3 + width, 1]).unwrap();
         let weights = b.constant("w", &[1, rows, width, 1], &vec![1.0; rows * width]).unwrap();
@@ -286,7 +289,7 @@ fn loops_over_a_block_take_no_rounds() {
     }
 }
 
-/// As many rows as no invocation adds up, and as many elements as are reduced in two steps: 4 in each texel.
+/// More rows than one invocation may add up, and as many elements as two steps can reduce: 4 in each texel.
 #[test]
 fn an_image_of_a_million_texels_is_reduced_in_two_steps() {
     let gpu = open();

@@ -1,5 +1,5 @@
-//! All that needs an adapter, in one binary, so that the `witness` module can run it again: on a second driver, under
-//! the validation layer, and where there is no driver at all.
+//! All tests that need an adapter, in one binary, so that the `witness` module can rerun them: on a second driver,
+//! under the validation layer, and without any driver.
 
 #![cfg(test)]
 

@@ -1,5 +1,5 @@
-//! The driver's word: what it allocated for the pool, beside what was planned. Plans in phases are compared with it where
-//! they are run (`phases/`).
+//! Compares the driver's memory count for the pool with the plan. Plans in phases are compared where they are run
+//! (`phases/`).
 
 use std::{sync::mpsc, time::Duration};
 
@@ -11,13 +11,13 @@ use texpool::{
 
 use crate::support::{MODELS, models, open};
 
-/// What a driver may count for a pool at most. lavapipe lays textures out in tiles of 4 by 4 texels and adds a page or
-/// so to each: 4 rows of 256 texels of 16 bytes make 16 KiB.
+/// Upper limit on the driver's count for a pool. lavapipe lays textures out in tiles of 4 by 4 texels and adds about
+/// a page to each: 4 rows of 256 texels of 16 bytes make 16 KiB.
 pub(crate) fn driver_limit(planned: u64, textures: usize) -> u64 {
     planned + textures as u64 * ROUNDING
 }
 
-/// Bytes for a texture.
+/// Allowance in bytes for each texture.
 const ROUNDING: u64 = 16384;
 
 fn agrees(file: &str) {
@@ -33,13 +33,13 @@ fn agrees(file: &str) {
     assert!(pool_driver <= most, "{file}: the driver counts {pool_driver}, at most {most} expected");
 }
 
-/// The pool on the device is as large as its plan, up to alignment.
+/// The pool on the device has its planned size, up to alignment.
 #[test]
 fn the_driver_allocates_what_was_planned() {
     MODELS.iter().for_each(|file| agrees(file));
 }
 
-/// A chain of links over an image of so many rows, with weights in front.
+/// A dense layer, then a chain of `links` operators over an image of `rows` rows.
 fn chain(rows: usize, links: usize) -> Graph {
     let mut b = GraphBuilder::new("chain");
     let x = b.input("x", &[1, 1, rows, 12]).unwrap();
@@ -56,10 +56,10 @@ fn parts(of: MemoryParts) -> [u64; 6] {
     [of.pool, of.weights, of.io, of.tables, of.transfer, of.other]
 }
 
-/// What a session of a graph reports while others work on its device.
+/// Memory report of a session while other sessions work on its device.
 fn reported(gpu: &Gpu, graph: &Graph) -> (Executor, Memory) {
     let mut session = Executor::new(gpu, graph, &ExecutorOptions::default()).unwrap();
-    // Textures of inputs and outputs, and buffers for their values, are made when they are needed.
+    // Textures of inputs and outputs, and buffers for their values, are created on demand.
     let MemoryParts { io, transfer, .. } = session.memory().planned;
     assert_eq!((io, transfer), (0, 0));
     session.run(&[&vec![0.5; graph.shape(graph.inputs[0]).len()]]).unwrap();
@@ -67,15 +67,15 @@ fn reported(gpu: &Gpu, graph: &Graph) -> (Executor, Memory) {
     (session, memory)
 }
 
-/// Bytes by which the driver's figures may differ: of each allocation, about a dozen a session, it counts what it left out
-/// for alignment, which depends on the neighbours: less than 256 bytes each on lavapipe, and on SwiftShader more where a
-/// buffer and an image are neighbours; 9,248 bytes of a session were seen there. The smaller of the sessions here takes
-/// 50 KB.
+/// Bytes by which the driver's figures may differ. For each allocation, about a dozen in a session, the driver counts
+/// alignment gaps, which depend on the neighbours. They are below 256 bytes each on lavapipe. On SwiftShader they are
+/// larger where a buffer and an image are neighbours; 9,248 bytes of a session were seen there. The smaller of the
+/// sessions here takes 50 KB.
 fn alignment(gpu: &Gpu) -> u64 {
     16 * if gpu.device.adapter_info().driver == "llvmpipe" { 256 } else { 1024 }
 }
 
-/// Asserts that a session reports what it did alone.
+/// Asserts that a session reports the same memory as when it is alone.
 fn is_that_of(gpu: &Gpu, found: Memory, alone: Memory) {
     let driver = |memory: Memory| [memory.allocated.unwrap().sum(), memory.allocated.unwrap().pool];
     for (now, then) in driver(found).into_iter().zip(driver(alone)) {
@@ -87,7 +87,8 @@ fn is_that_of(gpu: &Gpu, found: Memory, alone: Memory) {
     assert_eq!(found.planned, alone.planned);
 }
 
-/// A session's bytes are its own, whatever else lies on its device, or comes and goes while it is made.
+/// A session reports only its own bytes, whatever else is on the device, even if it comes and goes while the session
+/// is created.
 #[test]
 fn sessions_on_one_device_report_their_own_bytes() {
     let [small, large] = [chain(64, 3), chain(4096, 6)];
@@ -105,7 +106,7 @@ fn sessions_on_one_device_report_their_own_bytes() {
     let (tell, done) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         let gpu = &gpu;
-        // The host's own work: textures that come and go until the channel closes.
+        // The host application: creates and drops textures until the channel closes.
         scope.spawn(move || {
             while done.try_recv() == Err(mpsc::TryRecvError::Empty) {
                 let mut textures = TextureSet::new(gpu);
@@ -115,7 +116,7 @@ fn sessions_on_one_device_report_their_own_bytes() {
                 gpu.device.poll(wgpu::PollType::Poll).unwrap();
             }
         });
-        // A failure closes it, too.
+        // Also closed when the test fails.
         let _tell = tell;
         for _ in 0..5 {
             let (first, memory) = reported(gpu, &small);

@@ -16,7 +16,7 @@ use crate::support::{every_plan, open};
 
 const WORDS: usize = 300;
 
-/// An embedding of nine tokens, and what may become of it.
+/// An embedding of nine tokens, followed by one operator of each kind that moves values.
 pub(crate) fn network() -> Graph {
     let mut b = GraphBuilder::new("moves");
     let tokens = b.input("tokens", &[1, 1, 1, 9]).unwrap();
@@ -50,7 +50,7 @@ pub(crate) fn network() -> Graph {
     b.finish(&[wide, large]).unwrap()
 }
 
-/// Operators that move values, one after another under every strategy: an offset that is off by one shows.
+/// Operators that move values, one after another under every strategy: an offset that is wrong by one shows.
 #[test]
 fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());

@@ -1,5 +1,5 @@
-//! Plans that take long to find, found once: which there are does not depend on the driver, so the witnesses' children
-//! run on those that the process which started them has found.
+//! Caches plans that take long to find. Plans do not depend on the driver, so the child processes of the witnesses
+//! run the plans found by the process that started them.
 
 use std::{
     fs,
@@ -15,16 +15,16 @@ use texpool::{
     plan::TextureLimits,
 };
 
-/// Tells a child which process has started it.
+/// Environment variable that tells a child which process has started it.
 pub(crate) const STARTED_BY: &str = "TEXPOOL_TESTS_STARTED_BY";
 
-/// What no other process is called, now or earlier.
+/// Name of this process, different from every other process now or earlier.
 pub(crate) static PROCESS: LazyLock<String> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos();
     format!("{:>10} {now:>20}", process::id())
 });
 
-/// What `search` finds; in a child, what the process that started it has found by that name.
+/// Returns the plans that `search` finds; a child gets those that its parent has found under this name.
 pub(crate) fn planned(
     name: &str,
     graph: &Graph,
@@ -39,7 +39,7 @@ pub(crate) fn planned(
         fs::write(&path, [PROCESS.as_bytes().to_vec()].into_iter().chain(saved).collect::<Vec<_>>().concat()).unwrap();
         return found;
     };
-    // Without a plan of the parent's, or where its textures are too large for this driver, it is searched for again.
+    // Searches again if the parent has no plan, or if its textures are too large for this driver.
     let saved = fs::read(&path).ok().filter(|bytes| bytes.starts_with(parent.as_bytes()));
     let loaded = saved.and_then(|bytes| {
         let mut rest = &bytes[parent.len()..];

@@ -1,4 +1,4 @@
-//! What is left of a session, and of its device, after a run that failed: the next one is right, or says why not.
+//! The state of a session and its device after a failed run: the next run is right, or says why not.
 
 use std::{
     ops::ControlFlow,
@@ -21,14 +21,14 @@ use texpool::{
 
 use crate::support::{open, open_with};
 
-/// Pixels of an edge of the slow network's image.
+/// Edge length in pixels of the slow network's image.
 const EDGE: usize = 96;
 
 fn convolution() -> Conv2d {
     Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding { top: 1, bottom: 1, left: 1, right: 1 }, groups: 1 }
 }
 
-/// A network that takes a device long enough to be seen at work: two thousand million multiply-adds. Two outputs.
+/// A network that keeps a device busy long enough to be observed: two thousand million multiply-adds. Two outputs.
 pub(crate) fn slow() -> Graph {
     let channels = 96;
     let mut b = GraphBuilder::new("slow");
@@ -53,7 +53,7 @@ fn bits(outputs: &[Vec<f32>]) -> Vec<u32> {
     outputs.iter().flatten().map(|v| v.to_bits()).collect()
 }
 
-/// What the slow network answers.
+/// Output bits of the slow network.
 fn answer() -> &'static [u32] {
     static ANSWER: OnceLock<Vec<u32>> = OnceLock::new();
     ANSWER.get_or_init(|| {
@@ -62,12 +62,12 @@ fn answer() -> &'static [u32] {
     })
 }
 
-/// A session that must run as if nothing had happened.
+/// Asserts that a session still runs right.
 fn runs_right(session: &mut Executor, after: &str) {
     assert!(bits(&session.run(&[&input()]).unwrap()) == answer(), "another answer after {after}");
 }
 
-/// Buffers and bytes that the device holds, when all it was given is done.
+/// Buffers and bytes that the device holds once all its work is done.
 fn held(gpu: &Gpu) -> [isize; 3] {
     gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let hal = gpu.device.get_internal_counters().hal;
@@ -78,7 +78,7 @@ fn miscounted(result: &Result<(), GpuError>) -> bool {
     matches!(result, Err(GpuError::TensorCount { .. } | GpuError::TensorLength { .. }))
 }
 
-/// Calls that are refused for what they bring touch nothing.
+/// Calls with invalid arguments are refused without side effects.
 #[test]
 fn a_session_runs_on_after_wrong_calls() {
     let gpu = open();
@@ -108,7 +108,7 @@ fn a_session_runs_on_after_wrong_calls() {
     assert_eq!(held(&gpu), before, "calls that were refused hold memory");
 }
 
-/// Tries until the device is caught at work; each try that comes through must be right.
+/// Retries until a call times out; every call that succeeds must be right.
 fn time_out(session: &mut Executor) -> GpuError {
     session.set_timeout(Duration::ZERO);
     let error = (0..50).find_map(|_| match session.run(&[&input()]) {
@@ -121,7 +121,8 @@ fn time_out(session: &mut Executor) -> GpuError {
     error.expect("the device was always done at once")
 }
 
-/// Without patience a run ends in time, by an error that names it; with patience the same session then runs right.
+/// With a zero timeout a run fails promptly with an error that names it; with a long one the same session then runs
+/// right.
 #[test]
 fn a_session_runs_on_after_a_timeout() {
     let gpu = open();
@@ -133,7 +134,7 @@ fn a_session_runs_on_after_a_timeout() {
         assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}");
         let message = error.to_string();
         assert!(message.contains("a run of the model") && message.contains("0.0 seconds"), "{message}");
-        // While the first is still running no other begins: nothing piles up.
+        // While the first run is still in progress no other begins, so nothing piles up.
         let begun = Instant::now();
         match session.run(&[&input()]) {
             Ok(outputs) => assert!(bits(&outputs) == answer()),
@@ -150,7 +151,7 @@ fn a_session_runs_on_after_a_timeout() {
     assert_eq!(held(&gpu), before, "runs that were given up hold memory");
 }
 
-/// A profile that was given up harms no run, nor does one that watches.
+/// A profile that timed out does not harm later runs, nor does an interrupted observed run.
 #[test]
 fn a_session_runs_on_after_a_timeout_of_another_kind() {
     let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
@@ -170,12 +171,12 @@ fn a_session_runs_on_after_a_timeout_of_another_kind() {
     assert!(session.profile().unwrap().is_none_or(|times| times.len() == session.dispatches()));
 }
 
-/// The timeout is that of the device's handle, unless the session is told another.
+/// The timeout is the one in the device's options, unless the session sets another.
 #[test]
 fn a_timeout_comes_from_the_options() {
     let gpu = open_with(&GpuOptions { timeout: Duration::ZERO, ..GpuOptions::default() });
     assert_eq!((gpu.timeout(), GpuOptions::default().timeout), (Duration::ZERO, TIMEOUT));
-    // Weights are uploaded in pieces that are waited for, too.
+    // Weights are uploaded in pieces, and the waits for those time out, too.
     let made = (0..50).find_map(|_| Executor::new(&gpu, &slow(), &ExecutorOptions::default()).err());
     let error = match made {
         Some(error) => error,
@@ -189,7 +190,7 @@ fn a_timeout_comes_from_the_options() {
     runs_right(&mut session, "a timeout of another handle");
 }
 
-/// Who is asked during a wait can end it, and the session runs right afterwards.
+/// The interrupt callback can end a wait, and the session runs right afterwards.
 #[test]
 fn a_session_runs_on_after_an_interrupt() {
     static PRESSED: AtomicBool = AtomicBool::new(false);
@@ -205,7 +206,7 @@ fn a_session_runs_on_after_an_interrupt() {
         PRESSED.store(false, Ordering::Relaxed);
         runs_right(&mut session, "an interrupt");
     }
-    // By another thread, somewhere in one of many runs.
+    // Interrupted by another thread, somewhere in one of many runs.
     let result = thread::scope(|scope| {
         scope.spawn(|| {
             thread::sleep(Duration::from_millis(50));
@@ -223,8 +224,8 @@ fn a_session_runs_on_after_an_interrupt() {
     runs_right(&mut session, "an interrupt from another thread");
 }
 
-/// A run that the device refuses, since a texture of the caller's is gone, is refused each time, and by no panic; other
-/// sessions of the device do not feel it.
+/// A run that the device refuses, since a bound texture was destroyed, is refused each time without a panic; other
+/// sessions of the device are not affected.
 #[test]
 fn a_run_that_is_refused_is_refused_again() {
     let gpu = open();
@@ -246,7 +247,7 @@ fn a_run_that_is_refused_is_refused_again() {
     runs_right(&mut Executor::new(&gpu, &graph, &options).unwrap(), "another session's refusal");
 }
 
-/// Whatever is asked of a session whose device is lost, while it computes even, the answer is that it is lost, and how.
+/// Every call of a session whose device is lost, even during a run, returns an error that says so, and how.
 #[test]
 fn a_session_of_a_lost_device_says_so() {
     for busy in [false, true] {

@@ -1,4 +1,4 @@
-//! Devices with little room: what does not fit is refused by a typed error that says how much was asked for.
+//! Devices with little room: anything too large is refused with a typed error that says how much was requested.
 
 use texpool::{
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, Role, TextureSet},
@@ -10,12 +10,12 @@ use crate::support::{callers_device, open};
 
 const MIB: u64 = 1 << 20;
 
-/// Textures of 256 MiB that are made: more than `witness::no_memory` has room for.
+/// Number of 256 MiB textures to create: more than fit in `witness::no_memory`.
 const TEXTURES: usize = 16;
-/// What is printed before the error of the texture that has no room.
+/// Prefix of the line with the error for the texture that had no room.
 pub(crate) const NO_ROOM: &str = "no room: ";
 
-/// A device of the caller's whose buffers may take so many bytes.
+/// A caller's device whose buffers are limited to `most` bytes.
 fn device(most: u64) -> Gpu {
     let required_limits =
         wgpu::Limits { max_buffer_size: most, max_storage_buffer_binding_size: most, ..wgpu::Limits::default() };
@@ -23,7 +23,7 @@ fn device(most: u64) -> Gpu {
     Gpu::from_device(device, queue)
 }
 
-/// A chain of functions of an image of so many rows of one texel.
+/// A chain of functions of an image with `rows` rows of one texel.
 fn chain(rows: usize, links: usize) -> Graph {
     let mut b = GraphBuilder::new("chain");
     let mut x = b.input("x", &[1, rows, 1, 1]).unwrap();
@@ -33,7 +33,7 @@ fn chain(rows: usize, links: usize) -> Graph {
     b.finish(&[x]).unwrap()
 }
 
-/// A chain of look-ups, each of as many pixels as there are, in an order of its own.
+/// A chain of look-ups that permute all pixels, each in a different order.
 fn shuffles(pixels: usize, links: usize) -> Graph {
     let mut b = GraphBuilder::new("shuffles");
     let mut x = b.input("x", &[1, 1, pixels, 1]).unwrap();
@@ -45,8 +45,9 @@ fn shuffles(pixels: usize, links: usize) -> Graph {
     b.finish(&[x]).unwrap()
 }
 
-/// Where memory runs out, the error says how many bytes were asked for, and the device goes on with less.
-/// `witness::no_memory` runs this where it does run out; elsewhere the textures, which nobody touches, take none.
+/// When memory runs out, the error says how many bytes were requested, and the device still works with less.
+/// `witness::no_memory` runs this where memory does run out; elsewhere the textures take none, since they are never
+/// used.
 #[test]
 fn textures_that_have_no_room_are_named_in_bytes() {
     let gpu = open();
@@ -64,7 +65,8 @@ fn textures_that_have_no_room_are_named_in_bytes() {
     assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
 }
 
-/// Parameters lie in buffers, which may not be larger than the device allows. Inputs and outputs that are go in pieces.
+/// Parameters are stored in buffers, whose size the device limits. Inputs and outputs beyond the limit are
+/// transferred in pieces.
 #[test]
 fn buffers_beyond_the_limit_are_refused_by_name() {
     let gpu = device(4 * MIB);

@@ -26,7 +26,8 @@ fn conv(stride: usize, dilation: usize, pad: usize, groups: usize) -> Conv2d {
     Conv2d { stride: [stride; 2], dilation: [dilation; 2], padding, groups }
 }
 
-/// Odd sizes, a residual, a group convolution, a depthwise one of two outputs an input, and a dense layer over a map.
+/// Odd sizes, a residual, a group convolution, a depthwise convolution with two outputs per input, and a dense layer
+/// over a map.
 fn network() -> Graph {
     let mut b = GraphBuilder::new("net");
     let mut seed = 0;
@@ -81,7 +82,7 @@ fn a_network_equals_its_reference_under_every_strategy() {
     let gpu = open();
     let graph = network();
     let values = reference::graph(&graph, &[noise(99, graph.shape(graph.inputs[0]).len())]).unwrap();
-    // Plans have kernels in common, which software devices take longer to compile than to run.
+    // Plans share kernels, which software devices take longer to compile than to run.
     let pipelines = SharedPipelines::default();
     let options = |format, planner, rules, poison| ExecutorOptions {
         pipelines: pipelines.clone(),
@@ -138,8 +139,8 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
     }
 }
 
-/// A mask of the most negative number of 32 bits, times zero where nothing is masked, is zero in 16 bits, too; and what
-/// is computed beyond their greatest number is stored as that by every driver.
+/// A mask with the most negative 32-bit number, times zero at unmasked positions, is zero in 16 bits, too. Computed
+/// values beyond the 16-bit range are stored as its greatest number by every driver.
 #[test]
 fn finite_values_stay_finite_in_16_bits() {
     let mut b = GraphBuilder::new("mask");

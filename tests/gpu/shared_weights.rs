@@ -21,7 +21,7 @@ const HALVED: Pool2d = Pool2d {
     counted: None,
 };
 const CHANNELS: usize = 32;
-/// Texels of 9 taps and 8 slices of the operand, four each, and a bias, for 8 slices of the result.
+/// Texels for 8 slices of the result: four each for 9 taps and 8 slices of the operand, and a bias.
 const TEXELS: u64 = (9 * 8 * 4 + 1) * 8;
 
 fn constant(b: &mut GraphBuilder, factor: f32) -> TensorId {
@@ -30,7 +30,7 @@ fn constant(b: &mut GraphBuilder, factor: f32) -> TensorId {
     b.constant("w", &[CHANNELS, 3, 3, CHANNELS], &values).unwrap()
 }
 
-/// Convolutions one after another with the weights of `factors`, a new constant for each.
+/// Consecutive convolutions with the weights of `factors`, each with a new constant.
 fn chain(factors: &[f32]) -> Graph {
     let mut b = GraphBuilder::new("chain");
     let mut y = b.input("x", &[1, 6, 6, CHANNELS]).unwrap();
@@ -62,13 +62,13 @@ fn equal_weights_are_stored_once() {
         let compiled = compiled(&gpu, &chain(factors), CompileOptions::default());
         assert_eq!(compiled.resident_weight_bytes(), copies * TEXELS * 16, "{factors:?}");
         let session = Executor::from_compiled(&gpu, compiled, &ExecutorOptions::default()).unwrap();
-        // A texture has whole rows.
+        // A texture has whole rows, so its size is rounded up.
         let held = session.memory().planned.weights;
         assert!((copies * TEXELS * 16..copies * TEXELS * 16 + (16 << 10)).contains(&held), "{held} for {factors:?}");
     }
 }
 
-/// Each convolution by itself, with weights that nobody shares, gives the same bits.
+/// Running each convolution separately, with unshared weights, gives the same bits.
 #[test]
 fn answers_are_those_of_separate_weights() {
     let gpu = open();
@@ -86,8 +86,8 @@ fn answers_are_those_of_separate_weights() {
     }
 }
 
-/// A detector's head reads the same weights at every level, whatever the level's height and width are; another bias is
-/// other weights.
+/// A detector's head uses the same weights at every level, whatever the level's height and width are. A different
+/// bias needs separate weights.
 #[test]
 fn levels_of_other_extents_share_and_other_biases_do_not() {
     let mut b = GraphBuilder::new("levels");

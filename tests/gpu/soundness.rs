@@ -8,7 +8,7 @@ use texpool::{
 
 use crate::support::open;
 
-/// What is zero when it is cut to 32 bits.
+/// Becomes zero when it is truncated to 32 bits.
 const WRAPS: usize = 1 << 32;
 
 fn made(build: impl FnOnce(&mut GraphBuilder) -> TensorId) -> Graph {
@@ -28,8 +28,8 @@ fn refused(gpu: &Gpu, graph: &Graph) -> (String, usize) {
     }
 }
 
-/// Valid graphs, each with an attribute that 32 bits cannot hold: a dilation and a stride that become zero there, and so
-/// a loop without an end, or a division by it.
+/// Valid graphs, each with an attribute beyond 32 bits: a dilation or stride that would wrap to zero, and so give an
+/// endless loop or a division by zero.
 #[test]
 fn attributes_that_wrap_are_refused() {
     let gpu = open();
@@ -68,7 +68,7 @@ fn attributes_that_wrap_are_refused() {
     }
 }
 
-/// What just fits is run, and is right: the largest dilation of a window of one is none at all.
+/// Attributes that just fit are run and give the right result: the largest dilation has no effect on a window of one.
 #[test]
 fn attributes_that_fit_are_run() {
     let graph = made(|b| {
@@ -83,7 +83,7 @@ fn attributes_that_fit_are_run() {
     assert_eq!(session.run(&[&values]).unwrap()[0], expected);
 }
 
-/// A graph put together by hand whose shapes do not fit each other is refused before anything is made of it.
+/// A graph built by hand with inconsistent shapes is refused before anything is created.
 #[test]
 fn a_graph_that_is_not_whole_is_refused() {
     let mut graph = made(|b| {

@@ -1,4 +1,5 @@
-//! Nodes that no single step can run: more parts in a texel than it can read, constants where it reads none.
+//! Nodes that no single step can run: more parts in a texel than a step can read, or constants for a kernel that
+//! reads none.
 
 use texpool::{
     gpu::{Executor, ExecutorOptions},
@@ -9,7 +10,7 @@ use texpool::{
 
 use crate::support::open;
 
-/// A concatenation of parts of so many channels; those marked are constants.
+/// A concatenation of parts, each with its number of channels and a flag that makes it a constant.
 fn concatenation(parts: &[(usize, bool)]) -> Graph {
     let mut b = GraphBuilder::new("parts");
     let mut tensors = Vec::new();
@@ -23,7 +24,7 @@ fn concatenation(parts: &[(usize, bool)]) -> Graph {
     b.finish(&[joined]).unwrap()
 }
 
-/// Most computed parts that meet in a texel of any concatenation.
+/// Largest number of computed parts that meet in a texel of any concatenation.
 fn most_that_meet(graph: &Graph) -> usize {
     let mut most = 0;
     for node in &graph.nodes {
@@ -69,7 +70,7 @@ fn crowded_concatenations_become_chains() {
     }
 }
 
-/// Graphs that a single step each can run are not copied.
+/// Graphs whose nodes all fit in a single step are not copied.
 #[test]
 fn others_stay_as_they_are() {
     for parts in
@@ -79,7 +80,7 @@ fn others_stay_as_they_are() {
     }
 }
 
-/// Kernels that read no constant get a node that computes it.
+/// Kernels that cannot read constants get a node that computes the constant.
 #[test]
 fn a_constant_that_must_be_computed_is() {
     let mut b = GraphBuilder::new("constant");

@@ -1,4 +1,4 @@
-//! Long lives of a device: whatever is done on it in whatever order, answers stay right and nothing is left behind.
+//! Long lives of a device: after any operations in any order, answers are right and nothing is left behind.
 
 use std::time::Duration;
 
@@ -12,9 +12,9 @@ use texpool::{
 
 use crate::support::open_with;
 
-/// Operations on a device with one seed.
+/// Operations for each seed.
 const OPERATIONS: usize = 60;
-/// Sessions that may live side by side.
+/// Maximum number of sessions at a time.
 const SESSIONS: usize = 4;
 
 struct Random(u64);
@@ -26,7 +26,8 @@ impl Random {
     }
 }
 
-/// Small networks of several shapes, with one output and with two, of operators without weights and of two operands.
+/// Small networks of several shapes, with one output and with two, with operators without weights and with two
+/// operands.
 fn networks() -> [Graph; 3] {
     let mut b = GraphBuilder::new("pools");
     let x = b.input("x", &[1, 24, 20, 5]).unwrap();
@@ -52,7 +53,7 @@ fn networks() -> [Graph; 3] {
     [pools, two, b.finish(&[y]).unwrap()]
 }
 
-/// A session, its inputs, and what it must answer.
+/// A session, its inputs, and its expected outputs.
 struct Lane {
     session: Executor,
     inputs: Vec<Vec<f32>>,
@@ -60,7 +61,7 @@ struct Lane {
 }
 
 impl Lane {
-    /// A session of pipelines that others have made, or of its own.
+    /// Creates a session with shared or fresh pipelines.
     fn new(gpu: &Gpu, pipelines: &SharedPipelines, random: &mut Random) -> Self {
         let graph = &networks()[random.below(3)];
         let compile = CompileOptions {
@@ -84,7 +85,7 @@ impl Lane {
         Ok(())
     }
 
-    /// Something that a caller may do, or do wrong.
+    /// Performs a random operation of a caller, possibly an invalid one.
     fn operate(&mut self, random: &mut Random) {
         let timely = |result: Result<(), GpuError>| match result {
             Ok(()) | Err(GpuError::Timeout { .. }) => {}
@@ -121,7 +122,7 @@ fn slices(inputs: &[Vec<f32>]) -> Vec<&[f32]> {
     inputs.iter().map(Vec::as_slice).collect()
 }
 
-/// What the device holds when all it was given is done: objects and bytes.
+/// Counts of the objects and bytes that the device holds once all its work is done.
 fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
     gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let hal = gpu.device.get_internal_counters().hal;
@@ -137,7 +138,7 @@ fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
     ]
 }
 
-/// Asserts that all that is allocated on the device is in the account of a session, once, or wgpu's own.
+/// Asserts that every allocation on the device is either counted once by a session or internal to wgpu.
 fn is_accounted_for(gpu: &Gpu, lanes: &[Lane]) {
     gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let report = gpu.device.generate_allocator_report().unwrap();
@@ -153,11 +154,11 @@ fn is_accounted_for(gpu: &Gpu, lanes: &[Lane]) {
     assert_eq!(sum, report.total_allocated_bytes, "{report:?}");
 }
 
-/// Memory of sessions is freed: a service makes thousands.
+/// The memory of dropped sessions is freed: a service creates thousands.
 #[test]
 fn nothing_is_left_of_sessions_that_are_gone() {
     let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
-    // What a device keeps for itself it has from the first run on.
+    // The first run makes the device's permanent allocations.
     drop(Lane::new(&gpu, &SharedPipelines::default(), &mut Random(0)));
     let empty = held(&gpu);
     for seed in 1..=3 {
@@ -182,21 +183,22 @@ fn nothing_is_left_of_sessions_that_are_gone() {
     }
 }
 
-/// Sessions that are made, run and dropped one after another, unless [`HOW_MANY`] says otherwise.
+/// Number of sessions to create, run and drop in sequence, unless [`HOW_MANY`] sets another.
 const PASSING: usize = 100;
-/// Names how many sessions.
+/// Environment variable with the number of sessions.
 pub(crate) const HOW_MANY: &str = "TEXPOOL_TESTS_SESSIONS";
-/// What is printed before the bytes that the process has grown by meanwhile.
+/// Prefix of the line with the bytes by which the process grew.
 pub(crate) const GROWN: &str = "bytes more in the process: ";
 
-/// Bytes of this process in memory.
+/// Resident memory of this process in bytes.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
     line.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() << 10
 }
 
-/// Many sessions leave no objects on the device. `witness::growth` looks at what a thousand leave in the process.
+/// Many sessions leave no objects on the device. `witness::growth` checks how much memory a thousand leave in the
+/// process.
 #[test]
 fn nothing_is_left_of_many_sessions() {
     let passing = std::env::var(HOW_MANY).map_or(PASSING, |many| many.parse().unwrap());
@@ -206,7 +208,7 @@ fn nothing_is_left_of_many_sessions() {
     let y = b.unary("exp", Unary::Sin, x).unwrap();
     let model = Model::from_graph(b.finish(&[y]).unwrap()).unwrap();
     let input = vec![0.5f32; 105];
-    // All that an embedding program makes, with the run read in two ways.
+    // Everything that an embedding program creates, with two ways to read the outputs.
     let one = || {
         let context = Context::from_wgpu(gpu.device.clone(), gpu.queue.clone()).unwrap();
         let compiled = context.compile(&model).build().unwrap();
@@ -218,7 +220,7 @@ fn nothing_is_left_of_many_sessions() {
         gpu.queue.submit([encoder.finish()]);
         assert_eq!(readback.wait().unwrap(), outputs);
     };
-    // The first ones fill what the driver and the allocator keep.
+    // The first sessions fill the caches of the driver and the allocator.
     (0..passing / 4).for_each(|_| one());
     let (empty, before) = (held(&gpu), resident());
     (0..passing).for_each(|_| one());

@@ -1,5 +1,5 @@
-//! Inputs and outputs that go through the pool row by row: outputs that are read again, that are joined in place, that
-//! are another tensor in another shape.
+//! Inputs and outputs streamed through the pool row by row: outputs with other readers, outputs joined in place, and
+//! outputs that are reshapes of each other.
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, StreamedIo, compile},
@@ -13,7 +13,7 @@ use crate::{
     support::{hash::bits, open},
 };
 
-/// Outputs: one that others read, a join of two parts, a join of three in rows, and the first in another shape.
+/// Outputs: one with other readers, a join of two parts, a join of three in rows, and the first in another shape.
 fn graph() -> Graph {
     let mut b = GraphBuilder::new("outputs");
     let x = b.input("x", &[1, 24, 20, 5]).unwrap();
@@ -46,7 +46,7 @@ fn outputs_of_all_kinds_are_as_from_textures() {
         let options = ExecutorOptions { poison, pipelines: pipelines.clone(), ..ExecutorOptions::default() };
         let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();
         let first = bits(&session.run(&[&values]).unwrap());
-        // What the last run has left in a buffer is not taken for what this one downloads.
+        // Leftovers of the last run in a buffer are not taken for downloads of this one.
         assert_eq!(first, bits(&session.run(&[&values]).unwrap()));
         (first, session.memory().planned)
     };
@@ -63,7 +63,7 @@ fn outputs_of_all_kinds_are_as_from_textures() {
     }
 }
 
-/// An output that goes through the pool has no texture, and before a run no values either.
+/// A streamed output has no texture, and no values before a run.
 #[test]
 fn outputs_without_a_texture_are_refused_by_name() {
     let gpu = open();

@@ -1,4 +1,4 @@
-//! What the tests on a device share.
+//! Helpers shared by the tests on a device.
 
 use texpool::{
     compile::{CompileOptions, CompiledModel, compile},
@@ -22,7 +22,7 @@ pub(crate) mod texture_layouts;
 #[path = "../support/zoo.rs"]
 pub(crate) mod zoo;
 
-/// Files of every model that the project is measured by.
+/// Files of the models by which the project is measured.
 pub(crate) const MODELS: [&str; 8] = [
     "face_detection_short_range.tflite",
     "face_detection_front_2019.tflite",
@@ -34,17 +34,17 @@ pub(crate) const MODELS: [&str; 8] = [
     "deeplabv3_257_mv_gpu.tflite",
 ];
 
-/// What [`open`] prints before the adapter's name.
+/// Prefix of the line in which [`open`] prints the adapter's name.
 pub(crate) const ADAPTER: &str = "adapter: ";
 
-/// Opens the device; a machine without one is told what to install.
+/// Opens the device; without an adapter, the error names the package to install.
 pub(crate) fn open() -> Gpu {
     let gpu = open_with(&GpuOptions::default());
     println!("{ADAPTER}{}", gpu.device.adapter_info().name);
     gpu
 }
 
-/// Opens a device with options; a machine without one is told what to install.
+/// Opens a device with options; without an adapter, the error names the package to install.
 pub(crate) fn open_with(options: &GpuOptions) -> Gpu {
     match Gpu::open(options) {
         Ok(gpu) => gpu,
@@ -55,9 +55,9 @@ pub(crate) fn open_with(options: &GpuOptions) -> Gpu {
     }
 }
 
-/// A device as a caller makes it, with these limits and no feature.
+/// A device created by the caller, with these limits and no features.
 pub(crate) fn callers_device(required_limits: wgpu::Limits) -> (wgpu::Device, wgpu::Queue) {
-    // Says what to install where there is no adapter.
+    // Without an adapter, this says what to install.
     drop(open());
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
     let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions::default())).unwrap();
@@ -65,14 +65,14 @@ pub(crate) fn callers_device(required_limits: wgpu::Limits) -> (wgpu::Device, wg
     pollster::block_on(adapter.request_device(&descriptor)).unwrap()
 }
 
-/// The plans a device can run: every strategy, the optimum, banks and the best; of those that place the model alike only
-/// the first. Plans of one arena are none: there a step would read and write the same texture.
+/// The plans that a device can run: every strategy, the optimum, banks and the best, without duplicates. Plans of one
+/// arena are excluded, since a step would read and write the same texture.
 pub(crate) fn every_plan(graph: &Graph, options: &CompileOptions) -> Vec<(Planner, CompiledModel)> {
     let runnable = Strategy::ALL.iter().copied().filter(|strategy| strategy.problem() != LayoutKind::Offsets);
     different(graph, options, runnable.map(Planner::Strategy).chain([Planner::Optimum, Planner::Banks, Planner::Best]))
 }
 
-/// What is compiled by each planner; of those that place the model alike only the first.
+/// Compiles with each planner; of identical placements only the first is kept.
 pub(crate) fn different(
     graph: &Graph,
     options: &CompileOptions,
@@ -92,10 +92,10 @@ pub(crate) fn different(
     found
 }
 
-/// The place of the greatest.
+/// Index of the largest score.
 pub(crate) fn first_label(scores: &[f32]) -> Option<usize> {
     (0..scores.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]))
 }
 
-/// Networks that look words up among more than 16-bit floats can count, so that they are refused in these.
+/// Networks whose vocabulary is too large for exact indices in 16-bit floats, so that they are refused in 16 bits.
 pub(crate) const IN_32_BITS_ALONE: [&str; 1] = ["minilm"];

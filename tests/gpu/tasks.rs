@@ -1,4 +1,5 @@
-//! Sessions where nobody may block: futures that sleep until the device, or the thread that polls it, wakes them.
+//! Sessions in programs that must not block: futures that sleep until the device, or the thread that polls it, wakes
+//! them.
 
 use std::{
     future::Future,
@@ -19,7 +20,7 @@ use crate::{
     support::{callers_device, open},
 };
 
-/// What a task of an event loop is woken by.
+/// Waker of a task in the event loop.
 struct Flag(AtomicBool, mpsc::Sender<()>);
 
 impl Wake for Flag {
@@ -29,7 +30,7 @@ impl Wake for Flag {
     }
 }
 
-/// An event loop of one thread: polls the tasks that were woken, and sleeps where none was.
+/// An event loop in one thread: polls woken tasks, and sleeps when there are none.
 fn run_all(mut tasks: Vec<Pin<Box<dyn Future<Output = ()> + '_>>>) {
     let (sender, woken) = mpsc::channel();
     let flags: Vec<Arc<Flag>> = tasks.iter().map(|_| Arc::new(Flag(AtomicBool::new(true), sender.clone()))).collect();
@@ -52,7 +53,7 @@ fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
     future.poll(&mut TaskContext::from_waker(Waker::noop()))
 }
 
-/// Polls a future and the device in turns. Answers how often the future was not ready.
+/// Polls a future and the device by turns. Also returns how often the future was pending.
 fn drive<F: Future>(context: &Context, future: F) -> (F::Output, usize) {
     let mut future = pin!(future);
     for pending in 0.. {
@@ -86,7 +87,7 @@ fn is_send(future: impl Future + Send) -> impl Future {
     future
 }
 
-/// Where the host polls the device, futures leave it alone: none is ready before the host has polled.
+/// With `Polling::Host`, futures do not poll the device: none is ready before the host has polled.
 #[test]
 fn futures_wait_for_a_host_that_polls() {
     let context = context(Polling::Host);
@@ -108,7 +109,7 @@ fn futures_wait_for_a_host_that_polls() {
     assert_eq!(bits(&read.unwrap()), bits(&found));
 }
 
-/// Tasks of one thread run beside each other, woken by the thread that polls the device.
+/// Tasks of one thread run concurrently, woken by the thread that polls the device.
 #[test]
 fn tasks_of_one_thread_run_beside_each_other() {
     let context = context(Polling::Thread);
@@ -136,7 +137,7 @@ fn tasks_of_one_thread_run_beside_each_other() {
             };
             Box::pin(task) as Pin<Box<dyn Future<Output = ()>>>
         };
-        // A task that would starve if the others blocked: it counts how often it is its turn.
+        // A task that would starve if the others blocked: it counts its turns.
         let count = async {
             while told.try_recv().map(|bits| found.push(bits)).is_err() || found.len() < 2 {
                 turns += 1;
@@ -151,7 +152,7 @@ fn tasks_of_one_thread_run_beside_each_other() {
     assert!(turns > 100, "the other task had {turns} turns");
 }
 
-/// Lets other tasks go first, once.
+/// Yields to other tasks once.
 fn yield_now() -> impl Future<Output = ()> {
     let mut first = true;
     std::future::poll_fn(move |cx| {
@@ -164,7 +165,7 @@ fn yield_now() -> impl Future<Output = ()> {
     })
 }
 
-/// A future that is dropped, or late, leaves a session that runs right.
+/// A future that is dropped or times out leaves a session that runs right.
 #[test]
 fn a_session_runs_on_after_futures_that_were_given_up() {
     let context = context(Polling::Thread);
@@ -186,7 +187,7 @@ fn a_session_runs_on_after_futures_that_were_given_up() {
     assert_eq!(answer(&mut session), right);
 }
 
-/// A task is woken when its time is over, while the device is still at work.
+/// A task is woken at its timeout, while the device is still at work.
 #[test]
 fn a_task_is_woken_at_its_deadline() {
     let context = context(Polling::Thread);
@@ -195,7 +196,7 @@ fn a_task_is_woken_at_its_deadline() {
     session.set_timeout(Duration::from_millis(5));
     let (mut late, begun) = (None, Instant::now());
     run_all(vec![Box::pin(async { late = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
-    // A device this fast would have to be given more.
+    // A faster device would need more work here.
     let error = late.unwrap().expect_err("it was done in 5 ms");
     assert!(error.is_timeout(), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(60), "it was late by {:?}", begun.elapsed());
@@ -205,10 +206,10 @@ fn a_task_is_woken_at_its_deadline() {
     assert_eq!(bits(&again.unwrap().unwrap()), right);
 }
 
-/// A task whose device goes hears of it soon, on a device of ours as on a caller's.
+/// A task soon learns that its device was lost, on our devices and on a caller's.
 #[test]
 fn a_task_hears_that_its_device_is_lost() {
-    // Says what to install where there is no adapter.
+    // Without an adapter, this says what to install.
     drop(open());
     let own = Context::open(&GpuOptions::default()).unwrap();
     for (whose, context) in
@@ -232,7 +233,7 @@ fn a_task_hears_that_its_device_is_lost() {
     }
 }
 
-/// Two contexts that know nothing of each other poll one device.
+/// Two independent contexts poll one device.
 #[test]
 fn two_contexts_share_a_device() {
     let first = context(Polling::Thread);
@@ -255,7 +256,7 @@ fn two_contexts_share_a_device() {
     assert!(first == second && first[1..].iter().all(|bits| *bits == first[0]));
 }
 
-/// A future that was polled by one thread ends in another, whose waker is then the one that counts.
+/// A future that was polled by one thread completes in another, and the latest waker is the one that gets called.
 #[test]
 fn a_future_goes_on_in_another_thread() {
     let context = context(Polling::Thread);
@@ -283,14 +284,14 @@ impl Wake for Panics {
     }
 }
 
-/// What a host's waker or callback does is no matter of the others that wait, nor of the device.
+/// A panic in a host's waker or callback affects neither other waiting tasks nor the device.
 #[test]
 fn a_host_that_panics_harms_no_other_task() {
     let context = context(Polling::Thread);
     let compiled = context.compile(&model()).build().unwrap();
     let (mut impatient, mut session) = (compiled.session().unwrap(), compiled.session().unwrap());
     let (right, values) = (answer(&mut session), input());
-    // Long enough to be waiting at the first poll, however busy the machine is.
+    // Long enough that the first poll is still pending, however busy the machine is.
     impatient.set_timeout(Duration::from_millis(50));
     let mut late = Box::pin(impatient.run_async([(0, TensorView::from(&values))]));
     assert!(late.as_mut().poll(&mut TaskContext::from_waker(&Waker::from(Arc::new(Panics)))).is_pending());
@@ -299,7 +300,7 @@ fn a_host_that_panics_harms_no_other_task() {
     assert_eq!(bits(&found.unwrap().unwrap()), right);
     drop(late);
 
-    // Called back by the thread that polls: nobody else submits or polls before the run is done.
+    // Called by the polling thread, since nothing else submits or polls before the run is done.
     let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
     assert!(poll(run.as_mut()).is_pending());
     context.queue().on_submitted_work_done(|| panic!("a callback of the host's panics, as this test wants"));
@@ -310,7 +311,7 @@ fn a_host_that_panics_harms_no_other_task() {
     assert_eq!(answer(&mut session), right);
 }
 
-/// The thread that polls is gone when nobody waits.
+/// The polling thread ends when nothing waits.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_thread_is_left_when_nobody_waits() {
@@ -324,14 +325,14 @@ fn no_thread_is_left_when_nobody_waits() {
     let values = input();
     let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
     assert!(poll(run.as_mut()).is_pending());
-    // It has its name when it runs, and it polls until this task is told.
+    // A running thread has its name set, and it polls until this task is woken.
     let begun = Instant::now();
     while !polls() {
         assert!(begun.elapsed() < Duration::from_secs(60), "no thread polls the device");
         std::thread::sleep(Duration::from_millis(1));
     }
     run_all(vec![Box::pin(async { drop(run.await.unwrap()) })]);
-    // Other tests of this process have such threads, too, but not all the time.
+    // Other tests of this process have such threads, too, but only temporarily.
     let begun = Instant::now();
     while polls() {
         assert!(begun.elapsed() < Duration::from_secs(300), "a thread polls on");
@@ -339,7 +340,7 @@ fn no_thread_is_left_when_nobody_waits() {
     }
 }
 
-/// What was never submitted is no hang but an error.
+/// Waiting for a readback that was never submitted gives an error, not a hang.
 #[test]
 fn a_readback_that_is_never_submitted_says_so() {
     let context = context(Polling::Thread);
@@ -361,7 +362,7 @@ fn a_readback_that_is_never_submitted_says_so() {
     answer(&mut session);
 }
 
-/// Futures may go to other threads.
+/// Futures may be sent to other threads.
 #[test]
 fn futures_are_send() {
     let context = context(Polling::Thread);

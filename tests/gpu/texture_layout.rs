@@ -1,4 +1,4 @@
-//! Shaders of a caller's that write inputs and read outputs by the WGSL of a layout.
+//! Caller-written shaders that write inputs and read outputs with the WGSL of a layout.
 
 use texpool::{
     gpu::{Executor, ExecutorOptions, Gpu, TensorRole, TextureProblem},
@@ -17,7 +17,7 @@ use crate::support::{
 const FORMATS: [(TexelFormat, &str); 2] =
     [(TexelFormat::Rgba32Float, "rgba32float"), (TexelFormat::Rgba16Float, "rgba16float")];
 
-/// What is bound to a shader.
+/// Resources that can be bound to a shader.
 enum Bound<'a> {
     Read(&'a wgpu::Texture),
     Written(&'a wgpu::Texture),
@@ -25,7 +25,7 @@ enum Bound<'a> {
     Buffer(&'a wgpu::Buffer),
 }
 
-/// Runs a compute shader once, all in one submission with what the caller encodes before and after it.
+/// Runs a compute shader once, in the same submission as the caller's commands before and after it.
 fn dispatch(gpu: &Gpu, encoder: &mut wgpu::CommandEncoder, wgsl: &str, bound: &[Bound<'_>], groups: [u32; 3]) {
     let (mut layouts, mut views) = (Vec::new(), Vec::new());
     for bound in bound {
@@ -121,7 +121,7 @@ fn buffer(gpu: &Gpu, size: u64, usage: BufferUsages) -> wgpu::Buffer {
     gpu.device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
 }
 
-/// Submits the encoder behind a copy of `from`, and answers its bytes.
+/// Submits the encoder after adding a copy of `from`, and returns the bytes.
 fn bytes_of(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, from: &wgpu::Buffer) -> Vec<u8> {
     let staging = buffer(gpu, from.size(), BufferUsages::COPY_DST | BufferUsages::MAP_READ);
     encoder.copy_buffer_to_buffer(from, 0, &staging, 0, from.size());
@@ -131,7 +131,7 @@ fn bytes_of(gpu: &Gpu, mut encoder: wgpu::CommandEncoder, from: &wgpu::Buffer) -
     staging.get_mapped_range(..).unwrap().to_vec()
 }
 
-/// A whole texture, copied as the layout says that it may be: without gaps between rows.
+/// Copies a whole texture as the layout allows: without gaps between rows.
 fn texture_bytes(
     gpu: &Gpu,
     mut encoder: wgpu::CommandEncoder,
@@ -167,8 +167,8 @@ fn find(@builtin(global_invocation_id) invocation: vec3<u32>) {
 "
 }
 
-/// A shader that stores at every element its number in the order of `[B, H, W, C]`, from 1 on. It calls functions by
-/// these names, behind which their first arguments stand.
+/// A shader that stores in every element its number in the order of `[B, H, W, C]`, counted from 1. `texel` and
+/// `padded` are the calls to use, up to and including their first arguments.
 fn writer(functions: &str, [texel, padded]: [&str; 2], storage: &str) -> String {
     format!(
         "{functions}
@@ -188,7 +188,7 @@ fn store(@builtin(global_invocation_id) invocation: vec3<u32>) {{
     )
 }
 
-/// What a caller packs or copies is found by its shader.
+/// A shader finds every element in textures that a caller packs or copies.
 #[test]
 fn a_shader_finds_every_element() {
     let gpu = open();
@@ -211,7 +211,8 @@ fn a_shader_finds_every_element() {
     }
 }
 
-/// What a shader stores by the layout's text, and by the general functions, is to the last byte what packing makes.
+/// A shader that stores through the layout's text, or through the general functions, produces exactly the bytes of
+/// packing.
 #[test]
 fn a_shader_writes_what_packing_makes() {
     let gpu = open();
@@ -252,8 +253,8 @@ fn network(height: usize, width: usize) -> Graph {
     b.finish(&[doubled]).unwrap()
 }
 
-/// The shaders of the documentation: a picture becomes an input, and of the output the best element is found, without
-/// anything that leaves the device in between.
+/// The shaders of the documentation: a picture becomes an input, and the best element of the output is found, without
+/// any data leaving the device in between.
 #[test]
 fn the_documented_shaders_write_an_input_and_read_an_output() {
     let (height, width) = (40, 56);
@@ -269,7 +270,7 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
     let input = gpu.device.create_texture(&image.descriptor(TextureUsages::COPY_SRC));
     let output = gpu.device.create_texture(&scores.descriptor(TextureUsages::TEXTURE_BINDING));
 
-    // A picture of the same size, so that each pixel is one of its own: the greatest value is at one of them.
+    // The picture has the input's size, so each pixel is sampled exactly; the greatest value is in one of them.
     let best = indices(1234, &[height, width, 3]);
     let rgba: Vec<u8> = (0..height * width * 4)
         .map(|i| {
@@ -305,7 +306,8 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
     let found = bytes_of(&gpu, all, &found);
     assert_eq!(u32::from_ne_bytes(found.try_into().unwrap()), 1234);
 
-    // The input holds the picture from -1 to 1, and nothing in its fourth lanes; values that are given are the same.
+    // The input holds the picture scaled to -1 to 1 and zeros in its fourth lanes. Passing the values gives the same
+    // bytes.
     let bytes = texture_bytes(&gpu, encoder(&gpu), &image, &input);
     let values = image.unpack(&bytes).unwrap();
     for (i, &value) in values.iter().enumerate() {

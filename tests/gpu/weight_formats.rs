@@ -1,5 +1,5 @@
-//! Weights in 16 and 8 bits on the device: which values kernels make of them, what that does to real networks, and that
-//! the same bits come out whatever the plan is.
+//! Weights in 16 and 8 bits on the device: their values in the kernels, their effect on real networks, and the same
+//! bits under every plan.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -31,7 +31,8 @@ fn session(gpu: &Gpu, graph: &Graph, compile: &CompileOptions) -> Executor {
 }
 
 fn session_with(gpu: &Gpu, graph: &Graph, compile: &CompileOptions, options: &ExecutorOptions) -> Executor {
-    // Called as it is asked for, also on a device with other limits.
+    // The plan's cache name is a hash of the options without the limits, so that devices with other limits use the
+    // same name.
     let mut hash = DefaultHasher::new();
     format!("{compile:?}").hash(&mut hash);
     let compile = CompileOptions { limits: gpu.texture_limits(), ..compile.clone() };
@@ -45,7 +46,7 @@ fn formatted(weight_format: WeightFormat, format: TexelFormat) -> CompileOptions
     CompileOptions { weight_format, format, ..CompileOptions::default() }
 }
 
-/// A picture of no meaning: values in -1..1 that repeat nowhere.
+/// Pseudo-random pixels in -1..1, without repetition.
 fn inputs(graph: &Graph) -> Vec<Vec<f32>> {
     let values = |len: usize| (0..len).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect();
     graph.inputs.iter().map(|&tensor| values(graph.shape(tensor).len())).collect()
@@ -56,7 +57,7 @@ fn run(session: &mut Executor) -> Vec<Vec<f32>> {
     session.run(&values.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
 }
 
-/// A network whose answers to a one are its weights.
+/// A network whose outputs for inputs of one are its weights.
 fn weights_alone(constant: Constant) -> Graph {
     let mut b = GraphBuilder::new("weights");
     let x = b.input("x", &[1, 1, 1, 1]).unwrap();
@@ -68,7 +69,7 @@ fn weights_alone(constant: Constant) -> Graph {
     graph
 }
 
-/// Every 16-bit float that is a number, the least too, is read as the one that it is.
+/// Every finite 16-bit float, subnormals included, is read exactly.
 #[test]
 fn every_half_is_exact() {
     let gpu = open();
@@ -84,7 +85,8 @@ fn every_half_is_exact() {
     }
 }
 
-/// Every byte with every zero that it can have is what the file says, rounded as the pool's texels would hold it.
+/// Every byte with every possible zero point gives the value that the file states, rounded as the pool's texels would
+/// hold it.
 #[test]
 fn every_byte_is_exact() {
     let gpu = open();
@@ -111,21 +113,21 @@ fn every_byte_is_exact() {
     }
 }
 
-/// Networks whose files hold weights of 16 bits.
+/// Networks with 16-bit weights in their files.
 #[test]
 fn weights_as_they_lie_in_the_file_keep_every_bit() {
-    // The part of the bytes that is left, which is a half with biases.
+    // The remaining part of the bytes: a half, plus biases.
     ["face_detection_short_range.tflite", "face_landmark.tflite"].iter().for_each(|file| keeps_every_bit(file, 0.53));
 }
 
-/// A network whose file holds weights of 8 bits with scales, and one of 32 bits.
+/// A network with 8-bit weights and scales in its file, and one with 32-bit weights.
 #[test]
 fn large_networks_keep_every_bit() {
     keeps_every_bit(&zoo::file("inception_v3"), 0.26);
     keeps_every_bit("mobilenet_v1_1.0_224.tflite", 1.0);
 }
 
-/// Answers are the same of weights as they lie in the file, which take this part of the bytes.
+/// Weights in the file's format give the same answers, and take this part of the bytes.
 fn keeps_every_bit(file: &str, part: f64) {
     let gpu = open();
     let graph = texpool::import::open(models::model(file)).unwrap();
@@ -136,14 +138,14 @@ fn keeps_every_bit(file: &str, part: f64) {
         });
         println!("{file}, {format:?}: {} bytes of weights, {} as in the file", floats.0, stored.0);
         assert_eq!(floats.1, stored.1, "{file}, {format:?}");
-        // Halves take what texels of such take.
+        // 16-bit weights take as much as 16-bit texels.
         let most = if format == TexelFormat::Rgba32Float { part } else { (2.0 * part).min(1.0) };
         assert!(stored.0 as f64 <= most * floats.0 as f64, "{file}, {format:?}: {stored:?} of {floats:?}");
     }
 }
 
-/// The same bits of a weight format from every plan: whole or in phases, with weights on the device, uploaded, and some
-/// of each.
+/// Every plan gives the same bits with a weight format: whole or in phases, with weights on the device, uploaded, or
+/// mixed.
 #[test]
 fn plans_agree_in_every_format() {
     let gpu = open();
@@ -181,7 +183,7 @@ fn plans_agree_in_every_format() {
     }
 }
 
-/// What is reckoned of a session without a device is at most a few kilobytes more than what it plans.
+/// The estimate of a session's bytes, made without a device, is at most a few kilobytes above its plan.
 #[test]
 fn the_bytes_are_reckoned() {
     let graph = texpool::import::open(models::model("mobilenet_v1_1.0_224.tflite")).unwrap();
@@ -204,8 +206,8 @@ fn the_bytes_are_reckoned() {
     assert!(floats == file && halves * 100 < floats * 51 && bytes * 100 < floats * 27, "{weights:?}");
 }
 
-/// Photos through networks with rounded weights: how far each answer is from the reference runtime's, as a part of its
-/// greatest value. Tolerances are about twice what was found on lavapipe.
+/// Photos through networks with rounded weights: the error of each answer against the reference runtime, relative to
+/// its greatest value. Tolerances are about twice the errors found on lavapipe.
 #[test]
 fn rounded_weights_keep_answers() {
     let gpu = open();

@@ -1,4 +1,4 @@
-//! Small files that ask for much: what importing them takes is counted.
+//! Imports small files that claim to be huge, and limits the memory and time that importing them takes.
 
 use std::{
     sync::Arc,
@@ -11,14 +11,16 @@ use texpool::{
     import::{ImportError, ImportOptions, from_bytes_with},
 };
 
-/// Most bytes at a time: the allowance of a file of so many bytes, and what lies beside what is counted.
+/// Upper limit on the memory in use at a time: the import allowance for a file of `file` bytes, plus memory that the
+/// allowance does not count.
 fn most(file: usize) -> u64 {
     (192 << 20) + 64 * file as u64
 }
-/// Longest: hundreds of times what any of these takes, a small part of what they took before they were bounded.
+/// Upper limit on the time: hundreds of times what any of these files takes, and a small part of what they took
+/// before importing was bounded.
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// Imports a file; that it takes little memory and no long time is part of the answer.
+/// Imports a file and asserts that this takes little memory and time.
 pub(crate) fn bounded(bytes: Vec<u8>) -> Result<Graph, ImportError> {
     let most = most(bytes.len());
     let (file, mut answer, began) = (Arc::new(bytes), None, Instant::now());

@@ -1,4 +1,4 @@
-//! Goldens: a photo, and what the reference runtime made of it (`tests/data/goldens/README.md`).
+//! Goldens: a photo and the outputs of the reference runtime for it (`tests/data/goldens/README.md`).
 
 use std::{
     fs::File,
@@ -13,13 +13,13 @@ pub(crate) use super::arrays::array;
 /// One output of the reference runtime.
 pub(crate) struct Expected {
     pub(crate) name: String,
-    /// None where only a part of the output is kept.
+    /// `None` if only a part of the output is stored.
     pub(crate) values: Option<Vec<f32>>,
     /// Ten times the difference of two CPU runtimes, or 1e-5 of the largest value where that is more.
     pub(crate) tolerance: f32,
 }
 
-/// A photo through a model.
+/// A photo, a model, and the model's outputs for the photo.
 pub(crate) struct Golden {
     pub(crate) folder: PathBuf,
     pub(crate) model: String,
@@ -27,7 +27,7 @@ pub(crate) struct Golden {
     pub(crate) outputs: Vec<Expected>,
 }
 
-/// The golden of that name.
+/// Returns the golden with this name.
 pub(crate) fn golden(name: &str) -> Golden {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/goldens");
     let manifest: serde_json::Value =
@@ -57,7 +57,7 @@ pub(crate) fn golden(name: &str) -> Golden {
     }
 }
 
-/// Index among the graph's outputs of the tensor with that name.
+/// Returns the position of the tensor with this name among the graph's outputs.
 pub(crate) fn output(graph: &Graph, name: &str) -> usize {
     graph.outputs.iter().position(|&t| graph.tensors[t].name == name).unwrap_or_else(|| panic!("no output {name}"))
 }

@@ -1,8 +1,8 @@
-//! What the tests share: graphs of one node, and a node's id by its number.
+//! Helpers shared by the tests: graphs of one node, and node ids by number.
 
 use texpool::graph::{Constant, Epilogue, Graph, Node, NodeId, Op, Shape, Tensor, TensorId};
 
-/// The node of a number.
+/// Returns the id of node `number`.
 pub(crate) const fn n(number: usize) -> NodeId {
     NodeId::new(number)
 }
@@ -10,7 +10,7 @@ pub(crate) const fn n(number: usize) -> NodeId {
 /// An operand of a one-node graph.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    /// The caller brings it.
+    /// Provided by the caller at run time.
     Input(Shape),
     /// Part of the model.
     Constant(Shape, Vec<f32>),

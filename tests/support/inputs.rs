@@ -1,4 +1,4 @@
-//! The committed inputs of the fuzz targets: what is checked against the writers, and run again by the tests.
+//! The committed inputs of the fuzz targets: tests compare them with the code that writes them, and run them again.
 
 #[path = "../../fuzz/src/model.rs"]
 mod model;
@@ -14,18 +14,18 @@ use std::{
 
 use model::drive;
 
-/// Longest that one small input may take: far above what any takes, far below a hang.
+/// Time limit for one small input: far above what any of them takes, far below a hang.
 const LONGEST: Duration = Duration::from_secs(20);
-/// Most bytes at a time that one small input may take: twice what any does.
+/// Memory limit for one small input: twice what any of them takes.
 const MOST_MEMORY: u64 = 512 << 20;
-/// Bytes of all inputs of a target that are kept.
+/// Limit on the total size of the stored inputs of a target.
 const MOST_BYTES: usize = 200_000;
 
 fn folder(kind: &str, target: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz").join(kind).join(target)
 }
 
-/// Asks that the committed seeds be those written, no more and no fewer.
+/// Asserts that the committed seeds are exactly the given ones.
 pub(crate) fn are_written(target: &str, seeds: &[(String, Vec<u8>)]) {
     let committed = folder("seeds", target);
     let same = |(name, bytes): &(String, Vec<u8>)| fs::read(committed.join(name)).is_ok_and(|found| found == *bytes);
@@ -40,11 +40,12 @@ pub(crate) fn are_written(target: &str, seeds: &[(String, Vec<u8>)]) {
     panic!("{} differs from {}, as written just now", committed.display(), made.display());
 }
 
-/// Runs what is committed for a target through all that needs no device: an answer or an error, soon.
+/// Runs a target's committed inputs through everything that needs no device, and asserts that each soon gives an
+/// answer or an error.
 pub(crate) fn are_answered(target: &str) {
     let mut inputs = Vec::new();
     for kind in ["seeds", "found"] {
-        // Nothing may have been found.
+        // The folder is missing while the fuzzer has no findings.
         for entry in fs::read_dir(folder(kind, target)).into_iter().flatten() {
             let path = entry.unwrap().path();
             inputs.push((path.display().to_string(), fs::read(&path).unwrap()));
@@ -56,7 +57,8 @@ pub(crate) fn are_answered(target: &str) {
     answered(inputs.into_iter());
 }
 
-/// Runs inputs through all that needs no device, on every core; those that panic or take long are named, all at once.
+/// Runs inputs through everything that needs no device, on every core. Reports all inputs that panic or take long, at
+/// once.
 pub(crate) fn answered(inputs: impl Iterator<Item = (String, Vec<u8>)> + Send) {
     let inputs = Mutex::new(inputs);
     let next = || inputs.lock().unwrap().next();
@@ -69,7 +71,7 @@ pub(crate) fn answered(inputs: impl Iterator<Item = (String, Vec<u8>)> + Send) {
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
-/// What is wrong with how an input is answered, if anything is.
+/// Runs one input and returns a description of the fault, if there was one.
 fn fault((name, bytes): (String, Vec<u8>)) -> Option<String> {
     let began = Instant::now();
     let fault = match catch_unwind(|| drive(&bytes).1) {
@@ -82,7 +84,7 @@ fn fault((name, bytes): (String, Vec<u8>)) -> Option<String> {
     Some(format!("{name} {fault}"))
 }
 
-/// Whether a seed is imported, or refused with what error.
+/// Returns whether a seed imports, or the error with which it is refused.
 pub(crate) fn answer(bytes: &[u8]) -> Result<(), String> {
     drive(bytes).0.map_err(|error| error.to_string())
 }

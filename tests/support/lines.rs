@@ -1,4 +1,4 @@
-//! A model in a line: nodes parted by `;`, each `OPERATOR operands -> results attributes`.
+//! A model in one line: nodes separated by `;`, each `OPERATOR operands -> results attributes`.
 //!
 //! An operand is a name known before, `_` for none, or declares itself: `x:1,3,8,8` an input of floats (`x:2~i64` of
 //! another type, `x:n,3` with an extent of a name), `w=4,3` a constant of floats, `s*1,2.5` a list of these floats, `s!1,-1` a constant list of integers,
@@ -66,17 +66,17 @@ fn operand(token: &str) -> Operand<'_> {
     }
 }
 
-/// Numbers parted by commas; what is none is left out.
+/// Parses numbers separated by commas; drops everything else.
 pub(crate) fn list<T: std::str::FromStr>(text: &str) -> Vec<T> {
     text.split(',').filter_map(|part| part.parse().ok()).collect()
 }
 
-/// What a number of a file may be and should not.
+/// Extreme values put in place of a file's numbers.
 const EXTREMES: [&str; 9] =
     ["0", "-1", "1", "7", "2147483647", "-2147483648", "1099511627776", "9223372036854775807", "-9223372036854775808"];
 
-/// The line with each of its numbers in turn taken to its limits, each list emptied, each operand, result and attribute
-/// left out.
+/// Returns variants of the line: each of its numbers in turn set to extreme values, each list emptied, each operand,
+/// result and attribute left out.
 pub(crate) fn changed(line: &str) -> Vec<String> {
     let mut all = Vec::new();
     let mut at = 0;
@@ -101,14 +101,14 @@ pub(crate) fn changed(line: &str) -> Vec<String> {
     all
 }
 
-/// The numbers of a list that begins at a place of a token, and where they are.
+/// Returns the numbers of a list that begins at a given position of a token, with their positions.
 fn numbers(token: &str, list: usize) -> Vec<(usize, &str)> {
     let part = |c: char| c.is_ascii_digit() || c == '-' || c == '.';
     let mut found = Vec::new();
     let mut at = list;
     for piece in token[list..].split_inclusive(|c| !part(c)) {
         let text = piece.trim_end_matches(|c| !part(c));
-        // A type behind the extents has digits, too.
+        // The type behind the extents contains digits, too.
         if !text.is_empty() && !token[..at].contains('~') {
             found.push((at, text));
         }

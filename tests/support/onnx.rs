@@ -1,5 +1,5 @@
-//! What tests of the importer write beyond the plain model of `onnx_model.rs`: attributes of every type, integers, and
-//! extents that are left open.
+//! Additions to the plain model of `onnx_model.rs` for importer tests: attributes of every type, integers, and
+//! symbolic extents.
 
 #[path = "onnx_model.rs"]
 mod onnx_model;

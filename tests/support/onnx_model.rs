@@ -22,7 +22,7 @@ pub(crate) fn bytes(field: u64, value: &[u8]) -> Vec<u8> {
 /// The number of 32-bit floats among the format's element types.
 pub(crate) const FLOAT: i64 = 1;
 
-/// What an input or output is called, with its type and its extents as messages.
+/// Message of an input or output: its name, type and extents, the latter as messages.
 pub(crate) fn typed(name: &str, kind: i64, dims: &[Vec<u8>]) -> Vec<u8> {
     let shape: Vec<u8> = dims.iter().flat_map(|dim| bytes(1, dim)).collect();
     let tensor = [number(1, kind), bytes(2, &shape)].concat();
@@ -58,7 +58,7 @@ impl Model {
         self.outputs.push(bytes(1, name.as_bytes()));
     }
 
-    /// A constant by its message, for those that are not as they should be.
+    /// Adds a constant given as a message, which may be malformed.
     pub(crate) fn tensor(&mut self, name: &str, kind: i64, dims: &[i64], values: &[u8]) {
         let dims: Vec<u8> = dims.iter().flat_map(|&d| number(1, d)).collect();
         self.initializers.push([dims, number(2, kind), bytes(8, name.as_bytes()), values.to_vec()].concat());

@@ -1,22 +1,23 @@
-//! Random inputs of models: extents as a file states them, axes in another order, other borders between them.
+//! Random model inputs: extents as a file states them, an order of axes, and the groups of axes that form B, H, W and
+//! C.
 
 use texpool::graph::{GraphBuilder, LayoutPermutation, Tensor};
 
-/// Most elements of one: numbers up to here are exact in 16 bits.
+/// Upper limit on the elements of an input: numbers up to here are exact in 16 bits.
 const MOST: usize = 2048;
 
 /// An input as an importer makes it.
 #[derive(Debug)]
 pub(crate) struct Input {
     pub(crate) tensor: Tensor,
-    /// Its extents in the file's order, taken apart as far as the order of axes needs.
+    /// Extents in the file's order, with an axis split wherever the order of axes needs it.
     extents: Vec<usize>,
-    /// Axes in the order in which they lie.
+    /// The axes in memory order.
     sequence: Vec<usize>,
 }
 
 impl Input {
-    /// One that is drawn by a number.
+    /// Draws an input from a seed.
     pub(crate) fn random(number: u64) -> Self {
         let mut state = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5851_f42d_4c95_7f2d;
         let mut below = move |n: usize| {
@@ -37,7 +38,7 @@ impl Input {
             (1..axes).for_each(|i| sequence.swap(i, below(i + 1)));
         }
         let dims = merged(&extents, &mut below);
-        // Where B, H and W end.
+        // Ends of the axes that form B, H and W.
         let mut ends = [below(axes + 1), below(axes + 1), below(axes + 1), axes];
         ends.sort_unstable();
         let mut from = 0;
@@ -55,14 +56,14 @@ impl Input {
         Self { tensor, extents, sequence }
     }
 
-    /// Index in the order of `[B, H, W, C]` of an element of the file's order.
+    /// Index in the order `[B, H, W, C]` of the element with this index in the file's order.
     pub(crate) fn place(&self, element: usize) -> usize {
         let at = indices(element, &self.extents);
         self.sequence.iter().fold(0, |place, &axis| place * self.extents[axis] + at[axis])
     }
 }
 
-/// The extents with some neighbours made one.
+/// Returns the extents with some neighbours merged into one.
 fn merged(extents: &[usize], below: &mut impl FnMut(usize) -> usize) -> Vec<usize> {
     let mut dims: Vec<usize> = Vec::new();
     for &extent in extents {
@@ -74,7 +75,7 @@ fn merged(extents: &[usize], below: &mut impl FnMut(usize) -> usize) -> Vec<usiz
     dims
 }
 
-/// The indices along each axis of an element in row-major order.
+/// Returns the index along each axis of an element in row-major order.
 pub(crate) fn indices(element: usize, extents: &[usize]) -> Vec<usize> {
     let mut rest = element;
     let mut indices: Vec<usize> = extents

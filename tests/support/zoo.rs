@@ -1,4 +1,4 @@
-//! The catalogue's networks and what other runtimes answer (`tests/data/zoo/README.md`).
+//! The catalogue's networks and the outputs of other runtimes for them (`tests/data/zoo/README.md`).
 
 #![cfg(test)]
 
@@ -21,15 +21,15 @@ use super::{arrays::array, models::model};
 pub(crate) struct Answer {
     pub(crate) name: String,
     pub(crate) elements: usize,
-    /// Every so many elements one is kept.
+    /// Step between the elements that are stored.
     pub(crate) every: usize,
     pub(crate) kept: Vec<f32>,
-    /// Ten times the difference of two CPU runs, or 1e-5 of the largest value where that is more; of 8 bits three times
-    /// that difference.
+    /// Ten times the difference of two CPU runs, or 1e-5 of the largest value where that is more; for 8-bit networks
+    /// three times that difference.
     pub(crate) tolerance: f32,
 }
 
-/// A network, what goes in and what comes out.
+/// A network with its inputs and expected outputs.
 pub(crate) struct Case {
     pub(crate) name: String,
     file: String,
@@ -48,7 +48,7 @@ pub(crate) fn names() -> Vec<String> {
     manifest().as_object().unwrap().keys().cloned().collect()
 }
 
-/// What is known of each network, by its name.
+/// Reads the manifest, which has an entry for each network, by name.
 pub(crate) fn manifest() -> Value {
     serde_json::from_reader(BufReader::new(File::open(folder().join("manifest.json")).unwrap())).unwrap()
 }
@@ -98,7 +98,7 @@ impl Case {
         open_with(model(&self.file), &options)
     }
 
-    /// The values of the graph's inputs, in its order.
+    /// Returns the values of the graph's inputs, in the graph's order.
     pub(crate) fn inputs(&self, graph: &Graph) -> Vec<&[f32]> {
         let of = |&tensor: &TensorId| {
             let name = &graph.tensors[tensor].name;
@@ -108,7 +108,7 @@ impl Case {
         graph.inputs.iter().map(of).collect()
     }
 
-    /// How far each output is from the answer in the answer's tolerances, with the output's name; a NaN is infinitely far.
+    /// Returns each output's name and its largest error in units of the tolerance; a NaN is infinitely far off.
     pub(crate) fn distances(&self, graph: &Graph, outputs: &[Vec<f32>]) -> Vec<(String, f32)> {
         let distance = |answer: &Answer| {
             let named = |&tensor: &TensorId| graph.tensors[tensor].name == answer.name;
@@ -127,7 +127,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().map_or_else(Vec::new, |all| all.iter().map(|v| v.as_f64().unwrap()).collect())
 }
 
-/// What goes in: numbers, or parts of a picture made into numbers.
+/// Makes the values of an input: given numbers, or parts of a picture converted to numbers.
 fn input(facts: &Value) -> Vec<f32> {
     if let Some(rows) = facts["values"].as_array() {
         return rows.iter().flat_map(numbers).map(|v| v as f32).collect();

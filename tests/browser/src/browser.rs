@@ -8,27 +8,28 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-/// Debian's package of it, and the program.
+/// The program, and the Debian package that contains it.
 const PROGRAM: &str = "chromium-headless-shell";
 
-/// A browser, which ends with its handle.
+/// A running browser; dropping it ends the browser.
 pub(crate) struct Browser(Child);
 
 impl Browser {
-    /// Starts it, with a profile of its own.
+    /// Starts the browser with a fresh profile.
     pub(crate) fn start(page: SocketAddr, profile: &Path) -> io::Result<Self> {
         let mut command = Command::new(PROGRAM);
         command
-            // WebGPU on SwiftShader, which it carries.
+            // WebGPU on the SwiftShader that comes with the browser.
             .args(["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader", "--enable-features=Vulkan"])
-            // Its sandbox is none that a container's administrator may have.
+            // The browser's sandbox does not work for root in a container.
             .args(["--no-sandbox", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking"])
             .arg(format!("--user-data-dir={}", profile.display()))
             .arg(format!("http://{page}/"))
-            // It is not told how to be quiet about a desktop that is not there.
+            // Discards the browser's complaints about a missing desktop, which no option silences.
             .stdout(Stdio::null())
             .stderr(Stdio::null())
-            // The program is a script that starts the browser, and that starts others: all end together.
+            // The program is a script that starts the browser, which starts more processes. A process group lets all
+            // of them be ended together.
             .process_group(0);
         let child = command.spawn().map_err(|error| {
             io::Error::new(error.kind(), format!("{PROGRAM}: {error}; `apt-get install {PROGRAM}` installs it"))

@@ -1,5 +1,5 @@
-//! What runs in the page: sessions on the browser's own device, where nobody can block. The numbers are those of the
-//! reference runtime that native runs are compared with, too.
+//! Runs in the page: sessions on the browser's device, where blocking is impossible. Outputs are compared with the
+//! same reference outputs as native runs.
 
 #![cfg(target_arch = "wasm32")]
 
@@ -18,7 +18,8 @@ use wasm_bindgen::prelude::*;
 
 const MODEL: &[u8] = include_bytes!("../../data/models/face_detection_front_2019.tflite");
 const IMAGE: &[u8] = include_bytes!("../../data/goldens/blazeface_front_2019_f32/input_u8.npy");
-/// Each output's name, values, and how far off they may be: as `support/goldens.rs` says, a 100,000th of the largest.
+/// Each output's name, its expected values, and the tolerance: as in `support/goldens.rs`, a 100,000th of the largest
+/// value.
 const OUTPUTS: [(&str, &[u8], f32); 2] = [
     ("regressors", include_bytes!("../../data/goldens/blazeface_front_2019_f32/out_regressors.npy"), 1.08e-3),
     ("classificators", include_bytes!("../../data/goldens/blazeface_front_2019_f32/out_classificators.npy"), 2.19e-4),
@@ -26,7 +27,7 @@ const OUTPUTS: [(&str, &[u8], f32); 2] = [
 
 #[wasm_bindgen]
 extern "C" {
-    /// Sends a line to who started the browser.
+    /// Sends a line to the program that started the browser.
     fn report(line: &str);
 }
 
@@ -52,7 +53,7 @@ fn bits(outputs: &Outputs) -> Vec<u32> {
     outputs.iter().flat_map(|(_, tensor)| tensor.as_slice::<f32>().unwrap()).map(|v| v.to_bits()).collect()
 }
 
-/// Runs every check on a device of its own, and says how that went.
+/// Runs every check, each on a fresh device, and reports the results.
 #[wasm_bindgen]
 pub async fn run() {
     std::panic::set_hook(Box::new(|panic| report(&format!("FAILED: {panic}"))));
@@ -88,7 +89,7 @@ async fn numbers(model: &Model) -> (Context, Vec<u32>) {
         assert_eq!(found.len(), expected.len(), "{name}");
         let most = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         report(&format!("  {name}: {most:e} off at most, of {tolerance:e} that are allowed"));
-        // Also where it is no number.
+        // The comparison is written so that NaN fails it, too.
         assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= tolerance), "{name} is off");
     }
     (context, bits(&outputs))

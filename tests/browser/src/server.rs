@@ -1,4 +1,4 @@
-//! Serves the page to this machine alone, and prints what it reports.
+//! Serves the page, only to this machine, and prints the lines that it reports.
 
 use std::{
     error::Error,
@@ -11,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-/// How long the page may be silent: ten times what it takes beside other work on two cores.
+/// Time limit for a silent page: ten times what the page takes beside other work on two cores.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 const PAGE: &str = r#"<!doctype html><meta charset="utf-8"><title>texpool</title><script type="module">
@@ -53,7 +53,7 @@ pub(crate) fn serve<B>(
     }
 }
 
-/// Answers one request; what is broken off matters to nobody.
+/// Answers one request; errors of a broken connection are ignored.
 fn answer(stream: TcpStream, folder: &Path, lines: &mpsc::Sender<String>) -> Option<()> {
     let mut reader = BufReader::new(stream.try_clone().ok()?);
     let mut request = String::new();

@@ -1,4 +1,4 @@
-//! Functions of one and two values that have a step of their own, over the ranges in which they are defined.
+//! Functions of one and two values as separate steps, over the ranges in which they are defined.
 
 use texpool::{
     graph::{Act, Binary, Epilogue, Op, Unary},
@@ -10,7 +10,7 @@ use crate::support::graphs::n;
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
 
-/// Inputs for which a function of one value is defined.
+/// Maps random values into the domain of a function of one value.
 fn domain(unary: Unary) -> fn(f32) -> f32 {
     match unary {
         Unary::Log | Unary::Sqrt | Unary::Rsqrt => |x| x.abs(),
@@ -21,8 +21,8 @@ fn domain(unary: Unary) -> fn(f32) -> f32 {
     }
 }
 
-/// The table of functions decides what is tried: as a step of its own and, where one may hold it, in an epilogue. A
-/// function that shaders do not know gives NaN, never its operand.
+/// Tests every function in the table: as a separate step and, where possible, in an epilogue. A function that shaders
+/// do not know gives NaN, never its operand.
 #[test]
 fn every_function_of_the_tables() {
     let mut harness = Harness::new();
@@ -45,7 +45,7 @@ fn every_function_of_the_tables() {
     harness.finish();
 }
 
-/// Angles of many turns: the part of a turn that is left is as precise as that of small ones.
+/// Angles of many turns: the remainder of a turn is as precise as that of small angles.
 #[test]
 fn large_angles() {
     let mut harness = Harness::new();
@@ -53,12 +53,12 @@ fn large_angles() {
     for inputs in [(|x| 300.0 * x) as fn(f32) -> f32, |x| 4096.0 * x, |x| 1e6 * x, |x| 1e12 * x, |x| 1.7e38 * x] {
         check(&mut harness, inputs, &circular[..2]);
     }
-    // Whole numbers of a few digits lie nowhere near a pole.
+    // Whole numbers with few digits are never near a pole.
     check(&mut harness, |x| (1e5 * x).round(), &circular);
     harness.finish();
 }
 
-/// Quotients that no float holds: the rest is exact.
+/// Quotients that are not exact in floats: the remainder is still exact.
 #[test]
 fn rests_of_large_quotients() {
     let mut harness = Harness::new();
@@ -75,7 +75,7 @@ fn rests_of_large_quotients() {
             case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
         }
     }
-    // Quotients that are nearly whole, of numbers that no few bits hold.
+    // Quotients that are nearly whole, of numbers with many significant bits.
     harness.spread(0.01);
     harness.inputs(|x| (x * 2000.0).round() * 0.1);
     for binary in [Binary::FloorDiv, Binary::Mod, Binary::Fmod] {
@@ -116,13 +116,13 @@ fn activations() {
     harness.finish();
 }
 
-/// The same quotient on both sides: no value is off by a whole step of the grid, halves among them.
+/// Both sides round the same quotient, so no value is off by a whole step of the grid, not even halves.
 #[test]
 fn values_rounded_to_a_grid() {
     let mut harness = Harness::new();
     for scale in [0.125, 0.1, 0.0078125, 3.7] {
         let grids = [Unary::FakeQuant { scale, least: -128, most: 127 }, Unary::FakeQuant { scale, least: 0, most: 6 }];
-        // Multiples of a sixteenth are halves of the first.
+        // Multiples of a sixteenth are halves of the first grid.
         check(&mut harness, |x| (x * 16.0).round() / 16.0, &grids);
         check(&mut harness, |x| x * 0.37, &grids);
         check(&mut harness, |x| x * 500.0, &grids);
@@ -130,7 +130,7 @@ fn values_rounded_to_a_grid() {
     harness.finish();
 }
 
-/// The same functions by the code of the epilogue.
+/// The same functions, evaluated by the epilogue's code.
 #[test]
 fn activations_in_epilogues() {
     let mut harness = Harness::new();
@@ -187,7 +187,7 @@ fn roundings() {
     harness.finish();
 }
 
-/// `ToHalf`, `IsInf` and `IsNan`, on values that 16 bits do not hold.
+/// `ToHalf`, `IsInf` and `IsNan`, on values beyond 16 bits.
 #[test]
 fn halves_infinities_and_no_numbers() {
     let mut harness = Harness::new();
@@ -217,7 +217,7 @@ fn pairs(harness: &mut Harness, inputs: fn(f32) -> f32, binaries: &[Binary]) {
     }
 }
 
-/// Truth values are 0 and 1 exactly, and what is not chosen is zero whatever it was.
+/// Truth values are exactly 0 and 1, and elements that are not selected give zero whatever their value.
 #[test]
 fn comparisons_logic_and_choices() {
     let mut harness = Harness::new();
@@ -232,7 +232,7 @@ fn comparisons_logic_and_choices() {
 fn quotients_and_rests() {
     let mut harness = Harness::new();
     let all = [Binary::Mod, Binary::Fmod, Binary::FloorDiv, Binary::TruncDiv];
-    // Whole numbers, never zero: quotients that a device's division may miss.
+    // Whole numbers, never zero: a device's division may round their quotients wrongly.
     harness.inputs(|x| (x * 40.0).trunc());
     for binary in all {
         case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
@@ -248,7 +248,7 @@ fn quotients_and_rests() {
 #[test]
 fn powers() {
     let mut harness = Harness::new();
-    // Of negative numbers, too, where exponents are whole; zero to the power of zero.
+    // Negative numbers with whole exponents, and zero to the power of zero.
     harness.inputs(|x| x.round());
     let out = [1, 3, 4, 6];
     case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), whole(&[0.0, 1.0, 2.0, 3.0, 15.0, 4.0])], out);

@@ -1,16 +1,16 @@
-//! GridSample: every way to read a place, with grids that are computed and grids of the model.
+//! GridSample: every way to read a position, with computed grids and grids of the model.
 
 use texpool::graph::{Constant, GridSample, Op, Shape};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed};
 
-/// Every mode, outside and alignment.
+/// Every combination of mode, border and alignment.
 fn all() -> impl Iterator<Item = Op> {
     (0..8).map(|i| Op::GridSample(GridSample { linear: i & 1 > 0, border: i & 2 > 0, align_corners: i & 4 > 0 }))
 }
 
-/// Places inside, on the edges and outside are read from both kinds of grid; channels that fill no texel, several
-/// batches, an image of one pixel.
+/// Both kinds of grid read positions inside, on the edges and outside, with a partial last slice, several batches,
+/// and an image of one pixel.
 #[test]
 fn places_inside_and_outside() {
     let mut harness = Harness::new();
@@ -24,7 +24,7 @@ fn places_inside_and_outside() {
     harness.finish();
 }
 
-/// Halves go to the even pixel, what is far outside is bounded, and of a place that is no number there is none.
+/// Ties round to the even pixel, positions far outside are bounded, and NaN coordinates sample nothing.
 #[test]
 fn places_that_are_hard_to_round() {
     let places = [-1.0, -0.75, -0.5, -0.25, 0.0, 0.25, 0.5, 0.75, 1.0, 1e30, -1e30, f32::INFINITY, f32::NAN, 1.25];

@@ -25,7 +25,7 @@ const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];
 /// Arrangements that each case is run in.
 const ARRANGEMENTS: u64 = 4;
 
-/// Where a tensor lies.
+/// Position of a tensor in its texture.
 #[derive(Clone, Debug)]
 struct Placement {
     rows: RowTable,
@@ -50,17 +50,17 @@ impl Placement {
     }
 }
 
-/// A device and the pipelines made on it so far.
+/// A device, and the pipelines created on it up to now.
 pub(crate) struct Harness {
     gpu: Gpu,
     pipelines: [(TexelFormat, Pipelines); 3],
     failures: Vec<String>,
     runs: usize,
-    /// What is made of the random values of either sign, a quarter to two, that inputs hold.
+    /// Maps random values (a quarter to two, of either sign) to input values.
     inputs: fn(f32) -> f32,
-    /// Factor of every input but the first: indices are wider than other values.
+    /// Factor for every input except the first: indices have a wider range than other values.
     spread: f32,
-    /// How weights are stored and packed, one after the other.
+    /// Ways to store and pack weights, tested one after the other.
     packings: &'static [WeightPacking],
 }
 
@@ -70,7 +70,7 @@ struct TextureContents {
 }
 
 impl Harness {
-    /// Opens the device; a machine without one is told what to install.
+    /// Opens the device; without an adapter, the error names the package to install.
     pub(crate) fn new() -> Self {
         let gpu = open();
         let pipelines = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint]
@@ -86,7 +86,7 @@ impl Harness {
         }
     }
 
-    /// From now on inputs hold what this makes of random values of either sign, a quarter to two.
+    /// Sets the map from random values (a quarter to two, of either sign) to input values for the following checks.
     pub(crate) fn inputs(&mut self, inputs: fn(f32) -> f32) {
         self.inputs = inputs;
     }
@@ -96,19 +96,19 @@ impl Harness {
         self.spread = factor;
     }
 
-    /// From now on packs weights in every way, stored as each packing holds them.
+    /// Makes the following checks pack weights in every way, with values that each packing holds exactly.
     pub(crate) fn every_packing(&mut self) {
         self.packings = &WeightPacking::ALL;
     }
 
-    /// Runs the graph's only node in several arrangements and formats, with weights in the packings asked for.
+    /// Runs the graph's only node in several arrangements and formats, with each of the chosen weight packings.
     pub(crate) fn check(&mut self, graph: &Graph) {
         let packings = self.packings.iter().flat_map(|&packing| [0, 1, 2].map(|format| (packing, format)));
-        // Halves are such texels where the pool's are.
+        // With 16-bit texels, this packing equals plain texels.
         let packings = packings.filter(|pair| *pair != (WeightPacking::Halves, 1));
         for arrangement in 0..ARRANGEMENTS {
-            // Texels of words are those of floats but for how they are loaded and stored, so one arrangement is enough: that
-            // with everything in it, tiles too.
+            // Word texels differ from float texels only in loads and stores, so one arrangement is enough: the one
+            // that includes everything, even tiles.
             let texels_of_words = arrangement == ARRANGEMENTS - 1;
             for (packing, format) in packings.clone().filter(|&(_, format)| format < 2 || texels_of_words) {
                 self.runs += 1;
@@ -126,7 +126,7 @@ impl Harness {
         }
     }
 
-    /// Fails with every failure there was.
+    /// Panics with all failures, if there are any.
     pub(crate) fn finish(self) {
         let shown = &self.failures[..self.failures.len().min(12)];
         assert!(
@@ -154,7 +154,7 @@ impl Harness {
         let result = node.output;
         let expected = &expected(&rounded(graph, *format), inputs.clone(), *format)?;
 
-        // Inputs: each in a texture of its own, or all in one.
+        // Inputs: each in a separate texture, or all in one.
         let in_one = arrangement % 2 == 1;
         let mut filled: Vec<TextureContents> = Vec::new();
         let mut operands: IdVec<_, Option<(usize, Shape, Placement)>> = IdVec::from_elem(None, &graph.tensors);
@@ -175,7 +175,8 @@ impl Harness {
         }
         let mut packed = TextureContents { texels: vec![POISON; 2 * rng.below(20) + 1] };
         let all = 0..graph.shape(result).slices() as u32;
-        // Where some slices can be computed alone, they are in half of the arrangements: the smallest tiles that there are.
+        // In half of the arrangements the weights are cut into the smallest possible tiles, if the kernel can compute
+        // slices separately.
         let tiled = arrangement % 2 == 1;
         let sections = ops::weight_sections(graph, node, packing).filter(|_| tiled);
         let tiles: Vec<Range<u32>> = match &sections {
@@ -193,7 +194,7 @@ impl Harness {
             }
         };
         assert_eq!(own.len() as u64, ops::packed_weight_texels(graph, node, packing));
-        // The weights of each tile, wherever they begin.
+        // Positions at which the weights of each tile begin.
         let mut begins = Vec::new();
         for slices in &tiles {
             begins.push(packed.texels.len() as u32);
@@ -226,7 +227,7 @@ impl Harness {
             let mut contents = TextureContents { texels: Vec::new() };
             let mut placement = contents.place(&mut rng, shape, arrangement);
             if arrangement % 4 == 2 {
-                // Room for the band only.
+                // Allocates only the rows of the band.
                 let base = 2 * rng.below(9) as u32 + 1;
                 let row_texels = Placement::span(shape, placement.pitch);
                 let room = (base + row_texels * band.len() as u32 + 2) as usize;
@@ -265,10 +266,10 @@ fn bands(rows: u32, arrangement: u64) -> Vec<Range<u32>> {
 }
 
 impl TextureContents {
-    /// Room for a tensor behind what is there, poisoned.
+    /// Reserves poisoned space for a tensor behind the texels already in use.
     fn place(&mut self, rng: &mut Rng, shape: Shape, arrangement: u64) -> Placement {
         let rows = shape.rows() as u32;
-        // Slices are apart in the odd arrangements.
+        // Slices have gaps between them in the odd arrangements.
         let pitch = shape.w as u32 + if arrangement % 2 == 1 { 1 + rng.below(5) as u32 } else { 0 };
         let row_texels = Placement::span(shape, pitch);
         let base = self.texels.len() as u32 + 2 * rng.below(9) as u32 + 1;
@@ -305,7 +306,7 @@ impl TextureContents {
         }
     }
 
-    /// Creates the texture: `width` texels wide, or as much wider as it must be.
+    /// Creates the texture, `width` texels wide or as much wider as necessary.
     fn create(&self, textures: &mut TextureSet, mut width: u32, format: TexelFormat) -> Result<usize, String> {
         let texels = self.texels.len().max(1) as u32;
         while texels.div_ceil(width) > 4096 {
@@ -320,7 +321,8 @@ impl TextureContents {
     }
 }
 
-/// The reference's result. A mean over height and width is one of rows' means that are as they would be if stored.
+/// The reference's result. A mean over height and width averages means of rows, rounded as the texture format would
+/// store them.
 fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result<Vec<f32>, String> {
     let graph = texpool::rewrite::row_means(graph, 1);
     let mut values: IdVec<_, Option<Vec<f32>>> = IdVec::from_elem(None, &graph.tensors);
@@ -357,8 +359,8 @@ fn rounded(graph: &Graph, format: TexelFormat) -> Graph {
     graph
 }
 
-/// The graph with weights that the packing holds: those of 8 bits with or without a sign, and with scales and zeros of
-/// many kinds, one for all or one a channel.
+/// The graph with weights that the packing can hold. 8-bit weights are signed or unsigned, with scales and zero
+/// points of many kinds, one for all channels or one for each.
 fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
     let mut graph = graph.clone();
     let node = &graph.nodes[n(0)];
@@ -374,14 +376,14 @@ fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
     let made = match packing {
         WeightPacking::Texels => return graph,
         WeightPacking::Halves => {
-            // The least that there are, too.
+            // Includes subnormal halves.
             let half = |(i, &value): (usize, &f32)| f16::from_f32(if i % 7 == 3 { value * 1e-6 } else { value });
             let bytes: Vec<u8> = values.iter().enumerate().flat_map(|at| half(at).to_le_bytes()).collect();
             Constant::new(ElementType::F16, bytes.into())
         }
         WeightPacking::Bytes => {
             let signed = arrangement.is_multiple_of(2);
-            // Three times as many as one byte holds, so that both ends are among them.
+            // Scaled to three times the range of a byte, so that both ends occur.
             let bytes = values.iter().map(|value| (value * 200.0).clamp(-128.0, 127.0) as i8);
             let bytes: Vec<u8> = bytes.map(|byte| byte.cast_unsigned() ^ if signed { 0 } else { 0x80 }).collect();
             let channels = if arrangement == 3 { 1 } else { dims[axis] };
@@ -415,7 +417,7 @@ fn compare(
 ) -> Result<(), String> {
     let finite = expected.iter().filter(|v| v.is_finite());
     let largest = finite.fold(0.0f32, |most, v| most.max(v.abs()));
-    // Halves are rounded or cut off, as the driver likes, and below 6e-5 they are as far apart as their least.
+    // Drivers may round halves or truncate them; below 6e-5 halves are a fixed step apart.
     let (relative, least) = if format == TexelFormat::Rgba16Float { (1e-3, 6e-8) } else { (1e-5, 0.0) };
     let mut touched = vec![false; found.len()];
     for row in band {
@@ -428,7 +430,8 @@ fn compare(
                 for (lane, &value) in found[at].iter().enumerate() {
                     let c = slice * 4 + lane;
                     let reference = reference_of(c);
-                    // SwiftShader makes more than 16 bits of NaN: the second lowest of the lane behind it is set, too.
+                    // SwiftShader's NaN spills over 16 bits: it also sets the second lowest bit of the following
+                    // lane.
                     let spilt = format == TexelFormat::Rgba16Float && lane % 2 == 1 && reference_of(c - 1).is_nan();
                     let (relative, least) = if spilt { (4e-3, 1.3e-7) } else { (relative, least) };
                     let near = match reference.is_finite() {

@@ -1,14 +1,14 @@
-//! Operators that look along axes: matrix products, reductions, selections, normalizations, running sums.
+//! Operators that work along axes: matrix products, reductions, selections, normalizations, running sums.
 
 use texpool::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, Statistic, TopK};
 
 use super::{case, constant, epilogues, harness::Harness, placed};
 
-/// Either operand constant or transposed, broadcast batches, and sizes that fill no block.
+/// Either operand constant or transposed, broadcast batches, and sizes that are not multiples of a block.
 #[test]
 fn matrix_products_of_any_form() {
     let mut harness = Harness::new();
-    // Outer extents of both, rows, depth, columns.
+    // Outer extents of both operands, then rows, depth, columns.
     for (a, b, [m, k, n]) in [
         ([1, 1], [1, 1], [7, 6, 5]),
         ([2, 3], [2, 3], [9, 8, 12]),
@@ -22,7 +22,7 @@ fn matrix_products_of_any_form() {
         for (transpose_b, right) in [(false, [b[0], b[1], k, n]), (true, [b[0], b[1], n, k])] {
             let op = Op::MatMul(MatMul { transpose_b });
             case(&mut harness, op.clone(), &[placed(left), placed(right)], out);
-            // Each form of constants is a shader to be compiled: blocks of all kinds need not be tried again.
+            // Each form of constants needs its own shader, so not all kinds of blocks are tried again.
             if m > 8 && n < 20 {
                 case(&mut harness, op.clone(), &[placed(left), constant(right)], out);
                 case(&mut harness, op, &[constant(left), placed(right)], out);
@@ -68,7 +68,7 @@ fn reductions_over_any_axes() {
         let axes = axes(mask);
         case(&mut harness, Op::Reduce(Reduce { kind: ReduceKind::LogSum, axes }), &[placed(DIMS)], reduced(DIMS, axes));
     }
-    // Near one, and of either sign, so that products stay within bounds.
+    // Close to one, of either sign, so that products stay bounded.
     harness.inputs(|x| x.signum() * (0.95 + x.abs() / 20.0));
     for mask in 0..16 {
         let axes = axes(mask);
@@ -77,7 +77,7 @@ fn reductions_over_any_axes() {
     harness.inputs(|x| x - 500.0);
     let far = Op::Reduce(Reduce { kind: ReduceKind::LogSumExp, axes: [false, false, false, true] });
     case(&mut harness, far, &[placed(DIMS)], [2, 3, 5, 1]);
-    // Zeros past the last channel are neither greatest nor least.
+    // Zeros past the last channel must never be the maximum or minimum.
     for (kind, inputs) in [
         (ReduceKind::Max, (|x| -x.abs()) as fn(f32) -> f32),
         (ReduceKind::Min, |x| x.abs()),
@@ -93,8 +93,8 @@ fn reductions_over_any_axes() {
     harness.finish();
 }
 
-/// Regions of so many texels that a workgroup makes one texel of the result, over every set of axes: of several results, of
-/// rows of a band, and of channels that fill no slice.
+/// Regions so large that a workgroup computes one texel of the result, over every set of axes: several results, rows
+/// of a band, and a partial last slice.
 #[test]
 fn reductions_of_very_many_texels() {
     let mut harness = Harness::new();
@@ -111,7 +111,7 @@ fn reductions_of_very_many_texels() {
         ReduceKind::ArgMin { last: true },
     ];
     for kind in kinds {
-        // The reference adds one after another: sums and products of so many are compared where none of them rounds.
+        // The reference adds in sequence, so long sums and products are compared on values where nothing rounds.
         harness.inputs(if kind == ReduceKind::Prod { f32::signum } else { |x| (x * 4.0).round() / 4.0 });
         for (dims, mask) in [
             ([1, 2, 8300, 5], 0b0100),
@@ -145,7 +145,7 @@ fn indices_along_any_axis() {
             for axis in 0..4 {
                 let axes = axes(1 << axis);
                 for inputs in [(|x| x) as fn(f32) -> f32, |x| x.round()] {
-                    // Rounded there are equal ones.
+                    // Rounding makes some values equal.
                     harness.inputs(inputs);
                     case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed(DIMS)], reduced(DIMS, axes));
                 }
@@ -171,7 +171,7 @@ fn the_greatest_and_least_channels() {
     harness.finish();
 }
 
-/// TopK of more channels than an invocation can look at one by one, and of more places than a workgroup sorts at once.
+/// TopK of more channels than an invocation scans one by one, and of more places than a workgroup sorts at once.
 #[test]
 fn the_greatest_and_least_of_many_channels() {
     let mut harness = Harness::new();
@@ -185,7 +185,8 @@ fn the_greatest_and_least_of_many_channels() {
         ([1, 1, 1, 2049], 2049),
         ([1, 1, 1, 60_000], 5),
     ];
-    // Among 8192 values few are equal, among 16 most, and among those of one sign the first bytes are, too.
+    // Of 8192 values few are equal in the first case and most in the second; in the third, with one sign, even the
+    // leading bytes are equal.
     for inputs in [(|x| x) as fn(f32) -> f32, |x| (x * 4.0).round(), |x| 1.0 + x.abs() / 8192.0] {
         harness.inputs(inputs);
         for (dims, k) in long {
@@ -225,7 +226,7 @@ fn normalizations_over_any_axes() {
             let norm =
                 Normalize { scale: 0.25, offset: 0.125, ..Normalize::new(axes(mask), Statistic::SumSquare, 0.0) };
             case(&mut harness, Op::Normalize(norm), &[placed(dims)], dims);
-            // More than any of the roots.
+            // Larger than any of the roots.
             let least = Normalize { least: 1e3, ..norm };
             case(&mut harness, Op::Normalize(least), &[placed(dims)], dims);
         }

@@ -1,5 +1,5 @@
-//! What is no number goes through every kernel as through its reference (`texpool::graph`'s functions say how), and what is
-//! beside it stays a number.
+//! NaN passes through every kernel as through its reference (as the functions of `texpool::graph` define), and
+//! neighbouring values stay numbers.
 
 use texpool::graph::{
     Act, Binary, Conv2d, CoordMode, CumSum, DepthwiseConv2d, Epilogue, Lrn, MatMul, Normalize, Op, Padding, Pool2d,
@@ -11,7 +11,7 @@ use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
 const DIMS: [usize; 4] = [2, 3, 5, 7];
 const ALL: [bool; 4] = [false, true, true, true];
 
-/// Every ninth value or so is no number, of either sign; the others are from a quarter to two.
+/// About every ninth value is NaN, of either sign; the others are from a quarter to two.
 fn holes(x: f32) -> f32 {
     match (x.abs() * 8192.0) as u32 % 9 {
         0 if x < 0.0 => -f32::NAN,
@@ -20,12 +20,12 @@ fn holes(x: f32) -> f32 {
     }
 }
 
-/// The same among values of either sign.
+/// NaN among values of either sign.
 fn signed_holes(x: f32) -> f32 {
     if holes(x).is_nan() { f32::NAN } else { x }
 }
 
-/// And with infinities.
+/// NaN and infinities among the values.
 fn ends(x: f32) -> f32 {
     match (x.abs() * 8192.0) as u32 % 7 {
         0 => f32::NAN,
@@ -35,7 +35,7 @@ fn ends(x: f32) -> f32 {
     }
 }
 
-/// NaN goes through every function that is defined to let it, although WGSL does not promise that.
+/// NaN passes through every function that is defined to pass it on, although WGSL does not guarantee that.
 #[test]
 fn functions_of_one_value() {
     let mut harness = Harness::new();
@@ -106,7 +106,7 @@ fn functions_of_one_value() {
     harness.finish();
 }
 
-/// NaN through an epilogue, behind another function and in front of one.
+/// NaN in an epilogue, behind another function and in front of one.
 #[test]
 fn functions_in_epilogues() {
     let mut harness = Harness::new();

@@ -1,5 +1,5 @@
-//! Which inputs of a case must be part of the model: as few as the importer can do with. Open
-//! extents are those of the data.
+//! Finds the smallest set of inputs that must be bound as constants for a case to import. Symbolic extents take their
+//! values from the data.
 
 use std::cmp::Reverse;
 
@@ -10,18 +10,18 @@ use texpool::{
 
 use super::case::Case;
 
-/// A case's model as it was imported.
+/// The imported model of a case.
 pub(crate) struct Imported {
     pub(crate) graph: Graph,
-    /// Which inputs were bound.
+    /// Indices of the bound inputs.
     pub(crate) bound: Vec<usize>,
 }
 
-/// Reasons that speak of what was bound, not of what the model is.
+/// Parts of refusals that depend on the bound inputs instead of the model.
 const OF_BINDING: [&str; 2] = ["at run time", "must be known"];
 
-/// Imports with no input bound, then with one, then with more, later ones first. The refusal is the first that does not
-/// speak of what was bound.
+/// Imports with no input bound, then with one, then with more, later inputs first. If nothing works, returns the
+/// first refusal that does not depend on the bound inputs.
 pub(crate) fn import(case: &Case) -> Result<Imported, String> {
     let count = case.inputs.len().min(8);
     let mut masks: Vec<u32> = (0..1 << count).collect();

@@ -1,4 +1,4 @@
-//! A case: a model, arrays that go in, and arrays that must come out.
+//! A test case: a model, its input arrays, and its expected output arrays.
 
 use std::sync::Arc;
 
@@ -9,14 +9,14 @@ use super::{
     proto::{Facts, doubles, facts, narrowed},
 };
 
-/// Most that a float holds of an integer exactly.
+/// Largest integer up to which floats are exact.
 const EXACT: i64 = 1 << 24;
 
 /// A model and its data.
 pub(crate) struct Case {
     pub(crate) model: Arc<Vec<u8>>,
     pub(crate) facts: Facts,
-    /// As many as the model's first inputs.
+    /// Arrays for the model's first inputs.
     pub(crate) inputs: Vec<Array>,
     pub(crate) outputs: Vec<Array>,
     pub(crate) rtol: f32,
@@ -24,8 +24,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// Reads a case; if it is of a type that is not computed with, says so. 64-bit floats become 32-bit ones if they are to
-    /// be narrowed.
+    /// Reads a case, or returns the element type that is not supported. With `narrow`, 64-bit floats become 32-bit
+    /// ones.
     pub(crate) fn read(files: &Files, narrow: bool) -> Result<Self, String> {
         let model = &files["model.onnx"];
         let model = Arc::new(if narrow { narrowed(model) } else { model.clone() });
@@ -48,7 +48,7 @@ impl Case {
         })
     }
 
-    /// An extent of the array of an input.
+    /// Extent of an input's array along an axis.
     pub(crate) fn extent(&self, input: &str, axis: usize) -> usize {
         let at = self.facts.inputs.iter().position(|name| name == input).unwrap();
         self.inputs[at].dims()[axis]

@@ -4,26 +4,26 @@ use serde_json::Value;
 
 use super::run::Outcome;
 
-/// Cases that do not pass for one reason.
+/// Cases that fail for one common reason.
 pub(crate) struct Group {
     /// `failed`, `refused`, `narrowed` (64-bit floats; passes in 32 bits) or `type`.
     pub(crate) class: String,
     pub(crate) why: String,
-    /// `folder/name`, in which a `*` stands for any characters.
+    /// `folder/name`, where a `*` stands for any characters.
     pub(crate) cases: Vec<String>,
-    /// Patterns of names that are none of the group's.
+    /// Patterns of names that do not belong to the group.
     pub(crate) except: Vec<String>,
 }
 
 impl Group {
-    /// Whether a case is one of the group's.
+    /// Returns whether a case belongs to the group.
     pub(crate) fn holds(&self, name: &str) -> bool {
         let any = |patterns: &[String]| patterns.iter().any(|pattern| matches(pattern, name));
         any(&self.cases) && !any(&self.except)
     }
 }
 
-/// The list as it is committed.
+/// Reads the committed list.
 pub(crate) fn groups() -> Vec<Group> {
     let json: Value = serde_json::from_str(include_str!("../../data/onnx_nodes.json")).unwrap();
     let text = |value: &Value| value.as_str().unwrap().to_owned();
@@ -37,7 +37,7 @@ pub(crate) fn groups() -> Vec<Group> {
     json.as_array().unwrap().iter().map(group).collect()
 }
 
-/// Whether a name is what a pattern stands for.
+/// Returns whether a name matches a pattern.
 pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
@@ -47,7 +47,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     }
 }
 
-/// The class of what came of a case, and why; `None` if it passed.
+/// The class of an outcome and its reason; `None` if the case passed.
 pub(crate) fn class(outcome: &Outcome) -> Option<(&'static str, &str)> {
     match outcome {
         Outcome::Passed(_) => None,

@@ -1,6 +1,6 @@
 //! The official tests of ONNX's operators, each through the importer, the CPU references and the device.
 //!
-//! What does not pass is listed with its reason in `tests/data/onnx_nodes.json`; what passes is counted in
+//! Failing cases are listed with their reasons in `tests/data/onnx_nodes.json`. Passing cases are counted in
 //! `src/import/onnx/official.csv`, which the support matrix shows.
 
 #![cfg(test)]

@@ -1,13 +1,13 @@
-//! As much of a model's messages as tells which inputs and operators it has. The importer has a reader of its own.
+//! Reads a model's inputs and operators from its messages. Independent of the importer's reader.
 
-/// What a model states of itself.
+/// Facts stated by a model.
 #[derive(Debug, Default)]
 pub(crate) struct Facts {
-    /// Names of its operators, in order, with their domains where these are not the format's own.
+    /// Names of its operators, in order, with their domains unless these are the format's default.
     pub(crate) operators: Vec<String>,
     /// Names of its inputs.
     pub(crate) inputs: Vec<String>,
-    /// What it takes or gives beside tensors: sequences, optionals, maps.
+    /// Kinds of inputs and outputs that are not tensors: sequences, optionals, maps.
     pub(crate) others: Vec<&'static str>,
 }
 
@@ -34,7 +34,7 @@ fn graphs(model: &[u8]) -> impl Iterator<Item = &[u8]> {
     parts(model).filter(|(number, _)| *number == 7).map(|(_, graph)| graph)
 }
 
-/// What an input or output is, if it is no tensor.
+/// Returns the kind of an input or output that is not a tensor.
 fn other(port: &[u8]) -> Option<&'static str> {
     let (_, kind) = parts(port).find(|part| part.0 == 2)?;
     parts(kind).find_map(|(number, _)| match number {
@@ -46,12 +46,12 @@ fn other(port: &[u8]) -> Option<&'static str> {
     })
 }
 
-/// The number of an element type: 64-bit floats, and 32-bit ones.
+/// Numbers of element types: 64-bit floats, and 32-bit ones.
 const DOUBLE: u8 = 11;
 const FLOAT: u8 = 1;
 
-/// A model of 64-bit floats as one of 32-bit floats: what its graph takes, gives and holds on the way, without its
-/// constants.
+/// Turns a model of 64-bit floats into one of 32-bit floats: inputs, outputs and intermediates of its graph, but not
+/// its constants.
 pub(crate) fn narrowed(model: &[u8]) -> Vec<u8> {
     let types = graphs(model)
         .flat_map(parts)

@@ -1,4 +1,4 @@
-//! All cases run, held against the list and the counts that are committed.
+//! Runs all cases and compares the outcomes with the committed list and counts.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -22,7 +22,7 @@ use super::{
     run::{How, Outcome, run},
 };
 
-/// Runs all cases on one device, as many at once as there are cores.
+/// Runs all cases on one device, one thread per core.
 fn outcomes(cases: &BTreeMap<String, Files>) -> BTreeMap<String, Outcome> {
     let gpu = open();
     let (pipelines, next, outcomes) = (SharedPipelines::default(), AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
@@ -41,7 +41,7 @@ fn outcomes(cases: &BTreeMap<String, Files>) -> BTreeMap<String, Outcome> {
     outcomes.into_inner().unwrap()
 }
 
-/// Which operators pass only where some of their inputs are part of the model, and which inputs.
+/// Lists the operators that pass only if some inputs are bound as constants, with those inputs.
 fn bound(cases: &BTreeMap<String, Files>, outcomes: &BTreeMap<String, Outcome>) -> String {
     let mut bound: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (name, outcome) in outcomes {
@@ -53,8 +53,8 @@ fn bound(cases: &BTreeMap<String, Files>, outcomes: &BTreeMap<String, Outcome>) 
     bound.iter().map(|(operator, inputs)| format!("{operator} {inputs:?}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Of each operator, by the cases of it alone, and of each folder: cases that pass, all of supported types, those of 64-bit
-/// floats that pass in 32 bits, and those of other types.
+/// Counts for each operator (cases with only this operator) and each folder: cases that pass, all cases of supported
+/// types, cases of 64-bit floats that pass in 32 bits, and cases of other types.
 fn counts(cases: &BTreeMap<String, Files>, outcomes: &BTreeMap<String, Outcome>) -> String {
     let mut counts: BTreeMap<String, [usize; 4]> = BTreeMap::new();
     for (name, files) in cases {
@@ -81,7 +81,7 @@ fn counts(cases: &BTreeMap<String, Files>, outcomes: &BTreeMap<String, Outcome>)
     csv
 }
 
-/// ONNX's own cases: one that starts to fail, or to pass, without the list saying so, fails here.
+/// ONNX's official cases: fails if a case starts to fail, or to pass, and the list does not say so.
 #[test]
 fn every_case_passes_or_is_listed_with_its_reason() {
     let begun = Instant::now();

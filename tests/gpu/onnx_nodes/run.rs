@@ -18,32 +18,32 @@ use super::{
     package::Files,
 };
 
-/// How a case that passes was computed.
+/// The way in which a passing case was computed.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum How {
-    /// Every input came at run time.
+    /// Every input was passed at run time.
     AtRunTime,
-    /// These inputs were part of the model.
+    /// These inputs were bound as constants.
     Bound(Vec<usize>),
-    /// All were: the importer computed it.
+    /// All inputs were bound: the importer computed the result.
     OnImport,
 }
 
-/// What came of a case.
+/// Outcome of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Passed(How),
-    /// It runs, and the answer is wrong, or it cannot be run.
+    /// It runs with a wrong answer, or fails to run.
     Failed(String),
     /// The importer refuses it.
     Refused(String),
-    /// Its data are 64-bit floats; brought in 32 bits, it passes.
+    /// Its data are 64-bit floats; it passes if they are converted to 32 bits.
     Narrowed(String),
-    /// Its data are of a type that is not computed with.
+    /// Its data have an unsupported type.
     Type(String),
 }
 
-/// Runs a case; one of 64-bit floats in 32 bits, too.
+/// Runs a case; one with 64-bit floats is then run in 32 bits.
 pub(crate) fn run(gpu: &Gpu, pipelines: &SharedPipelines, files: &Files) -> Outcome {
     let outcome = run_as(gpu, pipelines, files, false);
     match outcome {
@@ -75,7 +75,7 @@ fn run_as(gpu: &Gpu, pipelines: &SharedPipelines, files: &Files, narrow: bool) -
     ran.unwrap_or_else(|panic| Outcome::Failed(format!("it panics: {}", said(&*panic))))
 }
 
-/// Refusals that speak of a type.
+/// Parts of refusals that are due to a type.
 const OF_TYPE: [&str; 5] = ["elements are of type", "is a sequence", "is a map", "is a sparse tensor", "is a optional"];
 
 fn said(panic: &(dyn Any + Send)) -> String {
@@ -122,7 +122,7 @@ fn judge(graph: &Graph, case: &Case, outputs: &[Vec<f32>]) -> Result<(), String>
     Ok(())
 }
 
-/// The greatest difference beyond what is allowed; integers must be the same.
+/// Largest difference beyond the tolerance; integers must be equal.
 fn difference(found: &[f32], expected: &Array, case: &Case) -> Option<String> {
     let (rtol, atol) = if expected.element_type().is_float() { (case.rtol, case.atol) } else { (0.0, 0.0) };
     let values = expected.to_f32();

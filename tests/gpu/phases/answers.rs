@@ -1,5 +1,5 @@
-//! What a network of the catalogue answers on parts of real pictures, beside what other runtimes do: LiteRT for `.tflite`,
-//! onnxruntime for `.onnx`.
+//! Compares the answers of a catalogue network on parts of real pictures with those of other runtimes: LiteRT for
+//! `.tflite`, onnxruntime for `.onnx`.
 
 use texpool::graph::Graph;
 
@@ -8,13 +8,13 @@ use crate::support::{
     zoo::{Case, manifest},
 };
 
-/// The distance of neighbouring values of a network's first output, where 8 bits stand for them.
+/// Step between neighbouring values of a network's first output, if it is quantised to 8 bits.
 pub(super) fn quantum(name: &str) -> Option<f32> {
     manifest()[name]["outputs"][0]["quantum"].as_f64().map(|quantum| quantum as f32)
 }
 
-/// Fails where an output is further off than two CPU runs allow; where 8 bits stand for answers, also where one is no
-/// value that those can say, or the first label is another.
+/// Panics if an output differs more than two CPU runs may. For outputs quantised to 8 bits, also if a value is off
+/// the quantisation grid or the top label differs.
 pub(super) fn are_as_of_other_runtimes(case: &Case, graph: &Graph, outputs: &[Vec<f32>]) {
     let name = &case.name;
     for (output, distance) in case.distances(graph, outputs) {

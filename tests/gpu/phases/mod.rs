@@ -1,6 +1,6 @@
-//! Every network of the catalogue on the device, in both formats: what other runtimes answer, and the same bits as the
-//! naïve plan's under the optimum, banks, the best plan, and plans in phases from the knee of the front to its end, with
-//! rows poisoned as they die.
+//! Runs every network of the catalogue on the device, in both formats. Compares the answers with other runtimes, and
+//! their bits with the naïve plan's under the optimum, banks, the best plan, and plans in phases from the knee of the
+//! front to its end, with rows poisoned as they die.
 
 mod answers;
 mod models;
@@ -25,11 +25,11 @@ use crate::{
     support::{IN_32_BITS_ALONE, different, hash::bits, models::model, open, zoo as catalogue},
 };
 
-/// Millions of multiplications with an addition, below which a network is run in phases with uploads, too. Chosen for the
-/// time that it takes.
+/// Size in millions of multiply-adds below which a network is run in phases with uploads, too. Chosen for the test's
+/// duration.
 const SMALL: f64 = 350.0;
 
-/// What phases are to do for a network.
+/// Expected effect of phases on a network.
 #[derive(Clone, Copy)]
 pub(crate) enum Gain {
     /// The pool becomes smaller by at least this factor.
@@ -43,12 +43,12 @@ pub(crate) enum Gain {
 pub(crate) struct Network {
     /// The path of its test in this binary.
     pub(crate) test: &'static str,
-    /// Its model file, which is fed numbers; where there is none, the catalogue's case of the test's name.
+    /// Model file, whose inputs are random numbers; if `None`, the catalogue case with the test's name is used.
     file: Option<&'static str>,
     gain: Gain,
 }
 
-/// Tests of networks, one a network, so that each can be asked for by name, and the networks as `NETWORKS`.
+/// Defines one test per network, so that each can be selected by name, and lists the networks in `NETWORKS`.
 macro_rules! tested {
     ($path:literal: $($name:ident, $file:expr, $gain:expr);* $(;)?) => {
         pub(super) const NETWORKS: &[super::Network] = &[$(
@@ -63,13 +63,13 @@ macro_rules! tested {
 }
 use tested;
 
-/// All that are tested in phases.
+/// All networks that are tested in phases.
 pub(crate) fn networks() -> impl Iterator<Item = &'static Network> {
     models::NETWORKS.iter().chain(zoo::NETWORKS)
 }
 
 impl Network {
-    /// The name of its test alone.
+    /// The name of its test, without the path.
     pub(crate) fn name(&self) -> &'static str {
         self.test.rsplit("::").next().unwrap()
     }
@@ -87,24 +87,24 @@ impl Network {
         (graph, inputs)
     }
 
-    /// Millions of multiplications with an addition in one answer.
+    /// Millions of multiply-adds in one run.
     pub(crate) fn multiply_adds(&self) -> f64 {
         let (graph, _) = self.load();
         graph.nodes.iter().map(|node| work(&graph, node).flops / 2e6).sum()
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 struct Ran {
     outputs: Vec<Vec<f32>>,
-    /// What is answered, as bits.
+    /// Hash of the outputs' bits.
     bits: u64,
     memory: Memory,
     pipelines: usize,
 }
 
-/// A device, and the pipelines that a network's plans have in common: software devices take longer to compile most
-/// kernels than to run them.
+/// A device, and pipelines shared by a network's plans: software devices take longer to compile most kernels than to
+/// run them.
 struct Device {
     gpu: Gpu,
     pipelines: SharedPipelines,
@@ -119,8 +119,8 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
     Ran { bits: bits(&outputs), outputs, memory: session.memory(), pipelines: session.pipelines().len() }
 }
 
-/// Plans of a network in phases. Those in 16 bits are those of 32 bits in texels, and a front takes as long to find, so
-/// of them only what `Phases::Auto` chooses is run.
+/// Plans of a network in phases. In texels, 16-bit plans equal those for 32 bits, and their front takes as long to
+/// find, so in 16 bits only the choice of `Phases::Auto` is run.
 fn phased(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
@@ -134,8 +134,8 @@ fn phased(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     }
 }
 
-/// Of a front's points with phases: the knee, which is what `Phases::Auto` is after, one in the middle, one near the end
-/// and the smallest; fewer where the front has fewer.
+/// Chooses points with phases from a front: the knee, at which `Phases::Auto` aims, one in the middle, one near the
+/// end and the smallest; fewer if the front has fewer.
 fn chosen(front: &Frontier) -> Vec<CompiledModel> {
     let points = front.points();
     let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
@@ -146,9 +146,9 @@ fn chosen(front: &Frontier) -> Vec<CompiledModel> {
     at.into_iter().filter(|&i| !points[i].segments.is_empty()).map(|i| front.compiled(i).unwrap()).collect()
 }
 
-/// Plans of a network with weights, inputs and outputs through the pool in every run: in 32 bits, which 16 bits differ
-/// from in nothing that is planned, as floats and in words as the file has them; in phases where planning and running again
-/// takes little.
+/// Plans of a network that stream weights, inputs and outputs through the pool in every run. Only in 32 bits, since
+/// 16 bits do not change anything in the plan; weights as floats and as words as in the file. In phases if planning
+/// and running are quick.
 fn streamed(network: &Network, graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     let whole = [(Phases::Off, WeightFormat::F32), (Phases::Off, WeightFormat::File)];
     let phased = whole.map(|(_, format)| (Phases::Auto, format)).into_iter();
@@ -220,8 +220,8 @@ fn is_invariant(network: &Network) {
             let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
             assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
-            // Whoever is short of memory is short of all of it. A plan that gives bytes for time takes more of both. What the
-            // driver takes is counted without a device, to a few kilobytes.
+            // A plan that trades time for bytes must need less memory both of the pool and of the device. The
+            // driver's count is reckoned without a device, to a few kilobytes.
             let taken = allocated(&found);
             assert!(
                 taken < least_taken + (8 << 10) || bytes > whole,
@@ -232,7 +232,7 @@ fn is_invariant(network: &Network) {
                 (bytes..=most).contains(&pool_driver),
                 "{name}: {bytes} bytes planned, {pool_driver} by the driver"
             );
-            // Bands take no pipelines of their own; poison takes one, and what ways and means do otherwise a few.
+            // Bands need no extra pipelines. Poison needs one, and different means in other steps a few.
             let (few, many) = (naive.pipelines, found.pipelines);
             assert!(many <= few + 5, "{name}: {few} pipelines without phases, {many} with");
         }
@@ -267,7 +267,7 @@ fn every_network_of_the_catalogue_is_tested() {
     let listed: serde_json::Value = serde_json::from_str(include_str!("../../../models/models.json")).unwrap();
     for entry in listed["files"].as_array().unwrap().iter().filter(|entry| entry["kind"] == "model") {
         let [name, file] = ["name", "file"].map(|key| entry[key].as_str().unwrap());
-        // One file of the catalogue lies in two packages; the tests have a third copy of it.
+        // One file of the catalogue is part of two packages; the tests have a third copy of it.
         let fed = models::NETWORKS.iter().any(|network| network.file == Some(file)) || name.starts_with("blazeface");
         assert!(fed || tested.contains(name), "{name} is not run in phases");
     }

@@ -1,12 +1,12 @@
-//! Where glslang's HLSL front end takes less than the language allows.
+//! Works around glslang's HLSL front end, which accepts less than the language allows.
 //!
-//! One thing is found in what naga writes: a scalar cast to an array, as in `uint x[8] = (uint[8])0;`. Microsoft's
-//! compilers take it for an array of zeros; glslang 12 answers "array constructor needs one argument per array
-//! element". It is given a global instead, which HLSL makes zero.
+//! One construct in naga's output is affected: a scalar cast to an array, as in `uint x[8] = (uint[8])0;`.
+//! Microsoft's compilers read it as an array of zeros; glslang 12 answers "array constructor needs one argument per
+//! array element". A global is substituted, which HLSL initialises to zero.
 
 use std::collections::BTreeMap;
 
-/// `text` without casts to arrays.
+/// Returns `text` without casts to arrays.
 pub(super) fn for_glslang(text: &str) -> String {
     let mut zeros = BTreeMap::new();
     let mut body = String::with_capacity(text.len());

@@ -1,11 +1,11 @@
-//! The compilers of others, as Debian packages them.
+//! Other compilers, as packaged by Debian.
 
 use std::{
     path::{Path, PathBuf},
     process::Command,
 };
 
-/// Runs `spirv-val` on each module. Answers what it refuses.
+/// Runs `spirv-val` on each module and returns the errors.
 pub(super) fn spirv_val(modules: &[(PathBuf, &'static str, String)]) -> Vec<String> {
     let check = |(file, environment, who): &(PathBuf, &'static str, String)| {
         let mut command = Command::new("spirv-val");
@@ -15,7 +15,7 @@ pub(super) fn spirv_val(modules: &[(PathBuf, &'static str, String)]) -> Vec<Stri
     modules.iter().filter_map(check).collect()
 }
 
-/// Runs glslang's HLSL front end on each source. Answers what it refuses.
+/// Runs glslang's HLSL front end on each source and returns the errors.
 pub(super) fn glslang(sources: &[(PathBuf, String)]) -> Vec<String> {
     let check = |(file, who): &(PathBuf, String)| {
         let mut command = Command::new("glslangValidator");
@@ -25,7 +25,7 @@ pub(super) fn glslang(sources: &[(PathBuf, String)]) -> Vec<String> {
     sources.iter().filter_map(check).collect()
 }
 
-/// What a tool says when it refuses. Where it is not installed, the package that has it.
+/// Returns the tool's output if it refuses its input. If it is not installed, names the package that has it.
 fn refusal(mut command: Command, package: &str) -> Option<String> {
     let tool = Path::new(command.get_program()).display().to_string();
     match command.output() {

@@ -12,16 +12,17 @@ use texpool::gpu::PipelineRecipe;
 
 const ENTRY: &str = "main";
 
-/// Versions of SPIR-V that wgpu chooses by the device's Vulkan version, and that version for `spirv-val`.
+/// Versions of SPIR-V that wgpu chooses by the device's Vulkan version, each with `spirv-val`'s name for the
+/// environment.
 const SPIRV: [((u8, u8), &str); 3] = [((1, 0), "vulkan1.0"), ((1, 3), "vulkan1.1"), ((1, 6), "vulkan1.3")];
 
-/// Oldest Metal that has compute on every device wgpu opens, and the newest that naga knows.
+/// Oldest Metal version with compute on every device that wgpu opens, and the newest version that naga knows.
 const MSL: [(u8, u8); 2] = [(2, 0), (4, 0)];
 
-/// The models of wgpu's two HLSL compilers: FXC and DXC.
+/// Shader models of wgpu's two HLSL compilers: FXC and DXC.
 const HLSL: [hlsl::ShaderModel; 2] = [hlsl::ShaderModel::V5_1, hlsl::ShaderModel::V6_0];
 
-/// Capabilities that wgpu allows on every Vulkan device, and no other.
+/// Capabilities that wgpu allows on every Vulkan device, and no others.
 const CAPABILITIES: [spv::Capability; 7] = [
     spv::Capability::Shader,
     spv::Capability::Matrix,
@@ -32,7 +33,7 @@ const CAPABILITIES: [spv::Capability; 7] = [
     spv::Capability::StorageImageExtendedFormats,
 ];
 
-/// What other compilers are to be asked about.
+/// Output for checks by other compilers.
 #[derive(Default)]
 pub(super) struct Translations {
     /// Modules, each with its environment.
@@ -41,12 +42,12 @@ pub(super) struct Translations {
     pub(super) hlsl: Vec<String>,
 }
 
-/// The pipeline in every language; all that failed, if anything did.
+/// Translates the pipeline to every language; returns all failures, if there are any.
 pub(super) fn everywhere(recipe: &PipelineRecipe) -> Result<Translations, Vec<String>> {
     let (module, info) = specialised(recipe).map_err(|failure| vec![failure])?;
     let mut made = Translations::default();
     let mut failures = Vec::new();
-    // As texpool runs them, and as a browser would.
+    // Without bounds checks, as texpool runs them, and with them, as a browser would.
     for checked in [false, true] {
         for (version, environment) in SPIRV {
             match to_spirv(&module, &info, version, checked) {
@@ -113,8 +114,8 @@ fn to_spirv(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool
     spv::write_vec(module, info, &options, Some(&pipeline)).map_err(|e| e.to_string())
 }
 
-/// Every binding of group 0: a block at 0, the texture written at 1, textures read from 2 on, counts at 6. What a dispatch
-/// alone is told is carried by immediates.
+/// Every binding of group 0: a uniform block at 0, the written texture at 1, read textures from 2 on, counts at 6.
+/// Parameters of a single dispatch are immediates.
 fn bindings<T>(target: impl Fn(u8) -> T) -> BTreeMap<ResourceBinding, T> {
     (0..5)
         .chain([6])
@@ -144,7 +145,7 @@ fn to_msl(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool) 
     let pipeline =
         msl::PipelineOptions { entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())), ..Default::default() };
     let (text, made) = msl::write_string(module, info, &options, &pipeline).map_err(|e| e.to_string())?;
-    // Bindings that cannot be resolved are told here.
+    // Unresolved bindings are reported here.
     made.entry_point_names.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
     Ok(text)
 }

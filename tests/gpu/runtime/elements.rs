@@ -1,4 +1,4 @@
-//! Elements of every type, into a model and out of it, in whichever order they lie with the caller.
+//! Inputs and outputs of every element type, in every memory order.
 
 use std::fmt::Debug;
 
@@ -16,11 +16,11 @@ use crate::support::models::model;
 #[expect(dead_code, reason = "one file is written here, of which other tests write many")]
 mod tflite;
 
-/// Extents whose last slice is not full.
+/// Extents with a partial last slice.
 const DIMS: [usize; 4] = [1, 2, 3, 5];
 const LEN: usize = 30;
 
-/// Numbers of a type, and what an operator makes of them and a constant, of the same type.
+/// Applies a binary operator to an input and a constant of the same type.
 fn network(element_type: ElementType, quantization: Option<Quantization>, binary: Binary, constant: f32) -> Graph {
     let mut b = GraphBuilder::new("net");
     let x = b.input_of("x", &DIMS, element_type).unwrap();
@@ -34,14 +34,15 @@ fn network(element_type: ElementType, quantization: Option<Quantization>, binary
     graph
 }
 
-/// What a model makes of one input.
+/// Runs a model on one input and returns the output.
 fn run(context: &Context, graph: &Graph, texels: TexelFormat, input: TensorView<'_>) -> Tensor {
     let model = Model::from_graph(graph.clone()).unwrap();
     let mut session = context.compile(&model).texels(texels).build().unwrap().session().unwrap();
     session.run([("x", input)]).unwrap().take("y").unwrap()
 }
 
-/// Asserts that one more than `values` is `more`, in texels of both formats, and that 32-bit floats are taken as well.
+/// Asserts that adding one to `values` gives `more`, in texels of both formats, and that 32-bit floats are accepted
+/// as well.
 fn one_more<T: Element + Debug + PartialEq>(context: &Context, values: [T; 3], more: [T; 3], floats: [f32; 3]) {
     let graph = network(T::TYPE, None, Binary::Add, 1.0);
     let repeat = |three: [T; 3]| -> Vec<T> { three.iter().copied().cycle().take(LEN).collect() };
@@ -57,7 +58,7 @@ fn one_more<T: Element + Debug + PartialEq>(context: &Context, values: [T; 3], m
 #[test]
 fn elements_of_every_type_go_in_and_come_out() {
     let context = context();
-    // Up to what 32-bit floats hold without gaps, and past the type's end not at all.
+    // Exact up to the integers that 32-bit floats hold without gaps, and saturated at the end of the type.
     one_more(&context, [0u8, 7, 255], [1, 8, 255], [0.0, 7.0, 255.0]);
     one_more(&context, [-128i8, -1, 127], [-127, 0, 127], [-128.0, -1.0, 127.0]);
     one_more(&context, [0u16, 65534, 65535], [1, 65535, 65535], [0.0, 65534.0, 65535.0]);
@@ -79,7 +80,7 @@ fn elements_of_every_type_go_in_and_come_out() {
     one_more(&context, [-1.5f32, 0.25, 3.0], [-0.5, 1.25, 4.0], [-1.5, 0.25, 3.0]);
     let halves = [-1.5, 0.25, 3.0].map(f16::from_f32);
     one_more(&context, halves, [-0.5, 1.25, 4.0].map(f16::from_f32), [-1.5, 0.25, 3.0]);
-    // Of truth values one more is true.
+    // Adding one to a truth value gives true.
     one_more(&context, [false, true, false], [true; 3], [0.0, 1.0, 0.0]);
 }
 
@@ -91,8 +92,8 @@ fn truth_values_are_one_and_zero() {
     assert!(found.as_slice::<bool>().unwrap().iter().zip(&values).all(|(found, value)| *found != *value));
 }
 
-/// Integers of which a node would compute what texels do not hold are refused, whatever they are given as, and the session
-/// runs on.
+/// A node whose integers would be too large for the texels is refused, whatever type the caller passes, and the
+/// session still works.
 #[test]
 fn integers_beyond_what_is_computed_exactly_are_refused() {
     let mut graph = network(ElementType::I32, None, Binary::Mul, 1000.0);
@@ -114,7 +115,7 @@ fn integers_beyond_what_is_computed_exactly_are_refused() {
     }
 }
 
-/// Integers that texels do not hold are refused, one by one and never rounded; those of 8 bits always fit.
+/// Integers that are not exact in texels are refused and never rounded; 8-bit ones always fit.
 #[test]
 fn whole_numbers_that_texels_do_not_hold_are_refused() {
     let context = context();
@@ -142,7 +143,7 @@ fn whole_numbers_that_texels_do_not_hold_are_refused() {
     assert_eq!(found.into_vec::<u8>().unwrap(), bytes);
 }
 
-/// What is no number is no integer, and said so by the output's name.
+/// NaN has no integer value, so reading it as one is an error that names the output.
 #[test]
 fn an_output_of_integers_that_is_no_number_is_an_error() {
     let context = context();
@@ -154,11 +155,11 @@ fn an_output_of_integers_that_is_no_number_is_an_error() {
     assert_eq!(error.to_string(), "output `y`: element 11 is NaN, which i32 cannot say");
 }
 
-/// Integers that stand for reals: 8 bits in and out, and the reals as floats.
+/// Quantised integers: 8 bits in and out, and their real values as floats.
 #[test]
 fn quantised_elements_stand_for_reals() {
     let context = context();
-    // 10 is zero: (q - 10) / 2. Twice that is 2 q - 10 in the same integers.
+    // The zero point is 10: (q - 10) / 2. Twice that is 2 q - 10 in the same integers.
     let quantization = Some(Quantization { scale: 0.5, zero_point: 10 });
     let graph = network(ElementType::U8, quantization, Binary::Mul, 2.0);
     let values: Vec<u8> = (0..LEN).map(|i| (i * 9) as u8).collect();
@@ -181,13 +182,13 @@ fn quantised_elements_stand_for_reals() {
     assert_eq!(found.into_vec::<i8>().unwrap(), more);
 }
 
-/// A TensorFlow Lite file of 8 bits: its integers as they are, or what they stand for.
+/// A TensorFlow Lite file of 8 bits takes its integers, or their real values.
 #[test]
 fn an_8_bit_file_takes_and_answers_its_integers() {
     let mut m = tflite::Model::new();
     let x = m.tensor("x", &[1, 1, 1, 2], tflite::U8);
     let x = m.scaled(x, &[0.5], &[10], 0);
-    // Two outputs with scales of their own: rows (2, -4) * 0.25 and (6, 8) * 2, and 1 each.
+    // Two outputs with different scales: rows (2, -4) * 0.25 and (6, 8) * 2, and 1 each.
     let weights = m.constant("weights", &[2, 1, 1, 2], tflite::I8, [2i8, -4, 6, 8].map(|v| v as u8).to_vec());
     let weights = m.scaled(weights, &[0.25, 2.0], &[0, 0], 0);
     let bias = m.ints("bias", &[8, 1]);
@@ -204,7 +205,7 @@ fn an_8_bit_file_takes_and_answers_its_integers() {
     for (integers, reals, answer, told) in [
         ([14u8, 11], [2.0f32, 0.5], [6u8, 69], [1.5f32, 33.0]),
         ([12, 12], [1.0, 1.0], [4, 61], [0.5, 29.0]),
-        // What its 8 bits cannot say is cut off.
+        // Values outside the 8-bit range are clamped.
         ([4, 90], [-3.0, 40.0], [0, 255], [-1.5, 126.0]),
     ] {
         for input in [TensorView::from(&integers), TensorView::from(&reals)] {
@@ -231,7 +232,7 @@ fn an_image_is_seen_however_it_lies() {
     let at = |y: usize, x: usize, c: usize| pixels[(y * width + x) * channels + c];
     let planes: Vec<u8> =
         (0..channels * height * width).map(|i| at(i / width % height, i % width, i / (width * height))).collect();
-    // Four bytes a pixel of which the last is none of the image's, and rows of 29 bytes.
+    // Pixels of four bytes, of which the last is not part of the image, and rows of 29 bytes.
     let (mut rgba, mut rows) = (vec![9u8; height * width * 4], vec![9u8; height * 29]);
     for (i, &value) in pixels.iter().enumerate() {
         let (pixel, c) = (i / channels, i % channels);
@@ -250,12 +251,12 @@ fn an_image_is_seen_however_it_lies() {
         let outputs = session.run([("x", view)]).unwrap();
         assert_eq!(outputs["y"].as_slice::<u8>().unwrap(), pixels, "{name}");
     }
-    // One answer is the next one's question.
+    // The answer is used as the next input.
     let answer = session.run([("x", TensorView::from(&pixels))]).unwrap();
     assert_eq!(session.run([("x", TensorView::from(&answer[0]))]).unwrap(), answer);
 }
 
-/// A published model, by name, on planes as on pixels.
+/// A published model, by name, on planar and on interleaved pixels.
 #[test]
 fn a_published_model_runs_on_planes_as_on_pixels() {
     let context = context();

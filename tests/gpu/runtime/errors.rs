@@ -1,4 +1,4 @@
-//! What a caller is told, word by word.
+//! Error messages, word by word.
 
 use texpool::{
     CompiledModel, Context, Error, Model, Session, TensorView,
@@ -77,7 +77,7 @@ fn a_name_or_index_that_is_not_there_is_told_with_those_that_are() {
             "the model has 2 outputs called `y`; name one by its index: [0, 1]",
         ),
     ]);
-    // The same of every call that takes a name.
+    // Every call that takes a name gives the same message.
     let mut encoder = encoder(&context);
     for (role, result) in [
         (inputs, session.bind_input("", &texture)),
@@ -96,7 +96,7 @@ fn a_name_or_index_that_is_not_there_is_told_with_those_that_are() {
         assert!(matches!(error, Error::NoSuchTensor { .. }), "{error:?}");
         assert!(error.to_string().ends_with(role), "{error}");
     }
-    // By their indices they are told apart.
+    // Indices still distinguish them.
     let found = ambiguous.run([(0, image), (1, TensorView::from(&SCALE))]).unwrap();
     let right = session.run([("image", image), ("scale", TensorView::from(&SCALE))]).unwrap();
     assert_eq!((&found[0], &found[1]), (&right["scaled"], &right["sums"]));
@@ -155,7 +155,7 @@ fn values_that_do_not_fit_are_told_by_the_inputs_name() {
     session.run([("image", image), ("scale", scale)]).unwrap();
 }
 
-/// A texture of the caller's: for the image, unless it is changed.
+/// A texture that fits the image, unless `change` alters it.
 fn texture(model: &CompiledModel, change: impl FnOnce(&mut wgpu::TextureDescriptor<'_>)) -> wgpu::Texture {
     let mut descriptor = model.input_layout("image").unwrap().descriptor(wgpu::TextureUsages::COPY_DST);
     change(&mut descriptor);
@@ -205,10 +205,11 @@ fn a_texture_that_does_not_fit_is_told_by_what_differs() {
     ]);
 }
 
-/// A texture of another device is refused when it is used, by what wgpu says of it; the right one mends that.
+/// A texture of another device is refused when it is used, with wgpu's message; binding the right one repairs the
+/// session.
 #[test]
 fn a_texture_of_another_device_is_refused_when_it_is_used() {
-    // Says what to install where there is no adapter.
+    // Without an adapter, this says what to install.
     drop(open());
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle().with_env());
     let [model, stranger] = [0, 1].map(|_| {
@@ -228,7 +229,7 @@ fn a_texture_of_another_device_is_refused_when_it_is_used() {
     session.submit().unwrap().wait().unwrap();
 }
 
-/// A device whose limits are too low is refused when it is taken, by the first of them.
+/// A device with too low limits is refused when the context is made, naming the first of them.
 #[test]
 fn limits_that_are_too_low_are_told_by_name() {
     type Change = fn(&mut wgpu::Limits);

@@ -1,6 +1,6 @@
-//! A process that forks after it has opened a device: the child is told at once that the device is not its own, and a device
-//! that it opens itself works. The fork is of a process in which no other test runs, since what another thread is at would
-//! stay half done in the child.
+//! A process that forks after it has opened a device: in the child, calls fail at once since the device belongs to
+//! the parent, and a device that the child opens works. Forks a process in which no other test runs, since work of
+//! other threads would stay unfinished in the child.
 
 use std::{
     env, mem,
@@ -17,9 +17,9 @@ use texpool::{
 use super::{answer, compiled, gain, image, model, run};
 use crate::{support::open, witness::Child};
 
-/// Set where the process is one to be forked.
+/// Environment variable set in the process that forks.
 const FORKS: &str = "TEXPOOL_TEST_FORKS";
-/// How long a child may take: what is not as it should be hangs.
+/// Time limit for a child: a fault shows as a hang.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 #[expect(unsafe_code, reason = "the standard library has no `fork`")]
@@ -39,13 +39,13 @@ mod system {
     }
 }
 
-/// Does the work in a forked child, which then ends as programs do, and looks how it ended.
+/// Does the work in a forked child, which then exits normally, and checks its exit status.
 fn in_child(what: &str, work: impl FnOnce()) {
     const KILL: i32 = 9;
     let child = system::fork();
     assert!(child >= 0);
     if child == 0 {
-        // What unwinds would go on with the tests of the parent.
+        // Unwinding would go on with the parent's tests.
         let failed = catch_unwind(AssertUnwindSafe(work)).is_err();
         process::exit(i32::from(failed));
     }
@@ -126,7 +126,7 @@ fn a_child_opens_a_device_of_its_own() {
             assert!(context.is_inherited());
             assert!(answer(&open_context().compile(&model()).build().unwrap(), 3) == right);
         });
-        // Its own device is still open when it ends.
+        // The child's device is still open when it exits.
         mem::forget(own.session().unwrap());
     });
     assert!(run(session.as_mut().unwrap(), 3) == right);

@@ -1,4 +1,4 @@
-//! A device of the caller's that is lost: every call says so, and the caller's own callback is called as ever.
+//! A caller's device is lost: every call says so, and the caller's device-lost callback is still called.
 
 use std::{
     sync::{
@@ -27,7 +27,7 @@ fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
                 told.device_lost(reason, message);
             }
         });
-        // Nobody but the caller hears of errors: one that nobody expects ends the test.
+        // Only the caller hears of errors: an unexpected one ends the test.
         device.on_uncaptured_error(Arc::new(|error| panic!("{error}")));
         let compiled = &compiled(&context)[0];
         let mut session = compiled.session().unwrap();
@@ -43,7 +43,7 @@ fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
 
         device.destroy();
         if tells {
-            // wgpu calls back when the device has nothing to do any more.
+            // wgpu calls back once the device is idle.
             device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
         }
         let mut encoder = super::encoder(&context);
@@ -77,11 +77,11 @@ fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
             assert!(matches!(error, Error::Gpu(GpuError::Lost { .. })));
             assert_eq!(error.to_string(), text, "{call}");
         }
-        // What was submitted before may have been read, or is lost.
+        // Results of earlier submissions may have arrived, or are lost.
         if let Err(error) = readback.wait() {
             assert!(error.is_lost(), "{error:?}");
         }
-        // What needs no device goes on.
+        // Calls that need no device still work.
         session.trim();
         let _ = session.memory();
         let _ = context.load(&model(), &compiled.save()).unwrap();
@@ -91,8 +91,8 @@ fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
     }
 }
 
-/// One thread's wait may end just when another thread's has seen the device done: wgpu 30 panics then, of which nothing is
-/// to be seen.
+/// One thread's wait may end just when another thread's has seen the device finish. wgpu 30 panics in that case, and
+/// callers must not notice.
 #[test]
 fn waits_of_two_threads_lose_no_device() {
     const RUNS: usize = 1500;

@@ -1,4 +1,4 @@
-//! The public interface on a device: what contexts, models, sessions and pools promise, each promise seen.
+//! The public interface on a device: each promise of contexts, models, sessions and pools is tested.
 
 mod elements;
 mod errors;
@@ -25,18 +25,18 @@ use texpool::{
 
 use crate::support::callers_device;
 
-/// Rows and columns of the network's image.
+/// Rows and columns of the network's input image.
 const IMAGE: [usize; 2] = [14, 11];
-/// Channels of its features, and values of its gain.
+/// Channels of its features, and the number of gains.
 const CHANNELS: usize = 6;
 
-/// A context on a device of its own, which has core limits, no feature, and counters that no other test changes.
+/// A context on a fresh device with core limits and no features, whose counters no other test changes.
 fn context() -> Context {
     let (device, queue) = callers_device(wgpu::Limits::default());
     Context::from_wgpu(device, queue).unwrap()
 }
 
-/// A 3x3 convolution whose weights are none of another one's.
+/// A 3x3 convolution with weights that differ from those of other convolutions.
 fn convolution(b: &mut GraphBuilder, x: TensorId, [from, to]: [usize; 2]) -> TensorId {
     let padding = Padding { top: 1, bottom: 1, left: 1, right: 1 };
     let conv = Conv2d { stride: [1; 2], dilation: [1; 2], padding, groups: 1 };
@@ -45,8 +45,8 @@ fn convolution(b: &mut GraphBuilder, x: TensorId, [from, to]: [usize; 2]) -> Ten
     b.conv2d("convolution", conv, x, weights, None, Act::Unary(Unary::Relu)).unwrap()
 }
 
-/// Convolutions of an image, times a gain a channel: both are read by steps of their own, and by none alone. Two outputs,
-/// one of which the other is computed from.
+/// Convolutions of an image, times a gain for each channel; separate steps read both inputs. Two outputs, one
+/// computed from the other.
 fn network() -> Graph {
     let [height, width] = IMAGE;
     let mut b = GraphBuilder::new("net");
@@ -66,7 +66,7 @@ fn model() -> Model {
     Model::from_graph(network()).unwrap()
 }
 
-/// The network in one band an operator, and in as many as make the smallest pool.
+/// Two plans for the network: one band per operator, and the bands that make the pool smallest.
 fn compiled(context: &Context) -> [CompiledModel; 2] {
     static SAVED: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
     let plans = both_plans(context, &model(), &SAVED);
@@ -74,7 +74,7 @@ fn compiled(context: &Context) -> [CompiledModel; 2] {
     plans
 }
 
-/// Both plans of a model. They are the same on every device of core limits, and are searched for once.
+/// Both plans of a model, searched for once: they are the same on every device with core limits.
 fn both_plans(context: &Context, model: &Model, saved: &OnceLock<[Vec<u8>; 2]>) -> [CompiledModel; 2] {
     let compile = || {
         let builders = [context.compile(model), context.compile(model).smallest()];
@@ -93,17 +93,17 @@ fn values(seed: usize, len: usize) -> Vec<f32> {
     (0..len).map(|_| next()).collect()
 }
 
-/// An image of the network's.
+/// An input image for the network.
 fn image(seed: usize) -> Vec<f32> {
     values(seed, IMAGE[0] * IMAGE[1] * 3)
 }
 
-/// A gain of the network's.
+/// Gains for the network.
 fn gain() -> Vec<f32> {
     values(77, CHANNELS)
 }
 
-/// What the network answers to an image, by values alone.
+/// Output bits of the network for an image, with inputs passed as values.
 fn answer(compiled: &CompiledModel, seed: usize) -> Vec<u32> {
     run(&mut compiled.session().unwrap(), seed)
 }
@@ -123,7 +123,7 @@ fn encoder(context: &Context) -> wgpu::CommandEncoder {
     context.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default())
 }
 
-/// Submits what was encoded.
+/// Submits the encoder's commands.
 fn submit(context: &Context, encoder: wgpu::CommandEncoder) {
     context.queue().submit([encoder.finish()]);
 }
@@ -133,7 +133,7 @@ fn idle(context: &Context) {
     context.device().poll(wgpu::PollType::wait_indefinitely()).unwrap();
 }
 
-/// A texture of the caller's for an input, with these values in it.
+/// Makes a texture for an input and fills it with values.
 fn filled(compiled: &CompiledModel, input: &str, values: &[f32]) -> wgpu::Texture {
     let (layout, context) = (compiled.input_layout(input).unwrap(), compiled.context());
     let usage = wgpu::TextureUsages::COPY_DST | wgpu::TextureUsages::COPY_SRC;
@@ -142,7 +142,7 @@ fn filled(compiled: &CompiledModel, input: &str, values: &[f32]) -> wgpu::Textur
     texture
 }
 
-/// Writes values where an input lies.
+/// Writes values to an input's texture.
 fn fill(compiled: &CompiledModel, input: &str, texture: &wgpu::Texture, values: &[f32]) {
     let layout = compiled.input_layout(input).unwrap();
     let bytes_per_row = Some(layout.width * layout.texel_bytes());
@@ -151,7 +151,7 @@ fn fill(compiled: &CompiledModel, input: &str, texture: &wgpu::Texture, values: 
     compiled.context().queue().write_texture(texture.as_image_copy(), &bytes, rows, texture.size());
 }
 
-/// Textures of the network's image, each with another one in it.
+/// Textures for the network's image, each with different contents.
 fn frames(compiled: &CompiledModel, count: usize) -> Vec<wgpu::Texture> {
     (0..count).map(|seed| filled(compiled, "image", &image(seed))).collect()
 }

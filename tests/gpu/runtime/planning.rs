@@ -1,8 +1,8 @@
-//! Which plans there are, and what is said of them.
+//! The choice of plans, and the figures reported for each.
 
 use super::{answer, context, model};
 
-/// None is beaten in both bytes and time, both are said of each, and all answer the same bits.
+/// No plan of a frontier is beaten in both bytes and time; each reports both, and all give the same bits.
 #[test]
 fn every_plan_of_a_frontier_has_its_time() {
     let context = context();

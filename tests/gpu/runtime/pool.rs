@@ -1,4 +1,4 @@
-//! One pool for the sessions of several models, of which one is in it at a time.
+//! One pool shared by sessions of several models, with one session in it at a time.
 
 use std::sync::OnceLock;
 
@@ -13,7 +13,7 @@ use super::{answer, bits, both_plans, compiled, context, encoder, idle, model, r
 /// Values of the other network's input.
 const OTHER: usize = 24 * 20 * 7;
 
-/// A network of larger tensors and other extents, without weights.
+/// A network with larger tensors of other extents, without weights.
 fn other() -> Graph {
     let mut b = GraphBuilder::new("other");
     let x = b.input("x", &[1, 24, 20, 7]).unwrap();
@@ -29,7 +29,7 @@ fn run_other(session: &mut Session, seed: usize) -> Vec<u32> {
     bits(&session.run([("x", TensorView::from(&values(seed, OTHER)))]).unwrap())
 }
 
-/// Both networks, each in one band an operator and in the fewest bytes.
+/// Two plans for each network: one band per operator, and the smallest pool.
 fn both(context: &Context) -> [[CompiledModel; 2]; 2] {
     static SAVED: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
     let [other, small_other] = both_plans(context, &Model::from_graph(other()).unwrap(), &SAVED);
@@ -37,7 +37,7 @@ fn both(context: &Context) -> [[CompiledModel; 2]; 2] {
     [[net, other], [small, small_other]]
 }
 
-/// Bytes that the driver has set aside for pools.
+/// Bytes that the driver has allocated for pools.
 fn pools(context: &Context) -> u64 {
     idle(context);
     let report = context.device().generate_allocator_report().unwrap();
@@ -52,7 +52,7 @@ fn two_models_in_turns_answer_as_alone() {
         let right = (answer(&net, 0), run_other(&mut other.session().unwrap(), 1));
         let mut pool = context.pool([&net, &other]).unwrap();
         let (mut nets, mut others) = (net.session_in(&pool).unwrap(), other.session_in(&pool).unwrap());
-        // What is no number fills whatever one of them leaves behind for the other.
+        // NaN fills everything that one session leaves behind for the other.
         let nan = vec![f32::NAN; OTHER];
         for _ in 0..3 {
             assert!(run(pool.enter(&mut nets).unwrap(), 0) == right.0);
@@ -60,7 +60,7 @@ fn two_models_in_turns_answer_as_alone() {
             assert!(run(pool.enter(&mut nets).unwrap(), 0) == right.0);
             assert!(run_other(pool.enter(&mut others).unwrap(), 1) == right.1);
         }
-        // Both in one command encoder, and both once more.
+        // Both are encoded into one command encoder, and once more.
         let mut encoder = encoder(&context);
         let mut readbacks = Vec::new();
         for _ in 0..2 {
@@ -79,7 +79,7 @@ fn two_models_in_turns_answer_as_alone() {
     }
 }
 
-/// A pool is as large as the largest textures of its models by rank, and is counted once by the driver.
+/// A pool has, rank by rank, the largest textures of its models, and the driver allocates it once.
 #[test]
 fn a_pool_takes_the_bytes_of_the_largest_textures() {
     let context = context();
@@ -124,14 +124,14 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
             idle(&context);
             assert_eq!((pool.bytes(), pool.driver_bytes(), pools(&context)), (0, Some(0), 0));
             assert_eq!((nets.memory().planned.pool, others.memory().planned.pool), (0, 0));
-            // What was written stays: the session's own textures are not the pool's.
+            // Written inputs survive: the session's own textures are not part of the pool.
             let outputs = pool.enter(&mut nets).unwrap().run::<&str>([]).unwrap();
             assert!(bits(&outputs) == right.0);
             assert_eq!(pool.bytes(), bytes);
             assert!(pool.driver_bytes() >= Some(bytes));
             assert!(run_other(pool.enter(&mut others).unwrap(), 1) == right.1);
         }
-        // A session gives back what it has besides the pool, which stays.
+        // `trim` frees a session's memory outside the pool; the pool stays.
         nets.trim();
         let memory = nets.memory();
         assert_eq!((memory.planned.pool, memory.planned.sum(), memory.shared), (bytes, bytes, bytes));
@@ -140,7 +140,7 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
         let entered = pool.enter(&mut nets).unwrap();
         assert!(entered.is_trimmed());
         assert!(run(entered, 0) == right.0);
-        // And both at once.
+        // Both trimmed together.
         nets.trim();
         pool.trim();
         assert_eq!((nets.memory().planned.sum(), nets.memory().allocated.unwrap().sum()), (0, of_wgpu));
@@ -148,7 +148,7 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
     }
 }
 
-/// What was submitted before a pool is trimmed runs to its end.
+/// Work submitted before a pool is trimmed still completes.
 #[test]
 fn what_was_submitted_before_a_pool_is_trimmed_is_read_after_it() {
     let context = context();
@@ -167,7 +167,7 @@ fn what_was_submitted_before_a_pool_is_trimmed_is_read_after_it() {
     }
 }
 
-/// A session that was swapped out of its pool is not in it, whoever holds it.
+/// A session that was swapped out of its pool is no longer in it, whoever holds it.
 #[test]
 fn a_session_outside_its_pool_does_nothing() {
     let context = context();
@@ -191,7 +191,7 @@ fn a_session_outside_its_pool_does_nothing() {
         assert!(matches!(error, Error::OtherPool), "{error:?}");
         assert_eq!(error.to_string(), "the session belongs to another pool, or another session has entered it since");
     }
-    // Back in its place it runs.
+    // Runs again once it is swapped back.
     std::mem::swap(session_of(&mut pool, &mut two), &mut swapped);
     let mut two_of_one = two;
     assert!(run(pool.enter(&mut two_of_one).unwrap(), 0) == right);
@@ -201,7 +201,7 @@ fn session_of<'a>(pool: &'a mut Pool, session: &'a mut PooledSession) -> &'a mut
     pool.enter(session).unwrap()
 }
 
-/// A session enters its own pool alone, and models go into pools of their device and texels that have room.
+/// A session enters only its own pool, and a pool takes only models of its device and texel format that fit.
 #[test]
 fn sessions_and_models_of_others_are_refused() {
     let (context, stranger) = (context(), context());
@@ -228,6 +228,6 @@ fn sessions_and_models_of_others_are_refused() {
         assert!(matches!(error, Error::Gpu(GpuError::PoolTooSmall)), "{error:?}");
         assert_eq!(error.to_string(), text);
     }
-    // Clones are the same context.
+    // Clones of a context count as the same context.
     drop(net.session_in(&context.clone().pool([&net]).unwrap()).unwrap());
 }

@@ -1,10 +1,10 @@
-//! Outputs read after a run that the caller encoded, and the buffers that they are read through.
+//! Reading outputs after a run that the caller encoded, and the buffers used for that.
 
 use texpool::{Context, GpuError, Session, TensorView};
 
 use super::{answer, bits, compiled, context, encoder, frames, gain, idle, image, submit};
 
-/// A session whose inputs lie in its own textures, written by nobody's staging buffer but the queue's.
+/// A session whose inputs are in its own textures, written through the queue without a staging buffer.
 fn session(compiled: &texpool::CompiledModel) -> Session {
     let mut session = compiled.session().unwrap();
     for (name, values) in [("image", image(0)), ("gain", gain())] {
@@ -23,16 +23,16 @@ fn outputs_are_read_after_a_run_of_the_callers_without_a_texture_of_its_own() {
     let readback = session.encode_read(&mut encoder, ["scores", "features"]).unwrap();
     submit(compiled.context(), encoder);
     let outputs = readback.wait().unwrap();
-    // In the order that was asked for.
+    // In the requested order.
     let names: Vec<&str> = outputs.iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["scores", "features"]);
     let right = compiled.session().unwrap().run([(0, TensorView::from(&image(0))), (1, (&gain()).into())]).unwrap();
     assert_eq!((&outputs["features"], &outputs[1]), (&right[0], &right["scores"]));
-    // Once more, as they are.
+    // Reading again gives the same values.
     assert_eq!(session.read([0, 0, 1]).unwrap(), right);
 }
 
-/// Several are on their way at once, and are waited for in another order than that of their runs.
+/// Several readbacks can be in flight at once, and be waited for in another order than that of their runs.
 #[test]
 fn outputs_of_several_runs_are_read_in_any_order() {
     for compiled in compiled(&context()) {
@@ -53,12 +53,12 @@ fn outputs_of_several_runs_are_read_in_any_order() {
     }
 }
 
-/// Bytes of the buffer that an output is read through.
+/// Bytes of the readback buffer for an output.
 fn buffer(session: &Session, output: &str) -> u64 {
     session.compiled().output_layout(output).unwrap().bytes()
 }
 
-/// Runs the network and reads some outputs, so often at once.
+/// Runs the network and reads some outputs, with `at_once` readbacks in flight.
 fn read(context: &Context, session: &mut Session, outputs: &[&str], at_once: usize) {
     let mut encoder = encoder(context);
     session.encode(&mut encoder).unwrap();
@@ -92,7 +92,7 @@ fn buffers_are_made_for_outputs_that_are_read_and_used_again() {
     assert_eq!(session.memory().planned.transfer, 3 * scores + features, "`read` makes its own");
 }
 
-/// A copy that nobody waits for, or whose encoder is dropped, takes its buffer with it and harms nobody.
+/// A readback that is never waited for, or whose encoder is dropped, frees its buffer and does no harm.
 #[test]
 fn readbacks_that_are_given_up_leave_nothing() {
     let compiled = &compiled(&context())[0];
@@ -111,12 +111,12 @@ fn readbacks_that_are_given_up_leave_nothing() {
         assert_eq!(session.memory().planned.transfer, 0);
         session.submit().unwrap().wait().unwrap();
         assert!(bits(&session.read([0, 1]).unwrap()) == answer(compiled, 0));
-        // Its own buffers go with it.
+        // Dropping the session frees its buffers.
         session = self::session(compiled);
     }
 }
 
-/// An output that lies in a texture of the caller's is read where it can be copied from.
+/// An output in a caller's texture can be read if the texture allows copies.
 #[test]
 fn a_bound_output_is_read_where_it_may_be_copied() {
     let compiled = &compiled(&context())[0];
@@ -130,14 +130,14 @@ fn a_bound_output_is_read_where_it_may_be_copied() {
         let text = "output `scores` is bound to a texture: to be read it needs the usage COPY_SRC";
         assert_eq!(error.to_string(), text);
     }
-    // The other one is read all the same.
+    // The other output can still be read.
     session.read(["features"]).unwrap();
     session.bind_output("scores", &texture(wgpu::TextureUsages::COPY_SRC)).unwrap();
     session.submit().unwrap().wait().unwrap();
     assert!(bits(&session.read(["features", "scores"]).unwrap()) == answer(compiled, 0));
 }
 
-/// The timeout of a session is that of what it submits and reads, too.
+/// The session's timeout also applies to waits for submitted runs and readbacks.
 #[test]
 fn waits_for_what_a_session_submitted_end_with_its_timeout() {
     let context = context();

@@ -1,10 +1,11 @@
-//! Other textures at every run: the bits are those of values, and after a few frames nothing is made any more.
+//! Binding other textures at every run: the bits equal those of runs on values, and after a few frames nothing new is
+//! allocated.
 
 use texpool::{CompiledModel, Context, Error, Session, TensorView};
 
 use super::{answer, bits, compiled, context, encoder, filled, frames, gain, idle, image, submit};
 
-/// What the device holds when all it was given is done, by names.
+/// Counts of the objects that the device holds once all its work is done.
 fn held(context: &Context) -> [(&'static str, isize); 5] {
     idle(context);
     let hal = context.device().get_internal_counters().hal;
@@ -17,14 +18,14 @@ fn held(context: &Context) -> [(&'static str, isize); 5] {
     ]
 }
 
-/// A session whose gain is written, and what the network answers to each of so many images.
+/// A session with its gain written, and the expected outputs for `images` images.
 fn prepared(compiled: &CompiledModel, images: usize) -> (Session, Vec<Vec<u32>>) {
     let mut session = compiled.session().unwrap();
     session.write("gain", TensorView::from(&gain())).unwrap();
     (session, (0..images).map(|seed| answer(compiled, seed)).collect())
 }
 
-/// A frame of a host's: the image lies in its texture, and both outputs are read.
+/// A frame of a host: the image is in the host's texture, and both outputs are read.
 fn frame(session: &mut Session, texture: &wgpu::Texture) -> Vec<u32> {
     let context = session.compiled().context().clone();
     session.bind_input("image", texture).unwrap();
@@ -51,7 +52,7 @@ fn a_hundred_frames_over_three_textures_are_as_by_value_and_make_nothing() {
     }
 }
 
-/// More textures than are remembered cost new bindings at every frame, which do not pile up.
+/// Beyond the number of remembered textures every frame creates new bindings, which do not pile up.
 #[test]
 fn five_textures_in_turns_are_as_by_value_and_do_not_pile_up() {
     for compiled in compiled(&context()) {
@@ -82,7 +83,7 @@ fn an_input_that_is_unbound_wants_values_until_it_is_written_or_bound_again() {
             assert!(bits(&written) == answers[2]);
             assert!(frame(&mut session, &textures[1]) == answers[1]);
         }
-        // Unbinding what is not bound changes nothing.
+        // Unbinding an input that is not bound changes nothing.
         session.unbind_input("image").unwrap();
         session.write("image", TensorView::from(&image(2))).unwrap();
         session.unbind_input("image").unwrap();
@@ -90,7 +91,7 @@ fn an_input_that_is_unbound_wants_values_until_it_is_written_or_bound_again() {
     }
 }
 
-/// A session lets go of what it does not use: of a texture that was unbound, and of its own one when another is bound.
+/// A session frees textures that it no longer uses: an unbound one, and its own once another is bound.
 #[test]
 fn textures_that_a_session_does_not_use_any_more_are_freed() {
     for compiled in compiled(&context()) {
@@ -106,7 +107,7 @@ fn textures_that_a_session_does_not_use_any_more_are_freed() {
             let of_texture = compiled.input_layout("image").unwrap().bytes() as isize;
             session.bind_output("scores", &scores).unwrap();
             assert!(frame(&mut session, &texture) == answers[0]);
-            // The bound ones are there in place of the session's own.
+            // The bound textures replace the session's own.
             assert!(bytes(held(context)).abs_diff(bytes(own)) < of_texture.unsigned_abs(), "both are kept");
             session.unbind_input("image").unwrap();
             session.unbind_output("scores").unwrap();
@@ -139,7 +140,7 @@ fn a_texture_that_is_bound_after_a_run_was_encoded_is_that_of_the_next_run() {
     }
 }
 
-/// Outputs of two runs in textures of the caller's, which keep them.
+/// Outputs of two runs in the caller's textures keep their values.
 #[test]
 fn an_output_lies_in_the_texture_that_was_bound_for_its_run() {
     for compiled in compiled(&context()) {
@@ -153,7 +154,7 @@ fn an_output_lies_in_the_texture_that_was_bound_for_its_run() {
             session.bind_input("image", image).unwrap();
             session.bind_output("scores", scores).unwrap();
             let outputs = session.run::<&str>([]).unwrap();
-            // What lies in a texture of the caller's is not among the results.
+            // Outputs in the caller's textures are not part of the results.
             let names: Vec<&str> = outputs.iter().map(|(name, _)| name).collect();
             assert_eq!(names, ["features"]);
         }

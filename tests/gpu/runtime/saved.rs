@@ -1,4 +1,4 @@
-//! Plans that were saved: what is loaded answers the same bits.
+//! Saved plans: a loaded plan gives the same bits.
 
 use std::{fs, ops::ControlFlow, path::Path};
 
@@ -9,7 +9,7 @@ use super::{answer, compiled, context, model};
 #[test]
 fn a_plan_that_was_saved_answers_the_same_bits() {
     let context = context();
-    // Also on another device of the kind.
+    // Loading works on another device of the same kind, too.
     let other = super::context();
     let model = model();
     for builder in [context.compile(&model), context.compile(&model).smallest()] {
@@ -46,7 +46,7 @@ fn a_plan_of_another_model_is_refused() {
     refused(&context, &other, &saved);
 }
 
-/// A plan with phases, and whether it was searched for.
+/// Compiles with phases and a plan folder; also returns whether a search was made.
 fn kept(context: &Context, model: &Model, folder: &Path, texels: TexelFormat) -> (CompiledModel, bool) {
     let mut searched = false;
     let told = |_| {
@@ -71,24 +71,25 @@ fn a_plan_that_is_kept_is_not_searched_for_again() {
     let (second, searched) = kept(TexelFormat::Rgba32Float);
     assert!(!searched, "the plan was there");
     assert_eq!((second.save(), answer(&second, 0) == answer(&first, 0)), (first.save(), true));
-    // Another one was asked for.
+    // Another texel format needs another plan.
     assert!(kept(TexelFormat::Rgba16Float).1);
     assert_eq!(files().len(), 2);
-    // One that is damaged is made again.
+    // A damaged file is replaced.
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
     assert!(kept(TexelFormat::Rgba32Float).1);
-    // All but the time that the search took, which is bytes 8 to 16.
+    // Equal except for the duration of the search, in bytes 8 to 16.
     let made = fs::read(&file).unwrap();
     assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]));
-    // A plan without phases is found at once, and where nothing can be written the search is all there is.
+    // A plan without phases takes no time to find and is not saved. If the folder cannot be written, each build
+    // searches.
     context.compile(&model).plan_folder(&plans).build().unwrap();
     assert_eq!(files().len(), 2);
     let nowhere = context.compile(&model).smallest().plan_folder(file.join("below a file")).build().unwrap();
     assert_eq!(nowhere.save(), first.save());
 }
 
-/// Options by name say it, too: what other languages have.
+/// Options set by name, as bindings to other languages do, give the same result.
 #[test]
 fn a_cache_folder_keeps_plans() {
     let folder = tempfile::tempdir().unwrap();

@@ -7,7 +7,7 @@ use texpool::Context;
 use super::{answer, compiled, run};
 use crate::{support::open, witness::Child};
 
-/// Runs of each thread. Without turns (`src/gpu/driver.rs`), some of so many end in a panic of wgpu's.
+/// Runs of each thread: enough that without turns (`src/gpu/driver.rs`) some end in a panic of wgpu's.
 const RUNS: usize = 150;
 
 #[test]
@@ -29,7 +29,7 @@ fn sessions_of_one_device_run_side_by_side() {
     });
 }
 
-/// Not only caught: a panic that wgpu is kept from is not printed either.
+/// The panic is prevented, not only caught, so it is not printed either.
 #[test]
 fn no_thread_prints_a_panic() {
     let outcome = Child::new().only("threads::sessions_of_one_device").run().must_pass();

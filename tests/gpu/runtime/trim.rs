@@ -1,10 +1,10 @@
-//! Memory that is given back, and taken again.
+//! Memory that a session frees, and allocates again on its next run.
 
 use texpool::{CompiledModel, Error, GpuError, MemoryParts, TensorView};
 
 use super::{answer, bits, compiled, context, encoder, filled, gain, idle, image, run};
 
-/// Bytes on the device of what texpool has labelled, as the driver counts them.
+/// Bytes on the device in allocations labelled by texpool, as counted by the driver.
 fn labelled(compiled: &CompiledModel) -> u64 {
     idle(compiled.context());
     let report = compiled.context().device().generate_allocator_report().unwrap();
@@ -12,7 +12,7 @@ fn labelled(compiled: &CompiledModel) -> u64 {
     own.map(|one| one.size).sum()
 }
 
-/// The same of what wgpu has made for itself.
+/// Bytes on the device in wgpu's internal allocations.
 fn of_wgpu(compiled: &CompiledModel) -> u64 {
     let report = compiled.context().device().generate_allocator_report().unwrap();
     report.allocations.iter().filter(|one| one.name.starts_with("(wgpu internal)")).map(|one| one.size).sum()
@@ -31,7 +31,7 @@ fn a_session_that_is_trimmed_takes_nothing_and_runs_again_by_itself() {
             assert!(session.is_trimmed());
             assert_eq!(labelled(&compiled), 0);
             let memory = session.memory();
-            // What wgpu has made for itself stays with the device.
+            // wgpu's internal allocations remain on the device.
             let MemoryParts { other, .. } = memory.allocated.unwrap();
             assert_eq!((memory.planned.sum(), memory.allocated.unwrap().sum()), (0, other));
             assert_eq!(other, of_wgpu(&compiled));
@@ -41,7 +41,7 @@ fn a_session_that_is_trimmed_takes_nothing_and_runs_again_by_itself() {
             assert!(!session.is_trimmed());
             assert_eq!(session.memory().planned, full.planned);
         }
-        // Twice is as once.
+        // A second `trim` changes nothing.
         session.trim();
         session.trim();
         session.restore().unwrap();
@@ -53,7 +53,8 @@ fn a_session_that_is_trimmed_takes_nothing_and_runs_again_by_itself() {
     }
 }
 
-/// Values go with the memory; textures of the caller's stay bound, and a run is encoded once the memory is there.
+/// Written values are lost with the memory, the caller's textures stay bound, and a run can be encoded once the
+/// memory is back.
 #[test]
 fn a_session_that_is_trimmed_encodes_nothing_before_it_is_restored() {
     for compiled in compiled(&context()) {
@@ -83,7 +84,7 @@ fn a_session_that_is_trimmed_encodes_nothing_before_it_is_restored() {
     }
 }
 
-/// Weights that another session uses stay, and are there for the first one again.
+/// Weights that another session uses stay, and the trimmed session uses them again.
 #[test]
 fn weights_that_another_session_uses_stay() {
     let compiled = &compiled(&context())[0];
@@ -105,7 +106,7 @@ fn weights_that_another_session_uses_stay() {
     assert!(run(first, 0) == right);
 }
 
-/// What was submitted before runs to its end.
+/// Work submitted before a `trim` still completes.
 #[test]
 fn what_was_submitted_before_a_trim_is_read_after_it() {
     for compiled in compiled(&context()) {
@@ -115,7 +116,7 @@ fn what_was_submitted_before_a_trim_is_read_after_it() {
         let mut encoder = encoder(compiled.context());
         session.encode(&mut encoder).unwrap();
         let readback = session.encode_read(&mut encoder, [0, 1]).unwrap();
-        // What is encoded keeps what it needs.
+        // An encoded run keeps its resources alive.
         session.trim();
         compiled.context().queue().submit([encoder.finish()]);
         assert!(bits(&readback.wait().unwrap()) == answer(&compiled, 1));

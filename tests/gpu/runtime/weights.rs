@@ -1,4 +1,4 @@
-//! Sessions of one model on a device that others use, too: each knows its own bytes, and weights are there once.
+//! Sessions of one model on a shared device: each counts its own bytes, and weights are stored once.
 
 use std::{
     fs::{self, File},
@@ -9,7 +9,7 @@ use texpool::{CompiledModel, Context, Memory, MemoryParts, Session};
 
 use super::{compiled, context, idle, model, run};
 
-/// Bytes that the driver has set aside for weights, and for how many textures of them.
+/// Bytes that the driver has allocated for weights, and the number of weight textures.
 fn weights(compiled: &CompiledModel) -> (u64, usize) {
     idle(compiled.context());
     let report = compiled.context().device().generate_allocator_report().unwrap();
@@ -36,7 +36,7 @@ fn sessions_of_one_model_share_its_weights() {
             assert_eq!(shared, if count > 1 { weights } else { 0 });
         }
     }
-    // Another plan of the same model has its own.
+    // Another plan of the same model has separate weights.
     let mut one_more = other.session().unwrap();
     assert!(run(&mut one_more, 0) == right);
     assert_eq!((weights(&compiled).1, one_more.memory().shared), (2, 0));
@@ -48,7 +48,8 @@ fn sessions_of_one_model_share_its_weights() {
     assert_eq!(weights(&compiled), (0, 0));
 }
 
-/// Each session counts what it would take alone, whoever else is on the device and shares its weights.
+/// Each session counts the bytes that it would take alone, whatever else is on the device, and even if it shares its
+/// weights.
 #[test]
 fn sessions_that_share_report_what_each_would_alone() {
     let [compiled, other] = compiled(&context());
@@ -63,7 +64,7 @@ fn sessions_that_share_report_what_each_would_alone() {
     let found = sessions.each_mut().map(of);
     for memory in [found[0], found[2]] {
         assert_eq!(memory.planned, alone.planned);
-        // Of each allocation the driver counts what it left out for alignment, too.
+        // The driver counts alignment gaps for each allocation, too.
         let [now, then] = [memory, alone].map(|memory| memory.allocated.unwrap().sum());
         assert!(now.abs_diff(then) <= 16 * 256, "{now} bytes by the driver, {then} alone");
     }
@@ -72,7 +73,8 @@ fn sessions_that_share_report_what_each_would_alone() {
     assert!(least.0 < most.0 && least.1 < most.1, "{found:?}");
 }
 
-/// A session whose weights are kept in a folder and uploaded in every run, its first answer, and the file.
+/// A session that keeps its packed weights in a folder and uploads them in every run, with its first answer and the
+/// file.
 fn kept(folder: &std::path::Path) -> (Session, Vec<u32>, PathBuf) {
     let context: Context = context().with_weights_folder(folder);
     let mut session = context.compile(&model()).stream_weights(256).build().unwrap().session().unwrap();
@@ -82,19 +84,19 @@ fn kept(folder: &std::path::Path) -> (Session, Vec<u32>, PathBuf) {
     (session, right, file.clone())
 }
 
-/// Writes over a file, when the clock by which the system notes changes has moved on: it ticks every few milliseconds.
+/// Overwrites a file once the system's clock for file times has advanced; it ticks every few milliseconds.
 fn overwrite(file: &std::path::Path, bytes: &[u8]) {
     std::thread::sleep(std::time::Duration::from_millis(50));
     fs::write(file, bytes).unwrap();
 }
 
-/// Whatever happens to the file between two runs, answers stay, and the file is made again.
+/// Whatever happens to the file between two runs, the answers stay right and the file is written again.
 #[test]
 fn damage_to_kept_weights_changes_no_answer() {
     let folder = tempfile::tempdir().unwrap();
     let (mut session, right, file) = kept(folder.path());
     let whole = fs::read(&file).unwrap();
-    // The session has the new file open when the old one is replaced, so each kind of damage meets a session of its own.
+    // The session opens the new file when the old one is replaced, so each kind of damage gets a fresh session.
     drop(session);
     let flipped = |at: usize| {
         let mut bytes = whole.clone();
@@ -105,11 +107,11 @@ fn damage_to_kept_weights_changes_no_answer() {
         [flipped(40), flipped(whole.len() / 2), whole[..whole.len() / 2].to_vec(), Vec::new(), vec![0; whole.len()]]
     {
         (session, ..) = kept(folder.path());
-        // In place, as somebody does who cuts or copies over a file.
+        // Written in place, as if someone truncates the file or copies over it.
         overwrite(&file, &bytes);
         assert!(run(&mut session, 0) == right);
         assert!(fs::read(&file).unwrap() == whole, "it is not made again");
-        // Twice in one session: it then keeps them in memory.
+        // Damaged again in the same session, which then keeps the weights in memory.
         overwrite(&file, &bytes);
         assert!(run(&mut session, 0) == right);
         fs::remove_file(&file).unwrap();
@@ -117,7 +119,7 @@ fn damage_to_kept_weights_changes_no_answer() {
     }
 }
 
-/// Many sessions that find the damage at once pack once, and none answers wrong.
+/// If many sessions find the damage at once, only one packs the weights, and no answer is wrong.
 #[test]
 fn sessions_that_find_damage_at_once_answer_right() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Inputs by value and by texture, and how long they last.
+//! Inputs passed as values and as textures, and their lifetimes.
 
 use texpool::{Context, Error, GpuError, Model, Session, TensorView, graph::GraphBuilder};
 
@@ -13,7 +13,7 @@ fn what_was_submitted_is_read_later() {
         for seed in 0..3 {
             session.write("image", TensorView::from(&image(seed))).unwrap();
             let submission = session.submit().unwrap();
-            // Waiting is left to the caller, and so is not waiting.
+            // The caller decides whether to wait.
             if seed == 1 {
                 drop(submission);
             } else {
@@ -34,13 +34,13 @@ fn an_input_that_was_written_stays_until_it_is_written_again() {
         for _ in 0..3 {
             assert!(again(&mut session) == answer(&compiled, 1));
         }
-        // What `run` was given is there for the next one, too.
+        // The next run still has the inputs passed to `run`.
         assert!(bits(&session.run([("image", TensorView::from(&image(2)))]).unwrap()) == answer(&compiled, 2));
         assert!(again(&mut session) == answer(&compiled, 2));
-        // Of many writes the last counts, none of which is waited for.
+        // After many writes without waiting, the last one counts.
         (0..20).for_each(|seed| session.write("image", TensorView::from(&image(seed))).unwrap());
         assert!(again(&mut session) == answer(&compiled, 19));
-        // A call that is refused changes nothing.
+        // A refused call changes nothing.
         let (other, short) = (image(3), [0.0f32; 2]);
         let refused = session.run([("image", TensorView::from(&other)), ("gain", TensorView::from(&short))]);
         assert!(matches!(refused, Err(Error::Tensor { .. })));
@@ -48,7 +48,7 @@ fn an_input_that_was_written_stays_until_it_is_written_again() {
     }
 }
 
-/// Runs that follow each other in the order of their submission see each its own values.
+/// Runs see their own values in the order of submission.
 #[test]
 fn runs_see_what_was_written_before_their_submission() {
     let compiled = &compiled(&context())[0];
@@ -75,7 +75,7 @@ fn the_texture_of_an_input_is_written_by_the_caller() {
         let own = session.input_texture("image").unwrap();
         let other = filled(&compiled, "image", &image(4));
         assert_ne!(own, other);
-        // By the queue, and by a copy in the encoder of the run.
+        // Written by the queue, and by a copy in the run's encoder.
         fill(&compiled, "image", &own, &image(3));
         assert!(bits(&session.run::<&str>([]).unwrap()) == answer(&compiled, 3));
         let mut encoder = encoder(compiled.context());
@@ -91,7 +91,7 @@ fn the_texture_of_an_input_is_written_by_the_caller() {
     }
 }
 
-/// An input counts as written when its values are on their way, and not before.
+/// An input counts as written only once its values have been submitted.
 #[test]
 fn values_of_a_run_that_did_not_begin_are_not_there() {
     const MOST: u64 = 1 << 17;
@@ -100,7 +100,7 @@ fn values_of_a_run_that_did_not_begin_are_not_there() {
     let (device, queue) = callers_device(required_limits);
     let context = Context::from_wgpu(device, queue).unwrap();
     let mut b = GraphBuilder::new("net");
-    // The second has no room in a buffer, and is not large enough to go in pieces.
+    // The second input has no room in a buffer, and is too small to be streamed in pieces.
     let (x, y) = (b.input("small", &[1, 1, 1, 1]).unwrap(), b.input("large", &[1, 60, 256, 1]).unwrap());
     let sum = b.binary("sum", texpool::graph::Binary::Add, x, y, texpool::graph::Act::None).unwrap();
     let mean = b.mean("mean", [false, true, true, false], sum).unwrap();

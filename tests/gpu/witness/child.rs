@@ -4,14 +4,14 @@ use std::{ffi::OsStr, process::Command};
 
 use crate::planned::{PROCESS, STARTED_BY};
 
-/// A run of this binary's tests to be, all but the witnesses' own.
+/// A run of this binary's tests in preparation: all except those of the witnesses.
 pub(crate) struct Child {
     command: Command,
 }
 
-/// What came of it.
+/// Result of the child process.
 pub(crate) struct Outcome {
-    /// All that was printed: by tests, by drivers, by layers.
+    /// Everything that was printed: by tests, drivers and layers.
     pub(crate) output: String,
     pub(crate) passed: usize,
     pub(crate) failed: usize,
@@ -29,19 +29,19 @@ impl Child {
         Self { command }
     }
 
-    /// Only the tests whose path holds `name`.
+    /// Runs only tests whose path contains `name`.
     pub(crate) fn only(mut self, name: &str) -> Self {
         self.command.arg(name);
         self
     }
 
-    /// Not the tests whose path holds `name`.
+    /// Leaves out tests whose path contains `name`.
     pub(crate) fn skip(mut self, name: &str) -> Self {
         self.command.args(["--skip", name]);
         self
     }
 
-    /// One test after another.
+    /// Runs one test after another.
     pub(crate) fn one_at_a_time(self) -> Self {
         self.env("RUST_TEST_THREADS", "1")
     }
@@ -51,7 +51,7 @@ impl Child {
         self
     }
 
-    /// With so much address space, in KiB.
+    /// Limits the address space, in KiB.
     pub(crate) fn within(self, limit: u32) -> Self {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("ulimit -v {limit}; exec \"$0\" \"$@\"")]);
@@ -65,7 +65,7 @@ impl Child {
         Self { command }
     }
 
-    /// Runs it to its end, whatever that is.
+    /// Runs the child until it exits, whatever the result.
     pub(crate) fn run(mut self) -> Outcome {
         let printed = self.command.output().unwrap();
         let output =
@@ -82,7 +82,7 @@ impl Child {
 }
 
 impl Outcome {
-    /// Fails with all that was printed, unless every test passed and there was at least one.
+    /// Panics with everything that was printed, unless at least one test ran and all passed.
     pub(crate) fn must_pass(self) -> Self {
         // Indented, so that it is not taken for the output of this process.
         let printed = || self.output.replace('\n', "\n  ");
@@ -90,7 +90,7 @@ impl Outcome {
         self
     }
 
-    /// What stands behind `label` on every line that begins with it.
+    /// Returns the rest of every line that begins with `label`.
     pub(crate) fn values(&self, label: &str) -> Vec<String> {
         self.output.lines().filter_map(|line| line.strip_prefix(label)).map(str::to_owned).collect()
     }

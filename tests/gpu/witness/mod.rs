@@ -1,5 +1,5 @@
-//! Witnesses: the other tests of this binary once more, in a process of their own, where something else watches or
-//! something is missing.
+//! Witnesses: run the other tests of this binary again in a separate process, under observation or with something
+//! missing.
 
 mod child;
 mod growth;

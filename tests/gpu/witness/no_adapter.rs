@@ -2,7 +2,7 @@
 
 use super::Child;
 
-/// Tests that stand beside others of their family and get along without a device.
+/// Tests of GPU modules that need no device.
 const NEED_NONE: [&str; 9] = [
     "faults::the_words_of_a_driver_are_told",
     "kernels::elementwise::an_epilogue_of_a_function_that_it_does_not_know_is_refused",
@@ -15,7 +15,7 @@ const NEED_NONE: [&str; 9] = [
     "split::others_stay_as_they_are",
 ];
 
-/// No test passes or skips itself where there is no device.
+/// Without a device, no test passes or skips itself.
 #[test]
 fn every_test_fails_and_names_the_package() {
     let folder = tempfile::tempdir().unwrap();

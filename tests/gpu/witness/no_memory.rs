@@ -1,4 +1,4 @@
-//! Where the memory of a software device runs out, which is that of its process.
+//! Running out of memory on a software device, whose memory is that of the process.
 
 use super::Child;
 use crate::scarce::NO_ROOM;
@@ -6,7 +6,7 @@ use crate::scarce::NO_ROOM;
 /// Address space of the child, in KiB: enough for a device, and for some of the textures.
 const LIMIT: u32 = 3 << 20;
 
-/// Out of memory is an error that says how many bytes were asked for.
+/// The out-of-memory error states how many bytes were requested.
 #[test]
 fn what_has_no_room_is_named_in_bytes() {
     let name = "scarce::textures_that_have_no_room_are_named_in_bytes";

@@ -1,11 +1,11 @@
-//! The Khronos validation layer, synchronization validation on, has nothing to say about any run of any model.
+//! The Khronos validation layer, with synchronization validation, reports nothing about any run of any model.
 
 use std::fs;
 
 use super::Child;
 use crate::support::ADAPTER;
 
-/// What the layer is told. It shows its settings as an information message, once an instance.
+/// Settings of the layer. It prints them as an information message, once for each instance.
 const SETTINGS: &str = "\
 khronos_validation.debug_action = VK_DBG_LAYER_ACTION_LOG_MSG
 khronos_validation.log_filename = stdout
@@ -14,7 +14,7 @@ khronos_validation.enable_message_limit = false
 khronos_validation.enables = VK_VALIDATION_FEATURE_ENABLE_SYNCHRONIZATION_VALIDATION_EXT
 ";
 const STATUS: &str = "Khronos Validation Layer Active";
-/// What every message of the layer holds.
+/// Text contained in every message of the layer.
 const MESSAGE: &str = "): msgNum: ";
 
 /// Khronos' validation layer finds no misuse of Vulkan.
@@ -24,21 +24,21 @@ fn the_validation_layer_is_silent() {
     fs::write(folder.path().join("vk_layer_settings.txt"), SETTINGS).unwrap();
     let outcome = Child::new()
         // The layer looks devices up in a map without a lock (KhronosGroup/Vulkan-ValidationLayers#4391): while one
-        // thread destroys a device, another's is sometimes taken for a stranger.
+        // thread destroys a device, another thread's is sometimes reported as unknown.
         .one_at_a_time()
-        // Makes sessions, and runs none.
+        // Creates sessions, but never runs them.
         .skip("portability::")
         // Models run by their naïve and their smallest plans in `phases::`, the small network under every strategy.
         .skip("invariance::every_strategy::")
         // The kernels' own tests run every kernel in more shapes.
         .skip("onnx_nodes::")
-        // A budget chooses among plans, all kinds of which `phases::` and `streamed_io::` run.
+        // A budget chooses among plans, and `phases::` and `streamed_io::` run all kinds of those.
         .skip("budget::")
-        // What the catalogue's networks add are shapes, and the kernels' own tests have more of those.
+        // The catalogue's networks only add shapes, and the kernels' own tests cover more of those.
         .skip("zoo")
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_SETTINGS_PATH", folder.path())
-        // wgpu would set up the layer its own way.
+        // wgpu would configure the layer differently.
         .env("WGPU_VALIDATION", "0")
         // In debug builds wgpu has naga name WGSL as the source language (`OpSource`, enumerant 10). Layers older than
         // that enumerant, Debian 12's among them, refuse the module and then check nothing in it.
