@@ -17,7 +17,7 @@ use texpool::{
 
 use crate::support::{callers_device, open};
 
-/// Maximum number of polls while waiting for the device to be lost.
+/// Number of calls of `check_lost`, which must not take another thread's polling for a loss.
 const PROBES: u32 = 100_000;
 
 #[test]
@@ -110,7 +110,7 @@ fn a_device_that_others_poll_is_not_lost() {
     });
 }
 
-/// Drivers report the loss of their device in one message.
+/// The error includes the message that the driver gives for the loss.
 #[test]
 fn the_words_of_a_driver_are_told() {
     let lost = |reason, message: &str| GpuError::Lost { reason, message: message.into() }.to_string();

@@ -16,7 +16,7 @@ use crate::support::{every_plan, open};
 
 const WORDS: usize = 300;
 
-/// An embedding of nine tokens, followed by one operator of each kind that moves values.
+/// An embedding of nine tokens, followed by operators that move values.
 pub(crate) fn network() -> Graph {
     let mut b = GraphBuilder::new("moves");
     let tokens = b.input("tokens", &[1, 1, 1, 9]).unwrap();

@@ -130,7 +130,7 @@ fn values_rounded_to_a_grid() {
     harness.finish();
 }
 
-/// The same functions, evaluated by the epilogue's code.
+/// Activation functions, evaluated by the epilogue's code.
 #[test]
 fn activations_in_epilogues() {
     let mut harness = Harness::new();

@@ -220,8 +220,8 @@ fn is_invariant(network: &Network) {
             let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
             assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
             assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
-            // A plan that trades time for bytes must need less memory both of the pool and of the device. The
-            // driver's count is reckoned without a device, to a few kilobytes.
+            // A plan with a smaller pool must not take more device memory in total. Plans are chosen by an estimate
+            // of the driver's count, which is right to a few kilobytes.
             let taken = allocated(&found);
             assert!(
                 taken < least_taken + (8 << 10) || bytes > whole,
