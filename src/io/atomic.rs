@@ -1,4 +1,5 @@
-//! Whole files or none: written under a temporary name in the same folder, flushed to the device, then renamed.
+//! Writes files completely or not at all: under a temporary name in the same folder, flushed to the device, then
+//! renamed.
 
 use super::target::{Target, folder_of};
 use std::{
@@ -8,12 +9,12 @@ use std::{
 };
 use tempfile::NamedTempFile;
 
-/// Writes a file so that, whatever happens, `path` holds either what it held before or all that `write` wrote.
+/// Writes a file so that `path` always holds either its previous contents or everything that `write` wrote.
 ///
-/// The new file takes the place of the old one, with its permissions and owner; other hard links to the old one keep
-/// what they had. Where `path` is a symbolic link, what it points to is replaced and the link stays. What is no plain
-/// file (a pipe, a device, `/dev/stdout`) is opened and written as it is, without that promise; a pipe is waited for a
-/// few seconds until somebody reads from it.
+/// The new file replaces the old one and keeps its permissions and owner. Other hard links to the old file keep its
+/// contents. If `path` is a symbolic link, its target is replaced and the link stays. A pipe or device, such as
+/// `/dev/stdout`, is opened and written directly, without that guarantee. The function waits a few seconds for a
+/// reader of a pipe.
 ///
 /// # Errors
 /// Those of `write`, and of creating, flushing and renaming the file. The temporary file is removed.
@@ -24,12 +25,12 @@ pub fn write_atomic<E: From<io::Error>>(
     Ok(Staged::write(path, write)?.commit()?)
 }
 
-/// A file that is written but not yet in its place; dropped, it is as if it had never been.
+/// A file that is written but not yet in place. Dropping it removes it.
 #[derive(Debug)]
 pub(super) enum Staged {
-    /// Under a temporary name in the same folder: a rename across file systems would not be atomic.
+    /// A temporary file in the same folder: a rename across file systems would not be atomic.
     Beside { file: NamedTempFile, to: PathBuf },
-    /// Nothing is left to do: it went through a pipe or into a device.
+    /// The bytes went through a pipe or into a device, so there is no file to rename.
     WrittenThrough,
 }
 
@@ -47,22 +48,23 @@ impl Staged {
         };
         let mut builder = tempfile::Builder::new();
         builder.prefix(".texpool-");
-        // Temporary files are private by default; this one becomes an ordinary file and follows the user's umask.
+        // Temporary files are private by default. This one becomes an ordinary file and follows the user's umask.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        // The system's own error: that of `tempfile` names the temporary file, which means nothing to the user.
+        // Uses the system's error, because the error of `tempfile` names the temporary file, which means nothing to
+        // the user.
         let system = |e: io::Error| e.raw_os_error().map_or(e.kind().into(), io::Error::from_raw_os_error);
         let mut file = builder.tempfile_in(folder_of(&to)).map_err(system)?;
         buffered(file.as_file_mut(), write)?;
         if let Some(old) = old {
             keep_permissions(file.as_file(), &old)?;
         }
-        // Before the rename: else a crash could leave the name with half a file behind it.
+        // Before the rename: otherwise a crash could leave half a file under the name.
         file.as_file().sync_all()?;
         Ok(Self::Beside { file, to })
     }
 
-    /// Puts the file into its place.
+    /// Renames the file into its place.
     pub(super) fn commit(self) -> io::Result<()> {
         let Self::Beside { file, to } = self else { return Ok(()) };
         file.persist(&to).map_err(|e| e.error)?;
@@ -76,7 +78,7 @@ fn buffered<E: From<io::Error>>(file: &mut File, write: impl FnOnce(&mut dyn Wri
     Ok(buffered.flush()?)
 }
 
-/// The rename itself must reach the device too; where a folder cannot be opened as a file, the system does it alone.
+/// Flushes the rename itself to the device. Systems that cannot open a folder as a file do so on their own.
 fn sync_folder(folder: &Path) -> io::Result<()> {
     match File::open(folder) {
         Ok(folder) if cfg!(unix) => folder.sync_all(),
@@ -84,7 +86,7 @@ fn sync_folder(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Gives a new file the permissions and the owner of the one whose place it takes.
+/// Gives a new file the permissions and the owner of the one that it replaces.
 #[cfg(unix)]
 fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, fchown};
@@ -94,7 +96,7 @@ fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
                      first, or choose another name";
         fchown(file, Some(old.uid()), Some(old.gid())).map_err(|e| io::Error::new(e.kind(), whose))?;
     }
-    // After the owner, since the kernel clears the set-user-ID bits when that changes.
+    // After the change of owner, because that makes the kernel clear the set-user-ID bits.
     file.set_permissions(old.permissions())
 }
 
@@ -103,7 +105,7 @@ fn keep_permissions(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(old.permissions())
 }
 
-/// Opens what is no plain file; a pipe that nobody reads from is waited for, but not without end.
+/// Opens a pipe or a device. Waits for a reader of a pipe, with a timeout.
 #[cfg(unix)]
 fn open_through(path: &Path) -> io::Result<File> {
     use super::source::check_timeout;
@@ -113,16 +115,16 @@ fn open_through(path: &Path) -> io::Result<File> {
         thread,
         time::{Duration, Instant},
     };
-    /// As long as a writer is waited for when reading.
+    /// Equal to the timeout for a writer when reading.
     const READER_TIMEOUT: Duration = Duration::from_secs(5);
 
     let since = Instant::now();
     let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
     loop {
-        // In append mode: `/dev/stdout` may be a file that something was printed into already.
+        // In append mode, because `/dev/stdout` may be a file with earlier output.
         match File::options().append(true).custom_flags(flags).open(path) {
             Ok(file) => {
-                // Opened without waiting, but written like any file: a slow reader is waited for.
+                // The file was opened without blocking, but is written like any file, so a slow reader is waited for.
                 rustix::fs::fcntl_setfl(&file, OFlags::APPEND)?;
                 return Ok(file);
             }

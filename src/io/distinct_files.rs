@@ -1,4 +1,4 @@
-//! The files of one call: none that is written may be another one of them.
+//! Keeps the files of one call apart: an output must not be another file of the call.
 
 use super::{
     IoError,
@@ -11,37 +11,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The files that one call reads and writes, so that no output takes the place of a model, an input or another output.
+/// Files that one call reads and writes. Ensures that no output replaces a model, an input or another output.
 ///
-/// Files are told apart by device and number where the system has these, so that links of either kind and other
-/// spellings of a path hide nothing. Pipes and devices are written through and replace nothing; they may be given twice.
+/// Files are identified by device and number if the system has these, so links and other spellings of a path are
+/// recognised. Pipes and devices replace nothing, so they may occur twice.
 #[derive(Debug, Default)]
 pub struct DistinctFiles {
     read: Vec<CallFile>,
     written: Vec<CallFile>,
 }
 
-/// A file of a call.
+/// A file of the call.
 #[derive(Debug)]
 struct CallFile {
-    /// What it is to the call, with its article: "the model".
+    /// Role in the call, with an article: "the model".
     what: String,
     path: PathBuf,
     identity: Option<FileIdentity>,
 }
 
-/// What tells files apart.
+/// Identity of a file.
 #[derive(Debug, PartialEq, Eq)]
 enum FileIdentity {
-    /// Of a file that is there, where files have numbers.
+    /// Device and file number of an existing file.
     #[cfg(unix)]
     Number { device: u64, file: u64 },
-    /// Where a file would be made, or is where files have no numbers: without links.
+    /// Path without links, for a file that does not exist yet or on systems without file numbers.
     Path(PathBuf),
 }
 
 impl DistinctFiles {
-    /// Notes a file that the call reads.
+    /// Adds a file that the call reads.
     ///
     /// # Errors
     /// [`IoError::SameFile`] where an output that was noted is the same file.
@@ -52,7 +52,7 @@ impl DistinctFiles {
         Ok(())
     }
 
-    /// Notes a file that the call will write, in a folder that is there.
+    /// Adds a file that the call will write, in an existing folder.
     ///
     /// # Errors
     /// Those of [`check_target`]; [`IoError::SameFile`] where it is a file that was noted.
@@ -64,12 +64,12 @@ impl DistinctFiles {
         Ok(())
     }
 
-    /// Looks once more whether all are different files: links may have been made since they were noted.
+    /// Checks again that all files are different, because links may have been created since they were added.
     ///
     /// # Errors
     /// [`IoError::SameFile`].
     pub fn check(&self) -> Result<(), IoError> {
-        // All anew: a file that is gone may have left its number to another.
+        // Looks up all identities again, because a deleted file's number may have been reused.
         let now = |file: &CallFile| CallFile::new(&file.what, &file.path);
         let [read, written] = [&self.read, &self.written].map(|files| files.iter().map(now).collect::<Vec<_>>());
         for (i, file) in written.iter().enumerate() {
@@ -94,7 +94,7 @@ impl CallFile {
         Self { what: what.to_owned(), path: path.to_owned(), identity: FileIdentity::of(path) }
     }
 
-    /// Refuses to write this file where it is the same as another one.
+    /// Returns an error if this file, which is to be written, is the same as another one.
     fn check_apart(&self, other: &Self) -> Result<(), IoError> {
         if self.identity.is_none() || self.identity != other.identity {
             return Ok(());
@@ -105,7 +105,7 @@ impl CallFile {
 }
 
 impl FileIdentity {
-    /// That of the file that `path` leads to, or would make; none for what is no plain file.
+    /// Returns the identity of the file that `path` leads to or would create; `None` for a pipe or device.
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             #[cfg(unix)]

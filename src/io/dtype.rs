@@ -1,18 +1,18 @@
-//! NumPy's element types in words: `<i8` says nothing to whoever saved an array.
+//! Names NumPy's element types in words, because `<i8` means nothing to most people who save an array.
 
 use npyz::{DType, TypeChar};
 
-/// Bytes of the widest element that is read.
+/// Bytes of the widest element type that is supported.
 pub(super) const MAX_ELEMENT_BYTES: usize = 8;
 
-/// Kind and bytes of an element that is one number.
+/// Returns the kind and the number of bytes of an element that is a single number.
 pub(super) fn numeric(dtype: &DType) -> Option<(TypeChar, u64)> {
     let DType::Plain(plain) = dtype else { return None };
     let number = matches!(plain.type_char(), TypeChar::Bool | TypeChar::Int | TypeChar::Uint | TypeChar::Float);
     (number && plain.size_field() <= MAX_ELEMENT_BYTES as u64).then(|| (plain.type_char(), plain.size_field()))
 }
 
-/// What the elements are, as in "an array of ...".
+/// Describes the elements, as in "an array of ...".
 pub(super) fn in_words(dtype: &DType) -> String {
     let DType::Plain(plain) = dtype else { return "records of named fields".into() };
     let bits = plain.size_field().saturating_mul(8);

@@ -1,4 +1,4 @@
-//! Elements of an array as the values of a model's input: only those that the input's own type holds.
+//! Converts elements of an array to values of a model's input, if the input's type can represent them.
 
 use crate::{
     graph::{ElementType, Quantization},
@@ -7,29 +7,29 @@ use crate::{
 };
 use npyz::TypeChar;
 
-/// What an array's elements become.
+/// Destination of an array's elements.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Target<'a> {
-    /// 32-bit floats, whatever they are used for.
+    /// 32-bit floats for any use.
     Floats,
-    /// Values of a model's input, which lie in texels of this format.
+    /// Values of a model's input, stored in texels of this format.
     Input(TensorSpec<'a>, TexelFormat),
-    /// Values that another runtime computed for a model's output.
+    /// Values of a model's output, computed by another runtime.
     Output(TensorSpec<'a>),
 }
 
-/// How the elements of one array are taken.
+/// Conversion rule for the elements of one array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Conversion<'a> {
     target: Target<'a>,
-    /// What its integers stand for, if the array has the very type of a quantised tensor: they are those that the model
-    /// stores.
+    /// Quantisation to apply, if the array has the exact type of a quantised tensor: its integers are then stored
+    /// values.
     stored: Option<Quantization>,
 }
 
 impl<'a> Conversion<'a> {
-    /// For an array of this kind of elements, of so many bytes each; where no element of it could be taken, what could be
-    /// in words.
+    /// Creates the rule for elements of this kind and size in bytes. If no such element can be converted, returns the
+    /// types that can.
     pub(super) fn new(target: Target<'a>, kind: TypeChar, size: u64) -> Result<Self, String> {
         let (Target::Input(spec, _) | Target::Output(spec)) = target else { return Ok(Self { target, stored: None }) };
         let TensorSpec { element_type, quantization: Some(quantization), .. } = spec else {
@@ -51,10 +51,10 @@ impl<'a> Conversion<'a> {
         ))
     }
 
-    /// The value of an integer or of a truth value; where it has none, why not.
+    /// Returns the value of an integer or boolean, or the reason why it has none.
     pub(super) fn integer(&self, integer: i128) -> Result<f32, String> {
         if let Some(quantization) = self.stored {
-            // They have at most 32 bits (`graph::check`).
+            // Quantised types have at most 32 bits (`graph::check`).
             return Ok(quantization.dequantize(integer as i64));
         }
         let float = integer as f32;
@@ -63,14 +63,14 @@ impl<'a> Conversion<'a> {
                 let within = within(spec.element_type, integer);
                 within.and_then(|()| exact(integer, format)).map(|()| float)
             }
-            // Back in 128 bits, which hold whatever an integer of 64 bits is rounded to.
+            // Compares in 128 bits, which hold the rounded value of any 64-bit integer.
             _ if float as i128 != integer => Err("which 32-bit floats cannot hold; give a number that they can".into()),
             Target::Input(spec, _) => finite(spec.element_type, f64::from(float)).map(|()| float),
             Target::Floats | Target::Output(_) => Ok(float),
         }
     }
 
-    /// The value of a float; where it has none, why not.
+    /// Returns the value of a float, or the reason why it has none.
     pub(super) fn float(&self, value: f64) -> Result<f32, String> {
         let float = value as f32;
         match self.target {
@@ -79,7 +79,7 @@ impl<'a> Conversion<'a> {
                     let real = "a real number that its integers can stand for";
                     return if value.is_finite() { Ok(float) } else { Err(format!("and the input takes {real}")) };
                 }
-                // Casting ends at the bounds of 128 bits, and such a float is beyond every type.
+                // The cast saturates at 128 bits, and such a float is beyond every type.
                 let integer = value as i128;
                 if integer as f64 != value {
                     let numpy = numpy_name(spec.element_type);
@@ -92,7 +92,7 @@ impl<'a> Conversion<'a> {
                 within(spec.element_type, integer)?;
                 exact(integer, format).map(|()| float)
             }
-            // A finite number must not become infinite without a word.
+            // A finite number must not silently become infinite.
             _ if float.is_infinite() && value.is_finite() => {
                 Err("which 32-bit floats cannot hold; give a number that they can".into())
             }
@@ -102,7 +102,7 @@ impl<'a> Conversion<'a> {
     }
 }
 
-/// Checks that an integer is one of the type.
+/// Checks that the type can represent an integer.
 fn within(element_type: ElementType, integer: i128) -> Result<(), String> {
     let (least, greatest) = match element_type {
         ElementType::U64 => (0, u64::MAX.into()),
@@ -117,7 +117,7 @@ fn within(element_type: ElementType, integer: i128) -> Result<(), String> {
     ))
 }
 
-/// Checks that texels hold an integer and all that are nearer to zero.
+/// Checks that texels can represent an integer and all smaller ones.
 fn exact(integer: i128, format: TexelFormat) -> Result<(), String> {
     let (bits, most) = (format.float_bits(), format.max_exact_integer());
     if integer.unsigned_abs() <= most.into() {
@@ -130,7 +130,7 @@ fn exact(integer: i128, format: TexelFormat) -> Result<(), String> {
     ))
 }
 
-/// Checks that a finite number stays finite in 16 bits, where the input's type is that.
+/// Checks that a finite number stays finite if the input's type has 16 bits.
 fn finite(element_type: ElementType, value: f64) -> Result<(), String> {
     if element_type != ElementType::F16 || !value.is_finite() || half::f16::from_f64(value).is_finite() {
         return Ok(());
@@ -139,7 +139,7 @@ fn finite(element_type: ElementType, value: f64) -> Result<(), String> {
     Err(format!("and the input takes 16-bit floats, -{most} to {most}: give a number within these"))
 }
 
-/// The type's name in NumPy.
+/// Returns the type's name in NumPy.
 fn numpy_name(element_type: ElementType) -> &'static str {
     match element_type {
         ElementType::F32 => "float32",

@@ -1,4 +1,4 @@
-//! Why files could not be read or written.
+//! Errors of reading and writing files.
 
 use super::printable;
 use crate::graph::ElementType;
@@ -7,73 +7,73 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Why a file could not be read or written.
+/// Reasons for which a file could not be read or written.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum IoError {
-    /// The operating system refused to open or read it.
+    /// The operating system could not open or read the file.
     #[error("cannot read {}: {source}", printable(path))]
     Read {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the operating system.
         source: io::Error,
     },
-    /// The operating system refused to create or write it; nothing of it is left.
+    /// The operating system could not create or write the file. Nothing of it is left.
     #[error("cannot write {}: {source}", printable(path))]
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the operating system.
         source: io::Error,
     },
-    /// The device is full; nothing of the file is left.
+    /// The device is full. Nothing of the file is left.
     #[error("cannot write {}: the disk is full; free some space or choose another folder", printable(path))]
     DiskFull {
         /// The file.
         path: PathBuf,
     },
-    /// It is neither a plain file nor a pipe.
+    /// The path is neither a plain file nor a pipe.
     #[error("cannot read {}: it is {what}; give a file", printable(path))]
     NotAFile {
-        /// What was given.
+        /// The path.
         path: PathBuf,
-        /// What it is: "a folder", "a device", "a socket".
+        /// Kind of object: "a folder", "a device", "a socket".
         what: &'static str,
     },
-    /// More bytes than are read of such a file.
+    /// The file is larger than the limit for its kind.
     #[error("{} has more than {} MiB, which is more than is read of such a file", printable(path), most >> 20)]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// The most bytes that are read.
+        /// The limit, in bytes.
         most: usize,
     },
-    /// Text was expected.
+    /// The file is not text.
     #[error("{} is not text (byte {at} is not UTF-8)", printable(path))]
     NotText {
         /// The file.
         path: PathBuf,
-        /// The first byte that is not.
+        /// Position of the first byte that is not UTF-8.
         at: usize,
     },
-    /// A picture's file is cut short, or what is checked in it is wrong.
+    /// A picture file is truncated or fails a check.
     #[error("{} is cut short or damaged ({what}); copy or download it again", printable(path))]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The defect.
         what: String,
     },
-    /// A picture was to be written under a name that does not end as its format does.
+    /// The name of a picture to write does not have the extension of its format.
     #[error("cannot write {}: the picture is {}, so its name ends in .{format}; call it {}, and convert that if need be",
         printable(path), format.to_uppercase(), printable(instead))]
     PictureName {
-        /// The name given.
+        /// The given name.
         path: PathBuf,
-        /// The ending of what is written: `svg`, `png`.
+        /// Required extension: `svg`, `png`.
         format: &'static str,
-        /// A name that would do.
+        /// A suggested name.
         instead: PathBuf,
     },
     /// Two files of a call are the same one, and it would be written.
@@ -83,64 +83,64 @@ pub enum IoError {
         printable(other_path)
     )]
     SameFile {
-        /// The file that was to be written.
+        /// The file to write.
         path: PathBuf,
-        /// What was to be written: "the picture".
+        /// Role of the file to write: "the picture".
         what: String,
-        /// What the file is already: "the model".
+        /// Role that the file already has: "the model".
         other: String,
-        /// The path by which it was named as that.
+        /// The path under which it has that role.
         other_path: PathBuf,
     },
-    /// It does not decode as a picture.
+    /// The file cannot be decoded as a picture.
     #[error("{} is not a picture that can be read: {reason}; give a PNG or a JPEG, or a .npy array", printable(path))]
     NotAPicture {
         /// The file.
         path: PathBuf,
-        /// What the decoder said.
+        /// Message from the decoder.
         reason: String,
     },
-    /// It does not start as an array of NumPy's, or ends too early.
+    /// The file does not start like a NumPy array, or ends too early.
     #[error("{} is not a .npy array that can be read ({reason})", printable(path))]
     NotAnArray {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
-    /// The array's element type is not one that is taken.
+    /// The array's element type is not supported.
     #[error("{} is an array of {got}; {instead}", printable(path))]
     DType {
         /// The file.
         path: PathBuf,
-        /// The elements found, in words.
+        /// Description of the elements.
         got: String,
-        /// Which are taken, and how to save them.
+        /// Supported types, and how to save them.
         instead: String,
     },
-    /// An element that does not fit the type of the tensor that it is for.
+    /// An element does not fit the type of its tensor.
     #[error("{}: element {at:?} is {value}, {why}", printable(path))]
     Element {
         /// The file.
         path: PathBuf,
-        /// The element's place along each axis.
+        /// Index of the element along each axis.
         at: Vec<usize>,
         /// The element, as a decimal number.
         value: String,
-        /// The type, why it does not hold the element, and what to do.
+        /// The type, the reason why it cannot hold the element, and the remedy.
         why: String,
     },
-    /// The array's extents are others than those that are asked for.
+    /// The array's extents differ from the expected ones.
     #[error("{} has shape {got:?} instead of {expected:?}", printable(path))]
     Shape {
         /// The file.
         path: PathBuf,
-        /// Extents that are asked for.
+        /// Expected extents.
         expected: Vec<usize>,
-        /// Extents found.
+        /// Extents in the file.
         got: Vec<u64>,
     },
-    /// A picture whose pixels become values that an input of integers cannot hold.
+    /// The pixels of a picture become values that an input of integers cannot hold.
     #[error(
         "{}: its pixels become values such as {value}, and the input takes integers of type {element_type}; take them as \
          they are, 0 to 255, or give a .npy array",
@@ -149,12 +149,12 @@ pub enum IoError {
     Pixels {
         /// The file.
         path: PathBuf,
-        /// The first value that is none of the type.
+        /// The first value that does not fit.
         value: String,
-        /// The input's type.
+        /// Type of the input.
         element_type: ElementType,
     },
-    /// A picture was given for an input that is no picture.
+    /// The input does not take pictures.
     #[error(
         "{} is a picture, but the input takes {expected:?}, not [1, height, width, 3] or [1, 3, height, width]; give a .npy array",
         printable(path)

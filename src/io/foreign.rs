@@ -1,9 +1,9 @@
-//! Files that are brought as pictures and are none: what they are, and the command that makes a picture of them.
+//! Recognises files of other formats that are given as pictures, and names the command that converts them.
 
 use super::{npy, printable};
 use std::path::Path;
 
-/// What a file that is neither PNG nor JPEG is, by its first bytes, and what to do with it.
+/// Identifies a file that is neither PNG nor JPEG by its first bytes, and suggests a remedy.
 pub(super) fn described(path: &Path, bytes: &[u8]) -> String {
     let (file, png) = (printable(path), path.with_extension("png"));
     let (png, jpeg) = (printable(&png), path.with_extension("jpg"));
@@ -40,7 +40,7 @@ pub(super) fn described(path: &Path, bytes: &[u8]) -> String {
     }
 }
 
-/// The kind of still picture among the brands of an ISO media file: the first, and those that it is compatible with.
+/// Returns the kind of still picture among the brands of an ISO media file: the major brand and the compatible ones.
 fn brand(brands: &[u8]) -> Option<&'static str> {
     const AVIF: [&[u8]; 2] = [b"avif", b"avis"];
     const HEIC: [&[u8]; 8] = [b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"];
@@ -52,7 +52,7 @@ fn brand(brands: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// Whether text begins as a drawing: with its element, or with a declaration that names it.
+/// Returns true if text begins like an SVG drawing: with its element, or with a declaration that names it.
 fn is_svg(bytes: &[u8]) -> bool {
     bytes.starts_with(b"<") && bytes.windows(4).any(|word| word == b"<svg" || word == b" svg")
 }

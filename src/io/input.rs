@@ -1,15 +1,15 @@
-//! A file that a network is run on, known by its first bytes and not by its name.
+//! An input file, identified by its first bytes and not by its name.
 
 use super::{IoError, dtype, element::Target, foreign, npy, picture, source::FileOrPipe};
 use crate::{plan::TexelFormat, tensor::convert::TensorSpec};
 use image::RgbImage;
 use std::path::{Path, PathBuf};
 
-/// Bytes by which arrays and pictures are told apart, and what else a file is.
+/// Number of bytes that identify arrays, pictures and other kinds of files.
 const SIGNATURE: usize = 64;
 
-/// An array or a picture, opened and known, but not yet read: so a pipe can be either, and nothing is read that is too
-/// large or of the wrong kind.
+/// An array or a picture that was opened and identified, but not read yet. A pipe can therefore be either, and files
+/// of the wrong kind or size are refused early.
 #[derive(Debug)]
 pub struct InputFile {
     path: PathBuf,
@@ -18,7 +18,7 @@ pub struct InputFile {
 }
 
 impl InputFile {
-    /// Opens a plain file, or a pipe, which is waited for a few seconds until somebody writes to it.
+    /// Opens a plain file or a pipe. Waits a few seconds for a pipe's writer.
     ///
     /// # Errors
     /// [`IoError::Read`], [`IoError::NotAFile`].
@@ -29,10 +29,10 @@ impl InputFile {
         Ok(Self { path: path.into(), bytes, source })
     }
 
-    /// Whether it begins as an array of NumPy's, or is called one and begins as nothing that is known.
+    /// Returns true if the file begins like a NumPy array, or has the extension of one and an unknown beginning.
     pub fn is_array(&self) -> bool {
         let named = self.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("npy"));
-        // What is called an array and is empty or damaged is refused as one, and not as a picture.
+        // An empty or damaged file with the extension of an array is refused as an array and not as a picture.
         self.bytes.starts_with(npy::MAGIC) || (named && picture::kind(&self.bytes).is_none())
     }
 
@@ -44,12 +44,12 @@ impl InputFile {
         self.elements(expected, Target::Floats)
     }
 
-    /// Reads an array as the values of a model's input, which lie in texels of `format`.
+    /// Reads an array as values of a model's input, for texels of `format`.
     ///
-    /// Elements of any numeric type are taken whose value the input's own type holds: no fraction becomes an integer, and
-    /// nothing wraps around or is cut off. Integers that texels would round are refused too. Of a quantised input, elements
-    /// of its own type are the integers that the model stores, and floats are the real numbers that those stand for; other
-    /// integers could be either, and are refused.
+    /// Accepts elements of any numeric type if the input's own type can hold their values: fractions do not become
+    /// integers, and nothing wraps around or is truncated. Integers that texels would round are refused too. For a
+    /// quantised input, elements of its own type are stored integers, and floats are the real numbers that those
+    /// stand for. Other integers are ambiguous and therefore refused.
     ///
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
@@ -57,9 +57,8 @@ impl InputFile {
         self.elements(spec.dims, Target::Input(spec, format))
     }
 
-    /// Reads an array that another runtime computed for a model's output. Where the output is quantised and the elements
-    /// are of its own type, they are the integers that the model stores; all others are taken as by
-    /// [`read_npy`](super::read_npy).
+    /// Reads an array that another runtime computed for a model's output. For a quantised output, elements of its own
+    /// type are stored integers. All other arrays are read like [`read_npy`](super::read_npy).
     ///
     /// # Errors
     /// Those of [`read_npy`](super::read_npy).
@@ -68,7 +67,7 @@ impl InputFile {
     }
 
     fn elements(mut self, expected: &[usize], target: Target<'_>) -> Result<Vec<f32>, IoError> {
-        // Never more than the input needs, whatever the file states or however long it is.
+        // Reads at most the bytes that the input needs, whatever the file states.
         let elements = expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d)).unwrap_or(usize::MAX);
         let most = elements.saturating_mul(dtype::MAX_ELEMENT_BYTES).saturating_add(npy::MAX_HEADER_BYTES);
         self.source.fill(&mut self.bytes, most)?;
@@ -80,7 +79,7 @@ impl InputFile {
     /// # Errors
     /// Those of [`read_picture`](super::read_picture).
     pub fn picture(mut self) -> Result<RgbImage, IoError> {
-        // Asked before the rest is read: what cannot be a picture may be of any length.
+        // Checked before the rest is read, because a file that is not a picture may have any length.
         let kind = picture::kind(&self.bytes).ok_or_else(|| IoError::NotAPicture {
             path: self.path.clone(),
             reason: foreign::described(&self.path, &self.bytes),
@@ -92,9 +91,9 @@ impl InputFile {
 
 /// Reads an array whose extents must be `expected`, as 32-bit floats in dense row-major order.
 ///
-/// Floats of 16, 32 and 64 bits are read, integers of 8 to 64 bits and booleans, little and big endian, row-major and
-/// column-major. A float of 64 bits is rounded; an integer must be one that 32-bit floats have. Nothing is scaled: a
-/// byte 255 is 255.0. At most eight bytes an element are read, however long the file is.
+/// Supports floats of 16, 32 and 64 bits, integers of 8 to 64 bits and booleans, little and big endian, row-major and
+/// column-major. Rounds 64-bit floats; integers must be exact in 32-bit floats. Nothing is scaled: a byte 255 is
+/// 255.0. Reads at most eight bytes per element, however long the file is.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAnArray`], [`IoError::DType`], [`IoError::Shape`],
@@ -103,8 +102,8 @@ pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
     InputFile::open(path)?.array(expected)
 }
 
-/// Decodes a PNG or JPEG and turns it the way up that its camera noted; transparent pixels are drawn on white, grey becomes
-/// three equal channels. A file that is cut short or damaged is an error, though much of it could be shown.
+/// Decodes a PNG or JPEG and rotates it upright as the camera noted. Transparent pixels are drawn on white, and grey
+/// becomes three equal channels. A truncated or damaged file is an error, even if much of it could be shown.
 ///
 /// A picture of more than 64 Mi pixels is made smaller while it is decoded, to a half or a quarter of its extents, so that
 /// beside the file (512 MiB at most) its pixels take 192 MiB at most, twice that for a JPEG. The limit is 1024 Mi pixels;

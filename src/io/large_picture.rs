@@ -1,5 +1,5 @@
-//! Pictures that are too large to be decoded whole: made smaller by a power of two while they are decoded, so that no more
-//! than the smaller picture and a few rows of the large one are held.
+//! Reduces pictures that are too large to decode completely by a power of two during decoding. Holds no more than the
+//! reduced picture and a few rows of the large one.
 
 use super::complete::Coding;
 use image::RgbImage;
@@ -7,21 +7,21 @@ use jpeg_decoder::Decoder;
 use png::Transformations;
 use std::io::Cursor;
 
-/// Bytes that a row of a PNG and what the decoder needs for it may take.
+/// Limit on the memory of a PNG row and of the decoder.
 const MAX_ROW_BYTES: usize = 64 << 20;
 
-/// A colour on white behind it, rounded to the nearest.
+/// Blends a colour with a white background, rounded to the nearest value.
 pub(super) fn on_white(colour: u8, alpha: u8) -> u8 {
     let (colour, alpha) = (u32::from(colour), u32::from(alpha));
     ((colour * alpha + 255 * (255 - alpha) + 127) / 255) as u8
 }
 
-/// A PNG of which each pixel is the mean of a square of `by` by `by`, row by row.
+/// Reads a PNG row by row. Each pixel of the result is the mean of a square of `by` by `by` pixels.
 pub(super) fn png(bytes: &[u8], by: u32) -> Result<RgbImage, String> {
     let said = |e: png::DecodingError| e.to_string();
     let limits = png::Limits { bytes: MAX_ROW_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Palettes become colours, and 16 bits 8.
+    // Palettes become colours, and 16 bits become 8.
     decoder.set_transformations(Transformations::EXPAND | Transformations::STRIP_16);
     let mut reader = decoder.read_info().map_err(said)?;
     let (width, height) = (reader.info().width, reader.info().height);
@@ -50,7 +50,7 @@ pub(super) fn png(bytes: &[u8], by: u32) -> Result<RgbImage, String> {
         rows += 1;
         if rows == by || y + 1 == height {
             for (x, sum) in sums.chunks_exact_mut(3).enumerate() {
-                // At the right edge a square may be narrower.
+                // A square at the right edge may be narrower.
                 let columns = by.min(width - x as u32 * by);
                 let count = columns * rows;
                 let mean = |at: usize| ((sum[at] + count / 2) / count) as u8;
@@ -63,7 +63,7 @@ pub(super) fn png(bytes: &[u8], by: u32) -> Result<RgbImage, String> {
     Ok(picture)
 }
 
-/// A JPEG at a half, a quarter or an eighth of its extents, by inverse transforms of as much less.
+/// Reads a JPEG at a half, a quarter or an eighth of its extents, by smaller inverse transforms.
 pub(super) fn jpeg(bytes: &[u8], [width, height]: [usize; 2], by: u32, coding: Coding) -> Result<RgbImage, String> {
     if coding == Coding::Progressive {
         return Err(format!(

@@ -12,23 +12,23 @@ use std::{
     path::Path,
 };
 
-/// What every array begins with.
+/// Magic bytes of every array.
 pub(super) const MAGIC: &[u8] = b"\x93NUMPY";
-/// The longest header that is read, in bytes: NumPy's own limit (`numpy.load`, `max_header_size`).
+/// Longest header that is read, in bytes: NumPy's own limit (`numpy.load`, `max_header_size`).
 pub(super) const MAX_HEADER_BYTES: usize = 10_000;
-/// How deep brackets of a header may nest, since the parser recurses: an array's header has two levels, records add two
-/// each.
+/// Deepest nesting of brackets in a header, because the parser recurses. An array's header has two levels, and
+/// records add two each.
 const MAX_HEADER_NESTING: usize = 8;
 
-/// An array's values out of the bytes of its file, as far as they fit the target.
+/// Reads an array's values from the bytes of its file, for the target.
 pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Target<'_>) -> Result<Vec<f32>, IoError> {
     let bad = |reason: &str| IoError::NotAnArray { path: path.into(), reason: reason.into() };
     check_header(bytes).map_err(bad)?;
-    // Asked of the extents that are not 0, too, so that products of any of them can be counted, here and in the parser.
+    // Zeros count as ones here, so that products of any of the extents cannot overflow, here and in the parser.
     if expected.iter().try_fold(1usize, |n, &d| n.checked_mul(d.max(1))).is_none() {
         return Err(bad("it would have more elements than can be counted"));
     }
-    // What the parser says goes over several lines and repeats the header.
+    // The parser's message has several lines and repeats the header.
     let npy = NpyFile::new(bytes).map_err(|_| bad("its header is none that NumPy writes"))?;
     let shape = npy.shape().to_vec();
     let array = Array { path, expected, order: npy.order(), stored: bytes.len() };
@@ -61,17 +61,17 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Targe
     })
 }
 
-/// What is known of an array while its elements are read.
+/// State of reading an array's elements.
 struct Array<'a> {
     path: &'a Path,
     expected: &'a [usize],
     order: Order,
-    /// Bytes of the file that were read: no more room than for as many elements is made before they are seen.
+    /// Bytes of the file that were read. Memory is allocated for no more elements than these contain.
     stored: usize,
 }
 
 impl Array<'_> {
-    /// Every element, converted; where that fails, the error says which it is.
+    /// Converts every element. An error names the element.
     fn each<T: Deserialize + Copy + Debug>(
         &self,
         npy: NpyFile<&[u8]>,
@@ -102,7 +102,7 @@ impl Array<'_> {
         self.each(npy, |element: T| conversion.integer(element.into()))
     }
 
-    /// The place along each axis of the element that lies at `at` in the file.
+    /// Returns the index along each axis of the element at position `at` of the file.
     fn index(&self, mut at: usize) -> Vec<usize> {
         let mut index = vec![0; self.expected.len()];
         let mut place = |axis: usize| {
@@ -117,7 +117,8 @@ impl Array<'_> {
     }
 }
 
-/// Looks at a header before it is parsed: parsers go as deep as its brackets, and allocate what its length states.
+/// Checks a header before it is parsed, because parsers recurse as deep as its brackets and allocate as much as it
+/// states.
 fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
     if bytes.is_empty() {
         return Err("it is empty");
@@ -155,7 +156,7 @@ fn check_header(bytes: &[u8]) -> Result<(), &'static str> {
     Ok(())
 }
 
-/// Writes an array of 32-bit floats, whole or not at all.
+/// Writes an array of 32-bit floats completely or not at all.
 ///
 /// # Errors
 /// [`IoError::Write`], [`IoError::DiskFull`].
@@ -163,7 +164,7 @@ pub fn write_npy(path: &Path, dims: &[usize], values: &[f32]) -> Result<(), IoEr
     write_atomic(path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(path, e))
 }
 
-/// Writes an array into what is open.
+/// Writes an array into an open file.
 pub(super) fn npy_into(out: &mut dyn Write, dims: &[usize], values: &[f32]) -> io::Result<()> {
     let shape: Vec<u64> = dims.iter().map(|&d| d as u64).collect();
     let mut npy = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(out).begin_nd()?;
@@ -171,7 +172,7 @@ pub(super) fn npy_into(out: &mut dyn Write, dims: &[usize], values: &[f32]) -> i
     npy.finish()
 }
 
-/// Column-major to row-major.
+/// Converts column-major to row-major order.
 fn from_fortran(values: &[f32], dims: &[usize]) -> Vec<f32> {
     let mut strides = vec![1; dims.len()];
     for axis in 1..dims.len() {

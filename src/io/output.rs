@@ -1,4 +1,4 @@
-//! A folder of a run's outputs: one `INDEX_NAME.npy` each.
+//! Writes a run's outputs into a folder: one `INDEX_NAME.npy` each.
 
 use super::{IoError, atomic::Staged, npy::npy_into};
 use crate::plan::internal::needs_escape;
@@ -7,24 +7,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Longest file name that every common file system takes, in bytes.
+/// Longest file name that all common file systems accept, in bytes.
 const MAX_NAME_BYTES: usize = 255;
 
-/// `INDEX_NAME.npy`, with `_` for every character that some file system cannot hold in a name, or that steers a
-/// terminal. The index tells names apart that are equal, or equal but for their case.
+/// Returns `INDEX_NAME.npy`. Characters that some file system cannot store, or that control a terminal, become `_`.
+/// The index distinguishes names that are equal or differ only in case.
 pub fn output_file_name(index: usize, name: &str) -> String {
     let safe = |c: char| if needs_escape(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
     let mut file: String = format!("{index}_{name}").chars().map(safe).collect();
-    // By characters, since half of one is no text; the index in front stays.
+    // By characters, because half a character is not text. The index in front stays.
     while file.len() + ".npy".len() > MAX_NAME_BYTES {
         file.pop();
     }
     file + ".npy"
 }
 
-/// Writes each `(name, extents, values)` into `folder`, which is created if need be. Returns the files in order.
+/// Writes each `(name, extents, values)` into `folder`, which is created if necessary. Returns the files in order.
 ///
-/// All are written before the first takes its place, so that a full disk leaves every file of an earlier run as it was.
+/// All files are written before the first is renamed into place, so a full disk leaves the files of an earlier run
+/// unchanged.
 ///
 /// # Errors
 /// [`IoError::Write`], [`IoError::DiskFull`].

@@ -1,4 +1,4 @@
-//! Picture files: decoding, at a fraction of their extents where they are large, and writing.
+//! Decodes and writes picture files. Large pictures are decoded at a fraction of their extents.
 
 use super::{IoError, check_picture_name, complete, large_picture, write_atomic};
 use image::{
@@ -10,21 +10,21 @@ use zune_jpeg::{
     zune_core::{bytestream::ZCursor, colorspace::ColorSpace, options::DecoderOptions},
 };
 
-/// The largest file that is read as a picture: 512 MiB, more than a photo of 200 million pixels takes.
+/// Largest picture file that is read: 512 MiB, more than a photo of 200 million pixels takes.
 pub(super) const MAX_FILE_BYTES: usize = 512 << 20;
-/// The most pixels that are decoded whole: 67 million, 192 MiB of red, green and blue.
+/// Most pixels that are decoded at full size: 67 million, 192 MiB of red, green and blue.
 const MAX_WHOLE_PIXELS: u64 = 64 << 20;
-/// The most pixels that are read at all: a thousand million. A few bytes can claim any extents.
+/// Most pixels of a picture: a thousand million. A few bytes can claim any extents.
 const MAX_PIXELS: u64 = 1 << 30;
 
-/// A format of pictures that is read.
+/// Supported picture formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Png,
     Jpeg,
 }
 
-/// The format of a file that begins so.
+/// Detects the format from the first bytes.
 pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
     match bytes {
         [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Kind::Png),
@@ -33,7 +33,7 @@ pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
     }
 }
 
-/// The pixels of a picture out of the bytes of its file, the way up that its camera noted.
+/// Decodes the pixels, rotated upright as the camera noted.
 pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, IoError> {
     let damaged = |what: String| IoError::Malformed { path: path.into(), what };
     let decoded = match kind {
@@ -50,7 +50,7 @@ pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, 
     }
 }
 
-/// By what power of two a picture is made smaller while it is decoded: 1 where it is decoded whole.
+/// Returns the power of two by which a picture is reduced while it is decoded; 1 for full size.
 fn shrink(width: u64, height: u64) -> Result<u32, String> {
     let pixels = width.saturating_mul(height);
     if pixels > MAX_PIXELS {
@@ -62,7 +62,7 @@ fn shrink(width: u64, height: u64) -> Result<u32, String> {
 fn png(bytes: &[u8]) -> Result<(RgbImage, Orientation), String> {
     let said = |e: image::ImageError| e.to_string();
     let mut decoder = PngDecoder::with_limits(Cursor::new(bytes), Limits::default()).map_err(said)?;
-    // A note that cannot be read is no reason to refuse the picture.
+    // An unreadable orientation is no reason to refuse the picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let (width, height) = decoder.dimensions();
     let by = shrink(width.into(), height.into())?;
@@ -71,12 +71,12 @@ fn png(bytes: &[u8]) -> Result<(RgbImage, Orientation), String> {
     }
     let mut limits = Limits::default();
     limits.reserve(decoder.total_bytes()).map_err(|e| e.to_string())?;
-    // What the pixels take is not the decoder's to use.
+    // The memory of the pixels is not part of the decoder's limit.
     decoder.set_limits(limits).map_err(said)?;
     Ok((opaque(DynamicImage::from_decoder(decoder).map_err(said)?), orientation))
 }
 
-/// Red, green and blue on white: the colour of a transparent pixel is whatever the program that wrote it left there.
+/// Draws the picture on white, because transparent pixels have arbitrary colours.
 fn opaque(picture: DynamicImage) -> RgbImage {
     if !picture.color().has_alpha() {
         return picture.into_rgb8();
@@ -88,11 +88,12 @@ fn opaque(picture: DynamicImage) -> RgbImage {
     })
 }
 
-/// By the decoder that `image` uses, in its strict mode, which `image` does not offer: else what is damaged is grey.
+/// Uses the same decoder as `image`, in its strict mode, which `image` does not offer: otherwise damaged parts are
+/// grey.
 fn jpeg(bytes: &[u8], coding: complete::Coding) -> Result<(RgbImage, Orientation), String> {
     let options = DecoderOptions::default()
         .set_strict_mode(true)
-        // Bytes are what is bounded, below; a picture may be long and narrow.
+        // The number of bytes is limited below; a picture may be long and narrow.
         .set_max_width(usize::MAX)
         .set_max_height(usize::MAX)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
@@ -110,7 +111,7 @@ fn jpeg(bytes: &[u8], coding: complete::Coding) -> Result<(RgbImage, Orientation
     Ok((picture, orientation))
 }
 
-/// Writes a PNG, whole or not at all; under no name that promises another format.
+/// Writes a PNG completely or not at all. Refuses names with the extension of another format.
 ///
 /// # Errors
 /// [`IoError::PictureName`], [`IoError::Write`], [`IoError::DiskFull`].

@@ -1,4 +1,4 @@
-//! Pictures to a network's input: fitting, scaling of values, and where a point lies in the photo.
+//! Converts pictures to a network's input: fitting, scaling of values, and mapping points back to the photo.
 
 use image::{
     Rgb, RgbImage,
@@ -7,7 +7,7 @@ use image::{
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How a picture of one aspect becomes one of another.
+/// Adapts a picture to the aspect ratio of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Fit {
@@ -20,7 +20,7 @@ pub enum Fit {
     Letterbox,
 }
 
-/// The values that the bytes 0 to 255 become.
+/// Range of values for the bytes 0 to 255.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Range {
@@ -36,23 +36,23 @@ pub enum Range {
     Imagenet,
 }
 
-/// Means and deviations of red, green and blue over ImageNet's photos, of values from 0 to 1.
+/// Mean and deviation of red, green and blue over ImageNet's photos, for values from 0 to 1.
 const IMAGENET: [[f32; 2]; 3] = [[0.485, 0.229], [0.456, 0.224], [0.406, 0.225]];
 
-/// The values of a picture's bytes: a usual range, or a mean and a deviation for each channel.
+/// Scaling of a picture's bytes: a common range, or a mean and a deviation per channel.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum PixelValues {
-    /// A usual range.
+    /// A common range.
     Range {
-        /// Which.
+        /// The range.
         range: Range,
     },
     /// `(v / 255 - mean) / std`, as torchvision's `Normalize` computes it.
     MeanStd {
-        /// The mean of each channel, in the order in which the network takes channels.
+        /// Mean of each channel, in the network's order.
         mean: [f32; 3],
-        /// The standard deviation of each channel, in the same order.
+        /// Standard deviation of each channel, in the same order.
         std: [f32; 3],
     },
 }
@@ -70,7 +70,7 @@ impl Default for PixelValues {
 }
 
 impl PixelValues {
-    /// The value of a byte in a channel of the network's.
+    /// Returns the value of a byte in a channel of the network.
     fn apply(self, byte: u8, channel: usize) -> f32 {
         let value = f32::from(byte);
         match self {
@@ -86,7 +86,7 @@ impl PixelValues {
     }
 }
 
-/// The order in which a network takes the colours of a pixel.
+/// Order of a pixel's colours in the network's input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default, Serialize, Deserialize, clap::ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum ChannelOrder {
@@ -97,22 +97,22 @@ pub enum ChannelOrder {
     Bgr,
 }
 
-/// How a picture becomes a network's input.
+/// Conversion of a picture to a network's input.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Preprocessing {
-    /// How it becomes one of the input's aspect.
+    /// Adaptation to the aspect ratio of the input.
     pub fit: Fit,
-    /// The share of the width and the height that [`Fit::Centre`] keeps, of the largest part that it could; `crop_pct` in
-    /// timm. torchvision's "resize to 256, crop the middle 224" is 0.875.
+    /// Share of the width and height of the largest possible part that [`Fit::Centre`] keeps; `crop_pct` in timm.
+    /// torchvision's "resize to 256, crop the middle 224" is 0.875.
     #[serde(default = "whole", skip_serializing_if = "is_whole")]
     pub crop_pct: f32,
-    /// The values that its bytes become.
+    /// Scaling of the values.
     #[serde(flatten)]
     pub values: PixelValues,
-    /// The order of colours.
+    /// Order of the colours.
     #[serde(default)]
     pub channels: ChannelOrder,
-    /// Whether the network takes columns where others take rows, as those that were trained in MATLAB may.
+    /// True if the network expects columns in place of rows, like some networks trained in MATLAB.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transposed: bool,
 }
@@ -126,7 +126,7 @@ fn is_whole(part: &f32) -> bool {
 }
 
 impl Preprocessing {
-    /// This fit, without a further crop, and this range of red, green and blue.
+    /// Uses this fit without a further crop, and this range of red, green and blue.
     pub const fn new(fit: Fit, range: Range) -> Self {
         let values = PixelValues::Range { range };
         Self { fit, crop_pct: whole(), values, channels: ChannelOrder::Rgb, transposed: false }
@@ -161,7 +161,7 @@ impl fmt::Display for Preprocessing {
     }
 }
 
-/// The rectangle of the photo that the network sees, in pixels; parts outside the photo are black bars.
+/// Rectangle of the photo that the network sees, in pixels. Parts outside the photo are black bars.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Frame {
     /// Left edge.
@@ -175,29 +175,29 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// A point given in shares of the network's input (0 to 1), in pixels of the photo.
+    /// Converts a point from shares of the network's input (0 to 1) to pixels of the photo.
     pub fn at(&self, x: f32, y: f32) -> [f32; 2] {
         [self.x + x * self.width, self.y + y * self.height]
     }
 }
 
-/// A picture as a network takes it.
+/// A picture in the form that a network takes.
 #[derive(Clone, Debug)]
 pub struct ImageTensor {
     /// Dense `[1, height, width, 3]` values; `[1, width, height, 3]` if [transposed](Preprocessing::transposed).
     pub values: Vec<f32>,
-    /// What part of the photo they show.
+    /// Part of the photo that the values show.
     pub frame: Frame,
 }
 
 impl ImageTensor {
-    /// The values with the channels before the rows: dense `[1, 3, height, width]`.
+    /// Returns the values with the channels in front of the rows: dense `[1, 3, height, width]`.
     pub fn planar(&self) -> Vec<f32> {
         (0..3).flat_map(|channel| self.values.iter().skip(channel).step_by(3).copied()).collect()
     }
 }
 
-/// Resizes a picture to `width` by `height` (bilinear, and averaging where it shrinks) and scales its values.
+/// Resizes a picture to `width` by `height` (bilinear, averaging when it shrinks) and scales its values.
 pub fn preprocess(picture: &RgbImage, width: u32, height: u32, how: &Preprocessing) -> ImageTensor {
     let (seen, frame) = fitted(picture, width, height, how);
     let seen = if how.transposed { imageops::flip_horizontal(&imageops::rotate90(&seen)) } else { seen };
@@ -213,7 +213,7 @@ pub fn preprocess(picture: &RgbImage, width: u32, height: u32, how: &Preprocessi
     ImageTensor { values, frame }
 }
 
-/// The pixels that the network sees, and where they come from.
+/// Returns the pixels that the network sees, and their rectangle in the photo.
 fn fitted(picture: &RgbImage, width: u32, height: u32, how: &Preprocessing) -> (RgbImage, Frame) {
     let (w, h) = picture.dimensions();
     let whole = Frame { x: 0.0, y: 0.0, width: w as f32, height: h as f32 };
@@ -223,7 +223,7 @@ fn fitted(picture: &RgbImage, width: u32, height: u32, how: &Preprocessing) -> (
         Fit::Stretch => (resize(picture, width, height), whole),
         Fit::Centre => {
             let scale = scale_x.max(scale_y) / f64::from(how.crop_pct);
-            // Rounding may come to no pixel at all, or to one more than there is.
+            // Rounding may give zero pixels, or one too many.
             let cut = |target: u32, have: u32| ((f64::from(target) / scale).round() as u32).clamp(1, have);
             let (cw, ch) = (cut(width, w), cut(height, h));
             let (x, y) = ((w - cw) / 2, (h - ch) / 2);
@@ -238,7 +238,7 @@ fn fitted(picture: &RgbImage, width: u32, height: u32, how: &Preprocessing) -> (
             let (x, y) = ((width - gw) / 2, (height - gh) / 2);
             let mut canvas = RgbImage::from_pixel(width, height, Rgb([0; 3]));
             imageops::replace(&mut canvas, &resize(picture, gw, gh), i64::from(x), i64::from(y));
-            // By the extents that were drawn, which are rounded, so that points found in them lie right in the photo.
+            // Uses the drawn extents, which are rounded, so that points map back to the correct place in the photo.
             let (px, py) = (w as f32 / gw as f32, h as f32 / gh as f32);
             let frame = Frame {
                 x: -(x as f32) * px,

@@ -1,4 +1,4 @@
-//! Reading plain files and pipes: never more than was asked for, and never waiting without end.
+//! Reads plain files and pipes, with limits on size and waiting time.
 
 use super::IoError;
 use std::{
@@ -9,12 +9,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How long to wait for the first writer of a pipe. Chosen: shells start both ends at once, and a person who starts the
-/// other end by hand does so within seconds or has forgotten it.
+/// Timeout for the first writer of a pipe. Chosen: shells start both ends at once, and a person who starts the other
+/// end by hand does so within seconds or has forgotten it.
 const WRITER_TIMEOUT: Duration = Duration::from_secs(5);
-/// How long a writer may be silent. Chosen for programs that compute what they write and take a while to begin.
+/// Timeout for a silent writer. Chosen for programs that compute their output and take a while to begin.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(60);
-/// How often a pipe is looked at.
+/// Interval between checks of a pipe.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A plain file or a pipe, open for reading.
@@ -26,7 +26,7 @@ pub(super) struct FileOrPipe {
 }
 
 impl FileOrPipe {
-    /// Opens a file or a pipe; folders, devices and sockets are refused without being opened.
+    /// Opens a file or a pipe. Refuses folders, devices and sockets without opening them.
     pub(super) fn open(path: &Path) -> Result<Self, IoError> {
         let unreadable = |e| IoError::read(path, e);
         let readable = |kind: FileType| match other_than_data(kind) {
@@ -35,23 +35,23 @@ impl FileOrPipe {
         };
         readable(fs::metadata(path).map_err(unreadable)?.file_type())?;
         let file = open_nonblocking(path).map_err(unreadable)?;
-        // Asked again of what was opened, which may be another thing by now.
+        // Checks the opened file again, because the path may lead to another one by now.
         let pipe = readable(file.metadata().map_err(unreadable)?.file_type())?;
         Ok(Self { path: path.into(), file, pipe })
     }
 
-    /// Reads everything that is left behind `bytes`, which must be no more than `most` together.
+    /// Reads the rest of the file into `bytes`. Together they may have at most `most` bytes.
     pub(super) fn fill_whole(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<(), IoError> {
-        // Asked first, so that nothing is read in vain.
+        // Checked first, to avoid reading in vain.
         let long = !self.pipe && self.file.metadata().is_ok_and(|found| found.len() > most as u64);
         if !long {
-            // One byte too many shows that there are more.
+            // An extra byte shows that the file is too long.
             self.fill(bytes, most + 1)?;
         }
         if long || bytes.len() > most { Err(IoError::TooLarge { path: self.path.clone(), most }) } else { Ok(()) }
     }
 
-    /// Appends bytes until there are `most` or there are no more.
+    /// Appends bytes up to a total of `most`, or up to the end of the file.
     pub(super) fn fill(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<(), IoError> {
         let rest = most.saturating_sub(bytes.len());
         let read = if self.pipe {
@@ -69,7 +69,7 @@ impl FileOrPipe {
         while bytes.len() < most {
             let room = chunk.len().min(most - bytes.len());
             match self.file.read(&mut chunk[..room]) {
-                // A pipe reads as ended before its first writer opens it, too.
+                // A pipe also reads as ended before its first writer opens it.
                 Ok(0) if received => return Ok(()),
                 Ok(0) => check_timeout(since, WRITER_TIMEOUT, "nobody has written to this pipe")?,
                 Ok(read) => {
@@ -89,7 +89,7 @@ impl FileOrPipe {
     }
 }
 
-/// An error if `patience` has passed.
+/// Returns an error if `patience` has passed.
 pub(super) fn check_timeout(since: Instant, patience: Duration, why: &str) -> io::Result<()> {
     if since.elapsed() < patience {
         return Ok(());
@@ -98,10 +98,10 @@ pub(super) fn check_timeout(since: Instant, patience: Duration, why: &str) -> io
     Err(io::Error::new(io::ErrorKind::TimedOut, format!("{why} for {seconds} s; start the other program first")))
 }
 
-/// The most bytes of a file that is read whole: 256 MiB, some ten million usage records.
+/// Limit for a file that is read completely: 256 MiB, about ten million usage records.
 const MAX_BYTES: usize = 256 << 20;
 
-/// Reads a whole file, or what comes out of a pipe.
+/// Reads a complete file, or everything from a pipe.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::TooLarge`].
@@ -111,7 +111,7 @@ pub fn read_bytes(path: &Path) -> Result<Vec<u8>, IoError> {
     Ok(bytes)
 }
 
-/// Reads a whole text file, or what comes out of a pipe.
+/// Reads a complete text file, or all text from a pipe.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::TooLarge`], [`IoError::NotText`].
@@ -120,7 +120,7 @@ pub fn read_text(path: &Path) -> Result<String, IoError> {
         .map_err(|e| IoError::NotText { path: path.into(), at: e.utf8_error().valid_up_to() })
 }
 
-/// Opens without waiting, neither for a pipe's writer nor for a line's carrier.
+/// Opens without waiting for a pipe's writer or for the carrier of a serial line.
 #[cfg(unix)]
 fn open_nonblocking(path: &Path) -> io::Result<File> {
     use rustix::fs::OFlags;
@@ -133,7 +133,7 @@ fn open_nonblocking(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// What it is, if neither a plain file nor a pipe.
+/// Describes a path that is neither a plain file nor a pipe.
 #[cfg(unix)]
 fn other_than_data(kind: FileType) -> Option<&'static str> {
     use std::os::unix::fs::FileTypeExt;

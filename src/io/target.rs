@@ -1,4 +1,4 @@
-//! What is at a place that is to be written: nothing, a file that may be replaced, or something to write through.
+//! Inspects a path that is to be written: nothing there, a file to replace, or something to write through.
 
 use super::IoError;
 use std::{
@@ -7,25 +7,25 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Links that are followed, as many as Linux follows.
+/// Maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
 
-/// How a place is written.
+/// Way to write a path.
 #[derive(Debug)]
 pub(super) enum Target {
-    /// A new file takes the place of what is there, if anything is.
+    /// A new file replaces an existing one, if any.
     Replaced {
-        /// Where the links end.
+        /// Path behind all links.
         path: PathBuf,
-        /// What is known of the file there.
+        /// Metadata of the existing file.
         old: Option<Metadata>,
     },
-    /// A pipe, a device, or a file that this process has open already: opened and written.
+    /// A pipe, a device, or a file that this process has open: opened and written.
     Through,
 }
 
 impl Target {
-    /// Looks, and changes nothing.
+    /// Inspects the path without changing anything.
     pub(super) fn find(path: &Path) -> io::Result<Self> {
         if path.as_os_str().is_empty() {
             return Err(io::Error::new(ErrorKind::InvalidInput, "the name is empty"));
@@ -47,7 +47,7 @@ impl Target {
         }
         let Some(path) = resolve_links(path)? else { return Ok(Self::Through) };
         match &old {
-            // A file that may not be written may not be replaced either, though its folder would allow it.
+            // A file without write permission may not be replaced either, although its folder would allow it.
             Some(_) => drop(File::options().write(true).open(&path)?),
             None => check_folder_of(&path)?,
         }
@@ -55,7 +55,7 @@ impl Target {
     }
 }
 
-/// The folder that holds `path`.
+/// Returns the folder that holds `path`.
 pub(super) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
@@ -73,8 +73,8 @@ fn check_folder_of(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Where the links that begin at `path` end, whether or not anything is there. None if they lead through `/proc`, as
-/// `/dev/stdout` does: what is there is open already, and a new file of that name would be another one.
+/// Follows the links that begin at `path`, even if the target does not exist. Returns `None` if they lead through
+/// `/proc`, like `/dev/stdout`: that file is open already, and a new file of the same name would be a different one.
 fn resolve_links(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {
@@ -91,8 +91,8 @@ fn resolve_links(path: &Path) -> io::Result<Option<PathBuf>> {
     Err(io::Error::other("too many symbolic links follow one another"))
 }
 
-/// Whether a file could be written at `path`, as far as looking tells: to be asked before long work whose result goes
-/// there. Nothing is created or changed.
+/// Checks that `path` can be written, by inspection alone: nothing is created or changed. Call it before long work
+/// whose result goes there.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -100,7 +100,7 @@ pub fn check_target(path: &Path) -> Result<(), IoError> {
     Target::find(path).map(|_| ()).map_err(|e| IoError::write(path, e))
 }
 
-/// Whether `path` is a folder or could be made one, as far as looking tells. Nothing is created or changed.
+/// Checks that `path` is a folder or can become one, by inspection alone: nothing is created or changed.
 ///
 /// # Errors
 /// [`IoError::Write`].
@@ -117,14 +117,14 @@ pub fn check_folder(path: &Path) -> Result<(), IoError> {
     }
 }
 
-/// Where a file would be made that is not there yet: behind all links, from the root on.
+/// Returns the path of a file that does not exist yet: behind all links, from the root on.
 pub(super) fn final_path(path: &Path) -> Option<PathBuf> {
     let path = resolve_links(path).ok()??;
     Some(folder_of(&path).canonicalize().ok()?.join(path.file_name()?))
 }
 
-/// Whether the name of a picture ends as its format (`svg`, `png`) does, so that no file of another kind is replaced by one.
-/// What is written through, as a pipe is, may have any name, and what cannot be written at all is refused by others.
+/// Checks that the name of a picture has the extension of its format (`svg`, `png`), so that it cannot replace a file
+/// of another kind. Pipes and devices may have any name. Paths that cannot be written are reported elsewhere.
 ///
 /// # Errors
 /// [`IoError::PictureName`].

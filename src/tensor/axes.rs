@@ -1,13 +1,13 @@
-//! Extents, and how far neighbours along each axis lie apart.
+//! Extents of a view, and the distances between neighbours along each axis.
 
 use std::fmt;
 
 use super::TensorError;
 
-/// Most axes of a view, which keeps them in itself: one is made for every frame.
+/// Maximum number of axes of a view. They are stored in the view itself, because one is created for every frame.
 const MAX_RANK: usize = 8;
 
-/// Extents with the distances between neighbours, in elements. All that they lead to was there when they were made.
+/// Extents with the distances between neighbours, in elements. The constructors check that every element exists.
 #[derive(Clone, Copy)]
 pub(super) struct Axes {
     rank: usize,
@@ -15,30 +15,30 @@ pub(super) struct Axes {
     strides: [usize; MAX_RANK],
 }
 
-/// Elements that lie evenly apart.
+/// A run of equally spaced elements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Run {
-    /// Index of the first.
+    /// Index of the first element.
     pub(super) first: usize,
     pub(super) count: usize,
-    /// From each to the next; 0 where all are the same one.
+    /// Distance from each element to the next; 0 if all are the same element.
     pub(super) step: usize,
 }
 
 impl Axes {
-    /// Of elements that lie one behind the other, the last axis fastest.
+    /// Describes contiguous elements, the last axis fastest.
     pub(super) fn dense(dims: &[usize]) -> Result<Self, TensorError> {
         let mut axes = Self::without_strides(dims)?;
         let mut stride = 1;
         for axis in (0..axes.rank).rev() {
             axes.strides[axis] = stride;
-            // An extent of zero makes the distances in front of it meaningless.
+            // An extent of zero makes the strides of the axes in front of it meaningless.
             stride *= dims[axis].max(1);
         }
         Ok(axes)
     }
 
-    /// Of elements as far apart as `strides` says, all of them among the first `available`.
+    /// Describes elements with the given strides, all of them among the first `available`.
     pub(super) fn strided(dims: &[usize], strides: &[usize], available: usize) -> Result<Self, TensorError> {
         let mut axes = Self::without_strides(dims)?;
         if dims.len() != strides.len() {
@@ -58,7 +58,7 @@ impl Axes {
         if rank > MAX_RANK {
             return Err(TensorError::Rank { rank, most: MAX_RANK });
         }
-        // Zeros count as ones, so that a product of some of the extents can be counted, too.
+        // Zeros count as ones, so that products of some of the extents cannot overflow either.
         if dims.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent.max(1))).is_none() {
             return Err(TensorError::TooLarge { dims: dims.to_vec() });
         }
@@ -67,7 +67,7 @@ impl Axes {
         Ok(axes)
     }
 
-    /// The axes in another order.
+    /// Returns the axes in another order.
     pub(super) fn permuted(&self, order: &[usize]) -> Result<Self, TensorError> {
         let mut sorted = order.to_vec();
         sorted.sort_unstable();
@@ -82,12 +82,12 @@ impl Axes {
         Ok(permuted)
     }
 
-    /// The extents.
+    /// Returns the extents.
     pub(super) fn dims(&self) -> &[usize] {
         &self.dims[..self.rank]
     }
 
-    /// Whether the elements that are seen are the first ones, one behind the other.
+    /// Returns whether the visible elements are exactly the first ones, in order.
     pub(super) fn is_dense(&self) -> bool {
         self.len() == 0 || matches!(self.merged().axes(), [] | [(_, 1)])
     }
@@ -100,12 +100,12 @@ impl Axes {
         self.dims().iter().copied().zip(self.strides().iter().copied())
     }
 
-    /// Number of elements that are seen.
+    /// Returns the number of visible elements.
     pub(super) fn len(&self) -> usize {
         self.dims().iter().product()
     }
 
-    /// How many elements there must be for all that are seen to be among them, or the most that can be counted.
+    /// Returns the number of elements that must exist for all visible ones to be among them; saturates.
     fn reach(&self) -> usize {
         if self.len() == 0 {
             return 0;
@@ -115,7 +115,7 @@ impl Axes {
 
     /// Visits all elements in order, the last axis fastest.
     pub(super) fn runs(&self, mut visit: impl FnMut(Run)) {
-        // Distances along axes without elements may be anything.
+        // Strides along axes without elements may be anything.
         if self.len() == 0 {
             return;
         }
@@ -123,7 +123,7 @@ impl Axes {
         let Some((&(count, step), outer)) = merged.axes().split_last() else {
             return visit(Run { first: 0, count: 1, step: 1 });
         };
-        // An odometer: `first` follows the indices by additions, where a division for each axis would be slower.
+        // An odometer: `first` follows the indices by additions, because a division per axis would be slower.
         let mut index = [0; MAX_RANK];
         let mut first = 0;
         for _ in 0..outer.iter().map(|&(extent, _)| extent).product::<usize>() {
@@ -140,13 +140,13 @@ impl Axes {
         }
     }
 
-    /// The axes that matter: those of one index are left out, and neighbours over which elements lie evenly apart are
-    /// one, so that runs are as long as they can be.
+    /// Drops axes of extent one and merges neighbours whose elements are equally spaced, so that runs are as long as
+    /// possible.
     fn merged(&self) -> Merged {
         let mut merged = Merged { rank: 0, axes: [(1, 0); MAX_RANK] };
         for (extent, stride) in self.pairs().filter(|&(extent, _)| extent != 1) {
             match merged.axes[..merged.rank].last_mut() {
-                // Both fit: the elements are there.
+                // Neither product overflows, because the elements exist.
                 Some((outer, step)) if *step == extent * stride => (*outer, *step) = (*outer * extent, stride),
                 _ => {
                     merged.axes[merged.rank] = (extent, stride);
@@ -158,7 +158,7 @@ impl Axes {
     }
 }
 
-/// Extents and distances of fewer axes that visit the same elements.
+/// Extents and strides of fewer axes that visit the same elements.
 struct Merged {
     rank: usize,
     axes: [(usize, usize); MAX_RANK],

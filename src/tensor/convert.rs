@@ -1,5 +1,5 @@
-//! A caller's elements to the floats that are computed with, and back: element types, quantisation, and what neither can
-//! hold.
+//! Converts the caller's elements to the floats that kernels compute with, and back. Handles element types and
+//! quantisation, and reports values that neither can represent.
 
 use std::borrow::Cow;
 
@@ -13,21 +13,21 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// What a model takes as an input, or gives as an output.
+/// Specification of a model's input or output.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TensorSpec<'a> {
-    /// The extents, as the model's file has them.
+    /// Extents as in the model's file.
     pub dims: &'a [usize],
     /// Type of the elements.
     pub element_type: ElementType,
-    /// What integers stand for, where they do not stand for themselves.
+    /// Quantisation of integer elements; `None` if integers stand for themselves.
     pub quantization: Option<Quantization>,
-    /// The least and the greatest integer that an input may hold, where what is computed of them asks for that.
+    /// Smallest and largest integer that an input may hold, if the model's arithmetic requires a range.
     pub integer_range: Option<[i32; 2]>,
 }
 
 impl TensorSpec<'_> {
-    /// Number of elements.
+    /// Returns the number of elements.
     fn len(&self) -> usize {
         self.dims.iter().product()
     }
@@ -38,7 +38,7 @@ impl TensorSpec<'_> {
         if found == self.len() { Ok(()) } else { Err(ConvertError::Count { expected: expected(), found }) }
     }
 
-    /// Checks that all values are numbers where the elements must be.
+    /// Checks that no value is NaN if the elements are integers.
     fn check_numbers(&self, values: &[f32]) -> Result<(), ConvertError> {
         let element_type = self.element_type;
         if element_type.is_float() {
@@ -48,15 +48,15 @@ impl TensorSpec<'_> {
         nan.map_or(Ok(()), |index| Err(ConvertError::NotANumber { index, element_type }))
     }
 
-    /// Checks that integers are within their range, whatever they are given as.
+    /// Checks that integers are within their range, whatever their type.
     fn check_range(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
         let Some([least, greatest]) = self.integer_range else { return Ok(()) };
         let outside = view.first_outside([least, greatest]);
         outside.map_or(Ok(()), |(index, value)| Err(ConvertError::Range { index, value, least, greatest }))
     }
 
-    /// Checks that values are as many as the model's, and in its extents if they state any. Ones in front make no
-    /// difference.
+    /// Checks that the number of values matches the model, and the extents if the caller gives any. Leading ones make
+    /// no difference.
     fn check_extents(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
         let expected = || self.dims.to_vec();
         match view.dims() {
@@ -76,7 +76,7 @@ impl<'a> From<&'a graph::Tensor> for TensorSpec<'a> {
     }
 }
 
-/// The extents from the first that is not one.
+/// Returns the extents from the first that is not one.
 fn without_ones(dims: &[usize]) -> &[usize] {
     let first = dims.iter().position(|&extent| extent != 1);
     &dims[first.unwrap_or(dims.len())..]
@@ -114,7 +114,8 @@ pub fn write_reals(
     Ok(())
 }
 
-/// The same where the values lie, if they are dense 32-bit floats: those are the reals. Others are written into `out`.
+/// Like [`write_reals`], but returns dense 32-bit floats without a copy, because they already are the reals. Other
+/// elements are written into `out`.
 ///
 /// # Errors
 /// As [`write_reals`].

@@ -1,36 +1,36 @@
-//! Why values are no tensor, or not the one that is wanted.
+//! Errors of values that are not a tensor, or not the expected one.
 
 use crate::{graph::ElementType, plan::TexelFormat};
 
-/// Why values cannot be seen as a tensor, or handed out as asked.
+/// Reasons for which values cannot be viewed as a tensor, or cannot be returned in the requested form.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorError {
-    /// Extents of another number of elements than there are.
+    /// The extents do not match the number of elements.
     #[error("{dims:?} is {expected} elements, but there are {found}")]
     Count {
         /// The extents.
         dims: Vec<usize>,
-        /// Their product.
+        /// Product of the extents.
         expected: usize,
-        /// Number of elements that were given.
+        /// Number of elements given.
         found: usize,
     },
-    /// More elements than can be counted.
+    /// The number of elements overflows.
     #[error("{dims:?} is more elements than can be counted")]
     TooLarge {
         /// The extents.
         dims: Vec<usize>,
     },
-    /// More axes than a view has.
+    /// More axes than a view supports.
     #[error("a view has at most {most} axes, not {rank}; dense values need no extents")]
     Rank {
-        /// Number of axes that were asked for.
+        /// Number of axes requested.
         rank: usize,
-        /// How many there may be.
+        /// Maximum number of axes.
         most: usize,
     },
-    /// Another number of strides than of axes.
+    /// The number of strides differs from the number of axes.
     #[error("the strides {strides:?} are not one for each axis of {dims:?}")]
     Strides {
         /// The extents.
@@ -38,77 +38,77 @@ pub enum TensorError {
         /// The strides.
         strides: Vec<usize>,
     },
-    /// Elements beyond those that were given.
+    /// The strides lead beyond the elements given.
     #[error("{dims:?} with strides {strides:?} needs {needed} elements, but there are {found}")]
     Outside {
         /// The extents.
         dims: Vec<usize>,
         /// Elements between neighbours along each axis.
         strides: Vec<usize>,
-        /// How many elements there must be.
+        /// Number of elements needed.
         needed: usize,
-        /// How many there are.
+        /// Number of elements given.
         found: usize,
     },
-    /// Axes that are not each of the tensor's once.
+    /// The order does not name each axis exactly once.
     #[error("{axes:?} is no order of {rank} axes")]
     Axes {
-        /// The order that was asked for.
+        /// The requested order.
         axes: Vec<usize>,
         /// Number of the tensor's axes.
         rank: usize,
     },
-    /// Axes were to be put in another order, but there are no extents.
+    /// The axes of values without extents cannot be reordered.
     #[error("values without extents have no axes to be put in another order")]
     NoExtents,
-    /// Rows of a picture that would lie in one another.
+    /// Rows of a picture would overlap.
     #[error("rows of {row} bytes cannot begin every {pitch} bytes")]
     Pitch {
         /// Bytes of a row.
         row: usize,
-        /// Bytes from the beginning of a row to the next one's.
+        /// Bytes from the start of a row to the start of the next.
         pitch: usize,
     },
-    /// The elements are of another type.
+    /// The elements have another type.
     #[error("the elements are {found}, not {asked}")]
     ElementType {
-        /// The type that was asked for.
+        /// The requested type.
         asked: ElementType,
-        /// The one that they are.
+        /// Type of the elements.
         found: ElementType,
     },
 }
 
-/// Why values cannot be those of an input, or an output be given as what it is. Says nothing of which: whoever knows the
-/// tensor's name adds it.
+/// Reasons for which values do not fit an input, or an output cannot be returned in its type. The errors do not name
+/// the tensor: the caller adds its name.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {
-    /// The elements are neither of the model's type nor 32-bit floats.
+    /// The elements have neither the model's type nor 32-bit floats.
     #[error("expected elements of type {expected}{}, found {found}", or_f32(*.expected))]
     ElementType {
-        /// The model's.
+        /// Type in the model.
         expected: ElementType,
-        /// What was given.
+        /// Type of the values given.
         found: ElementType,
     },
-    /// The extents are not the model's.
+    /// The extents differ from the model's.
     #[error("expected {expected:?}, found {found:?}")]
     Extents {
-        /// The model's.
+        /// Extents in the model.
         expected: Vec<usize>,
-        /// What was given.
+        /// Extents of the values given.
         found: Vec<usize>,
     },
-    /// Values without extents are another number than the model's.
+    /// The number of values without extents differs from the model's.
     #[error("expected {expected:?}, which is {} elements, found {found}", .expected.iter().product::<usize>())]
     Count {
-        /// The model's extents.
+        /// Extents in the model.
         expected: Vec<usize>,
         /// Number of values.
         found: usize,
     },
-    /// A whole number that texels do not hold.
+    /// An integer that texels cannot represent.
     #[error(
         "element {index} is {value}, but texels of {}-bit floats hold whole numbers without gaps only up to {}",
         .format.float_bits(),
@@ -117,12 +117,12 @@ pub enum ConvertError {
     Inexact {
         /// Index in the model's order of elements, the last axis fastest.
         index: usize,
-        /// The number.
+        /// The integer.
         value: i128,
-        /// What the texels are.
+        /// Format of the texels.
         format: TexelFormat,
     },
-    /// An integer of which the model would compute integers that floats do not hold.
+    /// An integer for which the model would compute integers that floats cannot represent.
     #[error(
         "element {index} is {value}, but what the model computes of this input is exact only from {least} to {greatest}: \
          texels are floats, which do not hold every integer beyond that"
@@ -130,24 +130,24 @@ pub enum ConvertError {
     Range {
         /// Index in the model's order of elements, the last axis fastest.
         index: usize,
-        /// The number.
+        /// The integer.
         value: f64,
-        /// The least that it may be.
+        /// Smallest value allowed.
         least: i32,
-        /// The greatest that it may be.
+        /// Largest value allowed.
         greatest: i32,
     },
-    /// A value that is no number, of an output that has integers.
+    /// NaN in an output of integers.
     #[error("element {index} is NaN, which {element_type} cannot say")]
     NotANumber {
         /// Index in the model's order of elements, the last axis fastest.
         index: usize,
-        /// The output's type.
+        /// Type of the output.
         element_type: ElementType,
     },
 }
 
-/// The other type that is taken.
+/// Returns the alternative type for the message.
 fn or_f32(expected: ElementType) -> &'static str {
     match expected {
         ElementType::F32 => "",

@@ -1,4 +1,4 @@
-//! Values on the host: what a caller gives a model, seen where it lies, and what a model answers.
+//! Values on the host: views of a caller's inputs, and the tensors that a model returns.
 
 mod axes;
 pub mod convert;

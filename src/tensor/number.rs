@@ -1,19 +1,18 @@
-//! Elements as the real numbers that they are or stand for, and back.
+//! Conversion between elements and the real numbers that they stand for.
 
 use crate::graph::Quantization;
 
-/// An element type's values and the 32-bit floats that are computed with.
+/// A value of an element type, with conversions to and from the 32-bit floats that kernels compute with.
 pub(super) trait Number: Copy {
-    /// The nearest float; truth values are one and zero.
+    /// Returns the nearest float; booleans are one and zero.
     fn to_f32(self) -> f32;
-    /// What it stands for, if it is a quantised integer, else itself.
+    /// Returns the real number that a quantised integer stands for, or the value itself for other types.
     fn dequantized(self, quantization: Quantization) -> f32;
-    /// The number, if it is an integer of a greater magnitude than `most`.
+    /// Returns the number if it is an integer of larger magnitude than `most`.
     fn beyond(self, most: u32) -> Option<i128>;
-    /// The nearest value, of integers the even one of two and none beyond the type. What is no number is no integer, so
-    /// that must be asked before.
+    /// Returns the nearest value. Integers round to even and saturate. NaN must be ruled out before for integers.
     fn from_f32(value: f32) -> Self;
-    /// The integer that stands for the nearest value, if integers it has, none beyond the type.
+    /// Returns the integer that stands for the nearest value, saturated, if the type is an integer.
     fn quantized(value: f32, quantization: Quantization) -> Self;
 }
 
@@ -25,7 +24,7 @@ macro_rules! integers {
             }
 
             fn dequantized(self, quantization: Quantization) -> f32 {
-                // Those that 64 bits with a sign do not hold are not quantised (`graph::check`).
+                // Types beyond `i64` are never quantised (`graph::check`).
                 quantization.dequantize(self as i64)
             }
 
@@ -34,7 +33,7 @@ macro_rules! integers {
                 (number > most || number < -most).then_some(number)
             }
 
-            // A cast from a float ends at the type's bounds.
+            // A cast from a float saturates.
             fn from_f32(value: f32) -> Self {
                 value.round_ties_even() as Self
             }

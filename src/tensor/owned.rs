@@ -1,11 +1,11 @@
-//! Dense values of one element type.
+//! Dense tensors of one element type.
 
 use std::borrow::Cow;
 
 use super::{Element, TensorError, TensorView, element::type_of, storage::Values};
 use crate::graph::{ElementType, Quantization};
 
-/// Dense values, the last axis fastest: what a model answers.
+/// Dense values, the last axis fastest: a model's output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     dims: Vec<usize>,
@@ -34,27 +34,27 @@ impl Tensor {
         Self { dims: dims.to_vec(), quantization, values }
     }
 
-    /// The extents.
+    /// Returns the extents.
     pub fn dims(&self) -> &[usize] {
         &self.dims
     }
 
-    /// Type of the elements.
+    /// Returns the type of the elements.
     pub fn element_type(&self) -> ElementType {
         type_of(self.values.as_slice())
     }
 
-    /// What the integers stand for, where they do not stand for themselves.
+    /// Returns the quantisation of integer elements; `None` if integers stand for themselves.
     pub const fn quantization(&self) -> Option<Quantization> {
         self.quantization
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.values.as_slice().len()
     }
 
-    /// Whether there is no element.
+    /// Returns true if the tensor is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -1,25 +1,26 @@
-//! Elements of one of several types, borrowed or owned, each in its own type: aligned, and handed out without a copy.
+//! Elements of one of several types, borrowed or owned. Each is stored in its native type: aligned, and accessible
+//! without a copy.
 
 use std::fmt;
 
-/// As many elements are written for debugging: those of a picture would fill the screen.
+/// Number of elements shown for debugging; a whole picture would fill the screen.
 const SHOWN: usize = 16;
 
-/// What [`Element`](super::Element) asks of a type. Nobody outside can name this trait, and so implement either.
+/// Implementation of [`Element`](super::Element). The trait is private, so other crates cannot implement either.
 pub trait Storable: Copy + Send + Sync + 'static {
-    /// Elements of this type as elements of any.
+    /// Wraps elements of this type.
     fn borrow(values: &[Self]) -> Slice<'_>;
-    /// The elements, if they are of this type.
+    /// Returns the elements if they have this type.
     fn borrowed(slice: Slice<'_>) -> Option<&[Self]>;
-    /// Room for elements of this type as room for elements of any.
+    /// Wraps mutable elements of this type.
     fn borrow_mut(values: &mut [Self]) -> SliceMut<'_>;
-    /// Elements of this type as elements of any.
+    /// Wraps owned elements of this type.
     fn store(values: Vec<Self>) -> Values;
-    /// The elements, if they are of this type.
+    /// Returns the owned elements if they have this type.
     fn stored(values: Values) -> Option<Vec<Self>>;
 }
 
-/// Does the same for elements of each type: `of_each!(Slice, slice, values => values.len())`.
+/// Runs the same code for each element type: `of_each!(Slice, slice, values => values.len())`.
 macro_rules! of_each {
     ($of:ident, $elements:expr, $values:ident => $body:expr) => {
         match $elements {
@@ -47,7 +48,7 @@ macro_rules! storage {
             $($kind(&'a [$rust])),*
         }
 
-        /// Room for elements. The variants are those of [`ElementType`](crate::graph::ElementType).
+        /// Mutable elements. The variants are those of [`ElementType`](crate::graph::ElementType).
         pub enum SliceMut<'a> {
             $($kind(&'a mut [$rust])),*
         }
@@ -105,21 +106,21 @@ storage! {
 }
 
 impl Slice<'_> {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub(super) fn len(self) -> usize {
         of_each!(Slice, self, values => values.len())
     }
 }
 
 impl SliceMut<'_> {
-    /// What lies there.
+    /// Borrows the elements.
     pub(super) fn as_slice(&self) -> Slice<'_> {
         of_each!(SliceMut, self, values => Storable::borrow(values))
     }
 }
 
 impl Values {
-    /// The elements, borrowed.
+    /// Borrows the elements.
     pub(super) fn as_slice(&self) -> Slice<'_> {
         of_each!(Values, self, values => Storable::borrow(values.as_slice()))
     }
@@ -137,7 +138,7 @@ impl fmt::Debug for Values {
     }
 }
 
-/// Writes the first few elements, and that there are more.
+/// Writes the first few elements, and a mark if there are more.
 fn shown<T: fmt::Debug>(values: &[T], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let mut list = f.debug_list();
     list.entries(values.iter().take(SHOWN));

@@ -1,4 +1,4 @@
-//! Values of a caller's, seen where they lie.
+//! Views of the caller's values.
 
 use super::{
     Element, TensorError,
@@ -40,12 +40,12 @@ pub struct TensorView<'a> {
 }
 
 impl<'a> TensorView<'a> {
-    /// Dense values of the model's extents, whichever those are, the last axis fastest.
+    /// Dense values in the model's extents, the last axis fastest.
     pub fn dense<T: Element>(values: &'a [T]) -> Self {
         Self { elements: T::borrow(values), axes: None }
     }
 
-    /// Dense values of these extents, the last axis fastest.
+    /// Dense values with these extents, the last axis fastest.
     ///
     /// # Errors
     /// [`TensorError::Count`] if there are fewer or more values than the extents say, [`TensorError::Rank`] if there are more
@@ -58,8 +58,8 @@ impl<'a> TensorView<'a> {
         Ok(Self { elements: T::borrow(values), axes: Some(axes) })
     }
 
-    /// Values whose neighbours along each axis lie `strides` apart, in elements. A stride of 0 repeats the same values along
-    /// its axis; one that is greater than what lies between skips the rest.
+    /// Values with explicit `strides`: the distance between neighbours along each axis, in elements. A stride of 0
+    /// repeats the same values along its axis. A stride larger than the inner extents skips the elements between.
     ///
     /// ```
     /// use texpool::TensorView;
@@ -79,8 +79,8 @@ impl<'a> TensorView<'a> {
         Ok(Self { elements: T::borrow(values), axes: Some(axes) })
     }
 
-    /// The same values with the axes in another order, as NumPy's `transpose` has it: axis `i` is what was axis `axes[i]`.
-    /// Of `[N, C, H, W]` the order `[0, 2, 3, 1]` makes `[N, H, W, C]`.
+    /// Reorders the axes, like NumPy's `transpose`: axis `i` of the result is axis `axes[i]` of this view. For
+    /// example, the order `[0, 2, 3, 1]` turns `[N, C, H, W]` into `[N, H, W, C]`.
     ///
     /// # Errors
     /// [`TensorError::NoExtents`] if the view has none, [`TensorError::Axes`] if `axes` does not name each axis once.
@@ -109,27 +109,27 @@ impl<'a> TensorView<'a> {
         Self { elements, axes: Axes::dense(dims).ok() }
     }
 
-    /// Type of the elements.
+    /// Returns the type of the elements.
     pub fn element_type(&self) -> ElementType {
         type_of(self.elements)
     }
 
-    /// The extents, or `None` if they are the model's, whichever those are.
+    /// Returns the extents, or `None` if they are the model's.
     pub fn dims(&self) -> Option<&[usize]> {
         self.axes.as_ref().map(Axes::dims)
     }
 
-    /// Number of elements that are seen.
+    /// Returns the number of visible elements.
     pub fn len(&self) -> usize {
         self.axes.as_ref().map_or(self.elements.len(), Axes::len)
     }
 
-    /// Whether no element is seen.
+    /// Returns whether no element is visible.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The elements where they lie, if they are 32-bit floats one behind the other.
+    /// Returns the elements if they are contiguous 32-bit floats.
     pub(super) fn as_floats(&self) -> Option<&'a [f32]> {
         let floats = f32::borrowed(self.elements)?;
         match &self.axes {
@@ -139,7 +139,7 @@ impl<'a> TensorView<'a> {
         }
     }
 
-    /// Appends what the elements are or stand for, in order, the last axis fastest.
+    /// Appends the real numbers that the elements stand for, the last axis fastest.
     pub(super) fn append_to(&self, out: &mut Vec<f32>, quantization: Option<Quantization>) {
         match quantization {
             None => of_each!(Slice, self.elements, values => self.append(values, out, Number::to_f32)),
@@ -156,22 +156,22 @@ impl<'a> TensorView<'a> {
         });
     }
 
-    /// The first element, in order, that is an integer of a greater magnitude than `most`, and which it is.
+    /// Returns the first integer of larger magnitude than `most`, with its index.
     pub(super) fn first_beyond(&self, most: u32) -> Option<(usize, i128)> {
         let held = -i64::from(most)..=i64::from(most);
         let (least, greatest) = self.element_type().range();
-        // Of most types no element needs to be looked at.
+        // For most types the range of the type decides, without a look at the elements.
         if self.element_type().is_float() || held.contains(&least) && held.contains(&greatest) {
             return None;
         }
         of_each!(Slice, self.elements, values => self.first(values, |value| value.beyond(most)))
     }
 
-    /// The first element, in order, that is not a number from `least` to `greatest`, and which it is.
+    /// Returns the first element outside `least..=greatest`, with its index.
     pub(super) fn first_outside(&self, [least, greatest]: [i32; 2]) -> Option<(usize, f64)> {
         let within = f64::from(least)..=f64::from(greatest);
         let (type_least, type_greatest) = self.element_type().range();
-        // Of most types no element needs to be looked at.
+        // For most types the range of the type decides, without a look at the elements.
         if !self.element_type().is_float()
             && within.contains(&(type_least as f64))
             && within.contains(&(type_greatest as f64))
@@ -182,7 +182,7 @@ impl<'a> TensorView<'a> {
         of_each!(Slice, self.elements, values => self.first(values, |value| outside(value.to_f32())))
     }
 
-    /// The first element, in order, of which there is something to be found, with its index.
+    /// Returns the first result of `find`, with the index of its element.
     fn first<T: Copy, R>(&self, values: &[T], find: impl Fn(T) -> Option<R>) -> Option<(usize, R)> {
         let (mut before, mut found) = (0, None);
         self.runs(|Run { first, count, step }| {

@@ -1,4 +1,4 @@
-//! Room of a caller's for values.
+//! The caller's memory for outputs.
 
 use std::fmt;
 
@@ -23,27 +23,27 @@ pub struct TensorViewMut<'a> {
 }
 
 impl<'a> TensorViewMut<'a> {
-    /// Room for as many values as the slice has.
+    /// Memory for as many values as the slice has.
     pub fn dense<T: Element>(values: &'a mut [T]) -> Self {
         Self { elements: T::borrow_mut(values) }
     }
 
-    /// Type of the elements.
+    /// Returns the type of the elements.
     pub fn element_type(&self) -> ElementType {
         type_of(self.elements.as_slice())
     }
 
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.elements.as_slice().len()
     }
 
-    /// Whether there is room for none.
+    /// Returns true if the memory is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The room itself if it is for 32-bit floats; else it is given back.
+    /// Returns the slice if its elements are 32-bit floats, and otherwise the view unchanged.
     #[cfg(feature = "gpu")]
     pub(crate) fn into_f32(self) -> Result<&'a mut [f32], Self> {
         match self.elements {
@@ -52,7 +52,7 @@ impl<'a> TensorViewMut<'a> {
         }
     }
 
-    /// Fills it with the elements that floats are or stand for; there are as many.
+    /// Converts floats to the elements. There must be as many floats as elements.
     pub(super) fn fill(&mut self, reals: &[f32], quantization: Option<Quantization>) {
         fn each<T: Number>(values: &mut [T], reals: &[f32], quantization: Option<Quantization>) {
             let pairs = values.iter_mut().zip(reals);
