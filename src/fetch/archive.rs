@@ -1,7 +1,7 @@
 //! One file out of a downloaded package, or the package whole, checked on the way.
 //!
-//! Nothing is ever written where an archive says: the bytes of one named member go to the writer given, no more of them
-//! than the file is long, and a link under that name is refused.
+//! Never writes to a path stated in an archive. The bytes of the named member go to the given writer, up to the
+//! expected length, and a link under that name is refused.
 
 use super::{
     Entry, FetchError,

