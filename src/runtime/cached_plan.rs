@@ -1,4 +1,4 @@
-//! Plans that were searched for, kept from run to run: a file for each model and what is asked of its plan.
+//! Cache of plans that took a search: a file per model and set of options.
 //!
 //! A search that was stopped is kept, too, with the time that it took. Such a plan is taken at once where it keeps within
 //! the budget and the next search could take no longer; with more time the next search begins with it.
@@ -22,7 +22,7 @@ use crate::{
 const KEY_BYTES: usize = 8;
 const TIME_BYTES: usize = 8;
 
-/// The version of what stands in front of a plan.
+/// Version of the header in front of a plan.
 const VERSION: u32 = 2;
 
 /// The most bytes that are read of a file: 64 MiB, where plans of the largest networks have some hundred kilobytes.
@@ -32,7 +32,7 @@ const MAX_BYTES: u64 = 64 << 20;
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
     path: PathBuf,
-    /// What searched for the plan: another version may find another one.
+    /// Version of the program that found the plan, because another version may find a different one.
     searched_by: u64,
 }
 
@@ -44,8 +44,8 @@ struct KeptPlan {
 }
 
 impl KeptPlan {
-    /// Whether it answers what is asked without a search: it keeps within the budget, and either its search was done, or
-    /// another could take no longer than that one did.
+    /// Returns true if the plan needs no further search: it keeps within the budget, and either its search was
+    /// completed, or another search would have no more time than that one had.
     fn answers(&self, phases: Phases, deadline: Option<Duration>) -> bool {
         let within = match phases {
             Phases::Off | Phases::Auto | Phases::Min => true,
@@ -57,12 +57,12 @@ impl KeptPlan {
 }
 
 impl CachedPlan {
-    /// Where the plan of `graph` for `options` is kept in `folder`, if it takes long to find, as plans in phases and those
-    /// with streamed weights do: a file by the model's name
-    /// and a hash of its operators and shapes, and of all the options, the figures of the device's profile among them.
-    /// Models that differ in the values of their weights alone have the same plan.
+    /// Returns the path in `folder` for the plan of `graph` with `options`, if such plans take long to find: those
+    /// with row tiling or streamed weights. The name contains the model's name and a hash of its operators and shapes
+    /// and of all options, including the figures of the device profile. Models that differ only in the values of
+    /// their weights share a plan.
     pub(crate) fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
-        // The others are told with all that was tried, which is not kept.
+        // The name does not include limits on the search itself.
         if options.phases == Phases::Off && options.weights == WeightStorage::Resident {
             return None;
         }
@@ -76,9 +76,9 @@ impl CachedPlan {
         Some(Self { path: folder.join(format!("{name}-{asked:016x}.plan")), searched_by })
     }
 
-    /// The plan that is kept, where it answers what is asked, and `true`; else what `search` finds, which begins with the plan
-    /// that is kept, and is kept in turn: a search that is stopped, or that finds nothing within the budget, leaves the best
-    /// so far to the next.
+    /// Returns the stored plan and `true` if it needs no further search. Otherwise returns the result of `search`,
+    /// which starts from the stored plan, and stores it. A search that is stopped, or finds nothing within the
+    /// budget, leaves its best plan to the next one.
     ///
     /// # Errors
     /// Those of the search.
@@ -110,8 +110,8 @@ impl CachedPlan {
         }
     }
 
-    /// The plan, checked as a new one is; `None` where there is none, or one that is damaged or was found by another
-    /// version.
+    /// Returns the stored plan, checked like a new one; `None` if it does not exist, is damaged or comes
+    /// from another version.
     fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<KeptPlan> {
         let bytes = read_kept(&self.path, MAX_BYTES).unwrap_or_else(|error| {
             tracing::warn!(path = %self.path.display(), %error, "the plan that is kept cannot be read");
@@ -137,7 +137,7 @@ impl CachedPlan {
         loaded.ok().filter(asked).map(|compiled| KeptPlan { compiled, searched })
     }
 
-    /// Keeps a plan that so much time was spent on. A folder that cannot be written to is no error.
+    /// Stores a plan and the time spent on it. A folder that cannot be written is not an error.
     fn store(&self, compiled: &CompiledModel, searched: Duration) {
         let millis = u64::try_from(searched.as_millis()).unwrap_or(u64::MAX);
         let written = PartFile::create(&self.path).and_then(|part| {
@@ -154,7 +154,7 @@ impl CachedPlan {
     }
 }
 
-/// The hash of what would be written. Other versions of Rust may hash otherwise, which costs a search.
+/// Hashes everything that is written to it. Other versions of Rust may hash differently, which costs a search.
 fn hash(text: fmt::Arguments<'_>) -> u64 {
     struct Hash(DefaultHasher);
     impl fmt::Write for Hash {

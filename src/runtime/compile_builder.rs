@@ -1,4 +1,4 @@
-//! How a model is to be compiled, said piece by piece.
+//! Builder for the compilation of a model.
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::path::PathBuf;
@@ -14,8 +14,8 @@ use crate::{
     rewrite::Rules,
 };
 
-/// How a model is to be compiled; what is not said is the default: one band of rows an operator, the smallest pool for
-/// that, 32-bit texels.
+/// Options for compiling a model. The defaults are one band of rows per operator, the smallest pool for that, and
+/// 32-bit texels.
 ///
 /// ```no_run
 /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
@@ -38,7 +38,7 @@ pub struct CompileBuilder<'a> {
 }
 
 impl Context {
-    /// How a model is to be compiled for this device: a builder.
+    /// Returns a builder for compiling a model for this device.
     pub fn compile(&self, model: &Model) -> CompileBuilder<'static> {
         CompileBuilder::new(self, model)
     }
@@ -60,27 +60,27 @@ impl CompileBuilder<'static> {
 }
 
 impl<'a> CompileBuilder<'a> {
-    /// The fastest plan that is found whose pool takes no more than so many bytes: operators run band by band of rows
-    /// where they must.
+    /// Chooses the fastest plan found whose pool takes at most `bytes`. Operators run band by band of rows if
+    /// necessary.
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.options.phases = Phases::Budget(bytes);
         self
     }
 
-    /// The fastest plan that is found with which a session takes no more than so many bytes of the device in all: pool,
-    /// weights, inputs and outputs, tables, buffers for transfers ([`Memory::planned`](crate::Memory::planned)). Weights,
-    /// inputs and outputs go through the pool where they must: such a session takes inputs and answers outputs by value,
-    /// and is run by [`run`](crate::Session::run) alone. From 4 MiB on the blocks that the allocator of a device of texpool's
-    /// own takes from the driver ([`MemoryPeak::reserved`](crate::MemoryPeak::reserved)) are within it, too, where such a plan
-    /// is found and that device has memory of one kind.
+    /// Chooses the fastest plan found with which a session takes at most `bytes` of the device in total: pool,
+    /// weights, inputs and outputs, tables, and transfer buffers ([`Memory::planned`](crate::Memory::planned)).
+    /// Weights, inputs and outputs go through the pool if necessary; such a session exchanges inputs and outputs by
+    /// value, and only [`run`](crate::Session::run) can run it. From 4 MiB on, the blocks that the allocator takes
+    /// from the driver ([`MemoryPeak::reserved`](crate::MemoryPeak::reserved)) also stay within the budget, if such a
+    /// plan exists, texpool opened the device, and the device has one kind of memory.
     pub fn device_budget(mut self, bytes: u64) -> Self {
         self.options.phases = Phases::DeviceBudget(bytes);
         self
     }
 
-    /// Uploads weights into the pool in every run, in tiles of at most so many bytes where an operator runs over all its
-    /// rows at once, instead of keeping them on the device. The host keeps them packed, in memory or in a
-    /// [folder](Context::with_weights_folder).
+    /// Uploads weights into the pool in every run instead of keeping them on the device. An operator that runs over
+    /// all its rows at once receives them in tiles of at most `tile_bytes`. The host keeps them packed, in memory or
+    /// in a [folder](Context::with_weights_folder).
     pub fn stream_weights(mut self, tile_bytes: u64) -> Self {
         self.options.weights = WeightStorage::Streamed { resident_below: 0, tile_bytes };
         self
@@ -99,8 +99,8 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// The fewest bytes of the device's memory that are found, however many dispatches that takes. They are the pool and
-    /// what lies beside it; without [streaming](Self::stream_weights) nearly only the pool can fall.
+    /// Chooses the plan with the least device memory found, regardless of the number of dispatches. The memory is the
+    /// pool and everything beside it; without [streaming](Self::stream_weights), nearly only the pool can shrink.
     pub fn smallest(mut self) -> Self {
         self.options.phases = Phases::Min;
         self
@@ -112,14 +112,14 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// What the pool's texels are: 32-bit floats, or 16-bit ones that take half the bytes.
+    /// Sets the texels of the pool: 32-bit floats, or 16-bit floats at half the size.
     pub fn texels(mut self, format: TexelFormat) -> Self {
         self.options.format = format;
         self
     }
 
-    /// How the weights of convolutions and fully connected layers are stored on the device: as the file has them, which
-    /// keeps every bit of the answers, or in 16 or 8 bits. [`WeightFormat`] says what that does to which operators.
+    /// Sets the format of the weights of convolutions and fully connected layers on the device: the file's format,
+    /// which keeps every bit of the results, or 16 or 8 bits. [`WeightFormat`] lists the effect on each operator.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
@@ -134,33 +134,32 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Which rewriting rules are on.
+    /// Selects the rewrite rules.
     pub fn rules(mut self, rules: Rules) -> Self {
         self.options.rules = rules;
         self
     }
 
-    /// Which strategy plans: the best of all, or the one named.
+    /// Selects the planning strategy: the best of all, or a single one.
     pub fn planner(mut self, planner: Planner) -> Self {
         self.options.planner = planner;
         self
     }
 
-    /// How far to search for a better plan.
+    /// Limits the effort of the search for a better plan.
     pub fn effort(mut self, budget: SearchBudget) -> Self {
         self.options.budget = budget;
         self
     }
 
-    /// What the device takes for a dispatch and for arithmetic, which decides between plans that fit:
-    /// [`Context::calibrate`] measures it. Without it the figures are those of a software device.
+    /// Sets the costs of dispatches and arithmetic on the device, which decide between plans that fit.
+    /// [`Context::calibrate`] measures them. By default they are those of a software device.
     pub fn device_profile(mut self, profile: DeviceProfile) -> Self {
         self.options.device_profile = profile;
         self
     }
 
-    /// What options say that were given by name, in place of all that was said of the plan so far; the device's profile
-    /// stays.
+    /// Applies options given by name. They replace all earlier settings of the plan, except the device profile.
     pub fn named_options(mut self, named: &NamedOptions) -> Self {
         let CompileOptions { limits, device_profile, .. } = self.options;
         self.options = CompileOptions { limits, device_profile, ..named.compile().clone() };
@@ -172,12 +171,12 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Keeps the plan in this folder, and the next time takes it from there instead of searching: plans with bands of rows,
-    /// and those with streamed weights, which take long to find. A file is named after the model and all
-    /// that was asked, is checked like a new plan when it is taken, and is replaced where it does not hold or another
-    /// version searched for it. Where a [deadline](Self::deadline) cut the search short, the best so far is kept: the next
-    /// start takes it at once where it keeps within the budget and that start has no more time to search, and else goes on
-    /// from it. Where the folder cannot be written to, the next start searches again.
+    /// Stores the plan in this folder and loads it the next time instead of searching. Applies to plans with row
+    /// tiling and those with streamed weights, which take long to find. The file is named after the model and the
+    /// options. A stored plan is checked like a new plan, and replaced if it is invalid or from another version. If a
+    /// [deadline](Self::deadline) cut the search short, the best plan so far is stored: the next start uses it at
+    /// once if it keeps within the budget and that start has no more time to search, and otherwise continues from it.
+    /// If the folder cannot be written, the next start searches again.
     ///
     /// ```no_run
     /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
@@ -193,14 +192,14 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Ends the search after so long, with the best plan so far. Without it the same model has the same plan on every
-    /// machine.
+    /// Ends the search after this time with the best plan so far. Without a deadline, the same model has the same
+    /// plan on every machine.
     pub fn deadline(mut self, within: Duration) -> Self {
         self.deadline = Some(within);
         self
     }
 
-    /// Calls `told` with the progress every few milliseconds; where it answers [`ControlFlow::Break`], the search ends
+    /// Calls `told` with the progress every few milliseconds. If it returns [`ControlFlow::Break`], the search ends
     /// with the best plan so far.
     pub fn progress<'b>(self, told: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
         CompileBuilder {
@@ -267,10 +266,11 @@ impl<'a> CompileBuilder<'a> {
 }
 
 impl CompileBuilder<'static> {
-    /// The same where nobody may block: on a thread of its own, which ends early where the future is dropped.
+    /// Like [`build`](Self::build), without blocking: the search runs in a separate thread, which ends early if the
+    /// future is dropped.
     ///
-    /// In a browser there is no such thread, and the search goes on in place: compile elsewhere and
-    /// [load](Context::load) the plan, or call this in a worker.
+    /// Browsers have no such thread, so the search runs in place there. Compile elsewhere and [load](Context::load)
+    /// the plan, or call this in a worker.
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -310,8 +310,8 @@ impl CompileBuilder<'static> {
         }
     }
 
-    /// The same in place: in a browser there is no thread to plan on. Compile elsewhere and [load](Context::load) the
-    /// plan, or call this in a worker.
+    /// Like [`build`](Self::build), in place, because browsers have no thread to plan on. Compile elsewhere and
+    /// [load](Context::load) the plan, or call this in a worker.
     ///
     /// # Errors
     /// As [`build`](Self::build).

@@ -50,7 +50,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// [`Error::SavedPlan`] for bytes that are none, of another model, or for a device with larger textures.
+    /// [`Error::SavedPlan`] if the bytes are not a plan, or belong to another model or a device with larger textures.
     pub fn load(&self, model: &Model, plan: &[u8]) -> Result<CompiledModel, Error> {
         let compiled = compile::load(model.graph(), plan, self.gpu().texture_limits())?;
         Ok(CompiledModel::new(self, model, compiled))
@@ -96,17 +96,17 @@ impl CompiledModel {
         &self.inner.context
     }
 
-    /// What the model takes.
+    /// Returns the model's inputs.
     pub fn inputs(&self) -> &[TensorInfo] {
         self.inner.model.inputs()
     }
 
-    /// What the model gives.
+    /// Returns the model's outputs.
     pub fn outputs(&self) -> &[TensorInfo] {
         self.inner.model.outputs()
     }
 
-    /// How the texture of an input must be made, and where its elements lie in it.
+    /// Returns the required format of an input's texture, and the position of its elements.
     ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`].
@@ -114,7 +114,7 @@ impl CompiledModel {
         Ok(&self.inner.inputs[self.inner.model.index(TensorRole::Input, key.into())?])
     }
 
-    /// The same of an output.
+    /// Returns the same for an output.
     ///
     /// # Errors
     /// As [`input_layout`](Self::input_layout).
@@ -122,7 +122,7 @@ impl CompiledModel {
         Ok(&self.inner.outputs[self.inner.model.index(TensorRole::Output, key.into())?])
     }
 
-    /// What texels are in the pool, inputs and outputs.
+    /// Returns the format of the texels of the pool, inputs and outputs.
     pub fn texels(&self) -> TexelFormat {
         self.inner.compiled.format()
     }
@@ -134,7 +134,7 @@ impl CompiledModel {
         graph.inputs.get(input).and_then(|&id| graph.tensors[id].integer_range)
     }
 
-    /// How weights that stay on the device are stored there.
+    /// Returns the format of the weights that stay on the device.
     pub fn weight_format(&self) -> WeightFormat {
         self.inner.compiled.weight_format()
     }
@@ -144,9 +144,9 @@ impl CompiledModel {
         self.inner.compiled.plan.bytes()
     }
 
-    /// Bytes of all that a session takes of the device, by itself there: pool, weights, inputs and outputs, tables, buffers
-    /// for transfers, and half a MiB that wgpu keeps. Reckoned from above without a session, by some tens of kilobytes;
-    /// [`Session::memory`](crate::Session::memory) says what it came to.
+    /// Returns an upper estimate of the bytes that a session takes of the device if it is alone there: pool, weights,
+    /// inputs and outputs, tables, transfer buffers, and half a MiB for wgpu. It is too high by some tens of
+    /// kilobytes. [`Session::memory`](crate::Session::memory) returns the actual bytes.
     pub fn device_bytes(&self) -> u64 {
         self.inner.compiled.device_bytes()
     }

@@ -1,4 +1,4 @@
-//! A device with what all sessions on it share.
+//! A device with the resources that all its sessions share.
 
 #[cfg(not(target_arch = "wasm32"))]
 use std::{ops::ControlFlow, path::PathBuf};
@@ -13,7 +13,8 @@ use crate::{
     plan::TexelFormat,
 };
 
-/// A device and its queue, and what the sessions on it share: pipelines, and who waits for the device. Clones are the same.
+/// A device and its queue, with the resources that its sessions share: pipelines, and the thread that waits for the
+/// device. Clones refer to the same device.
 ///
 /// ```no_run
 /// use texpool::{Context, Model, TensorView};
@@ -30,13 +31,14 @@ use crate::{
 pub struct Context {
     gpu: Gpu,
     pipelines: SharedPipelines,
-    /// Where weights that are uploaded in every run are kept, packed.
+    /// Storage of packed weights that are uploaded in every run.
     #[cfg(not(target_arch = "wasm32"))]
     weights_folder: Option<PathBuf>,
 }
 
 impl Context {
-    /// Opens an adapter: the one named, else the one that wgpu prefers, a software one where there is no other.
+    /// Opens an adapter: the named one, or else the one that wgpu prefers. A software adapter is used if there is no
+    /// other.
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
@@ -45,7 +47,7 @@ impl Context {
         Ok(Self::from_gpu(Gpu::open(options)?))
     }
 
-    /// The same where nobody may block.
+    /// Like [`open`](Self::open), without blocking.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -73,7 +75,8 @@ impl Context {
         Self::from_wgpu_with(device, queue, &GpuOptions::default())
     }
 
-    /// The same with a timeout and a way of polling of the caller's; the other options are for opening a device.
+    /// Like [`from_wgpu`](Self::from_wgpu), with a timeout and a polling mode. The other options apply only to
+    /// opening a device.
     ///
     /// # Errors
     /// As [`from_wgpu`](Self::from_wgpu).
@@ -93,10 +96,10 @@ impl Context {
         }
     }
 
-    /// The same, and weights that are [uploaded in every run](crate::CompileBuilder::stream_weights) are kept in
-    /// this folder, packed as the device wants them: a file for each model, written by the first of its sessions and
-    /// read piece by piece by all. So no packed weights need be in memory from run to run, and no later start packs them,
-    /// which only reads the model's own weights to see that they are the same. Without a folder they lie in memory.
+    /// Stores the packed form of weights that are [uploaded in every run](crate::CompileBuilder::stream_weights) in
+    /// this folder: one file per model, written by its first session and read piece by piece by all. The packed
+    /// weights then take no memory between runs, and later starts do not pack them again; they only read the model's
+    /// own weights to verify that they are unchanged. Without a folder, the packed weights stay in memory.
     ///
     /// The folder is made if need be. A file that is damaged, cut short or of other weights is made again, under another
     /// name until it is whole, and where none can be written, weights lie in memory. What a run reads is compared with checksums, when a session reads it first and after the file changed, so
@@ -116,7 +119,7 @@ impl Context {
         Self { weights_folder: Some(folder.into()), ..self }
     }
 
-    /// What the sessions of a model share of its weights.
+    /// Returns the weights that the sessions of a model share.
     pub(super) fn new_weights(&self) -> SharedWeights {
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = &self.weights_folder {
@@ -131,7 +134,7 @@ impl Context {
         adapters()
     }
 
-    /// The same where nobody may block.
+    /// Like [`adapters`](Self::adapters), without blocking.
     pub async fn adapters_async() -> Vec<AdapterSummary> {
         adapters_async().await
     }
@@ -169,12 +172,12 @@ impl Context {
         Ok(calibrate(&self.gpu, texels, &stopwatch, &mut |_, _| ControlFlow::Continue(()))?)
     }
 
-    /// Notes why the device was lost, for the errors of all that use it from then on. What was said first counts.
+    /// Records the reason for the loss of the device, for all later errors. The first reason counts.
     pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
         self.gpu.device_lost(reason, message);
     }
 
-    /// Whether the device is still there.
+    /// Checks that the device is usable.
     ///
     /// # Errors
     /// [`GpuError::Lost`], with what is known of the reason, and [`GpuError::Forked`] in a
@@ -183,9 +186,10 @@ impl Context {
         Ok(self.gpu.check_lost()?)
     }
 
-    /// Whether this process was forked from the one that opened the device. The device then works in the parent alone: each
-    /// call that needs it answers [`GpuError::Forked`], dropping what was made with it does nothing, and
-    /// [`open`](Self::open) opens another one here. Asking costs a system call and takes no lock.
+    /// Returns true if this process was forked from the one that opened the device. The device then works in the
+    /// parent only: each call that needs it returns [`GpuError::Forked`], and dropping objects of the device has no
+    /// effect. [`open`](Self::open) opens another device in this process. The check costs a system call and takes no
+    /// lock.
     ///
     /// ```no_run
     /// # fn example(context: &mut texpool::Context) -> Result<(), texpool::Error> {
@@ -208,13 +212,14 @@ impl Context {
         &self.pipelines
     }
 
-    /// Whether both are clones of one.
+    /// Returns true if both are clones of the same context.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.gpu.number() == other.gpu.number()
     }
 }
 
-/// Checks what kernels use of a device; sizes of textures and buffers are looked at where they are made.
+/// Checks the device features and limits that kernels need. Sizes of textures and buffers are checked at their
+/// creation.
 fn check_limits(limits: &wgpu::Limits) -> Result<(), GpuError> {
     let core = wgpu::Limits::default();
     let needed = [

@@ -1,4 +1,4 @@
-//! What can go wrong between a model file and its results, in the caller's terms.
+//! Errors between a model file and its results, in the caller's terms.
 
 use super::WantedTensor;
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The file is no model that can be run.
+    /// The file is not a model that texpool can run.
     #[error(transparent)]
     Import(#[from] ImportError),
     /// The graph is not whole.
@@ -27,19 +27,19 @@ pub enum Error {
     /// The model has no plan.
     #[error(transparent)]
     Compile(#[from] CompileError),
-    /// The bytes are no plan of the model.
+    /// The bytes are not a plan of the model.
     #[error(transparent)]
     SavedPlan(#[from] SavedPlanError),
-    /// What the device says: it is out of memory, lost, too slow, or refuses something. So are textures that do not fit,
-    /// and sessions that have given their memory back.
+    /// An error of the device: out of memory, lost, timed out, or an operation was refused. Also textures that do not
+    /// fit, and sessions whose memory was released.
     #[error(transparent)]
     Gpu(#[from] GpuError),
-    /// There is no input or output of that name or index.
+    /// The model does not have an input or output of that name or index.
     #[error("the model has no {role} {key}; {}", those(*.role, known))]
     NoSuchTensor {
-        /// Whether an input or an output was meant.
+        /// Input or output.
         role: TensorRole,
-        /// What was asked for.
+        /// The name or index.
         key: WantedTensor,
         /// The names of those that there are.
         known: Vec<String>,
@@ -47,7 +47,7 @@ pub enum Error {
     /// Several inputs or outputs have the name.
     #[error("the model has {} {role}s called `{}`; name one by its index: {indices:?}", indices.len(), printable(name))]
     AmbiguousName {
-        /// Whether an input or an output was meant.
+        /// Input or output.
         role: TensorRole,
         /// The name.
         name: String,
@@ -80,21 +80,21 @@ pub enum Error {
     /// copied.
     #[error("{role} `{}` is bound to a texture: {reason}", printable(name))]
     Bound {
-        /// Whether it is an input or an output.
+        /// Input or output.
         role: TensorRole,
         /// Its name.
         name: String,
-        /// What stands in the way.
+        /// The obstacle.
         reason: &'static str,
     },
-    /// Values do not fit an input, or cannot be told as an output's type.
+    /// Values do not fit an input, or cannot be returned in an output's type.
     #[error("{role} `{}`: {source}", printable(name))]
     Tensor {
-        /// Whether it is an input or an output.
+        /// Input or output.
         role: TensorRole,
         /// Its name.
         name: String,
-        /// What is wrong.
+        /// The defect.
         source: ConvertError,
     },
     /// A session was used without entering its pool, or with a pool that is not its own.
@@ -103,38 +103,38 @@ pub enum Error {
     /// A model was compiled by another context, or for texels of another format.
     #[error("the models of a pool must be compiled by its context, for texels of one format")]
     OtherContext,
-    /// There is no thread to plan on.
+    /// No thread for planning could be started.
     #[error("no thread to compile the model on: {reason}")]
     NoThread {
-        /// What the system said.
+        /// Error from the operating system.
         reason: String,
     },
 }
 
 impl Error {
-    /// Whether the device is gone: what was made on it is, too, and another one must be opened.
+    /// Returns true if the device is lost. All objects on it are lost too, and another device must be opened.
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Lost { .. }))
     }
 
-    /// Whether the device took longer than it was given. It may still be at it; the next call waits for that first.
+    /// Returns true if the device exceeded the timeout. It may still be busy, and the next call waits for it first.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Timeout { .. }))
     }
 
-    /// Whether a blocking wait was [interrupted](crate::Interrupt). The device may still be at it; the next call waits for
-    /// that first.
+    /// Returns true if a blocking wait was [interrupted](crate::Interrupt). The device may still be busy, and the
+    /// next call waits for it first.
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Interrupted { .. }))
     }
 
-    /// Whether the device belongs to the process that this one was forked from: a device opened, and a session made, in this
-    /// process work.
+    /// Returns true if the device belongs to the process that this one was forked from. A device and a session that
+    /// are created in this process work.
     pub fn is_forked(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Forked))
     }
 
-    /// Whether the device has too little memory.
+    /// Returns true if the device is out of memory.
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::OutOfMemory { .. }))
     }
@@ -198,7 +198,7 @@ fn listed(names: &[String]) -> String {
     quoted.join(", ")
 }
 
-/// Which there are.
+/// The names that exist.
 fn those(role: TensorRole, known: &[String]) -> String {
     match known {
         [] => format!("it has no {role}s"),

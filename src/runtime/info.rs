@@ -1,4 +1,4 @@
-//! What a model takes and gives.
+//! Inputs and outputs of a model.
 
 use crate::{
     graph::{ElementType, Graph, Quantization, TensorId},
@@ -15,7 +15,7 @@ pub struct TensorInfo {
     pub dims: Vec<usize>,
     /// Type of the elements. Values of an input may be 32-bit floats, too, whatever its type.
     pub element_type: ElementType,
-    /// What its integers stand for, where they do not stand for themselves.
+    /// Quantisation of integer elements; `None` if integers stand for themselves.
     pub quantization: Option<Quantization>,
 }
 
@@ -25,7 +25,7 @@ impl TensorInfo {
         self.dims.iter().product()
     }
 
-    /// Whether there is no element.
+    /// Returns true if the tensor is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -45,7 +45,7 @@ impl TensorInfo {
     }
 }
 
-/// What is known of some of a graph's tensors.
+/// Returns descriptions of some of a graph's tensors.
 pub(super) fn infos(graph: &Graph, tensors: &[TensorId]) -> Vec<TensorInfo> {
     let info = |&tensor: &TensorId| {
         let tensor = &graph.tensors[tensor];

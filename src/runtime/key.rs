@@ -1,4 +1,4 @@
-//! How a caller names an input or output.
+//! Names or indices of inputs and outputs.
 
 use std::fmt;
 
@@ -40,7 +40,7 @@ impl fmt::Display for TensorKey<'_> {
     }
 }
 
-/// What was asked for where there is no such tensor.
+/// The key of a tensor that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WantedTensor {
     /// By its name.

@@ -1,4 +1,4 @@
-//! What a program that embeds texpool works with: contexts, models, compiled models, sessions and pools.
+//! The API for programs that embed texpool: contexts, models, compiled models, sessions and pools.
 
 #[cfg(not(target_arch = "wasm32"))]
 mod cached_plan;
@@ -45,8 +45,8 @@ pub(crate) use crate::gpu::now;
 #[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
 pub(crate) use cached_plan::CachedPlan;
 
-/// What goes to other threads, and what several may look at: checked by the compiler. In a browser wgpu's handles stay with
-/// their thread.
+/// Compile-time checks of the types that may move to other threads or be shared between them. In a browser, wgpu's
+/// handles stay with their thread.
 #[cfg(not(target_arch = "wasm32"))]
 const _: () = {
     const fn shared<T: Send + Sync>() {}

@@ -37,7 +37,7 @@ impl Model {
         Self::open_with(path, &ImportOptions::default())
     }
 
-    /// The same with open extents or inputs bound.
+    /// Like [`open`](Self::open), with values for open extents or inputs.
     ///
     /// # Errors
     /// As [`open`](Self::open), and for names that the file does not have and extents that are left open.
@@ -54,7 +54,7 @@ impl Model {
         Self::from_bytes_with(bytes, &ImportOptions::default())
     }
 
-    /// The same with open extents or inputs bound.
+    /// Like [`from_bytes`](Self::from_bytes), with values for open extents or inputs.
     ///
     /// # Errors
     /// As [`open_with`](Self::open_with).
@@ -88,12 +88,12 @@ impl Model {
         &self.graph.name
     }
 
-    /// What it takes.
+    /// Returns the inputs.
     pub fn inputs(&self) -> &[TensorInfo] {
         &self.inputs
     }
 
-    /// What it gives.
+    /// Returns the outputs.
     pub fn outputs(&self) -> &[TensorInfo] {
         &self.outputs
     }

@@ -78,7 +78,7 @@ pub struct NamedOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionError {
-    /// There is no such option.
+    /// The option does not exist.
     #[error("there is no option `{}`; there are: {}", printable(name), all_names())]
     Unknown {
         /// The name that was given.
@@ -89,7 +89,7 @@ pub enum OptionError {
     Value {
         /// The option.
         name: &'static str,
-        /// What is wrong with the text, and what it must be.
+        /// The defect of the text, and the expected form.
         why: String,
     },
     /// It was given before.
@@ -103,12 +103,12 @@ pub enum OptionError {
     Conflict {
         /// One of them.
         name: &'static str,
-        /// The other one.
+        /// The other option.
         other: &'static str,
     },
 }
 
-/// What an option is for.
+/// Purpose of an option.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Device,
@@ -136,7 +136,7 @@ const OPTIONS: [(&str, Part); 14] = [
     ("cache_dir", Part::Folder),
 ];
 
-/// What a budget decides by itself.
+/// Decisions that a budget makes itself.
 const DECIDED_BY_BUDGET: [&str; 3] = ["phases", "stream", "weight_tile"];
 
 fn all_names() -> String {
@@ -144,13 +144,13 @@ fn all_names() -> String {
 }
 
 impl Default for NamedOptions {
-    /// What is meant where no option is given.
+    /// The defaults if no option is given.
     fn default() -> Self {
         Self {
             given: Vec::new(),
             gpu: GpuOptions::default(),
             import: ImportOptions::default(),
-            // Who has options by name passes values, and binds no textures.
+            // Callers that set options by name never bind textures, so inputs and outputs are streamed.
             compile: CompileOptions { stream_io: StreamedIo::BOTH, ..CompileOptions::default() },
             deadline: None,
             cache_dir: None,
@@ -238,17 +238,17 @@ impl NamedOptions {
         self.first(|part| part == Part::Plan)
     }
 
-    /// How a device is opened.
+    /// Returns the options for opening a device.
     pub const fn gpu(&self) -> &GpuOptions {
         &self.gpu
     }
 
-    /// How a model is read.
+    /// Returns the options for reading a model.
     pub const fn import(&self) -> &ImportOptions {
         &self.import
     }
 
-    /// What all of a session may take of the device, where that is said.
+    /// Returns the budget for all device memory of a session, if there is one.
     pub const fn budget(&self) -> Option<u64> {
         match self.compile.phases {
             Phases::DeviceBudget(bytes) => Some(bytes),
@@ -256,7 +256,7 @@ impl NamedOptions {
         }
     }
 
-    /// Where files are kept that make the next start quicker.
+    /// Returns the folder for files that make the next start faster, if there is one.
     pub fn cache_dir(&self) -> Option<&Path> {
         self.cache_dir.as_deref()
     }
@@ -270,7 +270,7 @@ impl NamedOptions {
         Ok(self.with_folder(Context::open(&self.gpu)?))
     }
 
-    /// The same context, and packed weights are kept where the options say.
+    /// Returns the same context, with packed weights stored as the options state.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn with_folder(&self, context: Context) -> Context {
         match self.made_cache_dir() {
@@ -279,8 +279,8 @@ impl NamedOptions {
         }
     }
 
-    /// The folder where files are kept, made and tagged as a cache. Where it cannot be made, nothing will be kept, which is
-    /// no error.
+    /// Creates the folder for stored files and tags it as a cache. If it cannot be created, nothing is stored, which
+    /// is not an error.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn made_cache_dir(&self) -> Option<&Path> {
         let folder = self.cache_dir()?;
@@ -350,8 +350,8 @@ mod tests {
         assert_eq!(found.of_plan(), Some("precision"));
     }
 
-    /// As the command does: inputs and outputs are in the pool, in the smallest one weights too, and a budget decides for
-    /// itself.
+    /// The same defaults as in the command: inputs and outputs are in the pool, weights too in the smallest plan, and
+    /// a budget decides on its own.
     #[test]
     fn what_is_not_said_follows_from_what_is() {
         let streamed = |options: &[(&str, &str)]| {

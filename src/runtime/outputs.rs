@@ -8,7 +8,8 @@ use crate::{
     tensor::{Tensor, convert::read_reals},
 };
 
-/// The results of a run, in the model's order, or what was read, in the order that was asked for. Outputs that lie in textures of the caller's are not among them.
+/// Results of a run in the model's order, or read results in the requested order. Outputs in textures of the caller
+/// are not included.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// Index among the model's outputs, name, values.
@@ -38,12 +39,12 @@ impl Outputs {
         self.found.iter().map(|(_, name, tensor)| (name.as_str(), tensor))
     }
 
-    /// How many there are.
+    /// Returns the number of results.
     pub fn len(&self) -> usize {
         self.found.len()
     }
 
-    /// Whether there is none.
+    /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

@@ -19,7 +19,7 @@ use crate::gpu::{PoolTextures, Wait};
 /// # }
 /// ```
 ///
-/// Two at once are no program:
+/// Two sessions cannot be in the pool at once; this does not compile:
 ///
 /// ```compile_fail,E0499
 /// # fn example(pool: &mut texpool::Pool, faces: &mut texpool::PooledSession, hands: &mut texpool::PooledSession,
@@ -45,7 +45,7 @@ pub struct PooledSession {
 }
 
 impl Context {
-    /// A pool that is large enough for each of these models by itself: sessions of theirs take turns in it.
+    /// Creates a pool that is large enough for each of these models alone. Their sessions take turns in it.
     ///
     /// # Errors
     /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats, and
@@ -66,7 +66,7 @@ impl CompiledModel {
         super::now(pool.session(self, Wait::Block))
     }
 
-    /// The same where nobody may block.
+    /// Like [`session_in`](Self::session_in), without blocking.
     ///
     /// # Errors
     /// As [`session_in`](Self::session_in).
@@ -121,7 +121,7 @@ impl Pool {
         self.textures.bytes()
     }
 
-    /// The same by the driver's count; `None` where the driver does not say.
+    /// Returns the same as counted by the driver; `None` if the driver does not report it.
     pub fn driver_bytes(&self) -> Option<u64> {
         self.textures.driver_bytes()
     }
@@ -133,12 +133,12 @@ impl PooledSession {
         self.session.trim();
     }
 
-    /// What the session takes of the device's memory, the pool included.
+    /// Returns the device memory of the session, including the pool.
     pub fn memory(&self) -> Memory {
         self.session.memory()
     }
 
-    /// What it was made of.
+    /// Returns the compiled model of the session.
     pub fn compiled(&self) -> &CompiledModel {
         self.session.compiled()
     }

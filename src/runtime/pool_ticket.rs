@@ -1,11 +1,11 @@
-//! What a session of a pool knows of who is in the pool.
+//! Tracks which session last used a pool.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
 };
 
-/// What a session of a pool knows of that.
+/// A session's view of the pool that it belongs to.
 #[derive(Debug)]
 pub(super) struct PoolTicket {
     number: u64,
@@ -28,7 +28,7 @@ impl PoolTicket {
         own
     }
 
-    /// Whether the session is the one that entered last. A caller may have swapped it for another one.
+    /// Returns true if this session entered last. The caller may have swapped it for another one.
     pub(super) fn is_in(&self) -> bool {
         self.entered.load(Ordering::Relaxed) == self.number
     }

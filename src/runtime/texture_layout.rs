@@ -1,4 +1,4 @@
-//! Where the elements of an input or output lie in its texture.
+//! Positions of an input's or output's elements in its texture.
 
 use crate::{
     gpu::{TextureProblem, io_texture, lane, pack, texture_format, unpack},
@@ -6,8 +6,8 @@ use crate::{
     plan::{TexelFormat, TextureSpec},
 };
 
-/// How the texture of an input or output is made, and where each element lies in it. [`texture`](crate::texture) tells
-/// the layout as a whole.
+/// Required format of the texture of an input or output, and the position of each element in it. See
+/// [`texture`](crate::texture) for the layout as a whole.
 ///
 /// ```
 /// use texpool::{TexelFormat, TextureLayout, graph::{Act, Binary, GraphBuilder}};
@@ -36,12 +36,12 @@ pub struct TextureLayout {
     pub width: u32,
     /// Rows of the texture.
     pub height: u32,
-    /// Extents of what lies in the texture, `[B, H, W, C]`. Another number of axes than in [`dims`](Self::dims), other
-    /// extents and another order of axes are all possible: [`position`](Self::position) joins the two.
+    /// Extents of the tensor in the texture, `[B, H, W, C]`. They may differ from [`dims`](Self::dims) in the number
+    /// and the order of axes; [`position`](Self::position) maps one to the other.
     pub shape: [u32; 4],
     /// Extents as the model states them.
     pub dims: Vec<usize>,
-    /// How elements in the model's order lie in that of `shape`.
+    /// Order in which elements of the model's order lie in `shape`.
     pub(super) permutation: LayoutPermutation,
 }
 
@@ -64,7 +64,7 @@ impl TextureLayout {
         }
     }
 
-    /// What a texture must be made of to be used as the input or output. `usage` is what the caller does with it;
+    /// Returns the descriptor of a texture that can be used as the input or output. `usage` is the caller's use;
     /// `STORAGE_BINDING`, which texpool needs, is added.
     pub fn descriptor(&self, usage: wgpu::TextureUsages) -> wgpu::TextureDescriptor<'static> {
         wgpu::TextureDescriptor {
@@ -112,8 +112,8 @@ impl TextureLayout {
         self.spec().bytes()
     }
 
-    /// The texture's bytes for values in the model's order, as `Queue::write_texture` takes them. In 16 bits each value
-    /// is the nearest one, and a finite one beyond 65504 is that. All that is no element is zero.
+    /// Converts values in the model's order to the texture's bytes, for `Queue::write_texture`. In 16 bits each value
+    /// is rounded to the nearest, and finite values beyond 65504 saturate. Texels without an element are zero.
     ///
     /// `None` for another number of values than the input or output has.
     pub fn pack(&self, values: &[f32]) -> Option<Vec<u8>> {
@@ -136,8 +136,8 @@ impl TextureLayout {
         Some(self.permutation.to_file(&values).into_owned())
     }
 
-    /// The tensor and its texture, if so many values are those of the tensor and fit into the texture: the fields are
-    /// public, so they may have been made to contradict each other.
+    /// Returns the tensor and its texture if the number of values matches and they fit into the texture. The fields
+    /// are public, so a caller may have set contradictory values.
     fn filled_by(&self, values: usize) -> Option<(Shape, TextureSpec)> {
         let (shape, spec) = (self.tensor_shape(), self.spec());
         let whole = shape.checked_len() == Some(values) && shape.texels() as u64 <= spec.texels();

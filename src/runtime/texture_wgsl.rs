@@ -1,4 +1,4 @@
-//! Where the elements of an input or output lie, in WGSL.
+//! WGSL functions for the positions of an input's or output's elements.
 
 use std::fmt::Write;
 
@@ -26,8 +26,8 @@ impl TextureLayout {
     ///
     /// Bindings are the caller's. The functions do not look whether there is such a texel or element.
     ///
-    /// Texts of different prefixes go together into one shader. The prefix is written as it is: where it is no
-    /// identifier of WGSL the text has a syntax error or names other things, and whoever compiles the shader is told.
+    /// Texts with different prefixes can be combined in one shader. The prefix is inserted as it is: if it is not an
+    /// identifier of WGSL, the compiler of the shader reports an error.
     pub fn wgsl(&self, prefix: &str) -> String {
         let ([b, h, w, c], width) = (self.shape, self.width);
         let (slices, elements) = (c.div_ceil(4), self.dims.iter().product::<usize>());

@@ -1,4 +1,4 @@
-//! A model on a device: what it is made of, what it takes, and what all of its runs ask.
+//! A session: a model on a device, its resources, and operations common to all ways of running it.
 
 mod textures;
 mod values;
@@ -30,7 +30,7 @@ pub struct Session {
     ticket: Option<PoolTicket>,
     /// Values of inputs on their way into texels, kept for their memory.
     reals: Vec<Vec<f32>>,
-    /// Values of outputs on their way to what the caller wants them as, kept for their memory.
+    /// Output values before conversion, kept to reuse their memory.
     computed: Vec<Vec<f32>>,
 }
 
@@ -44,7 +44,7 @@ impl CompiledModel {
         now(Session::new(self, None, Wait::Block))
     }
 
-    /// The same where nobody may block.
+    /// Like [`session`](Self::session), without blocking.
     ///
     /// # Errors
     /// As [`session`](Self::session).
@@ -67,9 +67,9 @@ impl Session {
         Ok(Self { compiled: compiled.clone(), executor, ticket, reals, computed })
     }
 
-    /// Gives the device's memory back: the pool, weights that no other session uses, tables, and the session's own
-    /// textures of inputs and outputs with their values. Textures of the caller's stay bound; pipelines stay with the
-    /// context. The next run takes it again, by itself or by [`restore`](Self::restore).
+    /// Releases the device memory: the pool, weights that no other session uses, tables, and the session's own
+    /// textures of inputs and outputs with their values. Textures of the caller stay bound, and pipelines stay with
+    /// the context. The next run allocates the memory again, or [`restore`](Self::restore) does so explicitly.
     pub fn trim(&mut self) {
         self.executor.trim();
     }
@@ -84,7 +84,7 @@ impl Session {
         now(async { Ok::<_, Error>(self.executor.restore(Wait::Block).await?) })
     }
 
-    /// The same where nobody may block.
+    /// Like [`restore`](Self::restore), without blocking.
     ///
     /// # Errors
     /// As [`restore`](Self::restore).
@@ -93,13 +93,13 @@ impl Session {
         Ok(self.executor.restore(Wait::Task).await?)
     }
 
-    /// Whether the memory is given back.
+    /// Returns true if the memory is released.
     pub fn is_trimmed(&self) -> bool {
         self.executor.is_trimmed()
     }
 
-    /// What the session takes of the device's memory, in bytes: now, by what it is for, and the most there was from loading
-    /// on. Asks the driver, which looks through all that the device holds.
+    /// Returns the device memory of the session in bytes: the current use by purpose, and the peak since loading.
+    /// Queries the driver, which examines all allocations of the device.
     ///
     /// ```no_run
     /// # fn show(session: &texpool::Session) {
@@ -114,10 +114,10 @@ impl Session {
         self.executor.memory()
     }
 
-    /// What the last run met that its answers do not show: outputs that were read and are not finite, values that 16-bit
-    /// textures do not hold and that were stored as 65504, and computed indices outside the axis that they are looked up in.
-    /// Waits for what was submitted. It is free where 32 bits hold everything and no index is computed, and costs a short
-    /// wait for the device elsewhere.
+    /// Returns problems of the last run that its results do not show: outputs that were read and contain NaN or
+    /// infinities, values stored as 65504 because 16 bits cannot hold them, and computed indices outside their axis.
+    /// Waits for submitted work. The call is free if all values have 32 bits and no index is computed; otherwise it
+    /// costs a short wait for the device.
     ///
     /// Runs that were [encoded](Self::encode) count as one where they are in one command buffer or another: each begins to
     /// count anew. Outputs count where [`run`](Self::run), [`run_into`](Self::run_into) or [`read`](Self::read) read them.
@@ -139,7 +139,7 @@ impl Session {
         now(self.find_warnings(Wait::Block))
     }
 
-    /// The same where nobody may block.
+    /// Like [`warnings`](Self::warnings), without blocking.
     ///
     /// # Errors
     /// As [`warnings`](Self::warnings).
@@ -151,17 +151,17 @@ impl Session {
         Ok(self.executor.find_warnings(wait).await?)
     }
 
-    /// Waits through this session, and for what it has read or submitted from now on, take at most `timeout`.
+    /// Sets the timeout for waits of this session, and of readbacks and submissions that it creates from now on.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.executor.set_timeout(timeout);
     }
 
-    /// Runs the model on what lies in the inputs' textures, each dispatch in a pass of its own, and returns the time of
-    /// each; `None` where the device was opened without timestamps.
+    /// Runs the model on the contents of the inputs' textures, with each dispatch in a separate pass, and returns the
+    /// time of each. Returns `None` if the device was opened without timestamps.
     ///
     /// # Errors
-    /// As [`submit`](Self::submit), and what the device says.
+    /// As [`submit`](Self::submit), and errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, Error> {
         self.check_entered()?;
@@ -174,17 +174,17 @@ impl Session {
         self.executor.dispatches()
     }
 
-    /// What it was made of.
+    /// Returns the compiled model.
     pub fn compiled(&self) -> &CompiledModel {
         &self.compiled
     }
 
-    /// What the model takes.
+    /// Returns the model's inputs.
     pub fn inputs(&self) -> &[TensorInfo] {
         self.compiled.inputs()
     }
 
-    /// What the model gives.
+    /// Returns the model's outputs.
     pub fn outputs(&self) -> &[TensorInfo] {
         self.compiled.outputs()
     }

@@ -54,8 +54,9 @@ impl Session {
         Ok(())
     }
 
-    /// The texture that the input lies in, made if there is none, for a shader or copy of the caller's to write: it counts
-    /// as written from then on. It is the same until another one is bound or the session is [trimmed](Self::trim).
+    /// Returns the texture of the input for the caller's shaders or copies to write, and creates it if necessary. It
+    /// counts as written from then on. It stays the same until another one is bound or the session is
+    /// [trimmed](Self::trim).
     ///
     /// It is as [`CompiledModel::input_layout`](crate::CompiledModel::input_layout) says. A texture of the session's own has
     /// the usages `STORAGE_BINDING`, `TEXTURE_BINDING`, `COPY_DST` and `COPY_SRC`; for others, bind one.
@@ -78,12 +79,12 @@ impl Session {
         Ok(self.executor.texture(TensorRole::Output, index)?)
     }
 
-    /// Adds a run to a command encoder of the caller's, as one compute pass. Inputs are what lies in their textures when
-    /// the encoder's commands run.
+    /// Adds a run to the caller's command encoder, as one compute pass. The run uses the inputs' contents at the time
+    /// when the encoder's commands run.
     ///
     /// # Errors
     /// [`Error::MissingInputs`], [`Error::OtherPool`]; [`Error::Gpu`] while the session is [trimmed](Self::trim), and
-    /// what the device says of textures that it has not seen.
+    /// errors of the device for textures that it has not seen before.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         self.check_entered()?;
         self.check_complete(&[])?;

@@ -22,8 +22,8 @@ impl Session {
     /// in its texture. Where all have theirs already, [`submit`](Self::submit) and [`read`](Self::read). Elements are of
     /// the model's type, or 32-bit floats.
     ///
-    /// Who presents frames from another thread meanwhile is better served by [`run_async`](Self::run_async): wgpu holds a
-    /// lock during a blocking wait.
+    /// If another thread presents frames meanwhile, use [`run_async`](Self::run_async): wgpu holds a lock during a
+    /// blocking wait.
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session, pixels: &[u8]) -> Result<(), Box<dyn std::error::Error>> {
@@ -46,7 +46,8 @@ impl Session {
         now(self.run_with(Wait::Block, inputs))
     }
 
-    /// The same where nobody may block. Dropping the future gives the run up; the next call waits for what is left of it.
+    /// Like [`run`](Self::run), without blocking. Dropping the future abandons the run; the next call waits for the
+    /// rest of it.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -103,7 +104,8 @@ impl Session {
         now(self.run_into_with(Wait::Block, inputs, outputs))
     }
 
-    /// The same where nobody may block. Dropping the future gives the run up; the next call waits for what is left of it.
+    /// Like [`run_into`](Self::run_into), without blocking. Dropping the future abandons the run; the next call waits
+    /// for the rest of it.
     ///
     /// # Errors
     /// As [`run_into`](Self::run_into).
@@ -176,8 +178,8 @@ impl Session {
         Ok(given)
     }
 
-    /// Writes an input, by a submission of its own: for all runs that are submitted from now on, until it is written
-    /// again. Does not wait, except for a browser's word on memory.
+    /// Writes an input with a separate submission. The value applies to all later runs until it is written again.
+    /// Does not wait, except in a browser for the result of the allocation.
     ///
     /// Two runs in one encoder with a `write` between them both see what was written last, since the encoder is submitted
     /// after it: bind two textures for that.
@@ -210,13 +212,13 @@ impl Session {
     /// Reads outputs as they are after all that was submitted up to now.
     ///
     /// # Errors
-    /// As [`encode_read`](Self::encode_read), and what the device says.
+    /// As [`encode_read`](Self::encode_read), and errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read<'k, K: Into<TensorKey<'k>>>(&mut self, outputs: impl IntoIterator<Item = K>) -> Result<Outputs, Error> {
         now(self.read_with(Wait::Block, outputs))
     }
 
-    /// The same where nobody may block.
+    /// Like [`read`](Self::read), without blocking.
     ///
     /// # Errors
     /// As [`read`](Self::read).
