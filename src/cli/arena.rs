@@ -14,13 +14,13 @@ use crate::{
     report::grouped,
 };
 
-/// What is asked of the buffers.
+/// Arguments for planning buffers in an arena.
 pub(super) struct ArenaArgs<'a> {
     pub(super) capacity: Option<u64>,
     pub(super) deadline: Option<Duration>,
-    /// Where to draw the plan.
+    /// File for a picture of the plan.
     pub(super) picture: Option<&'a Path>,
-    /// Where to write the plan as CSV.
+    /// File for the plan as CSV.
     pub(super) write: Option<&'a Path>,
     /// The files of the call, those two among them.
     pub(super) files: &'a DistinctFiles,
@@ -58,7 +58,7 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
         out::text(&text(&plan, args.capacity.zip(answer), seconds))?;
     }
     stopped::say(plan.stopped, begun);
-    // What does not fit is not written, as where there are records alone.
+    // A plan that does not fit is not written, as with usage records.
     if code == 0 {
         picture::write(args.picture, args.files, || Ok(arena_svg(&printable(path).to_string(), &buffers, &plan)?))?;
         if let Some(to) = args.write {

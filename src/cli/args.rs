@@ -160,7 +160,7 @@ enum Precision {
     F16,
 }
 
-/// Which plan between the fastest and the smallest, and what it was called.
+/// A plan between the fastest and the smallest, with the text that selected it.
 #[derive(Clone, Debug)]
 pub(super) struct PlanSetting {
     pub(super) name: String,
@@ -173,7 +173,7 @@ pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
     Ok(PlanSetting { name: text.to_owned(), phases })
 }
 
-/// What `plan --strategy` may ask for.
+/// Value of `plan --strategy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum StrategyArg {
     All,
@@ -191,7 +191,7 @@ impl PlanArgs {
         self.precision.format()
     }
 
-    /// What is asked of the plan.
+    /// Returns the options for the plan.
     pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
         let phases = match (self.budget, self.phases) {
             (Some(bytes), _) => Phases::DeviceBudget(bytes),
@@ -202,8 +202,8 @@ impl PlanArgs {
         self.options_for(planner, phases)
     }
 
-    /// The same for figures that stand beside published ones, whose inputs and outputs are no records unless that is asked
-    /// for.
+    /// Returns the options for figures beside published ones, where inputs and outputs are not records unless
+    /// requested.
     pub(super) fn published_options(&self, planner: Planner) -> CompileOptions {
         let mut options = self.compile_options(planner);
         if self.stream.is_none() {
@@ -212,7 +212,7 @@ impl PlanArgs {
         options
     }
 
-    /// The same with these phases.
+    /// Returns the options with these phases.
     fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
         let streamed = self.stream.map_or(Streamed::with(phases), StreamArg::streamed);
         let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
@@ -228,17 +228,17 @@ impl ModelArgs {
         self.plan.format()
     }
 
-    /// What is asked of the plan.
+    /// Returns the options for the plan.
     pub(super) fn compile_options(&self) -> CompileOptions {
         self.plan.compile_options(self.strategy)
     }
 
-    /// The same with the phases of a setting.
+    /// Returns the options with the phases of a setting.
     pub(super) fn options_for(&self, setting: &PlanSetting) -> CompileOptions {
         self.plan.options_for(self.strategy, setting.phases)
     }
 
-    /// How its plan is come by.
+    /// Returns the settings of the search for the plan.
     pub(super) fn search(&self) -> Search {
         Search { deadline: self.deadline.time(), cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
     }
@@ -249,12 +249,12 @@ impl ModelArgs {
     }
 }
 
-/// How a plan is come by.
+/// Settings of the search for a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     /// The time that the search may take.
     pub(super) deadline: Option<Duration>,
-    /// Where plans and packed weights are kept; none where the user wants nothing kept, or there is no such folder.
+    /// Folder for plans and packed weights. `None` if the user does not want a cache, or it cannot be found.
     pub(super) cache: Option<PathBuf>,
 }
 
@@ -276,8 +276,8 @@ impl Search {
         self.cache.as_ref().map(|cache| cache.join("plans"))
     }
 
-    /// Makes the cache folder, so that it is tagged as one and not each of its folders by itself. One that cannot be made
-    /// keeps nothing, which is no error.
+    /// Creates the cache folder, so that the tag is in it and not in each of its subfolders. If it cannot be created,
+    /// nothing is stored, which is not an error.
     pub(super) fn make_cache(&self) {
         if let Some(cache) = &self.cache
             && let Err(error) = make_cache_folder(cache)
@@ -329,8 +329,8 @@ pub(super) struct AdapterArgs {
 }
 
 impl AdapterArgs {
-    /// Opens the adapter; where there is none at all, the software driver is installed first if the user says so, by
-    /// the flag or at the terminal.
+    /// Opens the adapter. If none exists, installs the software driver first if the user permits it, by the flag or
+    /// on the terminal.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
         let install = if self.install_driver { Install::Yes } else { Install::Ask };
         let options =

@@ -1,4 +1,4 @@
-//! `texpool bench`: how long a model takes, and what it takes of the processor.
+//! `texpool bench`: measures the time of a model's runs, and their processor time.
 
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
@@ -27,8 +27,7 @@ use std::{
 
 /// Runs at least, however short the time given: of fewer the tenth and ninetieth percentiles would mean nothing.
 const MIN_RUNS: usize = 5;
-/// The share of the time given for runs in which each dispatch is timed; those are slower, as each is a pass of its
-/// own.
+/// Share of the measuring time for profiled runs. Those are slower, because each dispatch has a separate pass.
 const PROFILE_SHARE: f64 = 0.2;
 
 #[derive(Debug, clap::Args)]
@@ -132,7 +131,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Before the device is timed, which takes buffers that no caller has.
     let memory = session.memory();
     let device_memory = DeviceMemoryReport::from_memory(&memory);
-    // After the others: with each dispatch in a pass of its own a run is slower, and no figure for them.
+    // Last, because profiled runs are slower and must not affect the other figures.
     let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
 
@@ -183,7 +182,7 @@ fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     // dispatch.
     let mut of_step = Vec::with_capacity(rows.len());
     for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule.steps) {
-        // Copies are no dispatches.
+        // Transfers are not dispatches.
         if step.kind.is_transfer() {
             of_step.push(None);
             continue;
@@ -208,7 +207,7 @@ fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
             }
         }
     }
-    // Where the device has no timestamps, no run was profiled.
+    // Empty if the device has no timestamps.
     for (step, times) in made.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
         step.gpu_ms = Some(percentile(&times, 0.5));
     }

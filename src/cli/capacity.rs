@@ -1,4 +1,4 @@
-//! What is answered to `--capacity`, and its exit code.
+//! Answer to `--capacity`, and its exit code.
 
 use crate::report::grouped;
 
@@ -6,7 +6,7 @@ use crate::report::grouped;
 const DOES_NOT_FIT: u8 = 3;
 const UNDECIDED: u8 = 4;
 
-/// Whether what was asked for fits.
+/// Result of the check.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum CapacityAnswer {
     Fits,
@@ -15,7 +15,7 @@ pub(super) enum CapacityAnswer {
 }
 
 impl CapacityAnswer {
-    /// From what is known: nothing where it is undecided.
+    /// Converts the result of a search: `None` means undecided.
     pub(super) fn of(fits: Option<bool>) -> Self {
         match fits {
             Some(true) => Self::Fits,

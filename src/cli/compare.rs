@@ -58,7 +58,7 @@ struct Row {
 #[derive(Serialize)]
 struct Answer {
     tolerance: f32,
-    /// Whether all finite values are within the tolerance, and the others the same on both sides.
+    /// True if all finite values are within the tolerance, and the other values are equal on both sides.
     agrees: bool,
     /// Values that are not finite and the same on both sides: their difference cannot be stated.
     not_compared: usize,
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
         None => format!("output `{}`", row.tensor),
     });
-    // Where nothing diverges, both sides have the same.
+    // If nothing diverges, both sides have the same number.
     let not_compared = rows.iter().map(|row| row.not_finite[1].total()).sum();
     let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }?;

@@ -1,5 +1,5 @@
-//! `texpool bench --plans`: plans of one model side by side, run by run in turns, so that what else the machine does
-//! meets them alike.
+//! `texpool bench --plans`: compares plans of a model in alternating runs, so that other load on the machine affects
+//! all of them equally.
 
 use super::{
     args::{PlanSetting, Search},
@@ -32,7 +32,7 @@ struct Answer {
 struct Plan {
     phases: String,
     pool_bytes: u64,
-    /// All that its session has on the device.
+    /// Device memory of the plan's session.
     device_bytes: u64,
     dispatches: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -41,7 +41,7 @@ struct Plan {
     cpu_ms: Times,
     /// Median of the rounds' ratios of wall time to the first plan's.
     wall_ratio: f64,
-    /// The same of processor time.
+    /// Ratio of processor times.
     cpu_ratio: f64,
     /// The fastest run's to the first plan's fastest.
     fastest_ratio: f64,
@@ -61,7 +61,7 @@ struct TimedPlan {
     cpu: Vec<f64>,
 }
 
-/// Which plans, how long to run them, and how each is come by.
+/// Plans to compare, duration, and settings of the searches.
 pub(super) struct Comparison<'a> {
     pub(super) settings: &'a [(PlanSetting, CompileOptions)],
     pub(super) time: Duration,
@@ -108,7 +108,7 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
         let ratios: Vec<f64> = mine.iter().zip(others).map(|(a, b)| a / b).collect();
         percentile(&ratios, 0.5)
     };
-    // As bits, since NaN equals nothing and -0 equals 0.
+    // Compared as bits, because NaN equals nothing and -0 equals 0.
     let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
     let memory = timed_plan.session.memory();
     Plan {

@@ -3,7 +3,7 @@
 use crate::{import::FileKind, io::printable};
 use std::path::Path;
 
-/// What to do with a file of that kind, in a line of its own; nothing where its name says enough.
+/// Returns advice for a file of that kind, on a separate line; empty if its name is explanation enough.
 pub(super) fn hint(kind: FileKind, path: &Path) -> String {
     let (file, onnx) = (printable(path), path.with_extension("onnx"));
     let onnx = printable(&onnx);
@@ -40,7 +40,7 @@ pub(super) fn hint(kind: FileKind, path: &Path) -> String {
     format!("\n  {todo}")
 }
 
-/// What to do with a folder that is a model as a whole; nothing where it is not.
+/// Returns advice for a folder that is a model as a whole; empty for other folders.
 pub(super) fn hint_for_folder(path: &Path) -> String {
     let has = |name: &str| path.join(name).exists();
     let todo = match () {

@@ -1,4 +1,4 @@
-//! What makes the command fail: the errors of the layers below, as they are.
+//! Errors of the command: those of the layers below, unchanged, and usage errors.
 
 use super::suggestion;
 use crate::io::printable;
@@ -16,7 +16,7 @@ use crate::{
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-/// What makes the command fail.
+/// Reasons for which the command fails.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
     #[error(transparent)]
@@ -98,7 +98,7 @@ impl CliError {
         Self::Tensor { role: "output", name: tensor.name.clone(), source: Box::new(source) }
     }
 
-    /// Whether Ctrl-C is why.
+    /// Returns true if Ctrl-C caused the error.
     pub(super) fn is_interrupt(&self) -> bool {
         match self {
             Self::Interrupted { .. } => true,

@@ -1,4 +1,4 @@
-//! Which flag helps against an error of the library's, whose texts know of none.
+//! Adds the helpful flag to errors of the library, which do not know the flags.
 
 use super::{conversion, error::CliError};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
 };
 use std::{borrow::Cow, path::Path};
 
-/// What a reader of the command line is told about a search that was stopped.
+/// Returns the hint for a search that was stopped.
 pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
     if reason.is_some() { "  --deadline SECONDS gives the search more time\n" } else { "" }
 }
 
-/// What goes behind an error's text.
+/// Returns the text to append to an error.
 pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
     match error {
         CliError::Import { source, path, dims } => of_import(source, path, !dims.is_empty()),

@@ -1,4 +1,4 @@
-//! What a model is run on: arrays, pictures, or random numbers.
+//! Inputs of a run: arrays, pictures, or random numbers.
 
 use super::{
     error::CliError,
@@ -38,7 +38,7 @@ pub(super) struct InputArgs {
     picture: PictureArgs,
 }
 
-/// Dense values, a vector an input, and what is said of each.
+/// Dense values, a vector per input, and a description of each.
 pub(super) struct Inputs {
     pub(super) values: Vec<Vec<f32>>,
     pub(super) described: Vec<Input>,
@@ -51,13 +51,13 @@ pub(super) struct Input {
     shape: Vec<usize>,
     #[serde(flatten)]
     values: ValueSummary,
-    /// Whether the values mean nothing.
+    /// True for random values.
     random: bool,
     file: Option<String>,
-    /// How a picture became the values.
+    /// Conversion of a picture to the values.
     #[serde(skip_serializing_if = "Option::is_none")]
     preprocessing: Option<PictureUse>,
-    /// How many values lie beyond what the input's integers can stand for, and are taken as the nearest that they can.
+    /// Number of values outside the range of the input's quantised integers, which are clamped.
     #[serde(skip_serializing_if = "is_zero")]
     clamped: usize,
 }
@@ -86,7 +86,7 @@ impl Display for Input {
 }
 
 impl Input {
-    /// Whether it shows a photo.
+    /// Returns true if the input shows a photo.
     pub(super) fn is_picture(&self) -> bool {
         self.preprocessing.is_some()
     }
@@ -98,7 +98,8 @@ impl InputArgs {
         self.input.iter().map(|text| file_or_name(text))
     }
 
-    /// Reads the files, or makes up numbers; who did not ask for these is told. Values lie in texels of `format`.
+    /// Reads the files, or generates random numbers and reports that if the user did not request them. Values go into
+    /// texels of `format`.
     pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
         let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
         let listed = || {
@@ -201,8 +202,8 @@ fn check_pixels(path: &Path, tensor: &Tensor, values: &[f32]) -> Result<(), IoEr
     }
 }
 
-/// How many values lie beyond what a quantised input's integers stand for, by more than one of them: by one the greatest
-/// value of a picture often does, such as 1 where they end at 127/128.
+/// Returns the number of values outside the range of a quantised input by more than one step. A difference of one
+/// step is common for a picture's largest value, such as 1 in a range that ends at 127/128.
 fn clamped(tensor: &Tensor, values: &[f32]) -> usize {
     let Some(Quantization { scale, zero_point }) = tensor.quantization else { return 0 };
     let (least, greatest) = integers(tensor.element_type);
@@ -230,7 +231,7 @@ pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
     };
     let tensors = graph.inputs.iter().map(|&tensor| &graph.tensors[tensor]);
     let values = |tensor: &Tensor| -> Vec<f32> {
-        // Of integers that stand for themselves, and of truth values, zero and one are all that lies in that range.
+        // For plain integers and booleans, only zero and one lie in that range.
         let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
         (0..tensor.shape.len()).map(|_| next()).map(|v| if counts { f32::from(u8::from(v > 0.0)) } else { v }).collect()
     };

@@ -1,4 +1,4 @@
-//! What a photo shows: the likeliest classes of a network whose classes the catalogue names.
+//! Classes of a photo: the most likely ones, for networks whose classes the catalogue names.
 
 use crate::{
     fetch::{Bar, Entry, Fetcher},
@@ -7,10 +7,10 @@ use crate::{
 use serde::Serialize;
 use std::fmt;
 
-/// As many classes are told.
+/// Number of classes shown.
 const SHOWN: usize = 5;
 
-/// Names of classes, as far as they are at hand.
+/// Names of the classes, if the file with them exists locally.
 pub(super) struct ClassNames {
     /// The name of each class; none where the list was not fetched yet.
     names: Option<Vec<String>>,
@@ -26,7 +26,7 @@ pub(super) struct Class {
     label: Option<String>,
     /// Its probability, or the share of pixels where it is the likeliest.
     share: f32,
-    /// Where the names are, if they are not at hand.
+    /// Name of the catalogue entry with the class names, if they are missing.
     #[serde(skip)]
     names_in: String,
 }
@@ -42,7 +42,7 @@ impl fmt::Display for Class {
 }
 
 impl ClassNames {
-    /// Those of a model, if the catalogue says which they are. Nothing is fetched for them.
+    /// Returns the class names of a model, if the catalogue states them. Downloads nothing.
     pub(super) fn of(entry: &Entry) -> Option<Self> {
         let labels = entry.labels.as_ref()?;
         let bar = Bar::default();
@@ -85,7 +85,7 @@ impl ClassNames {
 
 /// Values as probabilities: as they are where they are that already, else their softmax.
 fn probabilities(values: &[f32]) -> Vec<f32> {
-    /// How far rounding, to 8 bits too, moves the sum of a thousand probabilities.
+    /// Largest effect of rounding, also to 8 bits, on the sum of a thousand probabilities.
     const ROUNDING: f32 = 0.1;
     let sum: f32 = values.iter().sum();
     if values.iter().all(|&value| value >= 0.0) && (sum - 1.0).abs() < ROUNDING {

@@ -102,7 +102,7 @@ enum Command {
     Devices(devices::Args),
 }
 
-/// What `main` does: reads the command line, does what it says, and answers with the exit code.
+/// Runs the command: parses the command line, executes it, and returns the exit code.
 pub fn main() -> ExitCode {
     // Before anything else, since it may have this process start over.
     #[cfg(target_os = "linux")]
@@ -162,7 +162,7 @@ impl Command {
 fn log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TEXPOOL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("texpool=warn,error"));
-    // As https://no-color.org asks; colours in a file are noise.
+    // As https://no-color.org demands. Files get plain text too.
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
     log.with_ansi(colours).init();

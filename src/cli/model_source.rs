@@ -32,11 +32,11 @@ pub(super) struct DimArgs {
     fake_quant: FakeQuant,
 }
 
-/// A model's file, and what its open extents are bound to.
+/// A model's file, with the values for its open extents.
 #[derive(Debug)]
 pub(super) struct ModelSource {
     pub(super) path: PathBuf,
-    /// What the catalogue says of it, if it was named by a name of the catalogue's.
+    /// The catalogue's entry, if the model was given by a name of the catalogue.
     entry: Option<Entry>,
     options: ImportOptions,
     /// The flags by which the user bound some.
@@ -44,7 +44,7 @@ pub(super) struct ModelSource {
 }
 
 impl DimArgs {
-    /// As [`BoundArgs::find`].
+    /// See [`BoundArgs::find`].
     pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
         let mut source = self.bound.find(text)?;
         source.options.fake_quant = self.fake_quant;
@@ -78,7 +78,7 @@ impl ModelSource {
         self.import_apart(&mut DistinctFiles::default())
     }
 
-    /// The same for a call that writes `files`: an error where one of them is a file of the model.
+    /// Imports the model for a call that also writes `files`. Returns an error if one of them is a file of the model.
     pub(super) fn import_apart(&self, files: &mut DistinctFiles) -> Result<Graph, CliError> {
         files.reads("the model", &self.path)?;
         let read = import::open_listing(&self.path, &self.options);
@@ -96,13 +96,13 @@ impl ModelSource {
         import::outline(&self.path, &self.options).map_err(|source| self.failed(source))
     }
 
-    /// What the catalogue says of it: by its name there, else because the file's bytes are those of an entry.
+    /// Returns the catalogue's entry for the model, found by its name or by the file's contents.
     pub(super) fn catalogue_entry(&self) -> Option<Entry> {
         let bar = Bar::default();
         self.entry.clone().or_else(|| Fetcher::new(&bar).ok()?.entry_of(&self.path).cloned())
     }
 
-    /// What it is called: as its file.
+    /// Returns the name of the file without the extension.
     pub(super) fn name(&self) -> String {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
         printable(&*stem).to_string()
@@ -119,7 +119,7 @@ impl ModelSource {
         }
     }
 
-    /// What may be bound: the extents that are listed when none is.
+    /// Lists the extents that can be bound.
     fn open_extents(&self) -> String {
         // Imported once more without any bound, which fails with the list of them.
         match import::open(&self.path) {

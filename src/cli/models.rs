@@ -28,7 +28,7 @@ enum What {
 struct Listed<'a> {
     #[serde(flatten)]
     entry: &'a Entry,
-    /// Where it lies, if it is at hand.
+    /// Path of the file, if it exists locally.
     at: Option<String>,
 }
 
@@ -49,7 +49,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
 }
 
-/// A path as JSON can hold it: bytes that are no text become replacement characters.
+/// Converts a path to text for JSON: bytes that are not UTF-8 become replacement characters.
 fn text_of(path: PathBuf) -> String {
     path.display().to_string()
 }

@@ -1,4 +1,4 @@
-//! Printing answers. A reader who closes the pipe early has seen enough; that is no failure.
+//! Prints results. A reader that closes the pipe early is not an error.
 
 use super::error::CliError;
 use crate::io::printable_lines;

@@ -11,7 +11,7 @@ pub(super) fn check(path: &Path, files: &mut DistinctFiles) -> Result<(), CliErr
     Ok(files.writes("the picture", path)?)
 }
 
-/// Writes the picture that was asked for, if one was, whole or not at all.
+/// Writes the requested picture, if any, completely or not at all.
 pub(super) fn write(
     to: Option<&Path>,
     files: &DistinctFiles,

@@ -1,4 +1,5 @@
-//! How pictures become inputs: as the flags say, else as the catalogue says of the model, else by a guess that is announced.
+//! Conversion of pictures to inputs: by the flags, else by the catalogue's entry of the model, else by a guess that
+//! is announced.
 
 use crate::{
     fetch::Entry,
@@ -34,7 +35,7 @@ pub(super) struct PictureArgs {
     channels: Option<ChannelOrder>,
 }
 
-/// Who said how a picture becomes an input.
+/// Source of the conversion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum ChosenBy {
@@ -44,7 +45,7 @@ enum ChosenBy {
     Default,
 }
 
-/// How a picture became an input, and who said so.
+/// Conversion of a picture to an input, and its source.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct PictureUse {
     width: usize,
@@ -70,7 +71,7 @@ impl fmt::Display for PictureUse {
 }
 
 impl PictureArgs {
-    /// The values of a picture for an input, or none where the input is no picture's.
+    /// Returns the values of a picture for an input, or `None` if the input does not take pictures.
     pub(super) fn values(
         &self,
         picture: &RgbImage,
@@ -137,7 +138,7 @@ fn numbers(text: &str) -> Result<[f32; 3], String> {
     }
 }
 
-/// The same of numbers that are divided by.
+/// Parses numbers that are used as divisors.
 fn deviations(text: &str) -> Result<[f32; 3], String> {
     let numbers = numbers(text)?;
     match numbers.iter().all(|&number| number > 0.0) {

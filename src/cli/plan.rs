@@ -99,8 +99,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         };
         return records::run(path, &asked, json);
     }
-    // clap does not ask for what a flag requires where that conflicts with something given, as --records does with a
-    // model.
+    // clap does not demand a required flag if that flag conflicts with a given one, like --records with a model.
     if args.capacity.is_some() || args.write.is_some() {
         return Err(CliError::Usage("--capacity and --write go with --records FILE, not with a model".into()));
     }
@@ -147,7 +146,7 @@ impl Args {
     }
 }
 
-/// Every rule, whether it is on, and what it does to numbers.
+/// Lists every rule, its state, and its effect on numbers.
 fn rules(on: &Rules) -> String {
     let mut text = "\nrules, and what they do to numbers:\n".to_owned();
     for Rule { name, about, numerics, .. } in &RULES {
@@ -158,7 +157,7 @@ fn rules(on: &Rules) -> String {
     text
 }
 
-/// What times are that no device was asked for.
+/// Note on times that were not measured on a device.
 const ASSUMED: &str = "
   times are those of an assumed software device; `run` and `bench` plan with this machine's figures,
   and --frontier --measure shows them

@@ -18,7 +18,7 @@ use crate::{
     report::grouped,
 };
 
-/// What a shell reports of a command that Ctrl-C ended.
+/// Exit code that a shell reports for a command ended by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 
 /// Searches shorter than this show no bar, which would only flicker.
@@ -34,7 +34,7 @@ const PRESSED: u8 = 2;
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
 static HANDLER: Once = Once::new();
 
-/// Whether Ctrl-C was pressed while a search ran: what is printed is then the best so far.
+/// Returns true if Ctrl-C was pressed during a search, so that the printed plan is the best so far.
 pub(super) fn interrupted() -> bool {
     STATE.load(Ordering::Relaxed) == PRESSED
 }
@@ -42,7 +42,7 @@ pub(super) fn interrupted() -> bool {
 /// Runs a search with a bar that shows its stage, until `deadline` or Ctrl-C ends it.
 pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&SearchControl<'_>) -> T) -> T {
     HANDLER.call_once(|| {
-        // Where no handler can be set, Ctrl-C ends the command as it always does.
+        // If no handler can be installed, Ctrl-C ends the command as usual.
         let _ = ctrlc::set_handler(pressed);
     });
     // Only from idle: once Ctrl-C was pressed, searches that follow end at once too.
@@ -62,7 +62,7 @@ pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&
     found
 }
 
-/// What Ctrl-C does.
+/// Handles Ctrl-C.
 fn pressed() {
     if STATE.compare_exchange(SEARCHING, PRESSED, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
         super::out::stderr(&"\nending the search; Ctrl-C again ends texpool");
@@ -71,7 +71,7 @@ fn pressed() {
     }
 }
 
-/// A bar on standard error with the stage, the best plan so far and the time.
+/// A bar on standard error with the stage, the smallest plan found, and the time.
 struct StageBar {
     begun: Instant,
     bar: Option<ProgressBar>,

@@ -1,4 +1,4 @@
-//! What the papers have of a network, and the same quantities computed here.
+//! Published figures of a network beside the same quantities computed here.
 
 use super::error::CliError;
 use crate::{
@@ -28,7 +28,7 @@ const NAMES: [(&str, Option<&str>, Option<&str>); 11] = [
     ("light_densenet121", None, Some("densenet121")),
 ];
 
-/// What Pisarchyk and Lee have of the catalogue's `name`.
+/// Returns the figures of Pisarchyk and Lee for a network of the catalogue.
 pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, PlanError> {
     let Some(network) = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(_, theirs, _)| *theirs) else {
         return Ok(None);
@@ -46,7 +46,7 @@ pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, Pla
         .map(|((bound, objects), offsets)| PublishedFigures { bound: bound.published, objects, offsets }))
 }
 
-/// What Minakova and Stefanov have of the catalogue's `name`, and the same quantity of its file.
+/// Returns the figures of Minakova and Stefanov for a network of the catalogue, and the same quantity for its file.
 pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     let network = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(.., theirs)| *theirs)?;
     let row = NETWORKS.iter().find(|row| row.network == network)?;

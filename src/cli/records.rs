@@ -29,19 +29,19 @@ use crate::{
     report::grouped,
 };
 
-/// What a search for a plan of records may take where nobody says.
+/// Default deadline for planning records.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// What is asked of the records.
+/// Arguments for planning records.
 pub(super) struct RecordsArgs<'a> {
     pub(super) strategy: StrategyArg,
     pub(super) capacity: Option<u64>,
     pub(super) deadline: Option<Deadline>,
     /// Relaxations that the exact solver may solve.
     pub(super) nodes: u64,
-    /// Where to draw the plan.
+    /// File for a picture of the plan.
     pub(super) picture: Option<&'a Path>,
-    /// Where to write the plan as CSV.
+    /// File for the plan as CSV.
     pub(super) write: Option<&'a Path>,
     /// The files of the call, those two among them.
     pub(super) files: &'a DistinctFiles,
@@ -107,7 +107,7 @@ fn compared(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>
     Ok((Some(found.best.layout), found.stopped, 0))
 }
 
-/// What was asked for; one arena too, which no texture can hold but a buffer can.
+/// Plans with the requested strategy. Also supports a single arena, which fits a buffer but not a texture.
 fn chosen(
     set: &RecordSet,
     planner: Planner,
@@ -134,7 +134,7 @@ fn chosen(
     Ok((Some(layout), stopped, 0))
 }
 
-/// Whether the records fit, as it is printed.
+/// Answer to `--capacity`, as printed.
 #[derive(Serialize)]
 struct Fitted {
     /// The capacity asked for.
@@ -152,7 +152,7 @@ struct Fitted {
     stopped: Option<StopReason>,
 }
 
-/// Whether the records fit into an arena of `capacity`.
+/// Checks whether the records fit into an arena of `capacity`.
 fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
     let begun = Instant::now();
     let bound = bounds(&set.records)?.offsets;

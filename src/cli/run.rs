@@ -47,7 +47,7 @@ struct Answer {
     plan_source: PlanSource,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
-    /// What was stored or looked up otherwise than it was computed.
+    /// Values that were stored or looked up in another form than computed.
     clamped: ClampedReport,
 }
 
@@ -57,7 +57,7 @@ struct Output {
     shape: Vec<usize>,
     #[serde(flatten)]
     values: ValueSummary,
-    /// What the photo shows, the likeliest first, where the catalogue names the classes.
+    /// Classes of the photo, the most likely first, if the catalogue has their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     classes: Vec<Class>,
     file: Option<String>,
@@ -70,7 +70,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = model.import_apart(&mut files)?;
     args.output.as_deref().map_or(Ok(()), |folder| args.declare(&graph, folder, &mut files))?;
     let inputs = args.inputs.read(&graph, &model, args.model.format())?;
-    // After the files: what is wrong with those is told without a device.
+    // After the files, so that errors in them are reported without a device.
     let gpu = args.adapter.open(false)?;
     let options =
         ExecutorOptions { compile: args.model.compile_options(), poison: args.poison, ..ExecutorOptions::default() };
@@ -90,7 +90,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     };
     let report = setup_model::report(&graph, session.compiled(), args.model.search().deadline);
     let report = report.on_device(&session.memory());
-    // Of random numbers no class is worth a name.
+    // Random inputs have no meaningful classes.
     let labels = match inputs.described.iter().any(Input::is_picture) {
         true => model.catalogue_entry().and_then(|entry| ClassNames::of(&entry)),
         false => None,
@@ -114,7 +114,7 @@ impl Args {
         for path in self.inputs.paths() {
             files.reads("an input", &path?)?;
         }
-        // In a folder that is not there yet there is nothing to replace.
+        // A folder that does not exist yet has nothing to replace.
         if folder.is_dir() {
             for (index, &tensor) in graph.outputs.iter().enumerate() {
                 let name = output_file_name(index, &graph.tensors[tensor].name);

@@ -1,4 +1,4 @@
-//! A value for `XDG_RUNTIME_DIR` where there is none, as in bare containers.
+//! Sets `XDG_RUNTIME_DIR` if it is missing, as in minimal containers.
 //!
 //! wgpu enables the extensions of every windowing system there is, whereupon Mesa's layer that sorts devices asks for the
 //! Wayland display, and libwayland prints `error: XDG_RUNTIME_DIR is invalid or not set` although no display is needed.

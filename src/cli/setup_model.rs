@@ -36,7 +36,7 @@ pub(super) struct Medians {
     pub(super) wall_ms: f64,
 }
 
-/// Where a plan is from.
+/// Origin of a plan.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PlanSource {
@@ -48,7 +48,7 @@ pub(super) enum PlanSource {
     File,
 }
 
-/// The device's profile, measured if there is none yet, or `again`.
+/// Returns the profile of the device. Measures it if there is none yet, or if `again` is set.
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
     Search { deadline: None, cache: Some(folder.clone()) }.make_cache();
@@ -76,7 +76,7 @@ pub(super) fn check_interrupted(doing: &'static str) -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Interrupted { doing }) } else { Ok(()) }
 }
 
-/// The exit code where Ctrl-C ended a search and the best so far is printed.
+/// Returns the error with the exit code for a search that Ctrl-C ended, after its best plan was printed.
 pub(super) fn check_answered() -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
 }
@@ -95,7 +95,8 @@ pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileO
     Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
 }
 
-/// Compiles a model, with a bar where that takes long; the best so far where the time is up, or Ctrl-C is pressed.
+/// Compiles a model, with a progress bar for long searches. Returns the best plan so far if the deadline passes or
+/// Ctrl-C is pressed.
 pub(super) fn compiled(
     graph: &Graph,
     options: &CompileOptions,
@@ -110,7 +111,7 @@ fn unless_interrupted<T>(error: CompileError) -> Result<T, CliError> {
     check_interrupted(PLANNING).and(Err(error.into()))
 }
 
-/// The same, or the plan that was kept.
+/// Returns the stored plan, or compiles the model.
 pub(super) fn kept_or_compiled(
     graph: &Graph,
     options: &CompileOptions,
@@ -127,7 +128,7 @@ pub(super) fn kept_or_compiled(
     Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
 }
 
-/// The report of a model that was compiled from `graph`, with what the papers count beside.
+/// Creates the report of a compiled model, with the figures that count like the papers.
 pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<Duration>) -> MemoryReport {
     let report = MemoryReport::from_compiled(compiled);
     match progress::with_progress(deadline, |control| compiled.intermediates_alone(graph, control)) {
@@ -140,7 +141,7 @@ pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<D
     }
 }
 
-/// What is done before anything runs.
+/// Stage before the first run.
 const PLANNING: &str = "planning";
 
 /// The front of a model, with a bar where that takes long; what there is of it where the time is up, or Ctrl-C is

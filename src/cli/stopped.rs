@@ -1,4 +1,4 @@
-//! What is said of a search for records that ended early, and its exit code.
+//! Message and exit code for a search that ended early.
 
 use std::time::Instant;
 

@@ -1,4 +1,4 @@
-//! What somebody may have meant who typed a name that there is not.
+//! Suggests a known name for a mistyped one.
 
 /// The known name that a few slips of the keyboard lead to `text` from.
 pub(super) fn nearest<'n>(text: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
@@ -9,12 +9,13 @@ pub(super) fn nearest<'n>(text: &str, known: impl IntoIterator<Item = &'n str>) 
     near.filter(|&(slips, _)| slips <= most).min_by_key(|&(slips, _)| slips).map(|(_, name)| name)
 }
 
-/// What is said of it.
+/// Returns the sentence with the suggestion.
 pub(super) fn text(near: &Option<String>) -> String {
     near.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
 }
 
-/// How many characters must be put in, left out or replaced to make one text of the other (Levenshtein's distance).
+/// Returns the number of characters to insert, delete or replace to turn one text into the other (Levenshtein
+/// distance).
 fn slips(one: &[char], other: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {

@@ -22,7 +22,7 @@ use std::{
     time::Instant,
 };
 
-/// Runs of which the median is told.
+/// Number of runs for the median.
 const RUNS: usize = 5;
 
 #[derive(Debug, clap::Args)]

@@ -12,7 +12,7 @@ use crate::{
     },
 };
 
-/// Extents of the picture in pixels, and what is left for title and axes.
+/// Extents of the picture in pixels, and margins for title and axes.
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 420.0;
 const LEFT: f64 = 84.0;
@@ -82,7 +82,7 @@ fn curve(
     }
 }
 
-/// Where bytes and times lie in the picture.
+/// Maps bytes and times to positions in the picture.
 struct Axes {
     /// Base-two logarithms of bytes at the lowest line and at the highest.
     lines: [f64; 2],

@@ -1,4 +1,4 @@
-//! What a run stored or looked up otherwise than it was computed.
+//! Report on values that a run stored or looked up in another form than it computed them.
 
 use serde::Serialize;
 
@@ -11,9 +11,9 @@ pub struct ClampedReport {
     pub saturated: u64,
     /// Indices that were replaced by the nearest inside the axis.
     pub indices_outside: u64,
-    /// Where, inputs first, then nodes in order.
+    /// Places, inputs first, then nodes in order.
     pub places: Vec<ClampedPlace>,
-    /// The same for people, with the first place of each.
+    /// The same as text, with the first place of each kind.
     #[serde(skip)]
     pub sentences: Vec<String>,
 }
@@ -25,11 +25,11 @@ pub struct ClampedPlace {
     pub tensor: String,
     /// The node that computes it, by its index in the file; none for an input.
     pub node: Option<usize>,
-    /// That node's operator; `input` for an input.
+    /// Operator of that node; `input` for an input.
     pub op: &'static str,
-    /// How many values were stored as 65504 or -65504.
+    /// Number of values stored as 65504 or -65504.
     pub saturated: u64,
-    /// How many indices were replaced.
+    /// Number of replaced indices.
     pub indices_outside: u64,
 }
 

@@ -56,7 +56,7 @@ impl MemoryReport {
         report
     }
 
-    /// The same with what the papers count.
+    /// Adds the figures that count like the papers.
     #[must_use]
     pub const fn with_intermediates_alone(mut self, alone: IntermediatesAlone) -> Self {
         let IntermediatesAlone { naive_bytes, lower_bound_bytes, pool_bytes } = alone;
@@ -64,7 +64,7 @@ impl MemoryReport {
         self
     }
 
-    /// The same with what a session of it has on a device.
+    /// Adds the device memory of a session.
     #[cfg(feature = "gpu")]
     #[must_use]
     pub fn on_device(mut self, memory: &Memory) -> Self {
@@ -94,7 +94,7 @@ impl PeakReport {
     }
 }
 
-/// What the choice of phases follows from.
+/// Returns the reason for the chosen phases.
 fn why(compiled: &CompiledModel) -> Option<String> {
     if let Some(rows) = compiled.too_many_rows {
         return Some(format!("none: operators have {rows} rows together, too many to look for any"));

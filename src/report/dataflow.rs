@@ -32,7 +32,7 @@ pub struct CsdfReport {
 pub struct ActorReport {
     /// Its name.
     pub name: String,
-    /// What it computes.
+    /// Description of the computation.
     pub op: String,
     /// Phases of a cycle.
     pub phases: u64,
@@ -113,7 +113,7 @@ impl fmt::Display for CsdfReport {
     }
 }
 
-/// Tables II and III of Minakova and Stefanov (2020), and what comes out here.
+/// Tables II and III of Minakova and Stefanov (2020), beside the results of this program.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedCsdf {
     /// Table II.
@@ -129,9 +129,9 @@ pub struct PublishedCsdf {
 pub struct ExampleReport {
     /// Its name there.
     pub name: String,
-    /// As published.
+    /// Published value.
     pub published: Vec<u64>,
-    /// As found by execution.
+    /// Value found by execution.
     pub found: Vec<u64>,
 }
 
@@ -142,7 +142,7 @@ pub struct NetworkReport {
     pub network: String,
     /// Memory of parameters and buffers as published, in megabytes of 10^6 bytes.
     pub published_megabytes: [u64; 2],
-    /// The same in bytes, found by execution.
+    /// Value found by execution, in bytes.
     pub found_bytes: [u64; 2],
     /// Why these differ, if they do.
     pub differs: Option<String>,
@@ -159,14 +159,14 @@ pub struct NetworkReport {
 }
 
 impl NetworkReport {
-    /// Whether a column is met to the published digit.
+    /// Returns true if a column matches in all published digits.
     pub fn agrees(&self, column: usize) -> bool {
         // To the nearest megabyte, as the papers state it.
         (self.found_bytes[column] + 500_000) / 1_000_000 == self.published_megabytes[column]
     }
 }
 
-/// What stands in the place of a pool that a search did not come to.
+/// Placeholder for a pool that the search did not reach.
 const UNKNOWN: &str = "not in time";
 
 const NOTE: &str = "

@@ -8,10 +8,10 @@ use super::grouped;
 #[cfg(feature = "gpu")]
 use crate::gpu::{Memory, MemoryParts};
 
-/// What a session takes of the device's memory. Bytes everywhere.
+/// Device memory of a session. All numbers are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceMemoryReport {
-    /// As the driver allocated them; as planned where it does not say.
+    /// As allocated by the driver, or as planned if the driver does not report allocations.
     #[serde(flatten)]
     pub parts: PartBytes,
     /// The greatest sum of the parts, from loading on; none where the driver does not say.
@@ -24,7 +24,7 @@ pub struct DeviceMemoryReport {
     pub planned: PartBytes,
 }
 
-/// Memory by what it is for.
+/// Memory by purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartBytes {
     /// Textures that hold intermediate tensors.
@@ -37,7 +37,7 @@ pub struct PartBytes {
     pub tables: u64,
     /// Buffers that values go through between host and device.
     pub transfer: u64,
-    /// All else; as allocated, with what wgpu made for itself.
+    /// All other memory; in allocated figures, with wgpu's own.
     pub other: u64,
 }
 

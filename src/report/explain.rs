@@ -1,4 +1,5 @@
-//! What a delegate in another runtime would take of a model, why not the rest, and what crosses the borders.
+//! Report on a delegate's selection: nodes that it takes of a model, reasons for the others, and tensors that cross
+//! the borders.
 
 use crate::{
     delegate::{Host, Partition, Selection, Standing},
@@ -6,7 +7,7 @@ use crate::{
 };
 use serde::{Deserialize, Serialize};
 
-/// What would be taken of a model. Its text groups what its data lists one by one.
+/// The selection for a model. The text form groups the entries that the data lists one by one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainReport {
     /// Name of the model.
@@ -17,18 +18,18 @@ pub struct ExplainReport {
     pub graphs: Vec<GraphReport>,
 }
 
-/// What would be taken of a graph. Numbers of nodes and tensors are the file's.
+/// The selection for a graph. Numbers of nodes and tensors are those in the file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GraphReport {
     /// Its name in the file.
     pub graph: String,
-    /// How many nodes are taken.
+    /// Number of nodes taken.
     pub taken: usize,
-    /// How many are left to the runtime.
+    /// Number of nodes left to the runtime.
     pub left: usize,
-    /// How many nobody computes in a run, since their results follow from the file.
+    /// Number of nodes whose results follow from the file, so that no run computes them.
     pub known: usize,
-    /// Of how many the file does not say enough.
+    /// Number of nodes for which the file lacks information.
     pub unknown: usize,
     /// Extents of inputs that are open, in words; what depends on them is not known beforehand.
     pub open_extents: Vec<String>,
@@ -38,26 +39,26 @@ pub struct GraphReport {
     pub partitions: Vec<PartitionReport>,
 }
 
-/// What becomes of a node.
+/// Verdict on a node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NodeReport {
     /// Its index in the file.
     pub node: usize,
-    /// As the file's format writes it.
+    /// The operator, spelled as in the file's format.
     pub operator: String,
     /// Its name, or that of its result.
     pub name: String,
-    /// What becomes of it.
+    /// The verdict.
     pub verdict: NodeVerdict,
     /// The partition that it is in, of those that are taken.
     pub partition: Option<usize>,
     /// Why it is not taken.
     pub reason: Option<String>,
-    /// What the model's owner can do.
+    /// Advice for the model's owner.
     pub hint: Option<String>,
 }
 
-/// What becomes of a node, in a word.
+/// Verdict on a node, in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum NodeVerdict {
@@ -76,13 +77,13 @@ pub enum NodeVerdict {
 pub struct PartitionReport {
     /// Indices of its nodes.
     pub nodes: Vec<usize>,
-    /// What is copied in before each run.
+    /// Tensors that are copied in before each run.
     pub inputs: Vec<BoundaryReport>,
-    /// What is copied out after each run.
+    /// Tensors that are copied out after each run.
     pub outputs: Vec<BoundaryReport>,
     /// Bytes of all inputs; null where one is not known beforehand.
     pub input_bytes: Option<u64>,
-    /// The same of all outputs.
+    /// Bytes of all outputs together.
     pub output_bytes: Option<u64>,
 }
 
@@ -100,7 +101,7 @@ pub struct BoundaryReport {
 }
 
 impl ExplainReport {
-    /// The report of a file's graphs, each with what is taken of it.
+    /// Creates the report of a file's graphs with their selections.
     pub fn new(model: &str, host: Host, graphs: &[GraphOutline], selections: &[Selection]) -> Self {
         let graphs = graphs.iter().zip(selections).map(|(graph, selection)| GraphReport::new(graph, selection));
         Self { model: model.to_owned(), host: host.name().to_owned(), graphs: graphs.collect() }
@@ -124,7 +125,7 @@ impl GraphReport {
         Self { graph, taken, left, known, unknown, open_extents, nodes, partitions }
     }
 
-    /// Whether nothing of it is left to the runtime.
+    /// Returns true if no node is left to the runtime.
     pub fn is_whole(&self) -> bool {
         self.left == 0 && self.unknown == 0
     }

@@ -1,4 +1,4 @@
-//! What a delegate would take, as text: what is alike in one line.
+//! Text form of the report on a delegate's selection. Equal entries share a line.
 
 use super::{
     explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport},
@@ -9,7 +9,7 @@ use std::{collections::HashMap, fmt};
 
 /// Names, tensors and reasons that are shown of a list; the data has all of them. Chosen, so that a screen holds it.
 const SHOWN: usize = 8;
-/// The same of partitions and reasons.
+/// Limit on the partitions and reasons listed.
 const SHOWN_GROUPS: usize = 24;
 
 impl fmt::Display for ExplainReport {
@@ -128,7 +128,7 @@ fn tensors(f: &mut fmt::Formatter<'_>, way: &str, tensors: &[BoundaryReport]) ->
     more(f, "  ", tensors.len(), SHOWN, "tensor")
 }
 
-/// What a partition copies.
+/// Describes the copies of a partition.
 fn copies(partition: &PartitionReport) -> String {
     format!("each run copies in {}, out {}", bytes(partition.input_bytes), bytes(partition.output_bytes))
 }
@@ -145,7 +145,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
-/// That a list goes on.
+/// Returns the line that ends a shortened list.
 fn more(f: &mut fmt::Formatter<'_>, before: &str, count: usize, shown: usize, what: &str) -> fmt::Result {
     match count.saturating_sub(shown) {
         0 => Ok(()),

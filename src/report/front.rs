@@ -13,7 +13,7 @@ use std::fmt;
 pub struct FrontReport {
     /// Name of the model.
     pub model: String,
-    /// Which time is predicted and measured.
+    /// Kind of time that is predicted and measured.
     pub clock: Clock,
     /// The points.
     pub points: Vec<FrontPoint>,
@@ -38,12 +38,12 @@ pub struct FrontPoint {
     /// The middle one of some runs by the front's clock; only where a device ran it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_ms: Option<f64>,
-    /// The same by the wall's clock.
+    /// Wall time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<f64>,
     /// The step that keeps the schedule from a smaller pool.
     pub peak: PeakReport,
-    /// Operators that run interleaved; empty where there are no phases.
+    /// Operators that run interleaved; empty without phases.
     pub segments: Vec<SegmentReport>,
 }
 
@@ -93,7 +93,7 @@ impl fmt::Display for FrontReport {
         for p in &self.points {
             let segments = match p.segments.len() {
                 0 => "no phases".to_owned(),
-                // Nothing runs in bands, yet rows are placed one by one, unlike in the plan without phases.
+                // Rows are placed one by one although no operator runs in bands, unlike in the plan without phases.
                 segments if p.segments.iter().all(|segment| segment.phases == Some(1)) => {
                     format!("{segments}, no bands")
                 }

@@ -1,4 +1,4 @@
-//! The memory report: what a plan costs against what it might have cost, and what lies where. Knows no device.
+//! The memory report: cost of a plan beside alternatives, and positions of all tensors. Knows no device.
 //!
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
@@ -31,53 +31,53 @@ pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
 pub use values::{NotFiniteCounts, ValueSummary};
 
-/// What a plan costs and where everything lies. Bytes everywhere.
+/// Cost of a plan and positions of all tensors. All numbers are bytes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MemoryReport {
     /// Name of the model.
     pub model: String,
     /// Number of steps.
     pub steps: usize,
-    /// All tensors of the pool, each in memory of its own.
+    /// Sum of all tensors of the pool, each in separate memory.
     pub naive_bytes: u64,
-    /// What no plan goes below; not known of a plan that was loaded.
+    /// Lower bound on any plan; absent for a loaded plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounds: Option<BoundBytes>,
-    /// What every strategy came to; none of a plan that was loaded.
+    /// Result of every strategy; empty for a loaded plan.
     pub strategies: Vec<StrategyBytes>,
     /// The plan that was chosen.
     pub plan: PlanReport,
     /// Why the search for the plan ended before it was done: a smaller pool may exist. Only where it did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
-    /// Why it runs in phases as it does, or in none; only where phases were asked for.
+    /// Reason for the chosen phases; only if phases were requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases_why: Option<String>,
-    /// What is known of its phases; only where it has some.
+    /// Description of the plan's phases, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseReport>,
-    /// What the papers count, which is intermediate tensors as wholes; only where somebody asked for it, and textures hold
-    /// them.
+    /// Figures that count like the papers, for intermediate tensors only; present on request, if textures hold whole
+    /// tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intermediates_alone: Option<IntermediatesReport>,
-    /// What the driver says the pool's textures take; only where a device was used.
+    /// Bytes that the driver allocates for the pool's textures; only if a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_bytes: Option<u64>,
     /// Textures of the graph's inputs and outputs that lie beside the pool.
     pub io_bytes: u64,
     /// Weights on the device.
     pub weight_bytes: u64,
-    /// How they are stored there: `f32`, `f16`, `file` or `int8`.
+    /// Format of the weights on the device: `f32`, `f16`, `file` or `int8`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight_format: Option<String>,
-    /// All that a session takes of the device at most, counted without one: what a budget is compared with. Not known of
-    /// usage records alone.
+    /// Upper limit on a session's device memory, computed without a device and compared with budgets. Absent for
+    /// usage records.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_bytes: Option<u64>,
-    /// All that the session has on the device; only where one was used.
+    /// Device memory of the session; only if a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_memory: Option<DeviceMemoryReport>,
-    /// What each step does, for the residency table.
+    /// Description of each step, for the residency table.
     #[serde(skip)]
     pub rows: Vec<StepRow>,
 }
@@ -85,9 +85,9 @@ pub struct MemoryReport {
 /// The convention of Pisarchyk and Lee: intermediate tensors as wholes, with weights, inputs and outputs apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IntermediatesReport {
-    /// All of them, each in memory of its own.
+    /// Sum of all tensors, each in separate memory.
     pub naive_bytes: u64,
-    /// What no plan of shared objects goes below.
+    /// Lower bound on any plan of shared objects.
     pub lower_bound_bytes: u64,
     /// The smallest pool that was found.
     pub pool_bytes: u64,
@@ -115,16 +115,16 @@ pub struct PhaseReport {
     pub without_ms: f64,
 }
 
-/// How the rows of a tensor lie.
+/// Layout of a tensor's rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowForm {
     /// One after another.
     #[default]
     Whole,
-    /// In so many places in turns.
+    /// Rows alternate between this number of places.
     Ring,
-    /// Each by itself.
+    /// Each row has an individual place.
     Scattered,
 }
 
@@ -137,7 +137,7 @@ pub struct PeakReport {
     pub operator: String,
     /// The tensor it writes.
     pub tensor: String,
-    /// The segment it is in, counted from none; none where there are no phases.
+    /// Segment of the operator, counted from zero; `None` without phases.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segment: Option<usize>,
 }
@@ -145,9 +145,9 @@ pub struct PeakReport {
 /// Operators that run interleaved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SegmentReport {
-    /// How many operators.
+    /// Number of operators.
     pub operators: usize,
-    /// Into how many bands each is cut, as far as it has rows; none where it is cut row by row.
+    /// Number of bands of each operator, limited by its rows; `None` for one row per band.
     pub phases: Option<u32>,
 }
 
@@ -160,7 +160,7 @@ pub struct BoundBytes {
     pub offsets: u64,
 }
 
-/// What a strategy came to.
+/// Result of a strategy.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StrategyBytes {
     /// Its name.
@@ -184,7 +184,7 @@ pub struct PlanReport {
     pub bytes: u64,
     /// The pool.
     pub textures: Vec<TextureReport>,
-    /// Where each tensor lies.
+    /// Position of each tensor.
     pub placements: Vec<PlacementReport>,
 }
 
@@ -201,14 +201,14 @@ pub struct TextureReport {
     pub bytes: u64,
 }
 
-/// Where one tensor lies, and when.
+/// Position of a tensor, and the steps during which it is live.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlacementReport {
     /// Name of the tensor.
     pub tensor: String,
     /// Index of its texture.
     pub texture: usize,
-    /// How its rows lie.
+    /// Layout of its rows.
     #[serde(default)]
     pub form: RowForm,
     /// The texel where its first row starts.
@@ -218,7 +218,7 @@ pub struct PlacementReport {
     /// Rows there is room for, where row `r` lies where row `r - ring` was.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
-    /// The texel where each row starts, where each lies by itself.
+    /// Texel where each row starts, if each has an individual place.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_starts: Option<Vec<u32>>,
     /// First step that touches it.
@@ -227,7 +227,7 @@ pub struct PlacementReport {
     pub last: usize,
 }
 
-/// What one step does.
+/// Description of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepRow {
     /// Its operator.
@@ -236,14 +236,14 @@ pub struct StepRow {
     pub writes: String,
 }
 
-/// What a report is made from.
+/// Source of a report.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportInputs<'a> {
     /// Name of the model.
     pub model: &'a str,
     /// Name of each record's tensor.
     pub names: &'a [String],
-    /// What each step does.
+    /// Description of each step.
     pub rows: &'a [StepRow],
     /// The strategies' answers and the bounds, in texels; none where the plan was loaded.
     pub best: Option<&'a Solution>,

@@ -1,4 +1,4 @@
-//! Networks side by side: what planning makes of each, and what was published of it.
+//! Comparison of networks: results of planning for each, and published figures.
 
 use std::fmt;
 
@@ -19,7 +19,7 @@ pub struct NetworkRow {
     pub operators: usize,
     /// Steps of a run.
     pub steps: usize,
-    /// Bytes of all intermediate tensors, each in memory of its own.
+    /// Bytes of all intermediate tensors, each in separate memory.
     pub naive: u64,
     /// Lower bound of Shared Objects (the sum of positional maxima).
     pub bound: u64,
@@ -31,9 +31,9 @@ pub struct NetworkRow {
     pub banks: u64,
     /// Median milliseconds of a run; none where nothing was run.
     pub milliseconds: Option<f64>,
-    /// What Pisarchyk and Lee (2020) have of it.
+    /// Figures of Pisarchyk and Lee (2020).
     pub shared_objects: Option<PublishedFigures>,
-    /// What Minakova and Stefanov (2020) have of it, and the same quantity of this file.
+    /// Figures of Minakova and Stefanov (2020), and the same quantity for this file.
     pub dataflow: Option<DataflowFigures>,
 }
 
@@ -72,7 +72,7 @@ impl NetworkRow {
             comparison.candidates.iter().filter(move |c| c.problem == problem).min_by_key(|c| c.total)
         };
         let by_strategy =
-            // The optimum has a column of its own.
+            // The optimum has a separate column.
             comparison.candidates.iter().filter(|c| c.problem == LayoutKind::SharedObjects && c.name != "optimum");
         let strategy = by_strategy.min_by_key(|c| c.total);
         let optimum = bytes(comparison.optimum.layout.total());

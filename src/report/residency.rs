@@ -1,4 +1,4 @@
-//! Which texture holds which tensor at every step.
+//! Table of the tensor that each texture holds at each step.
 
 use super::MemoryReport;
 use std::fmt;

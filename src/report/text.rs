@@ -23,7 +23,8 @@ impl fmt::Display for MemoryReport {
             let share = self.share(s.bytes);
             writeln!(f, "{mark} {:<46} {:>14} {:>9} {share:>9}", s.name, grouped(s.bytes), s.objects)?;
         }
-        // A plan in phases is none of the strategies above, and above one that was loaded there are none.
+        // A plan with row tiling comes from none of the strategies above, and a loaded plan has no list of
+        // strategies.
         if self.phases.is_some() || self.bounds.is_none() {
             let (bytes, textures) = (self.plan.bytes, self.plan.textures.len());
             let share = self.share(bytes);

@@ -1,4 +1,4 @@
-//! What the values of an input or output are like: their range, and how many are not finite.
+//! Statistics of an input's or output's values: range, and number of values that are not finite.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::graph::NotFinite;
 
-/// How many values are no finite numbers.
+/// Number of values that are not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct NotFiniteCounts {
     /// NaN.
@@ -26,20 +26,20 @@ impl From<NotFinite> for NotFiniteCounts {
 /// The values of a tensor in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueSummary {
-    /// The least finite value; none where there is none.
+    /// Smallest finite value, if there is one.
     pub min: Option<f32>,
-    /// The greatest finite value; none where there is none.
+    /// Largest finite value, if there is one.
     pub max: Option<f32>,
-    /// The mean of the finite values; none where there is none.
+    /// Mean of the finite values, if there is one.
     pub mean: Option<f32>,
-    /// How many values there are.
+    /// Number of values.
     pub count: usize,
-    /// How many of them are not finite.
+    /// Number of values that are not finite.
     pub not_finite: NotFiniteCounts,
 }
 
 impl ValueSummary {
-    /// Of these.
+    /// Computes the statistics of these values.
     pub fn from_slice(values: &[f32]) -> Self {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let not_finite = NotFinite::of(values);
@@ -55,7 +55,7 @@ impl ValueSummary {
         }
     }
 
-    /// How many are not finite, in words; nothing where all are.
+    /// Describes the values that are not finite; empty if all are finite.
     pub fn warning(&self) -> Option<String> {
         let NotFiniteCounts { nan, positive_infinity: positive, negative_infinity: negative } = self.not_finite;
         let found = NotFinite { nan, positive, negative };

@@ -38,7 +38,8 @@ pub fn clock_time(clock: Clock) -> Duration {
     }
 }
 
-/// What a profile was measured on; another driver or version has other kernels, and other times.
+/// Device and versions that a profile belongs to. Another driver or version has other kernels and therefore other
+/// times.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct ProfileKey {
     adapter: String,
@@ -86,8 +87,8 @@ impl ProfileKey {
     }
 }
 
-/// The profile of a device for texels of `format` that is kept in `folder`; none where there is none, or it is damaged or of
-/// another driver.
+/// Returns the stored profile of a device for texels of `format` from `folder`. Returns `None` if there is no such
+/// file, or it is damaged or belongs to another driver.
 pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Option<DeviceProfile> {
     kept(&ProfileKey::new(gpu, format), folder)
 }
@@ -111,7 +112,7 @@ fn kept(key: &ProfileKey, folder: &Path) -> Option<DeviceProfile> {
 
 /// Keeps a profile in a file.
 fn keep(path: &Path, key: ProfileKey, device_profile: &DeviceProfile) -> io::Result<()> {
-    // As it will be read: a number may come back with another last bit.
+    // Rounded as if read back, because the last bit of a number may change in the file.
     let read: DeviceProfile = serde_json::from_slice(&serde_json::to_vec(device_profile)?)?;
     let kept = CachedProfile { key, device_profile: device_profile.clone(), checksum: checksum(&read)? };
     let part = PartFile::create(path)?;

@@ -19,22 +19,22 @@ use std::{
 /// Debian's and Ubuntu's packages for a Vulkan device on any machine.
 const PACKAGES: [&str; 2] = ["libvulkan1", "mesa-vulkan-drivers"];
 
-/// Why there is no adapter, and none could be installed.
+/// Reasons for which there is no adapter and none could be installed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
-    /// There is none, and it is for the user to install one.
+    /// No adapter exists, and only the user can install one.
     #[error("no GPU adapter was found, and {why}; {hint}")]
     NoAdapter {
         /// Why nothing was installed.
         why: &'static str,
-        /// What to do.
+        /// Instructions.
         hint: String,
     },
-    /// There is none, and nobody asked for one to be installed.
+    /// No adapter exists, and the installation was not requested.
     #[error("no GPU adapter was found, and installing one was not asked for; as root, {by_hand}")]
     NotAsked {
-        /// What to run.
+        /// Command to run.
         by_hand: String,
     },
     /// The package manager could not be started.
@@ -42,7 +42,7 @@ pub enum SetupError {
     Start {
         /// The command line.
         command: String,
-        /// What the system said.
+        /// Error from the operating system.
         source: io::Error,
     },
     /// The package manager failed.
@@ -50,10 +50,10 @@ pub enum SetupError {
     Install {
         /// The command line.
         command: String,
-        /// How it ended.
+        /// Exit status.
         status: ExitStatus,
     },
-    /// The driver is installed, and still there is no adapter.
+    /// The driver was installed, but there is still no adapter.
     #[error(
         "no GPU adapter was found although the software Vulkan driver is installed; check VK_DRIVER_FILES, \
          VK_ICD_FILENAMES, WGPU_BACKEND and what `vulkaninfo --summary` (package vulkan-tools) says"
@@ -64,7 +64,7 @@ pub enum SetupError {
     Gpu(#[from] GpuError),
 }
 
-/// The machine, as far as installing goes.
+/// Properties of the machine that matter for the installation.
 #[derive(Clone, Debug)]
 pub struct System {
     /// The file that names the distribution; tests put another in its place, like all that follows.
@@ -73,9 +73,9 @@ pub struct System {
     pub apt_get: OsString,
     /// The program that runs a command as root, if it asks for no password.
     pub sudo: OsString,
-    /// What prints the user's number.
+    /// Command that prints the user's ID.
     pub id: OsString,
-    /// Whether the user forbids it (`TEXPOOL_NO_INSTALL` is set).
+    /// True if the user forbids the installation (`TEXPOOL_NO_INSTALL` is set).
     pub forbidden: bool,
 }
 
@@ -91,21 +91,21 @@ impl Default for System {
     }
 }
 
-/// Whether the software Vulkan driver may be installed where there is no adapter.
+/// Permission to install the software Vulkan driver if there is no adapter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Install {
     /// No; the error says what to run.
     #[default]
     Never,
-    /// If the user, asked on the terminal, says yes. Where standard input or standard error is no terminal: no.
+    /// Ask the user on the terminal. If standard input or standard error is not a terminal, the answer is no.
     Ask,
     /// Yes, the user asked for it.
     Yes,
 }
 
-/// Opens an adapter. Where there is none at all, and `install` allows it, the software Vulkan driver is installed first
-/// (`apt-get`, as root or through a `sudo` that asks for no password), and standard error says so. The user's
-/// `TEXPOOL_NO_INSTALL` forbids it whatever `install` says.
+/// Opens an adapter. If none exists and `install` permits it, installs the software Vulkan driver first (`apt-get`,
+/// as root or through a `sudo` without password) and reports this on standard error. The user's `TEXPOOL_NO_INSTALL`
+/// forbids the installation whatever `install` says.
 ///
 /// # Errors
 /// Every [`SetupError`].
@@ -119,7 +119,7 @@ pub fn open_gpu(options: &GpuOptions, install: Install) -> Result<Gpu, SetupErro
     }
 }
 
-/// The same as a context.
+/// Opens an adapter in the same way, as a context.
 ///
 /// # Errors
 /// As [`open_gpu`].
@@ -127,7 +127,7 @@ pub fn open_context(options: &GpuOptions, install: Install) -> Result<Context, S
     Ok(Context::from_gpu(open_gpu(options, install)?))
 }
 
-/// Whether the user, at a terminal, answers the question with yes.
+/// Asks the question on the terminal. Returns true if the user answers yes.
 fn confirmed(question: &str) -> bool {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
         return false;
@@ -179,12 +179,13 @@ impl System {
 
     fn is_debian(&self) -> bool {
         let text = std::fs::read_to_string(&self.os_release).unwrap_or_default();
-        // Derivatives name themselves in ID, and what they derive from in ID_LIKE.
+        // Derived distributions name themselves in ID, and their origin in ID_LIKE.
         let ids = text.lines().filter_map(|line| line.strip_prefix("ID=").or_else(|| line.strip_prefix("ID_LIKE=")));
         ids.flat_map(|ids| ids.trim_matches('"').split(' ')).any(|id| id == "debian" || id == "ubuntu")
     }
 
-    /// What to put before a command so that it runs as root: nothing, or `sudo`; `None` where neither will do.
+    /// Returns the prefix that makes a command run as root: nothing, or `sudo`. Returns `None` if neither is
+    /// possible.
     fn root_prefix(&self) -> Option<Vec<OsString>> {
         let root = Command::new(&self.id).arg("-u").output().is_ok_and(|out| out.stdout.trim_ascii() == b"0");
         if root {
@@ -197,7 +198,7 @@ impl System {
         passwordless.then(|| vec![self.sudo.clone(), "-n".into()])
     }
 
-    /// What apt prints goes to standard error, so that standard output holds the answer alone.
+    /// The output of apt goes to standard error, so that standard output has the result only.
     fn apt(&self, prefix: &[OsString], args: &[&str]) -> Result<(), SetupError> {
         let mut words = prefix.to_vec();
         // By `env`, since sudo passes no variables on.
