@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use crate::support::sources;
 
-/// Folders of what is only the command's: it may name its flags, and runs others with theirs.
+/// Folders that belong to the command only. They may name its flags, and run other programs with theirs.
 const OF_THE_COMMAND: [&str; 3] = ["cli", "fetch", "setup"];
 
 fn all() -> Vec<(PathBuf, String)> {

@@ -44,7 +44,7 @@ impl Place {
         self
     }
 
-    /// How often the client was started.
+    /// Returns the number of times that the client was started.
     fn runs(&self) -> usize {
         fs::read_to_string(self.served().join("runs")).map_or(0, |text| text.lines().count())
     }
@@ -83,7 +83,7 @@ impl Place {
         error
     }
 
-    /// What is in the cache folder but the lock and the tag.
+    /// Lists the cache folder without the lock and the tag.
     fn left(&self) -> Vec<String> {
         fn walk(folder: &Path, found: &mut Vec<String>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -282,7 +282,7 @@ fn a_cache_folder_that_was_empty_is_tagged_as_one() {
     assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"), "{tag}");
 }
 
-/// Guards against waiting for ever, and against replacing what is no file.
+/// Guards against an endless wait, and against replacing an object that is not a file.
 #[cfg(unix)]
 #[test]
 fn what_is_no_plain_file_in_the_cache_is_an_error() {
@@ -386,14 +386,14 @@ fn a_client_that_is_not_installed_is_named_with_the_command_that_installs_it() {
     assert!(error.to_string().contains("apt-get install npm"), "{error}");
 }
 
-/// Whether a process is there and has not ended.
+/// Returns true if a process exists and has not ended.
 fn lives(pid: &str) -> bool {
     let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
     let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();
     !state.is_empty() && !state.starts_with('Z')
 }
 
-/// Notes what it is told.
+/// Records all progress reports.
 #[derive(Default)]
 struct Notes {
     silent: RefCell<Vec<String>>,
@@ -466,7 +466,7 @@ fn nothing_of_a_source_package_is_run_and_one_that_is_not_pinned_is_refused() {
     assert!(!ran.exists(), "its setup.py was run");
 }
 
-/// What `models/make.py` runs on is installed with these.
+/// Installs the packages that `models/make.py` needs.
 #[test]
 fn every_package_that_is_run_is_pinned_by_version_and_hash() {
     let text = include_str!("../../models/requirements.txt");

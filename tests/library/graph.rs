@@ -1,4 +1,4 @@
-//! Graphs built by hand: what inference gives, and what the checker and the builder refuse, by name.
+//! Graphs built by hand: results of shape inference, and errors of the checker and the builder.
 
 #![cfg(test)]
 

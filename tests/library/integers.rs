@@ -1,5 +1,5 @@
-//! Which integers are exact, as it is known before any run: what wraps around, what is refused, and which inputs stay
-//! within what.
+//! Integer arithmetic as known before a run: results that wrap around, nodes that are refused, and ranges that inputs
+//! must keep.
 
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ fn compiled(graph: &Graph, format: TexelFormat) -> Result<Vec<Option<[i32; 2]>>,
     Ok(graph.inputs.iter().map(|&id| graph.tensors[id].integer_range).collect())
 }
 
-/// What inputs may hold.
+/// Returns the ranges of the inputs.
 fn ranges(graph: &Graph) -> Vec<Option<[i32; 2]>> {
     compiled(graph, TexelFormat::Rgba32Float).unwrap()
 }
@@ -112,7 +112,7 @@ fn casts_into_fewer_bits_keep_the_low_ones() {
     assert_eq!(ranges(&cast(I32, U32)), [Some([0, MOST])]);
 }
 
-/// Inputs are held to what leaves every sum and product exact, as little as that takes.
+/// Inputs are restricted as little as possible while every sum and product stays exact.
 #[test]
 fn inputs_stay_within_what_is_exact() {
     let two = [("a", I64), ("b", I64)];
@@ -125,9 +125,10 @@ fn inputs_stay_within_what_is_exact() {
         m.node("ReduceSum", &["a", "axes"], &["y"], &[]);
     };
     assert_eq!(ranges(&model(&[("a", I32)], sum)), [Some([-MOST / 4, MOST / 4])]);
-    // What wraps around is moved above zero first, and that is to be exact as well.
+    // Values that wrap around are first shifted above zero, which must be exact too.
     assert_eq!(ranges(&model(&[("a", I16), ("b", I16)], node("Mul", &["a", "b"]))), [Some([-4091, 4091]); 2]);
-    // Of what is only compared, moved or chosen, all that texels hold is exact, and so is all that is divided.
+    // For values that are only compared, moved or selected, and for dividends, everything that texels can hold is
+    // exact.
     for op in ["Max", "Min", "Equal", "Less"] {
         let found = ranges(&model(&two, move |m| m.node(op, &["a", "b"], &["y"], &[])));
         assert!(found.iter().all(|range| range.is_none_or(|range| range == [-MOST, MOST])), "{op}: {found:?}");
@@ -190,7 +191,7 @@ fn integers_that_cannot_be_exact_are_refused_by_name() {
         m.ints("axes", &[0]);
         m.node("ReduceMean", &["a", "axes"], &["y"], &[]);
     };
-    // A mean of integers is no integer.
+    // The mean of integers is not an integer.
     refusal(&[("a", I32)], mean);
     // Twenty squares of squares leave no input but one and zero.
     let towers = |m: &mut Model| {
@@ -247,7 +248,7 @@ fn tensorflow_lite_s_integers_are_as_exact() {
     m.op(ADD, &[a, b], y, tflite::numbers(11, &[]));
     let add = from_bytes(Arc::new(m.bytes(&[a, b], &[y]))).unwrap();
     assert_eq!(ranges(&add), [Some([-MOST / 2, MOST / 2]); 2]);
-    // The neighbour of a constant is no integer of the file, neither in a sum nor where the greater of two is asked for.
+    // The constant's neighbour is not an integer of the file, neither in a sum nor in a maximum.
     let constant = m.ints("constant", &[1, 2, 3, MOST + 1]);
     let with = |code: i32| {
         let mut m = m.clone();

@@ -58,7 +58,7 @@ impl Sources {
         }
     }
 
-    /// For each file those that it uses. What a `mod.rs` exports of its own folder's files it does not use.
+    /// Returns the files that each file uses. A `mod.rs` does not use the files of its own folder that it exports.
     fn uses(&self) -> BTreeMap<&Module, BTreeSet<&Module>> {
         let uses = |module: &Module, imports: &[Import]| {
             let others = imports.iter().filter_map(|import| {
@@ -182,7 +182,7 @@ fn is_ident(token: &str) -> bool {
     token.starts_with(|c: char| c.is_alphabetic() || c == '_')
 }
 
-/// Calls `found` with each path of what stands behind `use`, and with the name that it gets.
+/// Calls `found` with each path of a `use` tree, and with the name that it gets.
 fn use_tree<'a>(tree: &[&'a str], prefix: &[&'a str], found: &mut dyn FnMut(&[&str], &str)) {
     let mut path = prefix.to_vec();
     let mut rest = tree;
@@ -275,7 +275,7 @@ fn layer_of<'a>(module: &'a Module, sources: &Sources) -> &'a str {
     }
 }
 
-/// Guards the reader of sources itself: without imports there are no circles.
+/// Guards the reader of sources: without imports there would be no circles to find.
 #[test]
 fn imports_are_followed_to_the_files_that_have_the_names() {
     let sources = Sources::read(TEXPOOL);

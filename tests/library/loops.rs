@@ -11,7 +11,7 @@ use texpool::{
     plan::TexelFormat,
 };
 
-/// Constants of pipelines that bound loops, and what they are at most: the sizes of blocks (`kernels/block.rs`,
+/// Pipeline constants that bound loops, with their maximum: block sizes (`kernels/block.rs`,
 /// `ops/depthwise/kernel.rs`, whose windows are no wider than the columns) and the taps of a resize.
 const BOUNDED: [(&str, u32); 5] = [("PIXELS", 8), ("SLICES", 4), ("COLUMNS", 16), ("WINDOW_X", 16), ("TAPS", 4)];
 
@@ -22,13 +22,13 @@ const UNROLLED_INSIDE: [&str; 4] = ["conv", "depthwise", "matmul", "pointwise"];
 #[derive(Clone, Debug, PartialEq)]
 struct Found {
     name: String,
-    /// What its variable stays below, where that is a constant.
+    /// Upper bound of the loop variable, if it is a constant.
     bound: Option<u32>,
     inner: Vec<Self>,
 }
 
 impl Found {
-    /// Whether a driver unrolls it, so that no shader states it.
+    /// True if drivers unroll the loop, so that no shader states it.
     fn is_unrolled(&self) -> bool {
         self.bound.is_some_and(|bound| bound <= Loop::UNROLLED) && self.inner.iter().all(Self::is_unrolled)
     }
@@ -43,7 +43,7 @@ impl Found {
         self.inner.iter().fold(1, |sum, inner| sum + inner.count())
     }
 
-    /// Whether it takes rounds, and has a loop inside that does not.
+    /// True if the loop takes rounds and contains a loop that does not.
     fn has_unrolled_inside(&self) -> bool {
         !self.is_unrolled() && self.inner.iter().any(|inner| inner.is_unrolled() || inner.has_unrolled_inside())
     }
@@ -83,7 +83,7 @@ fn stepped(function: &Function, continuing: &Block) -> Option<Handle<LocalVariab
     })
 }
 
-/// What the variable of a loop stays below, where a constant says so in front of everything else.
+/// Returns the upper bound of a loop's variable, if a constant states it in the first condition.
 fn bound(module: &Module, function: &Function, body: &Block, variable: Handle<LocalVariable>) -> Option<u32> {
     let condition = body.iter().find_map(|statement| match statement {
         Statement::If { condition, accept, reject } if accept.is_empty() => {

@@ -1,4 +1,4 @@
-//! The library, as far as it needs no device: every floor below the executor, and what stands beside it.
+//! Tests of the library without a device: all layers below the executor, and the modules beside them.
 
 #![cfg(test)]
 

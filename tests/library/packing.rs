@@ -17,7 +17,7 @@ const CONV: Conv2d =
     Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding { top: 1, bottom: 1, left: 1, right: 1 }, groups: 1 };
 const POINTWISE: Conv2d = Conv2d { padding: Padding { top: 0, bottom: 0, left: 0, right: 0 }, ..CONV };
 
-/// Every operator that packs weights in a way of its own, with odd numbers of channels.
+/// Every operator with its own packing of weights, with odd numbers of channels.
 fn network() -> Graph {
     let mut b = GraphBuilder::new("packed");
     let values = |len: usize| -> Vec<f32> { (0..len).map(|i| (i % 251) as f32 / 8.0 - 11.0).collect() };

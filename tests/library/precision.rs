@@ -1,4 +1,4 @@
-//! What 16-bit floats are refused for.
+//! Reasons for which 16-bit floats are refused.
 
 #![cfg(test)]
 
@@ -8,7 +8,7 @@ use texpool::{
     plan::{SearchControl, TexelFormat},
 };
 
-/// Looks three computed indices up among so many rows.
+/// Returns a graph that looks up three computed indices in a table with this number of rows.
 fn lookup(places: usize) -> Graph {
     let mut b = GraphBuilder::new("lookup");
     let table = b.input("table", &[1, places, 1, 4]).unwrap();

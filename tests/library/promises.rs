@@ -1,4 +1,4 @@
-//! The tests that `tests/README.md` names for what is promised.
+//! Checks that the tests named in `tests/README.md` exist.
 
 use std::{collections::BTreeSet, path::Path};
 

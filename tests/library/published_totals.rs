@@ -46,25 +46,25 @@ fn blazeface() {
     totals_agree("face_detection_short_range.tflite", "blazeface", &Rules::none());
 }
 
-/// The same.
+/// MobileNet v1.
 #[test]
 fn mobilenet_v1() {
     totals_agree("mobilenet_v1_1.0_224.tflite", "mobilenet_v1", &Rules::none());
 }
 
-/// The same, for the file with a resize that does nothing.
+/// The file as it is, with a resize that does nothing.
 #[test]
 fn deeplab_as_in_the_file() {
     totals_agree("deeplabv3_257_mv_gpu.tflite", "deeplab_v3_raw", &Rules::none());
 }
 
-/// The same without it: the figures of the tables.
+/// Without that resize, as in the published tables.
 #[test]
 fn deeplab_without_the_resize_that_does_nothing() {
     totals_agree("deeplabv3_257_mv_gpu.tflite", "deeplab_v3", &Rules::only(&["identity", "same-size"]).unwrap());
 }
 
-/// The same.
+/// PoseNet.
 #[test]
 fn posenet() {
     totals_agree("posenet_mv1_075_float_from_checkpoints.tflite", "posenet_337", &Rules::none());

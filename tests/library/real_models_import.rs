@@ -1,4 +1,4 @@
-//! Real model files import, and what they import to is what was recorded of them elsewhere.
+//! Real model files import, and the graphs match independently recorded facts.
 
 use std::{collections::BTreeMap, fs};
 

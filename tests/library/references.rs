@@ -198,7 +198,7 @@ fn pads_mirror_repeat_and_cut() {
     near(&line(PadMode::Symmetric, 2, 5, 11), &[1.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0, 2.0, 1.0, 0.0, 0.0]);
     near(&line(PadMode::Edge, 2, 1, 7), &[0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 3.0]);
     near(&line(PadMode::Wrap, 2, 5, 11), &[2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0, 1.0, 2.0, 3.0, 0.0]);
-    // What is cut is cut first.
+    // Values are clamped before anything else.
     near(&line(PadMode::Reflect, -1, 2, 5), &[1.0, 2.0, 3.0, 2.0, 1.0]);
     near(&line(PadMode::Constant(9.0), 1, -2, 3), &[9.0, 0.0, 1.0]);
 }
@@ -411,7 +411,7 @@ fn a_matrix_product_repeats_outer_extents() {
 
 #[test]
 fn the_greatest_channels_come_in_order() {
-    // Of equal values the lower channel comes first, whichever way.
+    // Among equal values, the lower channel comes first, in both directions.
     let values = [0.0, 3.0, 3.0, -1.0];
     let top =
         |largest, indices| run(Op::TopK(TopK { k: 3, largest, indices }), [1, 1, 1, 4], &values, &[], [1, 1, 1, 3]);

@@ -70,7 +70,7 @@ fn the_json_form_is_stable() {
     assert_eq!(keys(plan), ["bytes", "placements", "problem", "strategy", "textures"]);
     assert_eq!(plan["bytes"], 512 * 16);
     assert_eq!(plan["textures"].as_array().unwrap().len(), 2);
-    // Which width is chosen is the planner's affair.
+    // The planner chooses the width.
     let [width, height] = ["width", "height"].map(|k| plan["textures"][0][k].as_u64().unwrap());
     assert_eq!(width * height * 16, 4096);
     let texture = json!({"width": width, "height": height, "format": "rgba32float", "bytes": 4096});

@@ -1,4 +1,4 @@
-//! Saved plans: what is loaded is what was compiled, and nothing of the bytes is taken on trust.
+//! Saved plans: a loaded plan equals the compiled one, and its bytes are not trusted.
 
 #[path = "../../fuzz/src/saved_plan.rs"]
 mod saved_plan;
@@ -31,7 +31,7 @@ fn options(phases: Phases) -> CompileOptions {
     CompileOptions { phases, budget: BUDGET, limits: LIMITS, ..CompileOptions::default() }
 }
 
-/// Compiles, saves and loads; that the loaded model is the compiled one is asked here.
+/// Compiles, saves and loads a model. Checks that the loaded model equals the compiled one.
 fn kept(graph: &Graph, options: &CompileOptions) -> CompiledModel {
     let compiled = compile(graph, options, &SearchControl::new()).unwrap();
     alike(graph, &compiled);
@@ -98,7 +98,7 @@ fn what_is_loaded_is_what_was_compiled() {
     }
 }
 
-/// Every kind of plan without phases: objects, banks, and each tensor by itself.
+/// Every kind of plan without phases: objects, banks, and separate memory for each tensor.
 #[test]
 fn whoever_found_the_plan_is_named() {
     let graph = networks::resnet18();
@@ -190,7 +190,7 @@ fn a_byte_that_was_changed_on_purpose_is_an_error_or_a_plan_that_holds() {
             }
         }
     }
-    // The model's name is nobody's business, and times are whatever is said.
+    // The model's name does not matter, and predicted times are accepted as stated.
     assert!(held > 0);
 }
 
@@ -213,7 +213,7 @@ fn bytes_that_are_missing_or_too_many_are_an_error() {
     }
 }
 
-/// What a load is refused with.
+/// Returns the error of loading a plan.
 fn refused(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> SavedPlanError {
     load(graph, bytes, limits).map(|_| ()).unwrap_err()
 }

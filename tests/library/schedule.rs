@@ -210,7 +210,7 @@ fn graphs_that_cannot_be_executed_are_refused() {
     assert_eq!(large, ScheduleError::TooLarge { tensor: "t1".into(), shape: "1x70000x70000x1".into() });
 }
 
-/// A step writes through a view into what goes out, in rows of its own.
+/// A step writes through a view into an output, in rows of the view's shape.
 #[test]
 fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
     for shapes in [[[1, 6, 1, 4], [1, 6, 1, 4], [1, 1, 6, 4]], [[1, 1, 6, 4], [1, 1, 6, 4], [1, 6, 1, 4]]] {
@@ -239,7 +239,7 @@ fn nested(axis: usize) -> Graph {
     node(&mut g, RELU, &[0], 1);
     node(&mut g, RELU, &[0], 2);
     node(&mut g, Op::Concat(Concat { axis }), &[1, 2], 3);
-    // What is read here is no part of what is written.
+    // The tensor that is read here is not part of the tensor that is written.
     let copy = g.tensors.push(g.tensors[t(3)].clone()).index();
     node(&mut g, RELU, &[0], copy);
     node(&mut g, RELU, &[copy], 4);
@@ -248,7 +248,7 @@ fn nested(axis: usize) -> Graph {
     g
 }
 
-/// How many steps write each texel of a storage.
+/// Returns the number of steps that write each texel of a storage.
 fn written(made: &Schedule, storage: usize) -> Vec<u32> {
     let held = &made.storages[storage];
     let mut written = vec![0; held.texels() as usize];
@@ -318,7 +318,7 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
                 .any(|missed| missed.why == SkipReason::NotASubtensor(SubtensorError::NotABorder))
         );
     }
-    // A part of so many slices would be as many runs of texels a row.
+    // A part with this number of slices would need that many runs of texels per row.
     for (channels, joined) in [(1024, 1), (1028, 0)] {
         let mut g = padded([0, 0, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 3, 6, channels]);
         g.tensors[t(1)].shape.c = channels;
@@ -377,7 +377,7 @@ fn parts_of_concatenations_are_written_in_place() {
                 table.starts().skip(row as usize).take(g.shape(t(4)).rows()).map(|s| s + texel).collect();
             assert_eq!(part.starts().collect::<Vec<_>>(), expected, "{table:?}");
         }
-        // What reads a part cannot be written beside it.
+        // A reader of a part cannot be written beside it.
         g.nodes[n(4)].inputs[0] = t(3);
         let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
         assert_eq!(in_place, nodes([2]), "axis {axis}");

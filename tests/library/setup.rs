@@ -1,4 +1,4 @@
-//! What is done about a machine without an adapter. Nothing is really installed.
+//! Behaviour on a machine without an adapter. The tests install nothing.
 
 #![cfg(test)]
 #![cfg(unix)]
@@ -73,7 +73,7 @@ fn root_on_debian_installs_by_package_name() {
     assert_eq!(machine.log(), ["noninteractive apt-get update", INSTALL]);
 }
 
-/// A command that only wants a device never installs anything by itself, whatever rights it has.
+/// A command that only needs a device never installs anything unasked, whatever its rights.
 #[test]
 fn nothing_is_installed_that_nobody_asked_for() {
     for (install, answer) in [(Install::Never, true), (Install::Ask, false)] {

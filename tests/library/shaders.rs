@@ -37,7 +37,7 @@ use Values::{Flag, Named, Sizes};
 /// A kernel's `override` constants by name.
 type Constants = &'static [(&'static str, Values)];
 
-/// Values that `override` constants take, by kernel. A kernel must list every constant of its own.
+/// Values for `override` constants, by kernel. A kernel must list all its constants.
 const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", Named(&["BINARY_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
     ("concat", &[("FIRST_PART", Flag), ("SECOND_PART", Flag), ("CONSTANTS", Flag), ("ALIGNED", Flag)]),
@@ -168,7 +168,7 @@ impl Source {
 }
 
 fn validate(module: &Module, text: &str) -> Result<ModuleInfo, String> {
-    // Core WebGPU unpacks 16-bit floats; wgpu asks for that by itself.
+    // Core WebGPU can unpack 16-bit floats; wgpu enables the feature automatically.
     let capabilities = Capabilities::IMMEDIATES | Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     let mut validator = Validator::new(ValidationFlags::all(), Capabilities::default() | capabilities);
     validator.validate(module).map_err(|e| e.emit_to_string(text))
@@ -212,8 +212,8 @@ const UNIFORM: ParamBinding = ParamBinding::Uniform(ParamBinding::UNIFORM_WORDS[
 /// A kernel's shader in one of its forms.
 type Form = (Shader, Constants, TexelFormat, (ParamBinding, DispatchBinding));
 
-/// Every kernel in every format. The block and what a dispatch alone is told are declared and read apart, so that each
-/// place of the one and each of the other is enough.
+/// Covers every kernel in every format. The parameter block and the dispatch parameters are declared and read
+/// separately, so each variant of either suffices once.
 fn forms() -> impl Iterator<Item = Form> + Send {
     let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint];
     let places = [(UNIFORM, DispatchBinding::Immediates), (ParamBinding::Storage, DispatchBinding::Uniform)];
@@ -225,7 +225,7 @@ fn forms() -> impl Iterator<Item = Form> + Send {
         .flat_map(move |&(name, constants)| kernels(name).into_iter().flat_map(move |shader| of(shader, constants)))
 }
 
-/// How many pipelines there are of a form, and which fail.
+/// Number of pipelines of each form, and the failing ones.
 fn pipelines((shader, constants, format, (table, own)): Form, folder: &Path) -> (usize, Vec<String>) {
     let text = source(shader, format, table, own);
     let name = format!("{} of {:?}", shader.name(), shader.weights());
@@ -277,7 +277,7 @@ fn every_pipeline_is_portable() {
     );
 }
 
-/// An entry point that calls all general functions for shaders of a caller's: SPIR-V of none is no whole shader.
+/// An entry point that calls all general functions for the caller's shaders, because SPIR-V needs a complete shader.
 const CALLS: &str = "
 @group(0) @binding(0) var<storage, read_write> found: vec4<f32>;
 
@@ -289,8 +289,8 @@ fn call(@builtin(global_invocation_id) invocation: vec3<u32>) {
 }
 ";
 
-/// What is for shaders of a caller's is as portable, and every file of it is looked at: the general functions, and the
-/// documentation's examples behind a layout's own text, whose axes may lie in another order.
+/// Shaders for callers are equally portable. The test covers every file: the general functions, and the examples of
+/// the documentation combined with generated layout functions, whose axes may have another order.
 #[test]
 fn every_shader_for_callers_is_portable() {
     let folder = tempfile::tempdir().unwrap();
@@ -394,7 +394,7 @@ fn what_no_case_fits_is_not_answered() {
                 assert!(body.contains("no_case()") || body.contains("activate("), "{name}: {line}");
             } else if let Some(label) = label.strip_prefix("case ") {
                 seen.extend(label.split(", "));
-                // Where the answer is no float, the last case is the default, and there is a case for everything.
+                // If the result is not a float, the last case is the default, and every value has a case.
                 if seen.last() == Some(&"default") {
                     defaults += 1;
                     let prefix = seen[0].split_inclusive('_').next().unwrap();
@@ -451,7 +451,7 @@ fn only_four_storage_textures_the_tables_and_the_counts_are_bound() {
     }
 }
 
-/// What a dispatch carries is small in either way: of a uniform buffer it takes what offsets are aligned to.
+/// Dispatch parameters are small in both forms; in a uniform buffer they take one aligned offset.
 #[test]
 fn a_dispatch_carries_at_most_256_bytes() {
     let aligned_to = wgpu::Limits::default().min_uniform_buffer_offset_alignment;

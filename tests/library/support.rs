@@ -1,4 +1,4 @@
-//! What the tests without a device share.
+//! Functions shared by the tests without a device.
 
 use std::{
     fs,

@@ -1,5 +1,5 @@
-//! Where elements lie in textures: what a layout says, against where values are put, and against the documentation's
-//! formulas, worked out here once more.
+//! Positions of elements in textures. Compares a layout's functions with the positions of written values, and with an
+//! independent implementation of the documented formulas.
 
 #![cfg(test)]
 
@@ -53,7 +53,7 @@ fn tensor(dims: &[usize]) -> Tensor {
     b.finish(&[mean]).unwrap().tensors[input].clone()
 }
 
-/// Packs numbers and looks at each of them, and that there is nothing else.
+/// Packs numbers, and checks each of them and that all other texels are zero.
 fn every_element_is_found(tensor: &Tensor, format: TexelFormat, max_extent: u32, place: impl Fn(usize) -> usize) {
     let layout = TextureLayout::new(tensor, format, max_extent);
     let values: Vec<f32> = (0..tensor.shape.len()).map(|i| (i + 1) as f32).collect();
@@ -94,7 +94,7 @@ fn a_tall_tensor_takes_a_wider_texture() {
     let layout = TextureLayout::new(&tall, TexelFormat::Rgba32Float, 512);
     assert_eq!((layout.width, layout.height), (512, 314));
     every_element_is_found(&tall, TexelFormat::Rgba32Float, 512, |element| element);
-    // Where no width is enough, the height says so: making such a texture fails.
+    // If no width suffices, the height is too large, and creating such a texture fails.
     assert!(TextureLayout::new(&tall, TexelFormat::Rgba32Float, 256).height > 256);
 }
 
@@ -148,7 +148,7 @@ fn prefixes_do_not_meet() {
     valid(&together).unwrap();
 }
 
-/// What is no identifier is written as it is, and the compiler of the shader says so.
+/// A prefix that is not an identifier is inserted unchanged, and the shader compiler reports the error.
 #[test]
 fn a_prefix_that_is_no_identifier_is_refused_by_the_shaders_compiler() {
     let layout = TextureLayout::new(&tensor(&[2, 3, 5]), TexelFormat::Rgba32Float, 8192);
@@ -157,7 +157,7 @@ fn a_prefix_that_is_no_identifier_is_refused_by_the_shaders_compiler() {
     }
 }
 
-/// The example of the documentation: BlazeFace's output after its last reshape, which is no step.
+/// The documented example: BlazeFace's output after its last reshape, which is not a step.
 #[test]
 fn the_documented_output_of_blazeface_lies_as_documented() {
     let file = models::model("face_detection_front_128x128_barracuda.onnx");

@@ -1,4 +1,4 @@
-//! What may go to another thread, and be used by several: checked by the compiler.
+//! Types that may move to another thread or be shared between threads, checked by the compiler.
 
 use texpool::{
     compile::{CompileError, CompiledModel},

@@ -76,7 +76,7 @@ fn bytes_are_the_nearest_multiples_of_a_scale_for_each_channel() {
             let ends = of_channel.iter().map(|&i| made.to_i64().unwrap()[i].abs()).max();
             assert_eq!(ends, Some(127));
         }
-        // What was rounded is what is rounded to.
+        // Rounding rounded values changes nothing.
         let again = compiled(bytes.graph(), WeightFormat::Int8);
         assert_eq!(constant(again.graph(), tensor).to_f32(), made.to_f32());
     }

@@ -42,8 +42,8 @@ fn split(total: u64, parts: u64, seed: u64) -> Vec<u64> {
 }
 
 prop_compose! {
-    /// Acyclic and consistent: each actor has a number of cycles, each channel moves a multiple of what they have in
-    /// common; a chain with a few edges across it.
+    /// Generates an acyclic, consistent graph: each actor has a number of cycles, and each channel moves a multiple
+    /// of their common factor. It is a chain with a few additional edges.
     fn consistent()(
         cycles in prop::collection::vec((1u64..4, 1u64..4), 2..5),
         across in prop::collection::vec((0usize..8, 0usize..8), 0..3),
@@ -117,7 +117,7 @@ proptest! {
     }
 }
 
-/// Whether all sets of capacities can be tried.
+/// Returns true if all sets of capacities can be tried.
 fn is_small(csdf: &Csdf) -> bool {
     csdf.channels.len() <= 3 && least_buffers(csdf).unwrap().capacities.iter().sum::<u64>() <= 16
 }
@@ -197,7 +197,7 @@ fn hostile_graphs_are_errors() {
     assert!(!executes(&graph(vec![1], vec![(0, 0, vec![1], vec![1], 5)]), &[4]).unwrap());
 }
 
-/// What is not proven least is no answer, and the error says why there is none.
+/// A result that is not proven minimal is an error, which states the reason.
 #[test]
 fn a_search_that_is_stopped_says_why() {
     let found = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().timeout(Duration::ZERO));

@@ -1,4 +1,4 @@
-//! What a delegate in another runtime would take of a file.
+//! Tests of the nodes that a delegate in another runtime takes of a file.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Of real networks, all of which are imported, nothing is left, and what is copied is what goes in and comes out.
+//! Real networks that can be imported are taken completely, and only their inputs and outputs are copied.
 
 use texpool::{
     delegate::{Host, MIN_OPERATIONS, Standing, select},

@@ -1,4 +1,4 @@
-//! What a delegate would take: partitions that can run one after another, and what crosses their borders.
+//! Selections of a delegate: partitions that can run one after another, and the tensors that cross their borders.
 
 use std::collections::BTreeSet;
 
@@ -72,7 +72,7 @@ fn producer(graph: &GraphOutline, tensor: usize) -> Option<usize> {
     graph.nodes.iter().position(|node| node.outputs.contains(&tensor))
 }
 
-/// Whether partitions and the other nodes can run one after another: looked for by running whatever can.
+/// Checks that partitions and the other nodes can run one after another, by running all that are ready.
 fn can_run(graph: &GraphOutline, selection: &Selection) -> bool {
     let unit = |node: usize| match selection.standings[node] {
         Standing::Taken(partition) => graph.nodes.len() + partition,
@@ -122,8 +122,8 @@ fn sets_of_the_runtime(graph: &GraphOutline, taken: &[bool]) -> Vec<Vec<usize>> 
 }
 
 proptest! {
-    /// Every taken node is in one partition, partitions wait for each other in no circle, and a border is crossed by
-    /// what is read on the other side, and by nothing else.
+    /// Every taken node is in exactly one partition. Partitions do not depend on each other in a circle. Exactly the
+    /// tensors that are read on the other side cross a border.
     #[test]
     fn partitions_are_independent(graph in random()) {
         let mut counts = Vec::new();
@@ -142,7 +142,7 @@ proptest! {
             prop_assert!(can_run(&graph, &selection));
             counts.push(selection.partitions.len());
 
-            // Of TensorFlow Lite also what nodes compute from constants is one.
+            // For TensorFlow Lite, results that nodes compute from constants are also constants.
             let mut constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
             if host == Host::TfLite {
                 let mut all = constant.clone();
@@ -170,7 +170,7 @@ proptest! {
                 let sets: Vec<Vec<usize>> = selection.partitions.iter().map(|part| part.nodes.clone()).collect();
                 prop_assert_eq!(sets, sets_of_the_runtime(&graph, &taken));
             } else {
-                // What only passes values on is a partition nowhere.
+                // Nodes that only pass values on never form a partition.
                 let computes = |node: &usize| graph.nodes[*node].verdict == Verdict::Computed;
                 prop_assert!(selection.partitions.iter().all(|part| part.nodes.iter().any(computes)));
             }
@@ -207,7 +207,7 @@ fn constants_cross_no_border() {
     assert_eq!((&selection.partitions[0].inputs[..], &selection.partitions[0].outputs[..]), (&[1][..], &[5][..]));
 }
 
-/// Behind a node that gives extents only in a run nothing is taken, as the runtime has none of what is needed.
+/// Nodes behind one with extents known only in a run are left, because the runtime cannot allocate their tensors.
 #[test]
 fn what_reads_extents_of_a_run_is_left() {
     let nodes: [(&str, &[usize], Verdict); 4] = [
@@ -223,7 +223,7 @@ fn what_reads_extents_of_a_run_is_left() {
     assert_eq!(select(&graph, Host::OnnxRuntime, 0).partitions.len(), 1);
 }
 
-/// What ONNX Runtime computes before a run is neither taken nor left, and divides nothing.
+/// Nodes that ONNX Runtime computes before a run are neither taken nor left, and divide nothing.
 #[test]
 fn what_is_known_is_nobodys() {
     let nodes: [(&str, &[usize], Verdict); 4] = [

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::support::tflite::{F16, F32, Field, I8, I32, Model, Options, Table, conv, flags, numbers};
 
-/// The operator by its code, run; and what it must compute, its results one behind the other.
+/// A test of an operator, by its code, with the expected results in order.
 type Case = (&'static str, fn(i32) -> Vec<f32>, &'static [f32]);
 
 const SIX: &[f32] = &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0];
@@ -78,7 +78,7 @@ fn parts(code: i32, operands: &[super::one::Of<'_>], options: Option<Options>) -
     results(code, operands, options, &[(F32, dims); 3]).unwrap().concat()
 }
 
-/// What a model of one input computes.
+/// Runs a model with one input and returns its output.
 fn computed(m: &Model, x: i32, y: i32, values: &[f32]) -> Vec<f32> {
     let graph = import(m.bytes(&[x], &[y])).unwrap();
     reference::outputs(&graph, &[values.to_vec()]).unwrap().remove(0)

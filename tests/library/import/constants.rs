@@ -204,7 +204,7 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     let mut m = Model::new();
     let x = m.tensor("x", &[1, 1, 1, 2], U8);
     let x = m.scaled(x, &[0.5], &[10], 0);
-    // Two outputs with scales of their own: rows (2, -4) * 0.25 and (6, 8) * 2.
+    // Two output channels with different scales: rows (2, -4) * 0.25 and (6, 8) * 2.
     let w = m.constant("w", &[2, 1, 1, 2], I8, [2i8, -4, 6, 8].map(|v| v as u8).to_vec());
     let w = m.scaled(w, &[0.25, 2.0], &[0, 0], 0);
     let b = m.ints("b", &[8, 1]);
@@ -245,8 +245,8 @@ fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
     texpool::ops::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
 }
 
-/// What a file stores in 8 bits is rounded wherever it is stored, with its activation, and once more where its scale changes;
-/// values that are only moved are not.
+/// Values that a file stores in 8 bits are rounded at every place where they are stored, with the activation, and
+/// again if the scale changes. Moved values are not rounded.
 #[test]
 fn results_of_8_bits_are_rounded_to_their_grid() {
     const RELU: i32 = 19;

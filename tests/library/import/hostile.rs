@@ -1,5 +1,5 @@
-//! Files that are no models, cut models, and models changed byte by byte: an answer or a typed error, never a panic, a
-//! hang or a flood of memory.
+//! Files that are not models, truncated models, and models with changed bytes. The importer returns a result or a
+//! typed error, without a panic, a hang or excessive memory.
 
 use std::time::{Duration, Instant};
 
@@ -118,7 +118,7 @@ fn shared_parts_do_not_multiply_work() {
     assert!(began.elapsed() - wrote < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
-/// Nothing is allocated for what is only claimed.
+/// Claimed sizes alone cause no allocation.
 #[test]
 fn a_vector_that_claims_four_billion_entries() {
     let mut m = Model::new();

@@ -1,4 +1,4 @@
-//! Files that are brought as models by mistake: each is called what it is, by its bytes.
+//! Other kinds of files given as models are recognised by their bytes.
 
 use std::sync::Arc;
 use texpool::import::{FileKind, ImportError, from_bytes};

@@ -1,5 +1,5 @@
-//! Small files that ask for much, each by what it guards: memory and work stay in proportion to the file, and what is too
-//! much is refused with the operator, the tensor and the number.
+//! Small files that demand much. Memory and work stay in proportion to the file. Excessive demands are refused with
+//! the operator, the tensor and the number.
 
 use texpool::import::{ImportError, Resource};
 
@@ -39,7 +39,7 @@ fn sparse_constants_that_unfold_to_much_are_refused() {
     assert!(text.contains("tensor `w`: its sparse values unfold to 1073741824 bytes"), "{text}");
 }
 
-/// Each is within bounds; that there are so many is not.
+/// Each is within its limits, but their number is not.
 #[test]
 fn many_sparse_constants_are_refused_together() {
     let mut m = Model::new();
@@ -55,7 +55,7 @@ fn many_sparse_constants_are_refused_together() {
     assert!(matches!(&error, ImportError::TooMuch(found) if found.node > Some(0)), "{error}");
 }
 
-/// The values of a constant are shared by what passes it on, its scales were copied for each.
+/// Operators that pass on a constant share its values, but its scales were once copied for each.
 #[test]
 fn scales_of_many_names_for_one_constant_are_counted() {
     let mut m = Model::new();
@@ -97,7 +97,7 @@ fn extents_of_a_split_that_overflow_are_refused() {
     assert!(error.contains("an axis of 6 into parts of"), "{error}");
 }
 
-/// What passes a constant on makes no node, so that no check of nodes sees that it writes twice.
+/// Passing on a constant creates no node, so no check of nodes notices that it writes twice.
 #[test]
 fn a_constant_passed_on_twice_is_refused_by_name() {
     let mut m = Model::new();

@@ -1,4 +1,4 @@
-//! A file of one operator, and what it computes by the CPU references.
+//! Creates a file with one operator and runs it with the CPU references.
 
 use texpool::ops::reference;
 

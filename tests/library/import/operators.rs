@@ -61,7 +61,7 @@ fn same_padding_is_tensorflows() {
     }
 }
 
-/// VALID, groups by the weights' channels, fused activations, and what is refused.
+/// VALID padding, groups from the weights' channels, fused activations, and refusals.
 #[test]
 fn convolutions_valid_grouped_and_with_every_activation() {
     let (op, _) = only(one(3, &[2, 9, 7, 6], &[&[4, 3, 2, 3], &[4]], conv(1, 2, 1, 0), &[2, 4, 3, 4]));

@@ -1,4 +1,4 @@
-//! A file's nodes, each looked at by itself.
+//! Outlines of files: nodes examined one by one.
 
 use std::sync::Arc;
 

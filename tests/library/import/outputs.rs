@@ -1,4 +1,5 @@
-//! Outputs that no operator computes alone, extents that operators compute, and what a file holds beside its first graph.
+//! Outputs that are not the result of a single operator, extents that operators compute, and additional graphs in a
+//! file.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ fn whatever_the_file_names_is_an_output() {
     assert_eq!(answers, [given, positive.clone(), vec![0.5, 1.0], positive, vec![1.0, -1.0], vec![0.5, 1.0]]);
 }
 
-/// What Keras writes for `Conv2DTranspose`: the batch is read off the input.
+/// Nodes that Keras writes for `Conv2DTranspose`: the batch is read from the input.
 #[test]
 fn extents_computed_from_extents_are_known() {
     let mut m = Model::new();
@@ -72,7 +73,7 @@ fn a_part_without_elements_and_a_single_number_are_fine() {
     let (sizes, axis) = (m.ints("sizes", &[3, 0, 1]), m.constant("axis", &[], I32, vec![0; 4]));
     let parts = [("a", 3), ("b", 0), ("c", 1)].map(|(name, extent)| m.floats(name, &[extent]));
     m.op_of_many(102, &[x, sizes, axis], &parts, None);
-    // The new extents of a single number are none, in a constant of no bytes.
+    // The new shape of a single number is empty, in a constant without bytes.
     let (none, y) = (m.ints("none", &[]), m.floats("y", &[]));
     m.op(RESHAPE, &[parts[2], none], y, None);
     let graph = import(m.bytes(&[x], &[parts[0], y])).unwrap();
@@ -130,7 +131,7 @@ fn extents_cannot_be_bound_and_the_signature_is_named() {
     assert!(text.contains("axis 0 of `image`"), "{text}");
 }
 
-/// What passes a limit is not called damaged.
+/// A file beyond a limit is not called damaged.
 #[test]
 fn limits_are_named() {
     let refused = |dims: &[i32]| {

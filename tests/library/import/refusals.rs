@@ -1,4 +1,4 @@
-//! What is refused: everything that is wrong, in one list, by name.
+//! Refusals: all defects, in one list, by name.
 
 use texpool::import::ImportError;
 
@@ -48,7 +48,7 @@ fn inputs_of_other_types_are_refused_by_name() {
         assert!(matches!(&error, ImportError::Unsupported(all) if all.len() == 1), "{error}");
         assert!(error.to_string().contains("`image`") && error.to_string().contains(reason), "{error}");
 
-        // Where no operator reads the input, the graph itself has to say it.
+        // If no operator reads the input, the graph itself must report it.
         m.operators.clear();
         m.op(19, &[z], y, None);
         let error = import(m.bytes(&[x, z], &[y])).unwrap_err();

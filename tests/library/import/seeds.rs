@@ -94,10 +94,10 @@ struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// An operand; one that declares itself and is no constant comes in.
+    /// An operand. It becomes an input if it declares itself and is not a constant.
     fn operand(&mut self, m: &mut Model, operand: &Operand<'a>) -> i32 {
         let id = self.result(m, operand);
-        // What a later node computes is named before in a cycle alone, and does not come in.
+        // A name that a later node computes can only occur in a cycle, and does not become an input.
         if let Operand::Input(..) = operand
             && !self.inputs.contains(&id)
         {

@@ -10,13 +10,13 @@ use super::support::{
     run,
 };
 
-/// What of the official cases passes, by operator: counted by the tests of `tests/gpu/onnx_nodes`.
+/// Official cases that pass, by operator, as counted by the tests of `tests/gpu/onnx_nodes`.
 const OFFICIAL: &str = include_str!("../../../src/import/onnx/official.csv");
 
 /// The operator, its input's extents, and its attributes; the input counts on from 1.
 type Case = (&'static str, &'static [i64], &'static [(&'static str, Attr)], &'static [f32]);
 
-/// Those of which no official case of a supported type is the operator alone.
+/// Operators without an official case that consists of that operator alone and has supported types.
 const CASES: &[Case] = &[
     ("Einsum", &[2, 2], &[("equation", Attr::Text("ij->ji"))], &[1.0, 3.0, 2.0, 4.0]),
     ("GlobalLpPool", &[1, 1, 1, 3], &[("p", Attr::Int(1))], &[6.0]),

@@ -8,7 +8,7 @@ use super::support::{
 
 #[test]
 fn an_exporter_s_shape_arithmetic_leaves_no_node() {
-    // What PyTorch writes for `x.view(x.size(0), -1, x.size(3) * 2)`.
+    // Nodes that PyTorch writes for `x.view(x.size(0), -1, x.size(3) * 2)`.
     let mut m = Model::new();
     m.input("x", &[2, 3, 4, 6]);
     m.ints("three", &[3]);
@@ -89,7 +89,7 @@ fn known_values_are_worked_out_as_a_run_does() {
         })
         .1[0]
     };
-    // What is no number goes through.
+    // NaN passes through.
     assert!(one("Relu", f32::NAN).is_nan() && one("ReduceMax", f32::NAN).is_nan());
     assert!(two("Max", f32::NAN, 1.0).is_nan() && two("Min", 1.0, f32::NAN).is_nan());
     assert_eq!(two("Pow", 3.0, 0.5), 3f64.sqrt() as f32);
@@ -143,7 +143,7 @@ fn ranges_and_fills_have_a_limit() {
     }
 }
 
-/// Each step is within bounds; that there are so many is not.
+/// Each step is within its limits, but their number is not.
 #[test]
 fn a_small_file_has_little_made_of_its_constants() {
     let many = |build: &dyn Fn(&mut Model)| {

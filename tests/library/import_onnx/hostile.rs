@@ -1,5 +1,5 @@
-//! Files that are no models, cut models, and models changed byte by byte: an answer or a typed error, never a panic, a
-//! hang or a flood of memory; and no file outside the model's folder is read.
+//! Files that are not models, truncated models, and models with changed bytes. The importer returns a result or a
+//! typed error, without a panic, a hang or excessive memory, and reads no file outside the model's folder.
 
 use proptest::prelude::*;
 use texpool::import::{ImportError, open};
@@ -127,7 +127,7 @@ fn numbers_of_attributes_out_of_reach_are_errors() {
     }
 }
 
-/// A model whose constant lies in `location`, in a folder of its own with a file outside.
+/// Returns a model whose constant lies in `location`, in a new folder with a file outside.
 fn external(location: &str, offset: &str, length: &str) -> Result<texpool::graph::Graph, ImportError> {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("models");
@@ -237,8 +237,8 @@ fn parts_of_a_file_that_it_does_not_have_are_refused() {
     }
 }
 
-/// Opening a pipe would wait for somebody to write to it: that nothing waits shows that nothing outside is opened, and
-/// nothing inside that is no plain file.
+/// Opening a pipe would wait for a writer. The test does not hang, so nothing outside the folder is opened, and
+/// inside it only plain files are.
 #[cfg(target_os = "linux")]
 #[test]
 fn no_pipe_is_opened() {

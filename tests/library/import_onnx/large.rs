@@ -1,5 +1,5 @@
-//! Small files that ask for much, each by what it guards: memory and work stay in proportion to the file and to what goes
-//! into the network, and what is too much is refused with the node, the tensor and the number.
+//! Small files that demand much. Memory and work stay in proportion to the file and to its inputs. Excessive demands
+//! are refused with the node, the tensor and the number.
 
 use texpool::{
     graph::Graph,
@@ -83,7 +83,7 @@ fn more_axes_than_numpy_has_are_refused_wherever_they_come_from() {
     ] {
         assert!(error.contains(what) && error.contains(" axes: at most 64"), "{what}: {error}");
     }
-    // As many as are supported.
+    // Uses the maximum number that is supported.
     let most = built(|m| {
         m.input("x", &[2, 3]);
         let mut shape = [1i64; 64];
@@ -160,7 +160,7 @@ fn expansions_of_constants_are_refused_by_node_tensor_and_number() {
     }
 }
 
-/// What is made element by element of a constant of one value counts as what it is.
+/// Operations on the elements of a constant with a single value count with its full size.
 #[test]
 fn one_value_is_free_until_it_is_computed_with() {
     let of = |then: fn(&mut Model)| {
@@ -220,7 +220,7 @@ fn pieces_of_nothing_are_not_walked_through() {
     assert!(picked.is_ok());
 }
 
-/// A border that makes room for a thousand million positions, each of which was looked at.
+/// A border that creates space for a thousand million positions, each of which was once examined.
 #[test]
 fn windows_wider_than_the_image_have_few_positions() {
     let error = refused(|m| {

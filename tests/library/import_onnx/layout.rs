@@ -16,7 +16,7 @@ struct Plain {
 }
 
 impl Plain {
-    /// The array whose element at each index is what `source` gives for it.
+    /// Returns the array whose elements are the results of `source` for each index.
     fn of(dims: Vec<usize>, source: impl Fn(&[usize]) -> f32) -> Self {
         let total: usize = dims.iter().product();
         let index = |mut flat: usize| {
@@ -36,7 +36,7 @@ impl Plain {
     }
 }
 
-/// What is done next to a tensor.
+/// A random operation on a tensor.
 #[derive(Clone, Debug)]
 enum Move {
     Transpose(Vec<usize>),

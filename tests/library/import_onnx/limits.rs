@@ -1,4 +1,5 @@
-//! What is sound and more than is supported is not called damaged: each message names the limit, and whose number passes it.
+//! Sound files beyond a limit are not called damaged. Each message names the limit, and the origin of the number that
+//! exceeds it.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! The support matrix is what the tables of operators write.
+//! The committed support matrix equals the one generated from the tables of operators.
 
 #[test]
 fn the_committed_matrix_is_what_the_tables_write() {

@@ -96,7 +96,7 @@ fn names_reach_messages_without_their_escape_sequences() {
 
 #[test]
 fn a_name_that_is_no_text_is_refused() {
-    // What would stand in the place of its bytes could make two names one.
+    // Replacement characters could make two names equal.
     let node = [bytes(1, b"x"), bytes(2, b"y\xff"), bytes(4, b"Relu")].concat();
     let error = bounded([number(1, 8), bytes(7, &bytes(1, &node))].concat()).unwrap_err().to_string();
     assert!(error.contains("a text is not UTF-8 at byte"), "{error}");

@@ -74,8 +74,7 @@ fn an_input_bound_to_a_value_is_part_of_the_model() {
     assert!(matches!(error, ImportError::NoSuchInput { names } if names == ["w"]));
 }
 
-/// What an ONNX file quantises is rounded as what a TensorFlow Lite file stores in 8 bits is, and by the same switch it is
-/// not.
+/// Quantisation in an ONNX file rounds like 8-bit values in a TensorFlow Lite file, and the same option disables it.
 #[test]
 fn quantising_rounds_unless_it_is_switched_off() {
     let mut m = Model::new();

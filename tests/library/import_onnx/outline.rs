@@ -1,4 +1,4 @@
-//! A file's nodes, each looked at by itself: what stands in for what a refused node gives, and what is not known.
+//! Outlines of files: nodes examined one by one, substitutes for the results of refused nodes, and unknown extents.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -12,7 +12,7 @@ fn outline(model: &Model, dims: &[(&str, usize)]) -> GraphOutline {
     outline_from_bytes(Arc::new(model.bytes()), &options).unwrap().graphs.remove(0)
 }
 
-/// What is said of each node, in a letter.
+/// Verdict on each node, as a letter.
 fn verdicts(graph: &GraphOutline) -> String {
     let letter = |verdict: &Verdict| match verdict {
         Verdict::Computed => 'c',
@@ -68,7 +68,7 @@ fn what_a_refused_node_gives_is_taken_as_stated() {
     assert_eq!(tensor(&open, "b").dims, Some(vec![Some(2), None]));
 }
 
-/// Of some operators that are not supported it is known what they give.
+/// The shapes of some unsupported operators' results are known.
 #[test]
 fn what_is_like_its_operand_needs_no_statement() {
     let mut m = Model::new();
@@ -83,7 +83,7 @@ fn what_is_like_its_operand_needs_no_statement() {
     assert_eq!(["b", "c"].map(|name| tensor(&graph, name).bytes()), [Some(48); 2]);
 }
 
-/// Extents that nobody bound are tried, so that all nodes are looked at, and never told.
+/// Extents that nobody bound get typical values, so that all nodes are examined. Those values are never reported.
 #[test]
 fn open_extents_are_tried_and_not_told() {
     let mut m = Model::new();
@@ -109,7 +109,7 @@ fn open_extents_are_tried_and_not_told() {
     assert_eq!((half.open.len(), &tensor(&half, "x").dims), (1, &Some(vec![Some(2), Some(3), None])));
 }
 
-/// What does not fit extents that were only tried is not the file's fault.
+/// A mismatch with assumed extents is not the file's fault.
 #[test]
 fn nodes_that_do_not_fit_what_was_tried_say_so() {
     let mut m = Model::new();
@@ -149,7 +149,7 @@ fn an_operator_set_that_is_not_read_refuses_all() {
     assert!(reason(&graph, 0).contains("operator set 99"));
 }
 
-/// What both bodies of a condition state of their result is what it gives.
+/// A shape that both branches of a condition state is the shape of its result.
 #[test]
 fn what_bodies_state_is_known() {
     let body = |name: &str, extent| {
@@ -168,7 +168,7 @@ fn what_bodies_state_is_known() {
     }
 }
 
-/// What bodies read of the graph around them, also from within each other.
+/// Names that bodies read from the enclosing graph, also through nested bodies.
 #[test]
 fn names_that_bodies_read_are_found() {
     let node = |reads: &[&str], more: Vec<u8>| {

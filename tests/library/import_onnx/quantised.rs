@@ -62,7 +62,7 @@ fn two_convolutions_of_256_channels_keep_their_bytes() {
     assert!(counted.bytes_max < 3 * size, "{} bytes at a time for a file of {size}", counted.bytes_max);
 }
 
-/// The same network with the floats that its weights stand for.
+/// Returns the same network with dequantised weights.
 #[test]
 fn scales_of_channels_stay_with_their_channels() {
     let scales: Vec<f32> = (0..6).map(|i| 0.01 * (i + 1) as f32).collect();

@@ -1,4 +1,4 @@
-//! What cannot be imported is listed at once, each with its reason and a hint.
+//! Everything that cannot be imported is listed at once, each with its reason and a hint.
 
 use texpool::import::ImportError;
 

@@ -1,4 +1,4 @@
-//! Resizes answer what ONNX Runtime answers: `tests/data/onnxruntime/resize.csv` holds nodes with what it computed.
+//! Resizing matches ONNX Runtime: `tests/data/onnxruntime/resize.csv` has nodes and the values that it computed.
 
 use texpool::{import::ImportOptions, ops::reference};
 
@@ -81,7 +81,7 @@ fn attribute(name: &str, text: &str) -> Vec<u8> {
     bytes(5, &[bytes(1, name.as_bytes()), value].concat())
 }
 
-/// What the inputs of the file were made by.
+/// Formula for the inputs in the file.
 fn input(elements: usize) -> Vec<f32> {
     (0..elements).map(|i| ((i * i * 7 + i * 3) % 19) as f32).collect()
 }
@@ -129,7 +129,7 @@ fn ten_pixels_times_seven_tenths_are_seven() {
     assert_eq!(graph.tensors[graph.outputs[0]].dims, [1, 1, 1, 7]);
 }
 
-/// Whose number leads to nothing, or to too much, is said.
+/// Errors name the origin of a number that gives an empty or excessive result.
 #[test]
 fn extents_out_of_range_are_said_with_the_numbers() {
     let refused = |scale: f32| {

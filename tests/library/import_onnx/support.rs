@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Functions shared by the tests of the ONNX importer.
 
 pub(crate) use crate::support::{bounded, inputs, lines, onnx, zoo};
 

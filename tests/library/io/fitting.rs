@@ -90,7 +90,7 @@ fn integers_are_exact_in_16_bits_too() {
     assert!(error.contains("2049") && error.contains("16-bit floats") && error.contains("32-bit texels"), "{error}");
 }
 
-/// An array of the input's own type has the integers that the model stores, and floats are what those stand for.
+/// An array of the input's own type contains stored integers; floats are the real numbers that those stand for.
 #[test]
 fn a_quantised_input_takes_its_own_integers_and_real_numbers() {
     use ElementType::{I8, I32, U8};
@@ -102,7 +102,7 @@ fn a_quantised_input_takes_its_own_integers_and_real_numbers() {
     assert_eq!(read(&path, [1i32 << 30, 3], I32, some, format).unwrap()[1], 0.0);
     assert_eq!(read(&path, [0.25f32, 1e6], U8, some, format).unwrap(), [0.25, 1e6]);
     assert_eq!(read(&path, [0.25f64, -1.0], I8, some, format).unwrap(), [0.25, -1.0]);
-    // Whether other integers are stored ones or real numbers, nobody knows.
+    // Other integers are ambiguous: stored integers or real numbers.
     for refused in [
         read(&path, [1i8, 2], U8, some, format),
         read(&path, [1u8, 2], I8, some, format),
@@ -115,7 +115,7 @@ fn a_quantised_input_takes_its_own_integers_and_real_numbers() {
     }
     let nan = read(&path, [0.0, f32::NAN], U8, some, format).unwrap_err();
     assert!(matches!(nan, IoError::Element { .. }) && nan.to_string().contains("[0, 1] is NaN"), "{nan}");
-    // Of an output, too, but there whatever else was computed is a number to be compared with.
+    // The same for an output, where any other type contains numbers for comparison.
     npy(&path, &[2], Order::C, &[0u8, 255]);
     let output = |quantization| InputFile::open(&path).unwrap().output(spec(U8, quantization, &[2])).unwrap();
     assert_eq!((output(some), output(None)), (vec![-1.5, 126.0], vec![0.0, 255.0]));

@@ -8,7 +8,7 @@ use std::{
 };
 use texpool::io::{ChannelOrder, Fit, IoError, PixelValues, Preprocessing, Range, preprocess, read_picture};
 
-/// A PNG of so many pixels in one bit each, whose left third is black and whose rest is white.
+/// Writes a PNG of this size with one bit per pixel. The left third is black and the rest white.
 fn large_png(path: &Path, width: u32, height: u32) {
     let mut encoder = png::Encoder::new(BufWriter::new(File::create(path).unwrap()), width, height);
     encoder.set_color(png::ColorType::Grayscale);
@@ -79,7 +79,7 @@ fn means_channels_and_crops_are_as_asked() {
     how.values = PixelValues::MeanStd { mean: [0.2, 0.5, 0.5], std: [1.0, 0.25, 0.5] };
     assert_eq!(preprocess(&photo, 2, 2, &how).values[..3], [0.0, -2.0, 1.0]);
 
-    // Of 256 columns the middle 224 are kept, as after torchvision's resize to 256.
+    // The middle 224 of 256 columns remain, as after torchvision's resize to 256.
     let photo = RgbImage::from_fn(256, 256, |x, _| Rgb([x as u8; 3]));
     let mut how = Preprocessing::new(Fit::Centre, Range::Raw);
     how.crop_pct = 0.875;

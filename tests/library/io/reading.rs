@@ -1,4 +1,4 @@
-//! Reading: arrays of every type, pictures that are not whole, and things that are no files.
+//! Reading: arrays of every type, incomplete pictures, and paths that are not files.
 
 use image::{Rgb, RgbImage};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -83,7 +83,7 @@ fn arrays_of_every_type_that_floats_can_hold_are_read() {
     }
 }
 
-/// Guards numbers: elements that cannot be counted are none that were read.
+/// Guards the numbers: an array with too many elements to count was not read.
 #[test]
 fn extents_whose_product_overflows_are_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ fn integers_that_floats_would_round_are_refused_with_their_place() {
     assert!(matches!(read_npy(&path, &[1]).unwrap_err(), IoError::Element { .. }));
 }
 
-/// Guards the words for what is no number, and that none of it is interpreted.
+/// Guards the message for a value that is not a number, and that nothing of it is interpreted.
 #[test]
 fn arrays_of_what_is_no_number_are_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
@@ -255,7 +255,7 @@ fn a_jpeg_that_is_cut_anywhere_is_refused() {
     assert!(matches!(read_picture(&path).unwrap_err(), IoError::Malformed { .. }));
     fs::write(&path, &with_inner).unwrap();
     let shown = read_picture(&path).unwrap();
-    // What stands behind the end is another file's business: cameras put films and depths there.
+    // Bytes behind the end are ignored: cameras put films and depth maps there.
     fs::write(&path, [&whole[..], &[0; 100]].concat()).unwrap();
     assert_eq!(read_picture(&path).unwrap(), shown);
 }
@@ -282,7 +282,7 @@ fn a_png_that_is_cut_or_altered_anywhere_is_refused() {
     }
 }
 
-/// Guards memory: a JPEG's extents are looked at before room is made for them.
+/// Guards memory: a JPEG's extents are checked before memory is allocated for them.
 #[test]
 fn a_jpeg_that_claims_to_be_huge_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -328,7 +328,7 @@ fn a_file_of_another_kind_is_called_what_it_is() {
     assert!(matches!(read_text(&path).unwrap_err(), IoError::NotText { at: 1, .. }));
 }
 
-/// Guards the terminal: no name that is printed steers it, and all can be told apart.
+/// Guards the terminal: printed names cannot control it, and remain distinguishable.
 #[test]
 fn foreign_text_is_shown_without_its_effects() {
     let name = OsStr::from_bytes(b"a\x1b[31m\n\xff\xc2\x9b\xe2\x80\xae.png");

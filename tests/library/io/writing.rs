@@ -237,7 +237,7 @@ fn outputs_of_an_earlier_run_are_replaced_together_or_not_at_all() {
     assert_eq!(names(folder), ["0_a.npy", "1_b.npy"]);
 }
 
-/// Guards names that a model chooses: whatever they are, each output has a file of its own, in the folder.
+/// Guards against names chosen by a model: each output gets a separate file in the folder.
 #[test]
 fn names_of_outputs_never_meet_and_never_leave_the_folder() {
     let long = "\u{1f600}".repeat(500);
@@ -275,6 +275,6 @@ fn a_picture_is_written_under_the_name_of_its_format_alone() {
     }
     assert!(check_picture_name(Path::new("pool.png"), "svg").unwrap_err().to_string().contains("pool.svg"));
     check_picture_name(Path::new("pool.svg"), "svg").unwrap();
-    // What is written through has the name that it has.
+    // A path that is written through may have any name.
     check_picture_name(Path::new("/dev/null"), "svg").unwrap();
 }

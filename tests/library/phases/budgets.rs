@@ -19,7 +19,7 @@ fn compiled(graph: &Graph, options: &CompileOptions) -> Result<CompiledModel, Co
     compile(graph, options, &SearchControl::new())
 }
 
-/// What a budget is held to, and with which options beside.
+/// A kind of budget, with the options to test it with.
 fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: StreamedIo) {
     let least = compiled(graph, &options(Phases::Min, weights, stream_io)).unwrap().device_bytes();
     let whole = compiled(graph, &options(Phases::Off, WeightStorage::Resident, stream_io)).unwrap();
@@ -63,7 +63,7 @@ fn the_plan_without_phases_needs_no_time() {
     let whole = compiled(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
     let asked = |bytes| options(Phases::DeviceBudget(bytes), WeightStorage::Resident, StreamedIo::BOTH);
-    // A search that is stopped at once may have another pool, which is what has to fit then.
+    // A search that is stopped at once may return another pool, which must then fit.
     let stopped = compile(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH), &control).unwrap();
     let bytes = stopped.device_bytes().max(whole.device_bytes());
     let found = compile(&graph, &asked(bytes), &control).unwrap();
@@ -71,8 +71,8 @@ fn the_plan_without_phases_needs_no_time() {
     assert!(found.device_bytes() <= bytes);
 }
 
-/// What is refused without a search names a bound that no plan goes below, and what is refused after one names no more than
-/// the plan takes that there is without a budget.
+/// A refusal without a search names a lower bound on every plan. A refusal after a search names at most the size of
+/// the plan without a budget.
 #[test]
 fn refusals_name_a_floor_or_a_plan() {
     let graph = networks::small();

@@ -82,7 +82,7 @@ fn a_deadline_of_nothing_gives_a_plan_that_holds() {
     }
 }
 
-/// A budget that was not met in time is no proof that it cannot be.
+/// Failing to meet a budget in time does not prove that it is impossible.
 #[test]
 fn a_budget_that_time_ran_out_for_says_so() {
     let graph = networks::mobilenet_v1();

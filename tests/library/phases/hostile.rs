@@ -85,7 +85,7 @@ fn running(length: usize, rows: usize) -> Graph {
     })
 }
 
-/// In a build without optimisation, beside other tests: the deadline, and what is done after it.
+/// Limit for an unoptimised build beside other tests: the deadline, and the work after it.
 const DEADLINE: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_secs(60);
 
@@ -106,13 +106,13 @@ fn is_planned_soon(graph: &Graph) {
     }
 }
 
-/// 2,000 operators of 8,192 rows: more than phases are looked for in.
+/// 2,000 operators of 8,192 rows: more than the search for phases accepts.
 #[test]
 fn a_long_chain_of_many_rows() {
     is_planned_soon(&chain(2_000, 8_192));
 }
 
-/// 2,000 operators of 256 rows, in which phases are looked for.
+/// 2,000 operators of 256 rows, which the search for phases accepts.
 #[test]
 fn a_long_chain_of_some_rows() {
     is_planned_soon(&chain(2_000, 256));
@@ -130,7 +130,7 @@ fn many_branches_one_below_the_other() {
     is_planned_soon(&branches(4_000, &[1, 1, 1, 4], 1));
 }
 
-/// The same part 20,000 times.
+/// A concatenation of the same tensor 20,000 times.
 #[test]
 fn one_tensor_put_together_with_itself() {
     is_planned_soon(&repeated(20_000));

@@ -1,6 +1,6 @@
-//! What each operator needs, by brute force: a row of an operand is changed, to other numbers and to what is no number,
-//! and the rows of the CPU reference's result that change are those that need it. A row that is read and multiplied by
-//! zero is needed, too: where it is not made there may be NaN.
+//! Determines the rows that each operator needs by brute force. A row of an operand is changed to other numbers and
+//! to NaN; the rows of the CPU reference's result that change depend on it. Rows that are read and multiplied by zero
+//! count too, because uncomputed rows may contain NaN.
 
 use super::noise;
 use crate::support::graphs::n;
@@ -15,7 +15,7 @@ use texpool::{
     ops::reference,
 };
 
-/// Whether every row that is said to be needed must make a difference; else some may be needed for safety.
+/// If true, every reported row must make a difference. If false, some may be reported only for safety.
 #[derive(Clone, Copy, PartialEq)]
 enum Claim {
     Exact,

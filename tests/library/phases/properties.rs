@@ -164,7 +164,7 @@ fn case(layers: &[Layer], two_outputs: bool, marks: &[(bool, u32)]) -> Case {
     Case { graph, schedule, tensors, whole, steps }
 }
 
-/// The values of each storage. Only what was made so far has any; all else is NaN.
+/// Values of each storage. Only computed rows have values; all others are NaN.
 struct Memory(Vec<Vec<f32>>);
 
 impl Memory {
@@ -269,7 +269,7 @@ proptest! {
             let shape = case.graph.shape(node.output);
             let cells = step.rows.start as usize * shape.w * shape.c..step.rows.end as usize * shape.w * shape.c;
             for (found, expected) in result[cells.clone()].iter().zip(&expected[node.output].as_ref().unwrap()[cells]) {
-                // A frame reads nothing, so that what it surrounds is no number.
+                // A frame does not read the tensor inside it, whose elements are NaN here.
                 prop_assert!(found == expected || (step.kind == StepKind::PadBorder) && found.is_nan(), "{} is not {}", found, expected);
             }
             memory.store(&case, node.output, &result, step.rows.clone(), &step.writes);

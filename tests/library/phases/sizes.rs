@@ -1,4 +1,4 @@
-//! How small the pools of published networks become.
+//! Pool sizes of published networks.
 
 use super::networks;
 use texpool::{
@@ -50,25 +50,25 @@ fn rows_lie_whole_in_rings_and_scattered() {
     assert!(forms.iter().all(|&tensors| tensors > 0), "{forms:?}");
 }
 
-/// The same, with residuals.
+/// A network with residuals.
 #[test]
 fn mobilenet_v2() {
     is_small(&networks::mobilenet_v2(), 0.437);
 }
 
-/// The same, with concatenations.
+/// A network with concatenations.
 #[test]
 fn squeezenet() {
     is_small(&networks::squeezenet(), 0.257);
 }
 
-/// The same, with residuals of wide tensors.
+/// A network with residuals of wide tensors.
 #[test]
 fn resnet18() {
     is_small(&networks::resnet18(), 0.547);
 }
 
-/// The same, with very large tensors.
+/// A network with very large tensors.
 #[test]
 fn vgg19() {
     is_small(&networks::vgg19(), 1.641);
@@ -103,11 +103,11 @@ fn a_budget_takes_the_fastest_plan_that_fits() {
     let middle = &points[points.len() / 2];
     let compiled = compile(&graph, &options(Phases::Budget(middle.bytes)), &SearchControl::new()).unwrap();
     assert_eq!(compiled.plan(), &middle.plan);
-    // Where everything fits, nothing is cut.
+    // If everything fits, no operator is divided.
     assert_eq!(compile(&graph, &options(Phases::Budget(1 << 30)), &SearchControl::new()).unwrap().phased(), None);
 }
 
-/// Where the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
+/// If the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
 #[test]
 fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
     let graph = networks::squeezenet();

@@ -69,7 +69,7 @@ fn nearly_the_smallest_has_fewer_steps() {
     assert!(2 * dispatches <= smallest);
 }
 
-/// What is said to be the least budget is enough, and nothing is below it.
+/// The reported minimum budget suffices, and a smaller one does not.
 #[test]
 fn a_budget_of_the_device_that_nothing_fits_names_the_least() {
     let graph = networks::small();
@@ -133,7 +133,7 @@ fn every_weight_is_uploaded_once() {
     }
 }
 
-/// What is uploaded takes as many bytes as it is stored in, and so the smallest plan does.
+/// Uploaded weights take as many bytes as their stored form, which makes the smallest plan smaller.
 #[test]
 fn weights_of_fewer_bits_take_less_room_in_the_pool() {
     let graph = networks::squeezenet();
@@ -153,7 +153,7 @@ fn mask() -> Graph {
     net.finish(&[mask, first])
 }
 
-/// Each row of an output is downloaded once, behind the last step that writes it, and what is saved says so.
+/// Each row of an output is downloaded once, after the last step that writes it, and the saved plan states this.
 #[test]
 fn every_row_of_an_output_is_downloaded_once() {
     for graph in all().into_iter().chain([mask()]) {
@@ -179,7 +179,7 @@ fn every_row_of_an_output_is_downloaded_once() {
             assert_eq!((loaded.plan(), loaded.schedule()), (compiled.plan(), schedule), "{}", graph.name);
         }
     }
-    // What is large lives for some rows alone.
+    // Large tensors are live for some rows only.
     let bytes = |stream_io: StreamedIo| {
         let options = CompileOptions { stream_io, ..options(Phases::Min) };
         compile(&mask(), &options, &SearchControl::new()).unwrap().device_bytes()
@@ -188,7 +188,7 @@ fn every_row_of_an_output_is_downloaded_once() {
     assert!(through < apart, "{through} bytes, {apart} with textures for outputs");
 }
 
-/// What is small stays, if that is asked for.
+/// Small tensors stay on the device on request.
 #[test]
 fn small_weights_stay_on_the_device() {
     let graph = networks::mobilenet_v2();

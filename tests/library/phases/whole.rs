@@ -12,7 +12,7 @@ const VALUES: usize = 4096;
 /// Bytes of its texels.
 const BYTES: u64 = VALUES as u64 * 4;
 
-/// What needs all of its input.
+/// Operators that need their whole input.
 #[derive(Clone, Copy, Debug)]
 enum Operator {
     /// A fully connected layer over a map.

@@ -84,7 +84,7 @@ fn a_chain_that_overflows_stays() {
     assert!(matches!(made.report.missed[0].why, SkipReason::NotFinite { .. }));
 }
 
-/// What stands behind the arithmetic.
+/// The operator behind the arithmetic.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Conv,
@@ -307,7 +307,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     assert!(!ops(&made.graph).contains(&"HardSigmoid") || made.graph.nodes.len() >= 3, "{}", made.report);
 }
 
-/// What pictures are brought to one from, and what batch normalization does, are no such numbers.
+/// Numbers that normalise pictures, and those of batch normalization, are not of this kind.
 #[test]
 fn numbers_of_pictures_are_folded() {
     for (first, second) in [(-127.5, 127.5), (-255.0, 255.0), (0.5, -0.5)] {

@@ -1,4 +1,4 @@
-//! Concatenations: zeros beside a value made a pad of it, and what is done to the result done to the parts.
+//! Concatenations: zeros beside a value become a pad, and operations on the result move to the parts.
 
 use texpool::{
     graph::{
@@ -148,7 +148,7 @@ fn constants_alone_and_values_alone_are_none_of_its_business() {
     assert!(made.report.fired.is_empty() && made.report.missed.is_empty(), "{}", made.report);
 }
 
-/// How the blocks of BlazeFace widen where they are written without a pad.
+/// Widening blocks as in BlazeFace, if they are written without a pad.
 #[test]
 fn zeros_behind_the_channels_of_an_addend_are_left_out() {
     let (mut net, x) = net();

@@ -46,7 +46,7 @@ fn each_kind_is_taken_out() {
     }
 }
 
-/// A part of zero of an infinite neighbour is no number, so it is a rule of its own.
+/// Zero times an infinite neighbour is NaN, so this is a separate rule.
 #[test]
 fn a_linear_resize_to_the_same_size_is_taken_out_but_not_by_an_exact_rule() {
     let mut net = Net::default();

@@ -38,7 +38,7 @@ fn a_mask_over_thousands_of_millions_writes_no_zeros() {
     let graph = b.finish(&[z]).unwrap();
     let counted = allocation_counter::measure(|| {
         let made = bounded(&graph);
-        // What nothing is kept of adds nothing either.
+        // Dropped tensors add nothing.
         assert_eq!(made.graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), ["EXP"]);
     });
     assert!(counted.bytes_max < 1 << 24, "{} bytes at a time", counted.bytes_max);
@@ -77,7 +77,7 @@ fn a_constant_that_many_share_is_looked_at_once() {
     assert_eq!(bounded(&b.finish(&[y]).unwrap()).graph.nodes.len(), 3_000);
 }
 
-/// Functions written out are looked for through sums and products, at every node of a chain of them.
+/// Functions written out in several nodes are searched through sums and products, at every node of a chain of these.
 #[test]
 fn long_chains_are_not_looked_through_at_every_node() {
     for op in [
@@ -117,6 +117,6 @@ fn thousands_of_channels_are_put_together_without_moving_all_nodes() {
     let y = b.concat("y", 3, &parts).unwrap();
     let graph = b.finish(&[y]).unwrap();
     let made = bounded(&graph);
-    // Of each four channels the first three become one part, then two.
+    // The first three of every four channels become one part, then two.
     assert_eq!(made.graph.nodes.len(), 10_000 + 5_000 + 1);
 }

@@ -73,7 +73,8 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
             let parts = [[zeros, x, zeros], [x, zeros, alike?]][b % 2];
             net.node(Op::Concat(Concat { axis: n % 4 }), &parts[n % 2..])
         }
-        // What exact rules look for: quotients by powers of two, bounds, masks of one value, slices, equal sizes.
+        // Patterns that exact rules recognise: quotients by powers of two, bounds, masks with one value, slices,
+        // equal sizes.
         22 => {
             let c = net.constant(&[1], &[[2.0, -8.0, 0.125, 3.0][n % 4]]);
             net.binary(Binary::Div, x, c)
@@ -155,7 +156,7 @@ proptest! {
     }
 }
 
-/// Values at the ends of what floats are, and ordinary ones.
+/// Extreme floats and ordinary ones.
 fn values() -> impl Strategy<Value = f32> {
     let ends = [
         f32::NAN,
@@ -207,7 +208,7 @@ proptest! {
         values in prop::collection::vec(values(), 48),
         one in 0..32_usize,
     ) {
-        // A zero of another sign is another infinity once it is divided by: of those nothing is said.
+        // A zero of the other sign gives the other infinity when it is a divisor, so such results are not compared.
         let harmless = graph.nodes.iter().all(|node| !matches!(node.op, Op::Unary(Unary::Rsqrt | Unary::Reciprocal)));
         prop_assume!(harmless);
         let zeros = of_kind(Numerics::SignedZero);

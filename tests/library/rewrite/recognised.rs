@@ -30,7 +30,7 @@ fn each_stays_where_a_value_in_between_is_seen() {
             let made = rewritten(&graph, &only(rule));
             assert!(made.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
             let told = |why: &SkipReason| matches!(why, SkipReason::IsOutput { .. } | SkipReason::ReadElsewhere { .. });
-            // There is nothing to tell where a part is a function too, or a product ends at the value that is seen.
+            // Nothing is reported if a part is a recognised function too, or if a product ends at a visible value.
             let told = made.report.missed.iter().any(|missed| told(&missed.why));
             let silent = ["hard-activation", "gelu"].contains(&rule) || made.report.count(rule) > 0;
             assert!(told || silent, "{which} {name}\n{}", made.report);
@@ -78,7 +78,7 @@ fn what_follows_is_kept_and_what_an_epilogue_holds_is_seen() {
 
 #[test]
 fn a_value_that_is_no_tensor_is_not_read() {
-    // The gate is of what the convolution had before its activation.
+    // The gate reads the convolution's result before its activation.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let weights = net.weights(&[6, 1, 1, 6]);
@@ -136,7 +136,7 @@ fn a_normalization_is_seen_through_weights_on_its_inverse() {
     }
 }
 
-/// A number that is taken off the mean, one of a negative factor, and the mean of something else's squares are none.
+/// A number subtracted from the mean, a negative factor, and the mean of another tensor's squares do not match.
 #[test]
 fn roots_of_something_else_are_no_normalization() {
     use texpool::graph::Binary;

@@ -1,4 +1,4 @@
-//! Switching rules on and off, and what the report says.
+//! Enabling and disabling rules, and the report on them.
 
 use texpool::{
     graph::{Concat, Op, Unary},
@@ -61,7 +61,7 @@ fn rules_are_chosen_by_what_they_do_to_numbers() {
     assert_eq!(Rules::default(), Rules::up_to(Numerics::Reassociates));
 }
 
-/// Powers of what is above 88 are infinite: the file says NaN, and so does what is run.
+/// Exponentials of values above 88 are infinite: the file computes NaN, and so does the run.
 #[test]
 fn a_softmax_that_overflows_does_so_by_default() {
     let (graph, x) = (super::written::alone(unshifted(), 1.0), vec![vec![100.0; 144]]);

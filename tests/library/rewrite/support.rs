@@ -1,4 +1,4 @@
-//! Graphs in few words, and the comparison of a graph with what the rewriter makes of it.
+//! Short notation for graphs, and comparison of a graph with its rewritten form.
 
 use texpool::{
     graph::{
@@ -64,7 +64,7 @@ impl Net {
         self.made(id, shape)
     }
 
-    /// Whether a node reads the tensor.
+    /// Returns true if the node reads the tensor.
     pub(crate) fn is_read(&self, tensor: TensorId) -> bool {
         self.read.contains(&tensor)
     }

@@ -13,7 +13,7 @@ const IMAGE: [bool; 4] = [false, true, true, false];
 pub(crate) struct Pen<'a> {
     net: &'a mut Net,
     pub(crate) x: TensorId,
-    /// What all numbers are multiplied with.
+    /// Factor for all numbers.
     off: f32,
     /// Some value in between.
     pub(crate) inner: Option<TensorId>,
@@ -66,7 +66,7 @@ impl Pen<'_> {
 
 type Write = fn(&mut Pen) -> TensorId;
 
-/// Name of what is written, of the rule that knows it, whether it has a number that could be another, and the writing.
+/// Name of the function, the rule that recognises it, whether it has a number that could differ, and the nodes.
 pub(crate) type Written = (&'static str, &'static str, bool, Write);
 
 const ROOT_2: f32 = std::f32::consts::SQRT_2;
@@ -217,7 +217,7 @@ pub(crate) const ALL: [Written; 44] = [
         let root = p.one(Unary::Sqrt, root);
         p.two(Div, y, root)
     }),
-    // With the deviation of a sample, and what is added outside the root.
+    // Uses the deviation of a sample, and an epsilon outside the root.
     ("MeanVarianceNormalization", "normalization", false, |p| {
         let mean = p.over(ReduceKind::Mean, CHANNELS, p.x);
         let y = p.two(Sub, p.x, mean);
@@ -355,7 +355,7 @@ pub(crate) fn alone(which: usize, off: f32) -> Graph {
     net.finish(&[result])
 }
 
-/// The same where what is in between, if anything is, goes out too, or is `read` by another node.
+/// The same if an intermediate tensor, if there is one, is an output too, or is `read` by another node.
 pub(crate) fn watched(which: usize, read: bool) -> Option<Graph> {
     let mut net = Net::default();
     let x = net.input(&[2, 4, 3, 6]);

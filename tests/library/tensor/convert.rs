@@ -25,7 +25,7 @@ fn there_and_back<T: Element + PartialEq + Debug>(values: &[T], reals: &[f32]) {
     assert_eq!((tensor.dims(), tensor.element_type()), (&dims[..], T::TYPE));
     assert_eq!(tensor.as_slice::<T>().unwrap(), values, "{}", T::TYPE);
     assert_eq!(tensor.to_f32(), reals, "{}", T::TYPE);
-    // The same numbers as 32-bit floats are taken for every type.
+    // Every type also accepts the same numbers as 32-bit floats.
     assert_eq!(written(&TensorView::from(reals), spec).unwrap(), reals, "{}", T::TYPE);
 }
 
@@ -45,7 +45,7 @@ fn every_type_goes_there_and_back() {
     there_and_back(&[false, true], &[0.0, 1.0]);
 }
 
-/// Where a value is refused by 32-bit and 16-bit texels: the first that lies beyond, if any.
+/// Positions at which 32-bit and 16-bit texels refuse a value: the first one out of range, if any.
 fn refused<T: Element>(values: &[T]) -> [Option<(usize, i128)>; 2] {
     [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float].map(|texels| {
         let mut reals = vec![7.0];
@@ -125,7 +125,7 @@ fn quantised_integers_are_what_they_stand_for() {
     let halves: Vec<f32> = reals.iter().map(|&real| f16::from_f32(real).to_f32()).collect();
     assert_eq!(read_reals(&halves, stated).unwrap().as_slice::<u8>().unwrap(), all);
 
-    // What is scaled is a real that is rounded as any other, however great the integer.
+    // Scaled integers are real numbers, which are rounded like any other, however large the integer.
     let stated = quantised(&[2], ElementType::I32, 0.5, 0);
     assert_eq!(
         written(&TensorView::from(&[(1i32 << 25) + 2, i32::MIN]), stated).unwrap(),

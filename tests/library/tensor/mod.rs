@@ -20,7 +20,7 @@ fn spec(dims: &[usize], element_type: ElementType) -> TensorSpec<'_> {
     TensorSpec { dims, element_type, quantization: None, integer_range: None }
 }
 
-/// What a view becomes in 32-bit texels.
+/// Returns the values of a view in 32-bit texels.
 fn written(view: &TensorView<'_>, spec: TensorSpec<'_>) -> Result<Vec<f32>, ConvertError> {
     let mut reals = Vec::new();
     write_reals(view, spec, TexelFormat::Rgba32Float, &mut reals).map(|()| reals)

@@ -68,7 +68,7 @@ fn a_stride_of_zero_repeats() {
     let each = TensorView::strided(&channels, &[3, 2], &[1, 0]).unwrap();
     assert_eq!(seen(&each), [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
     assert_eq!(seen(&TensorView::strided(&channels, &[], &[]).unwrap()), [1.0], "no axes are one element");
-    // As many as nobody could hold, all of them the same.
+    // More elements than memory can hold, all of them the same.
     let many = TensorView::strided(&channels, &[1 << 20, 1 << 20], &[0, 0]).unwrap();
     assert_eq!(many.len(), 1 << 40);
 }
@@ -103,7 +103,7 @@ fn what_is_no_view_is_an_error() {
         text(TensorView::strided(&values, &[2, 3], &[4, 1])),
         "[2, 3] with strides [4, 1] needs 7 elements, but there are 6"
     );
-    // What cannot even be counted is beyond the values, too.
+    // A number of elements that overflows also exceeds the values.
     assert!(matches!(
         TensorView::strided(&values, &[3, 3], &[usize::MAX, usize::MAX]),
         Err(TensorError::Outside { needed: usize::MAX, .. })
@@ -169,7 +169,7 @@ fn indices(dims: &[usize]) -> Vec<Vec<usize>> {
     })
 }
 
-/// What a view sees, by its definition.
+/// Returns the elements of a view, by the definition.
 fn naive(values: &[f32], dims: &[usize], strides: &[usize]) -> Vec<f32> {
     let place = |index: &Vec<usize>| index.iter().zip(strides).map(|(i, stride)| i * stride).sum::<usize>();
     indices(dims).iter().map(|index| values[place(index)]).collect()
