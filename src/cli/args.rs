@@ -28,14 +28,14 @@ use std::{ffi::OsString, path::PathBuf, time::Duration};
 pub(super) struct ModelArgs {
     /// A .tflite or .onnx file, or a name from `texpool models list`.
     model: OsString,
-    /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all.
+    /// Planning strategy: `best` takes the smallest plan of all strategies; `optimum` and `banks` search exactly.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = parse_texture_planner)]
     strategy: Planner,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
     deadline: DeadlineArgs,
-    /// Take nothing from the cache folder that was made of the model before, and keep nothing there.
+    /// Do not use or write the cache of plans and weights.
     #[arg(long)]
     no_cache: bool,
 }
@@ -43,7 +43,7 @@ pub(super) struct ModelArgs {
 /// How values are stored.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct PrecisionArgs {
-    /// How activations and weights are stored; arithmetic is always in 32 bits.
+    /// Storage format of activations and weights. Arithmetic always uses 32 bits.
     #[arg(long, value_enum, default_value_t)]
     precision: Precision,
 }
@@ -63,30 +63,32 @@ impl PrecisionArgs {
 pub(super) struct PlanArgs {
     #[command(flatten)]
     precision: PrecisionArgs,
-    /// How weights of convolutions and fully connected layers are stored on the device, those that are streamed too. With
-    /// `--precision f16` what is streamed is as with `f32`.
+    /// Storage format of the weights of convolutions and fully connected layers on the device, streamed ones too.
+    /// With `--precision f16`, streamed weights are stored as with `f32`.
     #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
     weights: WeightsArg,
-    /// Rewriting rules to apply: `default`, those whose answers differ from the file's by rounding at most; `exact`,
-    /// those that keep every bit; `all`, those too that may answer where the file's nodes overflow; `none`; or names
-    /// with commas between them. `texpool plan MODEL --why` says of each what it does to numbers.
+    /// Rewrite rules: `default` changes results by rounding at most; `exact` keeps every bit; `all` includes rules
+    /// that may give a number where the file's nodes overflow; `none`; or names separated by commas. `texpool plan
+    /// MODEL --why` shows the effect of each rule on numbers.
     #[arg(long, default_value = "default", value_parser = parse_rules)]
     rules: Rules,
-    /// Run operators in bands of rows, so that tensors need never be whole: the same bits from a smaller pool.
+    /// Run operators in bands of rows, so that tensors are never stored whole. The results have the same bits, and
+    /// the pool is smaller.
     #[arg(long, value_enum, default_value_t)]
     phases: PhasesArg,
-    /// The fastest plan that keeps all of the device's memory within this, in phases and with streamed weights where it
-    /// must be: 2MiB, 512KiB, 1500000. How fast a plan is follows from this device's figures where
-    /// `texpool devices --measure` has measured them, which takes 60 MB of it, else from usual ones.
+    /// Use the fastest plan found within this limit on all device memory, such as 2MiB, 512KiB or 1500000. It runs
+    /// operators in bands of rows and streams weights if necessary. Speeds are predicted from this device's
+    /// measurements if `texpool devices --measure` has made them (it takes 60 MB of the device), and otherwise from
+    /// typical ones.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
     budget: Option<u64>,
-    /// What goes through the pool in every run instead of lying on the device beside it. Default: `io`; `all` with `--phases
-    /// min`; with a `--budget` also the weights that must. `none` is the convention of published tables, whose pools are of
-    /// intermediate tensors alone.
+    /// Tensors that pass through the pool in every run instead of staying on the device beside it. Default: `io`;
+    /// `all` with `--phases min`; with `--budget`, also weights if necessary. `none` matches published tables, whose
+    /// pools contain intermediate tensors only.
     #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
     stream: Option<StreamArg>,
-    /// An operator that runs over all its rows at once has streamed weights in tiles of at most so many bytes, as far as
-    /// they can be divided.
+    /// Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Weights that
+    /// cannot be divided may exceed it.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = WEIGHT_TILE, conflicts_with = "budget")]
     weight_tile: u64,
     #[command(flatten)]
@@ -95,22 +97,22 @@ pub(super) struct PlanArgs {
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum PhasesArg {
-    /// Every operator at once.
+    /// All operators whole.
     #[default]
     Off,
-    /// Where a percent of bytes still costs less than a percent of time.
+    /// The point at which another percent of memory saved would cost more than a percent of time.
     Auto,
-    /// The fewest bytes, or up to 1.6 % more with fewer steps.
+    /// The smallest pool, or up to 1.6 % more with fewer steps.
     Min,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StreamArg {
-    /// Nothing: weights stay on the device, and inputs and outputs lie whole in textures of their own.
+    /// Nothing: weights stay on the device, and inputs and outputs have separate textures.
     None,
     /// Weights, before the operators that need them.
     Weights,
-    /// Inputs, row by row as they are needed, and outputs, row by row as they are done.
+    /// Inputs, row by row when needed, and outputs, row by row when computed.
     Io,
     /// Weights, inputs and outputs.
     All,
@@ -129,12 +131,12 @@ impl StreamArg {
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 enum WeightsArg {
-    /// 32-bit floats, or 16-bit ones with `--precision f16`.
+    /// 32-bit floats, or 16-bit floats with `--precision f16`.
     #[default]
     F32,
     /// 16-bit floats, rounded to the nearest.
     F16,
-    /// As the file has them, in 32, 16 or 8 bits: the same bits in every answer.
+    /// The file's format of 32, 16 or 8 bits, with the same bits in every result.
     File,
     /// 8-bit integers with a scale for each output channel, rounded to the nearest.
     Int8,
@@ -302,7 +304,7 @@ pub(super) const DEADLINE: &str = "30";
 /// How long to search for a plan.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct DeadlineArgs {
-    /// Stop searching for a plan after so many seconds and take the best so far; `none` searches to the end.
+    /// Limit the search for a plan to this time and use the best plan so far; `none` searches to the end.
     #[arg(long, value_name = "SECONDS", default_value = DEADLINE, value_parser = progress::deadline)]
     deadline: Deadline,
 }
@@ -320,10 +322,10 @@ pub(super) struct AdapterArgs {
     /// Use the first adapter whose name contains this, or the one with this PCI address: `texpool devices` shows both.
     #[arg(long, value_name = "NAME")]
     adapter: Option<String>,
-    /// Where there is no adapter at all, install the software Vulkan driver (apt-get, as root or through sudo).
+    /// If there is no adapter, install the software Vulkan driver (apt-get, as root or through sudo).
     #[arg(long)]
     install_driver: bool,
-    /// Give the device up when it takes so long for a run or a transfer.
+    /// Fail if the device takes longer than this for a run or a transfer.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse_seconds)]
     timeout: Duration,
 }

@@ -38,11 +38,11 @@ pub(super) struct Args {
     saved_plan: SavedPlanArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
-    /// How long to measure, after the first runs.
+    /// Duration of the measurement, after the first runs.
     #[arg(long, default_value = "3", value_parser = parse_seconds)]
     seconds: Duration,
-    /// Compare plans side by side, run by run in turns: `off`, `auto`, `min` and budgets such as `2MiB`, with commas
-    /// between them. Ratios are to the first.
+    /// Compare plans in alternating runs: `off`, `auto`, `min` and budgets such as `2MiB`, separated by commas.
+    /// Ratios refer to the first plan.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::plan_setting, conflicts_with_all = ["phases", "budget", "plan"])]
     plans: Vec<PlanSetting>,
 }

@@ -19,14 +19,14 @@ pub(super) struct Args {
     model: Option<OsString>,
     #[command(flatten)]
     dims: DimArgs,
-    /// At most so many phases a layer, bands of rows as even as may be; 1 is the execution without phases. Default: a
-    /// phase a row.
+    /// Maximum number of phases per layer, with bands of rows as even as possible; 1 executes without phases.
+    /// Default: a phase per row.
     #[arg(long, value_name = "N", value_parser = phases)]
     phases: Option<usize>,
-    /// Write the graph as SDF3's XML, whole or not at all.
+    /// Write the graph as SDF3's XML.
     #[arg(short, long, value_name = "FILE.xml")]
     output: Option<PathBuf>,
-    /// Print Tables II and III of Minakova and Stefanov (2020) beside what is found here.
+    /// Print Tables II and III of Minakova and Stefanov (2020) beside the results of this program.
     #[arg(long, conflicts_with_all = ["model", "phases", "output"])]
     published: bool,
     #[command(flatten)]

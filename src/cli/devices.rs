@@ -21,7 +21,7 @@ struct Device {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Measure instead what a device takes for what it does, and keep it: plans in phases are chosen by it.
+    /// Measure the device and store the results. They decide between plans in phases.
     #[arg(long)]
     measure: bool,
     #[command(flatten)]

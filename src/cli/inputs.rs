@@ -26,12 +26,12 @@ use std::{
 /// Where a run's inputs come from.
 #[derive(Debug, clap::Args)]
 pub(super) struct InputArgs {
-    /// A .npy array, a PNG or a JPEG, a photo's name from `texpool models list`, or `-` for standard input; once for each
-    /// input of the model, in order. Arrays are taken as the numbers they hold, which the input's type must hold too; those
-    /// of a quantised input's own type are the integers that it stores. Without any, as with --random.
+    /// Input of the model: a .npy array, a PNG or JPEG, the name of a photo from `texpool models list`, or `-` for
+    /// standard input. Repeat for each input, in order. The input's type must be able to hold an array's values; for
+    /// a quantised input, elements of its own type are stored integers. Default: as with --random.
     #[arg(long, value_name = "FILE")]
     input: Vec<OsString>,
-    /// Run on random numbers from -1 to 1, the same every time: for trying out, since what comes out means nothing.
+    /// Run on random numbers from -1 to 1, the same every time. The results have no meaning.
     #[arg(long, conflicts_with = "input")]
     random: bool,
     #[command(flatten)]

@@ -79,26 +79,26 @@ KiB, MiB and GiB of 1024.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Run a model once, write its outputs and report the memory it took.
+    /// Run a model once, write its outputs and report its memory use.
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
-    /// Plan a model for a device and write the plan to a file, which `run` and `bench` take by --plan.
+    /// Plan a model for a device and write the plan to a file for `run --plan` and `bench --plan`.
     Compile(compile::Args),
-    /// Say which nodes texpool would take as a delegate in another runtime, which not and why, and what is copied; needs
-    /// neither a device nor that runtime.
+    /// Show the nodes that texpool would take as a delegate in another runtime, the reasons for the others, and the
+    /// copies; needs neither a device nor that runtime.
     Explain(explain::Args),
-    /// Show a model as cyclo-static dataflow with its least buffers, and write it for SDF3; needs no device.
+    /// Show a model as cyclo-static dataflow with its smallest buffers, and write it for SDF3; needs no device.
     Csdf(csdf::Args),
-    /// Measure a model's time and memory, on random numbers.
+    /// Measure a model's time and memory with random inputs.
     Bench(bench::Args),
-    /// Find the first step whose result is not what it should be.
+    /// Compare a model's results step by step with a reference, and find the first step that differs.
     Compare(compare::Args),
-    /// Put networks side by side: operators, memory under every kind of plan, time, and what was published.
+    /// Compare networks: operators, memory under every kind of plan, time, and published figures.
     Table(table::Args),
-    /// List the models and photos there are, and fetch them.
+    /// List the available models and photos, and fetch them.
     Models(models::Args),
-    /// List the GPU adapters, and measure what one takes for what it does.
+    /// List the GPU adapters, or measure one.
     Devices(devices::Args),
 }
 

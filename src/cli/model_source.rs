@@ -17,7 +17,7 @@ use std::{
 /// What open extents are bound to.
 #[derive(Debug, Default, clap::Args)]
 pub(super) struct BoundArgs {
-    /// Bind an extent that an .onnx file leaves open, by its name, or by INPUT:AXIS; once for each.
+    /// Set an extent that an .onnx file leaves open, by its name or by INPUT:AXIS. Repeat for each extent.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
     dims: Vec<(String, usize)>,
 }
@@ -27,7 +27,8 @@ pub(super) struct BoundArgs {
 pub(super) struct DimArgs {
     #[command(flatten)]
     bound: BoundArgs,
-    /// Round what the file stores in 8 bits to what those can say, as its runtime does; or only hold it within that.
+    /// Round values that the file stores in 8 bits as its runtime does (`on`), or only clamp them to the range
+    /// (`off`).
     #[arg(long, value_name = "on|off", default_value = "on", value_parser = parse_fake_quant, hide_possible_values = true)]
     fake_quant: FakeQuant,
 }

@@ -13,24 +13,25 @@ use std::fmt;
 /// The flags for pictures.
 #[derive(Debug, clap::Args)]
 pub(super) struct PictureArgs {
-    /// How a picture becomes one of the input's aspect. Default: as the catalogue says of the model, else `stretch`.
+    /// Adapt pictures to the input's aspect ratio. Default: by the catalogue's entry of the model, otherwise
+    /// `stretch`.
     #[arg(long, value_enum)]
     fit: Option<Fit>,
-    /// The share of the largest middle part that `--fit centre` keeps, such as 0.875.
+    /// Share of the largest possible part that `--fit centre` keeps, such as 0.875.
     #[arg(long, value_name = "PART", value_parser = crop_pct)]
     crop_pct: Option<f32>,
-    /// The values that a picture's bytes become: -1 to 1, 0 to 1, 0 to 255, or with the mean and deviation of ImageNet's
-    /// photos taken out of 0 to 1. Default: as the catalogue says of the model, else `raw` for an input of integers and
+    /// Range of the input's values for a picture: -1 to 1, 0 to 1, 0 to 255, or normalised with the mean and
+    /// deviation of ImageNet. Default: by the catalogue's entry of the model, otherwise `raw` for integer inputs and
     /// `signed` for others.
     #[arg(long, value_enum, conflicts_with_all = ["mean", "std"])]
     range: Option<Range>,
-    /// The mean of each channel, of values from 0 to 1, in the network's order: what torchvision's Normalize takes.
+    /// Mean of each channel for values from 0 to 1, in the network's order, as in torchvision's Normalize.
     #[arg(long, value_name = "A,B,C", value_parser = numbers, requires = "std", allow_negative_numbers = true)]
     mean: Option<[f32; 3]>,
-    /// The standard deviation of each channel, likewise.
+    /// Standard deviation of each channel, in the same form.
     #[arg(long, value_name = "A,B,C", value_parser = deviations, requires = "mean", allow_negative_numbers = true)]
     std: Option<[f32; 3]>,
-    /// The order in which the network takes colours. Default: as the catalogue says of the model, else `rgb`.
+    /// Order of colours in the network's input. Default: by the catalogue's entry of the model, otherwise `rgb`.
     #[arg(long, value_enum)]
     channels: Option<ChannelOrder>,
 }

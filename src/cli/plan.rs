@@ -30,50 +30,50 @@ pub(super) struct Args {
     /// A .tflite or .onnx file, or a name from `texpool models list`.
     #[arg(required_unless_present_any = ["records", "published"])]
     model: Option<OsString>,
-    /// Plan with this strategy, or `optimum`, or `banks`; `best` takes the smallest of all; `all` shows every one, the
-    /// bounds, the optimum with its proof, banks, and the reason for the planner.
+    /// Planning strategy: `best` takes the smallest plan of all strategies; `optimum` and `banks` search exactly;
+    /// `all` shows every strategy, the bounds, the optimum with its proof, banks, and the reason for the chosen plan.
     #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::strategy_arg)]
     strategy: StrategyArg,
     #[command(flatten)]
     plan: PlanArgs,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
-    /// `tensor,first_op,last_op,size_bytes`, or JSON. With `alignment`, `gaps`, or an `offset` for some of them, they are
-    /// placed in one arena; where all have offsets, the file is a plan already, and they are planned anew.
+    /// `tensor,first_op,last_op,size_bytes`, or JSON. Records with `alignment`, `gaps` or some `offset`s are placed
+    /// in one arena. If all have an offset, the file is a plan already, and the records are planned again.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
     records: Option<PathBuf>,
-    /// With --records: say whether they fit into one arena of this size, such as 1MiB, and nothing more. Exit code 0:
-    /// they fit; 3: they do not, proven; 4: undecided when the deadline passed.
+    /// With --records: only check whether they fit into one arena of this size, such as 1MiB. Exit code 0: they fit;
+    /// 3: proven not to fit; 4: undecided at the deadline.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "records", conflicts_with = "strategy")]
     capacity: Option<u64>,
-    /// Stop searching after so many seconds, with the best plan so far; `none` searches to the end. Default: 10 with
-    /// --records, else 30.
+    /// Limit the search to this time and use the best plan so far; `none` searches to the end. Default: 10 with
+    /// --records, otherwise 30.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
     deadline: Option<Deadline>,
-    /// With --records: write the plan as minimalloc's CSV with an offset for each record, whole or not at all.
+    /// With --records: write the plan as minimalloc's CSV with an offset for each record.
     #[arg(long, value_name = "FILE", requires = "records")]
     write: Option<PathBuf>,
-    /// Relaxations the exact solver may solve before it gives up proving.
+    /// Limit on the relaxations that the exact solver may solve.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     nodes: u64,
-    /// Print the two published tables of Pisarchyk and Lee cell by cell: theirs, ours, and how they agree.
+    /// Print the two published tables of Pisarchyk and Lee cell by cell beside the results of this program.
     #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget"])]
     published: bool,
-    /// Print instead which rewriting rules fired, why others did not, and what each does to numbers.
+    /// Print the rewrite rules: which applied, why others did not, and the effect of each on numbers.
     #[arg(long, conflicts_with = "json")]
     why: bool,
-    /// Print instead the front of the device's bytes against predicted time: no plan of it is beaten in both by another.
+    /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
     #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
     frontier: bool,
-    /// Draw the plan too, as SVG: where each tensor's rows lie in the pool, and while; with --frontier, bytes against
-    /// time.
+    /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. With --frontier: memory
+    /// against time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"])]
     picture: Option<PathBuf>,
-    /// With --frontier: predict from the figures of this machine's device, and run every point there.
+    /// With --frontier: predict times from measurements of this machine's device, and run every plan there.
     #[arg(long, requires = "frontier")]
     measure: bool,
     #[command(flatten)]
     adapter: AdapterArgs,
-    /// With --measure: how long to run each point.
+    /// With --measure: duration of the measurement for each plan.
     #[arg(long, default_value = "0.5", value_parser = parse_seconds, requires = "measure")]
     seconds: Duration,
 }
