@@ -10,7 +10,7 @@ use super::{
 use crate::import::{GraphOutline, NodeOutline, Refusal, Verdict};
 
 /// Operators whose results have extents that follow from the values of what they read.
-const DYNAMIC: [&str; 4] = ["WHERE", "UNIQUE", "IF", "WHILE"];
+const DYNAMIC: [&str; 6] = ["WHERE", "UNIQUE", "IF", "WHILE", "VAR_HANDLE", "READ_VARIABLE"];
 
 /// Operators that read extents, axes, paddings and the like from operands behind the first.
 const DYNAMIC_BY_LATER_OPERANDS: [&str; 23] = [

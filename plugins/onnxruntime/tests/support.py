@@ -1,11 +1,13 @@
 """What several tests need: the provider's device, sessions, models and values."""
 
+import json
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -55,6 +57,18 @@ def reported(
         made = session(model, plain, report=str(path), **options)
         # The runtime does not query providers about a graph without nodes.
         return made, path.read_text().splitlines() if path.exists() else []
+
+
+def explained(model: Path | bytes, *options: str) -> dict[str, Any]:
+    """What `texpool explain` says of a model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = model
+        if isinstance(model, bytes):
+            path = Path(folder) / "model.onnx"
+            path.write_bytes(model)
+        command = [os.environ["TEXPOOL_COMMAND"], "explain", str(path), "--host", "onnxruntime", "--json", *options]
+        said = subprocess.run(command, capture_output=True, check=True)
+    return json.loads(said.stdout)["graphs"][0]
 
 
 def on_cpu(model: Path | bytes) -> onnxruntime.InferenceSession:

@@ -3,7 +3,7 @@
 import time
 import unittest
 
-from support import CACHE, NAME, off, on_cpu, reported, values
+from support import CACHE, NAME, explained, off, on_cpu, reported, values
 
 #: File, extents of open inputs, and options that bind these extents when the session is created.
 MODELS = {
@@ -37,6 +37,9 @@ class Models(unittest.TestCase):
                 self.assertIn("nodes are taken, as one partition", report[1])
                 taken, _, every = report[1].split(": ")[-1].split()[:3]
                 self.assertEqual(taken, every, report)
+                dims = [f"--dim={dim}" for dim in options.get("dim", "").split(",") if dim]
+                said = explained(CACHE / file, *dims)
+                self.assertEqual((said["left"], said["unknown"], len(said["partitions"])), (0, 0, 1))
                 made = time.monotonic() - begun
                 cpu = on_cpu(CACHE / file)
                 feed = values(cpu, shapes)

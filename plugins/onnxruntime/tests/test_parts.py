@@ -5,7 +5,7 @@ import unittest
 import numpy as np
 from onnx import TensorProto, helper
 
-from support import constant, file, off, on_cpu, python, reported, session, small, tensor, values, weights
+from support import constant, explained, file, off, on_cpu, python, reported, session, small, tensor, values, weights
 
 
 def split(height: int | str = 12) -> bytes:
@@ -102,6 +102,21 @@ def open_extents() -> bytes:
 
 
 class Parts(unittest.TestCase):
+    def test_explain_says_beforehand_what_is_taken(self) -> None:
+        for make in (split, small, many_indices, fourth_power, none, branches):
+            for least in ("0", "100000", "200000"):
+                with self.subTest(make.__name__, least=least):
+                    # Without the runtime's own changes to the graph, nodes are those of the file.
+                    _, report = reported(make(), plain=True, min_operations=least)
+                    said = explained(make(), f"--min-operations={least}")
+                    lines = [line for line in report if line.startswith("graph ") and "the body of" not in line]
+                    every, parts = len(said["nodes"]), len(said["partitions"])
+                    expected = {
+                        0: f"none of its {every} nodes is taken",
+                        1: f"{said['taken']} of {every} nodes are taken, as one partition",
+                    }.get(parts, f"{said['taken']} of {every} nodes are taken, in {parts} partitions")
+                    self.assertIn(expected, lines[-1])
+
     def test_parts_that_are_smaller_than_a_call_are_left(self) -> None:
         made, report = reported(split(), min_operations="100000")
         feed = values(made)

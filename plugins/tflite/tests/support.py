@@ -34,6 +34,18 @@ def delegate(**options: object) -> Any:
     return runtime.load_delegate(LIBRARY, {"min_operations": 0} | options)
 
 
+def explained(model: bytes | Path, min_operations: int = 0) -> dict[str, Any]:
+    """What `texpool explain` says of the first graph of a model."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = model
+        if isinstance(model, bytes):
+            path = Path(folder) / "model.tflite"
+            path.write_bytes(model)
+        command = [os.environ["TEXPOOL_COMMAND"], "explain", str(path), "--host", "tflite", "--json"]
+        said = subprocess.run([*command, f"--min-operations={min_operations}"], capture_output=True, check=True)
+    return json.loads(said.stdout)["graphs"][0]
+
+
 def interpreter(model: bytes | Path, *delegates: Any) -> Any:
     """An interpreter, ready to run."""
     what = {"model_content": model} if isinstance(model, bytes) else {"model_path": str(model)}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from support import CACHE, Report, delegate, interpreter, run
+from support import CACHE, Report, delegate, explained, interpreter, run
 from topologies import TOPOLOGIES
 
 #: For each network: its file, its number of nodes, and the maximum difference of an output, relative to its largest
@@ -33,6 +33,8 @@ class Models(unittest.TestCase):
         answers = run(interpreter(model, delegate(report=report.path, whole_graph=1)))
         expected, graph = run(interpreter(model)), report.graph
         self.assertEqual((graph["taken"], len(graph["nodes"]), len(graph["parts"])), (nodes, nodes, 1))
+        said = explained(model, 200000)
+        self.assertEqual((said["taken"], [len(part["nodes"]) for part in said["partitions"]]), (nodes, [nodes]))
         worst = 0.0
         for answer, reference in zip(answers, expected, strict=True):
             scale = 255.0 if reference.dtype == np.uint8 else float(np.abs(reference).max())

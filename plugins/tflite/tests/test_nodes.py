@@ -5,10 +5,26 @@ import unittest
 import numpy as np
 
 import tiny
-from support import Report, delegate, interpreter, python, run, same_bits, values
+from support import Report, delegate, explained, interpreter, python, run, same_bits, values
 
 
 class Nodes(unittest.TestCase):
+    def test_explain_says_beforehand_what_is_taken(self) -> None:
+        makers = [
+            tiny.supported, tiny.split, tiny.constants, tiny.many_indices, tiny.squared, tiny.unsupported, tiny.custom,
+            tiny.quantised,
+        ]
+        for make in makers:
+            for least in (0, 100, 200000):
+                with self.subTest(make.__name__, least=least):
+                    report = Report()
+                    interpreter(make(), delegate(report=report.path, min_operations=least))
+                    said = explained(make(), least)
+                    parts = [part["nodes"] for part in report.graph["parts"]]
+                    self.assertEqual([part["nodes"] for part in said["partitions"]], parts)
+                    left = [node["node"] for node in said["nodes"] if node["verdict"] != "taken"]
+                    self.assertEqual(left, [number for number, _ in report.left])
+
     def test_parts_that_are_smaller_than_a_call_are_left(self) -> None:
         report = Report()
         made = interpreter(tiny.split(), delegate(report=report.path, min_operations=200000))

@@ -272,3 +272,17 @@ fn small_sets_are_left_unless_they_are_the_whole_graph() {
     let alone = self::graph(1, &[], &nodes[..2], &[2]);
     assert!(HOSTS.iter().all(|&host| select(&alone, host, 1000).partitions.len() == 1));
 }
+
+/// TensorFlow Lite allocates the values of variables in a run, so it cannot hand over their readers.
+#[test]
+fn readers_of_variables_are_left() {
+    let nodes: [(&str, &[usize], Verdict); 4] = [
+        ("VAR_HANDLE", &[0], refused()),
+        ("READ_VARIABLE", &[1], refused()),
+        ("CONCATENATION", &[0, 2], Verdict::Computed),
+        ("NEG", &[0], Verdict::Computed),
+    ];
+    let selection = select(&graph(1, &[], &nodes, &[3, 4]), Host::TfLite, 0);
+    assert_eq!(left(&selection)[2], (2, "extents of `t2` are known only while the model runs"));
+    assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[3]]);
+}
