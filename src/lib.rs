@@ -18,9 +18,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What is where
+//! # Overview
 //!
-//! | to | there is |
+//! | task | items |
 //! |---|---|
 //! | open a device, or use the one that a program has | [`Context`], [`GpuOptions`] |
 //! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`], [`ModelMetadata`]; [`import`] for formats, operators and open extents |
@@ -46,11 +46,11 @@
 //!
 //! # Blocking, tasks and threads
 //!
-//! What waits for the device, or plans, has two forms: `run` blocks its thread, `run_async` is a future for any executor.
-//! Natively a thread of texpool's polls the device while a future waits, unless [`Polling`] says that the host does. In a
-//! browser there are the futures alone. Contexts, models and compiled models are shared between threads; a session is one
-//! thread's at a time. What was submitted runs in the order of submission, and every wait ends: after
-//! [`GpuOptions::timeout`], by an error.
+//! Every call that waits for the device, or plans, has two forms: `run` blocks its thread, and `run_async` returns a
+//! future for any executor. On native platforms a thread of texpool polls the device while a future waits, unless
+//! [`Polling`] assigns that to the host. Browsers have the futures only. Threads may share contexts, models and compiled
+//! models; a session belongs to one thread at a time. Submissions run in their order. Every wait ends, after
+//! [`GpuOptions::timeout`] with an error.
 //!
 //! # wgpu
 //!
@@ -67,10 +67,10 @@
 //! | `serde` | plans, records and device profiles can be written and read |
 //! | `cli` (default) | `gpu`, `serde`, and the `texpool` command; a library that embeds texpool wants none of it |
 //!
-//! # What is promised
+//! # Stability
 //!
-//! What these pages show follows semantic versioning. Modules that they do not show are public for the command, the tests
-//! and the examples, and may change with any version.
+//! These pages show the public interface, which follows semantic versioning. Other modules are public only for the command,
+//! the tests and the examples, and may change with any version.
 //!
 //! [wgpu]: https://docs.rs/wgpu/30
 //! [examples]: https://docs.rs/crate/texpool/latest/source/examples/

@@ -1,14 +1,14 @@
-//! Who computes what, who waits for whom, and what crosses the border of a set of nodes.
+//! Dependencies between nodes, and the tensors that cross the border of a set of nodes.
 
 use super::selection::Partition;
 use crate::import::{GraphOutline, NodeOutline};
 
-/// Everything that must be there before a node runs.
+/// Returns all tensors that must be computed before a node runs.
 pub(super) fn reads(node: &NodeOutline) -> impl Iterator<Item = usize> + '_ {
     node.inputs.iter().chain(&node.implicit).copied()
 }
 
-/// The node that computes each tensor.
+/// Returns the node that computes each tensor.
 pub(super) fn producers(graph: &GraphOutline) -> Vec<Option<usize>> {
     let mut producers = vec![None; graph.tensors.len()];
     for (index, node) in graph.nodes.iter().enumerate() {
@@ -17,11 +17,11 @@ pub(super) fn producers(graph: &GraphOutline) -> Vec<Option<usize>> {
     producers
 }
 
-/// For each node those whose results it reads, without those that `known` says are computed before any run.
+/// Returns the nodes whose results each node reads, except `known` ones, whose results are computed before any run.
 pub(super) fn waits(graph: &GraphOutline, known: &[bool]) -> Vec<Vec<usize>> {
     let producers = producers(graph);
     let waits = |(index, node): (usize, &NodeOutline)| {
-        // Who is known waits for nobody.
+        // Known nodes depend on nothing.
         let read = reads(node).filter(|_| !known[index]);
         let mut before: Vec<usize> = read.filter_map(|tensor| producers[tensor]).filter(|&node| !known[node]).collect();
         before.sort_unstable();
@@ -31,8 +31,8 @@ pub(super) fn waits(graph: &GraphOutline, known: &[bool]) -> Vec<Vec<usize>> {
     graph.nodes.iter().enumerate().map(waits).collect()
 }
 
-/// Nodes with what they read and do not compute, and what others read of what they compute. Constant tensors cross no
-/// border, and nodes that are `known` read nothing in a run.
+/// Creates a partition: nodes with the tensors that they read from outside, and those that others read from them.
+/// Constants do not cross the border, and `known` nodes read nothing in a run.
 pub(super) fn partition(graph: &GraphOutline, nodes: Vec<usize>, known: &[bool], constant: &[bool]) -> Partition {
     let mut apart = known.to_vec();
     nodes.iter().for_each(|&node| apart[node] = true);
@@ -44,7 +44,7 @@ pub(super) fn partition(graph: &GraphOutline, nodes: Vec<usize>, known: &[bool],
 
     let mut outputs: Vec<usize> = nodes.iter().flat_map(|&node| graph.nodes[node].outputs.iter().copied()).collect();
     outputs.retain(|&tensor| crosses[tensor] && wanted[tensor]);
-    // What is computed here comes from nowhere else; of all else each is copied once.
+    // A tensor that is computed here does not come from outside. Every other tensor is copied once.
     let computed = nodes.iter().flat_map(|&node| &graph.nodes[node].outputs);
     computed.for_each(|&tensor| crosses[tensor] = false);
     let read = nodes.iter().flat_map(|&node| reads(&graph.nodes[node]));

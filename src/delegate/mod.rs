@@ -1,6 +1,6 @@
-//! What a delegate in another runtime would take of a file: the nodes that texpool's importer reads, in the sets in which
-//! that runtime hands them over, and what crosses their borders in every run. Found without the runtime and without a
-//! device, from an [outline](crate::import::Outline) of the file.
+//! Selects the nodes that a delegate in another runtime takes of a file, in the sets in which that runtime hands them
+//! over, with the tensors that cross their borders in every run. Needs neither the runtime nor a device, but only an
+//! [outline](crate::import::Outline) of the file.
 
 mod boundary;
 mod host;

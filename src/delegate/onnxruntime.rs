@@ -1,5 +1,5 @@
-//! What the execution provider takes of an ONNX graph. ONNX Runtime computes what is constant before it asks, and hands
-//! over whatever sets the provider names.
+//! Selects nodes of an ONNX graph for the execution provider. ONNX Runtime computes constants before it queries the
+//! provider, and hands over any sets that the provider names.
 
 use super::{
     boundary::{operations, partition, waits},
@@ -11,7 +11,7 @@ use crate::import::{GraphOutline, Refusal, Verdict};
 
 /// Selects nodes in as few sets as possible.
 pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
-    // Nothing of those that are to be taken.
+    // `None` for nodes that are candidates.
     let other = |verdict: &Verdict| match verdict {
         Verdict::Computed | Verdict::Passed => None,
         Verdict::Known => Some(Standing::Known),
@@ -22,7 +22,7 @@ pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
     let known: Vec<bool> = graph.nodes.iter().map(|node| node.verdict == Verdict::Known).collect();
     let required = known.iter().filter(|known| !**known).count();
     let waits = waits(graph, &known);
-    // Ends, since each round leaves at least one more node.
+    // Terminates, because each round leaves at least one more node.
     let found = loop {
         let taken: Vec<bool> = others.iter().map(Option::is_none).collect();
         let found = sets(&waits, &taken, FirstTurn::Left);

@@ -1,33 +1,33 @@
-//! What is taken of a graph, and what is left.
+//! The result of a selection: taken nodes in partitions, and reasons for the others.
 
 use crate::import::Refusal;
 
-/// What is taken of a graph.
+/// The nodes that a delegate takes of a graph.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
-    /// What becomes of each node.
+    /// Verdict on each node.
     pub standings: Vec<Standing>,
-    /// In an order in which they can run.
+    /// Partitions, in an order in which they can run.
     pub partitions: Vec<Partition>,
 }
 
-/// What becomes of a node.
+/// Verdict on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is taken, in the partition of that index.
+    /// The node is taken, in the partition of this index.
     Taken(usize),
-    /// Nobody computes it in a run: its results follow from the file.
+    /// No run computes the node, because its results follow from the file.
     Known,
-    /// It is left to the runtime.
+    /// The node is left to the runtime.
     Left(Refusal),
-    /// It depends on what the file does not say.
+    /// The verdict depends on information that the file lacks.
     Unknown(Refusal),
 }
 
-/// Nodes that are handed over as one, by index.
+/// Nodes that are handed over together, by index.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partition {
-    /// In the file's order.
+    /// The nodes, in the file's order.
     pub nodes: Vec<usize>,
     /// Tensors that are copied in before each run.
     pub inputs: Vec<usize>,
@@ -35,7 +35,7 @@ pub struct Partition {
     pub outputs: Vec<usize>,
 }
 
-/// Why a node is left that is in no set.
+/// Returns the reason for a node that is in no set.
 pub(super) fn circular() -> Refusal {
     Refusal {
         reason: "it waits for its own result".to_owned(),
@@ -44,7 +44,7 @@ pub(super) fn circular() -> Refusal {
 }
 
 impl Selection {
-    /// Nodes in sets, each of which is taken, and what becomes of those in none.
+    /// Creates a selection from the partitions, with the verdicts on all other nodes.
     pub(super) fn new(partitions: Vec<Partition>, others: Vec<Standing>) -> Self {
         let mut standings = others;
         for (number, partition) in partitions.iter().enumerate() {

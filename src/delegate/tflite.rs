@@ -1,5 +1,5 @@
-//! What the delegate takes of a TensorFlow Lite graph, in the sets that the runtime makes of nodes that a delegate names:
-//! those that it runs in one turn.
+//! Selects nodes of a TensorFlow Lite graph for the delegate, in the sets that the runtime forms: the nodes of one
+//! turn.
 
 use super::{
     boundary::{operations, partition, waits},
@@ -9,10 +9,10 @@ use super::{
 };
 use crate::import::{GraphOutline, NodeOutline, Refusal, Verdict};
 
-/// Operators whose results have extents that follow from the values of what they read.
+/// Operators whose results have extents that depend on the values of operands.
 const DYNAMIC: [&str; 6] = ["WHERE", "UNIQUE", "IF", "WHILE", "VAR_HANDLE", "READ_VARIABLE"];
 
-/// Operators that read extents, axes, paddings and the like from operands behind the first.
+/// Operators that read extents, axes or paddings from operands after the first.
 const DYNAMIC_BY_LATER_OPERANDS: [&str; 23] = [
     "RESHAPE",
     "RESIZE_BILINEAR",
@@ -39,7 +39,7 @@ const DYNAMIC_BY_LATER_OPERANDS: [&str; 23] = [
     "REDUCE_ALL",
 ];
 
-/// The same from any operand.
+/// Operators that read extents from any operand.
 const DYNAMIC_BY_ANY_OPERAND: [&str; 9] = [
     "TRANSPOSE_CONV",
     "SPARSE_TO_DENSE",
@@ -52,7 +52,7 @@ const DYNAMIC_BY_ANY_OPERAND: [&str; 9] = [
     "MULTINOMIAL",
 ];
 
-/// Operators that the runtime keeps in the file's order, since they may do more than compute their results.
+/// Operators that the runtime keeps in the file's order, because they may have side effects.
 const IN_ORDER: [&str; 10] = [
     "IF",
     "WHILE",
@@ -66,10 +66,10 @@ const IN_ORDER: [&str; 10] = [
     "HASHTABLE_SIZE",
 ];
 
-/// What is taken.
+/// Selects the nodes.
 pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
     let mut search = Search::new(graph);
-    // Ends, since each round leaves at least one more node.
+    // Terminates, because each round leaves at least one more node.
     loop {
         search.leave_what_reads_unknown_extents();
         search.leave_constants_that_are_read();
@@ -83,7 +83,8 @@ pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
 struct Search<'g> {
     graph: &'g GraphOutline,
     left: Vec<Option<Refusal>>,
-    /// Nodes that compute from constants alone, and can be read: a delegate computes them when it compiles what reads them.
+    /// Marks readable nodes that compute from constants alone. The delegate computes them when it compiles their
+    /// readers.
     constant: Vec<bool>,
 }
 
@@ -95,13 +96,13 @@ impl<'g> Search<'g> {
         for (node, left) in graph.nodes.iter().zip(&left) {
             let all = !node.inputs.is_empty() && node.inputs.iter().all(|&tensor| known[tensor]);
             constant.push(all && left.is_none());
-            // Also those of a node that is refused: what reads nothing else computes a constant, whoever computes it.
+            // Also for refused nodes: a node that reads only constants computes a constant, whoever runs it.
             node.outputs.iter().for_each(|&tensor| known[tensor] |= all);
         }
         Self { graph, left, constant }
     }
 
-    /// The runtime itself learns some extents only while it runs.
+    /// Leaves nodes that read tensors whose extents the runtime learns only during a run.
     fn leave_what_reads_unknown_extents(&mut self) {
         let mut unknown = vec![false; self.graph.tensors.len()];
         for (node, left) in self.graph.nodes.iter().zip(&mut self.left) {
@@ -119,11 +120,11 @@ impl<'g> Search<'g> {
         }
     }
 
-    /// A delegate gives no constants: where the runtime reads one, it computes it itself.
+    /// A delegate does not return constants, so the runtime computes those that it reads.
     fn leave_constants_that_are_read(&mut self) {
         let mut wanted = vec![false; self.graph.tensors.len()];
         self.graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
-        // Backwards: who reads a constant stands behind who computes it, and one that is left reads others.
+        // Backwards: readers of a constant come after its producer, and a producer that is left reads others.
         for (index, node) in self.graph.nodes.iter().enumerate().rev() {
             if self.constant[index] && node.outputs.iter().any(|&tensor| wanted[tensor]) {
                 self.left[index].get_or_insert_with(|| Refusal {
@@ -137,11 +138,11 @@ impl<'g> Search<'g> {
         }
     }
 
-    /// Returns the sets of nodes that the runtime makes of those that are taken.
+    /// Returns the sets that the runtime forms of the taken nodes.
     fn sets(&self) -> Vec<Vec<usize>> {
         let graph = self.graph;
         let taken: Vec<bool> = self.left.iter().map(Option::is_none).collect();
-        // The runtime runs every node, also those of constants.
+        // The runtime also runs the nodes that compute constants.
         let mut waits = waits(graph, &vec![false; graph.nodes.len()]);
         let ordered = graph.nodes.iter().enumerate().filter(|(_, node)| IN_ORDER.contains(&node.operator.as_str()));
         let ordered: Vec<usize> = ordered.map(|(index, _)| index).collect();
@@ -183,7 +184,7 @@ fn refused(verdict: &Verdict) -> Option<Refusal> {
     }
 }
 
-/// Whether a node that is left to the runtime may give tensors whose extents are known only then.
+/// Returns true if a node that is left to the runtime may have results with extents known only during a run.
 fn dynamic(node: &NodeOutline, graph: &GraphOutline) -> bool {
     let operator = node.operator.as_str();
     let computed = |tensor: &usize| !graph.tensors[*tensor].constant;

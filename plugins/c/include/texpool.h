@@ -459,7 +459,7 @@ typedef struct texpool_plan_descriptor {
     const struct texpool_plan_pair *in_place;
     // Number of in-place pairs.
     size_t in_place_count;
-    // Sufficient size. The search ends as soon as a plan fits into it, or as soon as no plan is proven to fit. 0
+    // Sufficient size. The search ends as soon as a plan fits into it, or once it is proven that no plan fits. 0
     // means to search for the smallest plan.
     uint64_t capacity;
     // Time limit in seconds, after which the search ends with the best plan found; 0 for no limit. Without a limit,

@@ -99,7 +99,7 @@ pub struct texpool_plan_descriptor {
     pub in_place: *const texpool_plan_pair,
     /// Number of in-place pairs.
     pub in_place_count: usize,
-    /// Sufficient size. The search ends as soon as a plan fits into it, or as soon as no plan is proven to fit. 0
+    /// Sufficient size. The search ends as soon as a plan fits into it, or once it is proven that no plan fits. 0
     /// means to search for the smallest plan.
     pub capacity: u64,
     /// Time limit in seconds, after which the search ends with the best plan found; 0 for no limit. Without a limit,

@@ -106,8 +106,8 @@ impl Shared {
         Ok(Ready { session, planned, device })
     }
 
-    /// Prints warnings about a run, once per delegate, for problems that do not show in the results: NaN values, or
-    /// values that were clamped.
+    /// Prints warnings about a run, once per delegate, for problems that do not show in the results: NaN or infinite
+    /// values, and values that were clamped.
     pub(crate) fn warn_once(&self, session: &mut Session) -> Result<(), String> {
         if self.warned.load(Ordering::Relaxed) {
             return Ok(());
