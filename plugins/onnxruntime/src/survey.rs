@@ -96,8 +96,8 @@ struct Surveyor<'a, 'g> {
     refusals: usize,
     /// Number of bytes copied for refused readings.
     bytes: usize,
-    /// Groups that were read well.
-    accepted: HashSet<Vec<NodeIndex>>,
+    /// Elementary operations of the groups that the importer accepted.
+    accepted: HashMap<Vec<NodeIndex>, u64>,
     compile: &'a TryCompile<'a>,
     /// Groups that were compiled.
     compiled: HashSet<Vec<NodeIndex>>,
@@ -118,7 +118,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
             left: BTreeMap::new(),
             refusals: 0,
             bytes: 0,
-            accepted: HashSet::new(),
+            accepted: HashMap::new(),
             compile,
             compiled: HashSet::new(),
             beyond_device: BTreeSet::new(),
@@ -144,7 +144,8 @@ impl<'a, 'g> Surveyor<'a, 'g> {
             let taken: Vec<bool> = (0..self.graph.nodes.len()).map(|index| !self.left.contains_key(&index)).collect();
             let mut parts = Vec::new();
             for group in groups(self.graph, &taken) {
-                match self.try_part(group).and_then(|part| self.try_compile(part)) {
+                let part = self.try_part(group).and_then(|part| self.check_size(part));
+                match part.and_then(|part| self.try_compile(part)) {
                     Ok(part) => parts.push(part),
                     Err(refused) => {
                         self.left.extend(refused);
@@ -230,7 +231,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
     /// Reads nodes as one model. Any error refuses at least one of them.
     fn try_part(&mut self, nodes: Vec<NodeIndex>) -> Result<Part, Refused> {
         let part = self.graph.part(nodes);
-        if part.nodes.is_empty() || self.accepted.contains(&part.nodes) {
+        if part.nodes.is_empty() || self.accepted.contains_key(&part.nodes) {
             return Ok(part);
         }
         if self.refusals > MOST_REFUSALS || self.bytes > MOST_BYTES {
@@ -240,17 +241,37 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         let dims =
             extents::tried(self.graph, &part, &self.names, self.image).map_err(|input| self.unknown(&part, input))?;
         let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
-        let refused = match read(&bytes, dims, self.reading.fake_quant) {
-            Ok(model) => self.refused_of_model(&part, &model),
-            Err(error) => Some(self.refused(&part, &error)),
+        let outcome = match read(&bytes, dims, self.reading.fake_quant) {
+            Ok(model) => match self.refused_of_model(&part, &model) {
+                Some(refused) => Err(refused),
+                None => Ok(operations(model.graph(), &model.graph().nodes)),
+            },
+            Err(error) => Err(self.refused(&part, &error)),
         };
-        if let Some(refused) = refused {
-            self.refusals += 1;
-            self.bytes += bytes.len();
-            return Err(refused);
+        match outcome {
+            Ok(operations) => {
+                self.accepted.insert(part.nodes.clone(), operations);
+                Ok(part)
+            }
+            Err(refused) => {
+                self.refusals += 1;
+                self.bytes += bytes.len();
+                Err(refused)
+            }
         }
-        self.accepted.insert(part.nodes.clone());
-        Ok(part)
+    }
+
+    /// Refuses an accepted part that has less work than a call of the device costs.
+    fn check_size(&self, part: Part) -> Result<Part, Refused> {
+        let Some(&operations) = self.accepted.get(&part.nodes) else { return Ok(part) };
+        let whole = part.nodes.len() == self.graph.nodes.len();
+        match too_small(operations, whole, self.reading.min_operations) {
+            Some(refusal) => {
+                let why = format!("{}; {}", refusal.reason, refusal.hint);
+                Err(part.nodes.into_iter().map(|node| (node, why.clone())).collect())
+            }
+            None => Ok(part),
+        }
     }
 
     /// Returns nodes that must be left although the importer accepts them.
@@ -273,14 +294,6 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         if !computes {
             let why = "by itself it only passes values on, which is not worth a copy to the device and back";
             refused.extend(part.nodes.iter().map(|&node| (node, why.to_owned())));
-        }
-        if refused.is_empty() {
-            let operations = operations(model.graph(), &model.graph().nodes);
-            let whole = part.nodes.len() == self.graph.nodes.len();
-            if let Some(refusal) = too_small(operations, whole, self.reading.min_operations) {
-                let why = format!("{}; {}", refusal.reason, refusal.hint);
-                refused.extend(part.nodes.iter().map(|&node| (node, why.clone())));
-            }
         }
         (!refused.is_empty()).then_some(refused)
     }

@@ -101,9 +101,23 @@ def open_extents() -> bytes:
     return file(nodes, inputs, [tensor("y", ["batch", 4, "pixels"])], constants)
 
 
+def dynamically_quantised() -> bytes:
+    """A convolution of 8 bits whose scale is found in the run, and the arithmetic around it. The width is open."""
+    nodes = [
+        helper.make_node("DynamicQuantizeLinear", ["x"], ["q", "scale", "zero"], name="quantise"),
+        helper.make_node("ConvInteger", ["q", "w", "zero"], ["sum"], name="conv"),
+        helper.make_node("Cast", ["sum"], ["real"], name="cast", to=TensorProto.FLOAT),
+        helper.make_node("Mul", ["scale", "w_scale"], ["both"], name="scales"),
+        helper.make_node("Mul", ["real", "both"], ["y"], name="scaled"),
+    ]
+    w = constant("w", np.arange(-4, 5, dtype=np.int8).reshape(1, 1, 3, 3))
+    constants = [w, constant("w_scale", np.float32(0.25))]
+    return file(nodes, [tensor("x", [1, 1, 8, "width"])], [tensor("y", [1, 1, 6, "rest"])], constants)
+
+
 class Parts(unittest.TestCase):
     def test_explain_says_beforehand_what_is_taken(self) -> None:
-        for make in (split, small, many_indices, fourth_power, none, branches):
+        for make in (split, small, many_indices, fourth_power, none, branches, dynamically_quantised):
             for least in ("0", "100000", "200000"):
                 with self.subTest(make.__name__, least=least):
                     # Without the runtime's own changes to the graph, nodes are those of the file.

@@ -1,7 +1,8 @@
-//! Operators that may be unsupported, but whose first result is known to have the type and extents of the first
-//! operand. Used if the file does not state them.
+//! Operators that may be unsupported, but whose results have a known type and extents. Used if the file does not state
+//! them.
 
 use super::model::Node;
+use crate::graph::ElementType;
 
 const OPERATORS: [&str; 14] = [
     "BatchNormalization",
@@ -24,4 +25,14 @@ const OPERATORS: [&str; 14] = [
 pub(super) fn operand(node: &Node) -> Option<&str> {
     let alike = node.domain.is_empty() && OPERATORS.contains(&node.op.as_str());
     node.inputs.first().filter(|_| alike).map(String::as_str)
+}
+
+/// Returns the element type of a result that is a single value, whatever the operands are: the scale and the zero point
+/// that are found for an operand.
+pub(super) fn scalar(node: &Node, result: usize) -> Option<ElementType> {
+    match (node.domain.as_str(), node.op.as_str(), result) {
+        ("", "DynamicQuantizeLinear", 1) => Some(ElementType::F32),
+        ("", "DynamicQuantizeLinear", 2) => Some(ElementType::U8),
+        _ => None,
+    }
 }

@@ -17,7 +17,7 @@ use super::{
     value::Value,
 };
 use crate::{
-    graph::{MAX_ELEMENTS, Op},
+    graph::{ElementType, MAX_ELEMENTS, Op},
     import::{
         ImportOptions,
         error::{ImportError, Problem, UnresolvedDim},
@@ -169,7 +169,9 @@ impl<'m> Outliner<'m> {
                 self.uncertain.insert(name);
             }
             if self.names.value(name).is_none() {
-                self.stand_in(name, alike::operand(node).filter(|_| result == 0));
+                let like = alike::operand(node).filter(|_| result == 0).and_then(|like| self.names.value(like));
+                let like = like.map(|value| (value.dims().to_vec(), value.element_type()));
+                self.stand_in(name, like.or_else(|| Some((Vec::new(), alike::scalar(node, result)?))));
             }
         }
         (verdict, operations)
@@ -199,19 +201,18 @@ impl<'m> Outliner<'m> {
     }
 
     /// Defines a name whose node was refused as an input. This needs its type and extents, which the file states or
-    /// which equal those of the value `like`.
-    fn stand_in(&mut self, name: &'m str, like: Option<&str>) {
+    /// which are `like`.
+    fn stand_in(&mut self, name: &'m str, like: Option<(Vec<usize>, ElementType)>) {
         let (tried, bound) = (self.stated.dims(name, &self.tried), self.stated.dims(name, &self.bound));
         if tried != bound {
             self.uncertain.insert(name);
         }
         let complete = tried.and_then(|dims| dims.into_iter().collect::<Option<Vec<_>>>());
-        let (dims, elem) =
-            match (complete, self.stated.element_type(name), like.and_then(|like| self.names.value(like))) {
-                (Some(dims), Some(elem), _) => (dims, elem),
-                (_, _, Some(value)) => (value.dims().to_vec(), Ok(value.element_type())),
-                _ => return,
-            };
+        let (dims, elem) = match (complete, self.stated.element_type(name), like) {
+            (Some(dims), Some(elem), _) => (dims, elem),
+            (_, _, Some((dims, elem))) => (dims, Ok(elem)),
+            _ => return,
+        };
         if dims.iter().any(|extent| *extent > MAX_ELEMENTS) {
             return;
         }
