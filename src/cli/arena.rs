@@ -1,4 +1,4 @@
-//! `texpool plan --records` on buffers with alignments, gaps or given places, which only an arena can hold.
+//! `texpool plan --records` for buffers with alignments, gaps or fixed offsets, which require a single arena.
 
 use std::{
     path::Path,
@@ -22,21 +22,21 @@ pub(super) struct ArenaArgs<'a> {
     pub(super) picture: Option<&'a Path>,
     /// File for the plan as CSV.
     pub(super) write: Option<&'a Path>,
-    /// The files of the call, those two among them.
+    /// All files of the call, including these two.
     pub(super) files: &'a DistinctFiles,
 }
 
-/// The plan as it is printed.
+/// The plan as printed in JSON.
 #[derive(Serialize)]
 struct Printed<'a> {
     #[serde(flatten)]
     plan: &'a ArenaPlan,
-    /// The capacity asked for, and `fits`, `impossible` or `undecided`.
+    /// The requested capacity; `answer` is `fits`, `impossible` or `undecided`.
     #[serde(skip_serializing_if = "Option::is_none")]
     capacity: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     answer: Option<&'static str>,
-    /// Seconds that the search took.
+    /// Duration of the search in seconds.
     seconds: f64,
 }
 
@@ -58,7 +58,7 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
         out::text(&text(&plan, args.capacity.zip(answer), seconds))?;
     }
     stopped::say(plan.stopped, begun);
-    // A plan that does not fit is not written, as with usage records.
+    // A plan that does not fit is not written, just as for usage records.
     if code == 0 {
         picture::write(args.picture, args.files, || Ok(arena_svg(&printable(path).to_string(), &buffers, &plan)?))?;
         if let Some(to) = args.write {

@@ -49,7 +49,7 @@ pub(super) struct PrecisionArgs {
 }
 
 impl PrecisionArgs {
-    /// The texel format of the precision asked for.
+    /// Returns the texel format for the requested precision.
     pub(super) fn format(self) -> TexelFormat {
         match self.precision {
             Precision::F32 => TexelFormat::Rgba32Float,
@@ -169,7 +169,7 @@ pub(super) struct PlanSetting {
     pub(super) phases: Phases,
 }
 
-/// `off`, `auto`, `min`, or a budget.
+/// Parses `off`, `auto`, `min`, or a budget.
 pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
     let phases = parse_phases_or_budget(text)?;
     Ok(PlanSetting { name: text.to_owned(), phases })
@@ -182,13 +182,13 @@ pub(super) enum StrategyArg {
     One(Planner),
 }
 
-/// A plan by name, or `all`.
+/// Parses the name of a strategy, or `all`.
 pub(super) fn strategy_arg(text: &str) -> Result<StrategyArg, String> {
     if text == "all" { Ok(StrategyArg::All) } else { parse_planner(text).map(StrategyArg::One) }
 }
 
 impl PlanArgs {
-    /// The texel format of the precision asked for.
+    /// Returns the texel format for the requested precision.
     pub(super) fn format(&self) -> TexelFormat {
         self.precision.format()
     }
@@ -204,7 +204,7 @@ impl PlanArgs {
         self.options_for(planner, phases)
     }
 
-    /// Returns the options for figures beside published ones, where inputs and outputs are not records unless
+    /// Returns the options for comparing with published figures. There, inputs and outputs are not records unless
     /// requested.
     pub(super) fn published_options(&self, planner: Planner) -> CompileOptions {
         let mut options = self.compile_options(planner);
@@ -225,7 +225,7 @@ impl PlanArgs {
 }
 
 impl ModelArgs {
-    /// The texel format of the precision asked for.
+    /// Returns the texel format for the requested precision.
     pub(super) fn format(&self) -> TexelFormat {
         self.plan.format()
     }
@@ -245,7 +245,7 @@ impl ModelArgs {
         Search { deadline: self.deadline.time(), cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
     }
 
-    /// Finds the model, fetched if need be.
+    /// Finds the model, and downloads it if necessary.
     pub(super) fn find(&self) -> Result<ModelSource, CliError> {
         self.plan.dims.find(&self.model)
     }
@@ -254,14 +254,15 @@ impl ModelArgs {
 /// Settings of the search for a plan.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
-    /// The time that the search may take.
+    /// Time limit of the search.
     pub(super) deadline: Option<Duration>,
-    /// Folder for plans and packed weights. `None` if the user does not want a cache, or it cannot be found.
+    /// Folder for plans and packed weights. `None` if the user disabled the cache, or the folder cannot be determined.
     pub(super) cache: Option<PathBuf>,
 }
 
 impl Search {
-    /// The weights of a session by this plan: those that it uploads in every run lie in the cache folder, too.
+    /// Returns the weights for a session with this plan. Weights that are uploaded in every run are also stored in the
+    /// cache folder.
     pub(super) fn weights(&self, compiled: &CompiledModel) -> SharedWeights {
         let streams = !compiled.schedule.streamed().is_empty();
         match self.cache.as_deref().filter(|_| streams) {
@@ -273,13 +274,13 @@ impl Search {
         }
     }
 
-    /// The folder in which plans are kept.
+    /// Returns the folder for cached plans.
     pub(super) fn plans(&self) -> Option<PathBuf> {
         self.cache.as_ref().map(|cache| cache.join("plans"))
     }
 
-    /// Creates the cache folder, so that the tag is in it and not in each of its subfolders. If it cannot be created,
-    /// nothing is stored, which is not an error.
+    /// Creates the cache folder first, so that the cache tag is in it and not in each of its subfolders. If it cannot
+    /// be created, nothing is stored, which is not an error.
     pub(super) fn make_cache(&self) {
         if let Some(cache) = &self.cache
             && let Err(error) = make_cache_folder(cache)
@@ -289,7 +290,7 @@ impl Search {
     }
 }
 
-/// A part of a whole, such as a tolerance.
+/// Parses a fraction, such as a tolerance.
 pub(super) fn fraction(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(part) if part >= 0.0 && part.is_finite() => Ok(part),
@@ -297,8 +298,8 @@ pub(super) fn fraction(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Seconds that the search for a model's plan takes at most, unless somebody asks for more. The slowest of the catalogue,
-/// RetinaFace and ShuffleNet with everything in the smallest pool, take up to 28 on two cores in a release build.
+/// Default limit, in seconds, of the search for a model's plan. The slowest models of the catalogue, RetinaFace and
+/// ShuffleNet with everything in the smallest pool, take up to 28 on two cores in a release build.
 pub(super) const DEADLINE: &str = "30";
 
 /// How long to search for a plan.
@@ -310,7 +311,7 @@ pub(super) struct DeadlineArgs {
 }
 
 impl DeadlineArgs {
-    /// The time a search may take; none where it takes what it needs.
+    /// Returns the time limit of a search, or `None` if it is unlimited.
     pub(super) fn time(self) -> Option<Duration> {
         self.deadline.0
     }

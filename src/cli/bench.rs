@@ -25,9 +25,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Runs at least, however short the time given: of fewer the tenth and ninetieth percentiles would mean nothing.
+/// Minimum number of runs, however short the given time is. With fewer, the tenth and ninetieth percentiles would be
+/// meaningless.
 const MIN_RUNS: usize = 5;
-/// Share of the measuring time for profiled runs. Those are slower, because each dispatch has a separate pass.
+/// Share of the measuring time for profiled runs. They are slower, because each dispatch has a separate pass.
 const PROFILE_SHARE: f64 = 0.2;
 
 #[derive(Debug, clap::Args)]
@@ -89,7 +90,7 @@ struct Median {
 
 #[derive(Serialize)]
 struct Step {
-    /// Its first step.
+    /// First step of the operator.
     step: usize,
     bands: usize,
     operator: String,
@@ -101,7 +102,7 @@ struct Step {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    // Fetched before the clock starts.
+    // Downloads the model before the clock starts.
     let found = args.model.find()?;
     let cold = Instant::now();
     let graph = found.import()?;
@@ -128,7 +129,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
     }
-    // Before the device is timed, which takes buffers that no caller has.
+    // Read before profiling, which allocates buffers that normal callers do not have.
     let memory = session.memory();
     let device_memory = DeviceMemoryReport::from_memory(&memory);
     // Last, because profiled runs are slower and must not affect the other figures.
@@ -159,7 +160,7 @@ fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
     Output { name: graph.tensors[tensor].name.clone(), values: ValueSummary::from_slice(values) }
 }
 
-/// Times of every dispatch, run after run; none where the device has no timestamps.
+/// Measures every dispatch, run after run; empty if the device has no timestamps.
 fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
     let end = Instant::now() + time;
     let mut profiles = Vec::new();
@@ -172,14 +173,14 @@ fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTim
     Ok(profiles)
 }
 
-/// The operators in the order of their first steps; in phases each has a step a band.
+/// Lists the operators in the order of their first steps. With bands of rows, each has a step per band.
 fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     let compiled = session.compiled();
     let rows = MemoryReport::from_compiled(compiled).rows;
     let mut made: Vec<Step> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
-    // Looked up instead of searched: a plan in phases has tens of thousands of steps, and every run a time for each
-    // dispatch.
+    // A table instead of a search, because a plan with bands has tens of thousands of steps, and every run has a time
+    // for each dispatch.
     let mut of_step = Vec::with_capacity(rows.len());
     for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule.steps) {
         // Transfers are not dispatches.
@@ -199,7 +200,7 @@ fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
     let mut times = vec![vec![0.0; profiles.len()]; made.len()];
     for (run, dispatches) in profiles.iter().enumerate() {
         for time in dispatches {
-            // Poison belongs to no step.
+            // Dispatches that write poison have no step.
             let Some(at) = time.step.and_then(|step| of_step.get(step).copied().flatten()) else { continue };
             times[at][run] += time.ms;
             if !made[at].kernels.contains(&time.kernel) {

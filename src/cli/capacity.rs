@@ -2,7 +2,7 @@
 
 use crate::report::grouped;
 
-/// Exit codes where the records do not fit, and where that is not known.
+/// Exit codes if the records do not fit, and if that is undecided.
 const DOES_NOT_FIT: u8 = 3;
 const UNDECIDED: u8 = 4;
 
@@ -24,7 +24,7 @@ impl CapacityAnswer {
         }
     }
 
-    /// The word in JSON.
+    /// Returns the word for JSON.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Fits => "fits",
@@ -41,7 +41,7 @@ impl CapacityAnswer {
         }
     }
 
-    /// The answer in words; `total` is where a plan that fits ends.
+    /// Returns the answer in words; `total` is the end of the plan if it fits.
     pub(super) fn text(self, capacity: u64, total: u64) -> String {
         let capacity = grouped(capacity);
         match self {

@@ -1,8 +1,7 @@
-//! `texpool compare`: a run on a device beside the CPU references, step by step, or beside arrays that another runtime
-//! wrote.
+//! `texpool compare`: compares a run on a device with the CPU references, step by step, or with arrays that another
+//! runtime wrote.
 //!
-//! Its exit codes are those of `diff`: 0 where all agrees, 1 where something diverges, 2 where nothing could be
-//! compared.
+//! The exit codes are those of `diff`: 0 if everything agrees, 1 if something diverges, 2 if the comparison fails.
 
 use super::{
     args::{self, AdapterArgs, ModelArgs},
@@ -36,7 +35,7 @@ pub(super) struct Args {
     tolerance: Option<f32>,
 }
 
-/// A step or an output, and how far it is off.
+/// A step or an output, and its deviation.
 #[derive(Serialize)]
 struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -58,9 +57,9 @@ struct Row {
 #[derive(Serialize)]
 struct Answer {
     tolerance: f32,
-    /// True if all finite values are within the tolerance, and the other values are equal on both sides.
+    /// True if all finite values are within the tolerance, and both sides have the same non-finite values.
     agrees: bool,
-    /// Values that are not finite and the same on both sides: their difference cannot be stated.
+    /// Number of non-finite values that are the same on both sides. No difference can be computed for them.
     not_compared: usize,
     inputs: Vec<Input>,
     rows: Vec<Row>,
@@ -82,7 +81,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(operator) => format!("step {} ({operator}), tensor `{}`", row.step.unwrap_or(0), row.tensor),
         None => format!("output `{}`", row.tensor),
     });
-    // If nothing diverges, both sides have the same number.
+    // If nothing diverges, both sides have the same number of non-finite values.
     let not_compared = rows.iter().map(|row| row.not_finite[1].total()).sum();
     let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
@@ -99,7 +98,7 @@ fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs, tolerance: f32)
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
         compare_compiled(gpu, compiled, options, &inputs, tolerance, tell)
     });
-    // Asked first: Ctrl-C makes the comparison fail too, in words that say less.
+    // Checked first, because Ctrl-C also makes the comparison fail, with a less helpful message.
     setup_model::check_interrupted("comparing")?;
     let row = |d: StepDifference| Row {
         step: Some(d.step),
@@ -133,7 +132,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<Vec
         let tensor = &graph.tensors[tensor];
         let expected = read_output(&file_or_name(file)?, tensor)?;
         let (worst, at) = largest_difference(values, &expected);
-        // At least one, as for steps: of small values any rounding would be a large part.
+        // At least one, as for steps. Relative to smaller values, any rounding would be a large difference.
         let largest = largest_magnitude(&expected).max(1.0);
         let not_finite = [NotFinite::of(values), NotFinite::of(&expected)];
         let [found_not_finite, expected_not_finite] = not_finite.map(NotFiniteCounts::from);
@@ -154,15 +153,15 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<Vec
     Ok(rows)
 }
 
-/// The values of an array that another runtime wrote; integers of the type that a quantised output has stand for reals.
+/// Reads an array that another runtime wrote. Integers of a quantised output's type represent real numbers.
 fn read_output(path: &Path, tensor: &Tensor) -> Result<Vec<f32>, CliError> {
     let read = InputFile::open(path).and_then(|file| file.output(tensor.into()));
     read.map_err(|source| CliError::output(tensor, source))
 }
 
-/// The index along each axis of element `at`.
+/// Returns the index along each axis of element `at`.
 fn place(mut at: usize, dims: &[usize]) -> Vec<usize> {
-    // The last axis varies fastest, so places are found from behind.
+    // The last axis varies fastest, so indices are computed from the last axis to the first.
     let mut place: Vec<usize> = dims.iter().rev().map(|&d| (at % d.max(1), at /= d.max(1)).0).collect();
     place.reverse();
     place

@@ -1,5 +1,5 @@
 //! `texpool bench --plans`: compares plans of a model in alternating runs, so that other load on the machine affects
-//! all of them equally.
+//! them equally.
 
 use super::{
     args::{PlanSetting, Search},
@@ -18,7 +18,7 @@ use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::time::{Duration, Instant};
 
-/// However short the time given, this often.
+/// Minimum number of rounds, however short the given time is.
 const MIN_ROUNDS: usize = 5;
 
 #[derive(Serialize)]
@@ -39,11 +39,11 @@ struct Plan {
     predicted_ms: Option<f64>,
     wall_ms: Times,
     cpu_ms: Times,
-    /// Median of the rounds' ratios of wall time to the first plan's.
+    /// Median over the rounds of the ratio of wall time to that of the first plan.
     wall_ratio: f64,
-    /// Ratio of processor times.
+    /// Median over the rounds of the ratio of processor times.
     cpu_ratio: f64,
-    /// The fastest run's to the first plan's fastest.
+    /// Ratio of the fastest run to the fastest run of the first plan.
     fastest_ratio: f64,
     same_bits: bool,
 }
@@ -104,11 +104,11 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
     let fastest = |values: &[f64]| percentile(values, 0.0);
     let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
     let ratio = |mine: &[f64], others: &[f64]| {
-        // Round by round, so that what slows the machine for a while slows both of a pair.
+        // Compared within each round, so that a temporary slowdown of the machine affects both plans.
         let ratios: Vec<f64> = mine.iter().zip(others).map(|(a, b)| a / b).collect();
         percentile(&ratios, 0.5)
     };
-    // Compared as bits, because NaN equals nothing and -0 equals 0.
+    // Compares bits, because NaN equals nothing and -0 equals 0.
     let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
     let memory = timed_plan.session.memory();
     Plan {

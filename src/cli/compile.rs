@@ -1,4 +1,4 @@
-//! `texpool compile`: a model's plan to a file, for runs that search for none.
+//! `texpool compile`: writes a model's plan to a file, so that later runs need no search.
 
 use super::{
     args::{AdapterArgs, ModelArgs},

@@ -1,9 +1,9 @@
-//! The command that makes a model that is read of one that is not.
+//! Suggests commands that convert an unsupported model to a supported format.
 
 use crate::{import::FileKind, io::printable};
 use std::path::Path;
 
-/// Returns advice for a file of that kind, on a separate line; empty if its name is explanation enough.
+/// Returns advice for a file of that kind, on a separate line; empty if the name of the kind is explanation enough.
 pub(super) fn hint(kind: FileKind, path: &Path) -> String {
     let (file, onnx) = (printable(path), path.with_extension("onnx"));
     let onnx = printable(&onnx);
@@ -40,7 +40,7 @@ pub(super) fn hint(kind: FileKind, path: &Path) -> String {
     format!("\n  {todo}")
 }
 
-/// Returns advice for a folder that is a model as a whole; empty for other folders.
+/// Returns advice for a folder that contains a whole model; empty for other folders.
 pub(super) fn hint_for_folder(path: &Path) -> String {
     let has = |name: &str| path.join(name).exists();
     let todo = match () {

@@ -1,4 +1,4 @@
-//! `texpool csdf`: a model as cyclo-static dataflow with its least buffers, without a device.
+//! `texpool csdf`: converts a model to cyclo-static dataflow and computes its smallest buffers, without a device.
 
 use std::{ffi::OsString, path::PathBuf};
 
@@ -33,7 +33,7 @@ pub(super) struct Args {
     deadline: DeadlineArgs,
 }
 
-/// A number of phases.
+/// Parses a number of phases.
 fn phases(text: &str) -> Result<usize, String> {
     let number: usize = text.parse().map_err(|_| "it is no whole number; 1 is the execution without phases")?;
     if number == 0 { Err("there is no layer without a phase; 1 is the execution without".into()) } else { Ok(number) }
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
     let found =
         progress::with_progress(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
-    // Asked first: Ctrl-C makes the search fail too, and this error says that nothing was written.
+    // Checked first, because Ctrl-C also makes the search fail, and this error states that nothing was written.
     setup_model::check_interrupted("the search for the least buffers")?;
     let buffers = found?;
     let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);

@@ -1,4 +1,4 @@
-//! `texpool devices`: the adapters there are.
+//! `texpool devices`: lists the adapters, or measures one.
 
 use super::{
     args::{AdapterArgs, PrecisionArgs},

@@ -1,4 +1,4 @@
-//! Errors of the command: those of the layers below, unchanged, and usage errors.
+//! Errors of the command: errors of the layers below, unchanged, and usage errors.
 
 use super::suggestion;
 use crate::io::printable;
@@ -16,7 +16,7 @@ use crate::{
 };
 use std::{ffi::OsString, fmt, path::PathBuf};
 
-/// Reasons for which the command fails.
+/// Reasons for a failure of the command.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
     #[error(transparent)]
@@ -45,7 +45,7 @@ pub(super) enum CliError {
     Records { path: PathBuf, source: PlanError },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
-    /// The answer is printed; only the exit code is left to say.
+    /// The answer is already printed; only the exit code remains.
     #[error("exit code {0}")]
     Answered(u8),
     #[error("{doing} was interrupted; nothing was written")]
@@ -88,12 +88,12 @@ pub(super) enum CliError {
 }
 
 impl CliError {
-    /// A file that cannot be an input.
+    /// Creates the error for a file that cannot be used as an input.
     pub(super) fn input(tensor: &Tensor, source: IoError) -> Self {
         Self::Tensor { role: "input", name: tensor.name.clone(), source: Box::new(source) }
     }
 
-    /// A file that cannot be compared with an output.
+    /// Creates the error for a file that cannot be compared with an output.
     pub(super) fn output(tensor: &Tensor, source: IoError) -> Self {
         Self::Tensor { role: "output", name: tensor.name.clone(), source: Box::new(source) }
     }
@@ -108,7 +108,7 @@ impl CliError {
     }
 }
 
-/// The extents that a model was bound to, where any were.
+/// Formats the `--dim` flags of the user, if any.
 struct With<'a>(&'a str);
 
 impl fmt::Display for With<'_> {

@@ -1,4 +1,4 @@
-//! `texpool explain`: what texpool would take of a model as a delegate in another runtime, without a device.
+//! `texpool explain`: shows which part of a model texpool would run as a delegate in another runtime, without a device.
 
 use std::ffi::OsString;
 

@@ -1,4 +1,4 @@
-//! Adds the helpful flag to errors of the library, which do not know the flags.
+//! Adds a hint with the helpful flag to errors of the library, which does not know the flags.
 
 use super::{conversion, error::CliError};
 use crate::{

@@ -93,13 +93,13 @@ impl Input {
 }
 
 impl InputArgs {
-    /// The files that are named, fetched if need be.
+    /// Returns the paths of the given files, and downloads them if necessary.
     pub(super) fn paths(&self) -> impl Iterator<Item = Result<PathBuf, CliError>> {
         self.input.iter().map(|text| file_or_name(text))
     }
 
-    /// Reads the files, or generates random numbers and reports that if the user did not request them. Values go into
-    /// texels of `format`.
+    /// Reads the files, or generates random numbers, with a note if the user did not request them. The values are
+    /// stored in texels of `format`.
     pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
         let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
         let listed = || {
@@ -164,12 +164,12 @@ impl InputArgs {
 }
 
 impl Inputs {
-    /// The values, as a session takes them.
+    /// Returns the values in the form that sessions take.
     pub(super) fn slices(&self) -> Vec<&[f32]> {
         self.values.iter().map(Vec::as_slice).collect()
     }
 
-    /// Checks that the compiled model, whose texels are of `format`, computes exactly with the integers among the values.
+    /// Checks that the compiled model, with texels of `format`, computes exactly with the integers among the values.
     pub(super) fn check_ranges(&self, compiled: &Graph, format: TexelFormat) -> Result<(), CliError> {
         let mut unused = Vec::new();
         for (&tensor, values) in compiled.inputs.iter().zip(&self.values) {
@@ -187,8 +187,7 @@ impl Inputs {
     }
 }
 
-/// Checks that the values of a picture's pixels are of the input's type, where that is one of integers that stand for
-/// themselves.
+/// Checks that pixel values fit the input's type, if that is an integer type without quantization.
 fn check_pixels(path: &Path, tensor: &Tensor, values: &[f32]) -> Result<(), IoError> {
     let element_type = tensor.element_type;
     if element_type.is_float() || tensor.quantization.is_some() {
@@ -212,13 +211,14 @@ fn clamped(tensor: &Tensor, values: &[f32]) -> usize {
     values.iter().filter(|&&value| !held.contains(&f64::from(value))).count()
 }
 
-/// The least and the greatest integer of a type.
+/// Returns the smallest and the largest integer of a type.
 fn integers(element_type: ElementType) -> (f64, f64) {
     let (least, greatest) = element_type.range();
     (least as f64, greatest as f64)
 }
 
-/// Numbers from -1 to 1, the same every time, zero and one for integers: the high bits of Steele, Lea and Flood's SplitMix64 (2014).
+/// Generates numbers from -1 to 1, the same every time; zero or one for integers. Uses the high bits of SplitMix64
+/// (Steele, Lea and Flood, 2014).
 pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
     let mut state = 7u64;
     let mut next = || {
@@ -226,12 +226,12 @@ pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
         let mut bits = state;
         bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        // 24 bits, so that a 32-bit float holds each number exactly.
+        // Uses 24 bits, so that a 32-bit float represents each number exactly.
         ((bits ^ (bits >> 31)) >> 40) as f32 / (1u32 << 23) as f32 - 1.0
     };
     let tensors = graph.inputs.iter().map(|&tensor| &graph.tensors[tensor]);
     let values = |tensor: &Tensor| -> Vec<f32> {
-        // For plain integers and booleans, only zero and one lie in that range.
+        // Plain integers and booleans only get zero and one.
         let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
         (0..tensor.shape.len()).map(|_| next()).map(|v| if counts { f32::from(u8::from(v > 0.0)) } else { v }).collect()
     };

@@ -1,4 +1,4 @@
-//! Classes of a photo: the most likely ones, for networks whose classes the catalogue names.
+//! The most likely classes of a photo, for models whose class names the catalogue provides.
 
 use crate::{
     fetch::{Bar, Entry, Fetcher},
@@ -12,9 +12,9 @@ const SHOWN: usize = 5;
 
 /// Names of the classes, if the file with them exists locally.
 pub(super) struct ClassNames {
-    /// The name of each class; none where the list was not fetched yet.
+    /// The name of each class; `None` if the list is not downloaded yet.
     names: Option<Vec<String>>,
-    /// The entry that has them.
+    /// The catalogue entry that contains the names.
     entry: String,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct Class {
     index: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
     label: Option<String>,
-    /// Its probability, or the share of pixels where it is the likeliest.
+    /// Its probability, or the share of pixels for which it is the most likely class.
     share: f32,
     /// Name of the catalogue entry with the class names, if they are missing.
     #[serde(skip)]
@@ -53,7 +53,7 @@ impl ClassNames {
         Some(Self { names, entry: labels.entry.clone() })
     }
 
-    /// The likeliest classes of an output whose last axis is of classes; none for other outputs.
+    /// Returns the most likely classes of an output whose last axis enumerates classes; empty for other outputs.
     pub(super) fn likeliest(&self, dims: &[usize], values: &[f32]) -> Vec<Class> {
         let Some(&classes) = dims.last() else { return vec![] };
         let known = self.names.as_ref().is_none_or(|names| names.len() == classes);
@@ -83,7 +83,7 @@ impl ClassNames {
     }
 }
 
-/// Values as probabilities: as they are where they are that already, else their softmax.
+/// Converts values to probabilities by softmax, unless they already are probabilities.
 fn probabilities(values: &[f32]) -> Vec<f32> {
     /// Largest effect of rounding, also to 8 bits, on the sum of a thousand probabilities.
     const ROUNDING: f32 = 0.1;

@@ -1,4 +1,4 @@
-//! The `texpool` command. Everything it does, the library offers to everyone; here it is only asked for and printed.
+//! The `texpool` command. It only parses arguments and prints results; all functions are in the library.
 
 mod arena;
 mod args;
@@ -104,7 +104,7 @@ enum Command {
 
 /// Runs the command: parses the command line, executes it, and returns the exit code.
 pub fn main() -> ExitCode {
-    // Before anything else, since it may have this process start over.
+    // Must run first, because it may restart this process.
     #[cfg(target_os = "linux")]
     runtime_dir::set();
     let cli = match Cli::try_parse() {
@@ -129,14 +129,15 @@ pub fn main() -> ExitCode {
     }
 }
 
-/// Prints what the reader of the command line has to say: help and versions on standard output, else what is wrong.
+/// Prints clap's message: help and versions on standard output, errors on standard error.
 fn answer(refused: &clap::Error) -> ExitCode {
-    // clap prints arguments as they are and in colours; where one would steer the terminal, all is escaped instead.
+    // clap prints arguments unescaped and in colours. If an argument contains control characters, the whole message is
+    // escaped instead.
     let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| printable_lines(arg) != arg);
     if refused.use_stderr() && std::env::args_os().skip(1).any(foreign) {
         out::stderr(&refused.render().to_string().trim_end());
     } else {
-        // Nobody is left to tell where this cannot be printed.
+        // A failure to print cannot be reported anywhere.
         let _ = refused.print();
     }
     ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(2))
@@ -162,7 +163,7 @@ impl Command {
 fn log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TEXPOOL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("texpool=warn,error"));
-    // As https://no-color.org demands. Files get plain text too.
+    // Follows https://no-color.org. Output to files has no colours either.
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
     log.with_ansi(colours).init();

@@ -1,4 +1,4 @@
-//! A model by its file or its name, and the extents that the file leaves open.
+//! Finds a model by its file or name, with values for the extents that the file leaves open.
 
 use super::{error::CliError, suggestion};
 use crate::{
@@ -40,7 +40,7 @@ pub(super) struct ModelSource {
     /// The catalogue's entry, if the model was given by a name of the catalogue.
     entry: Option<Entry>,
     options: ImportOptions,
-    /// The flags by which the user bound some.
+    /// The `--dim` flags of the user, for messages.
     asked: String,
 }
 
@@ -54,8 +54,8 @@ impl DimArgs {
 }
 
 impl BoundArgs {
-    /// A file as it is; else what the catalogue has under that name, fetched if need be, with the catalogue's extents
-    /// where no others are given.
+    /// Finds the model: an existing file, or else the catalogue entry with that name, downloaded if necessary. The
+    /// catalogue's extents apply unless the user gives others.
     pub(super) fn find(&self, text: &OsStr) -> Result<ModelSource, CliError> {
         for (i, (name, _)) in self.dims.iter().enumerate() {
             if self.dims[..i].iter().any(|(other, _)| other == name) {
@@ -64,7 +64,7 @@ impl BoundArgs {
         }
         let (path, entry) = locate(text)?;
         let mut dims = entry.as_ref().map(|entry| entry.dims.clone()).unwrap_or_default();
-        // Later ones win, so what the user binds stands above what the catalogue says.
+        // Later values replace earlier ones, so the user's values take precedence over the catalogue's.
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
         let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
@@ -87,12 +87,12 @@ impl ModelSource {
         for path in beside {
             files.reads("the model's values", &path)?;
         }
-        // The graph is called after its file, and some reports print that as it is.
+        // The graph is named after its file, and some reports print the name unescaped.
         graph.name = printable(&graph.name).to_string();
         Ok(graph)
     }
 
-    /// Its nodes as the file has them, also where some cannot be read.
+    /// Returns the nodes as in the file, even if some are not supported.
     pub(super) fn outline(&self) -> Result<Outline, CliError> {
         import::outline(&self.path, &self.options).map_err(|source| self.failed(source))
     }
@@ -122,7 +122,7 @@ impl ModelSource {
 
     /// Lists the extents that can be bound.
     fn open_extents(&self) -> String {
-        // Imported once more without any bound, which fails with the list of them.
+        // Imports the model again without `--dim`, because the resulting error lists all open extents.
         match import::open(&self.path) {
             Err(ImportError::UnresolvedDim(open)) => {
                 let names: Vec<String> = open.iter().map(ToString::to_string).collect();
@@ -137,7 +137,7 @@ impl ModelSource {
     }
 }
 
-/// A file as it is; else what the catalogue has under that name, fetched if need be.
+/// Finds an existing file, standard input for `-`, or else the catalogue entry with that name, downloaded if necessary.
 pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
     if text != "-" {
         return Ok(locate(text)?.0);
@@ -153,11 +153,11 @@ pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
     Ok("/dev/stdin".into())
 }
 
-/// Also what the catalogue says of it, if it is from there.
+/// Finds the file, and its catalogue entry if it is from the catalogue.
 fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
     let path = Path::new(text);
     let found = fs::metadata(path);
-    // A folder is neither model nor photo: it hides nothing that is called the same.
+    // A folder is neither a model nor a photo, so it does not hide a catalogue entry of the same name.
     if found.as_ref().is_ok_and(|found| !found.is_dir()) {
         return Ok((path.into(), None));
     }
@@ -170,7 +170,7 @@ fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
     match found {
         Ok(_) => Err(CliError::Folder { path: path.into() }),
         Err(e) if !absent(&e) => Err(IoError::read(path, e).into()),
-        // Whoever writes a path does not mean a name.
+        // A path or an extension means that the user did not mean a catalogue name.
         Err(_) if path.components().count() > 1 || path.extension().is_some_and(|e| !e.is_empty()) => {
             Err(CliError::NoSuchPath { path: path.into() })
         }

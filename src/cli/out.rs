@@ -8,7 +8,7 @@ use std::{
     io::{self, Write},
 };
 
-/// Prints text. Names in it are the models' and the files': whatever would steer the terminal is escaped.
+/// Prints text. It may contain names from models and files, so control characters are escaped.
 pub(super) fn text(text: &str) -> Result<(), CliError> {
     raw(&printable_lines(text))
 }
@@ -26,7 +26,7 @@ fn raw(text: &str) -> Result<(), CliError> {
     }
 }
 
-/// Tells the user something beside the answer. Where standard error is closed there is nobody to tell.
+/// Prints a message to the user on standard error. Failures are ignored, because they cannot be reported.
 pub(super) fn stderr(message: &impl Display) {
     let _ = io::stderr().lock().write_all(format!("{}\n", printable_lines(&message.to_string())).as_bytes());
 }

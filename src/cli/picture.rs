@@ -1,11 +1,11 @@
-//! Pictures of plans, as files.
+//! Writes pictures of plans to files.
 
 use std::path::Path;
 
 use super::error::CliError;
 use crate::io::{DistinctFiles, check_picture_name};
 
-/// Refuses a place for an SVG that cannot be written, before anything is computed for it.
+/// Returns an error if the SVG cannot be written to this path, before anything is computed.
 pub(super) fn check(path: &Path, files: &mut DistinctFiles) -> Result<(), CliError> {
     check_picture_name(path, "svg").map_err(|e| CliError::Usage(e.to_string()))?;
     Ok(files.writes("the picture", path)?)

@@ -1,5 +1,5 @@
-//! Conversion of pictures to inputs: by the flags, else by the catalogue's entry of the model, else by a guess that
-//! is announced.
+//! Conversion of pictures to inputs: as the flags specify, or else the model's catalogue entry, or else by a guess that
+//! is reported.
 
 use crate::{
     fetch::Entry,
@@ -121,7 +121,7 @@ impl PictureArgs {
     }
 }
 
-/// A share of a picture.
+/// Parses a fraction of a picture.
 fn crop_pct(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(part) if part > 0.0 && part <= 1.0 => Ok(part),
@@ -129,7 +129,7 @@ fn crop_pct(text: &str) -> Result<f32, String> {
     }
 }
 
-/// A number for each channel, or one for all.
+/// Parses a number for each channel, or one number for all.
 fn numbers(text: &str) -> Result<[f32; 3], String> {
     let parsed: Option<Vec<f32>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
     match parsed.as_deref() {
@@ -139,7 +139,7 @@ fn numbers(text: &str) -> Result<[f32; 3], String> {
     }
 }
 
-/// Parses numbers that are used as divisors.
+/// Parses standard deviations, which must be positive because values are divided by them.
 fn deviations(text: &str) -> Result<[f32; 3], String> {
     let numbers = numbers(text)?;
     match numbers.iter().all(|&number| number > 0.0) {

@@ -1,4 +1,4 @@
-//! `texpool plan`: what memory a model, or a set of usage records, would take, without a device.
+//! `texpool plan`: computes the memory that a model, or a set of usage records, would take, without a device.
 
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         };
         return records::run(path, &asked, json);
     }
-    // clap does not demand a required flag if that flag conflicts with a given one, like --records with a model.
+    // clap does not enforce a required flag that conflicts with a given one, like --records with a model.
     if args.capacity.is_some() || args.write.is_some() {
         return Err(CliError::Usage("--capacity and --write go with --records FILE, not with a model".into()));
     }
@@ -140,7 +140,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 impl Args {
-    /// The time that the search for a model's plan may take.
+    /// Returns the time limit of the search for a model's plan.
     fn time(&self) -> Option<Duration> {
         self.deadline.or_else(|| progress::deadline(args::DEADLINE).ok()).and_then(|deadline| deadline.0)
     }
@@ -183,7 +183,7 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontRep
     Ok(front)
 }
 
-/// Everything at once, with a bar.
+/// Compares all strategies, with a progress bar.
 fn surveyed(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<StrategyComparison, CliError> {
     let budget = SearchBudget { nodes: args.nodes, ..SearchBudget::default() };
     let deadline = args.deadline.and_then(|given| given.0);

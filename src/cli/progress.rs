@@ -1,5 +1,5 @@
-//! Long searches of the command: a bar that says how far they are, a deadline, and Ctrl-C, which ends the search and
-//! not the command. A second Ctrl-C ends the command.
+//! Long searches of the command, with a progress bar, a deadline, and handling of Ctrl-C. The first Ctrl-C ends the
+//! search, and a second one ends the command.
 
 use std::{
     ops::ControlFlow,
@@ -24,28 +24,28 @@ pub(super) const INTERRUPTED: u8 = 130;
 /// Searches shorter than this show no bar, which would only flicker.
 const BAR_DELAY: Duration = Duration::from_millis(500);
 
-/// No search runs: Ctrl-C ends the command.
+/// No search is running: Ctrl-C ends the command.
 const IDLE: u8 = 0;
-/// A search runs: Ctrl-C ends the search.
+/// A search is running: Ctrl-C ends the search.
 const SEARCHING: u8 = 1;
-/// Ctrl-C was pressed while a search ran.
+/// Ctrl-C was pressed during a search.
 const PRESSED: u8 = 2;
 
 static STATE: AtomicU8 = AtomicU8::new(IDLE);
 static HANDLER: Once = Once::new();
 
-/// Returns true if Ctrl-C was pressed during a search, so that the printed plan is the best so far.
+/// Returns true if Ctrl-C was pressed during a search. The printed plan is then possibly not the best one.
 pub(super) fn interrupted() -> bool {
     STATE.load(Ordering::Relaxed) == PRESSED
 }
 
-/// Runs a search with a bar that shows its stage, until `deadline` or Ctrl-C ends it.
+/// Runs a search with a progress bar, until `deadline` or Ctrl-C ends it.
 pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&SearchControl<'_>) -> T) -> T {
     HANDLER.call_once(|| {
         // If no handler can be installed, Ctrl-C ends the command as usual.
         let _ = ctrlc::set_handler(pressed);
     });
-    // Only from idle: once Ctrl-C was pressed, searches that follow end at once too.
+    // Only changes the idle state, so that after Ctrl-C all later searches end at once too.
     let _ = STATE.compare_exchange(IDLE, SEARCHING, Ordering::Relaxed, Ordering::Relaxed);
     let mut bar = StageBar { begun: Instant::now(), bar: None };
     let mut tell = |progress: Progress| {
@@ -82,7 +82,7 @@ impl StageBar {
         if self.begun.elapsed() < BAR_DELAY {
             return;
         }
-        // It appears late, and shows the time since the search began.
+        // The bar appears late, but shows the time since the search began.
         let bar = self.bar.get_or_insert_with(|| ProgressBar::new(0).with_elapsed(self.begun.elapsed()));
         let template = match progress.total {
             0 => "{spinner} {prefix}: {pos}{msg}, {elapsed}",
@@ -108,11 +108,11 @@ impl Drop for StageBar {
     }
 }
 
-/// A deadline that somebody set; none where a search is to take all the time it needs.
+/// A deadline set by the user; `None` means unlimited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Deadline(pub(super) Option<Duration>);
 
-/// A deadline in seconds; `none` for none.
+/// Parses a deadline in seconds, or `none`.
 pub(super) fn deadline(text: &str) -> Result<Deadline, String> {
     parse_deadline(text).map(Deadline)
 }
@@ -123,7 +123,7 @@ mod tests {
 
     use super::{Deadline, deadline};
 
-    /// Guards the reading of `--deadline`: a negative or endless number is refused, and nothing panics on it.
+    /// Checks that `--deadline` rejects negative and infinite numbers without a panic.
     #[test]
     fn deadlines_are_seconds_or_none() {
         assert_eq!(deadline("none"), Ok(Deadline(None)));

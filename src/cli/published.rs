@@ -1,4 +1,4 @@
-//! Published figures of a network beside the same quantities computed here.
+//! Compares published figures of networks with the same quantities computed here.
 
 use super::error::CliError;
 use crate::{
@@ -12,8 +12,7 @@ use crate::{
     report::{DataflowFigures, ExampleReport, NetworkReport, PublishedCsdf, PublishedFigures},
 };
 
-/// Names of the catalogue beside those of Tables 1 and 2 of Pisarchyk and Lee, and of Table III of Minakova and
-/// Stefanov.
+/// Names in the catalogue, in Tables 1 and 2 of Pisarchyk and Lee, and in Table III of Minakova and Stefanov.
 const NAMES: [(&str, Option<&str>, Option<&str>); 11] = [
     ("mobilenet_v1", Some("MobileNet v1"), None),
     ("mobilenet_v2", Some("MobileNet v2"), None),
@@ -35,7 +34,7 @@ pub(super) fn tables_1_and_2(name: &str) -> Result<Option<PublishedFigures>, Pla
     };
     let cells: Vec<published::Cell> = published::tables()?.into_iter().filter(|c| c.network == network).collect();
     let least = |table: LayoutKind| {
-        // These two are rows of the tables and no strategies.
+        // These two rows of the tables are not strategies.
         let strategies = cells.iter().filter(|c| c.table == table && c.row != "Lower Bound" && c.row != "Naive");
         strategies.map(|c| c.published).min()
     };
@@ -57,8 +56,8 @@ pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     Some(DataflowFigures { published: row.megabytes, found })
 }
 
-/// Tables II and III of Minakova and Stefanov beside what comes out here. Where `control` stops the search for pools, those
-/// of the networks that are left are not known.
+/// Returns Tables II and III of Minakova and Stefanov with the figures computed here. If `control` stops the search for
+/// pools, the pools of the remaining networks are missing.
 pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, CliError> {
     let mut tables = PublishedCsdf { examples: Vec::new(), networks: Vec::new(), stopped: None };
     for example in &EXAMPLES {
@@ -75,7 +74,7 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
 
 fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {
     let parameter_bytes = row.network().parameters() * ELEMENT_BYTES;
-    // Half of a front has other ends.
+    // A partial front has other end points, so a stopped search gives no figures.
     let front = match control.should_stop() {
         true => None,
         false => Some(frontier(&row.graph(), &CompileOptions::default(), control)?),

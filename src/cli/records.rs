@@ -1,5 +1,4 @@
-//! `texpool plan --records`: usage records planned by all strategies, planned by one strategy, or fitted into a
-//! capacity.
+//! `texpool plan --records`: plans usage records with all strategies or with one, or fits them into a given capacity.
 
 use std::{
     path::Path,
@@ -37,13 +36,13 @@ pub(super) struct RecordsArgs<'a> {
     pub(super) strategy: StrategyArg,
     pub(super) capacity: Option<u64>,
     pub(super) deadline: Option<Deadline>,
-    /// Relaxations that the exact solver may solve.
+    /// Maximum number of relaxations for the exact solver.
     pub(super) nodes: u64,
     /// File for a picture of the plan.
     pub(super) picture: Option<&'a Path>,
     /// File for the plan as CSV.
     pub(super) write: Option<&'a Path>,
-    /// The files of the call, those two among them.
+    /// All files of the call, including these two.
     pub(super) files: &'a DistinctFiles,
 }
 
@@ -51,9 +50,10 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     let text = read_text(path)?;
     let wrong = |source| CliError::Records { path: path.into(), source };
     let mut buffers = buffers_from_text(&text).map_err(wrong)?;
-    // Up to 256 MiB that the search may need.
+    // Releases up to 256 MiB, which the search may need.
     drop(text);
-    // A file in which every buffer has a place is a plan, such as `--write` writes.
+    // A file in which every buffer has an offset is a plan, such as one written by `--write`. Its buffers are planned
+    // again.
     if buffers.iter().all(|buffer| buffer.offset.is_some()) {
         buffers.iter_mut().for_each(|buffer| buffer.offset = None);
     }
@@ -75,7 +75,7 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
         (None, StrategyArg::One(planner)) => chosen(&set, planner, args.nodes, json, control),
     })
     .map_err(|error| match error {
-        // It is the file's records that the planner does not take.
+        // The planner rejected records of the file, so name the file.
         CliError::Plan(source) => wrong(source),
         other => other,
     })?;
@@ -92,10 +92,10 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     stopped::exit(stopped, code)
 }
 
-/// A plan where there is one, why the search ended early, and the exit code.
+/// The plan if one was found, the reason if the search ended early, and the exit code.
 type Answer = (Option<Layout>, Option<StopReason>, u8);
 
-/// Everything at once.
+/// Compares all strategies.
 fn compared(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
     let budget = SearchBudget { nodes, ..SearchBudget::default() };
     let found = compare_strategies(&set.records, Uses::FirstAndLast, budget, control)?;
@@ -107,7 +107,8 @@ fn compared(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>
     Ok((Some(found.best.layout), found.stopped, 0))
 }
 
-/// Plans with the requested strategy. Also supports a single arena, which fits a buffer but not a texture.
+/// Plans with the requested strategy. Also supports strategies for a single arena, which is valid for a buffer but not
+/// for textures.
 fn chosen(
     set: &RecordSet,
     planner: Planner,
@@ -137,17 +138,17 @@ fn chosen(
 /// Answer to `--capacity`, as printed.
 #[derive(Serialize)]
 struct Fitted {
-    /// The capacity asked for.
+    /// The requested capacity.
     capacity: u64,
     /// `fits`, `impossible` or `undecided`.
     answer: &'static str,
-    /// One past the last unit in use, where they fit.
+    /// End of the last unit in use, if the records fit.
     height: Option<u64>,
-    /// The widest step: no plan is smaller.
+    /// Size of the widest step, a lower bound for every plan.
     bound: u64,
-    /// Seconds that the search took.
+    /// Duration of the search in seconds.
     seconds: f64,
-    /// Why the search ended early.
+    /// Reason for an early end of the search.
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<StopReason>,
 }
@@ -163,7 +164,7 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
         Fit::BudgetExhausted => (CapacityAnswer::Undecided, None),
     };
     if let Some(layout) = &layout {
-        // Checked once more, so that `fits` is never said of a plan that does not hold.
+        // Checks again, so that `fits` is never printed for an invalid plan.
         check_layout(&set.records, &[], layout)?;
         if layout.total() > capacity {
             let (end, size) = (layout.total().into(), capacity);
@@ -171,7 +172,7 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
         }
     }
     let height = layout.as_ref().map(Layout::total);
-    // A deadline that passes after the answer is found changes nothing.
+    // A deadline that passes after the answer is found has no effect.
     let stopped = control.stopped().filter(|_| answer == CapacityAnswer::Undecided);
     let seconds = begun.elapsed().as_secs_f64();
     let fitted = Fitted { capacity, answer: answer.word(), height, bound, seconds, stopped };

@@ -1,4 +1,4 @@
-//! `texpool run`: a model on a device, once.
+//! `texpool run`: runs a model once on a device.
 
 use super::{
     args::{AdapterArgs, ModelArgs},
@@ -47,7 +47,7 @@ struct Answer {
     plan_source: PlanSource,
     inputs: Vec<Input>,
     outputs: Vec<Output>,
-    /// Values that were stored or looked up in another form than computed.
+    /// Values that were stored or used as an index in clamped form.
     clamped: ClampedReport,
 }
 
@@ -108,13 +108,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 }
 
 impl Args {
-    /// Notes the files that are read beside the model, and those of `folder` that will be written.
+    /// Declares the files that are read in addition to the model, and the files that will be written in `folder`.
     fn declare(&self, graph: &Graph, folder: &Path, files: &mut DistinctFiles) -> Result<(), CliError> {
         self.saved_plan.path().map_or(Ok(()), |plan| files.reads("the plan", plan))?;
         for path in self.inputs.paths() {
             files.reads("an input", &path?)?;
         }
-        // A folder that does not exist yet has nothing to replace.
+        // A folder that does not exist yet has no files to overwrite.
         if folder.is_dir() {
             for (index, &tensor) in graph.outputs.iter().enumerate() {
                 let name = output_file_name(index, &graph.tensors[tensor].name);

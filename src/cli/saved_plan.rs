@@ -1,4 +1,4 @@
-//! A plan in a file, taken instead of a search.
+//! A saved plan, used instead of a search.
 
 use super::{
     args::Search,
@@ -28,12 +28,12 @@ pub(super) struct SavedPlanArgs {
 }
 
 impl SavedPlanArgs {
-    /// The plan's file, where one is given.
+    /// Returns the file of the plan, if one is given.
     pub(super) fn path(&self) -> Option<&Path> {
         self.plan.as_deref()
     }
 
-    /// A session by the plan of the file; where none is given, by one that is searched for.
+    /// Creates a session with the plan of the file, or with a plan from a search if no file is given.
     pub(super) fn session(
         &self,
         gpu: &Gpu,

@@ -1,4 +1,5 @@
-//! Models compiled for a device: with its profile where that decides, and a bar where the search takes long.
+//! Compiles models for a device, with its profile if that affects the plan, and with a progress bar if the search takes
+//! long.
 
 use super::{
     args::Search,
@@ -24,12 +25,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// However short the time given, this often.
+/// Minimum number of runs, however short the given time is.
 const MIN_RUNS: usize = 5;
-/// Every point is visited so often, so that a burst of other work does not meet all its runs.
+/// Number of visits per point. With several visits, a burst of other load does not affect all runs of one point.
 const PASSES: usize = 2;
 
-/// The median of some runs by two clocks.
+/// Median time of some runs, measured by two clocks.
 #[derive(Clone, Copy)]
 pub(super) struct Medians {
     pub(super) ms: f64,
@@ -40,15 +41,15 @@ pub(super) struct Medians {
 #[derive(Clone, Copy, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum PlanSource {
-    /// It was searched for.
+    /// A search in this call.
     Search,
-    /// It had been searched for and kept.
+    /// The cache of earlier searches.
     Cache,
-    /// The user named its file.
+    /// A file given by the user.
     File,
 }
 
-/// Returns the profile of the device. Measures it if there is none yet, or if `again` is set.
+/// Returns the device's profile. Measures it if none is stored, or if `again` is set.
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
     Search { deadline: None, cache: Some(folder.clone()) }.make_cache();
@@ -60,7 +61,7 @@ pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Res
     Ok(found?)
 }
 
-/// Tells a control how far something is; whether it goes on.
+/// Reports progress to a control. Returns `Break` if the work should stop.
 pub(super) fn report_progress(
     control: &SearchControl<'_>,
     stage: &'static str,
@@ -71,7 +72,7 @@ pub(super) fn report_progress(
     if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
 }
 
-/// An error where Ctrl-C was pressed while something was done whose half is of no use.
+/// Returns an error if Ctrl-C was pressed. Used for work whose partial result is useless.
 pub(super) fn check_interrupted(doing: &'static str) -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Interrupted { doing }) } else { Ok(()) }
 }
@@ -81,22 +82,22 @@ pub(super) fn check_answered() -> Result<(), CliError> {
     if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
 }
 
-/// The options for that device, with its profile where that decides between plans.
+/// Returns the options for this device, with its profile if that affects the choice between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
     let device_profile = match options.phases {
         Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
-        // To measure a device takes 60 MB of its memory, and a budget is a promise about all of that.
+        // Measuring would take 60 MB of device memory, but a device budget covers all memory.
         Phases::DeviceBudget(_) => {
             setup::kept_device_profile(gpu, options.format, &cache_folder()?).unwrap_or(options.device_profile)
         }
-        // These plans depend on no figures, so no device need be measured for them.
+        // These plans do not depend on the profile, so the device does not have to be measured.
         Phases::Off | Phases::Min => options.device_profile,
     };
     Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
 }
 
-/// Compiles a model, with a progress bar for long searches. Returns the best plan so far if the deadline passes or
-/// Ctrl-C is pressed.
+/// Compiles a model, with a progress bar for long searches. If the deadline passes or Ctrl-C is pressed, returns the
+/// best plan found.
 pub(super) fn compiled(
     graph: &Graph,
     options: &CompileOptions,
@@ -105,8 +106,8 @@ pub(super) fn compiled(
     progress::with_progress(deadline, |control| compile(graph, options, control)).or_else(unless_interrupted)
 }
 
-/// The error, unless Ctrl-C was pressed: it may come of the search that was cut short, such as a budget that was not met
-/// yet.
+/// Returns the error, or the one for an interrupt if Ctrl-C was pressed. After an interrupt the error may be
+/// misleading, such as a budget that the search had not met yet.
 fn unless_interrupted<T>(error: CompileError) -> Result<T, CliError> {
     check_interrupted(PLANNING).and(Err(error.into()))
 }
@@ -128,12 +129,12 @@ pub(super) fn kept_or_compiled(
     Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
 }
 
-/// Creates the report of a compiled model, with the figures that count like the papers.
+/// Creates the report of a compiled model, including the memory of intermediates alone, as the papers count it.
 pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<Duration>) -> MemoryReport {
     let report = MemoryReport::from_compiled(compiled);
     match progress::with_progress(deadline, |control| compiled.intermediates_alone(graph, control)) {
         Ok(alone) => report.with_intermediates_alone(alone),
-        // Bands of rows may be all that textures can hold.
+        // Some models fit into textures only in bands of rows.
         Err(error) => {
             tracing::debug!(%error, "intermediate tensors have no plan as wholes");
             report
@@ -141,16 +142,17 @@ pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<D
     }
 }
 
-/// Stage before the first run.
+/// Name of the stage before the first run, for messages.
 const PLANNING: &str = "planning";
 
-/// The front of a model, with a bar where that takes long; what there is of it where the time is up, or Ctrl-C is
-/// pressed.
+/// Computes the Pareto front of a model, with a progress bar for long searches. After the deadline or Ctrl-C, returns
+/// the points found until then.
 pub(super) fn front(graph: &Graph, options: &CompileOptions, deadline: Option<Duration>) -> Result<Frontier, CliError> {
     Ok(progress::with_progress(deadline, |control| frontier(graph, options, control))?)
 }
 
-/// A session of a model, compiled for the device. Ctrl-C ends it: a run of a plan that nobody waited for is of no use.
+/// Creates a session of a model compiled for the device. Ctrl-C ends the command, because a run with an incomplete plan
+/// is not useful.
 pub(super) fn session(
     gpu: &Gpu,
     graph: &Graph,
@@ -164,8 +166,8 @@ pub(super) fn session(
     Ok((Executor::from_compiled(gpu, compiled, &options)?, source))
 }
 
-/// Milliseconds of the median run of each point by the clock of the device's profile, and by the wall's;
-/// each is run for so long.
+/// Measures the median run of each point in milliseconds, by the clock of the device's profile and by the wall clock.
+/// Each point runs for `time`.
 pub(super) fn measured(
     gpu: &Gpu,
     front: &Frontier,
@@ -194,8 +196,8 @@ pub(super) fn measured(
     Ok(all.iter().map(|[ms, wall_ms]| Medians { ms: median(ms), wall_ms: median(wall_ms) }).collect())
 }
 
-/// Runs a session for a while, and adds the milliseconds of each run by the clock of the device's profile and by
-/// the wall's.
+/// Runs a session for `time`, and adds the milliseconds of each run by the clock of the device's profile and by the
+/// wall clock.
 fn timed(
     mut session: Executor,
     options: &ExecutorOptions,

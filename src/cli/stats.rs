@@ -1,13 +1,13 @@
-//! Times of runs, summed up.
+//! Statistics on the times of runs.
 
 use std::time::Duration;
 
-/// Milliseconds of a duration.
+/// Converts a duration to milliseconds.
 pub(super) fn ms(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// The value below which `share` of all lie, linear between neighbours.
+/// Returns the percentile of values at `share`, with linear interpolation between neighbours.
 pub(super) fn percentile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::{error::CliError, out, progress::INTERRUPTED};
 use crate::plan::StopReason;
 
-/// Says on standard error why the search ended early, if it did.
+/// Prints on standard error why the search ended early, if it did.
 pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
     match stopped {
         Some(StopReason::Deadline) => {
@@ -23,7 +23,7 @@ pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
     }
 }
 
-/// The end of a command that has answered.
+/// Returns the result of a command whose answer is already printed.
 pub(super) fn exit(stopped: Option<StopReason>, code: u8) -> Result<(), CliError> {
     match stopped {
         Some(StopReason::Cancelled) => Err(CliError::Answered(INTERRUPTED)),

@@ -1,9 +1,9 @@
 //! Suggests a known name for a mistyped one.
 
-/// The known name that a few slips of the keyboard lead to `text` from.
+/// Returns the known name that differs from `text` by only a few typing errors.
 pub(super) fn nearest<'n>(text: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let text: Vec<char> = text.to_lowercase().chars().collect();
-    // In a long name more slips are likely, and in a short one any other name is near.
+    // Long names allow more errors; a short name would be close to any other short name.
     let most = (text.len() / 3).min(3);
     let near = known.into_iter().map(|name| (slips(&text, &name.chars().collect::<Vec<_>>()), name));
     near.filter(|&(slips, _)| slips <= most).min_by_key(|&(slips, _)| slips).map(|(_, name)| name)

@@ -1,4 +1,4 @@
-//! `texpool table`: the catalogue's networks side by side.
+//! `texpool table`: compares the networks of the catalogue in a table.
 
 use super::{
     args::{AdapterArgs, DeadlineArgs, PlanArgs},
@@ -58,7 +58,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         bar.set_prefix(name.clone());
         match row(args, &model, gpu.as_ref()) {
             Ok(row) => table.networks.push(row),
-            // One network that fails is not to cost the rows of the others.
+            // A failing network must not discard the rows of the others.
             Err(error) => table.failed.push((name, format!("{error}{}", hint::hint(&error)))),
         }
         bar.inc(1);
@@ -95,7 +95,7 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
     Ok(row)
 }
 
-/// Milliseconds of a run, the median of a few, the first not counted.
+/// Measures the time of a run in milliseconds: the median of a few runs after a first one that does not count.
 fn time(gpu: &Gpu, graph: &Graph, compiled: CompiledModel, compile: CompileOptions) -> Result<f64, CliError> {
     let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options)?;

@@ -1,7 +1,7 @@
-//! Cache of plans that took a search: a file per model and set of options.
+//! Cache of plans that are expensive to find: one file per model and set of options.
 //!
-//! A search that was stopped is kept, too, with the time that it took. Such a plan is taken at once where it keeps within
-//! the budget and the next search could take no longer; with more time the next search begins with it.
+//! Results of stopped searches are stored too, with the time spent. Such a plan is used immediately if it is within the
+//! budget and the next search would have no more time. Otherwise the next search starts from it.
 
 use std::{
     env,
@@ -18,34 +18,34 @@ use crate::{
     graph::Graph,
 };
 
-/// Bytes of the key in front of the plan, and of the milliseconds behind it that were spent on searching.
+/// Sizes in bytes of the header's fields before the plan: the key, then the milliseconds spent on the search.
 const KEY_BYTES: usize = 8;
 const TIME_BYTES: usize = 8;
 
 /// Version of the header in front of a plan.
 const VERSION: u32 = 2;
 
-/// The most bytes that are read of a file: 64 MiB, where plans of the largest networks have some hundred kilobytes.
+/// Upper limit on the bytes read from a file: 64 MiB, while plans of the largest networks take a few hundred kilobytes.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// The file in which a model's plan is kept, for one kind of plan.
+/// The file that stores the plan of a model for one set of options.
 #[derive(Debug)]
 pub(crate) struct CachedPlan {
     path: PathBuf,
-    /// Version of the program that found the plan, because another version may find a different one.
+    /// Hash of the program that found the plan, because another build may find a different one.
     searched_by: u64,
 }
 
-/// A plan that was kept.
+/// A plan loaded from the cache.
 struct KeptPlan {
     compiled: CompiledModel,
-    /// The time that was spent on searching for it.
+    /// The time spent on the search.
     searched: Duration,
 }
 
 impl KeptPlan {
-    /// Returns true if the plan needs no further search: it keeps within the budget, and either its search was
-    /// completed, or another search would have no more time than that one had.
+    /// Returns true if the plan needs no further search: it is within the budget, and either its search was completed
+    /// or another search would have no more time.
     fn answers(&self, phases: Phases, deadline: Option<Duration>) -> bool {
         let within = match phases {
             Phases::Off | Phases::Auto | Phases::Min => true,
@@ -67,21 +67,21 @@ impl CachedPlan {
             return None;
         }
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
-        // Names of files may have no more than 255 bytes.
+        // File names are limited to 255 bytes.
         let name: String = graph.name.chars().map(plain).take(100).collect();
         let asked = hash(format_args!("{graph:?} {options:?}"));
-        // A version that is built again may search otherwise, and has another program.
+        // A rebuilt version may search differently. Its executable differs in size or time of modification.
         let program = env::current_exe().and_then(fs::metadata).map(|found| (found.len(), found.modified().ok()));
         let searched_by = hash(format_args!("{VERSION} {} {:?}", env!("CARGO_PKG_VERSION"), program.ok()));
         Some(Self { path: folder.join(format!("{name}-{asked:016x}.plan")), searched_by })
     }
 
-    /// Returns the stored plan and `true` if it needs no further search. Otherwise returns the result of `search`,
-    /// which starts from the stored plan, and stores it. A search that is stopped, or finds nothing within the
-    /// budget, leaves its best plan to the next one.
+    /// Returns the stored plan and `true` if it needs no further search. Otherwise returns and stores the result of
+    /// `search`, which starts from the stored plan. If the search is stopped or finds nothing within the budget, its
+    /// best plan is stored as the start of the next search.
     ///
     /// # Errors
-    /// Those of the search.
+    /// Errors of the search.
     pub(crate) fn get_or_search(
         &self,
         graph: &Graph,
@@ -128,9 +128,10 @@ impl CachedPlan {
         let loaded = loaded.inspect_err(|error| {
             tracing::warn!(path = %self.path.display(), %error, "the plan that is kept does not hold");
         });
-        // A plan is also one of the model that somebody put there and that was searched for with other options.
+        // A valid plan may still have other options, if somebody copied the file to this name.
         let asked = |plan: &CompiledModel| {
-            // A budget decides whether the pool is one of words.
+            // The texel formats may differ, because the budget determines whether the pool uses words; only the float
+            // width counts.
             (plan.requested(), plan.format().float_bits(), plan.weight_format())
                 == (options.phases, options.format.float_bits(), options.weight_format)
         };
@@ -164,7 +165,7 @@ fn hash(text: fmt::Arguments<'_>) -> u64 {
         }
     }
     let mut hash = Hash(DefaultHasher::new());
-    // A hash takes whatever is written to it.
+    // Writing to a hasher cannot fail.
     let _ = hash.write_fmt(text);
     hash.0.finish()
 }

@@ -92,8 +92,8 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Downloads outputs out of the pool, row by row as they are done, instead of holding them whole in textures. An output
-    /// that is another tensor in another shape keeps its texture.
+    /// Downloads outputs from the pool row by row as they are computed, instead of holding them whole in textures. An
+    /// output that is a reshaped view of another tensor keeps its texture.
     pub fn stream_outputs(mut self) -> Self {
         self.options.stream_io.outputs = true;
         self
@@ -106,7 +106,7 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// The plan beyond which a percent less of the device's bytes costs more than a percent of time.
+    /// Chooses the plan at which saving another percent of device memory starts to cost more than a percent of time.
     pub fn balanced(mut self) -> Self {
         self.options.phases = Phases::Auto;
         self
@@ -171,12 +171,12 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Stores the plan in this folder and loads it the next time instead of searching. Applies to plans with row
-    /// tiling and those with streamed weights, which take long to find. The file is named after the model and the
-    /// options. A stored plan is checked like a new plan, and replaced if it is invalid or from another version. If a
-    /// [deadline](Self::deadline) cut the search short, the best plan so far is stored: the next start uses it at
-    /// once if it keeps within the budget and that start has no more time to search, and otherwise continues from it.
-    /// If the folder cannot be written, the next start searches again.
+    /// Stores the plan in this folder and loads it the next time instead of searching. This applies to plans with row
+    /// tiling and to plans with streamed weights, because their search takes long. The file is named after the model
+    /// and the options. A stored plan is checked like a new plan, and replaced if it is invalid or from another
+    /// version. If a [deadline](Self::deadline) cuts the search short, the best plan found is stored. The next start
+    /// uses it immediately if it is within the budget and the new deadline allows no longer search; otherwise the
+    /// search continues from it. If the folder cannot be written, the next start searches again.
     ///
     /// ```no_run
     /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
@@ -192,15 +192,15 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Ends the search after this time with the best plan so far. Without a deadline, the same model has the same
-    /// plan on every machine.
+    /// Limits the time of the search, which then returns the best plan found. Without a deadline, the same model gets
+    /// the same plan on every machine.
     pub fn deadline(mut self, within: Duration) -> Self {
         self.deadline = Some(within);
         self
     }
 
-    /// Calls `told` with the progress every few milliseconds. If it returns [`ControlFlow::Break`], the search ends
-    /// with the best plan so far.
+    /// Calls `told` with the progress every few milliseconds. Returning [`ControlFlow::Break`] ends the search with the
+    /// best plan found.
     pub fn progress<'b>(self, told: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
         CompileBuilder {
             context: self.context,
@@ -217,7 +217,7 @@ impl<'a> CompileBuilder<'a> {
     /// [`deadline`](Self::deadline).
     ///
     /// # Errors
-    /// [`Error::Compile`] where no plan fits the budget or the device.
+    /// [`Error::Compile`] if no plan fits the budget or the device.
     pub fn build(mut self) -> Result<CompiledModel, Error> {
         self.context.gpu().check_process()?;
         let compiled = self.kept_or_found()?;
@@ -240,7 +240,7 @@ impl<'a> CompileBuilder<'a> {
         self.search(compile::compile)
     }
 
-    /// Searches with the deadline and the callback that were given.
+    /// Runs `search` with the builder's deadline and progress callback.
     fn search<T>(&mut self, search: impl FnOnce(&Graph, &CompileOptions, &SearchControl<'_>) -> T) -> T {
         let mut control = SearchControl::new();
         if let Some(within) = self.deadline {
@@ -252,7 +252,7 @@ impl<'a> CompileBuilder<'a> {
         search(self.model.graph(), &self.options, &control)
     }
 
-    /// All plans of which none is beaten in both the device's bytes and time, the fastest first.
+    /// Returns the Pareto front of plans in device memory and time, fastest first.
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -269,8 +269,8 @@ impl CompileBuilder<'static> {
     /// Like [`build`](Self::build), without blocking: the search runs in a separate thread, which ends early if the
     /// future is dropped.
     ///
-    /// Browsers have no such thread, so the search runs in place there. Compile elsewhere and [load](Context::load)
-    /// the plan, or call this in a worker.
+    /// Browsers cannot start this thread, so the call blocks there. Compile elsewhere and [load](Context::load) the
+    /// plan, or call this in a worker.
     ///
     /// # Errors
     /// As [`build`](Self::build).
@@ -310,7 +310,7 @@ impl CompileBuilder<'static> {
         }
     }
 
-    /// Like [`build`](Self::build), in place, because browsers have no thread to plan on. Compile elsewhere and
+    /// Like [`build`](Self::build). The search blocks, because browsers have no thread for it. Compile elsewhere and
     /// [load](Context::load) the plan, or call this in a worker.
     ///
     /// # Errors

@@ -10,8 +10,8 @@ use crate::{
     plan::{Plan, StopReason, TexelFormat},
 };
 
-/// A model with its plan, for the device of one context. Clones are the same; any number of sessions are made of it, which
-/// share the weights.
+/// A model with its plan, for the device of one context. Clones refer to the same object. Any number of sessions can be
+/// created from it; they share the weights.
 #[derive(Clone, Debug)]
 pub struct CompiledModel {
     inner: Arc<Inner>,
@@ -29,7 +29,7 @@ struct Inner {
 }
 
 impl Context {
-    /// A plan that was [saved](CompiledModel::save), for the same model. It is checked as a new one is.
+    /// Loads a [saved](CompiledModel::save) plan for the same model, and checks it like a new plan.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
@@ -38,7 +38,7 @@ impl Context {
     /// let saved = fs::read("face.plan").ok().and_then(|plan| context.load(&model, &plan).ok());
     /// let compiled = match saved {
     ///     Some(compiled) => compiled,
-    ///     // There is none yet, or it is that of an older model or a larger device.
+    ///     // The plan is missing, or belongs to an older model or a larger device.
     ///     None => {
     ///         let compiled = context.compile(&model).smallest().build()?;
     ///         fs::write("face.plan", compiled.save())?;
@@ -63,7 +63,7 @@ impl CompiledModel {
         Self::with_prediction(context, model, compiled, predicted_us)
     }
 
-    /// One whose time is known.
+    /// Creates a compiled model with a known predicted time.
     pub(super) fn with_prediction(
         context: &Context,
         model: &Model,
@@ -81,17 +81,18 @@ impl CompiledModel {
         Self { inner: Arc::new(Inner { context, model, compiled, weights, inputs, outputs, predicted_us }) }
     }
 
-    /// The plan's decisions, for [`Context::load`]: neither weights nor steps, some kilobytes.
+    /// Serialises the plan's decisions for [`Context::load`]. Weights and steps are not included, so the result has
+    /// only some kilobytes.
     pub fn save(&self) -> Vec<u8> {
         self.inner.compiled.save()
     }
 
-    /// The model that it was made of.
+    /// Returns the model that was compiled.
     pub fn model(&self) -> &Model {
         &self.inner.model
     }
 
-    /// The context that it was compiled by.
+    /// Returns the context that compiled the model.
     pub fn context(&self) -> &Context {
         &self.inner.context
     }
@@ -127,8 +128,8 @@ impl CompiledModel {
         self.inner.compiled.format()
     }
 
-    /// The least and the greatest integer of an input of which all that is computed is exact; `None` where nothing but
-    /// what texels hold bounds them.
+    /// Returns the range of integer input values for which all computations are exact. `None` if only the texel format
+    /// limits them.
     pub(super) fn integer_range(&self, input: usize) -> Option<[i32; 2]> {
         let graph = &self.inner.compiled.graph;
         graph.inputs.get(input).and_then(|&id| graph.tensors[id].integer_range)
@@ -139,7 +140,8 @@ impl CompiledModel {
         self.inner.compiled.weight_format()
     }
 
-    /// Bytes of the pool. A session tells [all that it takes](crate::Session::memory).
+    /// Returns the size of the pool in bytes. [`Session::memory`](crate::Session::memory) returns all memory of a
+    /// session.
     pub fn pool_bytes(&self) -> u64 {
         self.inner.compiled.plan.bytes()
     }
@@ -151,23 +153,24 @@ impl CompiledModel {
         self.inner.compiled.device_bytes()
     }
 
-    /// The pool's textures, and where in them each intermediate lies at every step.
+    /// Returns the plan: the pool's textures, and the position of each intermediate at every step.
     pub fn plan(&self) -> &Plan {
         &self.inner.compiled.plan
     }
 
-    /// Predicted time of a run by the device's profile. Known where operators run in bands, and of all that
-    /// [`CompileBuilder::frontier`](crate::CompileBuilder::frontier) finds.
+    /// Returns the time of a run as predicted from the device's profile. It is known for plans with bands of rows, and
+    /// for all plans of [`CompileBuilder::frontier`](crate::CompileBuilder::frontier).
     pub fn predicted_time(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.inner.predicted_us? / 1e6).ok()
     }
 
-    /// Why the search for the plan ended before it was done: a smaller pool may exist. `None` where it was done.
+    /// Returns the reason for an early end of the search for the plan, in which case a smaller pool may exist. `None`
+    /// if the search was completed.
     pub fn stopped(&self) -> Option<StopReason> {
         self.inner.compiled.stopped()
     }
 
-    /// Steps and placements, for reports.
+    /// Returns the steps and placements, for reports.
     #[doc(hidden)]
     pub fn compiled(&self) -> &Arc<compile::CompiledModel> {
         &self.inner.compiled

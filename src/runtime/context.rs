@@ -37,8 +37,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens an adapter: the named one, or else the one that wgpu prefers. A software adapter is used if there is no
-    /// other.
+    /// Opens the named adapter, or by default the one that wgpu prefers. Falls back to a software adapter if the
+    /// machine has no other.
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
@@ -55,10 +55,10 @@ impl Context {
         Ok(Self::from_gpu(Gpu::open_async(options).await?))
     }
 
-    /// Uses a device and queue of the caller's. WebGPU's default limits suffice, and no features are needed.
+    /// Uses the caller's device and queue. WebGPU's default limits suffice, and no features are needed.
     ///
-    /// The device's callbacks stay the caller's. wgpu says why a device was lost to one callback alone, so a session only
-    /// sees that it is lost, and its error has no reason; a caller whose callback passes it on finds it there:
+    /// The caller's callbacks on the device are not replaced. wgpu reports the reason for a lost device to a single
+    /// callback, so by default errors of a session lack the reason. Callers can pass it on from their callback:
     ///
     /// ```no_run
     /// # fn embed(device: texpool::wgpu::Device, queue: texpool::wgpu::Queue) -> Result<(), texpool::Error> {
@@ -70,7 +70,7 @@ impl Context {
     /// ```
     ///
     /// # Errors
-    /// [`GpuError::Limit`] where the device was opened with lower limits than WebGPU's default ones.
+    /// [`GpuError::Limit`] if the device was opened with lower limits than the WebGPU defaults.
     pub fn from_wgpu(device: wgpu::Device, queue: wgpu::Queue) -> Result<Self, Error> {
         Self::from_wgpu_with(device, queue, &GpuOptions::default())
     }
@@ -85,7 +85,7 @@ impl Context {
         Ok(Self::from_gpu(Gpu::from_device_with(device, queue, options)))
     }
 
-    /// A device that was opened otherwise.
+    /// Creates a context for a device that is already open.
     #[doc(hidden)]
     pub fn from_gpu(gpu: Gpu) -> Self {
         Self {
@@ -101,9 +101,10 @@ impl Context {
     /// weights then take no memory between runs, and later starts do not pack them again; they only read the model's
     /// own weights to verify that they are unchanged. Without a folder, the packed weights stay in memory.
     ///
-    /// The folder is made if need be. A file that is damaged, cut short or of other weights is made again, under another
-    /// name until it is whole, and where none can be written, weights lie in memory. What a run reads is compared with checksums, when a session reads it first and after the file changed, so
-    /// that damage costs packing once more, of which a warning is logged, and no answer. Removing a file is safe on Unix.
+    /// The folder is created if necessary. A file that is damaged, truncated or belongs to other weights is rewritten,
+    /// under a temporary name until it is complete. If no file can be written, the weights stay in memory. Sessions
+    /// verify checksums when they first read data and after the file changes. Damage therefore only costs packing the
+    /// weights again, with a warning in the log, and never affects results. Removing a file is safe on Unix.
     ///
     /// ```no_run
     /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {
@@ -128,7 +129,7 @@ impl Context {
         SharedWeights::default()
     }
 
-    /// Every adapter there is.
+    /// Lists all adapters.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn adapters() -> Vec<AdapterSummary> {
         adapters()
@@ -139,20 +140,20 @@ impl Context {
         adapters_async().await
     }
 
-    /// The device.
+    /// Returns the wgpu device.
     pub fn device(&self) -> &wgpu::Device {
         &self.gpu.device
     }
 
-    /// Its queue.
+    /// Returns the queue of the device.
     pub fn queue(&self) -> &wgpu::Queue {
         &self.gpu.queue
     }
 
-    /// Measures what the device takes for a dispatch, for each kind of operator and for uploads, for
-    /// [`CompileBuilder::device_profile`](crate::CompileBuilder::device_profile): by the wall clock, for some seconds in
-    /// which nothing else should run on it. It takes some 60 MB of the device's memory meanwhile. Profiles differ from
-    /// device to device and may be kept: with the feature `serde` they are written and read.
+    /// Measures the time of a dispatch on this device for each kind of operator, and the time of uploads, for
+    /// [`CompileBuilder::device_profile`](crate::CompileBuilder::device_profile). It uses the wall clock and takes some
+    /// seconds, during which nothing else should run on the device, and about 60 MB of device memory. Each device needs
+    /// its own profile. Profiles can be stored: with the feature `serde` they can be serialised.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
@@ -172,7 +173,7 @@ impl Context {
         Ok(calibrate(&self.gpu, texels, &stopwatch, &mut |_, _| ControlFlow::Continue(()))?)
     }
 
-    /// Records the reason for the loss of the device, for all later errors. The first reason counts.
+    /// Records why the device was lost, for later errors. Only the first reason is stored.
     pub fn device_lost(&self, reason: wgpu::DeviceLostReason, message: impl Into<String>) {
         self.gpu.device_lost(reason, message);
     }
@@ -180,16 +181,15 @@ impl Context {
     /// Checks that the device is usable.
     ///
     /// # Errors
-    /// [`GpuError::Lost`], with what is known of the reason, and [`GpuError::Forked`] in a
-    /// [fork](Self::is_inherited) of the process that opened it.
+    /// [`GpuError::Lost`], with the reason if it is known, and [`GpuError::Forked`] in a [fork](Self::is_inherited) of
+    /// the process that opened the device.
     pub fn check(&self) -> Result<(), Error> {
         Ok(self.gpu.check_lost()?)
     }
 
-    /// Returns true if this process was forked from the one that opened the device. The device then works in the
-    /// parent only: each call that needs it returns [`GpuError::Forked`], and dropping objects of the device has no
-    /// effect. [`open`](Self::open) opens another device in this process. The check costs a system call and takes no
-    /// lock.
+    /// Returns true if this process was forked from the one that opened the device. The device then works only in the
+    /// parent: here each call that needs it returns [`GpuError::Forked`], and dropping its objects has no effect.
+    /// [`open`](Self::open) opens another device in this process. The check costs one system call and takes no lock.
     ///
     /// ```no_run
     /// # fn example(context: &mut texpool::Context) -> Result<(), texpool::Error> {
@@ -218,8 +218,7 @@ impl Context {
     }
 }
 
-/// Checks the device features and limits that kernels need. Sizes of textures and buffers are checked at their
-/// creation.
+/// Checks the device limits that kernels need. Sizes of textures and buffers are checked when these are created.
 fn check_limits(limits: &wgpu::Limits) -> Result<(), GpuError> {
     let core = wgpu::Limits::default();
     let needed = [

@@ -1,4 +1,4 @@
-//! Errors between a model file and its results, in the caller's terms.
+//! Errors of reading, compiling and running a model, in the caller's terms.
 
 use super::WantedTensor;
 use crate::{
@@ -11,20 +11,20 @@ use crate::{
     tensor::ConvertError,
 };
 
-/// Why a model cannot be read, compiled or run.
+/// Error of reading, compiling or running a model.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// The file is not a model that texpool can run.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// The graph is not whole.
+    /// The graph is inconsistent.
     #[error(transparent)]
     Graph(#[from] CheckError),
-    /// An operator is beyond what kernels can count with.
+    /// An operator is unsupported, or too large for the indices of kernels.
     #[error(transparent)]
     Kernel(#[from] KernelError),
-    /// The model has no plan.
+    /// No valid plan was found for the model.
     #[error(transparent)]
     Compile(#[from] CompileError),
     /// The bytes are not a plan of the model.
@@ -41,7 +41,7 @@ pub enum Error {
         role: TensorRole,
         /// The name or index.
         key: WantedTensor,
-        /// The names of those that there are.
+        /// The names that exist.
         known: Vec<String>,
     },
     /// Several inputs or outputs have the name.
@@ -70,24 +70,24 @@ pub enum Error {
         /// Its name.
         name: String,
     },
-    /// Room was given for an output twice.
+    /// Two destinations were given for one output.
     #[error("there is room for output `{}` twice", printable(name))]
     OutputTwice {
         /// Its name.
         name: String,
     },
-    /// Values were given for an input that lies in a texture of the caller's, or asked of such an output that cannot be
-    /// copied.
+    /// Values were given for an input that is bound to a texture, or an output was requested whose bound texture cannot
+    /// be copied.
     #[error("{role} `{}` is bound to a texture: {reason}", printable(name))]
     Bound {
         /// Input or output.
         role: TensorRole,
         /// Its name.
         name: String,
-        /// The obstacle.
+        /// Explanation and remedy.
         reason: &'static str,
     },
-    /// Values do not fit an input, or cannot be returned in an output's type.
+    /// Values do not match an input, or results cannot be converted to an output's type.
     #[error("{role} `{}`: {source}", printable(name))]
     Tensor {
         /// Input or output.
@@ -97,13 +97,13 @@ pub enum Error {
         /// The defect.
         source: ConvertError,
     },
-    /// A session was used without entering its pool, or with a pool that is not its own.
+    /// A session was used without entering its pool, or with another pool.
     #[error("the session belongs to another pool, or another session has entered it since")]
     OtherPool,
-    /// A model was compiled by another context, or for texels of another format.
+    /// A model was compiled by another context, or for another texel format.
     #[error("the models of a pool must be compiled by its context, for texels of one format")]
     OtherContext,
-    /// No thread for planning could be started.
+    /// The thread for planning could not be started, or ended without a result.
     #[error("no thread to compile the model on: {reason}")]
     NoThread {
         /// Error from the operating system.
@@ -140,19 +140,19 @@ impl Error {
     }
 }
 
-/// The part of a model that no plan lets the device compute.
+/// Part of a model that the device cannot compute under any plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncomputable {
     /// A node, by its index in the model file.
     Node(usize),
-    /// More than one node, or one that the error does not name.
+    /// More than one node, or a node that the error does not identify.
     Model,
 }
 
 impl Error {
-    /// The part of the model that cannot be computed on the device, whatever plan is chosen: a program that can compute it
-    /// elsewhere does so and compiles the rest. Nothing where the error is of the device's state, of a budget or of how the
-    /// library was called.
+    /// Returns the part of the model that the device cannot compute under any plan. A program with another backend can
+    /// compute that part there and compile the rest. Returns `None` for errors caused by the device's state, by a
+    /// budget or by misuse of the library.
     ///
     /// ```
     /// use texpool::{Error, GpuError, Uncomputable};
@@ -192,13 +192,13 @@ fn of_compiler(error: &CompileError) -> Option<Uncomputable> {
     }
 }
 
-/// Names in quotes.
+/// Returns the names in quotes, separated by commas.
 fn listed(names: &[String]) -> String {
     let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", printable(name))).collect();
     quoted.join(", ")
 }
 
-/// The names that exist.
+/// Describes the names that exist.
 fn those(role: TensorRole, known: &[String]) -> String {
     match known {
         [] => format!("it has no {role}s"),

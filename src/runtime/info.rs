@@ -11,16 +11,16 @@ use crate::{
 pub struct TensorInfo {
     /// Its name in the file.
     pub name: String,
-    /// Extents as the file has them, of any rank.
+    /// Extents as in the file, of any rank.
     pub dims: Vec<usize>,
-    /// Type of the elements. Values of an input may be 32-bit floats, too, whatever its type.
+    /// Type of the elements. Input values may also be given as 32-bit floats, whatever the type.
     pub element_type: ElementType,
-    /// Quantisation of integer elements; `None` if integers stand for themselves.
+    /// Quantisation of integer elements; `None` if integers represent themselves.
     pub quantization: Option<Quantization>,
 }
 
 impl TensorInfo {
-    /// Number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.dims.iter().product()
     }
@@ -30,7 +30,7 @@ impl TensorInfo {
         self.len() == 0
     }
 
-    /// Bytes of the elements on the host.
+    /// Returns the size of the elements on the host in bytes.
     pub fn bytes(&self) -> usize {
         self.len() * self.element_type.size()
     }

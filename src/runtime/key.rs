@@ -4,12 +4,12 @@ use std::fmt;
 
 use crate::plan::printable;
 
-/// An input or output by its name, or by its index.
+/// Identifies an input or output by name or index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TensorKey<'a> {
-    /// By its name, which must be the only one.
+    /// By its name, which must be unique.
     Name(&'a str),
-    /// By its index among the inputs, or outputs.
+    /// By its index among the inputs or outputs.
     Index(usize),
 }
 

@@ -3,7 +3,7 @@
 use super::{Error, TensorInfo, TensorKey, WantedTensor};
 use crate::gpu::TensorRole;
 
-/// The index of the input or output that a key means.
+/// Finds the index of the input or output with this key.
 pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>) -> Result<usize, Error> {
     let known = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
     match key {

@@ -1,4 +1,4 @@
-//! A model that was read and not yet planned.
+//! A model that is read but not yet planned.
 
 use std::{path::Path, sync::Arc};
 
@@ -10,7 +10,8 @@ use crate::{
     ops,
 };
 
-/// A model: read and checked, not yet planned. Clones are the same model; constants are borrowed from the file's bytes.
+/// A model that is read and checked, but not yet planned. Clones refer to the same model. Constants are borrowed from
+/// the file's bytes.
 ///
 /// ```no_run
 /// let model = texpool::Model::open("face_detection_short.tflite")?;
@@ -28,11 +29,11 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a `.tflite` or `.onnx` file into memory. One of more than 1 GiB is mapped, and must not change while the model is
-    /// in use.
+    /// Reads a `.tflite` or `.onnx` file into memory. A file of more than 1 GiB is memory-mapped instead, and must not
+    /// change while the model is in use.
     ///
     /// # Errors
-    /// [`Error::Import`] where it cannot be read, is damaged, or holds what is not supported; all of that is listed.
+    /// [`Error::Import`] if the file cannot be read, is damaged, or uses unsupported features, which are all listed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
         Self::open_with(path, &ImportOptions::default())
     }
@@ -40,7 +41,7 @@ impl Model {
     /// Like [`open`](Self::open), with values for open extents or inputs.
     ///
     /// # Errors
-    /// As [`open`](Self::open), and for names that the file does not have and extents that are left open.
+    /// As [`open`](Self::open), and for names that the file does not have and extents that stay unknown.
     pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, Error> {
         let (graph, metadata) = import::open_with_metadata(path, options)?;
         Self::new(graph, metadata)
@@ -63,10 +64,10 @@ impl Model {
         Self::new(graph, metadata)
     }
 
-    /// Takes a graph that was built by hand.
+    /// Creates a model from a graph that was built in code.
     ///
     /// # Errors
-    /// [`Error::Graph`] where it is not whole.
+    /// [`Error::Graph`] if the graph is inconsistent.
     pub fn from_graph(graph: Graph) -> Result<Self, Error> {
         Self::new(graph, ModelMetadata::default())
     }
@@ -83,7 +84,7 @@ impl Model {
         })
     }
 
-    /// Its name: that of the file, without the extension.
+    /// Returns the model's name: the file name without the extension.
     pub fn name(&self) -> &str {
         &self.graph.name
     }
@@ -98,7 +99,7 @@ impl Model {
         &self.outputs
     }
 
-    /// One input, by name or index.
+    /// Returns one input, by name or index.
     ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`].
@@ -106,7 +107,7 @@ impl Model {
         Ok(&self.inputs[self.index(TensorRole::Input, key.into())?])
     }
 
-    /// One output, by name or index.
+    /// Returns one output, by name or index.
     ///
     /// # Errors
     /// As [`input`](Self::input).
@@ -138,7 +139,7 @@ impl Model {
         &self.metadata
     }
 
-    /// Its operators and tensors.
+    /// Returns the operators and tensors.
     pub fn graph(&self) -> &Graph {
         &self.graph
     }

@@ -1,4 +1,4 @@
-//! Options by name and text: what command lines, configuration files and other languages have.
+//! Options given as names and texts, as in command lines, configuration files and other languages.
 
 use std::{
     path::{Path, PathBuf},
@@ -23,25 +23,25 @@ use crate::{
     plan::printable,
 };
 
-/// Options by name and text, of a device, of reading a model and of its plan: what a program has that takes them from a
-/// file, from a command line or from another language. The names and texts are those of the command `texpool`.
+/// Options for the device, the model file and the plan, given as names and texts. For programs that take options from a
+/// file, a command line or another language. The names and texts are those of the command `texpool`.
 ///
-/// | name | text | what it is for |
+/// | name | text | purpose |
 /// |---|---|---|
 /// | `adapter` | part of an adapter's name, in any case, or its PCI address | the device to open: [`GpuOptions::adapter`] |
-/// | `timeout` | seconds, `600` unless said | how long to wait for the device: [`GpuOptions::timeout`] |
-/// | `dim` | `NAME=VALUE`; may be given several times | an extent that an `.onnx` file leaves open: [`ImportOptions::dims`] |
-/// | `fake_quant` | `on`, `off` | whether what a file has in 8 bits is rounded to those: [`ImportOptions::fake_quant`] |
-/// | `precision` | `f32`, `f16` | how activations and weights are stored: [`CompileBuilder::texels`] |
-/// | `weights` | `f32`, `f16`, `file`, `int8` | how weights are stored: [`CompileBuilder::weight_format`] |
-/// | `budget` | `2MiB`, `512KiB`, `1500000` | all of the device's memory: [`CompileBuilder::device_budget`] |
-/// | `phases` | `off`, `auto`, `min` | bands of rows, without a budget: [`balanced`], [`smallest`] |
-/// | `stream` | `none`, `weights`, `io`, `all` | what goes through the pool in every run, without a budget; `all` with `phases=min`, else `io`, with which no texture of a program's own can be bound |
-/// | `weight_tile` | a size, `64KiB` unless said | tiles of streamed weights, without a budget: [`CompileBuilder::stream_weights`] |
+/// | `timeout` | seconds, default `600` | longest wait for the device: [`GpuOptions::timeout`] |
+/// | `dim` | `NAME=VALUE`; may be given several times | value of an extent that an `.onnx` file leaves open: [`ImportOptions::dims`] |
+/// | `fake_quant` | `on`, `off` | rounding of values to the file's 8-bit quantization: [`ImportOptions::fake_quant`] |
+/// | `precision` | `f32`, `f16` | storage of activations and weights: [`CompileBuilder::texels`] |
+/// | `weights` | `f32`, `f16`, `file`, `int8` | storage of weights: [`CompileBuilder::weight_format`] |
+/// | `budget` | `2MiB`, `512KiB`, `1500000` | limit on all device memory: [`CompileBuilder::device_budget`] |
+/// | `phases` | `off`, `auto`, `min` | bands of rows; not together with a budget: [`balanced`], [`smallest`] |
+/// | `stream` | `none`, `weights`, `io`, `all` | data that goes through the pool in every run; not together with a budget. Default: `all` with `phases=min`, else `io`. With `io`, no textures of the program can be bound |
+/// | `weight_tile` | a size, default `64KiB` | tiles of streamed weights; not together with a budget: [`CompileBuilder::stream_weights`] |
 /// | `strategy` | `best`, `optimum`, `banks`, or a strategy's name | [`CompileBuilder::planner`] |
-/// | `rules` | `default`, `exact`, `all`, `none`, or names with commas between them | [`CompileBuilder::rules`] |
-/// | `deadline` | seconds, or `none`, which it is unless said | when the search ends: [`CompileBuilder::deadline`] |
-/// | `cache_dir` | a folder | where files are kept that make the next start quicker: packed weights in its folder `weights` ([`Context::with_weights_folder`]), plans in `plans` ([`CompileBuilder::plan_folder`]) |
+/// | `rules` | `default`, `exact`, `all`, `none`, or names separated by commas | [`CompileBuilder::rules`] |
+/// | `deadline` | seconds, or `none` (the default) | time limit of the search: [`CompileBuilder::deadline`] |
+/// | `cache_dir` | a folder | cache that speeds up the next start: packed weights in its folder `weights` ([`Context::with_weights_folder`]), plans in `plans` ([`CompileBuilder::plan_folder`]) |
 ///
 /// ```no_run
 /// use texpool::{Context, Model, NamedOptions};
@@ -74,7 +74,7 @@ pub struct NamedOptions {
     cache_dir: Option<PathBuf>,
 }
 
-/// Why options cannot be taken by their names.
+/// An invalid option name or text.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionError {
@@ -84,7 +84,7 @@ pub enum OptionError {
         /// The name that was given.
         name: String,
     },
-    /// Its text means nothing.
+    /// The text is not valid for the option.
     #[error("option `{name}`: {}", printable(why))]
     Value {
         /// The option.
@@ -92,23 +92,23 @@ pub enum OptionError {
         /// The defect of the text, and the expected form.
         why: String,
     },
-    /// It was given before.
+    /// The option is given twice.
     #[error("option `{name}` is given twice")]
     Twice {
         /// The option.
         name: &'static str,
     },
-    /// One follows from the other.
+    /// The options exclude each other, because one determines the other.
     #[error("options `{name}` and `{other}` do not go together")]
     Conflict {
-        /// One of them.
+        /// The first option.
         name: &'static str,
-        /// The other option.
+        /// The second option.
         other: &'static str,
     },
 }
 
-/// Purpose of an option.
+/// The step that an option applies to.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Part {
     Device,
@@ -136,7 +136,7 @@ const OPTIONS: [(&str, Part); 14] = [
     ("cache_dir", Part::Folder),
 ];
 
-/// Decisions that a budget makes itself.
+/// Options that conflict with a budget, because the budget determines their values.
 const DECIDED_BY_BUDGET: [&str; 3] = ["phases", "stream", "weight_tile"];
 
 fn all_names() -> String {
@@ -223,17 +223,18 @@ impl NamedOptions {
         self.given.iter().copied().find(found)
     }
 
-    /// The first of the given options that says which device to open, or how. They mean nothing where a device is open.
+    /// Returns the first of the given options that concerns opening a device. Such options have no effect on a device
+    /// that is already open.
     pub fn of_device(&self) -> Option<&'static str> {
         self.first(|part| part == Part::Device)
     }
 
-    /// The first of the given options that says anything else.
+    /// Returns the first of the given options that does not concern opening a device.
     pub fn beyond_device(&self) -> Option<&'static str> {
         self.first(|part| part != Part::Device)
     }
 
-    /// The first of the given options that says how a model is planned. They mean nothing where a plan is loaded.
+    /// Returns the first of the given options that concerns planning. Such options have no effect on a loaded plan.
     pub fn of_plan(&self) -> Option<&'static str> {
         self.first(|part| part == Part::Plan)
     }
@@ -350,8 +351,8 @@ mod tests {
         assert_eq!(found.of_plan(), Some("precision"));
     }
 
-    /// The same defaults as in the command: inputs and outputs are in the pool, weights too in the smallest plan, and
-    /// a budget decides on its own.
+    /// Checks that the defaults equal those of the command: inputs and outputs go through the pool, in the smallest
+    /// plan weights do too, and a budget makes all of these choices.
     #[test]
     fn what_is_not_said_follows_from_what_is() {
         let streamed = |options: &[(&str, &str)]| {

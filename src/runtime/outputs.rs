@@ -21,20 +21,21 @@ impl Outputs {
         Self { found }
     }
 
-    /// One output, by name or by its index among the model's. Of several that have the name, the first.
+    /// Returns one output, by name or by its index among the model's outputs. If several outputs have the name, returns
+    /// the first.
     pub fn get<'k>(&self, key: impl Into<TensorKey<'k>>) -> Option<&Tensor> {
         let key = key.into();
         self.found.iter().find(|(index, name, _)| is(key, *index, name)).map(|(.., tensor)| tensor)
     }
 
-    /// Takes one output out of the results.
+    /// Removes one output from the results and returns it.
     pub fn take<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Option<Tensor> {
         let key = key.into();
         let at = self.found.iter().position(|(index, name, _)| is(key, *index, name))?;
         Some(self.found.remove(at).2)
     }
 
-    /// Names and values.
+    /// Iterates over names and values.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
         self.found.iter().map(|(_, name, tensor)| (name.as_str(), tensor))
     }
@@ -70,10 +71,10 @@ impl IntoIterator for Outputs {
 impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
     type Output = Tensor;
 
-    /// One output, as by [`get`](Self::get).
+    /// Returns one output, like [`get`](Self::get).
     ///
     /// # Panics
-    /// If there is none of that name or index, like a map.
+    /// Panics if no output has that name or index, like a map.
     #[expect(clippy::panic, reason = "the field's habit for results; `get` does not")]
     fn index(&self, key: K) -> &Tensor {
         let key = key.into();
@@ -84,7 +85,7 @@ impl<'k, K: Into<TensorKey<'k>>> Index<K> for Outputs {
     }
 }
 
-/// Results as the types that the model says.
+/// Converts results to the types of the model.
 pub(super) fn outputs_of(values: impl Iterator<Item = (usize, TensorInfo, Vec<f32>)>) -> Result<Outputs, Error> {
     let tensor = |(output, info, values): (usize, TensorInfo, Vec<f32>)| {
         let failed = |source| Error::Tensor { role: TensorRole::Output, name: info.name.clone(), source };

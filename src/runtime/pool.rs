@@ -1,12 +1,12 @@
-//! One pool for sessions of several models, of which one runs at a time.
+//! A pool shared by the sessions of several models, of which one runs at a time.
 
 use std::sync::{Arc, atomic::AtomicU64};
 
 use super::{CompiledModel, Context, Error, Memory, Session, pool_ticket::PoolTicket};
 use crate::gpu::{PoolTextures, Wait};
 
-/// Textures that sessions of several models take turns in. Entering borrows the pool, so that one session at a time is in
-/// it, and the compiler sees to that.
+/// Textures shared by the sessions of several models, which take turns. Entering borrows the pool, so the Rust compiler
+/// ensures that only one session is in it at a time.
 ///
 /// ```no_run
 /// # fn example(context: texpool::Context, face: texpool::CompiledModel, hand: texpool::CompiledModel,
@@ -34,7 +34,7 @@ use crate::gpu::{PoolTextures, Wait};
 pub struct Pool {
     context: Context,
     textures: Arc<PoolTextures>,
-    /// The number of the session that entered last.
+    /// Number of the session that entered last.
     entered: Arc<AtomicU64>,
 }
 
@@ -48,18 +48,18 @@ impl Context {
     /// Creates a pool that is large enough for each of these models alone. Their sessions take turns in it.
     ///
     /// # Errors
-    /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats, and
-    /// [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory).
+    /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats,
+    /// and [`GpuError::OutOfMemory`](crate::GpuError::OutOfMemory).
     pub fn pool<'a>(&self, models: impl IntoIterator<Item = &'a CompiledModel>) -> Result<Pool, Error> {
         Pool::new(self, models)
     }
 }
 
 impl CompiledModel {
-    /// A session whose intermediates lie in a pool that others use, too.
+    /// Creates a session whose intermediates lie in a shared pool.
     ///
     /// # Errors
-    /// [`Error::OtherContext`] for a pool of another context, [`Error::Gpu`] where it is too small, and as
+    /// [`Error::OtherContext`] for a pool of another context, [`Error::Gpu`] if it is too small, and as
     /// [`session`](Self::session).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn session_in(&self, pool: &Pool) -> Result<PooledSession, Error> {
@@ -97,10 +97,11 @@ impl Pool {
         Ok(PooledSession { session: Session::new(model, Some(pool), wait).await? })
     }
 
-    /// The session, for as long as no other one is in the pool. Makes the pool's textures again if it was trimmed.
+    /// Returns the session for use until another one enters the pool. If the pool was trimmed, its textures are created
+    /// again.
     ///
     /// # Errors
-    /// [`Error::OtherPool`] for a session of another pool, and [`Error::Gpu`] where memory runs out.
+    /// [`Error::OtherPool`] for a session of another pool, and [`Error::Gpu`] if memory runs out.
     pub fn enter<'a>(&'a mut self, session: &'a mut PooledSession) -> Result<&'a mut Session, Error> {
         let session = &mut session.session;
         if !session.ticket().is_some_and(|ticket| ticket.enter(&self.entered)) {
@@ -110,25 +111,25 @@ impl Pool {
         Ok(session)
     }
 
-    /// Gives the pool's memory back until a session enters again. Whatever was submitted runs to its end first; what was
-    /// encoded and not yet submitted cannot be submitted any more.
+    /// Releases the pool's memory until a session enters again. Submitted work completes first. Work that was encoded
+    /// but not submitted can no longer be submitted.
     pub fn trim(&mut self) {
         self.textures.trim();
     }
 
-    /// Bytes of the textures, while they are there.
+    /// Returns the size of the textures in bytes; 0 while the pool is trimmed.
     pub fn bytes(&self) -> u64 {
         self.textures.bytes()
     }
 
-    /// Returns the same as counted by the driver; `None` if the driver does not report it.
+    /// Returns the size of the textures as the driver counts it; `None` if the driver does not report it.
     pub fn driver_bytes(&self) -> Option<u64> {
         self.textures.driver_bytes()
     }
 }
 
 impl PooledSession {
-    /// Gives back what the session has besides the pool, as [`Session::trim`] does.
+    /// Releases the session's memory outside the pool, as [`Session::trim`] does.
     pub fn trim(&mut self) {
         self.session.trim();
     }

@@ -14,12 +14,12 @@ pub(super) struct PoolTicket {
 
 impl PoolTicket {
     pub(super) fn new(entered: &Arc<AtomicU64>) -> Self {
-        // 0 is nobody.
+        // 0 means that no session has entered yet.
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self { number: NEXT.fetch_add(1, Ordering::Relaxed), entered: Arc::clone(entered) }
     }
 
-    /// Enters the pool that notes in `entered` who is in; whether it is the session's.
+    /// Enters the pool that records its current session in `entered`. Returns true if it is the session's pool.
     pub(super) fn enter(&self, entered: &Arc<AtomicU64>) -> bool {
         let own = Arc::ptr_eq(&self.entered, entered);
         if own {
@@ -28,7 +28,8 @@ impl PoolTicket {
         own
     }
 
-    /// Returns true if this session entered last. The caller may have swapped it for another one.
+    /// Returns true if this session entered last. This must be checked because the caller may have swapped the session
+    /// with another one.
     pub(super) fn is_in(&self) -> bool {
         self.entered.load(Ordering::Relaxed) == self.number
     }

@@ -1,4 +1,4 @@
-//! Outputs on their way to the host, and work on the device.
+//! Pending readbacks of outputs, and submitted runs.
 
 use std::{future::IntoFuture, pin::Pin};
 
@@ -7,18 +7,18 @@ use super::now;
 use super::{Error, Outputs, TensorInfo, outputs::outputs_of};
 use crate::gpu::{self, Answer, Gpu, RUN, Submitted, Wait};
 
-/// A future of the library's; on native targets it may go to another thread.
+/// A boxed future; on native targets it can move to another thread.
 #[cfg(not(target_arch = "wasm32"))]
 type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send>>;
 #[cfg(target_arch = "wasm32")]
 type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 
-/// Copies of outputs that a command encoder was given, to be read when the device is done with it: by
-/// [`wait`](Self::wait), or by `.await`. Dropping it gives the copies up.
+/// Outputs copied by a command encoder, to be read when the device has executed it, with [`wait`](Self::wait) or
+/// `.await`. Dropping it discards the copies.
 #[must_use = "the outputs are read by `wait` or `.await`"]
 #[derive(Debug)]
 pub struct Readback {
-    /// With the session's timeout.
+    /// The device, with the session's timeout.
     gpu: Gpu,
     outputs: Vec<((usize, TensorInfo), gpu::Readback)>,
 }
@@ -32,7 +32,7 @@ impl Readback {
     ///
     /// # Errors
     /// [`Error::Gpu`]: the encoder was dropped or never submitted ([`GpuError::NotSubmitted`](crate::GpuError)), a
-    /// timeout, a lost device; [`Error::Tensor`] where an output of integers is NaN.
+    /// timeout, a lost device; [`Error::Tensor`] if an output of integers is NaN.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn wait(self) -> Result<Outputs, Error> {
         now(self.finish(Wait::Block))
@@ -58,14 +58,14 @@ impl IntoFuture for Readback {
     }
 }
 
-/// A run that was submitted: [`wait`](Self::wait) for it, `.await` it, or drop it, which changes nothing.
+/// A submitted run. [`wait`](Self::wait) for it, `.await` it, or drop it, which does not affect the run.
 #[must_use = "the run is done when `wait` or `.await` says so"]
 #[derive(Debug)]
 pub struct Submission {
-    /// With the session's timeout.
+    /// The device, with the session's timeout.
     gpu: Gpu,
     submitted: Submitted,
-    /// Asked for at once: later it would be about what was submitted since, too.
+    /// Requested at submission. A later request would also cover work submitted in between.
     done: Answer<()>,
 }
 
@@ -74,7 +74,7 @@ impl Submission {
         Self { gpu: gpu.clone(), submitted, done: gpu.tell_done() }
     }
 
-    /// Waits until the device is done with the run; what was submitted after it may still be running.
+    /// Waits until the device has finished the run; work submitted later may still be running.
     ///
     /// # Errors
     /// [`Error::Gpu`]: a timeout, a lost device.

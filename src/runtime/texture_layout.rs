@@ -18,7 +18,7 @@ use crate::{
 /// let doubled = b.binary("doubled", Binary::Mul, image, two, Act::None)?;
 /// let graph = b.finish(&[doubled])?;
 ///
-/// // A device tells how large its textures may be: `device.limits().max_texture_dimension_2d`.
+/// // The largest texture extent of a device is `device.limits().max_texture_dimension_2d`.
 /// let layout = TextureLayout::new(&graph.tensors[image], TexelFormat::Rgba32Float, 8192);
 /// // 128 * 128 pixels of one texel each, 256 texels in a row of the texture.
 /// assert_eq!((layout.width, layout.height, layout.bytes()), (256, 64, 262_144));
@@ -29,10 +29,10 @@ use crate::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TextureLayout {
-    /// `Rgba32Float`, or `Rgba16Float` where the model is run on 16-bit floats; `Rgba32Uint`, the bits of 32-bit floats,
-    /// where weights of fewer bits are uploaded in every run.
+    /// `Rgba32Float`, or `Rgba16Float` if the model runs on 16-bit floats. If every run uploads weights of fewer bits,
+    /// `Rgba32Uint`, which contains the bits of 32-bit floats.
     pub format: wgpu::TextureFormat,
-    /// Texels in a row of the texture: a power of two, 256 unless that would make it too high for the device.
+    /// Texels per row of the texture: a power of two, 256 unless the texture would then be too high for the device.
     pub width: u32,
     /// Rows of the texture.
     pub height: u32,
@@ -41,17 +41,16 @@ pub struct TextureLayout {
     pub shape: [u32; 4],
     /// Extents as the model states them.
     pub dims: Vec<usize>,
-    /// Order in which elements of the model's order lie in `shape`.
+    /// Maps the model's element order to the order in `shape`.
     pub(super) permutation: LayoutPermutation,
 }
 
 impl TextureLayout {
-    /// The layout of an input or output in a texture of `format` on a device whose textures may be `max_extent` texels
-    /// wide and high.
+    /// Returns the layout of an input or output in a texture of `format` on a device whose textures may be `max_extent`
+    /// texels wide and high.
     ///
-    /// `tensor` must be that of the graph which is run (`CompiledModel::graph`): rewriting a model may change the
-    /// extents that lie in the texture. An input or output that is too large for the device has a height beyond
-    /// `max_extent`.
+    /// `tensor` must come from the executed graph (`CompiledModel::graph`), because rewriting a model may change the
+    /// extents in the texture. If an input or output is too large for the device, the height exceeds `max_extent`.
     pub fn new(tensor: &Tensor, format: TexelFormat, max_extent: u32) -> Self {
         let TextureSpec { width, height, format } = io_texture(tensor.shape, format, max_extent);
         Self {
@@ -64,8 +63,8 @@ impl TextureLayout {
         }
     }
 
-    /// Returns the descriptor of a texture that can be used as the input or output. `usage` is the caller's use;
-    /// `STORAGE_BINDING`, which texpool needs, is added.
+    /// Returns the descriptor of a texture that can be used as the input or output. `usage` lists the caller's own
+    /// uses; `STORAGE_BINDING`, which texpool needs, is added.
     pub fn descriptor(&self, usage: wgpu::TextureUsages) -> wgpu::TextureDescriptor<'static> {
         wgpu::TextureDescriptor {
             label: None,
@@ -79,17 +78,16 @@ impl TextureLayout {
         }
     }
 
-    /// Checks that a texture is as [`descriptor`](Self::descriptor) says. Usages beyond `STORAGE_BINDING` and formats
-    /// of views are the caller's affair.
+    /// Checks that a texture matches [`descriptor`](Self::descriptor). Additional usages and view formats are allowed.
     ///
     /// # Errors
-    /// What differs; of several things the first.
+    /// The first difference.
     pub fn check(&self, texture: &wgpu::Texture) -> Result<(), TextureProblem> {
         TextureProblem::check(texture, self.spec())
     }
 
-    /// Column, row and lane at which the element of these indices lies. There is one index for each of
-    /// [`dims`](Self::dims); `None` for another number of them or one past its extent.
+    /// Returns the column, row and lane of the element with these indices, one index for each of [`dims`](Self::dims).
+    /// `None` if the number of indices is wrong or an index is out of range.
     pub fn position(&self, index: &[usize]) -> Option<(u32, u32, u32)> {
         if index.len() != self.dims.len() || index.iter().zip(&self.dims).any(|(index, extent)| index >= extent) {
             return None;
@@ -101,21 +99,22 @@ impl TextureLayout {
         Some((texel % spec.width, texel / spec.width, (lane % 4) as u32))
     }
 
-    /// Bytes of a texel: 16 or 8.
+    /// Returns the bytes per texel: 16 or 8.
     pub fn texel_bytes(&self) -> u32 {
         self.spec().format.texel_bytes() as u32
     }
 
-    /// Bytes of the texture, `width * height` texels. A row's, `width * texel_bytes()`, are a multiple of the 256 that
-    /// copies between buffers and textures want, so rows follow each other without gaps.
+    /// Returns the size of the texture in bytes, for `width * height` texels. The size of a row, `width *
+    /// texel_bytes()`, is a multiple of 256, as copies between buffers and textures require, so rows follow each other
+    /// without gaps.
     pub fn bytes(&self) -> u64 {
         self.spec().bytes()
     }
 
     /// Converts values in the model's order to the texture's bytes, for `Queue::write_texture`. In 16 bits each value
-    /// is rounded to the nearest, and finite values beyond 65504 saturate. Texels without an element are zero.
+    /// is rounded to nearest, and finite values beyond 65504 saturate. Unused lanes are zero.
     ///
-    /// `None` for another number of values than the input or output has.
+    /// Returns `None` if the number of values is wrong.
     pub fn pack(&self, values: &[f32]) -> Option<Vec<u8>> {
         let (shape, spec) = self.filled_by(values.len())?;
         let mut bytes = vec![0; usize::try_from(spec.bytes()).ok()?];
@@ -123,9 +122,9 @@ impl TextureLayout {
         Some(bytes)
     }
 
-    /// The values in the model's order from the bytes of the whole texture, row after row without gaps.
+    /// Converts the bytes of the whole texture, row after row without gaps, to values in the model's order.
     ///
-    /// `None` for another number of bytes than [`bytes`](Self::bytes) says.
+    /// Returns `None` if the number of bytes differs from [`bytes`](Self::bytes).
     pub fn unpack(&self, bytes: &[u8]) -> Option<Vec<f32>> {
         let (shape, spec) = self.filled_by(self.tensor_shape().checked_len()?)?;
         if bytes.len() as u64 != spec.bytes() {
@@ -136,8 +135,8 @@ impl TextureLayout {
         Some(self.permutation.to_file(&values).into_owned())
     }
 
-    /// Returns the tensor and its texture if the number of values matches and they fit into the texture. The fields
-    /// are public, so a caller may have set contradictory values.
+    /// Returns the shape of the tensor and the texture's description if the number of values matches and they fit into
+    /// the texture. The fields are public, so a caller may have set contradictory values.
     fn filled_by(&self, values: usize) -> Option<(Shape, TextureSpec)> {
         let (shape, spec) = (self.tensor_shape(), self.spec());
         let whole = shape.checked_len() == Some(values) && shape.texels() as u64 <= spec.texels();

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use super::TextureLayout;
 
 impl TextureLayout {
-    /// WGSL that finds the elements in the texture, for the shader of the caller's that writes or reads it. Put in
-    /// front of that, it declares for a `prefix` such as `image`, with this layout's numbers in them:
+    /// Returns WGSL that locates the elements in the texture, for the caller's shader that writes or reads it. Prepend
+    /// it to that shader. For a `prefix` such as `image` it declares the following, with the values of this layout:
     ///
     /// ```wgsl
     /// const image_EXTENTS: vec4<u32>;   // B, H, W, C
@@ -20,14 +20,14 @@ impl TextureLayout {
     /// // Column, row and lane of element i in the model's order.
     /// fn image_element(i: u32) -> vec3<u32>
     ///
-    /// // The value with zeros in the lanes that are no channel, as it must be stored.
+    /// // The value with unused lanes set to zero, as stored values require.
     /// fn image_padded(value: vec4<f32>, slice: u32) -> vec4<f32>
     /// ```
     ///
-    /// Bindings are the caller's. The functions do not look whether there is such a texel or element.
+    /// The caller declares the bindings. The functions do not check that a texel or element exists.
     ///
-    /// Texts with different prefixes can be combined in one shader. The prefix is inserted as it is: if it is not an
-    /// identifier of WGSL, the compiler of the shader reports an error.
+    /// Texts with different prefixes can be combined in one shader. The prefix is inserted unchanged. If it is not a
+    /// valid WGSL identifier, the shader compiler reports an error.
     pub fn wgsl(&self, prefix: &str) -> String {
         let ([b, h, w, c], width) = (self.shape, self.width);
         let (slices, elements) = (c.div_ceil(4), self.dims.iter().product::<usize>());
@@ -58,7 +58,7 @@ fn {prefix}_padded(value: vec4<f32>, slice: u32) -> vec4<f32> {{
         )
     }
 
-    /// Statements that find `place`, the index in the order of `[B, H, W, C]`, of element `i` in the model's.
+    /// Returns statements that compute `place`, the index in `[B, H, W, C]` order of element `i` in the model's order.
     fn place(&self) -> String {
         if self.permutation.is_file_order() {
             return "    let place = i;\n".to_owned();

@@ -1,4 +1,4 @@
-//! A session: a model on a device, its resources, and operations common to all ways of running it.
+//! A session: a model on a device, with its resources and the operations common to all ways of running it.
 
 mod textures;
 mod values;
@@ -12,33 +12,33 @@ use super::{CompiledModel, Error, Memory, RunWarnings, TensorInfo, TensorKey, po
 use super::{DispatchTime, now};
 use crate::gpu::{Executor, PoolTextures, TensorRole, Wait};
 
-/// A model on a device.
+/// A model loaded on a device, ready to run.
 ///
-/// Every input gets its values in one of four ways: passed to [`run`](Self::run); [written](Self::write), which lasts until
-/// it is written again; by a shader of the caller's in the session's [own texture](Self::input_texture); or from a
-/// texture of the caller's that is [bound](Self::bind_input). Outputs are returned by `run`, read later
-/// ([`read`](Self::read), [`encode_read`](Self::encode_read)), or used where they lie.
+/// An input gets its values in one of four ways: passed to [`run`](Self::run); [written](Self::write), which lasts
+/// until the next write; by one of the caller's shaders in the session's [own texture](Self::input_texture); or from
+/// one of the caller's textures that is [bound](Self::bind_input). Outputs are returned by `run`, read later
+/// ([`read`](Self::read), [`encode_read`](Self::encode_read)), or used in place on the device.
 ///
-/// Runs follow each other in the order of their submission, also those of one command encoder: a run never sees half of
-/// another. All intermediates are written anew by every run.
+/// Runs execute in the order of submission, also within one command encoder, and never overlap. Every run rewrites all
+/// intermediates.
 ///
-/// A call that fails leaves the session as it was or usable: the next call is right, or fails by a typed error, too.
+/// A failed call leaves the session usable: the next call either gives correct results or returns a typed error.
 #[derive(Debug)]
 pub struct Session {
     compiled: CompiledModel,
     executor: Executor,
     ticket: Option<PoolTicket>,
-    /// Values of inputs on their way into texels, kept for their memory.
+    /// Converted input values before they become texels, stored to reuse their memory.
     reals: Vec<Vec<f32>>,
-    /// Output values before conversion, kept to reuse their memory.
+    /// Output values before conversion, stored to reuse their memory.
     computed: Vec<Vec<f32>>,
 }
 
 impl CompiledModel {
-    /// A session: the pool's textures, weights and pipelines on the device.
+    /// Creates a session: allocates the pool's textures, uploads the weights and creates the pipelines.
     ///
     /// # Errors
-    /// [`Error::Gpu`]: the device is lost, has too little memory, or a limit that is too low.
+    /// [`Error::Gpu`]: the device is lost, has too little memory, or a limit is too low.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn session(&self) -> Result<Session, Error> {
         now(Session::new(self, None, Wait::Block))
@@ -74,7 +74,7 @@ impl Session {
         self.executor.trim();
     }
 
-    /// Takes the device's memory again after [`trim`](Self::trim), so that the next run need not.
+    /// Allocates the device memory again after [`trim`](Self::trim), so that the next run does not have to.
     ///
     /// # Errors
     /// As [`CompiledModel::session`].
@@ -119,8 +119,8 @@ impl Session {
     /// Waits for submitted work. The call is free if all values have 32 bits and no index is computed; otherwise it
     /// costs a short wait for the device.
     ///
-    /// Runs that were [encoded](Self::encode) count as one where they are in one command buffer or another: each begins to
-    /// count anew. Outputs count where [`run`](Self::run), [`run_into`](Self::run_into) or [`read`](Self::read) read them.
+    /// For [encoded](Self::encode) runs, only the last counts, because each run resets the counters. Outputs count if
+    /// [`run`](Self::run), [`run_into`](Self::run_into) or [`read`](Self::read) reads them.
     ///
     /// ```no_run
     /// # fn check(session: &mut texpool::Session) -> Result<(), texpool::Error> {
@@ -169,7 +169,7 @@ impl Session {
         Ok(self.executor.profile()?)
     }
 
-    /// Dispatches of a run; 0 while the session is trimmed.
+    /// Returns the number of dispatches of a run; 0 while the session is trimmed.
     pub fn dispatches(&self) -> usize {
         self.executor.dispatches()
     }
@@ -193,7 +193,7 @@ impl Session {
         self.compiled.model().tensors(role).get(index).map(|info| info.name.clone()).unwrap_or_default()
     }
 
-    /// The outputs that keys mean, which must be such that they can be copied.
+    /// Resolves keys to output indices, without duplicates. Fails if an output cannot be copied.
     fn readable<'k, K: Into<TensorKey<'k>>>(&self, keys: impl IntoIterator<Item = K>) -> Result<Vec<usize>, Error> {
         let mut outputs = Vec::new();
         for key in keys {
@@ -209,14 +209,14 @@ impl Session {
         Ok(outputs)
     }
 
-    /// Checks that every input has values, or is among those that get some now.
+    /// Checks that every input has values already or is among `given`.
     fn check_complete(&self, given: &[usize]) -> Result<(), Error> {
         let missing = (0..self.inputs().len()).filter(|i| !given.contains(i) && !self.executor.is_filled(*i));
         let names: Vec<String> = missing.map(|input| self.name(TensorRole::Input, input)).collect();
         if names.is_empty() { Ok(()) } else { Err(Error::MissingInputs { names }) }
     }
 
-    /// Checks that a session of a pool is the one that is in.
+    /// Checks that a pooled session is the one that entered its pool last.
     fn check_entered(&self) -> Result<(), Error> {
         match &self.ticket {
             Some(ticket) if !ticket.is_in() => Err(Error::OtherPool),
@@ -228,7 +228,7 @@ impl Session {
         self.ticket.as_ref()
     }
 
-    /// Takes the pool's textures as they are now.
+    /// Updates the session to the pool's current textures.
     pub(super) fn refresh(&mut self) -> Result<(), Error> {
         Ok(self.executor.refresh()?)
     }

@@ -1,4 +1,4 @@
-//! Textures and command encoders of a caller's: inputs and outputs that are never copied, runs between other commands.
+//! Textures and command encoders of the caller: inputs and outputs without copies, and runs between other commands.
 
 use super::Session;
 use crate::{
@@ -7,11 +7,11 @@ use crate::{
 };
 
 impl Session {
-    /// The model reads this input from a texture of the caller's, from the next run on.
+    /// Makes the model read this input from one of the caller's textures, from the next run on.
     ///
-    /// The texture must be as [`CompiledModel::input_layout`](crate::CompiledModel::input_layout) says. A few of the last
-    /// textures are remembered, so that a camera's two or three can take turns at no cost; they stay alive until others take
-    /// their place, or the input is [unbound](Self::unbind_input).
+    /// The texture must match [`CompiledModel::input_layout`](crate::CompiledModel::input_layout). The session caches
+    /// the last few textures, so a camera can alternate between two or three at no cost. Cached textures stay alive
+    /// until others replace them or the input is [unbound](Self::unbind_input).
     ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`]; [`Error::Gpu`] for a texture that does not fit.
@@ -19,9 +19,9 @@ impl Session {
         self.bind(TensorRole::Input, key.into(), texture)
     }
 
-    /// The model writes this output to a texture of the caller's, from the next run on. It must be as
-    /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout) says, and have the usage `COPY_SRC` if it is to be
-    /// [read](Self::read), too.
+    /// Makes the model write this output to one of the caller's textures, from the next run on. The texture must match
+    /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout). To be [read](Self::read) as well, it
+    /// needs the usage `COPY_SRC`.
     ///
     /// # Errors
     /// As [`bind_input`](Self::bind_input).
@@ -34,7 +34,7 @@ impl Session {
         Ok(self.executor.bind_texture(role, index, texture)?)
     }
 
-    /// The input gets a texture of the session's own again, which holds no values yet.
+    /// Returns the input to a texture owned by the session, which has no values yet.
     ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`].
@@ -44,7 +44,7 @@ impl Session {
         Ok(())
     }
 
-    /// The output gets a texture of the session's own again.
+    /// Returns the output to a texture owned by the session.
     ///
     /// # Errors
     /// As [`unbind_input`](Self::unbind_input).
@@ -54,22 +54,23 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the texture of the input for the caller's shaders or copies to write, and creates it if necessary. It
-    /// counts as written from then on. It stays the same until another one is bound or the session is
-    /// [trimmed](Self::trim).
+    /// Returns the input's texture, so that the caller's shaders or copies can write it, and creates it if necessary.
+    /// From then on the input counts as written. The texture stays the same until another one is bound or the session
+    /// is [trimmed](Self::trim).
     ///
-    /// It is as [`CompiledModel::input_layout`](crate::CompiledModel::input_layout) says. A texture of the session's own has
-    /// the usages `STORAGE_BINDING`, `TEXTURE_BINDING`, `COPY_DST` and `COPY_SRC`; for others, bind one.
+    /// It matches [`CompiledModel::input_layout`](crate::CompiledModel::input_layout). A texture owned by the session
+    /// has the usages `STORAGE_BINDING`, `TEXTURE_BINDING`, `COPY_DST` and `COPY_SRC`. If you need other usages, bind a
+    /// texture.
     ///
     /// # Errors
-    /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], and [`Error::Gpu`] where memory runs out.
+    /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], and [`Error::Gpu`] if memory runs out.
     pub fn input_texture<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<wgpu::Texture, Error> {
         let index = self.compiled.model().index(TensorRole::Input, key.into())?;
         Ok(self.executor.texture(TensorRole::Input, index)?)
     }
 
-    /// The texture that the output lies in, for a shader or copy of the caller's to read: as
-    /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout) says, with the same usages as those of
+    /// Returns the output's texture, so that the caller's shaders or copies can read it. It matches
+    /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout) and has the same usages as those of
     /// [inputs](Self::input_texture).
     ///
     /// # Errors
@@ -79,20 +80,20 @@ impl Session {
         Ok(self.executor.texture(TensorRole::Output, index)?)
     }
 
-    /// Adds a run to the caller's command encoder, as one compute pass. The run uses the inputs' contents at the time
-    /// when the encoder's commands run.
+    /// Adds a run to the caller's command encoder, as one compute pass. The run uses the contents that the inputs have
+    /// when the encoder's commands execute.
     ///
     /// # Errors
     /// [`Error::MissingInputs`], [`Error::OtherPool`]; [`Error::Gpu`] while the session is [trimmed](Self::trim), and
-    /// errors of the device for textures that it has not seen before.
+    /// device errors for newly bound textures.
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), Error> {
         self.check_entered()?;
         self.check_complete(&[])?;
         Ok(self.executor.encode(encoder)?)
     }
 
-    /// Adds copies of outputs to a command encoder of the caller's, to be read once that is submitted. Several may be on
-    /// their way at once.
+    /// Adds copies of outputs to the caller's command encoder, to be read after its submission. Several readbacks can
+    /// be in flight at once.
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session, device: &texpool::wgpu::Device, queue: &texpool::wgpu::Queue)
@@ -107,7 +108,7 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], [`Error::Bound`] for textures of the caller's without the usage
+    /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], [`Error::Bound`] for caller's textures without the usage
     /// `COPY_SRC`, and as [`encode`](Self::encode).
     pub fn encode_read<'k, K: Into<TensorKey<'k>>>(
         &mut self,
@@ -120,7 +121,8 @@ impl Session {
         Ok(Readback::new(self.executor.gpu(), infos.zip(readbacks).collect()))
     }
 
-    /// Runs the model on what lies in the inputs' textures, and does not wait: what is returned does.
+    /// Runs the model on the current contents of the inputs' textures without waiting. Wait on the returned
+    /// [`Submission`] instead.
     ///
     /// # Errors
     /// As [`encode`](Self::encode).

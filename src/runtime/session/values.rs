@@ -1,4 +1,4 @@
-//! Runs on values: inputs in, outputs out, by blocking or as a task.
+//! Runs that take input values and return output values, either blocking or asynchronous.
 
 use super::Session;
 #[cfg(not(target_arch = "wasm32"))]
@@ -12,15 +12,15 @@ use crate::{
     },
 };
 
-/// An input that is given values: which, and its floats where they lie with the caller, not among those that were converted.
+/// Index of an input with given values, and its floats in the caller's memory; `None` if they were converted.
 type GivenInput<'t> = (usize, Option<&'t [f32]>);
 
 impl Session {
     /// Runs the model on values, waits, and returns every output that is not bound to a texture.
     ///
-    /// Inputs are named or numbered. One that is left out has the values that it had before: those that were written or lie
-    /// in its texture. Where all have theirs already, [`submit`](Self::submit) and [`read`](Self::read). Elements are of
-    /// the model's type, or 32-bit floats.
+    /// Inputs are identified by name or index. An omitted input keeps its previous values: those that were written, or
+    /// the contents of its texture. If all inputs already have values, [`submit`](Self::submit) and
+    /// [`read`](Self::read) also work. Elements are of the model's type or 32-bit floats.
     ///
     /// If another thread presents frames meanwhile, use [`run_async`](Self::run_async): wgpu holds a lock during a
     /// blocking wait.
@@ -36,8 +36,9 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// [`Error::NoSuchTensor`], [`Error::InputTwice`], [`Error::MissingInputs`], [`Error::Bound`], [`Error::Tensor`] for
-    /// values that do not fit; [`Error::Gpu`] with a timeout, a lost device, or what the device refuses.
+    /// [`Error::NoSuchTensor`], [`Error::InputTwice`], [`Error::MissingInputs`], [`Error::Bound`], [`Error::Tensor`]
+    /// for values that do not fit; [`Error::Gpu`] for a timeout, a lost device, or an operation that the device
+    /// refuses.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run<'t, K: Into<TensorKey<'t>>>(
         &mut self,
@@ -75,12 +76,12 @@ impl Session {
         )
     }
 
-    /// Runs the model on values, waits, and writes outputs into memory of the caller's. Only those that are named are
-    /// read back; the others stay on the device, to be [read](Self::read) before the next run.
+    /// Runs the model on values, waits, and writes outputs into the caller's memory. Only the listed outputs are read
+    /// back; the others stay on the device and can be [read](Self::read) before the next run.
     ///
-    /// Room is for elements of the model's type, or for 32-bit floats, which get what was computed as it is, before it
-    /// becomes elements of another type. Dense 32-bit floats are copied once: inputs from the caller's memory to where the
-    /// device takes them from, outputs from where it has put them to the caller's.
+    /// An output view has elements of the model's type, or 32-bit floats, which receive the computed values without
+    /// conversion. Dense 32-bit floats are copied only once: inputs from the caller's memory to the upload buffer,
+    /// outputs from the readback buffer to the caller's memory.
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
@@ -93,8 +94,8 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// As [`run`](Self::run), also for room that is for other elements or another number of them, and
-    /// [`Error::OutputTwice`]. Room then holds anything.
+    /// As [`run`](Self::run), also for output views with a wrong element type or length, and [`Error::OutputTwice`].
+    /// After an error the contents of the output views are unspecified.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run_into<'t, 'r, I: Into<TensorKey<'t>>, O: Into<TensorKey<'t>>>(
         &mut self,
@@ -124,7 +125,7 @@ impl Session {
         outputs: impl IntoIterator<Item = (O, TensorViewMut<'r>)>,
     ) -> Result<(), Error> {
         let given = self.take_inputs(inputs)?;
-        // Room for floats is where they are read to, other room is filled from floats afterwards.
+        // Float views receive the values directly; other views are converted from floats afterwards.
         let mut direct = Vec::new();
         let mut converted: Vec<(usize, TensorViewMut<'r>)> = Vec::new();
         let mut seen = Vec::new();
@@ -158,7 +159,7 @@ impl Session {
         Ok(())
     }
 
-    /// Checks inputs, of which none may be missing: the caller's own floats where they lie, others converted into
+    /// Checks that every input has values. Floats of the caller are used in place; other values are converted into
     /// `reals`.
     fn take_inputs<'t, K: Into<TensorKey<'t>>>(
         &mut self,
@@ -178,11 +179,11 @@ impl Session {
         Ok(given)
     }
 
-    /// Writes an input with a separate submission. The value applies to all later runs until it is written again.
-    /// Does not wait, except in a browser for the result of the allocation.
+    /// Writes an input with a separate submission. The values apply to all later runs until the next write. Does not
+    /// wait, except in a browser for the result of the allocation.
     ///
-    /// Two runs in one encoder with a `write` between them both see what was written last, since the encoder is submitted
-    /// after it: bind two textures for that.
+    /// Two runs in one encoder with a `write` between them both see the last values, because the encoder is submitted
+    /// after the write. Bind two textures for such a case.
     ///
     /// # Errors
     /// As [`run`](Self::run).
@@ -192,7 +193,8 @@ impl Session {
         Ok(self.executor.write(input, floats.unwrap_or(&self.reals[input]))?)
     }
 
-    /// The values of an input as floats: where they lie, or in `reals`.
+    /// Returns an input's floats if they can be used in place; otherwise converts the values into `reals` and returns
+    /// `None`.
     fn convert<'t>(&mut self, input: usize, values: &TensorView<'t>) -> Result<Option<&'t [f32]>, Error> {
         if self.executor.is_bound(TensorRole::Input, input) {
             let reason = "write that texture, or unbind it first";
@@ -204,12 +206,12 @@ impl Session {
         reals.map_err(|source| self.unfit(TensorRole::Input, input, source))
     }
 
-    /// Values that are not those of an input, or room that is not for an output.
+    /// Creates the error for values or memory that do not match an input or output.
     fn unfit(&self, role: TensorRole, index: usize, source: ConvertError) -> Error {
         Error::Tensor { role, name: self.name(role, index), source }
     }
 
-    /// Reads outputs as they are after all that was submitted up to now.
+    /// Reads the values that outputs have after all submitted work.
     ///
     /// # Errors
     /// As [`encode_read`](Self::encode_read), and errors of the device.
@@ -248,7 +250,7 @@ impl Session {
     }
 }
 
-/// The floats of each input, in the caller's memory or among those that were converted.
+/// Returns the floats of each input, in the caller's memory or in `reals`.
 fn floats<'a>(given: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Vec<(usize, &'a [f32])> {
     given.iter().map(|&(input, floats)| (input, floats.unwrap_or(&reals[input]))).collect()
 }
