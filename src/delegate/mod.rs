@@ -14,6 +14,7 @@ use crate::import::GraphOutline;
 
 pub use host::Host;
 pub use selection::{Partition, Selection, Standing};
+pub use turns::{FirstTurn, sets};
 pub use worth::{MIN_OPERATIONS, too_small};
 
 pub use crate::ops::operations;

@@ -1,48 +1,15 @@
-//! Divides selected nodes into groups to fuse: as few and as large as possible, such that no group depends on its own
-//! results through other nodes.
+//! Divides the taken nodes into groups of which none depends on its own results, by the rule that `texpool explain` uses.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use texpool::delegate::{FirstTurn, sets};
 
 use crate::graph::{Graph, NodeIndex};
 
-/// Divides the nodes that are taken into groups. Sorts all nodes topologically, alternating between the two kinds:
-/// first as many nodes as possible that are left, then as many as possible that are taken, and so on. Each run of
-/// taken nodes in this order is a group, since no node that is left can depend on one of them and precede another.
+/// Divides the taken nodes into as few groups as possible.
 pub(crate) fn groups(graph: &Graph<'_>, taken: &[bool]) -> Vec<Vec<NodeIndex>> {
     let producers = graph.producers();
-    let mut readers: Vec<Vec<NodeIndex>> = vec![Vec::new(); graph.nodes.len()];
-    let mut missing = vec![0usize; graph.nodes.len()];
-    for (index, node) in graph.nodes.iter().enumerate() {
-        for producer in node.reads().filter_map(|value| producers[value]) {
-            readers[producer].push(index);
-            missing[index] += 1;
-        }
-    }
-    // Nodes whose operands are all available, separated by whether they are taken, lowest index first.
-    let mut ready = [BinaryHeap::new(), BinaryHeap::new()];
-    for index in (0..graph.nodes.len()).filter(|&index| missing[index] == 0) {
-        ready[usize::from(taken[index])].push(Reverse(index));
-    }
-    let mut groups = Vec::new();
-    while ready.iter().any(|heap| !heap.is_empty()) {
-        for turn in 0..ready.len() {
-            let mut group = Vec::new();
-            while let Some(Reverse(index)) = ready[turn].pop() {
-                group.push(index);
-                for &reader in &readers[index] {
-                    missing[reader] -= 1;
-                    if missing[reader] == 0 {
-                        ready[usize::from(taken[reader])].push(Reverse(reader));
-                    }
-                }
-            }
-            if turn == usize::from(true) && !group.is_empty() {
-                group.sort_unstable();
-                groups.push(group);
-            }
-        }
-    }
-    groups
+    let waits: Vec<Vec<NodeIndex>> =
+        graph.nodes.iter().map(|node| node.reads().filter_map(|value| producers[value]).collect()).collect();
+    sets(&waits, taken, FirstTurn::Left)
 }
 
 #[cfg(test)]
