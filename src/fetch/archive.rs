@@ -1,7 +1,7 @@
-//! One file out of a downloaded package, or the package whole, checked on the way.
+//! Extracts one file from a downloaded package, or copies the whole package, and verifies it while doing so.
 //!
 //! Never writes to a path stated in an archive. The bytes of the named member go to the given writer, up to the
-//! expected length, and a link under that name is refused.
+//! expected length. A link under that name is refused.
 
 use super::{
     Entry, FetchError,
@@ -14,11 +14,11 @@ use std::{
     path::Path,
 };
 
-/// The most bytes that are unpacked of a package, against archives made to be read for ever. Chosen.
+/// Upper limit on the bytes unpacked from a package, as a defence against archives that never end. Chosen.
 const MAX_UNPACKED: u64 = 2 << 30;
 
-/// Writes the member `inside` of the package `archive`, or the package itself where none is named, to `out` if it is
-/// `entry` to the bit.
+/// Writes the member `inside` of the package `archive` to `out`, or the package itself if `inside` is empty. The
+/// bytes must be exactly those of `entry`.
 pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn Write) -> Result<(), StoreError> {
     let package = Package { archive, inside, entry };
     let mut file = BufReader::new(File::open(archive).map_err(|e| package.damaged(e))?);
@@ -30,7 +30,7 @@ pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn
     }
 }
 
-/// Writes the plain file `made` to `out` if it is `entry` to the bit.
+/// Writes the plain file `made` to `out`. The bytes must be exactly those of `entry`.
 pub(super) fn copy_file(made: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), StoreError> {
     let package = Package { archive: made, inside: "", entry };
     package.copy(&mut File::open(made).map_err(|e| package.damaged(e))?, out)

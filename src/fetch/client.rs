@@ -13,10 +13,10 @@ use std::{
     time::Duration,
 };
 
-/// The script that writes models, and the packages that it runs on, with their hashes.
+/// The script that writes models, and the packages that it needs, with their hashes.
 const MAKE: &str = include_str!("../../models/make.py");
 const MAKE_NEEDS: &str = include_str!("../../models/requirements.txt");
-/// Bytes of those packages together, for the progress bar alone.
+/// Total bytes of those packages, used only for the progress bar.
 const MAKE_NEEDS_BYTES: u64 = 42_000_000;
 const PIP: &str = "apt-get install python3-pip (or see pip.pypa.io)";
 
@@ -25,9 +25,10 @@ const PIP: &str = "apt-get install python3-pip (or see pip.pypa.io)";
 pub struct Clients {
     /// npm's client.
     pub npm: OsString,
-    /// Python's, the first of these that is installed.
+    /// Candidates for Python's client; the first one that is installed is used.
     pub pip: Vec<OsString>,
-    /// Python itself, the first of these that is installed; writes models that no package carries.
+    /// Candidates for Python itself; the first one that is installed is used. It writes models that are in no
+    /// package.
     pub python: Vec<OsString>,
     /// Longest time without progress before a client is stopped.
     pub stall: Duration,
@@ -84,7 +85,7 @@ impl Clients {
         }
     }
 
-    /// Writes a model with `models/make.py`, whose packages are installed into `work` and go with it.
+    /// Writes a model with `models/make.py`. The script's packages are installed into `work` and removed with it.
     pub(super) fn make(
         &self,
         network: &str,
@@ -135,7 +136,7 @@ fn line(program: &OsString, source: &Source) -> String {
     }
 }
 
-/// Everything a client writes goes under `work`, so that its progress can be seen and nothing of it stays.
+/// All files that a client writes go under `work`, so that its progress can be measured and nothing is left behind.
 fn configure(command: &mut Command, source: &Source, work: &Path) {
     let Source { package, version, .. } = source;
     match &source.registry {

@@ -144,7 +144,7 @@ pub enum FetchError {
     EverySource {
         /// Name of the entry.
         name: String,
-        /// One error a package.
+        /// One error per package.
         failed: Vec<FetchError>,
     },
 }

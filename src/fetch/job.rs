@@ -1,5 +1,5 @@
-//! Running a package client: watched, stopped with all that it started when nothing arrives any more or the user says
-//! so.
+//! Runs a package client under supervision. The client and all its child processes are stopped when no more data
+//! arrives or when the user interrupts.
 
 use super::{FetchError, Progress, output_tail::OutputTail};
 use std::{
@@ -16,8 +16,8 @@ use std::{
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Time without progress after which the user is notified.
 const SILENCE_NOTICE: Duration = Duration::from_secs(3);
-/// Processor time, in the system's ticks of mostly 10 ms, that counts as work of a client that starts. Chosen, after
-/// pip took longer to start than [`STALL`](super::STALL) where ten processes shared two cores.
+/// Processor time that counts as activity of a starting client, in the system's ticks, usually 10 ms each. Chosen,
+/// after pip took longer to start than [`STALL`](super::STALL) where ten processes shared two cores.
 const BUSY_TICKS: u64 = 10;
 /// Longest time without progress for a program that needs no network. Longer than for a registry, because
 /// `models/make.py` writes its file at the end.
@@ -25,7 +25,7 @@ pub(super) const LOCAL_STALL: Duration = Duration::from_secs(120);
 
 /// A program to be run.
 pub(super) struct Job<'a> {
-    /// The first of these that is installed.
+    /// Candidates for the program; the first one that is installed is run.
     pub(super) programs: &'a [OsString],
     /// Command that installs the program.
     pub(super) hint: &'static str,
@@ -42,9 +42,9 @@ pub(super) struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Runs the first of the programs that is installed, to a good end; answers its command line.
+    /// Runs the first of the programs that is installed and waits for it to succeed. Returns its command line.
     pub(super) fn run(&self, work: &Path, progress: &dyn Progress) -> Result<String, FetchError> {
-        // Before there is a client, so that no interrupt leaves one behind.
+        // This comes before the client starts, so that no interrupt leaves a client behind.
         progress.start(&self.label, self.bytes);
         let ran = self.run_watched(work, progress);
         progress.end();
@@ -57,12 +57,12 @@ impl Job<'_> {
         if status.success() { Ok(line) } else { Err(explain(line, status, output.last_lines(), work)) }
     }
 
-    /// Also contains the command line and the program's output.
+    /// Starts the program. Also returns its command line and its output.
     fn start(&self, work: &Path) -> Result<(Child, String, OutputTail), FetchError> {
         for program in self.programs {
             let mut command = Command::new(program);
             (self.configure)(&mut command);
-            // Temporary files count as progress too, and go with the folder.
+            // Temporary files count as progress too, and are removed with the folder.
             command.current_dir(work).env("TMPDIR", work);
             // A separate process group: npm and pip start child processes, which must end with them.
             #[cfg(unix)]
@@ -71,7 +71,7 @@ impl Job<'_> {
             let failed = |e| FetchError::Start { command: line.clone(), source: e };
             let (output, out) = OutputTail::capture().map_err(failed)?;
             let err = out.try_clone().map_err(failed)?;
-            // A client that asks a question is not to wait for an answer.
+            // Standard input is empty, so that a client that asks a question does not wait for an answer.
             match command.stdin(Stdio::null()).stdout(out).stderr(err).spawn() {
                 Ok(child) => return Ok((child, line, output)),
                 Err(e) if e.kind() == io::ErrorKind::NotFound => {}
@@ -82,7 +82,7 @@ impl Job<'_> {
         Err(FetchError::NoClient { client, hint: self.hint })
     }
 
-    /// Waits for the client, telling `progress` how many bytes it has written: the package as it arrives.
+    /// Waits for the client and reports to `progress` how many bytes of the package it has written.
     fn wait(
         &self,
         mut child: Child,
@@ -98,13 +98,14 @@ impl Job<'_> {
                 return Ok(status);
             }
             let now = written(work);
-            // Compares with the largest size so far: clients also remove files, which does not count as progress.
+            // Compares with the largest size up to now: clients also remove files, which does not count as progress.
             if now.all > most.all {
                 (most, told, active) = (now, false, Instant::now());
                 progress.arrived(most.largest);
             }
-            // On a busy machine a client may take long before it asks anyone, and does not wait meanwhile. Once it has
-            // asked, only bytes count: clients work a little while they wait, too.
+            // On a busy machine a client may need long before its first request; processor time counts as progress
+            // until then. After the first request only bytes count, because a waiting client uses some processor
+            // time, too.
             let works = ticks(child.id());
             if works > worked + BUSY_TICKS {
                 worked = works;
@@ -145,10 +146,10 @@ fn stop(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Returns the processor time of a process so far, in ticks; `None` on systems without `/proc`.
+/// Returns the processor time that a process has used, in ticks; 0 on systems without `/proc`.
 fn ticks(process: u32) -> u64 {
     let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) else { return 0 };
-    // The program's name, in parentheses, may hold anything; behind it come the third field and all others.
+    // The program's name, in parentheses, may contain any character. The third and all later fields follow it.
     let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_ascii_whitespace();
     // Fields 14 and 15, the time in user and in kernel mode.
     fields.skip(14 - 3).take(2).filter_map(|ticks| ticks.parse::<u64>().ok()).sum()
@@ -163,7 +164,7 @@ fn has_socket(process: u32) -> bool {
         .any(|to| to.to_string_lossy().starts_with("socket:"))
 }
 
-/// Bytes below a folder.
+/// Sizes of the files below a folder.
 #[derive(Clone, Copy, Default)]
 struct Written {
     all: u64,
@@ -171,7 +172,7 @@ struct Written {
     largest: u64,
 }
 
-/// Files come and go while a client works, so what cannot be read does not count.
+/// Files appear and disappear while a client works, so files that cannot be read are skipped.
 fn written(folder: &Path) -> Written {
     let Ok(entries) = fs::read_dir(folder) else { return Written::default() };
     let of = |entry: fs::DirEntry| match entry.metadata() {

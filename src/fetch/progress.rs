@@ -5,15 +5,15 @@ use super::interrupt;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::{cell::RefCell, time::Duration};
 
-/// Is told how far a fetch is.
+/// Receives the progress of a fetch.
 pub trait Progress {
-    /// Another process fetches at the moment; this one waits for it.
+    /// Another process is fetching; this one waits for it.
     fn waiting(&self);
-    /// A download starts: of which package, and how many bytes are to be expected.
+    /// A download starts, from the package `what`, with `bytes` expected bytes.
     fn start(&self, what: &str, bytes: u64);
-    /// The number of bytes received so far.
+    /// The number of bytes received up to now.
     fn arrived(&self, bytes: u64);
-    /// The download has ended, well or not.
+    /// The download has ended, successfully or not.
     fn end(&self);
     /// No bytes were received for some seconds. `command` still waits for its registry, and is stopped after
     /// `patience`.
@@ -27,7 +27,7 @@ pub trait Progress {
     }
 }
 
-/// Watches and says nothing.
+/// Ignores all progress reports.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Quiet;
 

@@ -1,4 +1,4 @@
-//! Pictures as SVG text: a compiled model's pool, and the front, bytes of the device against time.
+//! Draws SVG pictures: a compiled model's pool, and the Pareto front of device memory against time.
 
 use std::fmt::Write;
 
@@ -20,11 +20,11 @@ const RIGHT: f64 = 24.0;
 const ABOVE: f64 = 40.0;
 const BELOW: f64 = 44.0;
 
-/// The pool of a compiled model: steps from left to right, and in each texture the rows of its tensors where and while
-/// they lie there.
+/// Draws the pool of a compiled model: steps run from left to right, and each texture shows the rows of its tensors
+/// with their live ranges.
 ///
 /// # Errors
-/// Those of [`pool_svg`].
+/// The same as for [`pool_svg`].
 pub fn picture(compiled: &CompiledModel) -> Result<String, PlanError> {
     let CompiledModel { graph, schedule, plan, .. } = compiled;
     let (bytes, textures, steps) = (grouped(plan.bytes()), plan.textures.len(), schedule.steps.len());
@@ -33,7 +33,7 @@ pub fn picture(compiled: &CompiledModel) -> Result<String, PlanError> {
 }
 
 impl FrontReport {
-    /// The front as SVG text: predicted times as rings, measured ones as filled points.
+    /// Returns the front as SVG text: predicted times as rings, measured ones as filled points.
     pub fn svg(&self) -> String {
         let axes = Axes::new(&self.points);
         let what = if self.points.iter().any(|p| p.measured_ms.is_some()) {
@@ -56,7 +56,7 @@ impl FrontReport {
     }
 }
 
-/// Points that have a time and lines between them, in the colours of stroke and filling.
+/// Draws points that have a time and the lines between them, in the given stroke and fill colours.
 fn curve(
     text: &mut String,
     axes: &Axes,
@@ -92,14 +92,14 @@ struct Axes {
 
 impl Axes {
     fn new(points: &[FrontPoint]) -> Self {
-        // No bytes have no logarithm.
+        // At least one byte, because zero has no logarithm.
         let bytes = points.iter().map(|p| (p.device_bytes.max(1) as f64).log2());
         let (low, high) = bytes.fold((f64::MAX, 0.0f64), |(low, high), b| (low.min(b), high.max(b)));
         let times = points.iter().flat_map(|p| [Some(p.predicted_ms), p.measured_ms]).flatten();
-        // Never zero, since times are divided by it, and a little more than the longest, whose point is not to lie on
-        // the edge.
+        // Never zero, since times are divided by it. Five percent more than the longest time, so that its point does
+        // not touch the edge.
         let longest = times.fold(1e-3, f64::max) * 1.05;
-        // The line above the largest, so that there are two even where all take as much.
+        // The upper line is above the largest value, so that two lines exist even if all values are equal.
         Self { lines: [low.min(high).floor(), high.floor() + 1.0], longest }
     }
 
@@ -112,9 +112,9 @@ impl Axes {
         HEIGHT - BELOW - (bytes.max(1.0).log2() - low) / (high - low) * (HEIGHT - BELOW - ABOVE)
     }
 
-    /// Milliseconds from a mark to the next: 1, 2 or 5 of a power of ten, four to ten marks in all.
+    /// Returns the milliseconds between two marks: 1, 2 or 5 times a power of ten, which gives four to ten marks.
     fn mark(&self) -> f64 {
-        // From the coarsest on: four marks are enough.
+        // Starts at the coarsest distance, since four marks are enough.
         let power = 10f64.powf((self.longest / 4.0).log10().floor());
         [5.0, 2.0].into_iter().map(|n| n * power).find(|mark| self.longest / mark >= 4.0).unwrap_or(power)
     }
@@ -150,7 +150,7 @@ impl Axes {
     }
 }
 
-/// A power of two as people say it.
+/// Formats a power of two with a unit.
 fn size(bytes: f64) -> String {
     const UNITS: [(f64, &str); 3] = [(1_073_741_824.0, "GiB"), (1_048_576.0, "MiB"), (1024.0, "KiB")];
     let unit = UNITS.into_iter().find(|(unit, _)| bytes >= *unit).unwrap_or((1.0, "bytes"));

@@ -1,19 +1,19 @@
-//! Report on values that a run stored or looked up in another form than it computed them.
+//! Report on values that a run clamped before it stored them or used them as an index.
 
 use serde::Serialize;
 
 use crate::gpu::{Clamp, RunWarnings};
 
-/// Values that 16 bits do not hold and indices outside their axis, in the whole run and place by place.
+/// Values that do not fit in 16 bits and indices outside their axis, in total and per tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ClampedReport {
     /// Finite values that were stored as 65504 or -65504.
     pub saturated: u64,
     /// Indices that were replaced by the nearest inside the axis.
     pub indices_outside: u64,
-    /// Places, inputs first, then nodes in order.
+    /// Affected tensors, inputs first, then nodes in order.
     pub places: Vec<ClampedPlace>,
-    /// The same as text, with the first place of each kind.
+    /// The report as sentences, with the first place of each kind.
     #[serde(skip)]
     pub sentences: Vec<String>,
 }
@@ -23,7 +23,7 @@ pub struct ClampedReport {
 pub struct ClampedPlace {
     /// The tensor's name.
     pub tensor: String,
-    /// The node that computes it, by its index in the file; none for an input.
+    /// Index in the file of the node that computes it; `None` for an input.
     pub node: Option<usize>,
     /// Operator of that node; `input` for an input.
     pub op: &'static str,

@@ -1,4 +1,4 @@
-//! The report of a compiled model: what its graph, schedule and plan say.
+//! Builds the report of a compiled model from its graph, schedule and plan.
 
 #[cfg(feature = "gpu")]
 use super::DeviceMemoryReport;
@@ -11,8 +11,8 @@ use crate::{
 };
 
 impl MemoryReport {
-    /// The report of a compiled model without a device: inputs, outputs and weights are counted in texels as they are
-    /// packed.
+    /// Creates the report of a compiled model without a device. Inputs, outputs and weights are counted in packed
+    /// texels.
     pub fn from_compiled(compiled: &CompiledModel) -> Self {
         let &CompiledModel { ref graph, ref schedule, ref best, ref plan, format, .. } = compiled;
         let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
@@ -37,7 +37,7 @@ impl MemoryReport {
             plan,
             format,
             io_bytes: beside.map(Storage::texels).sum::<u64>() * format.texel_bytes(),
-            // Weights that are uploaded in every run are records of the pool.
+            // Excludes weights that are uploaded in every run, because those are records of the pool.
             weight_bytes: compiled.resident_weight_bytes(),
         });
         report.stopped = compiled.stopped;
@@ -56,7 +56,7 @@ impl MemoryReport {
         report
     }
 
-    /// Adds the figures that count like the papers.
+    /// Adds the figures that follow the papers' convention.
     #[must_use]
     pub const fn with_intermediates_alone(mut self, alone: IntermediatesAlone) -> Self {
         let IntermediatesAlone { naive_bytes, lower_bound_bytes, pool_bytes } = alone;
@@ -79,7 +79,7 @@ fn is_pooled(storage: &Storage) -> bool {
     matches!(storage.kind, StorageKind::Intermediate(_))
 }
 
-/// The tensors of the pool, by record.
+/// Returns the name of each record's tensor in the pool.
 pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
     let CompiledModel { graph, schedule, .. } = compiled;
     // Records are numbered in the order of these storages.
@@ -88,7 +88,7 @@ pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
 }
 
 impl PeakReport {
-    /// The report of a peak.
+    /// Creates the report of a peak.
     pub fn from_peak(peak: &Peak) -> Self {
         Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
     }
@@ -116,11 +116,11 @@ fn why(compiled: &CompiledModel) -> Option<String> {
     Some(why.to_owned())
 }
 
-/// Segments as they are reported.
+/// Converts segments to their reports.
 pub(super) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
     let of = |segment: &Segment| SegmentReport {
         operators: segment.operators.len(),
-        // So many stand for a phase a row, however many rows there are.
+        // `u32::MAX` stands for one phase per row, however many rows exist.
         phases: (segment.phases != u32::MAX).then_some(segment.phases),
     };
     segments.iter().map(of).collect()

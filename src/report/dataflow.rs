@@ -1,4 +1,5 @@
-//! A network as dataflow: actors, channels and least buffers; and the published tables beside what is found here.
+//! A network as a dataflow graph: actors, channels and minimum buffers. Also the published tables next to the results
+//! of this program.
 
 use super::grouped;
 use crate::{
@@ -8,7 +9,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A dataflow graph and its least buffers.
+/// A dataflow graph and its minimum buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CsdfReport {
     /// Name of the model.
@@ -23,7 +24,7 @@ pub struct CsdfReport {
     pub edge_bytes: u64,
     /// Bytes of the buffers in which actors keep rows for their next phase.
     pub loop_bytes: u64,
-    /// Both together.
+    /// Sum of both.
     pub total_bytes: u64,
 }
 
@@ -51,9 +52,9 @@ pub struct ChannelReport {
     pub production: String,
     /// Tokens by phase of the sink.
     pub consumption: String,
-    /// Least capacity in tokens.
+    /// Minimum capacity in tokens.
     pub tokens: u64,
-    /// The same in bytes.
+    /// Minimum capacity in bytes.
     pub bytes: u64,
 }
 
@@ -120,14 +121,14 @@ pub struct PublishedCsdf {
     pub examples: Vec<ExampleReport>,
     /// Table III.
     pub networks: Vec<NetworkReport>,
-    /// Why the search for pools ended before it was done, if it did.
+    /// Reason why the search for pools was stopped early, if it was.
     pub stopped: Option<StopReason>,
 }
 
 /// A row of Table II: sizes of the buffers b12, b23, b34 and b45 in bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExampleReport {
-    /// Its name there.
+    /// Its name in the paper.
     pub name: String,
     /// Published value.
     pub published: Vec<u64>,
@@ -135,33 +136,33 @@ pub struct ExampleReport {
     pub found: Vec<u64>,
 }
 
-/// A row of Table III. Of two figures the first is without phases, the second with them.
+/// A row of Table III. Each pair holds the figure without phases, then the figure with them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NetworkReport {
-    /// Its name there.
+    /// Its name in the paper.
     pub network: String,
     /// Memory of parameters and buffers as published, in megabytes of 10^6 bytes.
     pub published_megabytes: [u64; 2],
     /// Value found by execution, in bytes.
     pub found_bytes: [u64; 2],
-    /// Why these differ, if they do.
+    /// Reason for the difference, if one exists.
     pub differs: Option<String>,
-    /// Bytes of the parameters and of this program's pool: the fastest plan's, and the smallest's. None where the search was
-    /// stopped before it was done with this network.
+    /// Bytes of the parameters and of this program's pool, for the fastest plan and for the smallest. `None` if the
+    /// search was stopped before it finished this network.
     pub pool_bytes: Option<[u64; 2]>,
     /// Bytes of the parameters, counted in both pairs.
     pub parameter_bytes: u64,
-    /// Published throughput with phases, as a part of that without.
+    /// Published throughput with phases, as a fraction of the throughput without.
     pub published_throughput: f64,
-    /// Predicted throughput of this program's smallest plan, as a part of the fastest's. None where the search was stopped
-    /// before.
+    /// Predicted throughput of this program's smallest plan, as a fraction of the fastest plan's. `None` if the
+    /// search was stopped earlier.
     pub predicted_throughput: Option<f64>,
 }
 
 impl NetworkReport {
     /// Returns true if a column matches in all published digits.
     pub fn agrees(&self, column: usize) -> bool {
-        // To the nearest megabyte, as the papers state it.
+        // Rounded to the nearest megabyte, as in the papers.
         (self.found_bytes[column] + 500_000) / 1_000_000 == self.published_megabytes[column]
     }
 }

@@ -1,4 +1,4 @@
-//! The account of a session's memory on its device: each part as planned and as allocated, and the most there was.
+//! A session's memory on its device: each part as planned and as allocated, and the peak.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use crate::gpu::{Memory, MemoryParts};
 /// Device memory of a session. All numbers are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DeviceMemoryReport {
-    /// As allocated by the driver, or as planned if the driver does not report allocations.
+    /// Allocated by the driver, or planned if the driver does not report allocations.
     #[serde(flatten)]
     pub parts: PartBytes,
-    /// The greatest sum of the parts, from loading on; none where the driver does not say.
+    /// Largest sum of the parts since loading; `None` if the driver does not report allocations.
     pub allocated_peak: Option<u64>,
     /// Blocks that the allocator has taken from the driver, for the whole device.
     pub reserved: Option<u64>,
-    /// The most of those, from loading on.
+    /// Peak of the reserved bytes since loading.
     pub reserved_peak: Option<u64>,
-    /// The parts as planned.
+    /// The planned bytes of each part.
     pub planned: PartBytes,
 }
 
@@ -31,18 +31,18 @@ pub struct PartBytes {
     pub pool: u64,
     /// Textures of weights.
     pub weights: u64,
-    /// Textures of inputs and outputs that lie beside the pool.
+    /// Textures of inputs and outputs outside the pool.
     pub io: u64,
     /// Buffers of the dispatches' parameters and row tables.
     pub tables: u64,
-    /// Buffers that values go through between host and device.
+    /// Buffers for transfers between host and device.
     pub transfer: u64,
-    /// All other memory; in allocated figures, with wgpu's own.
+    /// All other memory; allocated figures include wgpu's own.
     pub other: u64,
 }
 
 impl PartBytes {
-    /// The parts by name.
+    /// Returns the parts by name.
     pub(super) const fn named(&self) -> [(&'static str, u64); 6] {
         [
             ("pool", self.pool),
@@ -54,7 +54,7 @@ impl PartBytes {
         ]
     }
 
-    /// All parts together.
+    /// Returns the sum of all parts.
     pub fn sum(&self) -> u64 {
         self.named().iter().map(|(_, bytes)| bytes).sum()
     }
@@ -69,7 +69,7 @@ impl From<MemoryParts> for PartBytes {
 
 #[cfg(feature = "gpu")]
 impl DeviceMemoryReport {
-    /// The account of a session.
+    /// Creates the report of a session's memory.
     pub fn from_memory(memory: &Memory) -> Self {
         Self {
             parts: memory.allocated.unwrap_or(memory.planned).into(),

@@ -1,4 +1,4 @@
-//! Numbers that can be read.
+//! Formats numbers for reading.
 
 /// `1234567` as `1,234,567`.
 pub fn grouped(number: u64) -> String {

@@ -1,5 +1,5 @@
-//! Report on a delegate's selection: nodes that it takes of a model, reasons for the others, and tensors that cross
-//! the borders.
+//! Report on a delegate's selection: the nodes of a model that it takes, the reasons against the others, and the
+//! tensors that cross partition borders.
 
 use crate::{
     delegate::{Host, Partition, Selection, Standing},
@@ -31,7 +31,7 @@ pub struct GraphReport {
     pub known: usize,
     /// Number of nodes for which the file lacks information.
     pub unknown: usize,
-    /// Extents of inputs that are open, in words; what depends on them is not known beforehand.
+    /// Descriptions of open input extents. Extents that depend on these are not known before a run.
     pub open_extents: Vec<String>,
     /// All nodes, in the file's order.
     pub nodes: Vec<NodeReport>,
@@ -50,9 +50,9 @@ pub struct NodeReport {
     pub name: String,
     /// The verdict.
     pub verdict: NodeVerdict,
-    /// The partition that it is in, of those that are taken.
+    /// Index of its partition, if it is taken.
     pub partition: Option<usize>,
-    /// Why it is not taken.
+    /// Reason why it is not taken.
     pub reason: Option<String>,
     /// Advice for the model's owner.
     pub hint: Option<String>,
@@ -66,13 +66,13 @@ pub enum NodeVerdict {
     Taken,
     /// It is left to the runtime.
     Left,
-    /// Its results follow from the file, so nobody computes them in a run.
+    /// Results follow from the file, so no run computes them.
     Known,
-    /// The file does not say enough.
+    /// The file lacks the necessary information.
     Unknown,
 }
 
-/// Nodes that are handed over as one.
+/// Nodes that are handed over together as one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReport {
     /// Indices of its nodes.
@@ -81,9 +81,9 @@ pub struct PartitionReport {
     pub inputs: Vec<BoundaryReport>,
     /// Tensors that are copied out after each run.
     pub outputs: Vec<BoundaryReport>,
-    /// Bytes of all inputs; null where one is not known beforehand.
+    /// Bytes of all inputs; null if the size of one is not known before a run.
     pub input_bytes: Option<u64>,
-    /// Bytes of all outputs together.
+    /// Bytes of all outputs; null if the size of one is not known before a run.
     pub output_bytes: Option<u64>,
 }
 
@@ -92,11 +92,12 @@ pub struct PartitionReport {
 pub struct BoundaryReport {
     /// Its name in the file.
     pub name: String,
-    /// Type of its elements in the file; null where that is not known beforehand.
+    /// Type of its elements in the file; null if it is not known before a run.
     pub element_type: Option<String>,
-    /// Its extents; null for each that is not known beforehand, and altogether where not even their number is.
+    /// Its extents; null for each that is not known before a run. Null as a whole if their number is not known
+    /// either.
     pub dims: Option<Vec<Option<usize>>>,
-    /// Bytes of its elements; null where they are not known beforehand.
+    /// Bytes of its elements; null if not known before a run.
     pub bytes: Option<u64>,
 }
 

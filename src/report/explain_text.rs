@@ -7,7 +7,8 @@ use super::{
 use crate::plan::printable;
 use std::{collections::HashMap, fmt};
 
-/// Names, tensors and reasons that are shown of a list; the data has all of them. Chosen, so that a screen holds it.
+/// Number of names, tensors and reasons shown from a list; the data has all of them. Chosen, so that the text fits on
+/// a screen.
 const SHOWN: usize = 8;
 /// Limit on the partitions and reasons listed.
 const SHOWN_GROUPS: usize = 24;
@@ -66,7 +67,7 @@ impl GraphReport {
         self.open(f)
     }
 
-    /// The first and the last node of a partition.
+    /// Returns the first and the last node of a partition.
     fn span(&self, partition: &PartitionReport) -> String {
         let called = |node: &usize| self.nodes.get(*node).map(|node| printable(&node.name));
         match &partition.nodes[..] {
@@ -79,7 +80,7 @@ impl GraphReport {
         }
     }
 
-    /// Nodes that are not taken, those of one operator and reason together.
+    /// Prints the nodes that are not taken, grouped by operator and reason.
     fn refused(&self, f: &mut fmt::Formatter<'_>, verdict: NodeVerdict, title: &str) -> fmt::Result {
         let mut groups: Vec<Vec<&NodeReport>> = Vec::new();
         let mut numbers = HashMap::new();

@@ -1,4 +1,4 @@
-//! The front of phased plans: bytes of the device against predicted time.
+//! The Pareto front of phased plans: device memory against predicted time.
 
 use super::{PeakReport, SegmentReport, compiled::segments, grouped};
 use crate::{
@@ -8,7 +8,7 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Plans of which none is beaten in both bytes and time by another, the fastest first.
+/// Pareto-optimal plans in bytes and time, fastest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrontReport {
     /// Name of the model.
@@ -17,7 +17,7 @@ pub struct FrontReport {
     pub clock: Clock,
     /// The points.
     pub points: Vec<FrontPoint>,
-    /// Why the search ended before it was done: smaller pools may exist. Only where it did.
+    /// Reason why the search was stopped early, if it was; smaller pools may exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
 }
@@ -25,7 +25,7 @@ pub struct FrontReport {
 /// One plan of the front.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrontPoint {
-    /// Bytes of the device's memory that a session takes: pool, weights, inputs and outputs, tables, transfers.
+    /// Device memory of a session: pool, weights, inputs and outputs, tables, transfers.
     pub device_bytes: u64,
     /// Bytes of the pool alone.
     pub bytes: u64,
@@ -35,7 +35,7 @@ pub struct FrontPoint {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
-    /// The middle one of some runs by the front's clock; only where a device ran it.
+    /// Median time of several runs by the front's clock; only if a device ran the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measured_ms: Option<f64>,
     /// Wall time.
@@ -48,7 +48,7 @@ pub struct FrontPoint {
 }
 
 impl FrontReport {
-    /// The report of a front.
+    /// Creates the report of a front.
     pub fn from_frontier(model: &str, front: &Frontier) -> Self {
         let point = |point: &Point| FrontPoint {
             device_bytes: point.device_bytes,
@@ -62,7 +62,7 @@ impl FrontReport {
             segments: segments(&point.segments),
         };
         let points = front.points().iter().map(point).collect();
-        // Predictions are wall time unless whoever planned with a device's profile says otherwise.
+        // Predictions are wall time, unless the caller planned with a device profile and sets another clock.
         Self { model: model.to_owned(), clock: Clock::default(), points, stopped: front.stopped() }
     }
 }
@@ -93,7 +93,8 @@ impl fmt::Display for FrontReport {
         for p in &self.points {
             let segments = match p.segments.len() {
                 0 => "no phases".to_owned(),
-                // Rows are placed one by one although no operator runs in bands, unlike in the plan without phases.
+                // Rows are placed individually, unlike in the plan without phases, although no operator runs in
+                // bands.
                 segments if p.segments.iter().all(|segment| segment.phases == Some(1)) => {
                     format!("{segments}, no bands")
                 }

@@ -1,4 +1,5 @@
-//! The memory report: cost of a plan beside alternatives, and positions of all tensors. Knows no device.
+//! The memory report: the cost of a plan next to alternatives, and the positions of all tensors. Independent of any
+//! device.
 //!
 //! [`MemoryReport`] is data with a stable JSON form; its `Display` is the table that the command prints.
 
@@ -47,7 +48,7 @@ pub struct MemoryReport {
     pub strategies: Vec<StrategyBytes>,
     /// The plan that was chosen.
     pub plan: PlanReport,
-    /// Why the search for the plan ended before it was done: a smaller pool may exist. Only where it did.
+    /// Reason why the search for the plan was stopped early, if it was; a smaller pool may exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
     /// Reason for the chosen phases; only if phases were requested.
@@ -56,14 +57,14 @@ pub struct MemoryReport {
     /// Description of the plan's phases, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phases: Option<PhaseReport>,
-    /// Figures that count like the papers, for intermediate tensors only; present on request, if textures hold whole
+    /// Figures by the papers' convention, for intermediate tensors only; present on request, if textures hold whole
     /// tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub intermediates_alone: Option<IntermediatesReport>,
     /// Bytes that the driver allocates for the pool's textures; only if a device was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub driver_bytes: Option<u64>,
-    /// Textures of the graph's inputs and outputs that lie beside the pool.
+    /// Textures of the graph's inputs and outputs outside the pool.
     pub io_bytes: u64,
     /// Weights on the device.
     pub weight_bytes: u64,
@@ -98,19 +99,18 @@ pub struct IntermediatesReport {
 pub struct PhaseReport {
     /// Runs of operators that are interleaved.
     pub segments: Vec<SegmentReport>,
-    /// Bytes of the rows alive at the peak: no placement of this schedule takes less.
+    /// Bytes of the rows alive at the peak. No placement of this schedule can be smaller.
     pub live_bytes: u64,
-    /// The step at which they are alive.
+    /// The step of that peak.
     pub peak: PeakReport,
     /// Dispatches of a run.
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
-    /// Bytes of the pool without phases.
-    // Reports that were written before there was this field are still read.
+    /// Bytes of the pool without phases. Older reports lack this field and can still be read.
     #[serde(default)]
     pub baseline_bytes: u64,
-    /// Predicted time of a run without.
+    /// Predicted time of a run without phases.
     #[serde(default)]
     pub without_ms: f64,
 }
@@ -122,7 +122,7 @@ pub enum RowForm {
     /// One after another.
     #[default]
     Whole,
-    /// Rows alternate between this number of places.
+    /// Rows alternate between a fixed number of places.
     Ring,
     /// Each row has an individual place.
     Scattered,
@@ -178,9 +178,9 @@ pub struct StrategyBytes {
 pub struct PlanReport {
     /// Name of the strategy.
     pub strategy: String,
-    /// The rules it keeps.
+    /// The problem whose rules it follows.
     pub problem: LayoutKind,
-    /// The pool's bytes, with the texels that fill up the last row of each texture.
+    /// The pool's bytes, including the unused texels in the last row of each texture.
     pub bytes: u64,
     /// The pool.
     pub textures: Vec<TextureReport>,
@@ -215,7 +215,7 @@ pub struct PlacementReport {
     pub texel: u32,
     /// Number of rows.
     pub rows: u32,
-    /// Rows there is room for, where row `r` lies where row `r - ring` was.
+    /// Number of rows in the ring: row `r` reuses the place of row `r - ring`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
     /// Texel where each row starts, if each has an individual place.
@@ -245,7 +245,7 @@ pub struct ReportInputs<'a> {
     pub names: &'a [String],
     /// Description of each step.
     pub rows: &'a [StepRow],
-    /// The strategies' answers and the bounds, in texels; none where the plan was loaded.
+    /// The strategies' results and the bounds, in texels; `None` for a loaded plan.
     pub best: Option<&'a Solution>,
     /// The plan that is used.
     pub plan: &'a Plan,
@@ -258,7 +258,7 @@ pub struct ReportInputs<'a> {
 }
 
 impl MemoryReport {
-    /// The report of a plan; `driver_bytes` and `device_memory` are for who has a device to fill in.
+    /// Creates the report of a plan. Callers with a device fill in `driver_bytes` and `device_memory` themselves.
     pub fn new(inputs: &ReportInputs<'_>) -> Self {
         let bytes = |texels: u64| texels.saturating_mul(inputs.format.texel_bytes());
         let candidate = |c: &crate::plan::Candidate| StrategyBytes {

@@ -15,7 +15,7 @@ use crate::{
 pub struct NetworkRow {
     /// Its name.
     pub network: String,
-    /// Operators in the file, and steps that are left of them.
+    /// Number of operators in the file.
     pub operators: usize,
     /// Steps of a run.
     pub steps: usize,
@@ -23,13 +23,13 @@ pub struct NetworkRow {
     pub naive: u64,
     /// Lower bound of Shared Objects (the sum of positional maxima).
     pub bound: u64,
-    /// The strategy that comes lowest, and its bytes.
+    /// The strategy with the smallest result, and its bytes.
     pub strategy: (String, u64),
-    /// The optimum of Shared Objects, and whether it is proven.
+    /// The optimum of Shared Objects, and a flag that is true if it is proven.
     pub optimum: (u64, bool),
     /// Banks: several live tensors in a texture.
     pub banks: u64,
-    /// Median milliseconds of a run; none where nothing was run.
+    /// Median milliseconds of a run; `None` if nothing was run.
     pub milliseconds: Option<f64>,
     /// Figures of Pisarchyk and Lee (2020).
     pub shared_objects: Option<PublishedFigures>,
@@ -53,13 +53,13 @@ pub struct PublishedFigures {
 pub struct DataflowFigures {
     /// Table III.
     pub published: [u64; 2],
-    /// This file in their convention; none where it cannot be converted.
+    /// This file's figures in their convention; `None` if the file cannot be converted.
     pub found: Option<[f64; 2]>,
 }
 
 impl NetworkRow {
-    /// The row of a network: its file, what was compiled of it, and every plan of its records. What was published of
-    /// it, and the time of a run, are for the caller to fill in.
+    /// Creates the row of a network from its file, its compiled model and all plans of its records. The caller fills
+    /// in the published figures and the time of a run.
     pub fn new(
         name: &str,
         graph: &Graph,
@@ -84,7 +84,8 @@ impl NetworkRow {
             bound: bytes(comparison.best.bounds.shared_objects),
             strategy: strategy.map(|c| (c.name.clone(), bytes(c.total))).unwrap_or_default(),
             optimum: (optimum, comparison.optimum.proven),
-            // An object is a bank that holds one tensor at a time, so no plan of banks need be larger than the optimum.
+            // A plan of shared objects is a plan of banks in which each bank holds one tensor at a time. The minimum
+            // for banks is therefore at most the optimum.
             banks: lowest(LayoutKind::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
             milliseconds: None,
             shared_objects: None,
@@ -98,7 +99,7 @@ impl NetworkRow {
 pub struct NetworkTable {
     /// The networks.
     pub networks: Vec<NetworkRow>,
-    /// Networks that could not be imported, planned or run, and why.
+    /// Networks that could not be imported, planned or run, with the error.
     pub failed: Vec<(String, String)>,
 }
 

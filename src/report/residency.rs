@@ -3,12 +3,13 @@
 use super::MemoryReport;
 use std::fmt;
 
-/// With more textures than this, a line a step names only those that hold something.
+/// With more textures than this, each step's line lists only the textures that hold something.
 const MAX_COLUMNS: usize = 20;
 
-/// The residency table: a line a step, a column a texture, in it the numbers of the tensors that live there.
+/// The residency table: one line per step and one column per texture. Each cell holds the numbers of the tensors that
+/// are live there.
 ///
-/// A tensor's number stands beside its name on the line of the step that writes it; `>` marks it there.
+/// A tensor's number is printed next to its name on the line of the step that writes it; `>` marks it there.
 pub(super) struct Residency<'a>(pub(super) &'a MemoryReport);
 
 impl fmt::Display for Residency<'_> {
@@ -16,7 +17,7 @@ impl fmt::Display for Residency<'_> {
         let report = self.0;
         writeln!(f, "residency: what each texture holds at each step ('>' is written there, '.' is empty)")?;
         let textures = report.plan.textures.len();
-        // All of them before the first is written: the widest says how wide columns are.
+        // All cells are computed before the first is written, because the widest one determines the column width.
         let cells: Vec<Vec<String>> =
             (0..report.steps).map(|step| (0..textures).map(|t| self.cell(step, t)).collect()).collect();
         let wide = textures > MAX_COLUMNS;
@@ -52,7 +53,7 @@ impl Residency<'_> {
         if held.is_empty() { ".".into() } else { held.join(",") }
     }
 
-    /// The tensors born at a step with their numbers; a result beside the pool has a name alone.
+    /// Returns the tensors born at a step with their numbers; a result outside the pool has only a name.
     fn written(&self, step: usize, name: &str) -> String {
         let born = self.0.plan.placements.iter().enumerate().filter(|(_, p)| p.first == step);
         let born: Vec<String> = born.map(|(i, p)| format!("-> {i} {}", p.tensor)).collect();

@@ -1,4 +1,4 @@
-//! The report as a table.
+//! Text form of the memory report, as a table.
 
 use super::{MemoryReport, PeakReport, RowForm, grouped, residency::Residency};
 use crate::plan::printable;
@@ -41,7 +41,7 @@ impl fmt::Display for MemoryReport {
         }
         writeln!(f)?;
         let line = |f: &mut fmt::Formatter<'_>, what: &str, bytes: u64, note: &str| {
-            // Without a note, spaces would end the line.
+            // Trimmed, because without a note the line would end in spaces.
             writeln!(f, "{}", format!("  {what:<46} {:>14} {note}", grouped(bytes)).trim_end())
         };
         line(f, "naive: every tensor in a texture of its own", self.naive_bytes, "")?;
@@ -99,7 +99,7 @@ impl fmt::Display for MemoryReport {
 impl MemoryReport {
     fn share(&self, bytes: u64) -> String {
         match self.naive_bytes {
-            // A model may have no tensor but its inputs and outputs, which are beside the pool.
+            // A model may have only inputs and outputs, which are outside the pool.
             0 => "-".into(),
             naive => format!("{:.1} %", 100.0 * bytes as f64 / naive as f64),
         }

@@ -23,7 +23,7 @@ impl From<NotFinite> for NotFiniteCounts {
     }
 }
 
-/// The values of a tensor in short.
+/// Summary of a tensor's values.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ValueSummary {
     /// Smallest finite value, if there is one.
@@ -44,7 +44,7 @@ impl ValueSummary {
         let finite = || values.iter().copied().filter(|value| value.is_finite());
         let not_finite = NotFinite::of(values);
         let many = values.len() - not_finite.total();
-        // In 64 bits, where a sum of 32-bit floats neither overflows nor loses the small ones.
+        // Summed in 64 bits, where 32-bit floats neither overflow nor lose small summands.
         let sum: f64 = finite().map(f64::from).sum();
         Self {
             min: finite().reduce(f32::min),

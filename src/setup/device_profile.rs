@@ -1,4 +1,4 @@
-//! The device's profile, kept from run to run: measured once for a device, a driver, a texel format and this version.
+//! The device's profile, cached across runs: measured once per device, driver, texel format and texpool version.
 
 use std::{
     io,
@@ -54,11 +54,11 @@ struct ProfileKey {
 struct CachedProfile {
     key: ProfileKey,
     device_profile: DeviceProfile,
-    /// CRC-32 of the profile as it is read: a digit that changed on the disk would choose other plans.
+    /// CRC-32 of the profile as it is read. A digit damaged on disk would otherwise lead to other plans.
     checksum: u32,
 }
 
-/// The most bytes that are read of a file: 1 MiB, where profiles have some kilobytes.
+/// Upper limit on the bytes read from a file: 1 MiB. Profiles have a few kilobytes.
 const MAX_BYTES: u64 = 1 << 20;
 
 /// The checksum of a profile that was read.
@@ -79,16 +79,16 @@ impl ProfileKey {
     }
 
     fn file(&self, folder: &Path) -> PathBuf {
-        // Adapters have names such as `llvmpipe (LLVM 15.0.7, 256 bits)`. The rest of the key stays out: a newer
-        // driver's profile takes the place of the old one's.
+        // Adapters have names such as `llvmpipe (LLVM 15.0.7, 256 bits)`. The rest of the key is left out of the file
+        // name, so that a newer driver's profile replaces the old one.
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let name: String = format!("{}-{:?}", self.adapter, self.format).chars().map(plain).collect();
         folder.join(format!("device_profile-{name}.json"))
     }
 }
 
-/// Returns the stored profile of a device for texels of `format` from `folder`. Returns `None` if there is no such
-/// file, or it is damaged or belongs to another driver.
+/// Returns the stored profile of a device for texels of `format` from `folder`. Returns `None` if the file is missing
+/// or damaged, or belongs to another driver.
 pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Option<DeviceProfile> {
     kept(&ProfileKey::new(gpu, format), folder)
 }
@@ -110,9 +110,9 @@ fn kept(key: &ProfileKey, folder: &Path) -> Option<DeviceProfile> {
     Some(kept.device_profile)
 }
 
-/// Keeps a profile in a file.
+/// Stores a profile in a file.
 fn keep(path: &Path, key: ProfileKey, device_profile: &DeviceProfile) -> io::Result<()> {
-    // Rounded as if read back, because the last bit of a number may change in the file.
+    // Round-tripped through JSON first, because the last bit of a number may change in the file.
     let read: DeviceProfile = serde_json::from_slice(&serde_json::to_vec(device_profile)?)?;
     let kept = CachedProfile { key, device_profile: device_profile.clone(), checksum: checksum(&read)? };
     let part = PartFile::create(path)?;
@@ -123,13 +123,13 @@ fn keep(path: &Path, key: ProfileKey, device_profile: &DeviceProfile) -> io::Res
     part.rename().map(drop)
 }
 
-/// The profile of a device for texels of `format`: the one kept in `folder`, else one that is measured and kept there.
-/// One that is damaged, or of another driver, is measured again, and with `recalibrate` any is. `progress` is told how
-/// far a measurement is, and answers whether to go on.
+/// Returns the profile of a device for texels of `format`. Uses the one stored in `folder` if it is intact and
+/// belongs to this driver. Otherwise, or if `recalibrate` is set, measures the device and stores the result.
+/// `progress` receives the state of a measurement and decides if it goes on.
 ///
 /// # Errors
-/// [`SetupError::Gpu`] where the device cannot be measured, or `progress` breaks off: nothing is kept then. A folder
-/// that cannot be written to is no error.
+/// [`SetupError::Gpu`] if the device cannot be measured, or if `progress` breaks off; nothing is stored then. A
+/// folder that cannot be written to is not an error.
 pub fn device_profile(
     gpu: &Gpu,
     format: TexelFormat,

@@ -19,7 +19,7 @@ use std::{
 /// Debian's and Ubuntu's packages for a Vulkan device on any machine.
 const PACKAGES: [&str; 2] = ["libvulkan1", "mesa-vulkan-drivers"];
 
-/// Reasons for which there is no adapter and none could be installed.
+/// Errors of setting up a machine: no adapter exists and none could be installed, or the device failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetupError {
@@ -59,7 +59,7 @@ pub enum SetupError {
          VK_ICD_FILENAMES, WGPU_BACKEND and what `vulkaninfo --summary` (package vulkan-tools) says"
     )]
     StillNone,
-    /// There is one, and it cannot be opened.
+    /// An adapter exists but cannot be opened.
     #[error(transparent)]
     Gpu(#[from] GpuError),
 }
@@ -67,7 +67,7 @@ pub enum SetupError {
 /// Properties of the machine that matter for the installation.
 #[derive(Clone, Debug)]
 pub struct System {
-    /// The file that names the distribution; tests put another in its place, like all that follows.
+    /// The file that names the distribution. Tests replace it and the fields below.
     pub os_release: PathBuf,
     /// The package manager.
     pub apt_get: OsString,
@@ -91,13 +91,13 @@ impl Default for System {
     }
 }
 
-/// Permission to install the software Vulkan driver if there is no adapter.
+/// Permission to install the software Vulkan driver on a machine without an adapter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Install {
     /// No; the error says what to run.
     #[default]
     Never,
-    /// Ask the user on the terminal. If standard input or standard error is not a terminal, the answer is no.
+    /// Ask the user on the terminal. If standard input or standard error is not a terminal, nothing is installed.
     Ask,
     /// Yes, the user asked for it.
     Yes,
@@ -119,10 +119,10 @@ pub fn open_gpu(options: &GpuOptions, install: Install) -> Result<Gpu, SetupErro
     }
 }
 
-/// Opens an adapter in the same way, as a context.
+/// Like [`open_gpu`], but returns a context.
 ///
 /// # Errors
-/// As [`open_gpu`].
+/// The same as for [`open_gpu`].
 pub fn open_context(options: &GpuOptions, install: Install) -> Result<Context, SetupError> {
     Ok(Context::from_gpu(open_gpu(options, install)?))
 }
@@ -139,8 +139,8 @@ fn confirmed(question: &str) -> bool {
 }
 
 impl System {
-    /// Makes sure that there is an adapter, with `present` to say whether there is an adapter now, and `confirmed` to
-    /// put a question to the user where `install` is [`Install::Ask`].
+    /// Ensures that an adapter exists. `present` returns true if one exists now. `confirmed` asks the user a
+    /// question, if `install` is [`Install::Ask`].
     ///
     /// # Errors
     /// Every [`SetupError`].
@@ -171,7 +171,7 @@ impl System {
             return refuse("installing one takes rights that this user has not", format!("as root, {by_hand}"));
         };
         eprintln!("no GPU adapter; installing the software Vulkan driver: {}", PACKAGES.join(" "));
-        // Containers often come without lists of packages.
+        // Containers often come without package lists.
         self.apt(&prefix, &["update"])?;
         self.apt(&prefix, &[&["install", "-y", "--no-install-recommends"], &PACKAGES[..]].concat())?;
         if present() { Ok(()) } else { Err(SetupError::StillNone) }
@@ -201,7 +201,7 @@ impl System {
     /// The output of apt goes to standard error, so that standard output has the result only.
     fn apt(&self, prefix: &[OsString], args: &[&str]) -> Result<(), SetupError> {
         let mut words = prefix.to_vec();
-        // By `env`, since sudo passes no variables on.
+        // Set through `env`, because sudo passes no variables on.
         words.extend(["env".into(), "DEBIAN_FRONTEND=noninteractive".into(), self.apt_get.clone()]);
         words.extend(args.iter().map(OsString::from));
         let line = || words.iter().map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ");

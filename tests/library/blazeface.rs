@@ -1,4 +1,4 @@
-//! The example's way from BlazeFace's raw numbers to faces.
+//! The example's conversion from BlazeFace's raw numbers to faces.
 
 #![cfg(test)]
 

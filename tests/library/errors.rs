@@ -1,11 +1,11 @@
-//! The errors of the library, as its source declares them: a caller's match outlives new ones, and their texts know neither
-//! the command's flags nor packages of a system.
+//! The library's errors, as declared in its source. New variants must not break a caller's match, and error texts
+//! must not mention the command's flags or system packages.
 
 use std::path::PathBuf;
 
 use crate::support::sources;
 
-/// Folders that belong to the command only. They may name its flags, and run other programs with theirs.
+/// Folders that belong to the command only. Their errors may mention its flags and packages.
 const OF_THE_COMMAND: [&str; 3] = ["cli", "fetch", "setup"];
 
 fn all() -> Vec<(PathBuf, String)> {
@@ -19,7 +19,7 @@ fn every_public_error_may_grow() {
         for (at, _) in text.match_indices("thiserror::Error)]") {
             let Some(end) = text[at..].find("pub ").map(|end| at + end) else { continue };
             let attributes = &text[at..end];
-            // The word is another item's, or the type is the crate's own.
+            // Skipped if the attribute belongs to another item, or if the type is private to the crate.
             if attributes.contains('{') || text[end..].starts_with("pub fn") {
                 continue;
             }

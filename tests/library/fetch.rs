@@ -1,4 +1,4 @@
-//! Fetching, against clients that misbehave in every way we know of. No network.
+//! Fetching with clients that misbehave in every known way. No network.
 
 #![cfg(test)]
 
@@ -21,7 +21,7 @@ fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|b| format!("{b:02x}")).collect()
 }
 
-/// A place with a cache folder and a folder of packages that the stand-in client serves.
+/// A temporary folder with a cache and the packages that the stand-in client serves.
 struct Place(TempDir);
 
 impl Place {
@@ -49,7 +49,7 @@ impl Place {
         fs::read_to_string(self.served().join("runs")).map_or(0, |text| text.lines().count())
     }
 
-    /// A fetcher whose catalogue says that `thing`, and `sibling` beside it, lie in the npm package `package`.
+    /// A fetcher whose catalogue declares `thing` and `sibling` as files of the npm package `package`.
     fn fetcher(&self, package: &str) -> Fetcher<'static> {
         self.fetcher_via(package, r#""client": "npm""#)
     }
@@ -75,7 +75,7 @@ impl Place {
         Fetcher { catalog: catalog.unwrap(), folder: self.cache(), search_dirs: vec![], clients, progress: &Quiet }
     }
 
-    /// Fetches `thing` out of `package` and expects an error that leaves nothing behind.
+    /// Fetches `thing` from `package` and expects an error that leaves nothing behind.
     fn refused(&self, package: &str) -> FetchError {
         let error = self.fetcher(package).get("thing").unwrap_err();
         assert_eq!(self.left(), Vec::<String>::new(), "after {error}");
@@ -105,7 +105,7 @@ fn tgz(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast()));
     for (path, bytes) in members {
         let mut header = tar::Header::new_gnu();
-        // Written by hand, since the builder itself refuses paths that climb out of the folder.
+        // Written by hand, because the builder itself refuses paths that climb out of the folder.
         header.as_old_mut().name[..path.len()].copy_from_slice(path.as_bytes());
         header.set_size(bytes.len() as u64);
         header.set_mode(0o644);
@@ -241,7 +241,7 @@ fn what_a_killed_process_left_is_cleared_away() {
     assert!(!stale.exists());
 }
 
-/// Whatever else is in the cache folder is not ours, however it is called.
+/// Other files in the cache folder belong to other programs, under any name, and are not removed.
 #[cfg(unix)]
 #[test]
 fn nothing_that_others_made_is_removed() {
@@ -260,7 +260,7 @@ fn nothing_that_others_made_is_removed() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, b"precious").unwrap();
     }
-    // A link of the right name leads out of the cache.
+    // A link with a matching name leads out of the cache.
     let outside = place.0.path().join("outside");
     fs::create_dir(&outside).unwrap();
     fs::write(outside.join("kept"), b"precious").unwrap();
@@ -269,7 +269,7 @@ fn nothing_that_others_made_is_removed() {
     for path in others.map(|name| place.cache().join(name)).into_iter().chain([outside.join("kept")]) {
         assert_eq!(fs::read(&path).unwrap(), b"precious", "{}", path.display());
     }
-    // A folder that held something may be anybody's.
+    // A folder that was not empty may belong to another program, so it gets no tag.
     assert!(!place.cache().join("CACHEDIR.TAG").exists());
 }
 
@@ -443,8 +443,8 @@ fn a_slow_download_that_goes_on_is_not_stopped() {
     assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
 }
 
-/// Source packages state their name and version by a program of theirs; pip is not to run it, least of all before the
-/// package is known to be the pinned one.
+/// pip normally runs a source package's own code to learn its name and version. That code must not run, even if the
+/// package is the pinned one.
 #[test]
 fn nothing_of_a_source_package_is_run_and_one_that_is_not_pinned_is_refused() {
     let place = Place::new();

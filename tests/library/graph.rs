@@ -15,7 +15,7 @@ fn conv(stride: usize, padding: usize) -> Conv2d {
     Conv2d { stride: [stride; 2], dilation: [1, 1], padding, groups: 1 }
 }
 
-/// Two convolutions, a residual sum, a head.
+/// Two convolutions, a residual sum and a head.
 fn network() -> Result<Graph, BuildError> {
     let mut b = GraphBuilder::new("network");
     let x = b.input("x", &[1, 8, 8, 3])?;
@@ -157,7 +157,7 @@ fn the_checker_finds_every_kind_of_damage() {
 #[test]
 fn an_epilogue_may_add_fewer_channels() {
     let mut graph = network().unwrap();
-    // The input has 3 channels, the result 4: the missing one counts as zero.
+    // The input has 3 channels and the result 4; the missing channel counts as zero.
     graph.nodes[n(0)].epilogue.add = Some(graph.inputs[0]);
     assert_eq!(check(&graph), Ok(()));
     graph.nodes[n(0)].epilogue.then = Act::Prelu(t(2));
@@ -283,7 +283,8 @@ fn operators_on_values_check_their_operands() {
     assert!(result(Op::Lrn(Lrn { size: 0, alpha: 1.0, beta: 1.0, bias: 1.0 }), &[x]).is_err());
 }
 
-/// Kernels multiply as many times for each pixel of a window, so a small file could keep a device busy for hours.
+/// A norm's power is a number of multiplications per pixel of a window, so a small file could keep a device busy for
+/// hours.
 #[test]
 fn norms_have_powers_that_a_kernel_can_work_out() {
     let pooled = |p| {

@@ -1,5 +1,5 @@
-//! Integer arithmetic as known before a run: results that wrap around, nodes that are refused, and ranges that inputs
-//! must keep.
+//! Integer arithmetic as checked before a run: results that wrap around, nodes that are refused, and ranges for
+//! inputs.
 
 use std::sync::Arc;
 
@@ -25,10 +25,10 @@ const I16: i64 = 5;
 const I32: i64 = 6;
 const I64: i64 = 7;
 const U32: i64 = 12;
-/// The greatest whole number that 32-bit floats hold together with all smaller ones.
+/// The largest integer up to which 32-bit floats represent all integers.
 const MOST: i32 = 1 << 24;
 
-/// A model of inputs of these types, of four elements each, and these nodes, the last of which gives the output `y`.
+/// Builds a model with four elements per input, of these types. The last node gives the output `y`.
 fn model(inputs: &[(&str, i64)], nodes: impl Fn(&mut Model)) -> Graph {
     imported(inputs, nodes).unwrap()
 }
@@ -59,7 +59,7 @@ fn ranges(graph: &Graph) -> Vec<Option<[i32; 2]>> {
     compiled(graph, TexelFormat::Rgba32Float).unwrap()
 }
 
-/// The nodes that are refused, and the text.
+/// Returns the refused nodes and the error text.
 fn refusal(inputs: &[(&str, i64)], nodes: impl Fn(&mut Model)) -> (Vec<usize>, String) {
     let error = imported(inputs, nodes).unwrap_err();
     let ImportError::Unsupported(refused) = &error else { panic!("{error}") };
@@ -108,7 +108,8 @@ fn casts_into_fewer_bits_keep_the_low_ones() {
     for (from, to) in [(I64, I32), (U8, I32), (I8, I64), (U32, I64), (I32, F32)] {
         assert!(cast(from, to).nodes.iter().all(|node| node.integers.is_none()), "{from} to {to} keeps all");
     }
-    // No float is the unsigned integer of 32 bits that a negative one becomes, so there must be none.
+    // A negative integer becomes an unsigned 32-bit integer that no float represents, so negative inputs are
+    // excluded.
     assert_eq!(ranges(&cast(I32, U32)), [Some([0, MOST])]);
 }
 
@@ -118,7 +119,7 @@ fn inputs_stay_within_what_is_exact() {
     let two = [("a", I64), ("b", I64)];
     assert_eq!(ranges(&model(&two, node("Add", &["a", "b"]))), [Some([-MOST / 2, MOST / 2]); 2]);
     assert_eq!(ranges(&model(&two, node("Mul", &["a", "b"]))), [Some([-4096, 4096]); 2]);
-    // An exponent below zero makes a fraction.
+    // A negative exponent gives a fraction.
     assert_eq!(ranges(&model(&two, node("Pow", &["a", "b"]))), [Some([0, 8]); 2]);
     let sum = |m: &mut Model| {
         m.ints("axes", &[0]);
@@ -139,13 +140,13 @@ fn inputs_stay_within_what_is_exact() {
         m.node("Where", &["less", "a", "b"], &["y"], &[]);
     };
     assert_eq!(ranges(&model(&two, chosen)), [Some([-MOST, MOST]); 2]);
-    // Floats round as they always do.
+    // Floats round as usual.
     let float = |m: &mut Model| {
         m.node("Cast", &["a"], &["f"], &[("to", Attr::Int(F32))]);
         m.node("Mul", &["f", "f"], &["y"], &[]);
     };
     assert_eq!(ranges(&model(&[("a", I64)], float)), [None]);
-    // An input that is not computed with keeps its own.
+    // An input that takes part in no arithmetic keeps its full range.
     let apart = |m: &mut Model| {
         m.node("Mul", &["a", "a"], &["square"], &[]);
         m.node("Concat", &["square", "b"], &["y"], &[("axis", Attr::Int(0))]);
@@ -154,7 +155,7 @@ fn inputs_stay_within_what_is_exact() {
     assert_eq!((a, b.unwrap_or([-4096, 4096])), (Some([-4096, 4096]), [-4096, 4096]));
 }
 
-/// The limit is the last that is exact: one more, and a float would round.
+/// The limit is the largest exact one: with one more, a float would round.
 #[test]
 fn a_limit_is_as_wide_as_it_can_be() {
     let cube = |m: &mut Model| {
@@ -193,7 +194,7 @@ fn integers_that_cannot_be_exact_are_refused_by_name() {
     };
     // The mean of integers is not an integer.
     refusal(&[("a", I32)], mean);
-    // Twenty squares of squares leave no input but one and zero.
+    // After twenty nested squares the only exact inputs are zero and one.
     let towers = |m: &mut Model| {
         m.node("Add", &["a", "a"], &["s0"], &[]);
         for i in 0..20 {
@@ -205,7 +206,7 @@ fn integers_that_cannot_be_exact_are_refused_by_name() {
     assert_eq!(refusal(&[("a", I64)], towers).0, (5..=20).collect::<Vec<_>>());
 }
 
-/// Neighbours above 2^24 are one float, so a constant is not rounded to the other.
+/// Neighbouring integers above 2^24 map to one float, so a constant is refused instead of rounded.
 #[test]
 fn constants_that_floats_do_not_hold_are_refused() {
     let equal = |value: i64| {

@@ -1,5 +1,6 @@
-//! The loops of all shaders, read from their WGSL: each that takes rounds is stated by its shader, as it is nested, so that
-//! the rounds of every dispatch are counted (`src/kernels/loops.rs`). A loop that nobody counts fails here.
+//! Checks the loops of all shaders, read from their WGSL. A shader must declare each loop that takes rounds, with its
+//! nesting, so that the rounds of every dispatch are counted (`src/kernels/loops.rs`). A loop that is not counted
+//! fails here.
 
 #![cfg(test)]
 
@@ -11,14 +12,14 @@ use texpool::{
     plan::TexelFormat,
 };
 
-/// Pipeline constants that bound loops, with their maximum: block sizes (`kernels/block.rs`,
-/// `ops/depthwise/kernel.rs`, whose windows are no wider than the columns) and the taps of a resize.
+/// Pipeline constants that bound loops, with their maximum. They are block sizes (`kernels/block.rs`,
+/// `ops/depthwise/kernel.rs`, where windows are at most as wide as the columns) and the taps of a resize.
 const BOUNDED: [(&str, u32); 5] = [("PIXELS", 8), ("SLICES", 4), ("COLUMNS", 16), ("WINDOW_X", 16), ("TAPS", 4)];
 
 /// Shaders in which a driver has to unroll loops inside others: `tests/gpu/loops.rs` runs each of them up to its limit.
 const UNROLLED_INSIDE: [&str; 4] = ["conv", "depthwise", "matmul", "pointwise"];
 
-/// A loop as it is in the WGSL, with those of the functions that it calls.
+/// A loop in the WGSL, with the loops in the functions that it calls.
 #[derive(Clone, Debug, PartialEq)]
 struct Found {
     name: String,
@@ -49,7 +50,7 @@ impl Found {
     }
 }
 
-/// The loops of a block of statements, in order.
+/// Returns the loops of a block of statements, in order.
 fn loops(module: &Module, function: &Function, block: &Block) -> Vec<Found> {
     let inside = |blocks: &[&Block]| blocks.iter().flat_map(|block| loops(module, function, block)).collect::<Vec<_>>();
     let of = |statement: &Statement| match statement {
@@ -72,7 +73,7 @@ fn loops(module: &Module, function: &Function, block: &Block) -> Vec<Found> {
     block.iter().flat_map(of).collect()
 }
 
-/// The variable that is changed after each round.
+/// Returns the variable that is changed after each round.
 fn stepped(function: &Function, continuing: &Block) -> Option<Handle<LocalVariable>> {
     continuing.iter().find_map(|statement| match statement {
         &Statement::Store { pointer, .. } => match function.expressions[pointer] {
@@ -112,7 +113,7 @@ fn bound(module: &Module, function: &Function, body: &Block, variable: Handle<Lo
     }
 }
 
-/// The loops of a shader's entry point.
+/// Returns the loops of a shader's entry point.
 fn found(text: &str) -> Vec<Found> {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(text)));
     let entry = &module.entry_points[0].function;
@@ -124,7 +125,7 @@ fn text(shader: Shader) -> String {
     source(shader, TexelFormat::Rgba16Float, block, DispatchBinding::Immediates)
 }
 
-/// Loops as a shader states them.
+/// Formats loops as a shader declares them.
 fn written(found: &[Found]) -> String {
     let one = |one: &Found| match written(&one.inner).as_str() {
         "" => one.name.clone(),
@@ -161,7 +162,7 @@ fn every_loop_of_every_shader_is_stated() {
     }
 }
 
-/// The reader above sees whatever loops: in functions that are called, in branches, and without a variable.
+/// Loops are detected in called functions, in branches and without a loop variable.
 #[test]
 fn a_loop_is_found_wherever_it_is() {
     let text = "

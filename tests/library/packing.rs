@@ -1,4 +1,4 @@
-//! Packed weights are kept in files from run to run, so how they are packed is part of a format.
+//! Packed weights are stored in files across runs, so their layout is part of a file format.
 
 use std::fmt::Debug;
 
@@ -48,8 +48,8 @@ fn hash(texels: &[[u32; 4]]) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Guards files of packed weights of other builds of the same version. Whoever changes how a kernel packs raises
-/// `ops::PACKING` with these numbers.
+/// Guards files of packed weights from other builds of the same version. A change to a kernel's packing must raise
+/// `ops::PACKING` together with these numbers.
 #[test]
 fn weights_are_packed_as_files_have_them() {
     let graph = network();
@@ -70,7 +70,7 @@ fn weights_are_packed_as_files_have_them() {
     assert_eq!((ops::PACKING, packed.collect::<Vec<_>>()), (1, expected.to_vec()));
 }
 
-/// Likewise where they are words.
+/// Guards the packing of words in the same way.
 #[test]
 fn words_are_packed_as_files_have_them() {
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn words_are_packed_as_files_have_them() {
     assert_eq!((ops::PACKING, found), (1, expected.to_vec()));
 }
 
-/// Guards host memory: of a large layer no more than an output slice is packed at a time.
+/// Guards host memory: at most one output slice of a large layer is packed at a time.
 #[test]
 fn a_dense_layer_is_packed_slice_by_slice() {
     let graph = network();
@@ -116,7 +116,7 @@ fn a_dense_layer_is_packed_slice_by_slice() {
     assert_eq!(pieces, [vec![inputs.next_multiple_of(4); slices], vec![slices]].concat());
 }
 
-/// Guards reading elements one by one: they are those that are read all at once.
+/// Guards reading elements one by one: the values are equal to those of a bulk read.
 #[test]
 fn elements_are_the_same_one_by_one() {
     fn check(constant: &Constant, what: impl Debug) {

@@ -1,4 +1,4 @@
-//! Reasons for which 16-bit floats are refused.
+//! Cases that 16-bit floats cannot represent and that are refused.
 
 #![cfg(test)]
 
@@ -17,7 +17,7 @@ fn lookup(places: usize) -> Graph {
     b.finish(&[y]).unwrap()
 }
 
-/// The place of the greatest channel, or of the greatest three.
+/// Index of the largest channel, or of the three largest.
 fn greatest(channels: usize, three: bool) -> Graph {
     let mut b = GraphBuilder::new("greatest");
     let x = b.input("x", &[1, 1, 1, channels]).unwrap();
@@ -29,7 +29,7 @@ fn greatest(channels: usize, three: bool) -> Graph {
     b.finish(&[y]).unwrap()
 }
 
-/// An index that is answered is as wrong as one that is looked up, if it is rounded.
+/// A rounded index is as wrong in an output as in a lookup.
 #[test]
 fn places_that_floats_cannot_count_are_refused() {
     let refused = |channels, three, format| match compile(

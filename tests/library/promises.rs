@@ -6,7 +6,7 @@ use crate::support::sources;
 
 const README: &str = include_str!("../README.md");
 
-/// Each of them is there: a promise whose test was renamed would look kept when nobody tests it.
+/// Every named test must exist. Otherwise a promise would look covered after its test was renamed.
 #[test]
 fn the_tests_that_are_named_are_there() {
     let quoted = README.split('`').skip(1).step_by(2);

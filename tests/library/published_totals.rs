@@ -1,4 +1,4 @@
-//! With rewriting off, the pools of real models are those of the published tables, to the texel.
+//! With rewriting disabled, the pools of real models equal the published tables, to the texel.
 
 #![cfg(test)]
 
@@ -17,7 +17,8 @@ fn records(name: &str) -> Vec<UsageRecord> {
     let text = std::fs::read_to_string(path).unwrap();
     let record = |line: &str| {
         let fields: Vec<&str> = line.split(',').collect();
-        // By the extents: the raw DeepLab's bytes are dense, those of the others are of whole texels already.
+        // Computed from the extents: the raw DeepLab's bytes are dense, while those of the other files already count
+        // whole texels.
         let extents: Vec<u64> = fields[4].split('x').map(|v| v.parse().unwrap()).collect();
         let (channels, pixels) = extents.split_last().unwrap();
         let size = pixels.iter().product::<u64>() * channels.div_ceil(4);

@@ -129,7 +129,7 @@ fn file_facts_that_the_executor_relies_on() {
     assert_eq!(mobilenet.tensors[mobilenet.inputs[0]].dims, [1, 224, 224, 3]);
     let first = &mobilenet.nodes[n(0)];
     let Op::Conv2d(conv) = first.op else { panic!("{:?}", first.op) };
-    // 224 by a window of 3, stride 2, SAME: 112 positions, one pixel of border, behind.
+    // 224 with a window of 3, stride 2 and SAME: 112 positions and one pixel of padding at the end.
     assert_eq!([conv.padding.top, conv.padding.bottom, conv.padding.left, conv.padding.right], [0, 1, 0, 1]);
     assert_eq!(first.epilogue.first, Act::Unary(texpool::graph::Unary::Relu6));
 
@@ -144,7 +144,7 @@ fn real_models_cut_or_changed_are_an_answer_or_an_error() {
     for name in ["face_detection_short_range", "selfie_segmentation"] {
         let file = fs::read(models::model(&format!("{name}.tflite"))).unwrap();
         let import = |bytes: Vec<u8>| texpool::import::from_bytes(std::sync::Arc::new(bytes));
-        // The tables lie in front or behind the weights, so a spread of places reaches both.
+        // The tables precede or follow the weights, so positions across the whole file reach both.
         for place in (0..file.len()).step_by(127) {
             let mut changed = file.clone();
             changed[place] ^= 0xff;

@@ -1,4 +1,4 @@
-//! Real model files in steps: usage records as published, and how much smaller the rewriter makes each graph.
+//! Steps of real model files: usage records as published, and the reduction of each graph by the rewriter.
 
 #![cfg(test)]
 
@@ -63,7 +63,7 @@ mod tests {
             let (_, made) = steps(model, &rules);
             let records: Vec<UsageRecord> = published.iter().map(|&(record, _)| record).collect();
             assert_eq!(made.records, records, "{file}");
-            // The raw file states 21 channels as they are, all others as they fill texels.
+            // The raw file counts 21 channels densely; all other records count whole texels.
             for (record, bytes) in published.iter().filter(|_| file != "deeplab_v3_raw") {
                 assert_eq!(record.size * TEXEL, *bytes, "{file}");
             }

@@ -1,4 +1,5 @@
-//! The CPU references on real photos through real models: every tensor that the reference runtime gave away, within it too.
+//! The CPU references on real photos through real models, compared with every tensor that the reference runtime
+//! exposed, intermediate ones included.
 
 #![cfg(test)]
 

@@ -23,7 +23,7 @@ fn constant(dims: [usize; 4], values: &[f32]) -> Source {
     Source::Constant(dims.into(), values.to_vec())
 }
 
-/// The result of `op` on one input and constants.
+/// Returns the result of `op` on one input and constants.
 fn run(op: Op, dims: [usize; 4], values: &[f32], constants: &[Source], out: [usize; 4]) -> Vec<f32> {
     let mut operands = vec![Source::Input(shape(dims))];
     operands.extend_from_slice(constants);
@@ -257,7 +257,7 @@ fn resizes_by_the_definitions_of_onnx() {
             [1, 1, n, 1],
         )
     };
-    // The specification goes by 0.6 times 4 pixels and has 3.142857; ONNX Runtime goes by the two that there are.
+    // The specification uses 0.6 times 4 pixels and gives 3.142857; ONNX Runtime uses the actual two pixels.
     near(&line(ResizeMode::Linear, CoordMode::AlignCorners, 0.6, 2), &[1.0, 4.0]);
     near(&line(ResizeMode::Linear, CoordMode::HalfPixelSymmetric, 0.6, 2), &[1.666_667, 3.333_333]);
     use Rounding::{Ceil, Floor, PreferCeil, PreferFloor};
@@ -280,7 +280,7 @@ fn resizes_follow_the_three_conventions() {
     near(&line(ResizeMode::Linear, CoordMode::AlignCorners, 4), &[3.0, 4.0, 5.0, 6.0]);
     near(&line(ResizeMode::nearest_in(CoordMode::Asymmetric), CoordMode::Asymmetric, 3), &[3.0, 3.0, 6.0]);
     near(&line(ResizeMode::nearest_in(CoordMode::HalfPixel), CoordMode::HalfPixel, 3), &[3.0, 6.0, 6.0]);
-    // Halves go away from zero.
+    // Halves round away from zero.
     near(&line(ResizeMode::nearest_in(CoordMode::AlignCorners), CoordMode::AlignCorners, 3), &[3.0, 6.0, 6.0]);
 }
 
@@ -437,7 +437,7 @@ fn normalizations_and_running_sums() {
     assert_eq!(sum(true, true), [5.0, 3.0, 0.0]);
 }
 
-/// NaN goes through functions as ONNX's reference implementation, NumPy, has it.
+/// NaN passes through functions as in ONNX's reference implementation, NumPy.
 #[test]
 fn what_is_no_number_goes_through() {
     const NAN: f32 = f32::NAN;

@@ -1,4 +1,4 @@
-//! The memory report: its JSON form, which others read, and its table.
+//! The memory report: its JSON form, which other programs read, and its table.
 
 #![cfg(test)]
 
@@ -101,7 +101,7 @@ fn the_json_form_is_stable() {
 #[test]
 fn the_table_says_every_number_and_who_lives_where() {
     let mut report = report();
-    // Without a device, what is planned.
+    // Without a device, the planned figures.
     report.device_bytes = Some(543_210);
     let text = report.to_string();
     for needle in ["bytes of device memory", "together", "9,240", "tables, transfer buffers", "543,210"] {

@@ -1,4 +1,4 @@
-//! Saved plans: a loaded plan equals the compiled one, and its bytes are not trusted.
+//! Saved plans: a loaded plan equals the compiled one, and the bytes of a saved plan are not trusted.
 
 #[path = "../../fuzz/src/saved_plan.rs"]
 mod saved_plan;
@@ -24,7 +24,7 @@ use crate::{
     support::models::model,
 };
 
-/// A little of each search: which plan it is does not matter here.
+/// A small budget for each search; the quality of the plan does not matter here.
 const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
 
 fn options(phases: Phases) -> CompileOptions {
@@ -177,7 +177,7 @@ fn a_byte_that_changed_is_an_error() {
     }
 }
 
-/// With the right checksum nothing but the reader and the checkers stands before a wrong plan.
+/// With a valid checksum, only the reader and the checkers can reject a wrong plan.
 #[test]
 fn a_byte_that_was_changed_on_purpose_is_an_error_or_a_plan_that_holds() {
     let mut held = 0;
@@ -230,7 +230,7 @@ fn a_plan_of_another_model_is_refused_and_both_are_named() {
             assert!(said.contains(part), "{said}");
         }
     }
-    // One extent more is another model, as is one operator for another.
+    // A different extent makes a different model, and so does a different operator.
     let net = |width: usize, unary: Unary| {
         let mut net = GraphBuilder::new("net");
         let x = net.input("x", &[1, 8, width, 4]).unwrap();
@@ -275,7 +275,7 @@ fn what_is_no_plan_and_what_is_of_another_version_is_told_apart() {
     }
     let mut newer = bytes.clone();
     newer[8] += 1;
-    // A later version may have anything behind its number.
+    // A later version may continue with any bytes after its number.
     for newer in [&newer[..], &newer[..10]] {
         let error = refused(&graph, newer, LIMITS);
         assert!(matches!(error, SavedPlanError::Version { found, expected } if found == expected + 1), "{error}");
@@ -294,7 +294,7 @@ fn a_device_that_allows_less_is_told_which_texture_is_too_large() {
     assert!(error.to_string().contains("compile the model for this device"), "{error}");
 }
 
-/// A model that cannot be compiled has no plan to load either.
+/// An invalid model cannot be compiled, so it cannot load a plan either.
 #[test]
 fn a_graph_that_is_not_whole_is_refused() {
     let (mut graph, bytes) = small_plans().swap_remove(0);
@@ -324,7 +324,7 @@ fn a_plan_that_breaks_a_rule_is_refused_by_the_checker() {
     assert!(changes.filter(overwritten).count() > 0);
 }
 
-/// Numbers that ask for all memory there is.
+/// Numbers that would make the reader allocate excessive memory.
 #[test]
 fn large_numbers_get_little_memory() {
     for (graph, bytes) in small_plans() {
@@ -339,8 +339,8 @@ fn large_numbers_get_little_memory() {
     }
 }
 
-/// The committed inputs of the fuzz target. Its seeds are plans that were saved some time: while the format has the same
-/// version they are loaded.
+/// The committed inputs of the fuzz target. Its seeds are plans saved by earlier builds, which must load as long as
+/// the format keeps its version.
 #[test]
 fn plans_that_were_saved_before_are_loaded() {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds/saved_plan");

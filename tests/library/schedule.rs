@@ -41,7 +41,7 @@ fn nodes<const N: usize>(numbers: [usize; N]) -> NodeSet {
 const RELU: Op = Op::Unary(Unary::Relu);
 const ADD: Op = Op::Binary(texpool::graph::Binary::Add);
 
-/// `0 -> relu -> 1 -> relu -> 2`, `3 = 1 + 2`, and out goes 3.
+/// `0 -> relu -> 1 -> relu -> 2`, `3 = 1 + 2`; the output is 3.
 fn skip_graph() -> Graph {
     let mut g = graph(&[[1, 4, 5, 6]; 4], &[0], &[3]);
     node(&mut g, RELU, &[0], 1);
@@ -229,7 +229,7 @@ fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
     }
 }
 
-/// `1 = relu 0`, `2 = relu 0`, `3 = [1, 2]`, `4 = relu 3`, `5 = [3, 4]`, and out goes 6 = relu 5.
+/// `1 = relu 0`, `2 = relu 0`, `3 = [1, 2]`, `4 = relu 3`, `5 = [3, 4]`; the output is 6 = relu 5.
 fn nested(axis: usize) -> Graph {
     let mut shapes = [[1, 3, 5, 8]; 7];
     for (tensor, parts) in [(3, 2), (4, 2), (5, 4), (6, 4)] {
@@ -261,7 +261,7 @@ fn written(made: &Schedule, storage: usize) -> Vec<u32> {
     written
 }
 
-/// `1 = relu 0`, `2 = pad 1`, and out goes 3 = relu 2.
+/// `1 = relu 0`, `2 = pad 1`; the output is 3 = relu 2.
 fn padded(before: [isize; 4], after: [isize; 4], mode: PadMode, to: [usize; 4]) -> Graph {
     let mut g = graph(&[[1, 3, 5, 8], [1, 3, 5, 8], to, to], &[0], &[3]);
     node(&mut g, RELU, &[0], 1);
@@ -354,13 +354,13 @@ fn parts_of_concatenations_are_written_in_place() {
                 "axis {axis}, t{tensor}"
             );
         }
-        // Alive from the first part that is written to the last step that reads the whole.
+        // Live from the first part that is written to the last step that reads the whole.
         let record = made.record(outer).unwrap();
         assert_eq!((made.records[record].first, made.records[record].last), (0, 4));
         assert_eq!(made.uses[4], StepUse { reads: vec![record], writes: vec![] });
         // All texels of the outer tensor, each written by one step.
         assert!(written(&made, outer).iter().all(|&times| times == 1), "axis {axis}");
-        // A scattered table of the whole gives the part's rows theirs.
+        // The rows of a part follow from a scattered table of the whole.
         let starts: Vec<u32> = (0..made.storages[outer].rows).map(|row| 1000 - 37 * row).collect();
         let row_texels = made.storages[outer].row_texels;
         let table = RowTable::Scattered { row_starts: starts.clone(), row_texels };

@@ -7,7 +7,7 @@ use std::{fs, os::unix::fs::symlink, path::PathBuf};
 use tempfile::TempDir;
 use texpool::setup::{Install, SetupError, System};
 
-/// A machine made of stand-ins.
+/// A simulated machine made of stand-in programs.
 struct Machine(TempDir);
 
 impl Machine {
@@ -73,7 +73,7 @@ fn root_on_debian_installs_by_package_name() {
     assert_eq!(machine.log(), ["noninteractive apt-get update", INSTALL]);
 }
 
-/// A command that only needs a device never installs anything unasked, whatever its rights.
+/// A command that only needs a device never installs anything without permission, even as root.
 #[test]
 fn nothing_is_installed_that_nobody_asked_for() {
     for (install, answer) in [(Install::Never, true), (Install::Ask, false)] {

@@ -1,6 +1,6 @@
-//! Every shader, with every constant it is made with, for weights in every packing that it reads, in every format and
-//! with both tables, told of its dispatch both ways, through naga to SPIR-V, MSL and HLSL, and the SPIR-V through
-//! `spirv-val`. Failures are collected and shown together. Needs no adapter.
+//! Translates every shader through naga to SPIR-V, MSL and HLSL, and checks the SPIR-V with `spirv-val`. Covers every
+//! constant, every weight packing, every texel format, both tables, and both ways to pass dispatch parameters.
+//! Failures are collected and shown together. Needs no adapter.
 
 #![cfg(test)]
 
@@ -26,9 +26,10 @@ use crate::support::texture_layouts::Input;
 enum Values {
     /// Off and on.
     Flag,
-    /// Every constant of the kernel's WGSL whose name begins so: the functions, kinds and modes that it knows.
+    /// Every constant of the kernel's WGSL whose name has this prefix: the functions, kinds and modes that it
+    /// supports.
     Named(&'static [&'static str]),
-    /// Numbers: sizes of blocks and windows that kernels choose (`kernels/block.rs`, `kernels/depthwise.rs`).
+    /// Numbers: sizes of blocks and windows that kernels choose (`kernels/block.rs`, `ops/depthwise/kernel.rs`).
     Sizes(&'static [f64]),
 }
 
@@ -106,14 +107,14 @@ const CONSTANTS: &[(&str, Constants)] = &[
 const EPILOGUES: [&[(&str, &str)]; 2] = [&[], &[("FIRST", "ACT_PRELU"), ("ADD", ""), ("THEN", "ACT_LEAKY_RELU")]];
 const SHARED: [&str; 3] = ["FIRST", "ADD", "THEN"];
 
-/// The shader of a kernel, for weights in each packing that it reads, texels first.
+/// Returns the shaders of a kernel, one for each packing of weights that it reads, texels first.
 fn kernels(name: &'static str) -> Vec<Shader> {
     let found: Vec<Shader> = shaders().into_iter().filter(|shader| shader.name() == name).collect();
     assert_eq!(found.first().map(Shader::weights), Some(WeightPacking::Texels), "{name}");
     found
 }
 
-/// The constants that a kernel's WGSL declares, by name; those that Rust shares with it are among them.
+/// Returns the constants that a kernel's WGSL declares, by name, including those shared with Rust.
 fn declared(text: &str) -> Vec<(String, f64)> {
     let module = naga::front::wgsl::parse_str(text).unwrap();
     let value = |constant: &naga::Constant| match module.global_expressions[constant.init] {
@@ -143,7 +144,7 @@ fn epilogue(named: &[(&'static str, &str)], declared: &[(String, f64)]) -> Vec<(
     named.iter().map(|&(constant, value)| (constant, number(value))).collect()
 }
 
-/// Every choice of one value for each constant.
+/// Returns every choice of one value for each constant.
 fn choices(constants: Constants, declared: &[(String, f64)]) -> Vec<Vec<(&'static str, f64)>> {
     constants.iter().fold(vec![Vec::new()], |chosen, &(name, values)| {
         let values = numbers(values, declared);
@@ -152,7 +153,7 @@ fn choices(constants: Constants, declared: &[(String, f64)]) -> Vec<Vec<(&'stati
     })
 }
 
-/// A shader that is valid, whatever its constants.
+/// A shader that is valid for all its constants.
 struct Source {
     text: String,
     module: Module,
@@ -253,14 +254,14 @@ fn pipelines((shader, constants, format, (table, own)): Form, folder: &Path) -> 
     (seen, failures)
 }
 
-/// Guards the translation of every shader to SPIR-V, MSL and HLSL, whatever its constants.
+/// Guards the translation of every shader to SPIR-V, MSL and HLSL, with all constants.
 #[test]
 fn every_pipeline_is_portable() {
     let folder = tempfile::tempdir().unwrap();
     let forms = Mutex::new(forms());
     let next = || forms.lock().unwrap().next();
     let work = || iter::from_fn(next).map(|form| pipelines(form, folder.path())).collect::<Vec<_>>();
-    // On every core: it is the last test of this binary, with nothing beside it.
+    // Uses every core, because it is the last test of this binary and runs alone.
     let done: Vec<(usize, Vec<String>)> = thread::scope(|scope| {
         let threads = thread::available_parallelism().map_or(1, usize::from);
         let started: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
@@ -319,7 +320,7 @@ fn every_shader_for_callers_is_portable() {
     assert!(fs::read_to_string(callers.join("layout.wgsl")).unwrap() == texpool::texture::WGSL);
 }
 
-/// Guards the list above: a new kernel, or a new `override`, that is not in it fails here.
+/// Guards the list above: a new kernel, or a new `override`, must be added to it.
 #[test]
 fn every_family_and_every_constant_is_listed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
@@ -358,8 +359,8 @@ fn names(line: &str) -> impl Iterator<Item = &str> {
     line.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
-/// A function, kind or mode without its case is never answered as if it were another: each constant of a family that has
-/// cases is read somewhere, and a `switch` that none of its cases fits gives NaN.
+/// An unhandled function, kind or mode must not be computed as another one. Each constant of a family with cases is
+/// read somewhere, and the default of a `switch` gives NaN.
 #[test]
 fn what_no_case_fits_is_not_answered() {
     let mut defaults = 0;
@@ -409,7 +410,7 @@ fn what_no_case_fits_is_not_answered() {
     assert!(defaults > CONSTANTS.len(), "{defaults}");
 }
 
-/// Params are read by position, in the order in which the Rust side states them.
+/// Params are read by position, so both sides must have the same field order.
 #[test]
 fn structs_of_params_have_the_fields_that_are_written() {
     for shader in shaders() {
@@ -429,8 +430,8 @@ fn structs_of_params_have_the_fields_that_are_written() {
     }
 }
 
-/// Guards the bind group layouts, whose bindings are the same but for the counts: core WebGPU allows four storage textures
-/// a stage, and has no immediates.
+/// Guards the bind group layouts, whose bindings differ only in their counts: core WebGPU allows four storage
+/// textures per stage, and has no immediates.
 #[test]
 fn only_four_storage_textures_the_tables_and_the_counts_are_bound() {
     let expected: [(DispatchBinding, &[u32]); 2] =

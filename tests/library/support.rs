@@ -30,12 +30,12 @@ pub(crate) mod tflite;
 #[path = "../support/zoo.rs"]
 pub(crate) mod zoo;
 
-/// The tensor of a number.
+/// Returns the tensor with a number.
 pub(crate) const fn t(number: usize) -> TensorId {
     TensorId::new(number)
 }
 
-/// Every source file under a folder, with its text.
+/// Returns every source file under a folder, with its text.
 pub(crate) fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {

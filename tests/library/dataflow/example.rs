@@ -1,4 +1,4 @@
-//! Table II of Minakova and Stefanov, found by execution.
+//! Table II of Minakova and Stefanov, reproduced by execution.
 
 use texpool::dataflow::{Csdf, executes, least_buffers, published::EXAMPLES, repetition};
 

@@ -1,4 +1,4 @@
-//! The dataflow model: what was published, random graphs, hostile graphs, SDF3's XML.
+//! The dataflow model: published results, random graphs, hostile graphs, and SDF3's XML.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! Random graphs: repetition vectors balance, least buffers are least, hostile graphs are errors.
+//! Random graphs: repetition vectors balance, minimum buffers are minimal, and hostile graphs are errors.
 
 use std::{collections::HashSet, ops::ControlFlow, time::Duration};
 
@@ -11,7 +11,7 @@ use texpool::{
     plan::{SearchControl, StopReason},
 };
 
-/// Source, sink, what they produce and consume by phase, initial tokens.
+/// Source, sink, tokens produced and consumed by phase, initial tokens.
 type Link = (usize, usize, Vec<u64>, Vec<u64>, u64);
 
 fn graph(actors: Vec<u64>, channels: Vec<Link>) -> Csdf {
@@ -64,7 +64,7 @@ prop_compose! {
     }
 }
 
-/// The least sum of capacities, by trying all sets up to `sizes`.
+/// The minimum sum of capacities, found by trying all sets up to `sizes`.
 fn by_trial(csdf: &Csdf, sizes: &[u64]) -> u64 {
     let most: u64 = sizes.iter().sum();
     let mut tried = vec![0; sizes.len()];
@@ -122,8 +122,7 @@ fn is_small(csdf: &Csdf) -> bool {
     csdf.channels.len() <= 3 && least_buffers(csdf).unwrap().capacities.iter().sum::<u64>() <= 16
 }
 
-/// Two ways from `a` to `c`, of which one needs three rows at once and the other can hold them in either of two
-/// channels.
+/// Two paths from `a` to `c`. One needs three rows at once; the other can hold them in either of two channels.
 fn two_ways() -> Csdf {
     graph(
         vec![1, 3, 1, 3],
@@ -210,7 +209,7 @@ fn a_search_that_is_stopped_says_why() {
     assert_eq!(found.unwrap_err(), DataflowError::Stopped { reason: StopReason::Cancelled });
 }
 
-/// Some bytes state many layers of many rows; their phases would take gigabytes.
+/// A few bytes can declare many layers of many rows, whose phases would take gigabytes.
 #[test]
 fn phases_beyond_all_measure_are_refused_before_they_are_written_out() {
     let layer = |index: usize| Layer {

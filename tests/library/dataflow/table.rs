@@ -39,7 +39,7 @@ fn layers_and_graph_of_a_row_are_one_network() {
     }
 }
 
-/// A window of `k` rows with `pad` rows of zeros, sliding by `s` over `h` rows; then a mean.
+/// A window of `k` rows with `pad` rows of zeros and stride `s` over `h` rows, followed by a mean.
 fn windowed(h: usize, k: usize, s: usize, pad: usize, dilation: usize) -> Option<texpool::graph::Graph> {
     let mut b = GraphBuilder::new("windowed");
     let x = b.input("x", &[1, h, 4, 2]).unwrap();
@@ -62,7 +62,7 @@ fn windows_of_every_kind_balance_and_execute() {
         for bands in [Bands::Rows, Bands::AtMost(3), Bands::AtMost(1)] {
             let csdf = convert(&network, &Phasing { bands, ..Phasing::default() }).unwrap();
             let cycles = repetition(&csdf).unwrap();
-            // An iteration is one run of the network: the input goes in once.
+            // An iteration is one run of the network: the input is consumed once.
             let input = csdf.channels.iter().find(|channel| channel.from == 0).unwrap();
             assert_eq!(input.production.sum() * u128::from(cycles[0]), (h * 8) as u128, "{h} {k} {s} {pad} {dilation}");
             let sizes = least_buffers(&csdf).unwrap().capacities;

@@ -1,4 +1,4 @@
-//! SDF3's XML is well-formed, has what its schema asks for in its order, and says what the graph says.
+//! SDF3's XML is well-formed, has the elements of its schema in the right order, and describes the graph.
 
 use roxmltree::{Document, Node};
 use texpool::dataflow::{Actor, Channel, Csdf, Sequence, least_buffers, published::EXAMPLES, to_sdf3};

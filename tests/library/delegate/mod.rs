@@ -1,4 +1,4 @@
-//! Tests of the nodes that a delegate in another runtime takes of a file.
+//! Tests of the selection of nodes that a delegate in another runtime takes from a file.
 
 #![cfg(test)]
 

@@ -15,7 +15,7 @@ fn refused() -> Verdict {
     Verdict::Refused(Refusal { reason: "for a reason".into(), hint: "do something".into() })
 }
 
-/// A graph of nodes with one result each, which follows the given tensors; `constants` are among those.
+/// A graph whose nodes have one result each, after the `given` tensors; `constants` are among those.
 fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)], outputs: &[usize]) -> GraphOutline {
     let tensor = |index: usize| TensorOutline {
         name: format!("t{index}"),
@@ -41,7 +41,7 @@ fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)],
     }
 }
 
-/// Two inputs, a constant, and nodes that read up to three tensors before their own.
+/// Two inputs, a constant, and nodes that read up to three earlier tensors.
 fn random() -> impl Strategy<Value = GraphOutline> {
     let node = (prop::collection::vec(any::<prop::sample::Index>(), 1..4), 0u8..8);
     (prop::collection::vec(node, 1..16), prop::collection::vec(any::<prop::sample::Index>(), 0..3)).prop_map(
@@ -72,7 +72,7 @@ fn producer(graph: &GraphOutline, tensor: usize) -> Option<usize> {
     graph.nodes.iter().position(|node| node.outputs.contains(&tensor))
 }
 
-/// Checks that partitions and the other nodes can run one after another, by running all that are ready.
+/// Checks that the partitions and the other nodes can run one after another: repeatedly runs all that are ready.
 fn can_run(graph: &GraphOutline, selection: &Selection) -> bool {
     let unit = |node: usize| match selection.standings[node] {
         Standing::Taken(partition) => graph.nodes.len() + partition,
@@ -95,7 +95,7 @@ fn can_run(graph: &GraphOutline, selection: &Selection) -> bool {
     }
 }
 
-/// The sets that TensorFlow Lite makes, by sweeps over all nodes as it does them.
+/// The sets that TensorFlow Lite would create, by the same sweeps over all nodes.
 fn sets_of_the_runtime(graph: &GraphOutline, taken: &[bool]) -> Vec<Vec<usize>> {
     let mut done = vec![false; graph.nodes.len()];
     let mut sets = Vec::new();
@@ -188,8 +188,8 @@ fn left(selection: &Selection) -> Vec<(usize, &str)> {
         .collect()
 }
 
-/// A constant that is computed and that the runtime reads is the runtime's, with all that it follows from; a delegate
-/// computes its own.
+/// If the runtime reads a computed constant, the runtime computes it together with its operands. A delegate computes
+/// its own constants.
 #[test]
 fn constants_cross_no_border() {
     // t0 is a constant, t1 an input. n0: t0 -> t2, n1: t2 -> t3, n2 (left): t3, t1 -> t4, n3: t2, t1 -> t5.
@@ -207,7 +207,8 @@ fn constants_cross_no_border() {
     assert_eq!((&selection.partitions[0].inputs[..], &selection.partitions[0].outputs[..]), (&[1][..], &[5][..]));
 }
 
-/// Nodes behind one with extents known only in a run are left, because the runtime cannot allocate their tensors.
+/// Nodes that depend on extents known only in a run are left to the runtime, because it cannot allocate their
+/// tensors.
 #[test]
 fn what_reads_extents_of_a_run_is_left() {
     let nodes: [(&str, &[usize], Verdict); 4] = [
@@ -223,7 +224,7 @@ fn what_reads_extents_of_a_run_is_left() {
     assert_eq!(select(&graph, Host::OnnxRuntime, 0).partitions.len(), 1);
 }
 
-/// Nodes that ONNX Runtime computes before a run are neither taken nor left, and divide nothing.
+/// Nodes that ONNX Runtime computes before a run are neither taken nor left, and do not split partitions.
 #[test]
 fn what_is_known_is_nobodys() {
     let nodes: [(&str, &[usize], Verdict); 4] = [
@@ -240,7 +241,7 @@ fn what_is_known_is_nobodys() {
     assert_eq!([&part.nodes[..], &part.inputs[..], &part.outputs[..]], [&[0, 2][..], &[0], &[3]]);
 }
 
-/// Bodies of control flow read what is around them without naming it as an operand.
+/// Bodies of control flow read tensors of the enclosing graph that are not listed as operands.
 #[test]
 fn what_bodies_read_is_waited_for() {
     let nodes: [(&str, &[usize], Verdict); 3] =

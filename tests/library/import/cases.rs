@@ -1,4 +1,4 @@
-//! A case of every operator of TensorFlow Lite in the table of operators, each a file of that operator.
+//! A case for every TensorFlow Lite operator in the table of operators, each with a file of that operator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -93,7 +93,7 @@ fn through_8_bits(_: i32) -> Vec<f32> {
     computed(&m, x, y, TWO)
 }
 
-/// A constant through the operator, added to the input.
+/// Passes a constant through the operator and adds the result to the input.
 fn constant_through(code: i32, dtype: i8, bytes: Vec<u8>) -> Vec<f32> {
     let mut m = Model::new();
     let (x, y, given) = (m.floats("x", &[2]), m.floats("y", &[2]), m.constant("given", &[2], dtype, bytes));

@@ -1,4 +1,4 @@
-//! Constants: 16-bit floats, sparse values, and values behind the tables.
+//! Constants: 16-bit floats, sparse values, and values stored after the tables.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ fn indices(tag: i8, values: &[i32]) -> Field {
     Field::Table(Table(vec![(4, values)]))
 }
 
-/// Imports a sparse constant through DENSIFY, and gives its dense values.
+/// Imports a sparse constant through DENSIFY, and returns its dense values.
 fn dense(
     dims: &[i32],
     order: &[i32],
@@ -106,8 +106,8 @@ fn sparse_values_unfold_as_published() {
     assert_eq!(got, [1.0, 0.0, 2.0, 3.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 6.0]);
 }
 
-// Blocks of 1 by 2 under compressed columns, as sparse weights of real models have them.
-/// A format that the published example does not have.
+// Blocks of 1 by 2 under compressed columns, as in sparse weights of real models. The published example lacks this
+// format.
 #[test]
 fn sparse_blocks_under_a_compressed_level() {
     let levels = [Level::Dense(3), Level::Csr(&[0, 1, 1, 3], &[1, 0, 1]), Level::Dense(2)];
@@ -224,7 +224,7 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     assert_eq!(run([1.2, 0.8]), [1.0, 28.0], "0.8 and 28.2 are rounded to what they can say");
 }
 
-/// A convolution whose result has 8 bits of 0.5 each, and then an operator on it.
+/// A convolution with an 8-bit result of scale 0.5, followed by an operator.
 fn after_a_layer(act: i8, code: i32, scale: f32, options: Option<Options>) -> Model {
     let mut m = Model::new();
     let x = m.floats("x", &[1, 1, 1, 2]);
@@ -245,8 +245,8 @@ fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
     texpool::ops::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
 }
 
-/// Values that a file stores in 8 bits are rounded at every place where they are stored, with the activation, and
-/// again if the scale changes. Moved values are not rounded.
+/// Values that a file stores in 8 bits are rounded wherever they are stored, including the activation, and again if
+/// the scale changes. Values that are only moved are not rounded.
 #[test]
 fn results_of_8_bits_are_rounded_to_their_grid() {
     const RELU: i32 = 19;
@@ -269,7 +269,7 @@ fn results_of_8_bits_are_rounded_to_their_grid() {
     assert_eq!(graph(&after_a_layer(0, QUANTIZE, 0.5, None)).unwrap(), 2);
 }
 
-/// No 8 bits stand for anything with a scale of zero, or a zero point that they do not have.
+/// 8 bits represent nothing with a scale of zero, or with a zero point out of range.
 #[test]
 fn grids_that_are_none_are_refused() {
     for (scale, zero) in [(0.0, 0), (-1.0, 0), (1.0, 128), (1.0, -129)] {

@@ -1,8 +1,8 @@
-//! The result of a graph that only moves elements, computed element by element.
+//! Computes the result of a graph that only moves elements, element by element.
 
 use texpool::graph::{Concat, Graph, IdVec, Op, Pad, PadMode, Reduce, Shape, StridedSlice, Transpose};
 
-/// Runs a graph of layout operators on inputs that count on from 0; gives the first output.
+/// Runs a graph of layout operators on inputs that count up from 0; returns the first output.
 pub(crate) fn run(graph: &Graph) -> Vec<f32> {
     let mut values: IdVec<_, Vec<f32>> = graph
         .tensors

@@ -48,7 +48,7 @@ fn files_that_cannot_be_opened_are_named() {
 fn a_model_cut_at_any_length_is_an_error() {
     let whole = tiny();
     assert!(import(whole.clone()).is_ok());
-    // The writer puts the root first and nothing behind the last value, so no byte can be missed.
+    // The writer puts the root first and no padding after the last value, so every byte matters.
     for length in 0..whole.len() {
         assert!(import(whole[..length].to_vec()).is_err(), "{length} of {} bytes", whole.len());
     }
@@ -70,7 +70,7 @@ fn every_byte_flipped_is_an_answer_or_an_error() {
     assert!(began.elapsed() < Duration::from_secs(120), "{:?}", began.elapsed());
 }
 
-/// Every 32-bit number of the file in turn, replaced by numbers that offsets and lengths must not be.
+/// Replaces every 32-bit number of the file in turn by invalid offsets and lengths.
 #[test]
 fn every_offset_and_length_taken_to_its_limits() {
     let whole = tiny();
@@ -83,7 +83,7 @@ fn every_offset_and_length_taken_to_its_limits() {
     }
 }
 
-/// Extents whose product does not fit, and a billion elements, which are only counted.
+/// Extents whose product overflows, and a billion elements, which are counted but not allocated.
 #[test]
 fn shapes_of_a_billion_and_sizes_that_overflow() {
     for dims in [&[1, i32::MAX, i32::MAX, 3][..], &[i32::MAX; 4], &[i32::MAX; 8], &[65536, 65536], &[1 << 30, 2, 2]] {
@@ -93,7 +93,8 @@ fn shapes_of_a_billion_and_sizes_that_overflow() {
         let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
         assert!(text.contains("`image` is too large"), "{text}");
     }
-    // A billion elements can be counted, so the importer lets a device decide; nothing of that size is made here.
+    // A billion elements can be counted, so the importer leaves the limit to the device. Nothing of that size is
+    // allocated here.
     let mut m = Model::new();
     let (x, y) = (m.floats("image", &[1, 1_000_000_000, 1, 1]), m.floats("y", &[1, 1_000_000_000, 1, 1]));
     m.op(19, &[x], y, None);
@@ -118,7 +119,7 @@ fn shared_parts_do_not_multiply_work() {
     assert!(began.elapsed() - wrote < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
-/// Claimed sizes alone cause no allocation.
+/// A claimed size alone must not cause an allocation.
 #[test]
 fn a_vector_that_claims_four_billion_entries() {
     let mut m = Model::new();
@@ -169,7 +170,7 @@ proptest! {
         }
     }
 
-    /// A file that begins well and goes on at random.
+    /// A file with a valid beginning and random bytes after it.
     #[test]
     fn random_bytes_behind_the_identifier(mut bytes in prop::collection::vec(any::<u8>(), 8..512)) {
         bytes[4..8].copy_from_slice(b"TFL3");

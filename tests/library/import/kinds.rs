@@ -61,7 +61,7 @@ fn files_of_other_programs_are_called_what_they_are() {
         (vec![0xff; 64], FileKind::Unknown),
     ] {
         assert_eq!(kind(&bytes), expected, "{:?}", &bytes[..bytes.len().min(20)]);
-        // Cut anywhere it is still something, and nothing panics.
+        // A file cut at any point must not cause a panic.
         (0..bytes.len()).step_by(7).for_each(|end| drop(from_bytes(Arc::new(bytes[..end].to_vec()))));
     }
 }

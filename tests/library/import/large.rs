@@ -8,7 +8,7 @@ use crate::support::{
     tflite::{F32, Field, I8, Model, Table, flags},
 };
 
-/// A constant of which one value in `extent` is stored.
+/// A sparse constant that stores one of its `extent` values.
 fn sparse(m: &mut Model, name: &str, extent: i32) -> i32 {
     let id = m.constant(name, &[extent], F32, 1.0f32.to_le_bytes().to_vec());
     let shorts = |list: &[u16]| Field::Table(Table(vec![(4, Field::Shorts(list.to_vec()))]));
@@ -39,7 +39,7 @@ fn sparse_constants_that_unfold_to_much_are_refused() {
     assert!(text.contains("tensor `w`: its sparse values unfold to 1073741824 bytes"), "{text}");
 }
 
-/// Each is within its limits, but their number is not.
+/// Each constant is within its limits, but all of them together are not.
 #[test]
 fn many_sparse_constants_are_refused_together() {
     let mut m = Model::new();
@@ -55,7 +55,7 @@ fn many_sparse_constants_are_refused_together() {
     assert!(matches!(&error, ImportError::TooMuch(found) if found.node > Some(0)), "{error}");
 }
 
-/// Operators that pass on a constant share its values, but its scales were once copied for each.
+/// Operators that pass on a constant share its values; its scales were once copied for each of them.
 #[test]
 fn scales_of_many_names_for_one_constant_are_counted() {
     let mut m = Model::new();
@@ -73,7 +73,7 @@ fn scales_of_many_names_for_one_constant_are_counted() {
     assert!(matches!(error, ImportError::TooMuch(_)), "{error}");
 }
 
-/// Four bytes of an operand became a node and two tensors with names of a kilobyte.
+/// Four bytes of an operand once became a node and two tensors with names of a kilobyte.
 #[test]
 fn operands_by_the_million_are_refused() {
     let mut m = Model::new();
@@ -97,7 +97,7 @@ fn extents_of_a_split_that_overflow_are_refused() {
     assert!(error.contains("an axis of 6 into parts of"), "{error}");
 }
 
-/// Passing on a constant creates no node, so no check of nodes notices that it writes twice.
+/// Passing on a constant creates no node, so the checks of nodes cannot detect that it is written twice.
 #[test]
 fn a_constant_passed_on_twice_is_refused_by_name() {
     let mut m = Model::new();

@@ -1,4 +1,4 @@
-//! Operators that move elements, at every rank: run on counted elements, against an answer known otherwise.
+//! Operators that move elements, at every rank: run on counted elements, and compared with an independent answer.
 
 use super::{eval, import};
 use crate::support::tflite::{F32, Field, I32, I64, Model, Options, Table, flags, numbers};
@@ -78,7 +78,7 @@ fn transposed(dims: &[i32], perm: &[i32]) -> (Vec<i32>, Vec<f32>) {
     (result.clone(), values.collect())
 }
 
-/// Ranks below four have ones in front.
+/// Ranks below four are padded with leading ones.
 #[test]
 fn transpositions_of_every_rank() {
     let cases: [(&[i32], &[i32]); 9] = [
@@ -87,7 +87,7 @@ fn transpositions_of_every_rank() {
         (&[2, 3, 4], &[2, 0, 1]),
         (&[2, 3, 4, 5], &[0, 3, 1, 2]),
         (&[2, 3, 4, 5], &[3, 2, 1, 0]),
-        // Channel shuffle, pixel shuffle, and ones in the way.
+        // Channel shuffle, pixel shuffle, and extents of one in between.
         (&[1, 3, 4, 2, 5], &[0, 1, 2, 4, 3]),
         (&[1, 3, 4, 2, 2, 5], &[0, 1, 3, 2, 4, 5]),
         (&[1, 2, 1, 3, 1, 4], &[5, 4, 0, 3, 2, 1]),
@@ -102,7 +102,7 @@ fn transpositions_of_every_rank() {
     assert!(run(39, &[&[2, 3]], &[vec![0, 0]], None, &[2, 2]).unwrap_err().contains("twice"));
 }
 
-/// Axes counted from behind, at every rank.
+/// Negative axes, at every rank.
 #[test]
 fn concatenations_along_every_axis() {
     // [2, 1] and [2, 2] side by side.
@@ -125,7 +125,7 @@ fn concatenations_along_every_axis() {
     assert!(run(2, &[&[2, 1], &[3, 1]], &[], numbers(10, &[1]), &[2, 2]).unwrap_err().contains("do not join"));
 }
 
-/// Amounts belong to the last axes.
+/// Amounts apply to the last axes.
 #[test]
 fn paddings_of_every_rank() {
     let pad = |dims: &[i32], by: &[i32], result: &[i32], dtype: i8, value: Option<f32>| {
@@ -157,7 +157,7 @@ fn paddings_of_every_rank() {
     }
 }
 
-/// Extents of -1, and axes counted from behind.
+/// Extents of -1, and negative axes.
 #[test]
 fn reshapes_and_squeezes() {
     let counted = |n: i32| Ok((0..n).map(|i| i as f32).collect::<Vec<_>>());
@@ -176,7 +176,7 @@ fn reshapes_and_squeezes() {
     assert!(run(43, &[&[1, 3, 1, 4]], &[], squeeze(&[1]), &[1, 1, 4]).unwrap_err().contains("is not 1"));
 }
 
-/// Axes counted from behind, kept or dropped.
+/// Negative axes, kept or dropped.
 #[test]
 fn means_over_any_axes() {
     let mean = |dims: &[i32], axes: &[i32], keep: i8, result: &[i32]| {

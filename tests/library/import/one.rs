@@ -22,7 +22,7 @@ pub(crate) enum Of<'a> {
 }
 pub(crate) use Of::{K, N, S, T, X};
 
-/// The results of one operator, of these types and extents.
+/// Returns the results of one operator, with these types and extents.
 pub(crate) fn results(
     code: i32,
     operands: &[Of<'_>],
@@ -54,7 +54,7 @@ pub(crate) fn results(
     Ok(graph.outputs.iter().map(|&id| all[id].take().unwrap()).collect())
 }
 
-/// The result of an operator with one, of floats.
+/// Returns the result of an operator with a single output of floats.
 pub(crate) fn one(code: i32, operands: &[Of<'_>], options: Option<Options>, dims: &[i32]) -> Vec<f32> {
     results(code, operands, options, &[(F32, dims)]).unwrap().remove(0)
 }

@@ -11,7 +11,7 @@ use crate::support::{
     tflite::{Field, Model, Options, Table, conv, flags, numbers},
 };
 
-/// A graph of one operator: an input, constants of floats, and a result.
+/// A graph of one operator, with an input, float constants, and a result.
 fn one(code: i32, x: &[i32], weights: &[&[i32]], options: Option<Options>, result: &[i32]) -> Result<Graph, String> {
     let mut m = Model::new();
     let x = m.floats("x", x);
@@ -31,7 +31,7 @@ fn only(graph: Result<Graph, String>) -> (Op, Act) {
     }
 }
 
-/// The odd pixel of SAME lies behind.
+/// With SAME and an odd amount of padding, the additional pixel is at the end.
 #[test]
 fn same_padding_is_tensorflows() {
     // Extent, window, stride, dilation; output extent, border before and behind (from tf.nn's documentation formulas).
@@ -214,7 +214,7 @@ fn fully_connected_keeps_or_folds_the_outer_extents() {
     assert!(one(9, &[1, 4], &[&[5, 4]], shuffled, &[1, 5]).unwrap_err().contains("shuffled"));
 }
 
-/// Each operator gives the function of its name.
+/// Each operator becomes the function of the same name.
 #[test]
 fn every_function_of_one_value() {
     let alpha = Some((75, Table(vec![(4, Field::F32(0.25))])));
@@ -243,7 +243,7 @@ fn every_function_of_one_value() {
     }
 }
 
-/// Each operator gives the function of its name, with its activation.
+/// Each operator becomes the function of the same name, with its activation.
 #[test]
 fn every_function_of_two_values() {
     let cases = [

@@ -34,7 +34,7 @@ fn nodes_behind_a_refused_one_are_looked_at() {
     assert_eq!(graph.tensors[4].bytes(), Some(16));
 }
 
-/// A constant that a node makes is known to those behind it.
+/// A constant that a node computes is known to the nodes after it.
 #[test]
 fn nodes_of_constants_are_known() {
     let mut m = Model::new();

@@ -107,7 +107,7 @@ fn with_graphs(m: &Model, x: i32, y: i32) -> Vec<u8> {
     file(&root)
 }
 
-/// TensorFlow Lite runs the first graph; others are bodies of operators, or entries that other signatures name.
+/// TensorFlow Lite runs the first graph. Others are bodies of operators, or entry points of other signatures.
 #[test]
 fn graphs_that_nothing_refers_to_are_left_out() {
     let mut m = Model::new();
@@ -131,7 +131,7 @@ fn extents_cannot_be_bound_and_the_signature_is_named() {
     assert!(text.contains("axis 0 of `image`"), "{text}");
 }
 
-/// A file beyond a limit is not called damaged.
+/// A file that exceeds a limit is not reported as damaged.
 #[test]
 fn limits_are_named() {
     let refused = |dims: &[i32]| {

@@ -1,4 +1,4 @@
-//! Refusals: all defects, in one list, by name.
+//! Refusals report all defects in one list, by name.
 
 use texpool::import::ImportError;
 

@@ -110,14 +110,14 @@ impl<'a> Names<'a> {
         let small = |dims: &[i64]| dims.iter().map(|&d| d as i32).collect::<Vec<_>>();
         let (name, id) = match result {
             Operand::None => return -1,
-            // A name that nothing has is a number that nothing has.
+            // An unknown name becomes an index that no tensor has.
             Operand::Known(name) => return self.ids.get(name).copied().unwrap_or(99),
             Operand::Input(name, dims, of) => {
                 let dims: Vec<i64> = dims.iter().filter_map(|d| d.parse().ok()).collect();
                 (name, m.tensor(name, &small(&dims), kind(of)))
             }
             Operand::Floats(name, dims) => {
-                // Hostile extents have fewer values than they ask for.
+                // Hostile extents have fewer values than they declare.
                 let count = dims.iter().fold(1, |n: i64, &d| n.saturating_mul(d)).min(4096);
                 let bytes = (1..=count).flat_map(|i| (i as f32 / 2.0).to_le_bytes()).collect();
                 (name, m.constant(name, &small(dims), F32, bytes))
@@ -184,7 +184,7 @@ fn quantised() -> Vec<u8> {
     m.bytes(&[x], &[y])
 }
 
-/// 16-bit weights, made 32-bit.
+/// 16-bit weights, converted to 32 bits.
 fn half() -> Vec<u8> {
     let mut m = Model::new();
     let (x, y) = (m.floats("x", &[2, 4]), m.floats("y", &[2, 3]));
@@ -194,7 +194,7 @@ fn half() -> Vec<u8> {
     m.bytes(&[x], &[y])
 }
 
-/// Weights of which most are left out: rows dense, columns compressed.
+/// Weights that are mostly omitted: rows dense, columns compressed.
 fn sparse() -> Vec<u8> {
     let mut m = Model::new();
     let (x, y) = (m.floats("x", &[1, 4]), m.floats("y", &[1, 3]));

@@ -2,7 +2,7 @@
 
 use crate::support::tflite::{F16, F32, Field, I32, Model, Table, conv, flags, numbers};
 
-/// The file's bytes, as the writer makes them.
+/// Returns the file's bytes as the writer produces them.
 pub(crate) fn tiny() -> Vec<u8> {
     let mut m = Model::new();
     let x = m.floats("x", &[1, 9, 9, 3]);

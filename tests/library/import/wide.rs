@@ -1,4 +1,4 @@
-//! Operators beyond those of the first networks: what each computes, by the CPU references.
+//! Operators beyond those of the first networks: their results, by the CPU references.
 
 use texpool::ops::reference;
 
@@ -45,7 +45,7 @@ fn parts_and_stacks() {
     let split = results(102, &[X(&[2, 3], SIX), N(&[1, -1]), S(-1)], numbers(79, &[2]), &parts).unwrap();
     assert_eq!(split, [vec![0.0, 3.0], vec![1.0, 2.0, 4.0, 5.0]]);
     assert!(results(102, &[X(&[2, 3], SIX), N(&[2, 2]), S(1)], numbers(79, &[2]), &parts).is_err());
-    // More parts than numbers are read that say something of each axis.
+    // More parts than the importer accepts in lists with one number per axis.
     let many: Vec<f32> = (0..40).map(|i| i as f32).collect();
     let parts: [(i8, &[i32]); 20] = [(F32, &[1, 2]); 20];
     let split = results(102, &[X(&[1, 40], &many), N(&[2; 20]), S(1)], numbers(79, &[20]), &parts).unwrap();
@@ -203,7 +203,7 @@ fn types_are_floats_that_hold_them() {
     near(&divided.unwrap()[0], &[3.0, -3.0]);
 }
 
-/// Scales and zero points, one or one a channel.
+/// Scales and zero points, per tensor or per channel.
 #[test]
 fn quantised_tensors_are_real_values() {
     let mut m = Model::new();

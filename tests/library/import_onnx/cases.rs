@@ -1,4 +1,4 @@
-//! Every operator of ONNX in the table has a case that is seen to pass: one of the official ones, or one here.
+//! Every ONNX operator in the table has a case that passes: an official one, or one in this file.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use super::support::{
 /// Official cases that pass, by operator, as counted by the tests of `tests/gpu/onnx_nodes`.
 const OFFICIAL: &str = include_str!("../../../src/import/onnx/official.csv");
 
-/// The operator, its input's extents, and its attributes; the input counts on from 1.
+/// The operator, its input's extents, and its attributes; the input counts up from 1.
 type Case = (&'static str, &'static [i64], &'static [(&'static str, Attr)], &'static [f32]);
 
 /// Operators without an official case that consists of that operator alone and has supported types.
@@ -27,7 +27,7 @@ const CASES: &[Case] = &[
     ("com.microsoft.QuickGelu", &[2], &[("alpha", Attr::Float(1.0))], &[0.731_058_6, 1.761_594_2]),
 ];
 
-/// Operands behind the first, where an operator must have them.
+/// Operands after the first, for operators that require them.
 fn others(name: &str, m: &mut Model) -> Vec<&'static str> {
     match name {
         "SimplifiedLayerNormalization" => {

@@ -32,7 +32,7 @@ fn an_exporter_s_shape_arithmetic_leaves_no_node() {
     assert_eq!(values, (1..=144).map(|i| i as f32).collect::<Vec<_>>());
 }
 
-/// The one output of a model without inputs.
+/// Returns the only output of a model without inputs.
 fn known(build: impl Fn(&mut Model)) -> (Vec<usize>, Vec<f32>) {
     let mut m = Model::new();
     build(&mut m);
@@ -53,7 +53,7 @@ fn integers_divide_and_wrap_as_integers_do() {
     assert_eq!(case("Div", &[7, -7, 7], &[2, 2, -2], &[]), [3.0, -3.0, -3.0]);
     assert_eq!(case("Mod", &[7, -7, 7], &[3, 3, -3], &[]), [1.0, 2.0, -2.0]);
     assert_eq!(case("Mod", &[7, -7, 7], &[3, 3, -3], &[("fmod", Attr::Int(1))]), [1.0, -1.0, 1.0]);
-    // Above 2^24 floats would be off.
+    // Above 2^24, floats would be inexact.
     assert_eq!(case("Sub", &[(1 << 40) + 1], &[1 << 40], &[]), [1.0]);
     assert_eq!(case("Equal", &[(1 << 40) + 1], &[1 << 40], &[]), [0.0]);
     let clipped = |bounds: &[&str]| {
@@ -143,7 +143,7 @@ fn ranges_and_fills_have_a_limit() {
     }
 }
 
-/// Each step is within its limits, but their number is not.
+/// Each step is within its limits, but the steps together are not.
 #[test]
 fn a_small_file_has_little_made_of_its_constants() {
     let many = |build: &dyn Fn(&mut Model)| {

@@ -22,14 +22,14 @@ fn refused(build: impl FnOnce(&mut Model)) -> String {
     built(build).unwrap_err().to_string()
 }
 
-/// A constant of these extents that holds nothing, so that its bytes cost nothing.
+/// A constant with these extents and no elements, so that its bytes take no space.
 fn nothing(m: &mut Model, name: &str, kind: i64, dims: &[i64]) {
     m.tensor(name, kind, dims, &bytes(9, &[]));
 }
 
 #[test]
 fn a_shape_of_a_million_axes_is_refused() {
-    // 131 bytes that kept the search for a layout busy for ever.
+    // These 131 bytes once kept the search for a layout busy forever.
     let error = refused(|m| {
         m.ints("n", &[1_000_000]);
         m.tensor("one", INT64, &[1], &bytes(9, &1i64.to_le_bytes()));
@@ -136,7 +136,7 @@ fn expansions_of_constants_are_refused_by_node_tensor_and_number() {
             m.ints("i", &[1; 131_072]);
             m.node("Gather", &["a", "i"], &["y"], &[]);
         }),
-        // Sums over nothing have results: as many as are stated.
+        // Sums over empty axes have results, as many as the extents state.
         ("ReduceSum", "4294967296", |m| {
             nothing(m, "a", FLOAT, &[1 << 28, 0]);
             m.ints("axes", &[1]);
@@ -190,7 +190,7 @@ fn one_value_is_free_until_it_is_computed_with() {
 
 #[test]
 fn antialiasing_a_line_to_a_pixel_is_refused() {
-    // Its table took 8 to 16 GiB.
+    // Its table once took 8 to 16 GiB.
     let error = refused(|m| {
         m.input("x", &[1, 1, 1, 1 << 28]);
         m.ints("s", &[1, 1, 1, 1]);
@@ -200,7 +200,7 @@ fn antialiasing_a_line_to_a_pixel_is_refused() {
     assert!(error.starts_with("node 0 Resize `y`: too large: it asks for "), "{error}");
 }
 
-/// Loops over what holds no element.
+/// Loops over tensors without elements.
 #[test]
 fn pieces_of_nothing_are_not_walked_through() {
     let joined = built(|m| {
@@ -220,7 +220,7 @@ fn pieces_of_nothing_are_not_walked_through() {
     assert!(picked.is_ok());
 }
 
-/// A border that creates space for a thousand million positions, each of which was once examined.
+/// Padding that creates space for a thousand million positions, each of which was once examined.
 #[test]
 fn windows_wider_than_the_image_have_few_positions() {
     let error = refused(|m| {
@@ -233,7 +233,7 @@ fn windows_wider_than_the_image_have_few_positions() {
     assert!(error.contains("node 0 MaxPool `y`") && error.contains("at most 4096"), "{error}");
 }
 
-/// A node of two bytes became two hundred.
+/// A node of two bytes once became two hundred.
 #[test]
 fn a_million_empty_messages_are_refused() {
     let error = bounded([number(1, 8), bytes(7, &[0x0a, 0].repeat(1_000_000))].concat()).unwrap_err();
@@ -241,7 +241,7 @@ fn a_million_empty_messages_are_refused() {
     assert!(error.to_string().starts_with("the model: too large"), "{error}");
 }
 
-/// Inputs times nodes: each input looked through all nodes for one that cares how it lies.
+/// Inputs times nodes: each input once searched all nodes for one that depends on its layout.
 #[test]
 fn thousands_of_inputs_and_nodes_are_no_product() {
     let names: Vec<String> = (0..8_000).map(|i| format!("x{i}")).collect();
@@ -257,7 +257,7 @@ fn thousands_of_inputs_and_nodes_are_no_product() {
     assert_eq!(graph.unwrap().inputs.len(), 8_000);
 }
 
-/// Outputs times outputs, and parts times the length of the name that they are made of.
+/// Outputs times outputs, and parts times the length of the name that they are derived from.
 #[test]
 fn thousands_of_outputs_and_parts_are_no_product() {
     let mut m = Model::new();
@@ -279,7 +279,7 @@ fn thousands_of_outputs_and_parts_are_no_product() {
     assert!(graph.tensors.iter().all(|tensor| tensor.name.len() < 1200), "names are not repeated whole");
 }
 
-/// One list shared by thousands of nodes, each of which would write it into its message.
+/// One list shared by thousands of nodes; each node would write it into its error message.
 #[test]
 fn long_lists_are_not_written_into_messages() {
     let error = refused(|m| {
@@ -324,7 +324,7 @@ fn an_equation_of_megabytes_is_refused() {
 
 #[test]
 fn values_beyond_their_type_are_refused() {
-    // Bits of a 16-bit float, and 8-bit integers, in fields of 32 bits: what did not fit was cut off.
+    // Bits of a 16-bit float, and 8-bit integers, in 32-bit fields: excess bits were once cut off.
     let with = |kind: i64, value: i64| {
         refused(|m| {
             m.input("x", &[1]);

@@ -1,4 +1,4 @@
-//! Whatever layouts the importer chooses, the caller sees what the file says.
+//! With any layout that the importer chooses, the caller sees the extents and values of the file.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ use super::support::{
     run,
 };
 
-/// An array of any rank, computed by the plainest means.
+/// An array of any rank, computed in the simplest way.
 #[derive(Clone, Debug)]
 struct Plain {
     dims: Vec<usize>,
@@ -43,17 +43,17 @@ enum Move {
     Reshape(Vec<usize>),
     /// Adds a column of constants that repeats along other axes.
     AddAlong(usize),
-    /// Adds what came before, broadcast to one axis more.
+    /// Adds an earlier value, broadcast to one more axis.
     Twice,
     Concat(usize),
     Slice(usize),
-    /// Sums over an axis that stays.
+    /// Sums over an axis and keeps it.
     Sum(usize),
     Pad(usize),
     Pool,
 }
 
-/// Some way to write the elements of `dims` with other extents.
+/// Returns other extents for the same elements as `dims`.
 fn reshapes(dims: &[usize], pick: usize) -> Vec<usize> {
     let total: usize = dims.iter().product();
     let mut all = vec![vec![total], vec![1, total], vec![total, 1, 1]];

@@ -1,5 +1,5 @@
-//! Sound files beyond a limit are not called damaged. Each message names the limit, and the origin of the number that
-//! exceeds it.
+//! Valid files that exceed a limit are not reported as damaged. Each message names the limit, and the origin of the
+//! number that exceeds it.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ fn bound(m: &Model, dims: &[(&str, usize)]) -> Result<texpool::graph::Graph, Imp
     import_with(m.bytes(), &ImportOptions { dims, ..ImportOptions::default() })
 }
 
-/// No message of a sound file says one of these.
+/// A message about a valid file contains none of these words.
 fn sound(error: &ImportError) -> String {
     let text = error.to_string();
     for wrong in ["not as its format asks", "convert the model again", "damaged"] {
@@ -77,7 +77,7 @@ fn large_numbers_of_the_caller_are_called_bound() {
     let text = sound(&bound(&m, &[("n", 1 << 30), ("m", 1 << 30)]).unwrap_err());
     assert!(text.contains("input `x`") && text.contains("at most 2147483648 elements"), "{text}");
     assert!(text.contains("bound"), "{text}");
-    // Small enough an input, of which a node makes more than there may be.
+    // The input is small enough, but a node produces more elements than the limit.
     let m = model(|m| {
         m.open_input("x", FLOAT, &[Dim::Named("n")]);
         m.ints("r", &[1 << 16]);
@@ -100,7 +100,7 @@ fn extents_of_nothing_are_said_to_be_that() {
     let text = sound(&bound(&m, &[("x:0", 0)]).unwrap_err());
     assert!(text.contains("`x:0` cannot be 0: tensors without elements are not supported"), "{text}");
     assert_eq!(bound(&m, &[("x:0", 2)]).unwrap().tensors.last().unwrap().dims, [2, 3]);
-    // A node that leaves nothing.
+    // A node with an empty result.
     let m = model(|m| {
         m.input("x", &[4]);
         m.ints("a", &[2]);
@@ -110,7 +110,7 @@ fn extents_of_nothing_are_said_to_be_that() {
     assert!(text.contains("nothing is left") && text.contains("without elements are not supported"), "{text}");
 }
 
-/// An input may be stated without any shape.
+/// An input may be declared without any shape.
 #[test]
 fn an_input_without_a_shape_takes_it_from_what_is_bound() {
     let mut m = Model::new();
@@ -127,8 +127,8 @@ fn an_input_without_a_shape_takes_it_from_what_is_bound() {
     assert!(matches!(bound(&m, &[("x:0", 2), ("x:2", 5)]), Err(ImportError::NoSuchDim { names }) if names == ["x:2"]));
 }
 
-/// SAME asks for strides times extents, of which a window smaller than its stride computes fewer; ONNX Runtime answers
-/// what there is.
+/// SAME requires strides times extents, but a window smaller than its stride computes fewer. The result has the
+/// computed extents, as in ONNX Runtime.
 #[test]
 fn transposed_convolutions_with_strides_beyond_the_window_are_as_large_as_they_get() {
     let m = model(|m| {

@@ -1,4 +1,4 @@
-//! Names: they tell tensors apart, however long they are, and none of them steers a terminal.
+//! Names distinguish tensors, at any length, and cannot control a terminal.
 
 use texpool::import::ImportError;
 

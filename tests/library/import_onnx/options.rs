@@ -38,12 +38,12 @@ fn all_open_extents_are_listed() {
 fn bound_extents_are_those_of_the_graph() {
     let graph = import_with(open().bytes(), &dims(&[("batch", 2), ("x:2", 5), ("length", 5)])).unwrap();
     assert_eq!(graph.tensors[graph.outputs[0]].dims, [2, 3, 5]);
-    // The place of an extent may stand for its name.
+    // The position of an extent may be used instead of its name.
     let graph = import_with(open().bytes(), &dims(&[("x:0", 2), ("z:0", 2), ("x:2", 5), ("z:2", 1)])).unwrap();
     assert_eq!(graph.tensors[graph.outputs[0]].dims, [2, 3, 5]);
 }
 
-/// Then it is not the file that is to be converted again.
+/// The error must not advise converting the file again.
 #[test]
 fn extents_that_do_not_fit_each_other_are_said_to_be_bound() {
     let error = import_with(open().bytes(), &dims(&[("batch", 2), ("x:2", 5), ("length", 4)])).unwrap_err().to_string();
@@ -55,7 +55,7 @@ fn names_and_extents_that_make_no_sense_are_refused() {
     let all = [("batch", 2), ("x:2", 5), ("length", 5)];
     let with = |more: (&str, usize)| import_with(open().bytes(), &dims(&[&all[..], &[more]].concat())).unwrap_err();
     assert!(matches!(with(("nothing", 3)), ImportError::NoSuchDim { names } if names == ["nothing"]));
-    // It is not the file that is wrong.
+    // The error must not blame the file.
     assert!(matches!(with(("x:1", 4)), ImportError::CannotBind { name, asked: 4, .. } if name == "x:1"));
     for extent in [0, usize::MAX] {
         let error = import_with(open().bytes(), &dims(&[("batch", extent), ("x:2", 5), ("length", 5)])).unwrap_err();

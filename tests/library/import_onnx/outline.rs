@@ -35,7 +35,7 @@ fn reason(graph: &GraphOutline, node: usize) -> &str {
     }
 }
 
-/// Relu, Foo, which nobody knows, and Relu.
+/// Relu, then the unknown operator Foo, then Relu.
 fn broken_chain() -> Model {
     let mut m = Model::new();
     m.input("x", &[1, 3, 4]);
@@ -83,7 +83,7 @@ fn what_is_like_its_operand_needs_no_statement() {
     assert_eq!(["b", "c"].map(|name| tensor(&graph, name).bytes()), [Some(48); 2]);
 }
 
-/// Extents that nobody bound get typical values, so that all nodes are examined. Those values are never reported.
+/// Unbound extents get typical values, so that all nodes are examined. Those values are never reported.
 #[test]
 fn open_extents_are_tried_and_not_told() {
     let mut m = Model::new();
@@ -109,7 +109,7 @@ fn open_extents_are_tried_and_not_told() {
     assert_eq!((half.open.len(), &tensor(&half, "x").dims), (1, &Some(vec![Some(2), Some(3), None])));
 }
 
-/// A mismatch with assumed extents is not the file's fault.
+/// A mismatch with assumed extents is not reported as a defect of the file.
 #[test]
 fn nodes_that_do_not_fit_what_was_tried_say_so() {
     let mut m = Model::new();
@@ -125,7 +125,7 @@ fn nodes_that_do_not_fit_what_was_tried_say_so() {
     assert_eq!(verdicts(&outline(&m, &[("x:1", 7)])), "c");
 }
 
-/// An input that is not computed with refuses its readers and nobody else.
+/// An input with an unsupported type causes refusal of its readers only.
 #[test]
 fn an_input_of_another_type_refuses_its_readers() {
     let mut m = Model::new();
@@ -188,7 +188,7 @@ fn names_that_bodies_read_are_found() {
     assert_eq!(verdicts(&graph), "ccr");
     let read: Vec<&str> = graph.nodes[2].implicit.iter().map(|&index| &*graph.tensors[index].name).collect();
     assert_eq!(read, ["a", "x"]);
-    // A body without anything in it reads nothing.
+    // An empty body reads nothing.
     let mut m = broken_chain();
     m.node("If", &["c"], &["d"], &[("then_branch", Attr::Graph)]);
     assert!(outline(&m, &[]).nodes[3].implicit.is_empty());

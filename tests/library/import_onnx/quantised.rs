@@ -1,4 +1,5 @@
-//! Quantised weights: the bytes of the file with their scales, which take little more than they are.
+//! Quantised weights stay as the file's bytes with their scales, which need little more memory than the bytes
+//! themselves.
 
 use allocation_counter::measure;
 use texpool::{
@@ -37,7 +38,7 @@ fn weights(graph: &Graph) -> Vec<&Constant> {
     graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).filter(|c| c.len() > 64).collect()
 }
 
-/// It was refused: about a hundred bytes were counted for each weight of one.
+/// This was once refused, because about a hundred bytes were counted for each weight of one byte.
 #[test]
 fn two_convolutions_of_256_channels_keep_their_bytes() {
     let mut m = Model::new();
@@ -55,7 +56,7 @@ fn two_convolutions_of_256_channels_keep_their_bytes() {
         assert_eq!((constant.dtype, constant.len()), (ElementType::I8, 256 * 256 * 9));
         assert!(constant.scale.is_some());
     }
-    // The file as it lies in memory is not counted: a turned copy of the weights is.
+    // The file's own bytes in memory are not counted, but a transposed copy of the weights is.
     let mut again = None;
     let counted = measure(|| again = Some(import(file)));
     assert!(again.unwrap().is_ok());
@@ -77,7 +78,7 @@ fn scales_of_channels_stay_with_their_channels() {
     same([quantised, plain], 100);
 }
 
-/// Bytes without a sign, scales along either axis of a matrix, and one that is turned before it is multiplied by.
+/// Unsigned bytes, scales along either axis of a matrix, and a matrix that is transposed before the product.
 #[test]
 fn matrices_have_scales_along_either_axis() {
     for (axis, turned) in [(0, false), (1, false), (0, true), (1, true)] {
@@ -105,7 +106,7 @@ fn matrices_have_scales_along_either_axis() {
     }
 }
 
-/// Biases of 32 bits, scales of blocks, and bytes that are read otherwise than as weights.
+/// 32-bit biases, block scales, and bytes with other uses than weights.
 #[test]
 fn other_integers_become_floats() {
     let mut m = Model::new();

@@ -1,4 +1,4 @@
-//! Everything that cannot be imported is listed at once, each with its reason and a hint.
+//! Importing reports all unsupported parts of a file in one list, each with its reason and a hint.
 
 use texpool::import::ImportError;
 

@@ -1,4 +1,5 @@
-//! Resizing matches ONNX Runtime: `tests/data/onnxruntime/resize.csv` has nodes and the values that it computed.
+//! Resizing matches ONNX Runtime: `tests/data/onnxruntime/resize.csv` lists nodes with the values computed by ONNX
+//! Runtime.
 
 use texpool::{import::ImportOptions, ops::reference};
 
@@ -117,7 +118,7 @@ fn resizes_are_those_of_onnx_runtime() {
     assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Products of 32 bits decide the extent: 0.7 is a little less than seven tenths, and ten times it are 7.
+/// The extent follows from a 32-bit product: 0.7 is slightly less than seven tenths, and ten times that rounds to 7.
 #[test]
 fn ten_pixels_times_seven_tenths_are_seven() {
     let mut m = Model::new();
@@ -143,7 +144,7 @@ fn extents_out_of_range_are_said_with_the_numbers() {
     assert!(refused(0.05).contains("it resizes axis 3 from 10 to 0: an extent is from 1 to"), "{}", refused(0.05));
     assert!(refused(1e9).contains("it resizes axis 3 from 10 to 10000000000"), "{}", refused(1e9));
     assert!(refused(f32::NAN).contains("from 10 to 0"), "{}", refused(f32::NAN));
-    // The extent is the caller's.
+    // The extent comes from the caller.
     let mut m = Model::new();
     m.raw_input("x", FLOAT, &[vec![], vec![], vec![], vec![]]);
     m.floats("s", &[4], &[1.0, 1.0, 1.0, 0.5]);

@@ -1,4 +1,4 @@
-//! Seeds for the `.onnx` importer: lines as `lines` reads them, behind the operator set.
+//! Seeds for the `.onnx` importer: the operator set, then lines in the syntax of `lines`.
 
 use super::support::{
     inputs,
@@ -127,10 +127,10 @@ fn declared(m: &mut Model, operand: &Operand<'static>) -> &'static str {
             m.open_input(name, kind(of), &dims);
             name
         }
-        // No extents at all make a single number; one extent of zero is written so.
+        // No extents mean a single number; one extent of zero is written explicitly.
         Operand::Floats(name, dims) => {
             let dims: Vec<i64> = dims.iter().copied().filter(|&d| d != 0).collect();
-            // Hostile extents have fewer values than they ask for.
+            // Hostile extents have fewer values than they declare.
             let count = dims.iter().fold(1, |n: i64, &d| n.saturating_mul(d)).min(4096);
             m.floats(name, &dims, &(0..count).map(|i| (i % 5) as f32 / 2.0 + 0.5).collect::<Vec<_>>());
             name

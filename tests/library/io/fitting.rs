@@ -1,4 +1,5 @@
-//! Arrays as inputs of a model: what fits the input's element type is taken as it is, and the rest is refused by its place.
+//! Arrays as inputs of a model: values that fit the input's element type are taken unchanged. Others are refused with
+//! their position.
 
 use super::npy;
 use half::f16;
@@ -29,7 +30,7 @@ fn read<T: npyz::AutoSerialize + Copy>(
     InputFile::open(path).unwrap().input(spec(element_type, quantization, &[1, 2]), format)
 }
 
-/// Checks that the second element is refused, with these words.
+/// Checks that the second element is refused with an error that contains these words.
 fn refused<T: npyz::AutoSerialize + Copy>(path: &Path, good: T, bad: T, element_type: ElementType, words: &[&str]) {
     let format = TexelFormat::Rgba32Float;
     let taken = read(path, [good, good], element_type, None, format);
@@ -64,7 +65,7 @@ fn no_fraction_becomes_an_integer_and_no_number_leaves_its_type() {
     refused(&path, 0i64, -1, U32, &["-1", "u32"]);
     refused(&path, 0i64, -1, U64, &["-1", "u64"]);
     refused(&path, 1u8, 2, Bool, &["2", "bool", "0 or 1"]);
-    // Beyond these, texels round some.
+    // Texels round some integers beyond this limit.
     refused(&path, 1i64 << 24, (1 << 24) + 1, I64, &["16777217", "16777216"]);
     refused(&path, -(1i64 << 24), -(1 << 40), I64, &["-1099511627776", "16777216"]);
     refused(&path, 16_777_216.0f64, 16_777_217.0, I32, &["16777217", "16777216"]);
@@ -115,7 +116,7 @@ fn a_quantised_input_takes_its_own_integers_and_real_numbers() {
     }
     let nan = read(&path, [0.0, f32::NAN], U8, some, format).unwrap_err();
     assert!(matches!(nan, IoError::Element { .. }) && nan.to_string().contains("[0, 1] is NaN"), "{nan}");
-    // The same for an output, where any other type contains numbers for comparison.
+    // An output behaves likewise, but arrays of any other type contain numbers to compare with.
     npy(&path, &[2], Order::C, &[0u8, 255]);
     let output = |quantization| InputFile::open(&path).unwrap().output(spec(U8, quantization, &[2])).unwrap();
     assert_eq!((output(some), output(None)), (vec![-1.5, 126.0], vec![0.0, 255.0]));

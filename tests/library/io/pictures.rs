@@ -1,4 +1,4 @@
-//! Pictures: large ones, transparent ones, and all that is done to one before a network sees it.
+//! Pictures: large ones, transparent ones, and all preprocessing before a network sees them.
 
 use image::{ExtendedColorType, ImageEncoder, Rgb, RgbImage, RgbaImage, codecs::jpeg::JpegEncoder};
 use std::{
@@ -18,7 +18,7 @@ fn large_png(path: &Path, width: u32, height: u32) {
     writer.write_image_data(&row.repeat(height as usize)).unwrap();
 }
 
-/// Whole it would be 81 million pixels; it comes at half of its extents, which are odd.
+/// The full picture has 81 million pixels. It is read at half of its extents, which are odd.
 #[test]
 fn a_large_png_is_made_smaller_while_it_is_decoded() {
     let dir = tempfile::tempdir().unwrap();
@@ -48,7 +48,7 @@ fn a_large_jpeg_is_made_smaller_while_it_is_decoded() {
         let found = picture.get_pixel(x, 1_000).0[0];
         assert!(found.abs_diff(grey) < 4, "{x}: {found}");
     }
-    // A progressive file would have to be held whole.
+    // A progressive file would have to be held in memory completely.
     let mut bytes = fs::read(&path).unwrap();
     let frame = bytes.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap();
     bytes[frame + 1] = 0xc2;
@@ -57,7 +57,7 @@ fn a_large_jpeg_is_made_smaller_while_it_is_decoded() {
     assert!(error.contains("16400x4100 and progressive"), "{error}");
 }
 
-/// The colour of a transparent pixel is whatever a program left there.
+/// The colour of a transparent pixel is arbitrary.
 #[test]
 fn transparent_pixels_are_drawn_on_white() {
     let dir = tempfile::tempdir().unwrap();

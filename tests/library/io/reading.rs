@@ -13,7 +13,7 @@ use std::{
 };
 use texpool::io::{InputFile, IoError, printable, printable_lines, read_npy, read_picture, read_text};
 
-/// Far more than any bound of ours, on any machine.
+/// Far above any time limit of the library, on any machine.
 const NOT_A_HANG: Duration = Duration::from_secs(60);
 
 /// An array with this header's dictionary.
@@ -27,7 +27,7 @@ fn plain(path: &Path, descr: &str, fortran: &str, shape: &str, data: &[u8]) {
     array(path, &format!("{{'descr': '{descr}', 'fortran_order': {fortran}, 'shape': {shape}, }}\n"), data);
 }
 
-/// Guards integers, booleans and byte orders: what 32-bit floats hold is taken as it is.
+/// Guards integers, booleans and byte orders: values that 32-bit floats represent are taken unchanged.
 #[test]
 fn arrays_of_every_type_that_floats_can_hold_are_read() {
     let dir = tempfile::tempdir().unwrap();
@@ -96,7 +96,7 @@ fn extents_whose_product_overflows_are_refused() {
     }
 }
 
-/// Guards numbers: one that a float would round is named with its place.
+/// Guards numbers: the error for a value that a float would round names its position.
 #[test]
 fn integers_that_floats_would_round_are_refused_with_their_place() {
     let dir = tempfile::tempdir().unwrap();
@@ -114,7 +114,7 @@ fn integers_that_floats_would_round_are_refused_with_their_place() {
     assert!(matches!(read_npy(&path, &[1]).unwrap_err(), IoError::Element { .. }));
 }
 
-/// Guards the message for a value that is not a number, and that nothing of it is interpreted.
+/// Guards the message for non-numeric types, and that no such value is interpreted.
 #[test]
 fn arrays_of_what_is_no_number_are_refused_in_words() {
     let dir = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn arrays_of_what_is_no_number_are_refused_in_words() {
     }
 }
 
-/// Guards the parser of headers, which goes as deep as its brackets and would allocate what a length states.
+/// Guards the parser of headers, which recurses as deep as the brackets and could allocate any stated length.
 #[test]
 fn hostile_headers_are_refused_in_bounded_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -160,7 +160,7 @@ fn hostile_headers_are_refused_in_bounded_time() {
     assert!(begun.elapsed() < NOT_A_HANG);
 }
 
-/// Guards memory: however long a file is, no more is read than is needed.
+/// Guards memory: of a file of any length, only the necessary part is read.
 #[test]
 fn files_without_end_are_read_as_far_as_needed_or_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -198,7 +198,8 @@ fn what_is_no_file_is_refused_by_name() {
     }
 }
 
-/// Guards pipes: a writer is waited for, what it writes is known by its first bytes, and nobody is waited for without end.
+/// Guards pipes: the reader waits for a writer and recognises the content by its first bytes, but never waits
+/// endlessly.
 #[test]
 fn pipes_are_read_from_a_writer_and_given_up_without_one() {
     let dir = tempfile::tempdir().unwrap();
@@ -213,7 +214,7 @@ fn pipes_are_read_from_a_writer_and_given_up_without_one() {
         let mut pipe = File::options().write(true).open(to).unwrap();
         for part in bytes.chunks(100_000) {
             pipe.write_all(part).unwrap();
-            // Silent for a while, which is not the end.
+            // A pause of the writer is not the end of the file.
             thread::sleep(Duration::from_millis(20));
         }
     });
@@ -235,7 +236,7 @@ fn jpeg() -> Vec<u8> {
     bytes
 }
 
-/// Guards what a network is shown: the missing part of a photo used to be grey.
+/// Guards the network's input: the missing part of a photo was once filled with grey.
 #[test]
 fn a_jpeg_that_is_cut_anywhere_is_refused() {
     let dir = tempfile::tempdir().unwrap();
@@ -247,7 +248,7 @@ fn a_jpeg_that_is_cut_anywhere_is_refused() {
         assert!(matches!(error, IoError::Malformed { .. }), "{cut}: {error}");
         assert!(error.to_string().contains("photo.jpg") && error.to_string().contains("cut short"), "{error}");
     }
-    // A picture within the picture has an end too, which is not the end of this one.
+    // An embedded thumbnail has an end marker too, which is not the end of the picture.
     let inner = [&[0xff, 0xe1, 0, 12][..], b"thumb\0", &[0xff, 0xd9, 0xff, 0xd9]].concat();
     let mut with_inner = whole.clone();
     with_inner.splice(2..2, inner);
@@ -255,7 +256,7 @@ fn a_jpeg_that_is_cut_anywhere_is_refused() {
     assert!(matches!(read_picture(&path).unwrap_err(), IoError::Malformed { .. }));
     fs::write(&path, &with_inner).unwrap();
     let shown = read_picture(&path).unwrap();
-    // Bytes behind the end are ignored: cameras put films and depth maps there.
+    // Bytes after the end are ignored: cameras store films and depth maps there.
     fs::write(&path, [&whole[..], &[0; 100]].concat()).unwrap();
     assert_eq!(read_picture(&path).unwrap(), shown);
 }
@@ -297,7 +298,7 @@ fn a_jpeg_that_claims_to_be_huge_is_refused() {
     assert!(begun.elapsed() < NOT_A_HANG);
 }
 
-/// Guards the words for files of other kinds.
+/// Guards the error texts for files of other kinds.
 #[test]
 fn a_file_of_another_kind_is_called_what_it_is() {
     let dir = tempfile::tempdir().unwrap();

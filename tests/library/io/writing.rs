@@ -1,4 +1,4 @@
-//! Writing: what is replaced, what is written through, what is refused, and that nothing else is touched.
+//! Writing: files that are replaced, paths that are written through, refused paths, and that nothing else is touched.
 
 use rustix::{
     fs::{CWD, FileType, Mode, makedev, mknodat},
@@ -17,7 +17,7 @@ use texpool::io::{
     write_atomic, write_npy, write_outputs, write_png,
 };
 
-/// Far more than any bound of ours, on any machine.
+/// Far above any time limit of the library, on any machine.
 const NOT_A_HANG: Duration = Duration::from_secs(60);
 
 fn pipe(path: &Path) {
@@ -35,7 +35,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Runs as a user whom permissions bind: root's own thread becomes nobody's, every other user is already.
+/// Runs as a user without root's rights: a thread of root switches to the user nobody; other users stay as they are.
 fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     thread::scope(|scope| {
         let ran = scope.spawn(|| {
@@ -49,7 +49,7 @@ fn as_nobody<T: Send>(run: impl FnOnce() -> T + Send) -> T {
     })
 }
 
-/// Guards links: the file behind them is replaced, however many there are and wherever they lead.
+/// Guards links: the file at their end is replaced, through any number of links.
 #[test]
 fn a_link_stays_and_what_it_points_to_is_replaced() {
     let dir = tempfile::tempdir().unwrap();
@@ -86,7 +86,7 @@ fn a_pipe_is_written_through_and_stays_a_pipe() {
     for to in [&path, &link] {
         let from = path.clone();
         let reader = thread::spawn(move || {
-            // Later than the writer, who waits for it.
+            // Starts later than the writer, which must wait.
             thread::sleep(Duration::from_millis(100));
             let mut read = String::new();
             File::open(from).unwrap().read_to_string(&mut read).unwrap();
@@ -99,7 +99,7 @@ fn a_pipe_is_written_through_and_stays_a_pipe() {
     assert_eq!(names(dir.path()), ["link", "pipe"]);
 }
 
-/// Guards against waiting for ever.
+/// Guards against waiting forever.
 #[test]
 fn a_pipe_that_nobody_reads_is_an_error_in_bounded_time() {
     let dir = tempfile::tempdir().unwrap();
@@ -113,8 +113,8 @@ fn a_pipe_that_nobody_reads_is_an_error_in_bounded_time() {
     assert!(fs::symlink_metadata(&path).unwrap().file_type().is_fifo());
 }
 
-/// A device of the test's own that is always full, or where the user may make none, a link to the system's (which such
-/// a user cannot replace).
+/// A device that is always full: created by the test, or, without permission for that, a link to the system's, which
+/// such a user cannot replace.
 fn full_device(folder: &Path) -> PathBuf {
     let path = folder.join("full");
     let made = mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, makedev(1, 7));
@@ -125,7 +125,7 @@ fn full_device(folder: &Path) -> PathBuf {
     path
 }
 
-/// Guards devices: as root, a new file used to take their place.
+/// Guards devices: as root, a new file once replaced them.
 #[test]
 fn a_device_is_written_through_and_stays_a_device() {
     let dir = tempfile::tempdir().unwrap();
@@ -136,7 +136,7 @@ fn a_device_is_written_through_and_stays_a_device() {
     assert_eq!(names(dir.path()), ["full"]);
 }
 
-/// Guards who may read and write a file that is replaced.
+/// Guards the permissions and owner of a replaced file.
 #[test]
 fn permissions_and_owner_of_a_replaced_file_are_kept() {
     let dir = tempfile::tempdir().unwrap();
@@ -156,7 +156,7 @@ fn permissions_and_owner_of_a_replaced_file_are_kept() {
     }
 }
 
-/// Guards what a user may not do: permissions hold although a rename would get around them.
+/// Guards permissions, which hold although a rename would circumvent them.
 #[test]
 fn what_may_not_be_written_or_read_is_a_typed_error_and_stays() {
     let dir = tempfile::tempdir().unwrap();
@@ -193,7 +193,7 @@ fn what_may_not_be_written_or_read_is_a_typed_error_and_stays() {
     mode(&at("closed"), 0o755);
 }
 
-/// Guards the words, and that a look beforehand finds the same as the writing.
+/// Guards the error texts, and that an early check gives the same error as the writing.
 #[test]
 fn a_place_that_cannot_be_written_is_said_before_and_after() {
     let dir = tempfile::tempdir().unwrap();
@@ -260,7 +260,8 @@ fn names_of_outputs_never_meet_and_never_leave_the_folder() {
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
 }
 
-/// Guards names of pictures: what is called otherwise is another file, which a picture is not to replace.
+/// Guards names of pictures: with another extension a path is probably another file, which a picture must not
+/// replace.
 #[test]
 fn a_picture_is_written_under_the_name_of_its_format_alone() {
     let dir = tempfile::tempdir().unwrap();

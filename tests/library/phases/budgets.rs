@@ -1,5 +1,5 @@
-//! A budget of all of the device's memory finds what there is: the plan without phases at once, and whatever the search for
-//! the smallest plan finds.
+//! A budget for all of the device's memory misses no known plan: it finds the plan without phases at once, and any
+//! plan that the search for the smallest plan finds.
 
 use super::{networks, properties};
 use proptest::{prelude::*, strategy::Strategy};
@@ -24,11 +24,11 @@ fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: Streame
     let least = compiled(graph, &options(Phases::Min, weights, stream_io)).unwrap().device_bytes();
     let whole = compiled(graph, &options(Phases::Off, WeightStorage::Resident, stream_io)).unwrap();
     let within = |bytes| compiled(graph, &options(Phases::DeviceBudget(bytes), weights, stream_io));
-    // The plan without phases comes out where it fits, to the byte.
+    // The plan without phases is chosen if it fits, to the byte.
     let plain = whole.device_bytes();
     let found = within(plain).unwrap();
     assert_eq!((found.plan(), found.device_bytes(), found.phased()), (whole.plan(), plain, None));
-    // Whatever the search for the smallest plan finds is found, at the same bytes and between.
+    // The smallest plan's size works as a budget, and so does a size in between.
     for bytes in [least, least.midpoint(plain.max(least))] {
         let found = within(bytes).unwrap();
         assert!(found.device_bytes() <= bytes, "{} bytes of {bytes}", found.device_bytes());
@@ -56,7 +56,7 @@ fn a_network_of_convolutions_fits_wherever_one_of_its_plans_does() {
     finds_what_there_is(&networks::small(), WeightStorage::Resident, StreamedIo::NONE);
 }
 
-/// Without any time for a search the plan without phases is there, where it fits.
+/// The plan without phases needs no search time, if it fits.
 #[test]
 fn the_plan_without_phases_needs_no_time() {
     let graph = networks::small();
@@ -93,7 +93,7 @@ fn refusals_name_a_floor_or_a_plan() {
         Err(CompileError::DeviceBudget { least, .. }) => assert!(floor < least && least <= whole.device_bytes()),
         other => panic!("{other:?}"),
     }
-    // Stopped before anything was searched for, too.
+    // The same holds if the search is stopped before it starts.
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
     match compile(&graph, &options(Phases::DeviceBudget(floor), ALL, StreamedIo::BOTH), &control) {
         Err(CompileError::DeviceBudget { least, stopped: Some(_), .. }) => assert!(least <= 2 * whole.device_bytes()),

@@ -1,4 +1,4 @@
-//! A search that is stopped anywhere answers with a plan that holds, and says why it stopped.
+//! A search that is stopped at any point returns a valid plan, and the reason for the stop.
 
 use std::{
     ops::ControlFlow,
@@ -31,7 +31,7 @@ fn holds(compiled: &CompiledModel) {
     assert_eq!(found, Ok(()));
 }
 
-/// Prepares until the callback is called for the `last` time; also how often it was called.
+/// Prepares a model and stops at call number `last` of the callback. Also returns the number of calls.
 fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<CompiledModel, CompileError>, usize) {
     let mut calls = 0;
     let mut callback = |_: Progress| {
@@ -42,7 +42,7 @@ fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<CompiledMod
     (found, calls)
 }
 
-/// Whatever is half done when somebody breaks off, the plan is whole, and no larger than one that shares nothing.
+/// A search stopped halfway returns a complete plan, no larger than one without sharing.
 #[test]
 fn breaking_off_at_any_call_gives_a_plan_that_holds() {
     let graph = networks::mobilenet_v2();
@@ -65,7 +65,7 @@ fn breaking_off_at_any_call_gives_a_plan_that_holds() {
     }
 }
 
-/// No time at all still gives the plan without phases.
+/// A deadline of zero still gives the plan without phases.
 #[test]
 fn a_deadline_of_nothing_gives_a_plan_that_holds() {
     for graph in [networks::mobilenet_v1(), networks::resnet18(), networks::squeezenet()] {
@@ -101,7 +101,7 @@ fn deadlines_are_kept() {
         let (begun, time) = (Instant::now(), Duration::from_millis(milliseconds));
         let found = compile(&graph, &options(Phases::Min), &SearchControl::new().timeout(time)).unwrap();
         holds(&found);
-        // Generous: what is left after a stop is done beside everything else that this machine does.
+        // A generous limit: the work after a stop competes with everything else on this machine.
         assert!(begun.elapsed() < time + Duration::from_secs(20), "{:?} for {time:?}", begun.elapsed());
     }
 }

@@ -1,4 +1,4 @@
-//! Graphs that a small file can state and that keep a careless search busy for ever: an answer comes soon all the same.
+//! Small graphs that would keep a careless search busy forever. The planner must still answer quickly.
 
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ fn build(name: &str, dims: &[usize; 4], network: impl FnOnce(&mut GraphBuilder, 
     b.finish(&[y]).unwrap()
 }
 
-/// Convolutions one after another, all of the same weights.
+/// A chain of convolutions that share their weights.
 fn chain(length: usize, rows: usize) -> Graph {
     build("chain", &[1, rows, 1, 4], |b, mut x| {
         let weights = b.constant("w", &[4, 1, 1, 4], &[0.25; 16]).unwrap();
@@ -29,7 +29,7 @@ fn chain(length: usize, rows: usize) -> Graph {
     })
 }
 
-/// So many operators of one tensor, put together along an axis.
+/// `count` operators that read one tensor, concatenated along an axis.
 fn branches(count: usize, dims: &[usize; 4], axis: usize) -> Graph {
     build("branches", dims, |b, x| {
         let parts: Vec<TensorId> = (0..count).map(|_| b.unary("p", Unary::Exp, x).unwrap()).collect();
@@ -38,7 +38,7 @@ fn branches(count: usize, dims: &[usize; 4], axis: usize) -> Graph {
     })
 }
 
-/// One tensor again and again, along the rows.
+/// One tensor concatenated with itself repeatedly, along the rows.
 fn repeated(count: usize) -> Graph {
     build("repeated", &[1, 1, 1, 4], |b, x| {
         let part = b.unary("p", Unary::Exp, x).unwrap();
@@ -47,7 +47,7 @@ fn repeated(count: usize) -> Graph {
     })
 }
 
-/// Each layer reads all that were before it.
+/// Each layer reads the results of all layers before it.
 fn dense(layers: usize, rows: usize) -> Graph {
     build("dense", &[1, rows, 1, 4], |b, mut x| {
         for layer in 1..=layers {
@@ -74,7 +74,7 @@ fn sums(count: usize, rows: usize) -> Graph {
     })
 }
 
-/// Every row of every result needs all rows in front of it.
+/// Every row of every result needs all rows before it.
 fn running(length: usize, rows: usize) -> Graph {
     build("running", &[1, rows, 1, 4], |b, mut x| {
         for _ in 0..length {

@@ -61,7 +61,7 @@ fn agrees(what: &str, graph: &Graph, claim: Claim) {
     }
 }
 
-/// A graph of one node; `constants` follow the inputs.
+/// Creates a graph of one node; `constants` follow the inputs.
 fn one(op: Op, inputs: &[[usize; 4]], constants: &[[usize; 4]], stated: [usize; 4]) -> Graph {
     let mut b = GraphBuilder::new("one");
     let mut operands: Vec<TensorId> = inputs.iter().map(|dims| b.input("x", dims).unwrap()).collect();

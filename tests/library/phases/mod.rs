@@ -1,4 +1,5 @@
-//! Phases: what operators need row by row, the order that follows, where rows lie, and how small pools become.
+//! Phases: the rows that operators need, the resulting order of steps, the placement of rows, and the pool sizes
+//! reached.
 
 #[cfg(test)]
 mod budgets;
@@ -21,7 +22,7 @@ mod streaming;
 #[cfg(test)]
 mod whole;
 
-/// Numbers in -1..1 that repeat nowhere.
+/// Non-repeating numbers in -1..1.
 #[cfg(test)]
 fn noise(seed: u32, len: usize) -> Vec<f32> {
     let mut state = seed.wrapping_mul(2_654_435_761) | 1;

@@ -1,4 +1,5 @@
-//! Published networks as topologies: shapes, windows and strides, weights without values. Good for planning alone.
+//! Topologies of published networks: shapes, windows and strides, with weights that have no values. Used for planning
+//! only.
 
 use texpool::graph::{
     Constant, Conv2d, DepthwiseConv2d, ElementType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce,
@@ -23,7 +24,7 @@ impl Net {
         self.graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
     }
 
-    /// Weights without values: zeros of a byte each, which nobody reads.
+    /// Weights without values: zeros of one byte each, which are never read.
     fn weights(&mut self, shape: Shape) -> TensorId {
         let zeros = vec![0; shape.len()];
         self.tensor(shape, Some(Constant::new(ElementType::U8, zeros.into())))

@@ -1,5 +1,5 @@
-//! Random small graphs in random phases: each band is computed from nothing but the rows it says it reads, and every
-//! plan passes the checker.
+//! Random small graphs in random phases. Each band is computed only from the rows that it declares, and every plan
+//! passes the checker.
 
 use super::noise;
 use proptest::{prelude::*, strategy::Strategy};
@@ -21,7 +21,7 @@ use texpool::{
     },
 };
 
-/// A layer that is drawn: what it is, and a number that chooses among its forms or operands.
+/// A random layer: its kind, and a number that selects its form or its operands.
 pub(crate) type Layer = (u8, u8);
 
 fn pointwise() -> Conv2d {
@@ -103,7 +103,7 @@ pub(crate) fn network(layers: &[Layer], two_outputs: bool) -> Graph {
                 let (mode, coords) = (ResizeMode::Linear, CoordMode::HalfPixel);
                 (b.resize("resize", mode, coords, x, [2 * h, w]).unwrap(), [1, 2 * h, w, c])
             }
-            // Above, on either side, of the channels, or of several: those after a convolution can be in place.
+            // Concatenation along height, width, channels or several axes; those after a convolution can be in place.
             6 => {
                 let [above, beside, more] = [form % 3, form / 3 % 4, form / 12 % 3].map(usize::from);
                 let (left, right, more) = (beside % 2, beside / 2, if c <= 8 { 4 * more } else { 0 });
@@ -175,8 +175,8 @@ impl Memory {
         memory
     }
 
-    /// The storage of a tensor, the row of it that is row `row` of the tensor, and for each element of that row its place
-    /// in the storage and its texel of the row there.
+    /// Returns the storage of a tensor, the storage's row that corresponds to row `row`, and for each element of that
+    /// row its index in the storage and its texel within the row.
     fn cells(case: &Case, tensor: TensorId, row: u32) -> (usize, u32, Vec<(usize, u32)>) {
         let storage = case.schedule.storage_of[tensor].unwrap();
         let (shape, outer) =
@@ -191,7 +191,7 @@ impl Memory {
         (storage, first + row, (0..shape.w * shape.c).map(cell).collect())
     }
 
-    /// The tensor as a step sees it that reads nothing but `touched`.
+    /// Returns the tensor as seen by a step that reads only `touched`.
     fn load(&self, case: &Case, tensor: TensorId, touched: &[Access]) -> Vec<f32> {
         let mut values = Vec::with_capacity(case.graph.shape(tensor).len());
         for row in 0..case.graph.shape(tensor).rows() as u32 {
@@ -206,7 +206,7 @@ impl Memory {
         values
     }
 
-    /// Writes what `touched` has of some rows.
+    /// Writes the part of some rows that `touched` covers.
     fn store(&mut self, case: &Case, tensor: TensorId, values: &[f32], rows: std::ops::Range<u32>, touched: &[Access]) {
         let shape = case.graph.shape(tensor);
         for row in rows {
@@ -219,7 +219,7 @@ impl Memory {
         }
     }
 
-    /// All there is of every storage.
+    /// Returns accesses to all of every storage.
     fn everything(case: &Case) -> Vec<Access> {
         let storages = case.schedule.storages.iter().enumerate();
         storages.map(|(storage, held)| Access { storage, rows: 0..held.rows, texels: 0..held.row_texels }).collect()
@@ -287,7 +287,7 @@ proptest! {
         let check = |plan: &Plan| check_rows(&case.tensors, &case.whole, &case.steps, plan, LIMITS);
         prop_assert_eq!(check(&plan), Ok(()));
         for placement in &plan.placements {
-            // A ring has no row to spare.
+            // A ring has no spare row.
             if let RowTable::Ring { base, rows, row_texels, ring } = placement.rows {
                 let mut tight = plan.clone();
                 tight.placements[placement.record].rows = RowTable::Ring { base, rows, row_texels, ring: ring - 1 };

@@ -1,4 +1,4 @@
-//! Graphs that are not whole are refused before anything is made of them.
+//! Invalid graphs are refused before anything is built from them.
 
 use crate::support::{graphs::n, t};
 use texpool::{
@@ -17,7 +17,7 @@ fn chain() -> Graph {
     b.finish(&[z]).unwrap()
 }
 
-/// The kernels index memory by these shapes without looking again.
+/// The kernels index memory by these shapes without further checks.
 #[test]
 fn what_the_checker_refuses_is_never_prepared() {
     type Case = (&'static str, fn(&mut Graph), fn(&CheckError) -> bool);

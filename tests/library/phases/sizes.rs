@@ -24,13 +24,13 @@ fn is_small(graph: &Graph, most: f64) {
             "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
             phased.live_bytes, phased.dispatches
         );
-        // The figures it is held to have three digits.
+        // The expected figures have three digits.
         assert!(mib < most + 0.0005, "{name}: {mib} MiB, not {most}");
         assert!(phased.live_bytes <= bytes);
     }
 }
 
-/// Its smallest pool stays at the bytes that were reached: a planner that gets worse fails.
+/// The smallest pool must stay at the size reached before, so that a regression of the planner fails.
 #[test]
 fn mobilenet_v1() {
     is_small(&networks::mobilenet_v1(), 0.537);
@@ -83,7 +83,7 @@ fn no_point_of_a_front_is_worse_than_another() {
         for pair in points.windows(2) {
             let [fast, small] = [&pair[0], &pair[1]];
             assert!(fast.predicted_us <= small.predicted_us);
-            // The front compares all of the device, of which the pool is a part.
+            // The front compares all device memory, and the pool is only one part.
             assert!(fast.bytes > small.bytes || fast.device_bytes > small.device_bytes);
         }
         let again = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();

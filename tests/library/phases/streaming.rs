@@ -1,5 +1,5 @@
-//! Weights that are uploaded in every run, outputs that are downloaded: rows and weights that live at once, and steps that
-//! have what they read.
+//! Weights that are uploaded in every run, and outputs that are downloaded: rows and weights that are live together,
+//! and steps whose data is present when they read it.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,7 @@ fn all() -> [Graph; 4] {
     [networks::mobilenet_v1(), networks::mobilenet_v2(), networks::squeezenet(), networks::resnet18()]
 }
 
-/// A front, searched for once.
+/// Returns the front of a network, which is searched for only once per process.
 fn front(graph: &Graph) -> Arc<Frontier> {
     static FRONTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Frontier>>>>> = Mutex::new(BTreeMap::new());
     let kept = Arc::clone(FRONTS.lock().unwrap().entry(graph.name.clone()).or_default());
@@ -105,7 +105,7 @@ fn uploads_are_whole(compiled: &CompiledModel, packing: WeightPacking) {
         if uploads.len() > 1 {
             let compute: Vec<_> = steps(StepKind::Compute).map(|step| step.slices.clone()).collect();
             assert!(uploads.iter().map(|upload| &upload.slices).eq(&compute));
-            // The least that a tile can be may be more.
+            // The minimum size of a tile may exceed this.
             let least = sections.tiles(0).map(|slices| slices.len() as u64 * sections.slice_texels()).max().unwrap();
             assert!(uploads.iter().map(texels).max().unwrap() <= least.max(TILE / 16));
         }
@@ -144,7 +144,7 @@ fn weights_of_fewer_bits_take_less_room_in_the_pool() {
     assert!(compiled.device_bytes() + (150 << 10) < floats);
 }
 
-/// A network with an output as large as its input, and one that others read.
+/// A network with an output as large as its input, and an output that other nodes read.
 fn mask() -> Graph {
     let (mut net, x) = networks::Net::new("mask", 64);
     let first = net.conv(x, 8, 3, 1, None);

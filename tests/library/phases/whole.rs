@@ -1,5 +1,5 @@
-//! Networks that phases cannot help, because an operator needs all rows of its input for any of its result: a plan
-//! without phases, or an error that says how much there must be.
+//! Networks that phases cannot help, because an operator needs its whole input for each row of its result. They get a
+//! plan without phases, or an error that states the required memory.
 
 use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
@@ -17,11 +17,11 @@ const BYTES: u64 = VALUES as u64 * 4;
 enum Operator {
     /// A fully connected layer over a map.
     Dense,
-    /// A softmax over all there is.
+    /// A softmax over all elements.
     Softmax,
 }
 
-/// The operator on what comes from outside, or on what is made from that.
+/// Applies the operator to the graph's input, or to a tensor computed from it.
 fn network(operator: Operator, made: bool) -> Graph {
     let mut net = GraphBuilder::new("whole");
     let map = [1, 32, 32, VALUES / 1024];

@@ -84,7 +84,7 @@ fn a_chain_that_overflows_stays() {
     assert!(matches!(made.report.missed[0].why, SkipReason::NotFinite { .. }));
 }
 
-/// The operator behind the arithmetic.
+/// The operator after the arithmetic.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Conv,
@@ -238,11 +238,11 @@ proptest! {
     }
 }
 
-/// A number that leaves 24-bit floats no digits behind the point.
+/// Added to a 32-bit float, this number leaves no binary digits for a fraction.
 const TO_WHOLE: f32 = 12_582_912.0;
 
-/// Adding a number so large that what it is added to is rounded, and taking it off again, is how rounding is written:
-/// no rule makes nothing of it, whoever does the arithmetic.
+/// Exporters write rounding as the addition and subtraction of a number so large that the sum is rounded. No rule may
+/// cancel the pair, whichever node does the arithmetic.
 #[test]
 fn numbers_that_round_on_purpose_stay() {
     let shifted = |net: &mut Net, x: TensorId, binary: Binary, value: f32| {
@@ -264,7 +264,7 @@ fn numbers_that_round_on_purpose_stay() {
         assert_eq!(answer(&made, &x), whole);
         assert_eq!(answer(&graph, &x), whole);
     }
-    // To quarters, and scaled in between.
+    // Rounds to quarters, with a scaling in between.
     let mut net = Net::default();
     let start = net.input(&[1, 2, 2, 6]);
     let y = shifted(&mut net, start, Add, TO_WHOLE / 4.0);
@@ -279,7 +279,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
         let number = net.constant(&[1], &[value]);
         net.binary(binary, x, number)
     };
-    // Behind a layer the first is folded into its bias, and the second is not taken off again.
+    // After a layer: the addition is folded into the bias, and the subtraction must not be cancelled against it.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let y = net.conv(x, 6, 1);
@@ -288,7 +288,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
     assert_eq!(ops(&made.graph), ["CONV_2D", "SUB"], "{}", made.report);
     assert!(matches!(made.report.missed[0].why, SkipReason::RoundsOnPurpose { .. }));
-    // In front of one whose bias takes it off again.
+    // Before a layer whose bias subtracts the number again.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let y = number(&mut net, x, Add, TO_WHOLE);
@@ -296,7 +296,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let bias = net.constant(&[1], &[-6.0 * TO_WHOLE]);
     let y = net.node(Op::Conv2d(same(1)), &[y, weights, bias]);
     assert!(matches!(reason(&net.finish(&[y]), "arithmetic-ahead"), SkipReason::RoundsOnPurpose { .. }));
-    // Within a function that is written out.
+    // Inside a function that is written as several nodes.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let y = number(&mut net, x, Add, TO_WHOLE);
@@ -307,7 +307,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     assert!(!ops(&made.graph).contains(&"HardSigmoid") || made.graph.nodes.len() >= 3, "{}", made.report);
 }
 
-/// Numbers that normalise pictures, and those of batch normalization, are not of this kind.
+/// Typical numbers of picture normalization and batch normalization do not round this way.
 #[test]
 fn numbers_of_pictures_are_folded() {
     for (first, second) in [(-127.5, 127.5), (-255.0, 255.0), (0.5, -0.5)] {

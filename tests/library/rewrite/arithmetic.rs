@@ -8,7 +8,7 @@ use texpool::{
 use super::support::{Net, RELU, fires, ops, reason, rewritten, same};
 use crate::support::graphs::n;
 
-/// The operator in front of the arithmetic.
+/// The operator before the arithmetic.
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Conv,

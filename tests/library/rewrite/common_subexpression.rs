@@ -1,4 +1,4 @@
-//! Nodes that compute the same of the same operands.
+//! Nodes that compute the same result from the same operands.
 
 use texpool::{
     graph::{Op, Unary},
@@ -9,7 +9,7 @@ use super::support::{Net, fires, ops, reason};
 
 const DIMS: [usize; 4] = [1, 4, 6, 8];
 
-/// Two convolutions with the same weights become one, and the additions of their results with them.
+/// Two convolutions with the same weights are merged, and then the additions of their results are merged, too.
 #[test]
 fn nodes_alike_share_their_results_one_after_another() {
     let mut net = Net::default();
@@ -23,7 +23,7 @@ fn nodes_alike_share_their_results_one_after_another() {
     assert_eq!(ops(&made.graph), ["CONV_2D", "TANH", "ADD"]);
 }
 
-/// Another operator, other operands, another order of operands or another shape of the result make another value.
+/// A different operator, operand, operand order or result shape makes a different value.
 #[test]
 fn nodes_that_differ_stay() {
     let mut net = Net::default();
@@ -41,7 +41,7 @@ fn nodes_that_differ_stay() {
     assert_eq!(fires(&nodes, "common-subexpression", 0).graph.nodes.len(), nodes.nodes.len());
 }
 
-/// A graph output keeps its own tensor, whatever else has its values.
+/// A graph output keeps its own tensor, even if another tensor has the same values.
 #[test]
 fn an_output_stays() {
     let mut net = Net::default();

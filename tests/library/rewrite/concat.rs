@@ -26,7 +26,7 @@ fn concat(net: &mut Net, axis: usize, parts: &[TensorId], act: Act) -> TensorId 
     net.node_to(Op::Concat(Concat { axis }), parts, &[1], act)
 }
 
-/// Answers before and after under these rules, down to the last bit.
+/// Compares the answers before and after these rules, bit by bit.
 fn same_bits(graph: &Graph, rules: &Rules) -> Graph {
     let made = rewritten(graph, rules).graph;
     let signal = |&input: &TensorId| (0..graph.shape(input).len()).map(|i| ((i * 31 + 7) % 97) as f32 / 24.0 - 2.0);
@@ -312,7 +312,7 @@ fn what_a_concatenation_adds_stays_with_it() {
     assert_eq!(reason(&graph, "concat-activation"), SkipReason::EpilogueTaken { op: "CONCATENATION" });
 }
 
-/// The rules that move activations move them towards the inputs only: neither undoes what the other did.
+/// The rules that move activations move them only towards the inputs, so they cannot undo each other's work.
 #[test]
 fn moving_activations_comes_to_an_end() {
     let (mut net, x) = net();

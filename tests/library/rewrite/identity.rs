@@ -13,7 +13,7 @@ use crate::support::graphs::n;
 
 const DIMS: [usize; 4] = [1, 3, 4, 5];
 
-/// Every node whose result is its operand, between two that compute.
+/// Every kind of node whose result equals its operand, between two nodes that compute.
 #[test]
 fn each_kind_is_taken_out() {
     let pool = |kind| Op::Pool2d(Pool2d::plain(kind, [1, 1], [1, 1], Padding::default()));

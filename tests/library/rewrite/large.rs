@@ -1,5 +1,5 @@
-//! Graphs in which each of many nodes shares, follows or meets many others: what the rewriter does grows with the
-//! graph, not with a product of its parts. Each bound is far above what any of these takes, far below what it took.
+//! Graphs in which many nodes share, follow or meet many others. The rewriter's work must grow with the graph, not
+//! with a product of its parts. Each bound is far above the present cost and far below the former one.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use texpool::{
 
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// Rewrites a graph; that it takes no long time and gives a sound graph is part of the answer.
+/// Rewrites a graph within a time limit, and checks that the result is valid.
 fn bounded(graph: &Graph) -> Rewritten {
     let began = Instant::now();
     let made = rewrite(&split(graph), &Rules::all());
@@ -19,7 +19,7 @@ fn bounded(graph: &Graph) -> Rewritten {
     made
 }
 
-/// The nodes that `next` adds behind `x`, one after another.
+/// Chains the nodes that `next` adds after `x`.
 fn chain(b: &mut GraphBuilder, x: TensorId, length: usize, op: impl Fn(usize) -> (Op, Vec<TensorId>)) -> TensorId {
     (0..length).fold(x, |last, i| {
         let (op, more) = op(i);
@@ -44,7 +44,7 @@ fn a_mask_over_thousands_of_millions_writes_no_zeros() {
     assert!(counted.bytes_max < 1 << 24, "{} bytes at a time", counted.bytes_max);
 }
 
-/// Each change of a large constant that many nodes share is a copy of it.
+/// Each change of a shared large constant makes a copy of it.
 #[test]
 fn a_constant_that_many_share_is_not_copied_for_each() {
     let mut b = GraphBuilder::new("shared");
@@ -58,11 +58,11 @@ fn a_constant_that_many_share_is_not_copied_for_each() {
             made.report.missed.iter().filter(|missed| matches!(missed.why, SkipReason::BudgetExceeded { .. })).count();
         assert!((1..300).contains(&left), "some became layers of their own, the rest stay products: {left}");
     });
-    // One for each would be 600 MB.
+    // One copy per node would take 600 MB.
     assert!(counted.bytes_max < 256 << 20, "{} bytes at a time", counted.bytes_max);
 }
 
-/// Every rule asks of every node whether the constant that all share is one value.
+/// Every rule asks for every node if the shared constant has a single value.
 #[test]
 fn a_constant_that_many_share_is_looked_at_once() {
     let mut values = vec![2.0; 1 << 20];
@@ -77,7 +77,7 @@ fn a_constant_that_many_share_is_looked_at_once() {
     assert_eq!(bounded(&b.finish(&[y]).unwrap()).graph.nodes.len(), 3_000);
 }
 
-/// Functions written out in several nodes are searched through sums and products, at every node of a chain of these.
+/// The search for functions written as several nodes follows sums and products, from every node of a chain.
 #[test]
 fn long_chains_are_not_looked_through_at_every_node() {
     for op in [
@@ -91,14 +91,15 @@ fn long_chains_are_not_looked_through_at_every_node() {
     }
 }
 
-/// Concatenations times nodes: each looked through all steps for one that reads what it would write.
+/// Concatenations times nodes: each concatenation once searched all steps for one that reads the tensor it would
+/// write.
 #[test]
 fn thousands_of_concatenations_are_no_product() {
     let mut b = GraphBuilder::new("in-place");
     let x = b.input("x", &[1, 2, 2, 4]).unwrap();
     let mut outputs = Vec::new();
     for i in 0..6_000 {
-        // No two of them compute the same, or they would be computed once.
+        // No two nodes compute the same result, because those would be merged.
         let functions = [Unary::Elu { alpha: i as f32 }, Unary::Celu { alpha: i as f32 }];
         let parts = functions.map(|unary| b.unary(&format!("{}{i}", unary.name()), unary, x).unwrap());
         outputs.push(b.concat(&format!("c{i}"), 1, &parts).unwrap());
@@ -107,7 +108,7 @@ fn thousands_of_concatenations_are_no_product() {
     assert_eq!(bounded(&graph).in_place.len(), 6_000, "all their parts are computed where they belong");
 }
 
-/// One concatenation of thousands of parts, three of which would meet in a texel: each was put in by moving all nodes.
+/// One concatenation of thousands of parts, three of which share a texel. Each insertion once moved all nodes.
 #[test]
 fn thousands_of_channels_are_put_together_without_moving_all_nodes() {
     let mut b = GraphBuilder::new("split");

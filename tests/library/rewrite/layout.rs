@@ -1,4 +1,4 @@
-//! Transposes that follow each other, and masks that keep all or nothing.
+//! Consecutive transposes, and masks that keep all elements or none.
 
 use texpool::{
     graph::{Binary, Op, Transpose},
@@ -37,7 +37,7 @@ fn a_transpose_that_is_seen_stays() {
     assert!(matches!(reason(&net.finish(&[z, y]), "transpose-chain"), SkipReason::IsOutput { .. }));
 }
 
-/// `mask ? x : y`, as importers make it, with a constant mask.
+/// `mask ? x : y` in the form that importers produce, with a constant mask.
 fn chosen(mask: [f32; 2]) -> texpool::graph::Graph {
     let mut net = Net::default();
     let [x, y] = [(); 2].map(|()| net.input(&[1, 4, 2, 2]));

@@ -1,4 +1,4 @@
-//! Matrix products by constants.
+//! Matrix products with constants.
 
 use texpool::{
     graph::{Act, MatMul, Op, Unary},

@@ -1,4 +1,5 @@
-//! The rewriter: every rule where it fires and where it does not, and the answers before and after by the CPU references.
+//! The rewriter: each rule on graphs where it applies and where it does not, with the answers before and after
+//! compared by the CPU references.
 
 #![cfg(test)]
 

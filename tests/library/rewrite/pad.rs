@@ -1,4 +1,4 @@
-//! Zeros around an image, moved into what reads it.
+//! Zero padding around an image, moved into the operator that reads it.
 
 use texpool::{
     graph::{Op, Pad, PadMode, Padding, Pool2d, PoolKind, TensorId},

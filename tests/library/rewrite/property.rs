@@ -1,4 +1,4 @@
-//! Graphs nobody would draw: the rewritten graph answers as the graph does, under any choice of rules.
+//! Random graphs: the rewritten graph gives the same answers as the original, under any choice of rules.
 
 use proptest::prelude::*;
 use texpool::{
@@ -12,16 +12,16 @@ use texpool::{
 
 use super::support::{Net, RELU, rewritten};
 
-/// One node: what it is, which tensors it reads, and a number that decides the rest.
+/// One random node: its kind, the tensors that it reads, and a number for all other choices.
 type Draw = (usize, usize, usize, usize);
 
 const UNARY: [Unary; 6] =
     [Unary::Relu, Unary::Relu6, Unary::Tanh, Unary::Logistic, Unary::HardSwish, Unary::LeakyRelu { alpha: 0.2 }];
 const BINARY: [Binary; 4] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Maximum];
 
-/// Adds a node to the net if what was drawn fits; gives its result.
+/// Adds the drawn node to the net if it fits, and returns its result.
 fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<TensorId> {
-    // The latest tensors are the likeliest, so that chains come about.
+    // Recent tensors are the most likely, so that chains arise.
     let recent = |i: usize| made[made.len() - 1 - (i * i / 12).min(made.len() - 1)];
     let x = recent(a);
     let shape = net.shape(x);
@@ -109,7 +109,7 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
     })
 }
 
-/// Every pixel a column of one row.
+/// A shape in which every pixel is a column of a single row.
 fn flat(shape: Shape) -> Shape {
     Shape::new(1, 1, shape.pixels(), shape.c)
 }
@@ -175,7 +175,7 @@ fn values() -> impl Strategy<Value = f32> {
     prop_oneof![2 => prop::sample::select(ends.to_vec()), 3 => -8.0f32..8.0]
 }
 
-/// The answers before and after, as the references have them, value beside value.
+/// Returns the reference answers before and after, as pairs of values.
 fn both(graph: &Graph, rules: &Rules, values: &[f32]) -> Vec<[f32; 2]> {
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| values[..graph.shape(t).len()].to_vec()).collect();
     let [before, after] =

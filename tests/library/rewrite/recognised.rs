@@ -1,4 +1,4 @@
-//! Functions written out in several nodes, made one.
+//! Functions written as several nodes, merged into one.
 
 use proptest::prelude::*;
 use texpool::{
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::support::graphs::n;
 
-/// Every function that is written out, in every order of factors and operands.
+/// Every function in every order of factors and operands.
 #[test]
 fn each_becomes_one_node() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
@@ -30,7 +30,8 @@ fn each_stays_where_a_value_in_between_is_seen() {
             let made = rewritten(&graph, &only(rule));
             assert!(made.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
             let told = |why: &SkipReason| matches!(why, SkipReason::IsOutput { .. } | SkipReason::ReadElsewhere { .. });
-            // Nothing is reported if a part is a recognised function too, or if a product ends at a visible value.
+            // Skip reasons are optional here if a part is also a recognised function, or if a product ends at a
+            // visible value.
             let told = made.report.missed.iter().any(|missed| told(&missed.why));
             let silent = ["hard-activation", "gelu"].contains(&rule) || made.report.count(rule) > 0;
             assert!(told || silent, "{which} {name}\n{}", made.report);
@@ -38,7 +39,7 @@ fn each_stays_where_a_value_in_between_is_seen() {
     }
 }
 
-/// Constants that are not the function's are not taken for it.
+/// Functions with other constants do not match.
 #[test]
 fn each_stays_where_a_number_is_slightly_off() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate().filter(|(_, written)| written.2) {
@@ -157,7 +158,7 @@ fn roots_of_something_else_are_no_normalization() {
     }
 }
 
-/// No other rule takes a part of them first.
+/// No other rule may consume a part of them first.
 #[test]
 fn all_rules_leave_no_part_of_them() {
     for (which, &(name, ..)) in ALL.iter().enumerate() {
@@ -193,7 +194,7 @@ proptest! {
                 }
                 _ => y,
             };
-            // Held where powers and exponentials stay small and roots have answers.
+            // Bounded to a range where powers and exponentials stay small and roots are defined.
             y = net.unary(Unary::Logistic, y);
             let (result, inner) = write(&mut net, y, which, [1.0, 1.0, 1.01][off]);
             if seen && inner != result {

@@ -1,4 +1,5 @@
-//! Reshapes: chains of them, transposes that are some, those a fully connected node needs not, and views.
+//! Reshapes: chains of reshapes, transposes equivalent to a reshape, reshapes that a fully connected node does not
+//! need, and views.
 
 use texpool::{
     graph::{Act, Graph, Op, Transpose, Unary},

@@ -12,7 +12,7 @@ use texpool::{
 
 pub(crate) const RELU: Act = Act::Unary(Unary::Relu);
 
-/// A graph under construction whose tensors are called after their ids.
+/// A graph under construction whose tensors are named after their ids.
 #[derive(Default)]
 pub(crate) struct Net {
     builder: GraphBuilder,
@@ -150,19 +150,19 @@ fn close(before: &[f32], after: &[f32]) {
     }
 }
 
-/// The one rule named.
+/// Enables only the rule with this name.
 pub(crate) fn only(rule: &str) -> Rules {
     Rules::only(&[rule]).unwrap()
 }
 
-/// Asserts that a rule alone fires `times` times on a graph, and gives the result.
+/// Asserts that a rule alone fires `times` times on a graph, and returns the result.
 pub(crate) fn fires(graph: &Graph, rule: &str, times: usize) -> Rewritten {
     let made = rewritten(graph, &only(rule));
     assert_eq!(made.report.count(rule), times, "{}", made.report);
     made
 }
 
-/// Asserts that a rule alone leaves a graph as it is, and gives the reason it states for the only place it looked at.
+/// Asserts that a rule alone leaves a graph unchanged, and returns its reason for the only candidate.
 pub(crate) fn reason(graph: &Graph, rule: &str) -> SkipReason {
     let made = rewritten(graph, &only(rule));
     assert!(made.report.fired.is_empty() && made.views.is_empty(), "{}", made.report);

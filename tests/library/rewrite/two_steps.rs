@@ -1,4 +1,4 @@
-//! Large pools and reductions in two steps: the same answers, and halves that are small enough.
+//! Large pools and reductions split in two steps: the answers stay the same, and each half is small enough.
 
 use texpool::{
     graph::{Act, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, check},
@@ -16,7 +16,7 @@ fn one(dims: [usize; 4], op: Op) -> Graph {
     b.finish(&[y]).unwrap()
 }
 
-/// Fails where two steps answer otherwise than one; answers the graph in steps.
+/// Asserts that two steps give the same answers as one, and returns the split graph.
 fn in_steps(dims: [usize; 4], op: Op) -> Graph {
     let graph = one(dims, op);
     let made = two_steps(&graph).into_owned();
@@ -63,7 +63,7 @@ fn a_window_over_a_whole_long_axis_is_cut() {
         assert_eq!((pool(&made, 0).window, pool(&made, 1).window), ([1, 268], [1, 269]));
         let made = in_steps([1, 20_011, 5, 1], Op::Pool2d(Pool2d::plain(kind, [20_011, 1], [2, 2], none)));
         assert_eq!((pool(&made, 0).window, pool(&made, 1).window), ([141, 1], [142, 1]));
-        // Along both axes, of which one alone is long.
+        // Over both axes, of which only one is long.
         let made = in_steps([1, 3, 20_011, 1], Op::Pool2d(Pool2d::plain(kind, [3, 20_011], [1, 1], none)));
         assert_eq!(made.nodes.len(), 3);
     }
@@ -82,7 +82,7 @@ fn what_is_small_or_has_no_halves_is_left_alone() {
     }
     let mean = one([1, 130, 130, 1], Op::Pool2d(Pool2d::plain(PoolKind::Average, [130, 130], [1, 1], none)));
     assert_eq!(row_means(&mean, texpool::rewrite::LARGE_MEAN).nodes.len(), 2);
-    // Neither a mean of parts that differ in length, nor a window that reaches over the image.
+    // No split for a mean of parts with different lengths, or a window that reaches beyond the image.
     for pool in [
         Pool2d { counted: Some(none), ..Pool2d::plain(PoolKind::Average, [1, 20_000], [1, 1], none) },
         Pool2d::plain(PoolKind::Max, [1, 20_000], [1, 1], Padding { left: 1, ..none }),

@@ -1,4 +1,4 @@
-//! Functions as exporters write them, node by node, and the rule that knows each.
+//! Functions in the node-by-node form that exporters write, and the rule that recognises each.
 
 use texpool::graph::{Act, Binary, Graph, Op, Reduce, ReduceKind, TensorId, Unary};
 
@@ -15,7 +15,7 @@ pub(crate) struct Pen<'a> {
     pub(crate) x: TensorId,
     /// Factor for all numbers.
     off: f32,
-    /// Some value in between.
+    /// An intermediate tensor.
     pub(crate) inner: Option<TensorId>,
 }
 
@@ -261,7 +261,7 @@ pub(crate) const ALL: [Written; 44] = [
         let inverse = p.from(1.0 / p.off, Div, root);
         p.two(Mul, p.x, inverse)
     }),
-    // The sum divided by how many there are.
+    // The sum divided by the number of elements.
     ("L2_NORMALIZATION", "normalization", false, |p| {
         let square = p.one(Unary::Square, p.x);
         let sum = p.over(ReduceKind::Sum, CHANNELS, square);
@@ -339,7 +339,7 @@ pub(crate) const ALL: [Written; 44] = [
     ("MUL", "exact-division", false, |p| p.with(Div, p.x, -8.0)),
 ];
 
-/// Writes a function of `x`; gives its result and a value in between.
+/// Writes a function of `x`; returns its result and an intermediate tensor.
 pub(crate) fn write(net: &mut Net, x: TensorId, which: usize, off: f32) -> (TensorId, TensorId) {
     let mut pen = Pen { net, x, off, inner: None };
     let result = ALL[which].3(&mut pen);
@@ -347,7 +347,7 @@ pub(crate) fn write(net: &mut Net, x: TensorId, which: usize, off: f32) -> (Tens
     (result, inner)
 }
 
-/// A function of a graph's input alone.
+/// Builds a graph that only computes a function of its input.
 pub(crate) fn alone(which: usize, off: f32) -> Graph {
     let mut net = Net::default();
     let x = net.input(&[2, 4, 3, 6]);
@@ -355,7 +355,8 @@ pub(crate) fn alone(which: usize, off: f32) -> Graph {
     net.finish(&[result])
 }
 
-/// The same if an intermediate tensor, if there is one, is an output too, or is `read` by another node.
+/// Builds the graph of a function whose intermediate tensor is also an output, or is `read` by another node. Returns
+/// `None` if the function has no intermediate tensor.
 pub(crate) fn watched(which: usize, read: bool) -> Option<Graph> {
     let mut net = Net::default();
     let x = net.input(&[2, 4, 3, 6]);

@@ -1,4 +1,4 @@
-//! Elements of every type to the floats that are computed with, and back.
+//! Conversion of elements of every type to the floats used for computing, and back.
 
 use std::fmt::Debug;
 
@@ -98,7 +98,7 @@ fn the_refused_number_and_its_place_are_named() {
         text(TensorView::from(&ids), &[12], TexelFormat::Rgba16Float),
         "element 7 is 40000001, but texels of 16-bit floats hold whole numbers without gaps only up to 2048"
     );
-    // In the model's order, not where it lies.
+    // In the model's order, which differs from the order in memory.
     let turned = TensorView::new(&ids, &[3, 4]).unwrap().permuted(&[1, 0]).unwrap();
     assert!(text(turned, &[4, 3], TexelFormat::Rgba32Float).starts_with("element 10 is"));
 }
@@ -221,7 +221,7 @@ fn other_extents_are_refused_but_for_ones_in_front() {
     assert_eq!(error.to_string(), "expected [2, 6], which is 12 elements, found 5");
 }
 
-/// A caller writes a frame into the same vector again and again.
+/// A caller writes each frame into the same vector.
 #[test]
 fn the_memory_that_is_written_to_is_used_again() {
     let (frame, mut reals) = ([1u8; 48], Vec::new());

@@ -1,4 +1,4 @@
-//! Values on the host: how they are seen, what they become, and in which types models have them.
+//! Tensor values on the host: views, conversions, and the element types of models.
 
 #![cfg(test)]
 

@@ -1,4 +1,4 @@
-//! The types in which models have their inputs and outputs.
+//! The element types of models' inputs and outputs.
 
 use std::sync::Arc;
 
