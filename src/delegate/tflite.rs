@@ -52,6 +52,9 @@ const DYNAMIC_BY_ANY_OPERAND: [&str; 9] = [
     "MULTINOMIAL",
 ];
 
+/// Operators whose results follow from the extents of their operand, which the runtime knows before a run.
+const EXTENTS: [&str; 2] = ["SHAPE", "RANK"];
+
 /// Operators that the runtime keeps in the file's order, because they may have side effects.
 const IN_ORDER: [&str; 10] = [
     "IF",
@@ -94,7 +97,8 @@ impl<'g> Search<'g> {
         let mut known: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
         let mut constant = Vec::with_capacity(graph.nodes.len());
         for (node, left) in graph.nodes.iter().zip(&left) {
-            let all = !node.inputs.is_empty() && node.inputs.iter().all(|&tensor| known[tensor]);
+            let reads_extents = EXTENTS.contains(&node.operator.as_str());
+            let all = !node.inputs.is_empty() && node.inputs.iter().all(|&tensor| known[tensor] || reads_extents);
             constant.push(all && left.is_none());
             // Also for refused nodes: a node that reads only constants computes a constant, whoever runs it.
             node.outputs.iter().for_each(|&tensor| known[tensor] |= all);

@@ -172,15 +172,20 @@ impl<'h> Tensors<'h> {
     }
 }
 
-/// Marks the nodes that compute from constants alone. The nodes must be in execution order.
+/// Marks the nodes that compute from constants alone, and from extents: the runtime knows those before a run, and uses
+/// such results to infer shapes. The nodes must be in execution order.
 pub(crate) fn of_constants(nodes: &[Node], tensors: &Tensors<'_>) -> Vec<bool> {
     let mut computed = std::collections::BTreeSet::new();
     nodes
         .iter()
         .map(|node| {
             let mut inputs = node.inputs.iter().filter(|&&index| index >= 0).peekable();
-            let all =
-                inputs.peek().is_some() && inputs.all(|&index| tensors.is_constant(index) || computed.contains(&index));
+            let reads_extents = matches!(node.code, code::SHAPE | code::RANK);
+            let known = |&index: &i32| {
+                let extents = reads_extents && tensors.get(index).is_some_and(|tensor| !tensor.dynamic);
+                extents || tensors.is_constant(index) || computed.contains(&index)
+            };
+            let all = inputs.peek().is_some() && inputs.all(known);
             if all {
                 computed.extend(node.outputs.iter().copied());
             }

@@ -287,3 +287,18 @@ fn readers_of_variables_are_left() {
     assert_eq!(left(&selection)[2], (2, "extents of `t2` are known only while the model runs"));
     assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[3]]);
 }
+
+/// TensorFlow Lite infers shapes from the extents that its own SHAPE returns, before any run. A delegate would return them
+/// during a run, so SHAPE stays with the runtime if a node that is left reads it.
+#[test]
+fn extents_that_the_runtime_reads_are_left() {
+    let nodes: [(&str, &[usize], Verdict); 4] = [
+        ("NEG", &[0], Verdict::Computed),
+        ("SHAPE", &[0], Verdict::Known),
+        ("FILL", &[2], refused()),
+        ("ADD", &[1, 3], refused()),
+    ];
+    let selection = select(&graph(1, &[], &nodes, &[4]), Host::TfLite, 0);
+    assert_eq!(left(&selection)[0], (1, "its result is a constant that the runtime reads"));
+    assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0]]);
+}
