@@ -64,6 +64,31 @@ pub(crate) unsafe fn values_mut<'a, T>(pointer: *mut T, count: usize, what: &str
     checked(pointer, what).map(|_| unsafe { slice::from_raw_parts_mut(pointer, count) })
 }
 
+/// Copies bytes to a buffer of the caller and sets `*bytes` to their number. A capacity of 0 only asks for the number;
+/// any other must suffice, or nothing is copied. `what` names the data in that error.
+///
+/// # Safety
+/// `buffer` is NULL, or it points to `capacity` bytes that nobody else uses.
+pub(crate) unsafe fn copy_out(
+    (data, what): (&[u8], &str),
+    (buffer, name): (*mut u8, &str),
+    capacity: usize,
+    bytes: &mut usize,
+) -> Result<(), Failure> {
+    *bytes = data.len();
+    match capacity {
+        0 => Ok(()),
+        _ if capacity < data.len() => {
+            Err(Failure::argument(format!("{what} has {} bytes, and capacity is {capacity}", data.len())))
+        }
+        _ => {
+            // SAFETY: as the caller of this function promises, and the capacity suffices.
+            unsafe { values_mut(buffer, data.len(), name) }?.copy_from_slice(data);
+            Ok(())
+        }
+    }
+}
+
 /// Fails if the array would have more than `isize::MAX` bytes, the size limit of any object.
 fn check_length<T>(count: usize, what: &str) -> Result<(), Failure> {
     let bytes = count.checked_mul(mem::size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok());

@@ -11,7 +11,7 @@ use std::{
 use texpool_rust::{CompiledModel, Context, Error, GpuError, Model, NamedOptions, Session, TensorInfo};
 
 use crate::{
-    arguments::{SizedStruct, bytes_of, held, read, room, text, values, values_mut},
+    arguments::{SizedStruct, bytes_of, copy_out, held, read, room, text, values},
     device::texpool_device,
     error::{Failure, texpool_error, texpool_status},
     guard::{answer, quiet},
@@ -310,18 +310,8 @@ pub unsafe extern "C" fn texpool_session_save_plan(
         // SAFETY: the header says what each pointer must be.
         let (session, bytes) = unsafe { (used(session)?, room(bytes, "bytes")?) };
         let plan = session.compiled().save();
-        *bytes = plan.len();
-        match capacity {
-            0 => Ok(()),
-            _ if capacity < plan.len() => {
-                Err(Failure::argument(format!("the plan has {} bytes, and capacity is {capacity}", plan.len())))
-            }
-            _ => {
-                // SAFETY: the header says what the pointer must be.
-                unsafe { values_mut(buffer.cast::<u8>(), plan.len(), "buffer") }?.copy_from_slice(&plan);
-                Ok(())
-            }
-        }
+        // SAFETY: the header says what the pointer must be.
+        unsafe { copy_out((&plan, "the plan"), (buffer.cast(), "buffer"), capacity, bytes) }
     })
 }
 

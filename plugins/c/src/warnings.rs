@@ -3,8 +3,8 @@
 use std::ffi::c_char;
 
 use crate::{
-    arguments::{SizedStruct, room, values_mut, write},
-    error::{Failure, texpool_error, texpool_status},
+    arguments::{SizedStruct, copy_out, room, write},
+    error::{texpool_error, texpool_status},
     guard::answer,
     session::{texpool_session, used},
 };
@@ -72,17 +72,7 @@ pub unsafe extern "C" fn texpool_session_warnings_text(
         let (session, bytes) = unsafe { (used(session)?, room(bytes, "bytes")?) };
         let mut message = session.with(|session| session.warnings())?.to_string().replace('\0', "\u{fffd}");
         message.push('\0');
-        *bytes = message.len();
-        match capacity {
-            0 => Ok(()),
-            _ if capacity < message.len() => {
-                Err(Failure::argument(format!("the text has {} bytes, and capacity is {capacity}", message.len())))
-            }
-            _ => {
-                // SAFETY: the header says what the pointer must be.
-                unsafe { values_mut(text.cast::<u8>(), message.len(), "text") }?.copy_from_slice(message.as_bytes());
-                Ok(())
-            }
-        }
+        // SAFETY: the header says what the pointer must be.
+        unsafe { copy_out((message.as_bytes(), "the text"), (text.cast(), "text"), capacity, bytes) }
     })
 }
