@@ -39,7 +39,6 @@ pub(crate) struct Session {
     compiled: CompiledModel,
     device: Arc<Device>,
     timeout: Duration,
-    metadata: ModelMetadata,
     /// Duration of the last run inside the library, in nanoseconds.
     run_nanoseconds: AtomicU64,
     /// Set once the warnings of a run were issued.
@@ -61,13 +60,7 @@ enum Failure {
 
 impl Session {
     /// Creates a session of a compiled model on its device.
-    fn create(
-        py: Python<'_>,
-        compiled: CompiledModel,
-        device: Arc<Device>,
-        timeout: Duration,
-        metadata: ModelMetadata,
-    ) -> PyResult<Self> {
+    fn create(py: Python<'_>, compiled: CompiledModel, device: Arc<Device>, timeout: Duration) -> PyResult<Self> {
         let mut session = detached(py, || compiled.session())?.map_err(raised)?;
         // Sessions share the device, but each has a separate timeout.
         session.set_timeout(timeout);
@@ -76,7 +69,6 @@ impl Session {
             compiled,
             device,
             timeout,
-            metadata,
             run_nanoseconds: AtomicU64::new(0),
             warned: AtomicBool::new(false),
         })
@@ -171,15 +163,13 @@ impl Session {
         let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
         // The model keeps a copy of the bytes, or the file.
         drop(source);
-        let metadata = opened.model.metadata().clone();
-        Self::create(py, compiled, opened.device, options.named.gpu().timeout, metadata)
+        Self::create(py, compiled, opened.device, options.named.gpu().timeout)
     }
 
     /// Creates another session of the same compiled model, which shares the weights.
     fn another(&self, py: Python<'_>) -> PyResult<Self> {
         self.check_process()?;
-        let (compiled, metadata) = (self.compiled.clone(), self.metadata.clone());
-        Self::create(py, compiled, Arc::clone(&self.device), self.timeout, metadata)
+        Self::create(py, self.compiled.clone(), Arc::clone(&self.device), self.timeout)
     }
 
     fn run<'py>(
@@ -262,7 +252,7 @@ impl Session {
     fn metadata(&self) -> Metadata<'_> {
         let ModelMetadata {
             producer_name, graph_name, graph_description, domain, description, version, custom, ..
-        } = &self.metadata;
+        } = self.compiled.model().metadata();
         (producer_name, graph_name, domain, description, graph_description, *version, custom)
     }
 
