@@ -1,7 +1,6 @@
 """The example for Ray: two workers, one of them killed, answer as one process does."""
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -45,16 +44,17 @@ def rows(table: Any) -> dict[str, tuple[int, float, str]]:
     return found
 
 
-def workers_of(model: Path) -> set[int]:
-    """Processes that have the model mapped: workers whose session is made."""
-    found = set()
-    for maps in Path("/proc").glob("[0-9]*/maps"):
+def busy_workers(environment: str) -> list[int]:
+    """Returns the Ray workers with this in their environment that are scoring a batch, which Ray says in their titles."""
+    workers = []
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            if str(model) in maps.read_text():
-                found.add(int(maps.parent.name))
-        except OSError:
-            pass
-    return found
+            title, variables = (process / "cmdline").read_bytes(), (process / "environ").read_bytes()
+        except OSError:  # It has ended.
+            continue
+        if title.startswith(b"ray::MapWorker(MapBatches(Classifier)).submit") and environment.encode() in variables:
+            workers.append(int(process.name))
+    return workers
 
 
 class Ray(unittest.TestCase):
@@ -62,10 +62,9 @@ class Ray(unittest.TestCase):
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name).resolve()
             pictures(folder / "pictures")
-            # A unique path, by which the workers of this test are found.
-            model = folder / "model.tflite"
-            shutil.copy(SLOW, model)
-            command = [sys.executable, EXAMPLES / "ray_batch.py", model, folder / "pictures", folder / "answers"]
+            answers_folder = folder / "answers"
+            command = [sys.executable, EXAMPLES / "ray_batch.py", SLOW, folder / "pictures", answers_folder]
+            # The name of the folder is unique, so it tells the workers of this test from all others.
             environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0", "XDG_RUNTIME_DIR": name}
             job = subprocess.Popen(
                 [*command, "--workers", "2", "--batch", "4"],
@@ -76,10 +75,9 @@ class Ray(unittest.TestCase):
             )
             killed = None
             while killed is None and job.poll() is None:
-                if len(found := workers_of(model)) >= 2:
-                    # After this delay the worker most likely has a session and is busy.
-                    time.sleep(0.3)
-                    killed = min(found)
+                # Once the first of eight answers is written, a busy worker has a session and several pictures to go.
+                if any(answers_folder.glob("*.parquet")) and (workers := busy_workers(name)):
+                    killed = min(workers)
                     os.kill(killed, signal.SIGKILL)
                 time.sleep(0.05)
             said, _ = job.communicate()
@@ -87,7 +85,7 @@ class Ray(unittest.TestCase):
             self.assertIsNotNone(killed, said)
             self.assertIn("MapBatches(Classifier)", said)
 
-            table = pyarrow.parquet.read_table(folder / "answers").to_pylist()
+            table = pyarrow.parquet.read_table(answers_folder).to_pylist()
             answers = rows(table)
             self.assertGreaterEqual(len({row["worker"] for row in table} - {killed}), 1)
 
@@ -97,7 +95,7 @@ class Ray(unittest.TestCase):
             files = sorted((folder / "pictures").iterdir())
             paths, data = [str(file) for file in files], [file.read_bytes() for file in files]
             batch: dict[str, Any] = {"path": paths, "bytes": data}
-            alone = ray_batch.Classifier(str(model), [])(batch)
+            alone = ray_batch.Classifier(str(SLOW), [])(batch)
             expected = rows([dict(zip(alone, values)) for values in zip(*alone.values())])
             self.assertEqual(answers, expected)
             self.assertEqual(len(answers), PICTURES + 2)
