@@ -23,7 +23,7 @@ hard = resource.getrlimit(resource.RLIMIT_AS)[1]
 resource.setrlimit(resource.RLIMIT_AS, (taken + (128 << 20), hard))
 try:
     run(interpreter(tiny.large(), delegate()))
-except RuntimeError as error:
+except (RuntimeError, MemoryError) as error:
     print(error)
 assert same_bits(run(small), expected)
 resource.setrlimit(resource.RLIMIT_AS, (hard, hard))
@@ -94,7 +94,8 @@ class Errors(unittest.TestCase):
     def test_no_memory(self) -> None:
         done = python(NO_MEMORY)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertRegex(done.stdout, "texpool: .*out of memory.*takes [0-9]+ bytes")
+        # The older runtime then prepares to run the model itself, and is out of memory, too.
+        self.assertRegex(done.stdout, "texpool: .*out of memory.*takes [0-9]+ bytes|std::bad_alloc")
         self.assertTrue(done.stdout.endswith("well\n"), done.stdout)
 
     def test_an_extent_that_is_not_supported(self) -> None:
