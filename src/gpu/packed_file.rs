@@ -28,8 +28,9 @@ use super::{
     part_file::PartFile,
 };
 
-/// The last byte is the format version.
 const MAGIC: [u8; 8] = *b"texwght\x01";
+/// Index of the format version in [`MAGIC`].
+const VERSION: usize = 7;
 /// Bytes before the weights.
 const HEADER: usize = 32;
 /// Bytes of weights per checksum. A run that needs only part of a block reads all of it the first time.
@@ -49,32 +50,24 @@ pub(super) struct PackedFile {
 }
 
 impl PackedFile {
-    /// Opens the file at `path` if it holds `contents` in `length` bytes. `None` if it does not exist or holds
-    /// something else.
+    /// Opens the file at `path` if it holds `contents` in `length` bytes. `None` if it does not exist, or holds other
+    /// weights or another version undamaged.
     pub(super) fn open(path: &Path, contents: u64, length: usize) -> io::Result<Option<Self>> {
         let Some((file, found)) = open_kept(path)? else { return Ok(None) };
         let mut head = [0; HEADER];
-        // A file too short for a header is not ours.
         if found.len() < HEADER as u64 {
-            return Ok(None);
-        }
-        read_exact_at(&file, &mut head, 0)?;
-        if head != header(contents, length) {
-            return Ok(None);
-        }
-        let blocks = length.div_ceil(BLOCK);
-        let sums_at = (HEADER + length) as u64;
-        if found.len() != sums_at + ((blocks + 1) * SUM) as u64 {
             return Err(damaged(format!("it has {} bytes", found.len())));
         }
-        let mut table = vec![0; (blocks + 1) * SUM];
-        read_exact_at(&file, &mut table, sums_at)?;
-        let mut sums: Vec<u32> = table.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
-        let last = sums.pop();
-        if last != Some(sum_of_sums(&head, &sums)) {
-            return Err(damaged("its checksums are wrong".to_owned()));
+        read_exact_at(&file, &mut head, 0)?;
+        if head == header(contents, length) {
+            let sums = read_sums(&file, &found, &head)?;
+            return Ok(Some(Self::new(file, &found, length, sums)));
         }
-        Ok(Some(Self::new(file, &found, length, sums)))
+        let is_other_version = head.starts_with(&MAGIC[..VERSION]) && head[VERSION] != MAGIC[VERSION];
+        if !is_other_version {
+            read_sums(&file, &found, &head)?;
+        }
+        Ok(None)
     }
 
     /// Writes a new file from `pieces`. It gets its name only when complete and is never modified: a newer file
@@ -154,6 +147,29 @@ impl PackedFile {
         }
         Ok(())
     }
+}
+
+/// Reads the checksums of the weights, for the length that a header states.
+fn read_sums(file: &File, found: &Metadata, head: &[u8; HEADER]) -> io::Result<Vec<u32>> {
+    let [magic, _, length, _] = head.as_chunks().0 else { return Err(damaged("its header is damaged".to_owned())) };
+    let length = u64::from_le_bytes(*length);
+    if *magic != MAGIC || length > found.len() {
+        return Err(damaged("its header is damaged".to_owned()));
+    }
+    let table_bytes = (length.div_ceil(BLOCK as u64) + 1) * SUM as u64;
+    let sums_at = HEADER as u64 + length;
+    if found.len() != sums_at + table_bytes {
+        return Err(damaged(format!("it has {} bytes", found.len())));
+    }
+    // No larger than the file, which has been measured.
+    let mut table = vec![0; table_bytes as usize];
+    read_exact_at(file, &mut table, sums_at)?;
+    let mut sums: Vec<u32> = table.as_chunks().0.iter().map(|&bytes| u32::from_le_bytes(bytes)).collect();
+    let last = sums.pop();
+    if last != Some(sum_of_sums(head, &sums)) {
+        return Err(damaged("its checksums are wrong".to_owned()));
+    }
+    Ok(sums)
 }
 
 fn damaged(what: String) -> io::Error {
