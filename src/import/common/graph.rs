@@ -49,7 +49,9 @@ pub(in crate::import) fn inferred(
 ) -> Result<Shape, Problem> {
     let shapes: Vec<Shape> = inputs.iter().map(|&id| graph.shape(id)).collect();
     infer(op, &shapes, wanted).map_err(|error| match error {
-        ShapeError::Positions { .. } | ShapeError::Overflow { .. } => Problem::limit(error.to_string()),
+        ShapeError::Positions { .. } | ShapeError::Overflow { .. } | ShapeError::Limit { .. } => {
+            Problem::limit(error.to_string())
+        }
         _ => Problem::malformed(error.to_string()),
     })
 }

@@ -79,7 +79,9 @@ impl OpSchema for Pool2d {
         let x = only(inputs)?;
         match self.kind {
             PoolKind::Lp { p: 0 } => return Err(ShapeError::Zero { what: "power" }),
-            PoolKind::Lp { p } if p > MAX_POWER => return Err(ShapeError::Range { what: "the power" }),
+            PoolKind::Lp { p } if p > MAX_POWER => {
+                return Err(ShapeError::Limit { what: "the power", number: p.into(), most: MAX_POWER.into() });
+            }
             PoolKind::Lp { .. } | PoolKind::Max | PoolKind::Average => {}
         }
         // A convolution returns its bias if a window contains only padding; a pool would have no value to return.

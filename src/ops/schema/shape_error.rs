@@ -94,6 +94,16 @@ pub enum ShapeError {
         /// Name of the attribute.
         what: &'static str,
     },
+    /// A number is larger than is supported.
+    #[error("{what} is {number}, at most {most} is supported")]
+    Limit {
+        /// Name of the attribute.
+        what: &'static str,
+        /// The number.
+        number: u64,
+        /// The largest supported number.
+        most: u64,
+    },
     /// Two shapes do not broadcast.
     #[error("{a} and {b} do not broadcast")]
     Broadcast {

@@ -34,7 +34,7 @@ fn sound(error: &ImportError) -> String {
 #[test]
 fn large_numbers_of_the_file_are_named_with_their_limit() {
     type Build = fn(&mut Model);
-    let cases: [(&str, &str, Build); 5] = [
+    let cases: [(&str, &str, Build); 6] = [
         ("constant `w`", "at most 268435456 elements", |m| {
             m.input("x", &[1]);
             m.tensor("w", FLOAT, &[300_000, 2_000], &bytes(9, &[]));
@@ -60,6 +60,10 @@ fn large_numbers_of_the_file_are_named_with_their_limit() {
             let list = |v: &[i64]| Attr::Ints(v.to_vec());
             let attributes = [("kernel_shape", list(&[1, 1 << 20])), ("dilations", list(&[1, 1 << 20]))];
             m.node("MaxPool", &["x"], &["y"], &attributes);
+        }),
+        ("node 0 GlobalLpPool `y`", "the power is 257, at most 256 is supported", |m| {
+            m.input("x", &[1, 1, 4, 4]);
+            m.node("GlobalLpPool", &["x"], &["y"], &[("p", Attr::Int(257))]);
         }),
     ];
     for (place, limit, build) in cases {
@@ -108,6 +112,13 @@ fn extents_of_nothing_are_said_to_be_that() {
     });
     let text = sound(&import(m.bytes()).unwrap_err());
     assert!(text.contains("nothing is left") && text.contains("without elements are not supported"), "{text}");
+    let m = model(|m| {
+        m.input("x", &[4]);
+        m.ints("k", &[0]);
+        m.node("TopK", &["x", "k"], &["y"], &[]);
+    });
+    let text = sound(&import(m.bytes()).unwrap_err());
+    assert!(text.contains("takes none of its values") && text.contains("without elements are not supported"), "{text}");
 }
 
 /// An input may be declared without any shape.

@@ -78,6 +78,9 @@ fn top_k(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         },
         None => ctx.size("k", 0)?,
     };
+    if k == 0 {
+        return Err(Problem::empty("it takes none of its values"));
+    }
     let largest = ctx.flag("largest", true)?;
     let x = channels(ctx, &x, &[along])?;
     let layout = resized(&x.layout, &x.dims, along, 3, k);

@@ -68,13 +68,12 @@ fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
     let mut taken = Vec::with_capacity(dims.len());
     for (axis, (&begin, &size)) in begin.iter().zip(&size).enumerate() {
-        let begin = usize::try_from(begin).ok().filter(|&begin| begin < dims[axis]);
+        let begin = usize::try_from(begin).ok().filter(|&begin| begin <= dims[axis]);
         let rest = begin.map_or(0, |begin| dims[axis] - begin);
-        let count =
-            if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| (1..=rest).contains(&n)) };
+        let count = if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| n <= rest) };
         match (begin, count) {
+            (Some(_), Some(0)) => return Err(Problem::empty(format!("no element of axis {axis} of {dims:?}"))),
             (Some(begin), Some(count)) => taken.push(AxisRange::run(begin, count)),
-            _ if size == 0 => return Err(Problem::empty(format!("no element of axis {axis} of {dims:?}"))),
             _ => return Err(Problem::malformed(format!("{size} elements of axis {axis} of {dims:?}"))),
         }
     }
