@@ -5,12 +5,11 @@
 
 use std::{error::Error, path::PathBuf, time::Instant};
 use texpool::{
-    Context,
-    Model,
-    // Helpers of the texpool command that download models and photos. An application would use its own files.
-    fetch::{Bar, Fetcher},
+    Context, Model,
     wgpu::{self, BindingResource::TextureView, BufferUsages, TextureUsages, util::DeviceExt},
 };
+// A part of the texpool command that downloads models and photos. An application would use its own files.
+use texpool_cli::fetch::{Bar, Fetcher};
 
 /// Width and height of the picture to draw.
 const SIZE: u32 = 512;

@@ -3,10 +3,9 @@
 //! `cargo run --release --example mobilenet [PHOTO]`. If no photo is given, one is downloaded.
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
-use texpool::{
-    Model,
-    TensorView,
-    // Helpers of the texpool command: downloads, image files, driver installation. An application would use its own.
+use texpool::{Model, TensorView};
+// Parts of the texpool command. An application would use its own files, pictures and drivers.
+use texpool_cli::{
     fetch::{Bar, Fetcher},
     io::{Fit, Preprocessing, Range, preprocess, printable, read_picture},
     setup::{self, Install},

@@ -5,14 +5,9 @@
 
 use image::imageops;
 use std::error::Error;
-use texpool::{
-    Context,
-    Model,
-    TensorView,
-    // Helpers of the texpool command that download models and photos. An application would use its own files.
-    fetch::{Bar, Fetcher},
-    wgpu,
-};
+use texpool::{Context, Model, TensorView, wgpu};
+// A part of the texpool command that downloads models and photos. An application would use its own files.
+use texpool_cli::fetch::{Bar, Fetcher};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let bar = Bar::default();

@@ -5,12 +5,11 @@
 
 use std::error::Error;
 use texpool::{
-    Context,
-    Model,
-    // Helpers of the texpool command that download models and photos. An application would use its own files.
-    fetch::{Bar, Fetcher},
+    Context, Model,
     wgpu::{self, util::DeviceExt},
 };
+// A part of the texpool command that downloads models and photos. An application would use its own files.
+use texpool_cli::fetch::{Bar, Fetcher};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let bar = Bar::default();

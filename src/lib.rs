@@ -65,12 +65,11 @@
 //! | `gpu` | and all the rest of this page, on a device of the caller's |
 //! | `vulkan`, `metal`, `dx12` (default), `webgpu` | `gpu`, and opening a device on these, where the platform has them |
 //! | `serde` | plans, records and device profiles can be written and read |
-//! | `cli` (default) | `gpu`, `serde`, and the `texpool` command; a library that embeds texpool wants none of it |
 //!
 //! # Stability
 //!
-//! These pages show the public interface, which follows semantic versioning. Other modules are public only for the command,
-//! the tests and the examples, and may change with any version.
+//! These pages show the public interface, which follows semantic versioning. Other modules are public only for the crates
+//! of this repository and its tests, and may change with any version.
 //!
 //! [wgpu]: https://docs.rs/wgpu/30
 //! [examples]: https://docs.rs/crate/texpool/latest/source/examples/
@@ -82,44 +81,27 @@ pub mod rewrite;
 #[cfg(feature = "gpu")]
 pub mod texture;
 
-// Public for the command, the tests and the examples: no promise is made of the modules that follow. What an embedder needs
-// of them is exported below.
+// Public for the crates of this repository and its tests: no promise is made of the modules that follow. What an embedder
+// needs of them is exported below.
 
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
 #[doc(hidden)]
 pub mod compile;
 #[doc(hidden)]
-pub mod dataflow;
-#[doc(hidden)]
 pub mod delegate;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod fetch;
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub mod gpu;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod io;
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
 #[doc(hidden)]
 pub mod kernels;
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
 #[doc(hidden)]
 pub mod ops;
-#[cfg(feature = "serde")]
-#[doc(hidden)]
-pub mod report;
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
 pub mod runtime;
 #[doc(hidden)]
 pub mod schedule;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod setup;
 #[doc(hidden)]
 pub mod tensor;
 
@@ -158,6 +140,6 @@ pub use half;
 pub use wgpu;
 
 /// The library code in the README is compiled with the tests, so that it stays true.
-#[cfg(all(doctest, feature = "cli"))]
+#[cfg(all(doctest, feature = "gpu"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -6,11 +6,9 @@ mod detect;
 mod draw;
 
 use std::{error::Error, path::PathBuf, process::ExitCode};
-use texpool::{
-    Model,
-    TensorView,
-    // Helpers of the texpool command: downloads, image files, reports, driver installation. An application would use
-    // its own.
+use texpool::{Model, TensorView};
+// Parts of the texpool command. An application would use its own files, pictures and drivers.
+use texpool_cli::{
     fetch::{Bar, Fetcher},
     io::{Fit, Preprocessing, Range, check_picture_name, check_target, preprocess, printable, read_picture, write_png},
     report::MemoryReport,

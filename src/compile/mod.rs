@@ -24,7 +24,7 @@ mod memory_limit;
 mod model;
 mod mutator;
 #[cfg(feature = "gpu")]
-pub(crate) mod option_text;
+pub mod option_text;
 mod options;
 mod parallel;
 mod placed_steps;
@@ -55,7 +55,7 @@ pub(crate) use placed_steps::PlacedSteps;
 pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 #[cfg(feature = "gpu")]
-pub(crate) use size::parse_size;
+pub use size::parse_size;
 #[cfg(feature = "gpu")]
 pub(crate) use transfer_buffers::TransferBuffers;
 pub use unmet::Unmet;

@@ -9,11 +9,11 @@ use crate::{
 };
 
 /// Default size of the tiles of streamed weights.
-pub(crate) const WEIGHT_TILE: &str = "64KiB";
+pub const WEIGHT_TILE: &str = "64KiB";
 
 /// Data that goes through the pool in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Streamed {
+pub enum Streamed {
     None,
     Weights,
     Io,
@@ -23,12 +23,12 @@ pub(crate) enum Streamed {
 impl Streamed {
     /// Returns the default for these phases. Streamed inputs and outputs are ordinary records whose memory is reused
     /// while they are not alive, so pools are seldom larger for it.
-    pub(crate) fn with(phases: Phases) -> Self {
+    pub fn with(phases: Phases) -> Self {
         if phases == Phases::Min { Self::All } else { Self::Io }
     }
 
     /// Sets the streaming options; `tile_bytes` limits the size of weight tiles.
-    pub(crate) fn ask(self, options: &mut CompileOptions, tile_bytes: u64) {
+    pub fn ask(self, options: &mut CompileOptions, tile_bytes: u64) {
         options.weights = match self {
             Self::Weights | Self::All => WeightStorage::Streamed { resident_below: 0, tile_bytes },
             Self::None | Self::Io => WeightStorage::Resident,
@@ -41,7 +41,7 @@ impl Streamed {
 }
 
 /// `none`, `weights`, `io` or `all`.
-pub(crate) fn parse_streamed(text: &str) -> Result<Streamed, String> {
+pub fn parse_streamed(text: &str) -> Result<Streamed, String> {
     match text {
         "none" => Ok(Streamed::None),
         "weights" => Ok(Streamed::Weights),
@@ -52,7 +52,7 @@ pub(crate) fn parse_streamed(text: &str) -> Result<Streamed, String> {
 }
 
 /// `off`, `auto` or `min`.
-pub(crate) fn parse_phases(text: &str) -> Result<Phases, String> {
+pub fn parse_phases(text: &str) -> Result<Phases, String> {
     match text {
         "off" => Ok(Phases::Off),
         "auto" => Ok(Phases::Auto),
@@ -62,14 +62,13 @@ pub(crate) fn parse_phases(text: &str) -> Result<Phases, String> {
 }
 
 /// `off`, `auto`, `min`, or a size that limits the total device memory.
-#[cfg(feature = "cli")]
-pub(crate) fn parse_phases_or_budget(text: &str) -> Result<Phases, String> {
+pub fn parse_phases_or_budget(text: &str) -> Result<Phases, String> {
     let budget = |_| parse_size(text).map(Phases::DeviceBudget).map_err(|e| format!("{e}; or `off`, `auto`, `min`"));
     parse_phases(text).or_else(budget)
 }
 
 /// `f32` or `f16`.
-pub(crate) fn parse_precision(text: &str) -> Result<TexelFormat, String> {
+pub fn parse_precision(text: &str) -> Result<TexelFormat, String> {
     match text {
         "f32" => Ok(TexelFormat::Rgba32Float),
         "f16" => Ok(TexelFormat::Rgba16Float),
@@ -78,7 +77,7 @@ pub(crate) fn parse_precision(text: &str) -> Result<TexelFormat, String> {
 }
 
 /// `f32`, `f16`, `file` or `int8`.
-pub(crate) fn parse_weight_format(text: &str) -> Result<WeightFormat, String> {
+pub fn parse_weight_format(text: &str) -> Result<WeightFormat, String> {
     match text {
         "f32" => Ok(WeightFormat::F32),
         "f16" => Ok(WeightFormat::F16),
@@ -89,22 +88,22 @@ pub(crate) fn parse_weight_format(text: &str) -> Result<WeightFormat, String> {
 }
 
 /// Parses the size of streamed weight tiles, in bytes.
-pub(crate) fn parse_weight_tile(text: Option<&str>) -> Result<u64, String> {
+pub fn parse_weight_tile(text: Option<&str>) -> Result<u64, String> {
     parse_size(text.unwrap_or(WEIGHT_TILE))
 }
 
 /// Parses the name of any plan.
-pub(crate) fn parse_planner(text: &str) -> Result<Planner, String> {
+pub fn parse_planner(text: &str) -> Result<Planner, String> {
     text.parse().map_err(|_| format!("no strategy is called `{text}`; choose from: {}", planners(|_| true)))
 }
 
 /// Parses the name of a plan that textures can hold.
-pub(crate) fn parse_texture_planner(text: &str) -> Result<Planner, String> {
+pub fn parse_texture_planner(text: &str) -> Result<Planner, String> {
     parse_planner(text).and_then(in_textures)
 }
 
 /// Rejects plans with a single arena, which textures cannot hold.
-pub(crate) fn in_textures(planner: Planner) -> Result<Planner, String> {
+pub fn in_textures(planner: Planner) -> Result<Planner, String> {
     let textures = |s: Strategy| s.problem() != LayoutKind::Offsets;
     match planner {
         Planner::Strategy(strategy) if !textures(strategy) => Err(format!(
@@ -121,7 +120,7 @@ fn planners(which: impl Fn(Strategy) -> bool) -> String {
 }
 
 /// `default`, `exact`, `all`, `none`, or rule names separated by commas.
-pub(crate) fn parse_rules(text: &str) -> Result<Rules, String> {
+pub fn parse_rules(text: &str) -> Result<Rules, String> {
     let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
     match text {
         "default" => Ok(Rules::default()),
@@ -133,7 +132,7 @@ pub(crate) fn parse_rules(text: &str) -> Result<Rules, String> {
 }
 
 /// Parses a time in seconds, up to one day, so that adding it to the clock cannot overflow.
-pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
+pub fn parse_seconds(text: &str) -> Result<Duration, String> {
     const DAY: f64 = 86_400.0;
     match text.parse::<f64>() {
         Ok(number) if (0.0..=DAY).contains(&number) => Ok(Duration::from_secs_f64(number)),
@@ -142,7 +141,7 @@ pub(crate) fn parse_seconds(text: &str) -> Result<Duration, String> {
 }
 
 /// Parses the time limit of a search in seconds; `none` means no limit.
-pub(crate) fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
+pub fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
     const SUCH: &str = "write seconds, such as 10 or 0.5, or `none`";
     if text == "none" {
         return Ok(None);

@@ -17,7 +17,7 @@ const UNITS: [(&str, u64); 10] = [
 
 /// Parses a size such as `2MiB`, `1.5 MB` or `4096`, in bytes. Case is ignored. Units with an `i` and single letters
 /// are powers of 1024, the others of 1000.
-pub(crate) fn parse_size(text: &str) -> Result<u64, String> {
+pub fn parse_size(text: &str) -> Result<u64, String> {
     const SUCH: &str =
         "write a number and a unit, such as 2MiB or 512KiB (powers of 1024), 1.5MB (of 1000) or 4096 (bytes)";
     let trimmed = text.trim().to_ascii_lowercase();

@@ -23,7 +23,7 @@ const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55
 
 /// Creates a user's cache folder if needed. An empty folder gets a `CACHEDIR.TAG`; a folder with other contents does
 /// not, because backups may need those.
-pub(crate) fn make_cache_folder(folder: &Path) -> io::Result<()> {
+pub fn make_cache_folder(folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     if !fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
         return Ok(());
@@ -47,7 +47,7 @@ pub(crate) fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {
 }
 
 /// Returns the contents of a kept file, at most `most` bytes; `None` if it does not exist.
-pub(crate) fn read_kept(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
+pub fn read_kept(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     let Some((file, found)) = open_kept(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
     // Reads one byte more than allowed, to detect a file that grows meanwhile.
@@ -58,7 +58,7 @@ pub(crate) fn read_kept(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
 }
 
 /// Returns an error if the path exists but is not a plain file: texpool did not create it, so it is not replaced.
-pub(crate) fn check_replaceable(path: &Path) -> io::Result<()> {
+pub fn check_replaceable(path: &Path) -> io::Result<()> {
     match fs::symlink_metadata(path) {
         Ok(found) => check_plain(&found),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -67,8 +67,7 @@ pub(crate) fn check_replaceable(path: &Path) -> io::Result<()> {
 }
 
 /// Opens the file that processes lock, creating it if needed.
-#[cfg(feature = "cli")]
-pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+pub fn open_lock(path: &Path) -> io::Result<File> {
     check_replaceable(path)?;
     let mut options = File::options();
     options.create(true).truncate(false).read(true).write(true);

@@ -86,13 +86,12 @@ pub use textures::{Role, TextureSet};
 pub use wait::Wait;
 pub use weights::SharedWeights;
 
-#[cfg(feature = "cli")]
-pub(crate) use kept_file::{check_replaceable, open_lock};
 #[cfg(not(target_arch = "wasm32"))]
-pub(crate) use {
-    kept_file::{make_cache_folder, read_kept},
+pub(crate) use wait::now;
+#[cfg(not(target_arch = "wasm32"))]
+pub use {
+    kept_file::{check_replaceable, make_cache_folder, open_lock, read_kept},
     part_file::PartFile,
-    wait::now,
 };
 pub(crate) use {
     pool::PoolTextures,

@@ -20,7 +20,7 @@ const ENDING: &str = ".part";
 const UNLOCKED: Duration = Duration::from_secs(60);
 
 /// An unfinished file under a temporary name, locked while it is being written. Dropping it deletes the file.
-pub(crate) struct PartFile<'p> {
+pub struct PartFile<'p> {
     file: File,
     path: PathBuf,
     target: &'p Path,
@@ -29,7 +29,7 @@ pub(crate) struct PartFile<'p> {
 impl<'p> PartFile<'p> {
     /// Creates a file next to `target`, and its folder if needed. Also removes unfinished files that killed processes
     /// left in that folder.
-    pub(crate) fn create(target: &'p Path) -> io::Result<Self> {
+    pub fn create(target: &'p Path) -> io::Result<Self> {
         let folder = target.parent().unwrap_or(Path::new(""));
         fs::create_dir_all(folder)?;
         check_replaceable(target)?;
@@ -43,7 +43,7 @@ impl<'p> PartFile<'p> {
     }
 
     /// Writes the output of `fill` and flushes it to the disk.
-    pub(crate) fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    pub fn write(&self, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
         let mut out = BufWriter::with_capacity(1 << 20, &self.file);
         fill(&mut out)?;
         out.flush()?;
@@ -53,7 +53,7 @@ impl<'p> PartFile<'p> {
     }
 
     /// Gives the file its final name and returns it, open. A plain file with that name is replaced.
-    pub(crate) fn rename(self) -> io::Result<File> {
+    pub fn rename(self) -> io::Result<File> {
         let file = self.file.try_clone()?;
         check_replaceable(self.target)?;
         fs::rename(&self.path, self.target)?;

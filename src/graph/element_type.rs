@@ -69,7 +69,8 @@ impl ElementType {
     }
 
     /// Smallest and largest integer of the type.
-    pub(crate) fn range(self) -> (i64, i64) {
+    #[doc(hidden)]
+    pub fn range(self) -> (i64, i64) {
         match self {
             Self::I8 => (i8::MIN.into(), i8::MAX.into()),
             Self::U8 => (0, u8::MAX.into()),

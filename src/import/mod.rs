@@ -36,14 +36,16 @@ pub use meter::{Excess, Resource};
 pub use onnx::Array;
 pub use options::{FakeQuant, ImportOptions};
 #[cfg(feature = "gpu")]
-pub(crate) use options::{parse_dim, parse_fake_quant};
+#[doc(hidden)]
+pub use options::{parse_dim, parse_fake_quant};
 #[doc(hidden)]
 pub use outline::{Format, GraphOutline, NodeOutline, Outline, Refusal, TensorOutline, Verdict};
 
 use crate::graph::Graph;
 use model_file::{FileBytes, Owner};
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-pub(crate) use plain_file::{Links, check_plain, open_plain_file};
+#[doc(hidden)]
+pub use plain_file::{Links, check_plain, open_plain_file};
 
 /// Reads a `.tflite` or `.onnx` file. The graph is named after the file. Its constants are borrowed from the file's
 /// bytes.
@@ -63,7 +65,7 @@ pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
 /// # Errors
 /// As [`open`], and if a bound name does not occur in the file, or an extent is left open. All of those are listed.
 pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
-    Ok(open_file(path.as_ref(), options)?.graph)
+    Ok(open_listing(path, options)?.0)
 }
 
 /// Reads the same and the facts that the file states about its origin.
@@ -74,8 +76,11 @@ pub fn open_with_metadata(
     path: impl AsRef<Path>,
     options: &ImportOptions,
 ) -> Result<(Graph, ModelMetadata), ImportError> {
-    let file = open_file(path.as_ref(), options)?;
-    Ok((file.graph, file.metadata))
+    let path = path.as_ref();
+    let owner: Owner =
+        Arc::new(FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?);
+    let metadata = metadata((*owner).as_ref(), Some(path))?;
+    Ok((open_owned(owner, path, options)?.0, metadata))
 }
 
 /// Reads a file like [`open_with`], and also returns the paths of the external files that contain its values.
@@ -84,29 +89,18 @@ pub fn open_with_metadata(
 /// As [`open_with`].
 #[doc(hidden)]
 pub fn open_listing(path: impl AsRef<Path>, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
-    let file = open_file(path.as_ref(), options)?;
-    Ok((file.graph, file.beside))
-}
-
-/// The contents of a model file.
-struct Contents {
-    graph: Graph,
-    metadata: ModelMetadata,
-    /// External files that contain some of its values.
-    beside: Vec<PathBuf>,
-}
-
-fn open_file(path: &Path, options: &ImportOptions) -> Result<Contents, ImportError> {
-    let mut file = read(bytes_of(path)?, Some(path), options)?;
-    if let Some(stem) = path.file_stem() {
-        file.graph.name = stem.to_string_lossy().into_owned();
-    }
-    Ok(file)
-}
-
-fn bytes_of(path: &Path) -> Result<Owner, ImportError> {
+    let path = path.as_ref();
     let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
-    Ok(Arc::new(bytes))
+    open_owned(Arc::new(bytes), path, options)
+}
+
+fn open_owned(owner: Owner, path: &Path, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
+    let mut beside = Vec::new();
+    let mut graph = read(owner, Some(path), options, &mut beside)?;
+    if let Some(stem) = path.file_stem() {
+        graph.name = stem.to_string_lossy().into_owned();
+    }
+    Ok((graph, beside))
 }
 
 /// Reads a model from shared bytes. The graph has the name stated in the file. Its constants are borrowed from the
@@ -126,7 +120,7 @@ pub fn from_bytes_with(
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
     options: &ImportOptions,
 ) -> Result<Graph, ImportError> {
-    Ok(read(owner, None, options)?.graph)
+    read(owner, None, options, &mut Vec::new())
 }
 
 /// Reads the same and the facts that the bytes state about the model's origin.
@@ -134,8 +128,15 @@ pub fn from_bytes_with(
 /// # Errors
 /// As [`open_with`].
 pub fn from_bytes_with_metadata(owner: Owner, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
-    let model = read(owner, None, options)?;
-    Ok((model.graph, model.metadata))
+    let metadata = metadata((*owner).as_ref(), None)?;
+    Ok((from_bytes_with(owner, options)?, metadata))
+}
+
+fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportError> {
+    match format(bytes, path)? {
+        Format::TfLite => tflite::metadata(bytes),
+        Format::Onnx => onnx::metadata(bytes),
+    }
 }
 
 /// Reads an array in ONNX's format for single tensors (`.pb`), as used in ONNX's own tests.
@@ -154,7 +155,8 @@ pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, I
 #[doc(hidden)]
 pub fn outline(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
     let path = path.as_ref();
-    outline_of(bytes_of(path)?, Some(path), options)
+    let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+    outline_of(Arc::new(bytes), Some(path), options)
 }
 
 /// Like [`outline`], for a model in shared bytes.
@@ -179,19 +181,20 @@ fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Res
     }
 }
 
-fn read(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Contents, ImportError> {
-    let mut beside = Vec::new();
-    let (graph, metadata) = match format((*owner).as_ref(), path)? {
+/// Reads a model, and records the external files that it names.
+fn read(
+    owner: Owner,
+    path: Option<&Path>,
+    options: &ImportOptions,
+    beside: &mut Vec<PathBuf>,
+) -> Result<Graph, ImportError> {
+    match format((*owner).as_ref(), path)? {
         Format::TfLite => {
             nothing_bound(&owner, options)?;
-            tflite::read(owner, options.fake_quant)?
+            tflite::read(owner, options.fake_quant)
         }
-        Format::Onnx => {
-            let graph = onnx::read(Arc::clone(&owner), path, options, &mut beside)?;
-            (graph, onnx::metadata((*owner).as_ref())?)
-        }
-    };
-    Ok(Contents { graph, metadata, beside })
+        Format::Onnx => onnx::read(owner, path, options, beside),
+    }
 }
 
 /// Refuses bound extents and inputs, for a format that does not name them.

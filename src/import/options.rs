@@ -35,7 +35,7 @@ pub enum FakeQuant {
 
 /// Parses a name and the extent to bind to it: `NAME=VALUE`.
 #[cfg(feature = "gpu")]
-pub(crate) fn parse_dim(text: &str) -> Result<(String, usize), String> {
+pub fn parse_dim(text: &str) -> Result<(String, usize), String> {
     let such = "write NAME=VALUE, such as batch=1";
     // Splits at the last `=`: a name may contain one, an extent cannot.
     let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
@@ -49,7 +49,7 @@ pub(crate) fn parse_dim(text: &str) -> Result<(String, usize), String> {
 
 /// Parses `on` or `off`.
 #[cfg(feature = "gpu")]
-pub(crate) fn parse_fake_quant(text: &str) -> Result<FakeQuant, String> {
+pub fn parse_fake_quant(text: &str) -> Result<FakeQuant, String> {
     match text {
         "on" => Ok(FakeQuant::On),
         "off" => Ok(FakeQuant::Off),

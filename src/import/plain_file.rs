@@ -11,7 +11,7 @@ use std::{
 
 /// Treatment of symbolic links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Links {
+pub enum Links {
     /// Links are followed: users may name files by links.
     Followed,
     /// Links are refused: texpool creates no links in the folders that it fills.
@@ -34,7 +34,7 @@ impl Links {
 /// # Errors
 /// Fails with [`io::ErrorKind::InvalidInput`] if the path is not a regular file, or with the system's error if it
 /// cannot be opened.
-pub(crate) fn open_plain_file(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
+pub fn open_plain_file(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
     check_plain(&links.metadata(path)?)?;
     let file = open(path, links)?;
     let found = file.metadata()?;
@@ -43,7 +43,7 @@ pub(crate) fn open_plain_file(path: &Path, links: Links) -> io::Result<(File, Me
 }
 
 /// Fails for everything except regular files.
-pub(crate) fn check_plain(found: &Metadata) -> io::Result<()> {
+pub fn check_plain(found: &Metadata) -> io::Result<()> {
     match other_kind(found.file_type()) {
         None => Ok(()),
         Some(what) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, not a plain file"))),

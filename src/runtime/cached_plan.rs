@@ -30,7 +30,7 @@ const MAX_BYTES: u64 = 64 << 20;
 
 /// The file that stores the plan of a model for one set of options.
 #[derive(Debug)]
-pub(crate) struct CachedPlan {
+pub struct CachedPlan {
     path: PathBuf,
     /// Hash of the program that found the plan, because another build may find a different one.
     searched_by: u64,
@@ -61,7 +61,7 @@ impl CachedPlan {
     /// with row tiling or streamed weights. The name contains the model's name and a hash of its operators and shapes
     /// and of all options, including the figures of the device profile. Models that differ only in the values of
     /// their weights share a plan.
-    pub(crate) fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
+    pub fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
         // The name does not include limits on the search itself.
         if options.phases == Phases::Off && options.weights == WeightStorage::Resident {
             return None;
@@ -82,7 +82,7 @@ impl CachedPlan {
     ///
     /// # Errors
     /// Errors of the search.
-    pub(crate) fn get_or_search(
+    pub fn get_or_search(
         &self,
         graph: &Graph,
         options: &CompileOptions,

@@ -42,8 +42,8 @@ pub use crate::gpu::{DispatchTime, Interrupt, Polling};
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::gpu::now;
-#[cfg(all(feature = "cli", not(target_arch = "wasm32")))]
-pub(crate) use cached_plan::CachedPlan;
+#[cfg(not(target_arch = "wasm32"))]
+pub use cached_plan::CachedPlan;
 
 /// Compile-time checks of the types that may move to other threads or be shared between them. In a browser, wgpu's
 /// handles stay with their thread.

@@ -7,8 +7,8 @@ use texpool::{
     gpu::GpuError,
     ops::{CostClass, Work},
     plan::TexelFormat,
-    setup::{self, SetupError},
 };
+use texpool_cli::setup::{self, SetupError};
 
 use crate::support::open;
 

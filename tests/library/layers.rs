@@ -9,13 +9,11 @@ use std::{
 /// Sources of the crate `texpool`.
 const TEXPOOL: &str = "src";
 /// Sources of every crate.
-const CRATES: [&str; 2] = [TEXPOOL, "crates/texpool-plan/src"];
+const CRATES: [&str; 4] = [TEXPOOL, "crates/texpool-plan/src", "crates/texpool-dataflow/src", "crates/texpool-cli/src"];
 
 /// Layers of the crate `texpool`, lowest first: each may use those before it.
-const LAYERS: [&str; 17] = [
-    "graph", "tensor", "kernels", "ops", "import", "delegate", "rewrite", "schedule", "dataflow", "compile", "gpu",
-    "runtime", "report", "io", "fetch", "setup", "cli",
-];
+const LAYERS: [&str; 11] =
+    ["graph", "tensor", "kernels", "ops", "import", "delegate", "rewrite", "schedule", "compile", "gpu", "runtime"];
 
 /// A module by its path: `["rewrite", "rules"]` is `src/rewrite/rules.rs`, `["rewrite"]` is `src/rewrite/mod.rs`.
 type Module = Vec<String>;
@@ -284,7 +282,7 @@ fn imports_are_followed_to_the_files_that_have_the_names() {
     let used = |from: &str, to: &str| uses[&module(from)].contains(&module(to));
     assert!(used("rewrite::rules", "rewrite::mask"), "a child of `super`, in braces");
     assert!(used("rewrite", "rewrite::rule"), "a child by its own name");
-    assert!(used("cli::csdf", "dataflow::buffers"), "a name that a `mod.rs` exports");
+    assert!(used("runtime::compile_builder", "compile::options"), "a name that a `mod.rs` exports");
     assert!(!used("rewrite", "rewrite::report"), "`pub use` of a child");
     assert!(tokens("let a = '\"'; // b\n c(\"d\\\"\", 'e) r\"\\\" f").ends_with(&["e", ")", "f"]));
 }
@@ -311,7 +309,7 @@ fn no_files_use_each_other_in_a_circle() {
     for folder in CRATES {
         let sources = Sources::read(folder);
         let uses = sources.uses();
-        assert!(uses.len() > 50, "{folder}");
+        assert!(uses.len() > 10, "{folder}");
         let mut seen = BTreeSet::new();
         for &module in uses.keys() {
             let Some(circle) = circle(module, &uses) else { continue };

@@ -3,15 +3,15 @@
 #![cfg(test)]
 
 mod blazeface;
-mod dataflow;
+
 mod delegate;
 mod errors;
-mod fetch;
+
 mod graph;
 mod import;
 mod import_onnx;
 mod integers;
-mod io;
+
 mod layers;
 mod loops;
 mod packing;
@@ -23,11 +23,11 @@ mod real_models_import;
 mod real_models_rewrite;
 mod reference_goldens;
 mod references;
-mod report;
+
 mod rewrite;
 mod saved;
 mod schedule;
-mod setup;
+
 mod shaders;
 mod support;
 mod tensor;

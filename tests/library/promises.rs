@@ -10,8 +10,13 @@ const README: &str = include_str!("../README.md");
 #[test]
 fn the_tests_that_are_named_are_there() {
     let quoted = README.split('`').skip(1).step_by(2);
-    for binary in ["plan", "library", "gpu", "cli"] {
-        let of = if binary == "plan" { "crates/texpool-plan/tests" } else { "tests" };
+    for binary in ["plan", "dataflow", "library", "gpu", "cli"] {
+        let of = match binary {
+            "plan" => "crates/texpool-plan/tests",
+            "dataflow" => "crates/texpool-dataflow/tests",
+            "cli" => "crates/texpool-cli/tests",
+            _ => "tests",
+        };
         let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(of).join(binary));
         let words = sources.iter().flat_map(|(_, text)| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
         let found: BTreeSet<&str> = words.collect();

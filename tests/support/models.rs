@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use texpool::fetch::{Fetcher, Quiet};
+use texpool_cli::fetch::{Fetcher, Quiet};
 
 /// A real model file by its file name.
 pub(crate) fn model(file: &str) -> PathBuf {

@@ -49,9 +49,8 @@ pub(super) fn is(bytes: &[u8]) -> bool {
     bytes.get(4..8) == Some(IDENTIFIER)
 }
 
-/// Reads a model and the facts that it states about its origin. The graph has the name stated in the file. Its constants
-/// are borrowed from the bytes.
-pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<(Graph, ModelMetadata), ImportError> {
+/// Reads a model. The graph has the name stated in the file. Its constants are borrowed from the bytes.
+pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
     let bytes = (*owner).as_ref();
     let model = supported(bytes)?;
     let subgraphs = model.subgraphs().unwrap_or_default();
@@ -74,12 +73,15 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<(Graph, ModelM
         let names = printable(&names.join(", ")).to_string();
         tracing::warn!(graphs = others.len(), names, "only the first graph of the model is read, others are left out");
     }
-    let metadata = ModelMetadata {
-        graph_name: subgraph.name().unwrap_or_default(),
-        description: model.description().unwrap_or_default(),
-        ..ModelMetadata::default()
-    };
-    Ok((finished(lowering.graph, &lowering.meter)?, metadata))
+    finished(lowering.graph, &lowering.meter)
+}
+
+/// Reads the facts that a model states about its origin: its description and the name of its first graph.
+pub(super) fn metadata(bytes: &[u8]) -> Result<ModelMetadata, ImportError> {
+    let model = supported(bytes)?;
+    let graphs = model.subgraphs().unwrap_or_default();
+    let graph_name = graphs.first().and_then(SubGraph::name).unwrap_or_default();
+    Ok(ModelMetadata { graph_name, description: model.description().unwrap_or_default(), ..ModelMetadata::default() })
 }
 
 /// Returns the error for bound extents: the format does not name extents.

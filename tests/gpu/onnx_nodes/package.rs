@@ -6,7 +6,7 @@ use std::{
     io::{BufReader, Read},
 };
 
-use texpool::fetch::{Catalog, Fetcher, Quiet};
+use texpool_cli::fetch::{Catalog, Fetcher, Quiet};
 
 /// Folders of cases inside the package.
 const ROOT: &str = "onnx/backend/test/data/";

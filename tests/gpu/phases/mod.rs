@@ -264,7 +264,7 @@ fn every_network_of_the_catalogue_is_tested() {
     let tested: BTreeSet<String> = zoo::NETWORKS.iter().map(|network| network.name().to_owned()).collect();
     assert_eq!(tested, catalogue::names().into_iter().collect());
     assert!(tested.iter().any(|name| answers::quantum(name).is_some()), "no network answers in 8 bits");
-    let listed: serde_json::Value = serde_json::from_str(include_str!("../../../models/models.json")).unwrap();
+    let listed: serde_json::Value = serde_json::from_str(texpool_models::CATALOG).unwrap();
     for entry in listed["files"].as_array().unwrap().iter().filter(|entry| entry["kind"] == "model") {
         let [name, file] = ["name", "file"].map(|key| entry[key].as_str().unwrap());
         // One file of the catalogue is part of two packages; the tests have a third copy of it.

@@ -2,10 +2,10 @@
 
 use texpool::{
     delegate::{Host, MIN_OPERATIONS, Standing, select},
-    fetch::Catalog,
     graph::{Graph, TensorId},
     import::{ImportOptions, open_with, outline},
 };
+use texpool_cli::fetch::Catalog;
 
 use crate::support::models;
 

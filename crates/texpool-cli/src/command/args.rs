@@ -1,0 +1,345 @@
+//! Arguments that several subcommands share.
+
+use super::{
+    error::CliError,
+    model_source::{DimArgs, ModelSource},
+    progress::{self, Deadline},
+};
+use crate::{
+    fetch::cache_folder,
+    setup::{self, Install},
+};
+use clap::ValueEnum;
+use std::{ffi::OsString, path::PathBuf, time::Duration};
+use texpool::{
+    compile::{
+        CompileOptions, CompiledModel, Phases, StreamedIo, WeightFormat,
+        option_text::{
+            Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_planner, parse_rules, parse_seconds,
+            parse_texture_planner,
+        },
+        parse_size,
+    },
+    gpu::{Gpu, GpuOptions, SharedWeights, make_cache_folder},
+    plan::{Planner, TexelFormat},
+    rewrite::Rules,
+};
+
+/// The model, and how it is to be rewritten and planned.
+#[derive(Debug, clap::Args)]
+pub(super) struct ModelArgs {
+    /// A .tflite or .onnx file, or a name from `texpool models list`.
+    model: OsString,
+    /// Planning strategy: `best` takes the smallest plan of all strategies; `optimum` and `banks` search exactly.
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = parse_texture_planner)]
+    strategy: Planner,
+    #[command(flatten)]
+    plan: PlanArgs,
+    #[command(flatten)]
+    deadline: DeadlineArgs,
+    /// Do not use or write the cache of plans and weights.
+    #[arg(long)]
+    no_cache: bool,
+}
+
+/// How values are stored.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct PrecisionArgs {
+    /// Storage format of activations and weights. Arithmetic always uses 32 bits.
+    #[arg(long, value_enum, default_value_t)]
+    precision: Precision,
+}
+
+impl PrecisionArgs {
+    /// Returns the texel format for the requested precision.
+    pub(super) fn format(self) -> TexelFormat {
+        match self.precision {
+            Precision::F32 => TexelFormat::Rgba32Float,
+            Precision::F16 => TexelFormat::Rgba16Float,
+        }
+    }
+}
+
+/// How a model is stored and rewritten.
+#[derive(Debug, clap::Args)]
+pub(super) struct PlanArgs {
+    #[command(flatten)]
+    precision: PrecisionArgs,
+    /// Storage format of the weights of convolutions and fully connected layers on the device, streamed ones too.
+    /// With `--precision f16`, streamed weights are stored as with `f32`.
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
+    weights: WeightsArg,
+    /// Rewrite rules: `default` changes results by rounding at most; `exact` keeps every bit; `all` includes rules
+    /// that may give a number where the file's nodes overflow; `none`; or names separated by commas. `texpool plan
+    /// MODEL --why` shows the effect of each rule on numbers.
+    #[arg(long, default_value = "default", value_parser = parse_rules)]
+    rules: Rules,
+    /// Run operators in bands of rows, so that tensors are never stored whole. The results have the same bits, and
+    /// the pool is smaller.
+    #[arg(long, value_enum, default_value_t)]
+    phases: PhasesArg,
+    /// Use the fastest plan found within this limit on all device memory, such as 2MiB, 512KiB or 1500000. It runs
+    /// operators in bands of rows and streams weights if necessary. Speeds are predicted from this device's
+    /// measurements if `texpool devices --measure` has made them (it takes 60 MB of the device), and otherwise from
+    /// typical ones.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
+    budget: Option<u64>,
+    /// Tensors that pass through the pool in every run instead of staying on the device beside it. Default: `io`;
+    /// `all` with `--phases min`; with `--budget`, also weights if necessary. `none` matches published tables, whose
+    /// pools contain intermediate tensors only.
+    #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
+    stream: Option<StreamArg>,
+    /// Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Weights that
+    /// cannot be divided may exceed it.
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = WEIGHT_TILE, conflicts_with = "budget")]
+    weight_tile: u64,
+    #[command(flatten)]
+    pub(super) dims: DimArgs,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum PhasesArg {
+    /// All operators whole.
+    #[default]
+    Off,
+    /// The point at which another percent of memory saved would cost more than a percent of time.
+    Auto,
+    /// The smallest pool, or up to 1.6 % more with fewer steps.
+    Min,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum StreamArg {
+    /// Nothing: weights stay on the device, and inputs and outputs have separate textures.
+    None,
+    /// Weights, before the operators that need them.
+    Weights,
+    /// Inputs, row by row when needed, and outputs, row by row when computed.
+    Io,
+    /// Weights, inputs and outputs.
+    All,
+}
+
+impl StreamArg {
+    fn streamed(self) -> Streamed {
+        match self {
+            Self::None => Streamed::None,
+            Self::Weights => Streamed::Weights,
+            Self::Io => Streamed::Io,
+            Self::All => Streamed::All,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum WeightsArg {
+    /// 32-bit floats, or 16-bit floats with `--precision f16`.
+    #[default]
+    F32,
+    /// 16-bit floats, rounded to the nearest.
+    F16,
+    /// The file's format of 32, 16 or 8 bits, with the same bits in every result.
+    File,
+    /// 8-bit integers with a scale for each output channel, rounded to the nearest.
+    Int8,
+}
+
+impl From<WeightsArg> for WeightFormat {
+    fn from(format: WeightsArg) -> Self {
+        match format {
+            WeightsArg::F32 => Self::F32,
+            WeightsArg::F16 => Self::F16,
+            WeightsArg::File => Self::File,
+            WeightsArg::Int8 => Self::Int8,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum Precision {
+    /// 32-bit floats.
+    #[default]
+    F32,
+    /// 16-bit floats.
+    F16,
+}
+
+/// A plan between the fastest and the smallest, with the text that selected it.
+#[derive(Clone, Debug)]
+pub(super) struct PlanSetting {
+    pub(super) name: String,
+    pub(super) phases: Phases,
+}
+
+/// Parses `off`, `auto`, `min`, or a budget.
+pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
+    let phases = parse_phases_or_budget(text)?;
+    Ok(PlanSetting { name: text.to_owned(), phases })
+}
+
+/// Value of `plan --strategy`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum StrategyArg {
+    All,
+    One(Planner),
+}
+
+/// Parses the name of a strategy, or `all`.
+pub(super) fn strategy_arg(text: &str) -> Result<StrategyArg, String> {
+    if text == "all" { Ok(StrategyArg::All) } else { parse_planner(text).map(StrategyArg::One) }
+}
+
+impl PlanArgs {
+    /// Returns the texel format for the requested precision.
+    pub(super) fn format(&self) -> TexelFormat {
+        self.precision.format()
+    }
+
+    /// Returns the options for the plan.
+    pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
+        let phases = match (self.budget, self.phases) {
+            (Some(bytes), _) => Phases::DeviceBudget(bytes),
+            (None, PhasesArg::Off) => Phases::Off,
+            (None, PhasesArg::Auto) => Phases::Auto,
+            (None, PhasesArg::Min) => Phases::Min,
+        };
+        self.options_for(planner, phases)
+    }
+
+    /// Returns the options for comparing with published figures. There, inputs and outputs are not records unless
+    /// requested.
+    pub(super) fn published_options(&self, planner: Planner) -> CompileOptions {
+        let mut options = self.compile_options(planner);
+        if self.stream.is_none() {
+            options.stream_io = StreamedIo::NONE;
+        }
+        options
+    }
+
+    /// Returns the options with these phases.
+    fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
+        let streamed = self.stream.map_or(Streamed::with(phases), StreamArg::streamed);
+        let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
+        let mut options = CompileOptions { rules, format, planner, phases, weight_format, ..CompileOptions::default() };
+        streamed.ask(&mut options, self.weight_tile);
+        options
+    }
+}
+
+impl ModelArgs {
+    /// Returns the texel format for the requested precision.
+    pub(super) fn format(&self) -> TexelFormat {
+        self.plan.format()
+    }
+
+    /// Returns the options for the plan.
+    pub(super) fn compile_options(&self) -> CompileOptions {
+        self.plan.compile_options(self.strategy)
+    }
+
+    /// Returns the options with the phases of a setting.
+    pub(super) fn options_for(&self, setting: &PlanSetting) -> CompileOptions {
+        self.plan.options_for(self.strategy, setting.phases)
+    }
+
+    /// Returns the settings of the search for the plan.
+    pub(super) fn search(&self) -> Search {
+        Search { deadline: self.deadline.time(), cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
+    }
+
+    /// Finds the model, and downloads it if necessary.
+    pub(super) fn find(&self) -> Result<ModelSource, CliError> {
+        self.plan.dims.find(&self.model)
+    }
+}
+
+/// Settings of the search for a plan.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    /// Time limit of the search.
+    pub(super) deadline: Option<Duration>,
+    /// Folder for plans and packed weights. `None` if the user disabled the cache, or the folder cannot be determined.
+    pub(super) cache: Option<PathBuf>,
+}
+
+impl Search {
+    /// Returns the weights for a session with this plan. Weights that are uploaded in every run are also stored in the
+    /// cache folder.
+    pub(super) fn weights(&self, compiled: &CompiledModel) -> SharedWeights {
+        let streams = !compiled.schedule().streamed().is_empty();
+        match self.cache.as_deref().filter(|_| streams) {
+            Some(cache) => {
+                self.make_cache();
+                SharedWeights::kept_in(cache.join("weights"))
+            }
+            None => SharedWeights::default(),
+        }
+    }
+
+    /// Returns the folder for cached plans.
+    pub(super) fn plans(&self) -> Option<PathBuf> {
+        self.cache.as_ref().map(|cache| cache.join("plans"))
+    }
+
+    /// Creates the cache folder first, so that the cache tag is in it and not in each of its subfolders. If it cannot
+    /// be created, nothing is stored, which is not an error.
+    pub(super) fn make_cache(&self) {
+        if let Some(cache) = &self.cache
+            && let Err(error) = make_cache_folder(cache)
+        {
+            tracing::debug!(path = %cache.display(), %error, "there is no cache folder");
+        }
+    }
+}
+
+/// Parses a fraction, such as a tolerance.
+pub(super) fn fraction(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(part) if part >= 0.0 && part.is_finite() => Ok(part),
+        _ => Err(format!("`{text}` is no part of anything; write a number such as 1e-4, or 0 for the same bits")),
+    }
+}
+
+/// Default limit, in seconds, of the search for a model's plan. The slowest models of the catalogue, RetinaFace and
+/// ShuffleNet with everything in the smallest pool, take up to 28 on two cores in a release build.
+pub(super) const DEADLINE: &str = "30";
+
+/// How long to search for a plan.
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub(super) struct DeadlineArgs {
+    /// Limit the search for a plan to this time and use the best plan so far; `none` searches to the end.
+    #[arg(long, value_name = "SECONDS", default_value = DEADLINE, value_parser = progress::deadline)]
+    deadline: Deadline,
+}
+
+impl DeadlineArgs {
+    /// Returns the time limit of a search, or `None` if it is unlimited.
+    pub(super) fn time(self) -> Option<Duration> {
+        self.deadline.0
+    }
+}
+
+/// Which adapter to use.
+#[derive(Debug, clap::Args)]
+pub(super) struct AdapterArgs {
+    /// Use the first adapter whose name contains this, or the one with this PCI address: `texpool devices` shows both.
+    #[arg(long, value_name = "NAME")]
+    adapter: Option<String>,
+    /// If there is no adapter, install the software Vulkan driver (apt-get, as root or through sudo).
+    #[arg(long)]
+    install_driver: bool,
+    /// Fail if the device takes longer than this for a run or a transfer.
+    #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = parse_seconds)]
+    timeout: Duration,
+}
+
+impl AdapterArgs {
+    /// Opens the adapter. If none exists, installs the software driver first if the user permits it, by the flag or
+    /// on the terminal.
+    pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {
+        let install = if self.install_driver { Install::Yes } else { Install::Ask };
+        let options =
+            GpuOptions { adapter: self.adapter.clone(), timestamps, timeout: self.timeout, ..GpuOptions::default() };
+        Ok(setup::open_gpu(&options, install)?)
+    }
+}

@@ -1,0 +1,91 @@
+//! `texpool devices`: lists the adapters, or measures one.
+
+use super::{
+    args::{AdapterArgs, PrecisionArgs},
+    error::CliError,
+    out, setup_model,
+};
+use serde::Serialize;
+use texpool::{compile::DeviceProfile, gpu};
+
+#[derive(Serialize)]
+struct Device {
+    name: String,
+    backend: String,
+    kind: String,
+    driver: String,
+    pci_bus_id: String,
+    max_texture_extent: u32,
+    timestamps: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Measure the device and store the results. They decide between plans in phases.
+    #[arg(long)]
+    measure: bool,
+    #[command(flatten)]
+    precision: PrecisionArgs,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    if args.measure {
+        let device_profile = setup_model::device_profile(&args.adapter.open(false)?, args.precision.format(), true)?;
+        return if json { out::json(&device_profile) } else { out::text(&text(&device_profile)) };
+    }
+    let devices: Vec<Device> = gpu::adapters()
+        .into_iter()
+        .map(|a| Device {
+            name: a.name,
+            backend: a.backend,
+            kind: a.kind,
+            driver: a.driver,
+            pci_bus_id: a.pci_bus_id,
+            max_texture_extent: a.max_texture_extent,
+            timestamps: a.timestamps,
+        })
+        .collect();
+    if json {
+        out::json(&devices)?;
+    }
+    if devices.is_empty() {
+        return Err(CliError::NoAdapter);
+    }
+    if json {
+        return Ok(());
+    }
+    let line = |d: &Device| {
+        let timestamps = if d.timestamps { "timestamps" } else { "no timestamps" };
+        let Device { name, backend, kind, driver, pci_bus_id, max_texture_extent: most, .. } = d;
+        let at = if pci_bus_id.is_empty() { String::new() } else { format!(", at {pci_bus_id}") };
+        format!("{name}\n  {backend}, {kind}, {driver}{at}; textures up to {most}x{most}; {timestamps}\n")
+    };
+    out::text(&devices.iter().map(line).collect::<String>())
+}
+
+fn text(device_profile: &DeviceProfile) -> String {
+    let DeviceProfile {
+        clock,
+        dispatch_us,
+        run_us,
+        transfer_us,
+        upload_us,
+        copy_us,
+        submission_us,
+        concurrent_workgroups,
+        rates,
+    } = device_profile;
+    let mut text = format!("{clock:?} time\n\n  {dispatch_us:10.2} us  a dispatch\n  {run_us:10.2} us  a run\n");
+    text += &format!("  {transfer_us:10.2} us  a thousand texels in or out\n");
+    text += &format!("  {upload_us:10.2} us  a thousand texels of weights that are uploaded in a run\n");
+    text += &format!("  {copy_us:10.2} us  an upload or download in a run\n");
+    text += &format!("  {submission_us:10.2} us  another submission of a run\n");
+    text += &format!("  {concurrent_workgroups:10.2}     workgroups side by side\n\n");
+    text += "  us a million operations, us a thousand texels\n";
+    for (class, rate) in rates {
+        text += &format!("  {:10.2} {:10.2}  {class:?}\n", rate.mflop_us, rate.ktexel_us);
+    }
+    text
+}

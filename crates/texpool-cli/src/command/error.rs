@@ -1,0 +1,116 @@
+//! Errors of the command: errors of the layers below, unchanged, and usage errors.
+
+use super::suggestion;
+use crate::io::printable;
+use crate::{fetch::FetchError, io::IoError, setup::SetupError};
+use std::{ffi::OsString, fmt, path::PathBuf};
+use texpool::{
+    compile::{CompileError, SavedPlanError},
+    gpu::GpuError,
+    graph::Tensor,
+    import::ImportError,
+    plan::PlanError,
+    tensor::ConvertError,
+};
+use texpool_dataflow::DataflowError;
+
+/// Reasons for a failure of the command.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    #[error(transparent)]
+    Fetch(#[from] FetchError),
+    #[error(transparent)]
+    Io(#[from] IoError),
+    #[error("{role} `{}`: {source}", printable(name))]
+    Tensor { role: &'static str, name: String, source: Box<IoError> },
+    #[error("input `{}`: {source}", printable(input))]
+    Value { input: String, source: ConvertError },
+    #[error(transparent)]
+    Setup(#[from] SetupError),
+    #[error(transparent)]
+    Unreadable(Box<ImportError>),
+    #[error("{}{}: {source}", printable(path), With(dims))]
+    Import { path: PathBuf, dims: String, source: Box<ImportError> },
+    #[error(transparent)]
+    Compile(#[from] CompileError),
+    #[error("{}: {source}", printable(path))]
+    SavedPlan { path: PathBuf, source: Box<SavedPlanError> },
+    #[error("{} is no saved plan; `texpool compile MODEL -o FILE` writes one", printable(path))]
+    NotAPlan { path: PathBuf },
+    #[error(transparent)]
+    Plan(#[from] PlanError),
+    #[error("{}: {source}", printable(path))]
+    Records { path: PathBuf, source: PlanError },
+    #[error(transparent)]
+    Dataflow(#[from] DataflowError),
+    /// The answer is already printed; only the exit code remains.
+    #[error("exit code {0}")]
+    Answered(u8),
+    #[error("{doing} was interrupted; nothing was written")]
+    Interrupted { doing: &'static str },
+    #[error("{0}")]
+    Usage(String),
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    #[error(
+        "there is no file `{}`, and nothing that can be fetched is called that{}; `texpool models list` shows what there is",
+        printable(text),
+        suggestion::text(near)
+    )]
+    NoSuchFile { text: OsString, near: Option<String> },
+    #[error(
+        "there is no GPU adapter; without one, a software driver does: on Debian or Ubuntu, apt-get install \
+         mesa-vulkan-drivers libvulkan1"
+    )]
+    NoAdapter,
+    #[error(
+        "nothing that can be fetched is called `{}`{}; `texpool models list` shows what there is",
+        printable(name),
+        suggestion::text(near)
+    )]
+    NoSuchName { name: String, near: Option<String> },
+    #[error("there is no file `{}`", printable(path))]
+    NoSuchPath { path: PathBuf },
+    #[error("`{}` is a folder; name a file in it, or something from `texpool models list`", printable(path))]
+    Folder { path: PathBuf },
+    #[error("the model takes {expected} inputs ({shapes}), {found} were given; say --input once for each, or never")]
+    InputCount { expected: usize, found: usize, shapes: String },
+    #[error("no row of the table could be made for: {0}; the table says why")]
+    Rows(String),
+    #[error("{0}")]
+    Diverges(String),
+    #[error("cannot write to standard output: {0}")]
+    Print(std::io::Error),
+    #[error("cannot write JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl CliError {
+    /// Creates the error for a file that cannot be used as an input.
+    pub(super) fn input(tensor: &Tensor, source: IoError) -> Self {
+        Self::Tensor { role: "input", name: tensor.name.clone(), source: Box::new(source) }
+    }
+
+    /// Creates the error for a file that cannot be compared with an output.
+    pub(super) fn output(tensor: &Tensor, source: IoError) -> Self {
+        Self::Tensor { role: "output", name: tensor.name.clone(), source: Box::new(source) }
+    }
+
+    /// Returns true if Ctrl-C caused the error.
+    pub(super) fn is_interrupt(&self) -> bool {
+        match self {
+            Self::Interrupted { .. } => true,
+            Self::Fetch(error) => error.is_interrupt(),
+            _ => false,
+        }
+    }
+}
+
+/// Formats the `--dim` flags of the user, if any.
+struct With<'a>(&'a str);
+
+impl fmt::Display for With<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", printable(self.0)) }
+    }
+}

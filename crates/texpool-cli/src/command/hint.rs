@@ -1,0 +1,73 @@
+//! Adds a hint with the helpful flag to errors of the library, which does not know the flags.
+
+use super::{conversion, error::CliError};
+use crate::{io::IoError, setup::SetupError};
+use std::{borrow::Cow, path::Path};
+use texpool::{compile::CompileError, gpu::GpuError, import::ImportError, plan::StopReason};
+use texpool_dataflow::DataflowError;
+
+/// Returns the hint for a search that was stopped.
+pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
+    if reason.is_some() { "  --deadline SECONDS gives the search more time\n" } else { "" }
+}
+
+/// Returns the text to append to an error.
+pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
+    match error {
+        CliError::Import { source, path, dims } => of_import(source, path, !dims.is_empty()),
+        CliError::Folder { path } => conversion::hint_for_folder(path).into(),
+        _ => of_flag(error).into(),
+    }
+}
+
+fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str> {
+    match error {
+        ImportError::UnresolvedDim(_) => "\n  bind them by --dim NAME=VALUE".into(),
+        ImportError::UnstatedShape { .. } => "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on".into(),
+        ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
+        ImportError::TooMuch(_)
+        | ImportError::Malformed { .. }
+        | ImportError::GraphIo { .. }
+        | ImportError::Graph(_)
+            if bound =>
+        {
+            "\n  the extents are those of --dim; smaller ones may do".into()
+        }
+        _ => "".into(),
+    }
+}
+
+fn of_flag(error: &CliError) -> &'static str {
+    match error {
+        CliError::Setup(SetupError::NotAsked { .. }) => {
+            "; or give texpool the flag --install-driver to have it installed"
+        }
+        CliError::Setup(SetupError::Gpu(error)) | CliError::Gpu(error) => of_device(error),
+        CliError::Compile(error) => of_compiler(error),
+        CliError::Dataflow(DataflowError::Stopped { .. }) => " (--deadline, --phases)",
+        CliError::Dataflow(DataflowError::TooManyPhases { .. }) => " (--phases)",
+        CliError::Tensor { source, .. } => match **source {
+            IoError::Pixels { .. } => " (--range raw)",
+            _ => "",
+        },
+        _ => "",
+    }
+}
+
+fn of_device(error: &GpuError) -> &'static str {
+    match error {
+        GpuError::Timeout { .. } => "; if it is at work and only slow, --timeout SECONDS gives it longer",
+        GpuError::Compile(error) => of_compiler(error),
+        _ => "",
+    }
+}
+
+fn of_compiler(error: &CompileError) -> &'static str {
+    match error {
+        CompileError::Indices { .. } => " (--precision f32)",
+        CompileError::Budget { stopped: Some(_), .. } | CompileError::DeviceBudget { stopped: Some(_), .. } => {
+            " (--deadline)"
+        }
+        _ => "",
+    }
+}

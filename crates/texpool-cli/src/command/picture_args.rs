@@ -1,0 +1,151 @@
+//! Conversion of pictures to inputs: as the flags specify, or else the model's catalogue entry, or else by a guess that
+//! is reported.
+
+use crate::{
+    fetch::Entry,
+    io::{ChannelOrder, Fit, PixelValues, Preprocessing, Range, preprocess},
+};
+use image::RgbImage;
+use serde::Serialize;
+use std::fmt;
+use texpool::graph::Tensor;
+
+/// The flags for pictures.
+#[derive(Debug, clap::Args)]
+pub(super) struct PictureArgs {
+    /// Adapt pictures to the input's aspect ratio. Default: by the catalogue's entry of the model, otherwise
+    /// `stretch`.
+    #[arg(long, value_enum)]
+    fit: Option<Fit>,
+    /// Share of the largest possible part that `--fit centre` keeps, such as 0.875.
+    #[arg(long, value_name = "PART", value_parser = crop_pct)]
+    crop_pct: Option<f32>,
+    /// Range of the input's values for a picture: -1 to 1, 0 to 1, 0 to 255, or normalised with the mean and
+    /// deviation of ImageNet. Default: by the catalogue's entry of the model, otherwise `raw` for integer inputs and
+    /// `signed` for others.
+    #[arg(long, value_enum, conflicts_with_all = ["mean", "std"])]
+    range: Option<Range>,
+    /// Mean of each channel for values from 0 to 1, in the network's order, as in torchvision's Normalize.
+    #[arg(long, value_name = "A,B,C", value_parser = numbers, requires = "std", allow_negative_numbers = true)]
+    mean: Option<[f32; 3]>,
+    /// Standard deviation of each channel, in the same form.
+    #[arg(long, value_name = "A,B,C", value_parser = deviations, requires = "mean", allow_negative_numbers = true)]
+    std: Option<[f32; 3]>,
+    /// Order of colours in the network's input. Default: by the catalogue's entry of the model, otherwise `rgb`.
+    #[arg(long, value_enum)]
+    channels: Option<ChannelOrder>,
+}
+
+/// Source of the conversion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum ChosenBy {
+    Catalogue,
+    CatalogueAndFlags,
+    Flags,
+    Default,
+}
+
+/// Conversion of a picture to an input, and its source.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct PictureUse {
+    width: usize,
+    height: usize,
+    #[serde(flatten)]
+    how: Preprocessing,
+    chosen_by: ChosenBy,
+}
+
+impl fmt::Display for PictureUse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { width, height, how, chosen_by } = self;
+        let who = match chosen_by {
+            ChosenBy::Catalogue => "from the catalogue",
+            ChosenBy::CatalogueAndFlags => "from the catalogue, changed by flags",
+            ChosenBy::Flags => "as the flags say",
+            ChosenBy::Default => {
+                "a guess, since the model does not say; --fit, --range, --mean with --std, and --channels say otherwise"
+            }
+        };
+        write!(f, "{width}x{height}, {how} ({who})")
+    }
+}
+
+impl PictureArgs {
+    /// Returns the values of a picture for an input, or `None` if the input does not take pictures.
+    pub(super) fn values(
+        &self,
+        picture: &RgbImage,
+        tensor: &Tensor,
+        entry: impl FnOnce() -> Option<Entry>,
+    ) -> Option<(Vec<f32>, PictureUse)> {
+        let (first, second, planar) = match tensor.dims[..] {
+            [1, first, second, 3] => (first, second, false),
+            [1, 3, first, second] => (first, second, true),
+            _ => return None,
+        };
+        let (how, chosen_by) = self.choose(tensor, entry());
+        let (width, height) = if how.transposed { (first, second) } else { (second, first) };
+        let seen = preprocess(picture, width as u32, height as u32, &how);
+        let values = if planar { seen.planar() } else { seen.values };
+        Some((values, PictureUse { width, height, how, chosen_by }))
+    }
+
+    fn choose(&self, tensor: &Tensor, entry: Option<Entry>) -> (Preprocessing, ChosenBy) {
+        let known = entry.and_then(|entry| entry.preprocessing).map(|known| known.how);
+        let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
+        let guessed = || Preprocessing::new(Fit::default(), if counts { Range::Raw } else { Range::default() });
+        let mut how = known.unwrap_or_else(guessed);
+        if let Some(fit) = self.fit {
+            (how.fit, how.crop_pct) = (fit, 1.0);
+        }
+        how.crop_pct = self.crop_pct.unwrap_or(how.crop_pct);
+        how.channels = self.channels.unwrap_or(how.channels);
+        how.values = match (self.range, self.mean, self.std) {
+            (Some(range), ..) => range.into(),
+            (None, Some(mean), Some(std)) => PixelValues::MeanStd { mean, std },
+            _ => how.values,
+        };
+        let flags = self.fit.is_some()
+            || self.crop_pct.is_some()
+            || self.channels.is_some()
+            || self.range.is_some()
+            || self.mean.is_some();
+        let chosen_by = match (known.is_some(), flags) {
+            (true, false) => ChosenBy::Catalogue,
+            (true, true) => ChosenBy::CatalogueAndFlags,
+            (false, true) => ChosenBy::Flags,
+            (false, false) => ChosenBy::Default,
+        };
+        (how, chosen_by)
+    }
+}
+
+/// Parses a fraction of a picture.
+fn crop_pct(text: &str) -> Result<f32, String> {
+    match text.parse::<f32>() {
+        Ok(part) if part > 0.0 && part <= 1.0 => Ok(part),
+        _ => Err(format!("`{text}` is no part of a picture; write a number above 0 and up to 1, such as 0.875")),
+    }
+}
+
+/// Parses a number for each channel, or one number for all.
+fn numbers(text: &str) -> Result<[f32; 3], String> {
+    let parsed: Option<Vec<f32>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    match parsed.as_deref() {
+        Some(&[one]) if one.is_finite() => Ok([one; 3]),
+        Some(&[a, b, c]) if [a, b, c].iter().all(|number| number.is_finite()) => Ok([a, b, c]),
+        _ => Err(format!("`{text}` is not a number for each of three channels; write such as 0.485,0.456,0.406")),
+    }
+}
+
+/// Parses standard deviations, which must be positive because values are divided by them.
+fn deviations(text: &str) -> Result<[f32; 3], String> {
+    let numbers = numbers(text)?;
+    match numbers.iter().all(|&number| number > 0.0) {
+        true => Ok(numbers),
+        false => {
+            Err(format!("`{text}` cannot be divided by; a standard deviation is above 0, such as 0.229,0.224,0.225"))
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Compiles models for a device, with its profile if that affects the plan, and with a progress bar if the search takes
+//! long.
+
+use super::{
+    args::Search,
+    error::CliError,
+    progress,
+    stats::{ms, percentile},
+};
+use crate::{fetch::cache_folder, report::MemoryReport, setup};
+use serde::Serialize;
+use std::{
+    ops::ControlFlow,
+    time::{Duration, Instant},
+};
+use texpool::{
+    compile::{
+        CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, compile_from, frontier,
+    },
+    gpu::{Executor, ExecutorOptions, Gpu},
+    graph::Graph,
+    plan::{Progress, SearchControl, TexelFormat},
+    runtime::CachedPlan,
+};
+
+/// Minimum number of runs, however short the given time is.
+const MIN_RUNS: usize = 5;
+/// Number of visits per point. With several visits, a burst of other load does not affect all runs of one point.
+const PASSES: usize = 2;
+
+/// Median time of some runs, measured by two clocks.
+#[derive(Clone, Copy)]
+pub(super) struct Medians {
+    pub(super) ms: f64,
+    pub(super) wall_ms: f64,
+}
+
+/// Origin of a plan.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PlanSource {
+    /// A search in this call.
+    Search,
+    /// The cache of earlier searches.
+    Cache,
+    /// A file given by the user.
+    File,
+}
+
+/// Returns the device's profile. Measures it if none is stored, or if `again` is set.
+pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
+    let folder = cache_folder()?;
+    Search { deadline: None, cache: Some(folder.clone()) }.make_cache();
+    let found = progress::with_progress(None, |control| {
+        let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
+        setup::device_profile(gpu, format, &folder, again, &mut tell)
+    });
+    check_interrupted("measuring the device")?;
+    Ok(found?)
+}
+
+/// Reports progress to a control. Returns `Break` if the work should stop.
+pub(super) fn report_progress(
+    control: &SearchControl<'_>,
+    stage: &'static str,
+    done: usize,
+    of: usize,
+) -> ControlFlow<()> {
+    control.report(Progress::new(stage, done as u64, of as u64));
+    if control.should_stop() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+}
+
+/// Returns an error if Ctrl-C was pressed. Used for work whose partial result is useless.
+pub(super) fn check_interrupted(doing: &'static str) -> Result<(), CliError> {
+    if progress::interrupted() { Err(CliError::Interrupted { doing }) } else { Ok(()) }
+}
+
+/// Returns the error with the exit code for a search that Ctrl-C ended, after its best plan was printed.
+pub(super) fn check_answered() -> Result<(), CliError> {
+    if progress::interrupted() { Err(CliError::Answered(progress::INTERRUPTED)) } else { Ok(()) }
+}
+
+/// Returns the options for this device, with its profile if that affects the choice between plans.
+pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
+    let device_profile = match options.phases {
+        Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
+        // Measuring would take 60 MB of device memory, but a device budget covers all memory.
+        Phases::DeviceBudget(_) => {
+            setup::kept_device_profile(gpu, options.format, &cache_folder()?).unwrap_or(options.device_profile)
+        }
+        // These plans do not depend on the profile, so the device does not have to be measured.
+        Phases::Off | Phases::Min => options.device_profile,
+    };
+    Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
+}
+
+/// Compiles a model, with a progress bar for long searches. If the deadline passes or Ctrl-C is pressed, returns the
+/// best plan found.
+pub(super) fn compiled(
+    graph: &Graph,
+    options: &CompileOptions,
+    deadline: Option<Duration>,
+) -> Result<CompiledModel, CliError> {
+    progress::with_progress(deadline, |control| compile(graph, options, control)).or_else(unless_interrupted)
+}
+
+/// Returns the error, or the one for an interrupt if Ctrl-C was pressed. After an interrupt the error may be
+/// misleading, such as a budget that the search had not met yet.
+fn unless_interrupted<T>(error: CompileError) -> Result<T, CliError> {
+    check_interrupted(PLANNING).and(Err(error.into()))
+}
+
+/// Returns the stored plan, or compiles the model.
+pub(super) fn kept_or_compiled(
+    graph: &Graph,
+    options: &CompileOptions,
+    search: &Search,
+) -> Result<(CompiledModel, PlanSource), CliError> {
+    let Some(cached) = search.plans().and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
+        return Ok((compiled(graph, options, search.deadline)?, PlanSource::Search));
+    };
+    search.make_cache();
+    let found = cached.get_or_search(graph, options, search.deadline, |start| {
+        progress::with_progress(search.deadline, |control| compile_from(graph, options, start, control))
+    });
+    let (found, is_kept) = found.or_else(unless_interrupted)?;
+    Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
+}
+
+/// Creates the report of a compiled model, including the memory of intermediates alone, as the papers count it.
+pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<Duration>) -> MemoryReport {
+    let report = MemoryReport::from_compiled(compiled);
+    match progress::with_progress(deadline, |control| compiled.intermediates_alone(graph, control)) {
+        Ok(alone) => report.with_intermediates_alone(alone),
+        // Some models fit into textures only in bands of rows.
+        Err(error) => {
+            tracing::debug!(%error, "intermediate tensors have no plan as wholes");
+            report
+        }
+    }
+}
+
+/// Name of the stage before the first run, for messages.
+const PLANNING: &str = "planning";
+
+/// Computes the Pareto front of a model, with a progress bar for long searches. After the deadline or Ctrl-C, returns
+/// the points found until then.
+pub(super) fn front(graph: &Graph, options: &CompileOptions, deadline: Option<Duration>) -> Result<Frontier, CliError> {
+    Ok(progress::with_progress(deadline, |control| frontier(graph, options, control))?)
+}
+
+/// Creates a session of a model compiled for the device. Ctrl-C ends the command, because a run with an incomplete plan
+/// is not useful.
+pub(super) fn session(
+    gpu: &Gpu,
+    graph: &Graph,
+    options: &ExecutorOptions,
+    search: &Search,
+) -> Result<(Executor, PlanSource), CliError> {
+    let compile = options_for(gpu, options.compile.clone())?;
+    let (compiled, source) = kept_or_compiled(graph, &compile, search)?;
+    check_interrupted(PLANNING)?;
+    let options = ExecutorOptions { compile, weights: search.weights(&compiled), ..options.clone() };
+    Ok((Executor::from_compiled(gpu, compiled, &options)?, source))
+}
+
+/// Measures the median run of each point in milliseconds, by the clock of the device's profile and by the wall clock.
+/// Each point runs for `time`.
+pub(super) fn measured(
+    gpu: &Gpu,
+    front: &Frontier,
+    options: &CompileOptions,
+    inputs: &[&[f32]],
+    time: Duration,
+) -> Result<Vec<Medians>, CliError> {
+    let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
+    let points = front.points().len();
+    let mut all = vec![[Vec::new(), Vec::new()]; points];
+    let doing = "running the points";
+    progress::with_progress(None, |control| -> Result<(), CliError> {
+        for turn in 0..PASSES * points {
+            if report_progress(control, doing, turn, PASSES * points).is_break() {
+                break;
+            }
+            let point = turn % points;
+            let Some(compiled) = front.compiled(point) else { continue };
+            let session = Executor::from_compiled(gpu, compiled, &options)?;
+            timed(session, &options, inputs, time / PASSES as u32, &mut all[point])?;
+        }
+        Ok(())
+    })?;
+    check_interrupted(doing)?;
+    let median = |times: &[f64]| percentile(times, 0.5);
+    Ok(all.iter().map(|[ms, wall_ms]| Medians { ms: median(ms), wall_ms: median(wall_ms) }).collect())
+}
+
+/// Runs a session for `time`, and adds the milliseconds of each run by the clock of the device's profile and by the
+/// wall clock.
+fn timed(
+    mut session: Executor,
+    options: &ExecutorOptions,
+    inputs: &[&[f32]],
+    time: Duration,
+    times: &mut [Vec<f64>; 2],
+) -> Result<(), CliError> {
+    let clock = options.compile.device_profile.clock;
+    let mut outputs = session.run(inputs)?;
+    let end = Instant::now() + time;
+    let mut runs = 0;
+    while runs < MIN_RUNS || Instant::now() < end {
+        let (begun, read) = (Instant::now(), setup::clock_time(clock));
+        session.run_into(inputs, &mut outputs)?;
+        times[0].push(ms(setup::clock_time(clock) - read));
+        times[1].push(ms(begun.elapsed()));
+        runs += 1;
+    }
+    Ok(())
+}

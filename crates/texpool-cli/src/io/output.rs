@@ -1,0 +1,49 @@
+//! Writes a run's outputs into a folder: one `INDEX_NAME.npy` each.
+
+use super::{IoError, atomic::Staged, npy::npy_into};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+use texpool::plan::internal::needs_escape;
+
+/// Longest file name that all common file systems accept, in bytes.
+const MAX_NAME_BYTES: usize = 255;
+
+/// Returns `INDEX_NAME.npy`. Characters that some file system cannot store, or that control a terminal, become `_`.
+/// The index distinguishes names that are equal or differ only in case.
+pub fn output_file_name(index: usize, name: &str) -> String {
+    let safe = |c: char| if needs_escape(c) || r#"/\:*?"<>|"#.contains(c) { '_' } else { c };
+    let mut file: String = format!("{index}_{name}").chars().map(safe).collect();
+    // By characters, because half a character is not text. The index in front stays.
+    while file.len() + ".npy".len() > MAX_NAME_BYTES {
+        file.pop();
+    }
+    file + ".npy"
+}
+
+/// Writes each `(name, extents, values)` into `folder`, which is created if necessary. Returns the files in order.
+///
+/// All files are written before the first is renamed into place, so a full disk leaves the files of an earlier run
+/// unchanged.
+///
+/// # Errors
+/// [`IoError::Write`], [`IoError::DiskFull`].
+pub fn write_outputs<'a>(
+    folder: &Path,
+    outputs: impl IntoIterator<Item = (&'a str, &'a [usize], &'a [f32])>,
+) -> Result<Vec<PathBuf>, IoError> {
+    super::check_folder(folder)?;
+    fs::create_dir_all(folder).map_err(|e| IoError::write(folder, e))?;
+    let staged = |(index, (name, dims, values))| {
+        let path = folder.join(output_file_name(index, name));
+        let staged = Staged::write(&path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(&path, e))?;
+        Ok((path, staged))
+    };
+    let staged = outputs.into_iter().enumerate().map(staged).collect::<Result<Vec<_>, _>>()?;
+    let commit = |(path, staged): (PathBuf, Staged)| match staged.commit() {
+        Ok(()) => Ok(path),
+        Err(e) => Err(IoError::write(&path, e)),
+    };
+    staged.into_iter().map(commit).collect()
+}

@@ -1,0 +1,5 @@
+//! The `texpool` command.
+
+fn main() -> std::process::ExitCode {
+    texpool_cli::main()
+}

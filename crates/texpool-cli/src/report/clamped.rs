@@ -1,0 +1,53 @@
+//! Report on values that a run clamped before it stored them or used them as an index.
+
+use serde::Serialize;
+
+use texpool::gpu::{Clamp, RunWarnings};
+
+/// Values that do not fit in 16 bits and indices outside their axis, in total and per tensor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClampedReport {
+    /// Finite values that were stored as 65504 or -65504.
+    pub saturated: u64,
+    /// Indices that were replaced by the nearest inside the axis.
+    pub indices_outside: u64,
+    /// Affected tensors, inputs first, then nodes in order.
+    pub places: Vec<ClampedPlace>,
+    /// The report as sentences, with the first place of each kind.
+    #[serde(skip)]
+    pub sentences: Vec<String>,
+}
+
+/// A tensor with such values.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ClampedPlace {
+    /// The tensor's name.
+    pub tensor: String,
+    /// Index in the file of the node that computes it; `None` for an input.
+    pub node: Option<usize>,
+    /// Operator of that node; `input` for an input.
+    pub op: &'static str,
+    /// Number of values stored as 65504 or -65504.
+    pub saturated: u64,
+    /// Number of replaced indices.
+    pub indices_outside: u64,
+}
+
+impl From<&RunWarnings> for ClampedReport {
+    fn from(warnings: &RunWarnings) -> Self {
+        let of = |clamp: Clamp, wanted: Clamp, count: u64| if clamp == wanted { count } else { 0 };
+        let places = warnings.clamped.iter().map(|place| ClampedPlace {
+            tensor: place.tensor.clone(),
+            node: place.node,
+            op: place.op,
+            saturated: of(place.clamp, Clamp::Saturated, place.count),
+            indices_outside: of(place.clamp, Clamp::IndexOutside, place.count),
+        });
+        Self {
+            saturated: warnings.count(Clamp::Saturated),
+            indices_outside: warnings.count(Clamp::IndexOutside),
+            places: places.collect(),
+            sentences: warnings.clamped_text(),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! Builds the report of a compiled model from its graph, schedule and plan.
+
+use super::DeviceMemoryReport;
+use super::{IntermediatesReport, MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, StepRow};
+use texpool::gpu::Memory;
+use texpool::{
+    compile::{CompiledModel, IntermediatesAlone, Peak, Phases},
+    schedule::{StepKind, Storage, StorageKind, phases::Segment},
+};
+
+impl MemoryReport {
+    /// Creates the report of a compiled model without a device. Inputs, outputs and weights are counted in packed
+    /// texels.
+    pub fn from_compiled(compiled: &CompiledModel) -> Self {
+        let (graph, schedule, plan) = (compiled.graph(), compiled.schedule(), compiled.plan());
+        let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
+        let names = pool_names(compiled);
+        let rows: Vec<StepRow> = schedule
+            .steps
+            .iter()
+            .map(|step| StepRow {
+                operator: match step.kind {
+                    StepKind::Upload => "upload".to_owned(),
+                    StepKind::Download => "download".to_owned(),
+                    StepKind::Compute | StepKind::PadBorder => graph.nodes[step.node].op.name().to_owned(),
+                },
+                writes: schedule.name_of(graph, step.to),
+            })
+            .collect();
+        let mut report = Self::new(&ReportInputs {
+            model: &graph.name,
+            names: &names,
+            rows: &rows,
+            best: compiled.best(),
+            plan,
+            format: compiled.format(),
+            io_bytes: beside.map(Storage::texels).sum::<u64>() * compiled.format().texel_bytes(),
+            // Excludes weights that are uploaded in every run, because those are records of the pool.
+            weight_bytes: compiled.resident_weight_bytes(),
+        });
+        report.stopped = compiled.stopped();
+        report.device_bytes = Some(compiled.device_bytes());
+        report.weight_format = Some(compiled.weight_format().name().to_owned());
+        report.phases_why = why(compiled);
+        report.phases = compiled.phased().map(|phased| PhaseReport {
+            segments: segments(&phased.segments),
+            live_bytes: phased.live_bytes,
+            peak: PeakReport::from_peak(&phased.peak),
+            dispatches: phased.dispatches,
+            predicted_ms: phased.predicted_us / 1e3,
+            baseline_bytes: phased.baseline_bytes,
+            without_ms: phased.baseline_us / 1e3,
+        });
+        report
+    }
+
+    /// Adds the figures that follow the papers' convention.
+    #[must_use]
+    pub const fn with_intermediates_alone(mut self, alone: IntermediatesAlone) -> Self {
+        let IntermediatesAlone { naive_bytes, lower_bound_bytes, pool_bytes } = alone;
+        self.intermediates_alone = Some(IntermediatesReport { naive_bytes, lower_bound_bytes, pool_bytes });
+        self
+    }
+
+    /// Adds the device memory of a session.
+    #[must_use]
+    pub fn on_device(mut self, memory: &Memory) -> Self {
+        self.driver_bytes = memory.allocated.map(|parts| parts.pool);
+        (self.io_bytes, self.weight_bytes) = (memory.planned.io, memory.planned.weights);
+        self.device_memory = Some(DeviceMemoryReport::from_memory(memory));
+        self
+    }
+}
+
+fn is_pooled(storage: &Storage) -> bool {
+    matches!(storage.kind, StorageKind::Intermediate(_))
+}
+
+/// Returns the name of each record's tensor in the pool.
+pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
+    let (graph, schedule) = (compiled.graph(), compiled.schedule());
+    // Records are numbered in the order of these storages.
+    let pool = (0..).zip(&schedule.storages).filter(|(_, storage)| is_pooled(storage));
+    pool.map(|(id, _)| schedule.name_of(graph, id)).collect()
+}
+
+impl PeakReport {
+    /// Creates the report of a peak.
+    pub fn from_peak(peak: &Peak) -> Self {
+        Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
+    }
+}
+
+/// Returns the reason for the chosen phases.
+fn why(compiled: &CompiledModel) -> Option<String> {
+    if let Some(rows) = compiled.too_many_rows() {
+        return Some(format!("none: operators have {rows} rows together, too many to look for any"));
+    }
+    let why = match (compiled.requested(), compiled.phased().is_some()) {
+        (Phases::Off, _) => return None,
+        (Phases::Auto, true) => {
+            "with fewer bytes of the device a percent of them would cost more than a percent of time"
+        }
+        (Phases::Auto, false) => "none: a percent of the device's bytes would cost more than a percent of time",
+        (Phases::Min, true) => "the fewest bytes of the device that were found",
+        (Phases::Min, false) if compiled.stopped().is_some() => "none: none with fewer bytes was found in time",
+        (Phases::Min, false) => "none: no division into bands of rows takes fewer bytes",
+        (Phases::Budget(_), true) => "the fastest plan that was found within the budget",
+        (Phases::Budget(_), false) => "none: the pool is within the budget without",
+        (Phases::DeviceBudget(_), true) => "the fastest plan that was found with all of the device within the budget",
+        (Phases::DeviceBudget(_), false) => "none: all of the device is within the budget without",
+    };
+    Some(why.to_owned())
+}
+
+/// Converts segments to their reports.
+pub(super) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
+    let of = |segment: &Segment| SegmentReport {
+        operators: segment.operators.len(),
+        // `u32::MAX` stands for one phase per row, however many rows exist.
+        phases: (segment.phases != u32::MAX).then_some(segment.phases),
+    };
+    segments.iter().map(of).collect()
+}

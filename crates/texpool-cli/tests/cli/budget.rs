@@ -1,0 +1,111 @@
+//! Figures on a model's memory that the command prints: those of the papers, phases, budgets and fronts.
+
+#![cfg(test)]
+#![cfg(unix)]
+
+use serde_json::{Value, json};
+
+use crate::command::{fetched, json, stderr, texpool};
+
+/// The figures comparable with published tables are shown beside the pool, and equal a plan by the papers'
+/// convention, whatever else is in the pool.
+#[test]
+fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
+    let (large, small) = (fetched("blazeface"), concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite"));
+    let planned = |model: &str, args: &[&str]| json(&[&["plan", model, "--json"], args].concat());
+    let all_ways: [(&str, &[&[&str]]); 2] = [
+        (&large, &[&[], &["--stream", "none"], &["--stream", "all"]]),
+        (small, &[&[], &["--stream", "none"], &["--phases", "min"], &["--budget", "600KiB"]]),
+    ];
+    for (model, ways) in all_ways {
+        let (default, apart) = (planned(model, &[]), planned(model, &["--stream", "none"]));
+        assert!(default["io_bytes"] == 0 && apart["io_bytes"].as_u64().unwrap() > 0, "{default} {apart}");
+        assert!(default["naive_bytes"].as_u64() > apart["naive_bytes"].as_u64());
+        let papers = json!({
+            "naive_bytes": apart["naive_bytes"],
+            "lower_bound_bytes": apart["bounds"]["shared_objects"],
+            "pool_bytes": apart["plan"]["bytes"],
+        });
+        for way in ways {
+            assert_eq!(planned(model, way)["intermediates_alone"], papers, "{way:?}");
+        }
+        // With a budget they stay in the pool, too, however much room it leaves.
+        assert_eq!(planned(model, &["--budget", "64MiB"])["io_bytes"], 0);
+    }
+}
+
+#[test]
+fn phases_are_asked_for_by_name_and_by_budget() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/face_detection_front_2019.tflite");
+    let front: Value =
+        serde_json::from_slice(&texpool(&["plan", model, "--frontier", "--stream", "none", "--json"]).stdout).unwrap();
+    let bytes: Vec<u64> = front["points"].as_array().unwrap().iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
+    assert!(bytes.len() > 2 && bytes.windows(2).all(|pair| pair[1] < pair[0]), "{bytes:?}");
+    let planned = |args: &[&str]| -> Value {
+        serde_json::from_slice(&texpool(&[&["plan", model, "--json"], args].concat()).stdout).unwrap()
+    };
+    let least = planned(&["--phases", "min", "--stream", "none"])["plan"]["bytes"].as_u64().unwrap();
+    assert!(least <= bytes[bytes.len() - 1]);
+    // With weights and inputs in the pool, the pool is larger and nothing lies outside it.
+    let streamed = planned(&["--phases", "min"]);
+    assert!(streamed["plan"]["bytes"].as_u64().unwrap() > least && streamed["weight_bytes"] == 0, "{streamed}");
+    // The device memory that a plan reports is a sufficient budget for it.
+    let plain = planned(&[]);
+    let again = planned(&["--budget", &plain["device_bytes"].to_string()]);
+    assert_eq!((&again["plan"], &again["device_bytes"]), (&plain["plan"], &plain["device_bytes"]));
+    // The budget covers everything on the device.
+    let [large, small] = ["64MiB", "1500KiB"].map(|budget| planned(&["--budget", budget]));
+    assert!(large["phases"].is_null() && large["weight_bytes"].as_u64().unwrap() > 0, "{large}");
+    assert!(small["plan"]["bytes"].as_u64().unwrap() < large["plan"]["bytes"].as_u64().unwrap(), "{small}");
+    let none = texpool(&["plan", model, "--budget", "1KiB"]);
+    assert_eq!(none.status.code(), Some(1));
+    let said = stderr(&none);
+    assert!(said.contains("within 1024 bytes: every plan of this model takes at least"), "{said}");
+    assert!(said.contains("524592 for wgpu itself"), "{said}");
+    let few = texpool(&["plan", model, "--budget", "600KiB"]);
+    assert_eq!(few.status.code(), Some(1));
+    let said = stderr(&few);
+    assert!(said.contains("within 614400 bytes; the smallest that was found takes"), "{said}");
+}
+
+#[test]
+fn a_budget_that_is_no_size_is_a_usage_error_that_shows_sizes() {
+    for command in ["plan", "run", "bench"] {
+        for (budget, why) in [
+            ("abc", "no size"),
+            ("", "no size"),
+            ("1XB", "no size"),
+            ("0", "less than a byte"),
+            ("-1", "less than a byte"),
+            ("18446744073709551616", "more than any pool"),
+            ("99999999999999999999", "more than any pool"),
+        ] {
+            let wrong = texpool(&[command, "mobilenet_v1", "--budget", budget]);
+            let said = stderr(&wrong);
+            assert_eq!(wrong.status.code(), Some(2), "{budget}: {said}");
+            let words = ["--budget", &format!("`{budget}`"), why, "2MiB"];
+            assert!(words.iter().all(|word| said.contains(word)), "{budget}: {said}");
+        }
+    }
+    let both = texpool(&["plan", "mobilenet_v1", "--budget", "1MiB", "--phases", "min"]);
+    assert_eq!(both.status.code(), Some(2));
+    assert!(stderr(&both).contains("cannot be used with"), "{}", stderr(&both));
+}
+
+#[test]
+fn every_point_of_a_front_is_run_and_plans_are_compared() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/face_detection_front_2019.tflite");
+    let front = json(&["plan", model, "--frontier", "--measure", "--seconds", "0.1", "--json"]);
+    for point in front["points"].as_array().unwrap() {
+        for time in ["predicted_ms", "measured_ms", "wall_ms"] {
+            assert!(point[time].as_f64().unwrap() > 0.0, "{time}: {point}");
+        }
+        assert!(point["peak"]["operator"].is_string(), "{point}");
+    }
+    let found = json(&["bench", model, "--plans", "off,min,2MiB", "--seconds", "0.2", "--json"]);
+    let plans = found["plans"].as_array().unwrap();
+    assert_eq!(plans.len(), 3);
+    assert!(plans.iter().all(|plan| plan["same_bits"] == true), "{found}");
+    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
+    assert!(plans[2]["device_bytes"].as_u64().unwrap() <= 2 << 20, "{found}");
+}

@@ -1,0 +1,80 @@
+//! Messages of `run` on values outside the 16-bit range and on indices outside their axis.
+
+use std::{fs, path::Path};
+
+use texpool_cli::io::write_npy;
+
+use crate::{
+    command::{json, stderr, texpool},
+    onnx_model::{Model, number},
+};
+
+fn model(folder: &Path, model: &Model) -> String {
+    let path = folder.join("model.onnx");
+    fs::write(&path, model.bytes()).unwrap();
+    path.to_str().unwrap().to_owned()
+}
+
+fn text(args: &[&str]) -> String {
+    let output = texpool(args);
+    assert!(output.status.success(), "{}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// An array of 64-bit integers.
+fn integers(path: &Path, values: &[i64]) {
+    let header = format!("{{'descr': '<i8', 'fortran_order': False, 'shape': ({},), }}", values.len());
+    let header = format!("{header:<117}\n");
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let length = (header.len() as u16).to_le_bytes();
+    fs::write(path, [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), &bytes].concat()).unwrap();
+}
+
+#[test]
+fn values_beyond_16_bits_are_counted_in_text_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = Model::new();
+    made.input("x", &[1, 4]);
+    made.raw_node("Mul", &["x", "x"], &["square"], &[]);
+    made.raw_node("Sqrt", &["square"], &["y"], &[]);
+    made.output("y");
+    let file = model(folder.path(), &made);
+    let input = folder.path().join("x.npy");
+    write_npy(&input, &[1, 4], &[300.0, -400.0, 2.0, 255.0]).unwrap();
+    // Without the rules, so that the squares are stored.
+    let args = ["run", &file, "--input", input.to_str().unwrap(), "--precision", "f16", "--rules", "none"];
+    let clamped = &json(&[&args[..], &["--json"]].concat())["clamped"];
+    assert!(clamped["saturated"] == 2 && clamped["indices_outside"] == 0, "{clamped}");
+    let place = &clamped["places"][0];
+    assert!(place["tensor"] == "square" && place["node"] == 0 && place["op"] == "MUL", "{clamped}");
+    let said = text(&args);
+    let words =
+        "2 values are beyond the range of 16 bits and were stored as 65504 or -65504, first in node 0 (MUL, `square`)";
+    assert!(said.contains(words), "{said}");
+    // With 32-bit floats nothing is clamped, so nothing is reported.
+    let plain = ["run", &file, "--input", input.to_str().unwrap()];
+    assert!(!text(&plain).contains("beyond"), "{}", text(&plain));
+    let clamped = &json(&[&plain[..], &["--json"]].concat())["clamped"];
+    assert!(clamped["saturated"] == 0 && clamped["places"].as_array().unwrap().is_empty(), "{clamped}");
+}
+
+#[test]
+fn indices_outside_the_axis_are_counted_in_text_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = Model::new();
+    made.floats("table", &[5, 3], &[0.5; 15]);
+    made.raw_input("i", 7, &[number(1, 2)]);
+    made.raw_node("Gather", &["table", "i"], &["y"], &[]);
+    made.output("y");
+    let file = model(folder.path(), &made);
+    let input = folder.path().join("i.npy");
+    let args = ["run", &file, "--input", input.to_str().unwrap()];
+    for (indices, outside) in [([5, 0], 1), ([-6, 7], 2), ([-5, 4], 0)] {
+        integers(&input, &indices);
+        let clamped = &json(&[&args[..], &["--json"]].concat())["clamped"];
+        assert!(clamped["indices_outside"] == outside, "{indices:?}: {clamped}");
+        let said = text(&args);
+        assert_eq!(said.contains("outside the axis"), outside > 0, "{said}");
+        assert_eq!(said.contains("1 index is outside the axis and was replaced by the nearest inside"), outside == 1);
+    }
+}

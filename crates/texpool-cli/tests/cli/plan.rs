@@ -1,0 +1,220 @@
+//! `texpool plan` on usage records and on the published tables.
+
+#![cfg(test)]
+
+use std::{fs, process::Command};
+
+use serde_json::Value;
+
+fn texpool(args: &[&str]) -> (Option<i32>, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_texpool")).args(args).current_dir(crate::ROOT).output().unwrap();
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn records_are_compared_and_the_plan_written_with_offsets() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\nc,2,4,8\n").unwrap();
+    let planned = folder.path().join("planned.csv");
+    let (records, planned) = (records.to_str().unwrap(), planned.to_str().unwrap());
+    let (code, out, err) = texpool(&["plan", "--records", records, "--write", planned, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let comparison: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(comparison["optimum"]["proven"], true);
+    assert_eq!(comparison["best"]["bounds"]["offsets"], 12);
+    let written = fs::read_to_string(planned).unwrap();
+    assert!(written.starts_with("id,lower,upper,size,offset\na,0,2,8,"), "{written}");
+    assert_eq!(written.lines().count(), 4);
+    // The written file can be read again.
+    assert_eq!(texpool(&["plan", "--records", planned, "--strategy", "greedy_by_size"]).0, Some(0));
+}
+
+#[test]
+fn a_wrong_record_is_named_by_file_line_and_column() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,5,2,8\n").unwrap();
+    let (code, _, err) = texpool(&["plan", "--records", records.to_str().unwrap()]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("records.csv") && err.contains("line 2"), "{err}");
+    assert_eq!(texpool(&["plan", "--records", "nowhere.csv"]).0, Some(1));
+}
+
+#[test]
+fn nothing_to_plan_is_a_usage_error() {
+    assert_eq!(texpool(&["plan"]).0, Some(2));
+    assert_eq!(texpool(&["plan", "x", "--published"]).0, Some(2));
+    let tiny = "tests/data/tiny.tflite";
+    for wrong in [
+        &["plan", tiny, "--strategy", "all", "--phases", "min"][..],
+        &["plan", "--published", "--frontier"],
+        &["plan", "--records", "records.csv", "--budget", "1MiB"],
+        &["csdf", tiny, "--phases", "0"],
+    ] {
+        let (code, _, err) = texpool(wrong);
+        assert_eq!(code, Some(2), "{wrong:?}: {err}");
+    }
+}
+
+#[test]
+fn the_published_tables_are_printed_cell_by_cell() {
+    let (code, out, _) = texpool(&["plan", "--published"]);
+    assert_eq!(code, Some(0));
+    assert!(out.contains("Table 1") && out.contains("Table 2") && out.contains("BlazeFace"), "{out}");
+    let (_, out, _) = texpool(&["plan", "--published", "--json"]);
+    assert!(serde_json::from_str::<Value>(&out).unwrap().as_array().unwrap().len() > 50);
+}
+
+#[test]
+fn a_model_shows_every_strategy_and_the_reason_for_the_choice() {
+    let (code, out, err) = texpool(&["plan", "tests/data/tiny.tflite", "--strategy", "all"]);
+    assert_eq!(code, Some(0), "{err}");
+    for word in ["greedy_by_breadth", "min_cost_flow", "offsets_smallest", "proven optimal", "chosen: "] {
+        assert!(out.contains(word), "{word} is missing: {out}");
+    }
+}
+
+#[test]
+fn pools_and_fronts_are_drawn() {
+    let model = "tests/data/models/face_detection_front_2019.tflite";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let drawn = |name: &str, args: &[&str]| {
+        let to = path(name);
+        let (code, out, err) = texpool(&[args, &["--picture", &to]].concat());
+        assert_eq!(code, Some(0), "{err}");
+        let svg = fs::read_to_string(to).unwrap();
+        assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
+        assert_eq!(svg.matches("<title>").count(), svg.matches("</title>").count());
+        (serde_json::from_str::<Value>(&out).unwrap(), svg)
+    };
+    for phases in ["off", "min"] {
+        let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--phases", phases]);
+        // One path per tensor, one frame per texture.
+        let plan = &report["plan"];
+        assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{phases}");
+        assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{phases}");
+        // If rows are placed separately, all row starts are listed.
+        let scattered =
+            |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
+        assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), phases == "min");
+    }
+    let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
+    assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
+    assert!(svg.contains("MiB</text>") && svg.contains(">milliseconds</text>"), "{svg}");
+    let points = front["points"].as_array().unwrap();
+    let bytes = |point: &Value| ["device_bytes", "bytes"].map(|key| point[key].as_u64().unwrap());
+    assert!(
+        points.windows(2).all(|pair| bytes(&pair[0])[0] > bytes(&pair[1])[0]),
+        "each takes less than the one before"
+    );
+    assert!(points.iter().map(bytes).all(|[device, pool]| device > pool), "{points:?}");
+    let records = path("records.csv");
+    fs::write(&records, "id,lower,upper,size\na,0,2,8\nb,1,3,4\n").unwrap();
+    let (_, svg) = drawn("records.svg", &["plan", "--records", &records, "--strategy", "greedy_by_size", "--json"]);
+    assert_eq!(svg.matches("<title>tensor ").count(), 2);
+    let (code, _, err) = texpool(&["plan", model, "--picture", &path("nowhere/pool.svg")]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("nowhere"), "{err}");
+}
+
+/// Answers to `--capacity`: each has its exit code, and a plan that fits is written with its offsets.
+#[test]
+fn a_capacity_is_kept_refused_or_left_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let planned = folder.path().join("planned.csv");
+    let planned = planned.to_str().unwrap();
+    let records = "tests/data/minimalloc/input.12.csv";
+    let (code, out, err) = texpool(&["plan", "--records", records, "--capacity", "12", "--write", planned]);
+    assert_eq!(code, Some(0), "{err}");
+    assert!(out.starts_with("fits into 12: the plan ends at 12"), "{out}");
+    assert!(fs::read_to_string(planned).unwrap().starts_with("id,lower,upper,size,offset\n"));
+    fs::remove_file(planned).unwrap();
+    let (code, out, _) = texpool(&["plan", "--records", records, "--capacity", "11", "--write", planned, "--json"]);
+    let answer: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, answer["answer"].as_str(), answer["height"].as_u64()), (Some(3), Some("impossible"), None));
+    assert!(fs::metadata(planned).is_err(), "nothing is written where there is no plan");
+    let hard = "tests/data/minimalloc/J.1048576.csv";
+    let (code, out, _) = texpool(&["plan", "--records", hard, "--capacity", "966KiB", "--deadline", "0"]);
+    assert_eq!(code, Some(4), "{out}");
+    assert!(out.starts_with("undecided"), "{out}");
+    for wrong in [&["--capacity", "0"][..], &["--capacity", "12", "--strategy", "naive"], &["--deadline", "soon"]] {
+        assert_eq!(texpool(&[&["plan", "--records", records], wrong].concat()).0, Some(2), "{wrong:?}");
+    }
+    assert_eq!(texpool(&["plan", "model.tflite", "--capacity", "12"]).0, Some(2));
+}
+
+/// One relaxation of this instance takes minutes: the command still answers by its deadline, and says that it
+/// stopped.
+#[test]
+fn a_deadline_is_kept_and_said() {
+    let hard = "tests/data/minimalloc/J.1048576.csv";
+    let begun = std::time::Instant::now();
+    let (code, out, err) = texpool(&["plan", "--records", hard, "--deadline", "2", "--json"]);
+    assert!(begun.elapsed() < std::time::Duration::from_secs(20), "{:?}", begun.elapsed());
+    assert_eq!(code, Some(0), "{err}");
+    let comparison: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(
+        (comparison["stopped"].as_str(), comparison["optimum"]["proven"].as_bool()),
+        (Some("deadline"), Some(false))
+    );
+    assert!(err.contains("stopped after") && err.contains("not proven"), "{err}");
+}
+
+/// minimalloc's whole file format: one arena, written with offsets, fitted into a capacity, drawn, and errors
+/// located.
+#[test]
+fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let input =
+        file("b.csv", "buffer,start,end,size,alignment,gaps,offset\na,0,5,8,1,2-3,\nb,2,3,6,4,,\nc,0,5,3,1,,16\n");
+    let planned = file("planned.csv", "");
+    let drawn = file("drawn.svg", "");
+    let (code, out, err) = texpool(&["plan", "--records", &input, "--write", &planned, "--picture", &drawn, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&plan["total"], &plan["bound"], &plan["proof"]), (&19.into(), &19.into(), &"widest_step".into()));
+    let written = fs::read_to_string(&planned).unwrap();
+    let wanted = "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\nc,0,6,3,1,,16\n";
+    assert_eq!(written, wanted);
+    assert_eq!(fs::read_to_string(&drawn).unwrap().matches("<title>buffer 0 a: 8, steps 0 to 5").count(), 2);
+    // Planning a written plan again ignores its offsets: without the fixed offset of `c` the pool is smaller.
+    let (code, out, err) = texpool(&["plan", "--records", &planned]);
+    assert!(code == Some(0) && out.starts_with("one arena of 11; the widest step needs as much, "), "{out}{err}");
+    let (code, out, _) = texpool(&["plan", "--records", &input, "--capacity", "18"]);
+    assert!(code == Some(3) && out.starts_with("does not fit into 18: no plan does; "), "{out}");
+    let (code, out, _) = texpool(&["plan", "--records", &input, "--capacity", "19"]);
+    assert!(code == Some(0) && out.starts_with("fits into 19: the plan ends at 19; "), "{out}");
+    let (code, _, err) = texpool(&["plan", "--records", &input, "--strategy", "greedy_by_size"]);
+    assert!(code == Some(2) && err.contains("go with the strategy `best` only"), "{err}");
+    let wrong = file("wrong.csv", "id,lower,upper,size,gaps\na,0,9,4,1-2 5-11\n");
+    let (code, _, err) = texpool(&["plan", "--records", &wrong]);
+    assert_eq!(code, Some(1));
+    assert!(err.contains("wrong.csv: line 2, column 13: the gap 5-11 is not within the life 0-9"), "{err}");
+    // All columns that minimalloc knows: the window of the first lets the second in beneath it, but not beside the third.
+    let all = file(
+        "all.csv",
+        "id,lower,upper,size,alignment,hint,gaps,offset\na,0,3,8,1,-1,1-2@6:8,\nb,1,2,5,4,0,,\nc,1,2,3,1,-1,,8\n",
+    );
+    let (code, out, err) = texpool(&["plan", "--records", &all, "--write", &planned, "--json"]);
+    assert_eq!(code, Some(0), "{err}");
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((&plan["total"], &plan["bound"], &plan["proof"]), (&11.into(), &11.into(), &"widest_step".into()));
+    let wanted = "id,lower,upper,size,alignment,hint,gaps,offset\n\
+                  a,0,3,8,1,-1,1-2@6:8,0\nb,1,2,5,4,0,,0\nc,1,2,3,1,-1,,8\n";
+    assert_eq!(fs::read_to_string(&planned).unwrap(), wanted);
+    let ruled_out = file("ruled_out.csv", "id,lower,upper,size,offset\na,0,2,3,3\nb,0,1,4,\nc,1,2,3,\n");
+    let (code, out, err) = texpool(&["plan", "--records", &ruled_out]);
+    let said = "one arena of 10; a search has ruled out everything smaller, ";
+    assert!(code == Some(0) && out.starts_with(said), "{out}{err}");
+    let clash = file("clash.csv", "id,lower,upper,size,offset\na,0,9,4,0\nb,0,9,4,2\nc,0,9,4,\n");
+    let (code, _, err) = texpool(&["plan", "--records", &clash]);
+    assert!(code == Some(1) && err.contains("buffer 0 (a): its given place overlaps that of buffer 1"), "{err}");
+}

@@ -1,0 +1,144 @@
+//! The memory report: its JSON form, which other programs read, and its table.
+
+#![cfg(test)]
+
+use serde_json::{Value, json};
+use texpool::plan::{
+    Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
+    uses_from_records,
+};
+use texpool_cli::report::{DeviceMemoryReport, MemoryReport, PartBytes, ReportInputs, StepRow, grouped};
+
+/// Three tensors in a chain, of 4 rows of 64, 64 and 32 texels.
+fn report() -> MemoryReport {
+    let records = [UsageRecord::new(0, 1, 256), UsageRecord::new(1, 2, 256), UsageRecord::new(2, 3, 128)];
+    let tensors = [64, 64, 32].map(|row_texels| TensorRows { rows: 4, row_texels });
+    let uses = uses_from_records(&records).unwrap();
+    let best = solve(&records, &uses, Planner::Best, SearchBudget::default(), &SearchControl::new()).unwrap();
+    let limits = TextureLimits { max_extent: 8192 };
+    let mut plan = realize(&best.layout, &records, &tensors, TexelFormat::Rgba32Float, limits).unwrap();
+    plan.strategy = best.strategy.clone();
+    let names = ["a", "b/relu", "c"].map(String::from);
+    let rows = ["CONV_2D", "PAD", "ADD", "SOFTMAX"]
+        .map(|operator| StepRow { operator: operator.into(), writes: "probabilities".into() });
+    MemoryReport::new(&ReportInputs {
+        model: "tiny",
+        names: &names,
+        rows: &rows,
+        best: Some(&best),
+        plan: &plan,
+        format: TexelFormat::Rgba32Float,
+        io_bytes: 48,
+        weight_bytes: 1000,
+    })
+}
+
+fn device_memory() -> DeviceMemoryReport {
+    DeviceMemoryReport {
+        parts: PartBytes { pool: 8448, weights: 1024, io: 64, tables: 512, transfer: 96, other: 32 },
+        allocated_peak: Some(9500),
+        reserved: Some(16384),
+        reserved_peak: Some(32768),
+        planned: PartBytes { pool: 8192, weights: 1000, io: 48, tables: 512, transfer: 96, other: 16 },
+    }
+}
+
+fn keys(value: &Value) -> Vec<&str> {
+    value.as_object().unwrap().keys().map(String::as_str).collect()
+}
+
+#[test]
+fn the_json_form_is_stable() {
+    let mut report = report();
+    let value = serde_json::to_value(&report).unwrap();
+    let mut expected =
+        ["bounds", "io_bytes", "model", "naive_bytes", "plan", "steps", "strategies", "weight_bytes"].to_vec();
+    assert_eq!(keys(&value), expected);
+    assert_eq!(value["model"], "tiny");
+    assert_eq!(value["steps"], 4);
+    assert_eq!(value["naive_bytes"], (256 + 256 + 128) * 16);
+    assert_eq!(value["bounds"], json!({"shared_objects": 512 * 16, "offsets": 512 * 16}));
+    for strategy in value["strategies"].as_array().unwrap() {
+        assert_eq!(keys(strategy), ["bytes", "name", "objects", "problem"]);
+        assert!(["shared_objects", "offsets", "banks"].contains(&strategy["problem"].as_str().unwrap()));
+    }
+    let naive = json!({"name": "naive", "problem": "shared_objects", "bytes": 640 * 16, "objects": 3});
+    assert!(value["strategies"].as_array().unwrap().contains(&naive));
+    let plan = &value["plan"];
+    assert_eq!(keys(plan), ["bytes", "placements", "problem", "strategy", "textures"]);
+    assert_eq!(plan["bytes"], 512 * 16);
+    assert_eq!(plan["textures"].as_array().unwrap().len(), 2);
+    // The planner chooses the width.
+    let [width, height] = ["width", "height"].map(|k| plan["textures"][0][k].as_u64().unwrap());
+    assert_eq!(width * height * 16, 4096);
+    let texture = json!({"width": width, "height": height, "format": "rgba32float", "bytes": 4096});
+    assert_eq!(plan["textures"][0], texture);
+    let texture = plan["placements"][1]["texture"].clone();
+    assert_eq!(
+        plan["placements"][1],
+        json!({"tensor": "b/relu", "texture": texture, "form": "whole", "texel": 0, "rows": 4, "first": 1, "last": 2})
+    );
+
+    report.driver_bytes = Some(9000);
+    report.device_memory = Some(device_memory());
+    let value = serde_json::to_value(&report).unwrap();
+    expected.splice(1..1, ["device_memory", "driver_bytes"]);
+    assert_eq!(keys(&value), expected);
+    assert_eq!(value["driver_bytes"], 9000);
+    let planned = json!({"pool": 8192, "weights": 1000, "io": 48, "tables": 512, "transfer": 96, "other": 16});
+    let mut memory = json!({"allocated_peak": 9500, "reserved": 16384, "reserved_peak": 32768, "planned": planned});
+    for (key, bytes) in
+        [("pool", 8448), ("weights", 1024), ("io", 64), ("tables", 512), ("transfer", 96), ("other", 32)]
+    {
+        memory[key] = bytes.into();
+    }
+    assert_eq!(value["device_memory"], memory);
+    assert_eq!(serde_json::from_value::<MemoryReport>(value).unwrap().device_memory, report.device_memory);
+}
+
+#[test]
+fn the_table_says_every_number_and_who_lives_where() {
+    let mut report = report();
+    // Without a device, the planned figures.
+    report.device_bytes = Some(543_210);
+    let text = report.to_string();
+    for needle in ["bytes of device memory", "together", "9,240", "tables, transfer buffers", "543,210"] {
+        assert!(text.contains(needle), "{needle} is missing:\n{text}");
+    }
+    report.device_memory = Some(device_memory());
+    let text = report.to_string();
+    for needle in [
+        "10,240",
+        "8,192",
+        "8,448",
+        "9,864",
+        "10,176",
+        "9,500",
+        "32,768",
+        "80.0 %",
+        "naive",
+        "lower bound",
+        "weights",
+        "1,000",
+        "rgba32float",
+    ] {
+        assert!(text.contains(needle), "{needle} is missing:\n{text}");
+    }
+    let row = |step: &str| {
+        let line = text.lines().rfind(|line| line.trim_start().starts_with(step));
+        line.unwrap().split_whitespace().map(String::from).collect::<Vec<_>>()
+    };
+    let shared = |row: &[String]| row[1..3].iter().map(|cell| cell.trim_matches('>').to_owned()).collect::<Vec<_>>();
+    assert_eq!(row("0 ")[3..], ["CONV_2D", "->", "0", "a"]);
+    assert_eq!(row("3 ")[3..], ["SOFTMAX", "->", "probabilities"]);
+    // The first and the third tensor share a texture; the second has the other.
+    let (first, middle, last) = (shared(&row("0 ")), shared(&row("1 ")), shared(&row("3 ")));
+    assert_eq!(first.iter().position(|c| c == "0"), last.iter().position(|c| c == "2"), "{text}");
+    assert!(middle.contains(&"0".into()) && middle.contains(&"1".into()), "{text}");
+}
+
+/// Thousands are separated.
+#[test]
+fn digits_are_grouped() {
+    assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+}

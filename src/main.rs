@@ -1,5 +1,0 @@
-//! The `texpool` command.
-
-fn main() -> std::process::ExitCode {
-    texpool::cli::main()
-}
