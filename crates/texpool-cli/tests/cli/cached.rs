@@ -278,10 +278,11 @@ fn a_damaged_file_of_weights_is_made_again() {
     let place = Place::new();
     let first = place.run(&STREAMED);
     let [path] = &place.kept("weights")[..] else { panic!("{:?}", place.kept("weights")) };
-    damaged(path, |kind, is_noticed| {
+    // A damaged header is noticed too, because the file's own checksum covers it.
+    damaged(path, |kind, _| {
         let (again, said) = place.warned(&STREAMED);
         assert_eq!(again["outputs"], first["outputs"], "{kind}");
-        assert_eq!(said.contains("weights"), is_noticed, "{kind}: {said}");
+        assert!(said.contains("weights"), "{kind}: {said}");
     });
     // A model with the same structure and other weights.
     let (whole, model) = (fs::read(path).unwrap(), fs::read(&place.model).unwrap());
