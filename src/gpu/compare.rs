@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Executor, ExecutorOptions, Gpu, GpuError};
+use super::{Executor, ExecutorOptions, Gpu, GpuError, RunWarnings};
 use crate::{
     compile::{CompileOptions, CompiledModel},
     graph::{Graph, NotFinite},
@@ -71,11 +71,12 @@ pub fn compare(
 ) -> Result<Vec<StepDifference>, GpuError> {
     let compile = CompileOptions { limits: gpu.texture_limits(), ..compile };
     let compiled = crate::compile::compile(graph, &compile, &SearchControl::new())?;
-    compare_compiled(gpu, compiled, compile, inputs, tolerance, progress)
+    Ok(compare_compiled(gpu, compiled, compile, inputs, tolerance, progress)?.0)
 }
 
 /// Version of `compare` for a model that was already compiled with `compile`, within the device's
-/// [limits](Gpu::texture_limits).
+/// [limits](Gpu::texture_limits). Also returns the values that the compared steps clamped, which the references clamp
+/// alike.
 ///
 /// # Errors
 /// As [`compare`].
@@ -86,7 +87,7 @@ pub fn compare_compiled(
     inputs: &[&[f32]],
     tolerance: f32,
     mut progress: impl FnMut(usize, usize) -> ControlFlow<()>,
-) -> Result<Vec<StepDifference>, GpuError> {
+) -> Result<(Vec<StepDifference>, RunWarnings), GpuError> {
     let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::from_compiled(gpu, compiled, &options)?;
     // Cloned, because the session is borrowed while the steps run.
@@ -126,7 +127,10 @@ pub fn compare_compiled(
         cancelled = progress(number + 1, steps).is_break();
         near && !cancelled
     })?;
-    if cancelled { Err(GpuError::Cancelled { doing: "comparing" }) } else { Ok(differences) }
+    if cancelled {
+        return Err(GpuError::Cancelled { doing: "comparing" });
+    }
+    Ok((differences, session.warnings()?))
 }
 
 /// Returns the largest magnitude of the finite values.

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     io::printable,
-    report::{DeviceMemoryReport, MemoryReport, ValueSummary},
+    report::{ClampedReport, DeviceMemoryReport, MemoryReport, ValueSummary},
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -67,6 +67,7 @@ struct Answer {
     gpu_memory_peak_bytes: Option<u64>,
     device_memory: DeviceMemoryReport,
     outputs: Vec<Output>,
+    clamped: ClampedReport,
     steps: Vec<Step>,
 }
 
@@ -134,6 +135,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Read before profiling, which allocates buffers that normal callers do not have.
     let memory = session.memory();
     let device_memory = DeviceMemoryReport::from_memory(&memory);
+    let clamped = ClampedReport::from(&session.warnings()?);
     // Last, because profiled runs are slower and must not affect the other figures.
     let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
@@ -153,6 +155,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         gpu_memory_peak_bytes: device_memory.reserved_peak,
         device_memory,
         outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
+        clamped,
         steps: steps(&session, &profiles),
     };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
@@ -237,6 +240,9 @@ fn text(answer: &Answer) -> String {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "  output {}: {warning}", printable(&output.name));
         }
+    }
+    for sentence in &answer.clamped.sentences {
+        let _ = writeln!(text, "  {sentence}");
     }
     let _ = writeln!(text, "\n{}", answer.device_memory);
     for Step { step, bands, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {

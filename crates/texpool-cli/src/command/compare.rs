@@ -10,7 +10,10 @@ use super::{
     model_source::file_or_name,
     out, progress, setup_model,
 };
-use crate::{io::InputFile, report::NotFiniteCounts};
+use crate::{
+    io::InputFile,
+    report::{ClampedReport, NotFiniteCounts},
+};
 use serde::Serialize;
 use std::{ffi::OsString, fmt::Write, path::Path};
 use texpool::{
@@ -62,6 +65,7 @@ struct Answer {
     not_compared: usize,
     inputs: Vec<Input>,
     rows: Vec<Row>,
+    clamped: ClampedReport,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
@@ -71,7 +75,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let inputs = args.inputs.read(&graph, &model, format)?;
     let gpu = args.adapter.open(false)?;
     let tolerance = args.tolerance.unwrap_or(tolerance(format));
-    let rows = match &args.against[..] {
+    let (rows, clamped) = match &args.against[..] {
         [one] if one == "cpu" => steps(args, &gpu, &graph, &inputs, tolerance)?,
         _ => outputs(args, &gpu, &graph, &inputs)?,
     };
@@ -82,18 +86,24 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     });
     // If nothing diverges, both sides have the same number of non-finite values.
     let not_compared = rows.iter().map(|row| row.not_finite[1].total()).sum();
-    let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows };
+    let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows, clamped };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
     first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }
 
-fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs, tolerance: f32) -> Result<Vec<Row>, CliError> {
+fn steps(
+    args: &Args,
+    gpu: &Gpu,
+    graph: &Graph,
+    inputs: &Inputs,
+    tolerance: f32,
+) -> Result<(Vec<Row>, ClampedReport), CliError> {
     let options = setup_model::options_for(gpu, args.model.compile_options())?;
     let (compiled, _) = setup_model::kept_or_compiled(graph, &options, &args.model.search())?;
     setup_model::check_interrupted("planning")?;
     inputs.check_ranges(compiled.graph(), args.model.format())?;
     let inputs = inputs.slices();
-    let differences = progress::with_progress(None, |control| {
+    let compared = progress::with_progress(None, |control| {
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
         compare_compiled(gpu, compiled, options, &inputs, tolerance, tell)
     });
@@ -112,10 +122,11 @@ fn steps(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs, tolerance: f32)
         expected_not_finite: d.reference_not_finite.into(),
         not_finite: [d.device_not_finite, d.reference_not_finite],
     };
-    Ok(differences?.into_iter().map(row).collect())
+    let (differences, warnings) = compared?;
+    Ok((differences.into_iter().map(row).collect(), ClampedReport::from(&warnings)))
 }
 
-fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<Vec<Row>, CliError> {
+fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<(Vec<Row>, ClampedReport), CliError> {
     if args.against.len() != graph.outputs.len() {
         let (outputs, files) = (graph.outputs.len(), args.against.len());
         return Err(CliError::Usage(format!(
@@ -149,7 +160,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<Vec
             not_finite,
         });
     }
-    Ok(rows)
+    Ok((rows, ClampedReport::from(&session.warnings()?)))
 }
 
 /// Reads an array that another runtime wrote. Integers of a quantised output's type represent real numbers.
@@ -183,6 +194,9 @@ fn text(answer: &Answer) -> String {
         for (side, found) in ["found", "expected"].iter().zip(not_finite).filter(|(_, found)| !found.is_none()) {
             let _ = writeln!(text, "     {side} in `{tensor}` are values that are not finite: {found}");
         }
+    }
+    for sentence in &answer.clamped.sentences {
+        let _ = writeln!(text, "{sentence}");
     }
     let part = answer.tolerance;
     let _ = match (answer.agrees, answer.not_compared) {

@@ -1,4 +1,4 @@
-//! Messages of `run` on values outside the 16-bit range and on indices outside their axis.
+//! Messages of `run`, `bench` and `compare` on values outside the 16-bit range and on indices outside their axis.
 
 use std::{fs, path::Path};
 
@@ -77,4 +77,34 @@ fn indices_outside_the_axis_are_counted_in_text_and_json() {
         assert_eq!(said.contains("outside the axis"), outside > 0, "{said}");
         assert_eq!(said.contains("1 index is outside the axis and was replaced by the nearest inside"), outside == 1);
     }
+}
+
+/// References clamp indices as the device does, so `compare` agrees and has to say it itself.
+#[test]
+fn bench_and_compare_say_what_was_clamped() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = Model::new();
+    made.floats("table", &[5, 3], &[0.5; 15]);
+    made.raw_input("i", 7, &[number(1, 2)]);
+    made.raw_node("Gather", &["table", "i"], &["y"], &[]);
+    made.output("y");
+    let file = model(folder.path(), &made);
+    let input = folder.path().join("i.npy");
+    integers(&input, &[-6, 7]);
+    let args = ["compare", &file, "--against", "cpu", "--input", input.to_str().unwrap()];
+    assert_eq!(json(&[&args[..], &["--json"]].concat())["clamped"]["indices_outside"], 2);
+    assert!(text(&args).contains("2 indices are outside the axis"), "{}", text(&args));
+
+    let mut made = Model::new();
+    made.input("x", &[1, 64]);
+    made.floats("k", &[1], &[60_000.0]);
+    made.raw_node("Mul", &["x", "k"], &["large"], &[]);
+    made.raw_node("Mul", &["large", "k"], &["larger"], &[]);
+    made.raw_node("Sqrt", &["larger"], &["y"], &[]);
+    made.output("y");
+    let file = model(folder.path(), &made);
+    let args = ["bench", &file, "--precision", "f16", "--rules", "none", "--seconds", "0.1"];
+    let clamped = &json(&[&args[..], &["--json"]].concat())["clamped"];
+    assert!(clamped["saturated"].as_u64().unwrap() > 32 && clamped["places"][0]["tensor"] == "larger", "{clamped}");
+    assert!(text(&args).contains("beyond the range of 16 bits"), "{}", text(&args));
 }
