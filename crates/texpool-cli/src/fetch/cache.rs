@@ -109,6 +109,9 @@ fn is_work_folder(name: &str) -> bool {
     })
 }
 
+/// Number of files of one name that are renamed before an error. Chosen: nobody has that many by accident.
+const MOST_ASIDE: usize = 100;
+
 /// The cache folder.
 pub(super) struct Cache<'a> {
     folder: &'a Path,
@@ -170,6 +173,7 @@ impl<'a> Cache<'a> {
         let whole = work.join("whole");
         let placed = || {
             check_replaceable(&path)?;
+            set_aside(&path)?;
             // The temporary folder is inside the cache, so the rename stays within one file system.
             fs::rename(&whole, &path)
         };
@@ -179,6 +183,28 @@ impl<'a> Cache<'a> {
             Err(StoreError::Refused(error)) => Err(error),
         }
     }
+}
+
+/// Renames a file of another content that has the name of a catalogue file, because it may be the user's. Says the new
+/// name.
+fn set_aside(path: &Path) -> io::Result<()> {
+    if !path.try_exists()? {
+        return Ok(());
+    }
+    let aside = |number: usize| {
+        let mut name = path.as_os_str().to_owned();
+        name.push(format!(".replaced-{number}"));
+        PathBuf::from(name)
+    };
+    let free = (1..=MOST_ASIDE).map(aside).find(|aside| fs::symlink_metadata(aside).is_err());
+    let to = free.ok_or_else(|| {
+        io::Error::other(format!(
+            "it has other contents than the catalogue states, as have {MOST_ASIDE} beside it: move them"
+        ))
+    })?;
+    fs::rename(path, &to)?;
+    tracing::warn!(path = %path.display(), to = %to.display(), "a file of other contents had this name and was renamed");
+    Ok(())
 }
 
 /// Why a file did not get into the cache.

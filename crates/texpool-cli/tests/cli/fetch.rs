@@ -180,18 +180,24 @@ fn a_model_that_no_package_carries_is_written_and_checked() {
     assert!(matches!(fetcher.get("thing"), Err(FetchError::Mismatch { .. })));
 }
 
+/// The other file may be the user's, so it is renamed and not lost.
 #[test]
-fn a_damaged_file_in_the_cache_is_fetched_again() {
+fn a_file_of_other_contents_in_the_cache_is_renamed_and_fetched_again() {
     let place = Place::new();
     place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
     let fetcher = place.fetcher("good");
     let path = fetcher.get("thing").unwrap();
     let mut bytes = CONTENT.to_vec();
     bytes[3] ^= 1;
-    fs::write(&path, bytes).unwrap();
-    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
-    fs::write(&path, &CONTENT[..9]).unwrap();
-    assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+    let others = [&bytes[..], &CONTENT[..9]];
+    for other in others {
+        fs::write(&path, other).unwrap();
+        assert_eq!(fs::read(fetcher.get("thing").unwrap()).unwrap(), CONTENT);
+    }
+    for (other, number) in others.into_iter().zip(1..) {
+        let renamed = path.with_file_name(format!("thing.bin.replaced-{number}"));
+        assert_eq!(fs::read(renamed).unwrap(), other);
+    }
     assert_eq!(place.runs(), 3);
 }
 
