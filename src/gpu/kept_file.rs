@@ -37,7 +37,7 @@ pub fn make_cache_folder(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens a kept file and returns its metadata; `None` if it does not exist.
-pub(crate) fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {
+pub fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {
     match open_plain_file(path, Links::Refused) {
         Ok(found) => Ok(Some(found)),
         // A parent folder that is actually a file also means that the kept file does not exist.

@@ -90,7 +90,7 @@ pub use weights::SharedWeights;
 pub(crate) use wait::now;
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
-    kept_file::{check_replaceable, make_cache_folder, open_lock, read_kept},
+    kept_file::{check_replaceable, make_cache_folder, open_kept, open_lock, read_kept},
     part_file::PartFile,
 };
 pub(crate) use {

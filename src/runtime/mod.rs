@@ -15,6 +15,8 @@ mod outputs;
 mod pool;
 mod pool_ticket;
 mod readback;
+#[cfg(not(target_arch = "wasm32"))]
+mod report_file;
 mod session;
 mod texture_layout;
 mod texture_wgsl;
@@ -43,7 +45,7 @@ pub use crate::gpu::{DispatchTime, Interrupt, Polling};
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::gpu::now;
 #[cfg(not(target_arch = "wasm32"))]
-pub use cached_plan::CachedPlan;
+pub use {cached_plan::CachedPlan, report_file::write_report};
 
 /// Compile-time checks of the types that may move to other threads or be shared between them. In a browser, wgpu's
 /// handles stay with their thread.

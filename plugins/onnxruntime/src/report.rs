@@ -1,7 +1,9 @@
 //! Reports which nodes of a session's graphs were taken, which were left and why, and the costs. Written to the log
 //! and to a file.
 
-use std::{fmt::Write as _, fs, io, path::Path};
+use std::{fmt::Write as _, io, path::Path};
+
+use texpool::runtime::write_report;
 
 use crate::{
     graph::{Graph, NodeIndex},
@@ -97,12 +99,9 @@ impl Report {
         shown(&text) + "\n"
     }
 
-    /// Writes the file atomically, by renaming a temporary file.
+    /// Writes the file atomically, in place of an earlier report only.
     pub(crate) fn write(&self, path: &Path) -> io::Result<()> {
-        let mut beside = path.as_os_str().to_owned();
-        beside.push(".part");
-        fs::write(&beside, self.text())?;
-        fs::rename(&beside, path)
+        write_report(path, &self.text())
     }
 }
 

@@ -1,17 +1,14 @@
 //! State shared by a delegate and its kernels.
 
 use std::{
-    fs, io,
     ops::ControlFlow,
-    path::Path,
-    process,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use texpool::{Model, Session, gpu::PerProcess};
+use texpool::{Model, Session, gpu::PerProcess, runtime::write_report};
 
 use crate::{
     abi::TfLiteDelegate,
@@ -161,16 +158,8 @@ impl Shared {
     fn write(&self, reports: &[(usize, GraphReport)]) -> Result<(), String> {
         let Some(file) = &self.options.report else { return Ok(()) };
         let text = report::file(reports.iter().map(|(_, report)| report));
-        write(file, &text).map_err(|error| format!("option `report`: cannot write {}: {error}", file.display()))
+        write_report(file, &text).map_err(|error| format!("option `report`: cannot write {}: {error}", file.display()))
     }
-}
-
-/// Writes the file atomically, by renaming a temporary file.
-fn write(file: &Path, text: &str) -> io::Result<()> {
-    let mut part = file.as_os_str().to_owned();
-    part.push(format!(".{}.part", process::id()));
-    fs::write(&part, text)?;
-    fs::rename(part, file)
 }
 
 /// Locks a mutex. A poisoned lock is fine, because every change to these lists is a single operation.
