@@ -1,33 +1,35 @@
 //! Suggests commands that convert an unsupported model to a supported format.
 
-use crate::io::printable;
+use crate::io::{python_literal, shell_word};
 use std::path::Path;
 use texpool::import::FileKind;
 
 /// Returns advice for a file of that kind, on a separate line; empty if the name of the kind is explanation enough.
 pub(super) fn hint(kind: FileKind, path: &Path) -> String {
-    let (file, onnx) = (printable(path), path.with_extension("onnx"));
-    let onnx = printable(&onnx);
+    let onnx = path.with_extension("onnx");
+    let (literal, onnx_literal) = (python_literal(path), python_literal(&onnx));
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let exported = |load: String| {
         format!(
             "convert it: python -c \"import torch; torch.onnx.export({load}.eval(), torch.zeros(1, 3, 224, 224), \
-             '{onnx}')\", with the extents of its input"
+             {onnx_literal})\", with the extents of its input"
         )
     };
     let original = |of: &str| format!("there is no way back from it: take {of}");
     let todo = match kind {
         FileKind::TorchCheckpoint => {
-            exported(format!("torch.load('{file}', weights_only=False)"))
+            exported(format!("torch.load({literal}, weights_only=False)"))
                 + "; if it has weights alone, load them into the model that they are of"
         }
-        FileKind::TorchScript => exported(format!("torch.jit.load('{file}')")),
+        FileKind::TorchScript => exported(format!("torch.jit.load({literal})")),
         FileKind::Keras | FileKind::Hdf5 => format!(
-            "convert it: python -c \"import keras; keras.saving.load_model('{file}').export('{onnx}', format='onnx')\""
+            "convert it: python -c \"import keras; keras.saving.load_model({literal}).export({onnx_literal}, format='onnx')\""
         ),
         FileKind::SavedModel => saved_model(folder),
         FileKind::GraphDef => format!(
-            "convert it: python -m tf2onnx.convert --graphdef {file} --output {onnx} --inputs INPUT:0 --outputs OUTPUT:0"
+            "convert it: python -m tf2onnx.convert --graphdef {} --output {} --inputs INPUT:0 --outputs OUTPUT:0",
+            shell_word(path),
+            shell_word(&onnx)
         ),
         FileKind::Safetensors => hugging_face(folder),
         FileKind::Gguf => original("the weights that it was made of: optimum-cli export onnx --model NAME FOLDER"),
@@ -54,11 +56,11 @@ pub(super) fn hint_for_folder(path: &Path) -> String {
 }
 
 fn saved_model(folder: &Path) -> String {
-    let folder = printable(folder);
+    let folder = shell_word(folder);
     format!("convert it: python -m tf2onnx.convert --saved-model {folder} --output model.onnx")
 }
 
 fn hugging_face(folder: &Path) -> String {
-    let folder = printable(folder);
+    let folder = shell_word(folder);
     format!("convert it: optimum-cli export onnx --model {folder} exported")
 }

@@ -1,13 +1,12 @@
 //! Recognises files of other formats that are given as pictures, and names the command that converts them.
 
-use super::{npy, printable};
+use super::{npy, shell_word};
 use std::path::Path;
 
 /// Identifies a file that is neither PNG nor JPEG by its first bytes, and suggests a remedy.
 pub(super) fn described(path: &Path, bytes: &[u8]) -> String {
-    let (file, png) = (printable(path), path.with_extension("png"));
-    let (png, jpeg) = (printable(&png), path.with_extension("jpg"));
-    let jpeg = printable(&jpeg);
+    let [png, jpeg] = ["png", "jpg"].map(|extension| shell_word(&path.with_extension(extension)));
+    let file = shell_word(path);
     let magick = |kind: &str, frame: &str| format!("it is {kind}: convert it with `magick {file}{frame} {png}`");
     match bytes {
         [] => "it is empty".into(),
@@ -27,7 +26,7 @@ pub(super) fn described(path: &Path, bytes: &[u8]) -> String {
         _ if bytes.starts_with(b"II*\0") || bytes.starts_with(b"MM\0*") => magick("a TIFF", "[0]"),
         _ if bytes.starts_with(b"%PDF") => {
             let stem = path.with_extension("");
-            format!("it is a PDF: draw its first page with `pdftoppm -png -singlefile {file} {}`", printable(&stem))
+            format!("it is a PDF: draw its first page with `pdftoppm -png -singlefile {file} {}`", shell_word(&stem))
         }
         _ if is_svg(bytes) => format!("it is an SVG: draw it with `rsvg-convert {file} -o {png}`"),
         // FlatBuffers have their identifier in bytes four to seven.

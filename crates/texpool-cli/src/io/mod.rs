@@ -15,6 +15,7 @@ mod output;
 mod picture;
 mod preprocessing;
 mod printable;
+mod quoted;
 mod source;
 mod target;
 
@@ -27,5 +28,6 @@ pub use output::{output_file_name, write_outputs};
 pub use picture::write_png;
 pub use preprocessing::{ChannelOrder, Fit, Frame, ImageTensor, PixelValues, Preprocessing, Range, preprocess};
 pub use printable::{printable, printable_lines};
+pub use quoted::{python_literal, shell_word};
 pub use source::{read_bytes, read_text};
 pub use target::{check_folder, check_picture_name, check_target};
