@@ -175,16 +175,6 @@ pub enum UnsupportedError {
         /// The largest number that is allowed.
         limit: usize,
     },
-    /// Too many buffers with alignments, gaps or fixed offsets are alive together.
-    #[error(
-        "more than {limit} pairs of these {buffers} buffers are alive together, too many with gaps or given places"
-    )]
-    TooManyConflicts {
-        /// The number of buffers.
-        buffers: usize,
-        /// The largest number of pairs that is allowed.
-        limit: usize,
-    },
     /// No strategy has this name.
     #[error("no strategy is called `{name}`; there are {known}")]
     UnknownStrategy {

@@ -31,7 +31,9 @@ pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan:
         };
         return Err(LayoutError::WrongOffset { buffer, offset, why }.into());
     }
-    no_overlap(buffers, in_place, &plan.offsets)?;
+    if let Some((a, b, step)) = overlapping(buffers, in_place, |buffer| Some(plan.offsets[buffer])) {
+        return Err(LayoutError::Overlap { a, b, step, region: 0 }.into());
+    }
     let &ArenaPlan { total, bound, proof, .. } = plan;
     let proven = proof != ArenaProof::Unproven;
     if bound > total || (proven && bound < total) {
@@ -49,11 +51,17 @@ struct Use {
     buffer: usize,
 }
 
-/// Checks that no two buffers use the same bytes. It sweeps over the steps, keeps the bytes in use sorted by start,
-/// and compares a new use only with its neighbours.
-fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) -> Result<(), PlanError> {
+/// Returns two buffers that use the same bytes, the lower index first, with a step; `None` if there are none. Buffers
+/// without an offset are left out. It sweeps over the steps, keeps the bytes in use sorted by start, and compares a
+/// new use only with its neighbours.
+pub(super) fn overlapping(
+    buffers: &[Buffer],
+    in_place: &[(usize, usize)],
+    offset_of: impl Fn(usize) -> Option<u64>,
+) -> Option<(usize, usize, usize)> {
     let mut uses: Vec<Use> = Vec::with_capacity(buffers.len());
-    for (buffer, (b, &offset)) in buffers.iter().zip(offsets).enumerate() {
+    for (buffer, b) in buffers.iter().enumerate() {
+        let Some(offset) = offset_of(buffer) else { continue };
         uses_of(b, |from, to, start, end| {
             if from < to && start < end {
                 uses.push(Use { from, to, start: offset + start, end: offset + end, buffer });
@@ -70,7 +78,7 @@ fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) 
             pairs.contains(&(before, after))
                 && step + 1 == buffers[before].live.end
                 && step == buffers[after].live.start
-                && offsets[before] == offsets[after]
+                && offset_of(before) == offset_of(after)
         };
         computed_over(a.buffer, b.buffer) || computed_over(b.buffer, a.buffer)
     };
@@ -100,7 +108,7 @@ fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) 
             let old = &uses[other];
             if !may_share(old, new, step) {
                 let (a, b) = (old.buffer.min(new.buffer), old.buffer.max(new.buffer));
-                return Err(LayoutError::Overlap { a, b, step, region: 0 }.into());
+                return Some((a, b, step));
             }
         }
         if !overlapping.is_empty() {
@@ -109,7 +117,7 @@ fn no_overlap(buffers: &[Buffer], in_place: &[(usize, usize)], offsets: &[u64]) 
         }
         active.insert((new.start, at));
     }
-    Ok(())
+    None
 }
 
 /// Calls `each` with the step range and the byte range of each use of a buffer, both with exclusive ends.

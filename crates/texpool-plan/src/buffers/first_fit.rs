@@ -26,7 +26,7 @@ impl<'a> FirstFit<'a> {
     /// Returns the lowest offset of `buffer` that is free beside the placed buffers.
     pub(super) fn lowest(&mut self, buffer: usize) -> u64 {
         self.taken.clear();
-        for &Forbidden { other, low, high } in &self.conflicts.0[buffer] {
+        for &Forbidden { other, low, high } in &self.conflicts.lists[buffer] {
             if let Some(offset) = self.offsets[other] {
                 // Placed buffers end below 2^63, see `ArenaPlanner`.
                 let offset = offset as i64;

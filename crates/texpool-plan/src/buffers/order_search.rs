@@ -36,8 +36,10 @@ impl<'a> OrderSearch<'a> {
     ) -> Self {
         let mut orders = orders(buffers).into_iter();
         let order = orders.next().unwrap_or_default();
-        // The first order is always placed completely, so that a search without time still returns a greedy plan.
-        let offsets = FirstFit::new(buffers, conflicts).place_all(&order, &SearchControl::new());
+        // If there are few conflicts, a search without time still places the first order completely.
+        let unstopped = SearchControl::new();
+        let first = if conflicts.few { &unstopped } else { control };
+        let offsets = FirstFit::new(buffers, conflicts).place_all(&order, first);
         let best = Found::new(buffers, offsets, bound);
         let used = buffers.len().max(1) as u64;
         let mut search = Self { buffers, conflicts, bound, enough, best, order, random: Random::new(), used };

@@ -10,12 +10,12 @@ use super::{
     arena_plan::{ArenaPlan, ArenaProof},
     bound::widest_step,
     buffer::{Buffer, BufferId, PlannerId},
-    check::check_arena,
+    check::{check_arena, overlapping},
     conflicts::Conflicts,
     exact,
     found::Found,
     order_search::OrderSearch,
-    plain,
+    plain, without_pairs,
 };
 use crate::{
     control::{Progress, SearchControl},
@@ -50,8 +50,11 @@ use crate::{
 /// ```
 ///
 /// Up to 256 buffers with up to 512 gaps are searched exactly, with any constraints, until the effort is spent. More
-/// buffers are searched exactly if they have only live ranges, sizes and alignments that divide the sizes.
-/// [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search uses one thread.
+/// buffers are searched exactly if they have only live ranges, sizes and alignments that divide the sizes. For others
+/// only orders of placement are tried; if more than four million pairs of them are alive together, only a greedy plan
+/// is made, which ignores gaps. Unless such a plan is proven by other means, [`ArenaPlan::stopped`] is then
+/// [`StopReason::TooManyTensors`](crate::StopReason::TooManyTensors). [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search
+/// uses one thread.
 ///
 /// Effort is counted in placements, so that the same buffers get the same plan on every machine. A deadline or a
 /// cancel flag can end a search earlier, and [`ArenaPlan::stopped`] reports it:
@@ -220,8 +223,7 @@ impl<'a> ArenaPlanner<'a> {
     /// Computes the plan.
     ///
     /// # Errors
-    /// [`PlanError::Input`] if buffers contradict themselves or each other. [`PlanError::Unsupported`] if more than
-    /// four million pairs of buffers are alive together, and they have other constraints than live ranges and sizes.
+    /// [`PlanError::Input`] if buffers contradict themselves or each other.
     pub fn plan(&self) -> Result<ArenaPlan, PlanError> {
         let mut callback = |_: Progress| match self.cancel {
             Some(flag) if flag.load(Ordering::Relaxed) => ControlFlow::Break(()),
@@ -287,13 +289,43 @@ impl<'a> ArenaPlanner<'a> {
         if let Some(unit) = unit.filter(|&unit| !small || plain::padding(buffers, unit) == 0) {
             return plain::plan(buffers, unit, *capacity, *effort, control);
         }
-        let conflicts = Conflicts::new(buffers, in_place)?;
-        check_given(buffers, &conflicts)?;
-        // No plan can be within a capacity below the widest step, so the first plan is enough.
-        let hopeless = capacity.is_some_and(|capacity| capacity < widest);
-        let enough = if hopeless { u64::MAX } else { capacity.unwrap_or(widest).max(widest) };
-        let effort = if hopeless { 0 } else { *effort };
-        let mut orders = OrderSearch::new(buffers, &conflicts, widest, enough, control);
+        check_given(buffers, in_place)?;
+        if capacity.is_some_and(|capacity| capacity < widest) {
+            // No plan fits, so any plan is good enough.
+            return without_pairs::plan(buffers, widest);
+        }
+        let conflicts = match Conflicts::new(buffers, in_place, control) {
+            Ok(conflicts) => conflicts,
+            Err(reason) => {
+                let stopped = control.stopped().or(Some(reason));
+                return Ok(Found { stopped, ..without_pairs::plan(buffers, widest)? });
+            }
+        };
+        let best = self.search_pairs(buffers, in_place, &conflicts, widest, unit, control)?;
+        let stopped = best.stopped.or(control.stopped());
+        // The search may have been stopped before it completed its first plan.
+        let best = if stopped.is_some() && !conflicts.few {
+            best.or_smaller(without_pairs::plan(buffers, widest)?)
+        } else {
+            best
+        };
+        Ok(Found { stopped, ..best })
+    }
+
+    /// Searches with the forbidden differences of all pairs of buffers.
+    fn search_pairs(
+        &self,
+        buffers: &[Buffer],
+        in_place: &[(usize, usize)],
+        conflicts: &Conflicts,
+        widest: u64,
+        unit: Option<u64>,
+        control: &SearchControl<'_>,
+    ) -> Result<Found, PlanError> {
+        let Self { capacity, effort, .. } = *self;
+        let small = exact::takes(buffers);
+        let enough = capacity.unwrap_or(widest);
+        let mut orders = OrderSearch::new(buffers, conflicts, widest, enough, control);
         // The exact search needs a good plan to start from. If it does not run, the order search gets all of the
         // effort.
         orders.improve(if small { effort / 8 } else { effort }, control);
@@ -303,17 +335,17 @@ impl<'a> ArenaPlanner<'a> {
             small && effort > 0 && !decided && best.total > enough.max(best.bound)
         };
         if let Some(unit) = unit.filter(|_| open(&best)) {
-            best = best.or_smaller(plain::plan(buffers, unit, *capacity, effort, &control.share(1, 3))?);
+            best = best.or_smaller(plain::plan(buffers, unit, capacity, effort, &control.share(1, 3))?);
         }
         if open(&best) {
             let control = control.share(1, 2);
-            best = exact::improve(best, buffers, in_place, &conflicts, *capacity, effort / 2, &control);
+            best = exact::improve(best, buffers, in_place, conflicts, capacity, effort / 2, &control);
         }
         if open(&best) {
             orders.improve(effort / 2, control);
             best = best.or_smaller(orders.best().clone());
         }
-        Ok(Found { stopped: best.stopped.or(control.stopped()), ..best })
+        Ok(best)
     }
 }
 
@@ -336,17 +368,12 @@ fn validate(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanE
 }
 
 /// Checks that buffers with fixed offsets do not overlap.
-fn check_given(buffers: &[Buffer], conflicts: &Conflicts) -> Result<(), PlanError> {
-    for (buffer, (b, list)) in buffers.iter().zip(&conflicts.0).enumerate() {
-        let Some(own) = b.offset else { continue };
-        for forbidden in list {
-            let Some(given) = buffers[forbidden.other].offset else { continue };
-            let difference = own as i64 - given as i64;
-            if forbidden.low < difference && difference < forbidden.high {
-                let why = format!("its given place overlaps that of buffer {}", forbidden.other);
-                return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
-            }
+fn check_given(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanError> {
+    match overlapping(buffers, in_place, |buffer| buffers[buffer].offset) {
+        Some((buffer, other, _)) => {
+            let why = format!("its given place overlaps that of buffer {other}");
+            Err(InputError::BadBuffer { buffer, name: buffers[buffer].name.clone(), why }.into())
         }
+        None => Ok(()),
     }
-    Ok(())
 }

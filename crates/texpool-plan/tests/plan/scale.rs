@@ -149,6 +149,69 @@ fn a_capacity_below_the_widest_step_is_refused_at_once() {
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
 }
 
+/// Buffers that only the searches for any constraint take: with a gap, with a given place, and with two alignments.
+fn constrained(records: &[UsageRecord]) -> [Vec<Buffer>; 3] {
+    let mut sets = [(); 3].map(|()| records.iter().copied().map(Buffer::from).collect::<Vec<_>>());
+    let with_gap = sets[0].iter_mut().find(|b| b.live.len() > 2).unwrap();
+    let gap = with_gap.live.start + 1..with_gap.live.end - 1;
+    *with_gap = with_gap.clone().gap(gap);
+    sets[1][7] = sets[1][7].clone().fixed(64);
+    sets[2].iter_mut().step_by(2).for_each(|b| b.align = 64);
+    sets
+}
+
+/// With too many pairs to compare there is a greedy plan that reports it, and a capacity below the widest step is
+/// refused at once.
+#[test]
+fn constrained_buffers_with_too_many_pairs_get_a_greedy_plan() {
+    for buffers in constrained(&dense(50_000)) {
+        let planner = ArenaPlanner::from_iter(buffers);
+        let begun = Instant::now();
+        let plan = planner.plan().unwrap();
+        assert_eq!(plan.stopped, Some(StopReason::TooManyTensors));
+        assert!(plan.total < 2 * plan.bound, "{} {}", plan.total, plan.bound);
+        let none = planner.clone().capacity(plan.bound - 1).plan().unwrap();
+        assert_eq!((none.fits(plan.bound - 1), none.stopped), (Some(false), None));
+        let cancelled = AtomicBool::new(true);
+        let stopped = planner.cancel(&cancelled).plan().unwrap();
+        assert_eq!((stopped.stopped, stopped.total), (Some(StopReason::Cancelled), plan.total));
+        assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    }
+}
+
+/// A deadline ends the comparison of pairs, and the plan is still a greedy one.
+#[test]
+fn a_deadline_ends_the_comparison_of_pairs() {
+    for buffers in constrained(&dense(5_000)) {
+        let planner = ArenaPlanner::from_iter(buffers).effort(0);
+        let fastest = |planner: &ArenaPlanner<'_>| {
+            let timed = |_| {
+                let begun = Instant::now();
+                planner.plan().unwrap();
+                begun.elapsed()
+            };
+            (0..3).map(timed).min().unwrap()
+        };
+        let stopped = planner.clone().deadline(Duration::ZERO);
+        let plan = stopped.plan().unwrap();
+        assert_eq!(plan.stopped, Some(StopReason::Deadline));
+        assert!(plan.total < 2 * plan.bound, "{} {}", plan.total, plan.bound);
+        let (short, whole) = (fastest(&stopped), fastest(&planner));
+        assert!(2 * short < whole, "{short:?} {whole:?}");
+    }
+}
+
+/// So many gaps that overlap in time count as too many buffers, too.
+#[test]
+fn too_many_gaps_to_compare_get_a_greedy_plan() {
+    let gaps = |from: usize| (0..50).fold(Buffer::new(0..100, 8), |b, at| b.gap(from + 2 * at..from + 2 * at + 1));
+    let buffers = |count: usize| (0..count).map(|at| gaps(at % 2));
+    let plan = ArenaPlanner::from_iter(buffers(1_200)).effort(0).plan().unwrap();
+    assert_eq!((plan.stopped, plan.total, plan.bound), (Some(StopReason::TooManyTensors), 9_600, 4_800));
+    let plan = ArenaPlanner::from_iter(buffers(100)).effort(0).plan().unwrap();
+    assert_eq!((plan.stopped, plan.total, plan.bound), (None, 400, 400));
+}
+
 #[test]
 fn a_strategy_that_is_stopped_answers_with_a_greedy_plan() {
     let records = dense(5_000);

@@ -89,7 +89,7 @@ pub(super) fn instances(buffers: &[Buffer], in_place: &[(usize, usize)], conflic
         group[first] = Some(groups.len());
         let mut next = 0;
         while let Some(&member) = members.get(next) {
-            for &Forbidden { other, .. } in &conflicts.0[member] {
+            for &Forbidden { other, .. } in &conflicts.lists[member] {
                 if group[other].is_none() {
                     group[other] = Some(groups.len());
                     members.push(other);
@@ -116,7 +116,7 @@ impl Instance {
         let mut aparts = Vec::new();
         let mut aparts_of = vec![Vec::new(); items.len()];
         for (a, item) in items.iter().enumerate() {
-            for &Forbidden { other, low, high } in &conflicts.0[item.buffer] {
+            for &Forbidden { other, low, high } in &conflicts.lists[item.buffer] {
                 if let Some(b) = position(other).filter(|&b| a < b) {
                     aparts_of[a].push(aparts.len());
                     aparts_of[b].push(aparts.len());
