@@ -48,7 +48,8 @@ pub enum StopReason {
     Deadline,
     /// The progress callback returned [`ControlFlow::Break`].
     Cancelled,
-    /// Too many tensors depend on each other for the search, so only the greedy strategies ran.
+    /// Too many tensors depend on each other for the search that proves a plan, so only greedy strategies, and for an
+    /// arena searches without a proof, ran.
     TooManyTensors,
 }
 
@@ -63,7 +64,7 @@ impl fmt::Display for StopReason {
         f.write_str(match self {
             Self::Deadline => "the deadline passed",
             Self::Cancelled => "it was cancelled",
-            Self::TooManyTensors => "there are more tensors than the search takes",
+            Self::TooManyTensors => "there are more tensors than the exact search takes",
         })
     }
 }

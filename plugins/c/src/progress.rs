@@ -39,7 +39,7 @@ pub enum texpool_stop {
     TEXPOOL_STOP_DEADLINE = 1,
     /// The callback ended it: a smaller plan may exist.
     TEXPOOL_STOP_CANCELLED = 2,
-    /// More buffers are interdependent than the search can handle: only greedy plans were tried.
+    /// More buffers are interdependent than the exact search can handle: a smaller plan may exist.
     TEXPOOL_STOP_TOO_MANY = 3,
     /// A reason added in a later version: a smaller plan may exist.
     TEXPOOL_STOP_OTHER = 4,

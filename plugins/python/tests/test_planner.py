@@ -88,6 +88,12 @@ class Planner(unittest.TestCase):
         self.assertEqual((found.stopped, len(calls)), ("cancelled", 1))
         self.assertFalse(overlaps(records, found))
 
+    def test_more_tensors_than_the_exact_search_takes_are_said(self) -> None:
+        # Some five hundred tensors are alive at each step, and no greedy strategy reaches the widest.
+        records = [(step := at * 7919 % 20_000, step + 1 + at * 104_729 % 1000, 1 + at % 997) for at in range(20_000)]
+        found = texpool.plan(records)
+        self.assertEqual((found.stopped, found.proven), ("too_many_tensors", False))
+
     def test_what_contradicts_itself_is_refused(self) -> None:
         refused: list[tuple[type[Exception], str, tuple[Any, dict[str, Any]]]] = [
             (texpool.PlanError, "record 1 is last used at step 1, before its first step 2", ([(0, 1, 8), (2, 1, 8)], {})),

@@ -8,7 +8,11 @@ use texpool_dataflow::DataflowError;
 
 /// Returns the hint for a search that was stopped.
 pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
-    if reason.is_some() { "  --deadline SECONDS gives the search more time\n" } else { "" }
+    match reason {
+        // More time would not help.
+        None | Some(StopReason::TooManyTensors) => "",
+        Some(_) => "  --deadline SECONDS gives the search more time\n",
+    }
 }
 
 /// Returns the text to append to an error.

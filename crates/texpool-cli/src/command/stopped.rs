@@ -16,7 +16,7 @@ pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {
         }
         Some(StopReason::Cancelled) => out::stderr(&"cancelled: this is the best so far, not proven"),
         Some(StopReason::TooManyTensors) => {
-            out::stderr(&"more tensors overlap in time than the search takes: this is the best greedy plan, not proven")
+            out::stderr(&"more tensors overlap in time than the exact search takes: this plan is not proven")
         }
         Some(_) => out::stderr(&"stopped early: this is the best plan so far, not proven"),
         None => {}

@@ -146,6 +146,21 @@ fn a_capacity_is_kept_refused_or_left_open() {
     assert_eq!(texpool(&["plan", "model.tflite", "--capacity", "12"]).0, Some(2));
 }
 
+/// An arena with more buffers than the exact search takes is printed as such.
+#[test]
+fn more_buffers_than_the_exact_search_takes_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let records = folder.path().join("records.csv");
+    // The widest step needs 5 bytes, but the third buffer does not fit beside the first two.
+    let hard = "id,lower,upper,size,offset\na,0,2,2,2\nb,0,1,2,\nc,1,2,3,\n";
+    let more: String = (0..300).map(|at| format!("{at},{},{},1,\n", at + 3, at + 4)).collect();
+    fs::write(&records, hard.to_owned() + &more).unwrap();
+    let (code, out, err) = texpool(&["plan", "--records", records.to_str().unwrap(), "--json"]);
+    let plan: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!((code, plan["stopped"].as_str()), (Some(0), Some("too_many_tensors")), "{out}");
+    assert!(err.contains("more tensors overlap in time than the exact search takes"), "{err}");
+}
+
 /// One relaxation of this instance takes minutes: the command still answers by its deadline, and says that it
 /// stopped.
 #[test]

@@ -18,7 +18,7 @@ use super::{
     plain, without_pairs,
 };
 use crate::{
-    control::{Progress, SearchControl},
+    control::{Progress, SearchControl, StopReason},
     error::{InputError, PlanError},
 };
 
@@ -53,7 +53,7 @@ use crate::{
 /// buffers are searched exactly if they have only live ranges, sizes and alignments that divide the sizes. For others
 /// only orders of placement are tried; if more than four million pairs of them are alive together, only a greedy plan
 /// is made, which ignores gaps. Unless such a plan is proven by other means, [`ArenaPlan::stopped`] is then
-/// [`StopReason::TooManyTensors`](crate::StopReason::TooManyTensors). [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search
+/// [`StopReason::TooManyTensors`]. [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search
 /// uses one thread.
 ///
 /// Effort is counted in placements, so that the same buffers get the same plan on every machine. A deadline or a
@@ -309,7 +309,8 @@ impl<'a> ArenaPlanner<'a> {
         } else {
             best
         };
-        Ok(Found { stopped, ..best })
+        let beyond_exact = (!small && *effort > 0).then_some(StopReason::TooManyTensors);
+        Ok(Found { stopped: stopped.or(beyond_exact), ..best })
     }
 
     /// Searches with the forbidden differences of all pairs of buffers.

@@ -30,8 +30,9 @@ class Plan(NamedTuple):
     proven: bool
     #: True if the records fit into `capacity`; `None` if that is unknown, or if no capacity was given.
     fits: bool | None
-    #: Reason why the search ended early, if it did: the deadline or the callback.
-    stopped: Literal["deadline", "cancelled"] | None
+    #: Reason why the search ended early, if it did: the deadline, the callback, or more tensors than the exact search
+    #: takes.
+    stopped: Literal["deadline", "cancelled", "too_many_tensors"] | None
 
 
 def strategies() -> list[str]:

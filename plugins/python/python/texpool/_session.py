@@ -279,7 +279,7 @@ class InferenceSession:
 
     @property
     def stopped(self) -> str | None:
-        """What ended the search for the plan before it was done: "deadline" or "cancelled"."""
+        """What ended the search for the plan before it was done: "deadline", "cancelled" or "too_many_tensors"."""
         return self._session.stopped
 
     @property
