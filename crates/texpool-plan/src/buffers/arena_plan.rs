@@ -2,7 +2,7 @@
 
 use std::ops::Index;
 
-use super::buffer::BufferId;
+use super::buffer::{BufferId, PlannerId};
 use crate::control::StopReason;
 
 /// Proof that a plan is the smallest, if there is one.
@@ -34,7 +34,9 @@ pub enum ArenaProof {
 /// assert_eq!((plan.fits(16), plan.fits(9)), (Some(true), Some(false)));
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// [`get`](Self::get) and indexing accept the ids of the planner that made the plan. Plans of different planners are
+/// equal if all public fields are.
+#[derive(Clone, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize))]
 #[non_exhaustive]
 pub struct ArenaPlan {
@@ -49,12 +51,45 @@ pub struct ArenaPlan {
     /// Reason why the search ended early. If it is `None`, the same input always gives the same plan.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub stopped: Option<StopReason>,
+    /// The planner that made the plan.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub(super) planner: PlannerId,
 }
+
+impl PartialEq for ArenaPlan {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { offsets, total, bound, proof, stopped, planner: _ } = self;
+        (offsets, total, bound, proof, stopped)
+            == (&other.offsets, &other.total, &other.bound, &other.proof, &other.stopped)
+    }
+}
+
+impl Eq for ArenaPlan {}
 
 impl ArenaPlan {
     /// Returns whether the plan is proven to be the smallest.
     pub fn is_optimal(&self) -> bool {
         self.proof != ArenaProof::Unproven
+    }
+
+    /// Returns the offset of a buffer; `None` if it belongs to another planner, or was added after the plan was made. A
+    /// clone of the planner counts as the same planner.
+    ///
+    /// ```
+    /// use texpool_plan::{ArenaPlanner, Buffer};
+    ///
+    /// let (mut planner, mut other) = (ArenaPlanner::new(), ArenaPlanner::new());
+    /// let (own, foreign) = (planner.add(Buffer::new(0..1, 4)), other.add(Buffer::new(0..1, 4)));
+    /// let plan = planner.plan()?;
+    /// assert_eq!((plan.get(own), plan.get(foreign)), (Some(0), None));
+    /// # Ok::<(), texpool_plan::PlanError>(())
+    /// ```
+    pub fn get(&self, buffer: BufferId) -> Option<u64> {
+        self.find(buffer).copied()
+    }
+
+    fn find(&self, buffer: BufferId) -> Option<&u64> {
+        self.offsets.get(buffer.index_in(self.planner)?)
     }
 
     /// Returns whether the buffers fit into `capacity`: `Some(false)` if no plan does, `None` if that is undecided.
@@ -67,7 +102,14 @@ impl Index<BufferId> for ArenaPlan {
     type Output = u64;
 
     /// The offset of a buffer.
+    ///
+    /// # Panics
+    /// If the buffer belongs to another planner, or was added after the plan was made. [`ArenaPlan::get`] returns
+    /// `None` then.
+    #[expect(clippy::panic, reason = "an index outside a collection panics, as in the standard library")]
     fn index(&self, buffer: BufferId) -> &u64 {
-        &self.offsets[buffer.index()]
+        self.find(buffer).unwrap_or_else(|| {
+            panic!("buffer {} is of another planner, or was added after the plan was made", buffer.index())
+        })
     }
 }

@@ -258,7 +258,8 @@ impl<'a> ArenaPlanner<'a> {
         let enough = found.total <= bound || self.capacity.is_some_and(|capacity| found.total <= capacity);
         let decided = self.capacity.is_some_and(|capacity| bound > capacity);
         let stopped = found.stopped.filter(|_| !enough && !decided);
-        let plan = ArenaPlan { offsets: found.offsets, total: found.total, bound, proof, stopped };
+        let Found { offsets, total, .. } = found;
+        let plan = ArenaPlan { offsets, total, bound, proof, stopped, planner: self.id };
         check_arena(&buffers, &in_place, &plan)?;
         Ok(plan)
     }

@@ -359,6 +359,24 @@ fn buffers_of_another_planner_are_refused() {
     assert_eq!(planner.plan(), refused);
 }
 
+/// A plan does not return the offset of another planner's buffer, nor that of a buffer it does not contain.
+#[test]
+fn a_plan_returns_the_offsets_of_its_own_buffers() {
+    let buffers = || [Buffer::new(0..2, 8), Buffer::new(1..3, 8)];
+    let (mut planner, other) = (ArenaPlanner::from_iter(buffers()), ArenaPlanner::from_iter(buffers()));
+    let (plan, of_other) = (planner.plan().unwrap(), other.plan().unwrap());
+    let (own, foreign) = (planner.id(1).unwrap(), other.id(1).unwrap());
+    let later = planner.add(Buffer::new(2..3, 8));
+    assert_eq!((plan.get(own), plan[own]), (Some(8), 8));
+    assert_eq!((plan.get(foreign), plan.get(later)), (None, None));
+    assert_eq!((of_other.get(foreign), plan == of_other), (Some(8), true));
+    for refused in [foreign, later] {
+        let panic = std::panic::catch_unwind(|| plan[refused]).unwrap_err();
+        let message = panic.downcast_ref::<String>().unwrap();
+        assert!(message.contains("is of another planner, or was added after the plan was made"), "{message}");
+    }
+}
+
 #[test]
 fn a_bound_or_proof_that_contradicts_the_total_is_refused() {
     let planner = ArenaPlanner::from_iter([Buffer::new(0..2, 8), Buffer::new(1..3, 8)]);
