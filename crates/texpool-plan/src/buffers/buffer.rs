@@ -179,7 +179,9 @@ impl Buffer {
         }
         for (index, BufferGap { steps, window }) in self.gaps.iter().enumerate() {
             let (from, to) = (steps.start, steps.end);
-            let why = if steps.is_empty() {
+            let why = if from == to {
+                format!("the gap that begins at {from} contains no step")
+            } else if from > to {
                 format!("the gap ends at {to}, before it begins at {from}")
             } else if from < live.start || to > live.end {
                 format!("the gap {from}-{to} is not within the life {}-{}", live.start, live.end)

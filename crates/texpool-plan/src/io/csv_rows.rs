@@ -115,7 +115,11 @@ impl Columns {
         let (first, end) = (self.step(line, fields, self.first)?, self.step(line, fields, self.end)?);
         let last = if self.exclusive { end.checked_sub(1) } else { Some(end) };
         let Some(last) = last.filter(|&last| last >= first) else {
-            let why = format!("the tensor ends at {end}, before it begins at {first}");
+            let why = if self.exclusive && end == first {
+                format!("the tensor is never alive: `upper` is one past its last step, and {end} is its first")
+            } else {
+                format!("the tensor ends at {end}, before it begins at {first}")
+            };
             return wrong(line, fields[self.end].0, why);
         };
         let size = self.number(line, fields, self.size)?;

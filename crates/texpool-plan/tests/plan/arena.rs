@@ -403,7 +403,7 @@ fn contradictions_are_refused_by_name() {
         (vec![b(), b().aligned(0)], "buffer 1 (b): an alignment is 1 or more"),
         (vec![b().aligned(4).fixed(6)], "the offset 6 is no multiple of the alignment 4"),
         (vec![bad(1..3, None)], "the gap 1-3 is not within the life 2-6"),
-        (vec![bad(4..4, None)], "the gap ends at 4, before it begins at 4"),
+        (vec![bad(4..4, None)], "the gap that begins at 4 contains no step"),
         (vec![bad(3..4, Some(2..9))], "the window 2:9 is not within the size 8"),
         (vec![b().gap(2..4).gap(3..5)], "the gap 3-5 overlaps another"),
         (vec![b().fixed(0), b().fixed(7)], "its given place overlaps that of buffer 1"),
@@ -474,10 +474,13 @@ const HOSTILE: &[(&str, usize, usize, &str)] = &[
     ("id,lower,upper,size,hint\na,0,2,4,-x\n", 2, 9, "64 bits"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3 4\n", 2, 13, "a gap is"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3  7-5\n", 2, 14, "before it begins"),
+    ("id,lower,upper,size,gaps\na,0,9,4,5-5\n", 2, 9, "contains no step"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3@1\n", 2, 9, "a gap is"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-3@1:5\n", 2, 9, "the window 1:5 is not within the size 4"),
     ("id,lower,upper,size,gaps\na,0,9,4,2-10\n", 2, 9, "not within the life 0-9"),
     ("id,lower,upper,size,gaps\na,0,9,4,x-10\n", 2, 9, "64 bits"),
+    ("id,lower,upper,size\na,5,5,8\n", 2, 5, "the tensor is never alive: `upper` is one past its last step"),
+    ("id,lower,end,size\na,5,4,8\n", 2, 5, "the tensor ends at 4, before it begins at 5"),
     ("id,lower,end,size\na,0,18446744073709551615,4\n", 2, 5, "too large"),
 ];
 

@@ -46,7 +46,7 @@ const HOSTILE: &[(&str, usize, usize, &str)] = &[
     ("tensor,first_op,size_bytes\n", 1, 27, "`last_op` is missing"),
     ("id,lower,upper,size,size\n", 1, 21, "twice"),
     ("id,lower,upper,size,gap\n", 1, 21, "`gap` is not known"),
-    ("id,lower,upper,size\na,3,3,1\n", 2, 5, "before it begins"),
+    ("id,lower,upper,size\na,3,3,1\n", 2, 5, "never alive"),
     ("id,lower,upper,size\na,3,0,1\n", 2, 5, "before it begins"),
     ("tensor,first_op,last_op,size_bytes\n0,4,3,1\n", 2, 5, "before it begins"),
     ("id,lower,upper,size\n\na,-3,4,1\n", 3, 3, "negative"),
