@@ -60,7 +60,7 @@ pub fn naive_total(records: &[UsageRecord]) -> Result<u64, PlanError> {
 /// has an example.
 ///
 /// # Errors
-/// Those of [`naive_total`].
+/// The errors of [`naive_total`].
 pub fn bounds(records: &[UsageRecord]) -> Result<Bounds, PlanError> {
     let naive = naive_total(records)?;
     let offsets = max_breadth(records);

@@ -43,7 +43,7 @@ pub struct StrategyComparison {
 /// do not finish in their share of the time are left out.
 ///
 /// # Errors
-/// Those of [`solve`](super::solve()).
+/// The errors of [`solve`](super::solve()).
 ///
 /// ```
 /// use texpool_plan::{SearchBudget, SearchControl, StrategyComparison, UsageRecord, Uses, compare_strategies};

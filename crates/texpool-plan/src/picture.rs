@@ -198,7 +198,7 @@ pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<St
 /// ```
 ///
 /// # Errors
-/// Those of [`operator_profiles`].
+/// The errors of [`operator_profiles`].
 pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanError> {
     let profiles = operator_profiles(records)?;
     let breadth = |profile: &Vec<usize>| profile.iter().map(|&i| records[i].size as f64).sum::<f64>();

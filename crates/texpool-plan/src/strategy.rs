@@ -70,7 +70,7 @@ macro_rules! strategies {
             /// memory, so the layout is valid but is not the strategy's.
             ///
             /// # Errors
-            /// Those of [`place`](Self::place).
+            /// The errors of [`place`](Self::place).
             pub fn place_until(
                 self,
                 records: &[UsageRecord],

@@ -74,8 +74,8 @@ pub fn bank_bound<'a>(
 /// tensor to another bank; `control` can stop it earlier.
 ///
 /// # Errors
-/// Those of [`bank_bound`], and [`PlanError::Input`] if the number of places in the seed differs from the number of
-/// records.
+/// The errors of [`bank_bound`], and [`PlanError::Input`] if the number of places in the seed differs from the number
+/// of records.
 ///
 /// ```
 /// use texpool_plan::{SearchControl, Strategy, UsageRecord, Uses, check_layout, place_banks};

@@ -242,7 +242,7 @@ impl<'a> ArenaPlanner<'a> {
     /// Like [`plan`](Self::plan), with a control instead of the deadline and the flag.
     ///
     /// # Errors
-    /// Those of [`plan`](Self::plan).
+    /// The errors of [`plan`](Self::plan).
     pub fn plan_until(&self, control: &SearchControl<'_>) -> Result<ArenaPlan, PlanError> {
         let (buffers, in_place) = (self.buffers()?, self.pairs()?);
         validate(&buffers, &in_place)?;

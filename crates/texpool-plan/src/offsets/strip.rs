@@ -123,7 +123,7 @@ pub fn strip_packing(
                 skyline.insert(Segment { from, to, height });
             }
             None => {
-                // Nothing fits: raises the segment to its lower neighbour, so that the two merge.
+                // No tensor fits onto this segment. Raising it to its lower neighbour merges the two.
                 let Some(height) = skyline.lower_neighbour(segment) else { break };
                 skyline.remove(segment.from);
                 skyline.insert(Segment { height, ..segment });

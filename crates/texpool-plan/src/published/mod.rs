@@ -170,7 +170,7 @@ fn readings(
 /// ```
 ///
 /// # Errors
-/// Those of [`tables`].
+/// The errors of [`tables`].
 pub fn tables_text() -> Result<String, PlanError> {
     let mib = |thousandths: u64| format!("{}.{:03}", thousandths / 1000, thousandths % 1000);
     let mut text = String::new();

@@ -20,7 +20,7 @@ use crate::{
 /// alive at once, if a record cannot get a texture, or if the profiles take too much memory.
 ///
 /// # Errors
-/// Those of [`place_rows`](super::place_rows).
+/// The errors of [`place_rows`](super::place_rows).
 pub fn assign_rows(
     problem: &RowProblem<'_>,
     search: &AssignmentSearch<'_>,
@@ -41,7 +41,7 @@ pub fn assign_rows(
 /// layout.
 ///
 /// # Errors
-/// Those of [`place_rows`](super::place_rows).
+/// The errors of [`place_rows`](super::place_rows).
 pub fn pack_rows(
     problem: &RowProblem<'_>,
     texture_of: &[usize],

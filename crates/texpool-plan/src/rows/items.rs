@@ -130,7 +130,7 @@ pub(super) fn items(problem: &RowProblem<'_>) -> Result<Vec<Item>, PlanError> {
 /// less. [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
-/// Those of [`row_live_ranges`].
+/// The errors of [`row_live_ranges`].
 pub fn live_row_peak(problem: &RowProblem<'_>) -> Result<LivePeak, PlanError> {
     let mut change = vec![0i64; problem.steps.len() + 1];
     for item in items(problem)? {

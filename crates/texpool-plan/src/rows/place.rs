@@ -28,8 +28,8 @@ const PACKED_ASSIGNMENTS: usize = 3;
 /// would take too much memory.
 ///
 /// # Errors
-/// Those of [`row_live_ranges`](super::row_live_ranges); [`PlanError::Input`] if the sizes of the rows add up to more
-/// than 64 bits can hold.
+/// The errors of [`row_live_ranges`](super::row_live_ranges); [`PlanError::Input`] if the sizes of the rows add up to
+/// more than 64 bits can hold.
 ///
 /// ```
 /// use texpool_plan::{

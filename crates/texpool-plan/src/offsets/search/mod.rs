@@ -1,11 +1,11 @@
 //! The search behind [`fit`](super::fit()). It is depth first, builds a layout from the floor up, and cuts a branch
 //! as soon as no layout can follow. It is the search of minimalloc (Moffitt 2023), with more cuts.
 //!
-//! Of all layouts within a capacity, take one with the smallest sum of offsets. None of its tensors can be moved
-//! down, so each rests on another tensor or on the floor. If tensors are listed by offset (and by rank for equal
-//! offsets), each tensor rests on tensors listed before it. It is therefore enough to search these sequences. Each
-//! tensor is tried at a single offset, the end of the highest placed tensor that overlaps it in time. [`Pruning`]
-//! lists the cuts that this allows.
+//! If any layout fits a capacity, there is one with the smallest sum of offsets among all that fit. None of its
+//! tensors can be moved down, so each rests on another tensor or on the floor. If tensors are listed by offset (and by
+//! rank for equal offsets), each tensor rests on tensors listed before it. It is therefore enough to search these
+//! sequences. Each tensor is tried at a single offset, the end of the highest placed tensor that overlaps it in time.
+//! [`Pruning`] lists the cuts that this allows.
 
 mod bits;
 mod instance;
