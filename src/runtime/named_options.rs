@@ -20,7 +20,7 @@ use crate::{
     },
     gpu::GpuOptions,
     import::{ImportOptions, parse_dim, parse_fake_quant},
-    plan::printable,
+    plan::{Planner, Strategy, printable},
 };
 
 /// Options for the device, the model file and the plan, given as names and texts. For programs that take options from a
@@ -138,6 +138,9 @@ const OPTIONS: [(&str, Part); 14] = [
 
 /// Options that conflict with a budget, because the budget determines their values.
 const DECIDED_BY_BUDGET: [&str; 3] = ["phases", "stream", "weight_tile"];
+
+/// Options that shape a plan, but not the results, or that store files.
+const LEFT_OUT_OF_TRIALS: [&str; 6] = ["budget", "phases", "stream", "weight_tile", "strategy", "cache_dir"];
 
 fn all_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
@@ -257,6 +260,24 @@ impl NamedOptions {
         }
     }
 
+    /// Returns these options for a quick compilation that only shows whether a device can compute a model: without
+    /// budget, bands of rows, streams and stored files, and planned by a single strategy. Options that change results
+    /// stay as they are.
+    ///
+    /// ```
+    /// let options = texpool::NamedOptions::parse([("budget", "2MiB"), ("precision", "f16")])?;
+    /// let trial = options.for_trial();
+    /// assert_eq!((trial.budget(), trial.of_plan()), (None, Some("precision")));
+    /// # Ok::<(), texpool::OptionError>(())
+    /// ```
+    pub fn for_trial(&self) -> Self {
+        let CompileOptions { rules, format, weight_format, .. } = self.compile;
+        let planner = Planner::Strategy(Strategy::GreedyBySize);
+        let compile = CompileOptions { rules, format, weight_format, planner, ..CompileOptions::default() };
+        let given = self.given.iter().copied().filter(|name| !LEFT_OUT_OF_TRIALS.contains(name)).collect();
+        Self { given, compile, cache_dir: None, ..self.clone() }
+    }
+
     /// Returns the folder for files that make the next start faster, if there is one.
     pub fn cache_dir(&self) -> Option<&Path> {
         self.cache_dir.as_deref()
@@ -306,7 +327,7 @@ mod tests {
     use crate::{
         compile::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage},
         import::FakeQuant,
-        plan::{Planner, TexelFormat},
+        plan::{Planner, Strategy, TexelFormat},
         rewrite::Rules,
     };
     use std::{path::Path, time::Duration};
@@ -349,6 +370,23 @@ mod tests {
         assert_eq!((found.deadline(), found.cache_dir()), (None, Some(Path::new("/var/cache/x"))));
         assert_eq!((found.of_device(), found.beyond_device()), (Some("adapter"), Some("dim")));
         assert_eq!(found.of_plan(), Some("precision"));
+    }
+
+    /// A trial keeps the options that change results, and all of those that read the model and open the device.
+    #[test]
+    fn a_trial_leaves_out_what_only_shapes_the_plan() {
+        let options =
+            [("budget", "2MiB"), ("precision", "f16"), ("weights", "int8"), ("rules", "exact"), ("dim", "n=2")];
+        let more = [("strategy", "optimum"), ("deadline", "5"), ("cache_dir", "/var/cache/x"), ("timeout", "3")];
+        let trial = parse(&[&options[..], &more].concat()).unwrap().for_trial();
+        let plain =
+            parse(&[&options[1..], &[("strategy", "greedy_by_size"), ("stream", "none")], &more[1..2]].concat());
+        let CompileOptions { planner, .. } = *trial.compile();
+        assert_eq!(format!("{:?}", trial.compile()), format!("{:?}", plain.unwrap().compile()));
+        assert_eq!((trial.budget(), planner), (None, Planner::Strategy(Strategy::GreedyBySize)));
+        assert_eq!((trial.deadline(), trial.cache_dir()), (Some(Duration::from_secs(5)), None));
+        assert_eq!((trial.import().dims["n"], trial.gpu().timeout), (2, Duration::from_secs(3)));
+        assert_eq!(trial.given, ["precision", "weights", "rules", "dim", "deadline", "timeout"]);
     }
 
     /// Checks that the defaults equal those of the command: inputs and outputs go through the pool, in the smallest

@@ -91,6 +91,24 @@ pub(crate) fn tried(
     Ok(bound)
 }
 
+/// Returns the extent of an input's axis, if it is known before a run or given by the user.
+pub(crate) fn stated(extent: &Extent, input: &str, axis: usize, said: &BTreeMap<String, usize>) -> Option<usize> {
+    let said_of = |name: &str| said.get(name).copied();
+    match extent {
+        Extent::Known(extent) => Some(*extent),
+        Extent::Named(name) => said_of(&place(input, axis)).or_else(|| said_of(name)),
+        Extent::Unknown => said_of(&place(input, axis)),
+    }
+}
+
+/// Returns true if no extent of a part's inputs is guessed.
+pub(crate) fn all_stated(graph: &Graph<'_>, part: &Part, said: &BTreeMap<String, usize>) -> bool {
+    part.inputs.iter().map(|&input| &graph.values[input]).all(|value| {
+        let stated = |(axis, extent): (usize, &Extent)| stated(extent, &value.name, axis, said).is_some();
+        value.dims.as_ref().is_some_and(|dims| dims.iter().enumerate().all(stated))
+    })
+}
+
 /// Returns the importer's name for the extent of an axis.
 pub(crate) fn place(input: &str, axis: usize) -> String {
     format!("{input}:{axis}")

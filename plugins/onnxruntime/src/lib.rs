@@ -3,8 +3,9 @@
 //! Modules in dependency order, where each uses only earlier ones: the runtime's interface (`api`), errors and the
 //! runtime's tables (`failure`, `host`), graphs and writing them as models (`graph`, `onnx`, `groups`, `extents`,
 //! `integers`), the selection of nodes (`survey`), options and devices of a session (`options`, `devices`), Ctrl-C
-//! (`python_signals`), running partitions (`views`, `partition`, `budget`), reading the runtime's graphs (`tensors`,
-//! `attribute`, `read_graph`), the report (`report`), and the callbacks (`compute`, `provider`, `factory`).
+//! (`python_signals`), running partitions (`views`, `partition`, `budget`), tests of nodes on the device (`trials`),
+//! reading the runtime's graphs (`tensors`, `attribute`, `read_graph`), the report (`report`), and the callbacks
+//! (`compute`, `provider`, `factory`).
 
 mod api;
 
@@ -28,6 +29,8 @@ mod python_signals;
 
 mod partition;
 mod views;
+
+mod trials;
 
 mod budget;
 

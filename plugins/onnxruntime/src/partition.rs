@@ -81,12 +81,13 @@ pub(crate) struct Partition {
     plans: Mutex<Vec<(Shapes, Vec<u8>)>>,
 }
 
-/// A plan that was found before the partition was created.
-#[derive(Clone, Debug)]
-pub(crate) struct FoundPlan {
+/// Outcome of a search before the partition was created.
+#[derive(Debug)]
+pub(crate) struct Found {
     /// Shape of each input.
     pub(crate) shapes: BTreeMap<String, Vec<usize>>,
-    pub(crate) plan: Vec<u8>,
+    /// The saved plan, or why there is none.
+    pub(crate) plan: Result<Vec<u8>, Error>,
 }
 
 /// Searches for a plan, until Ctrl-C is pressed. `share` replaces the budget if it is given.
@@ -114,7 +115,7 @@ impl Partition {
         [inputs, outputs]: [Vec<String>; 2],
         context: Context,
         options: Arc<Options>,
-        found: Option<FoundPlan>,
+        found: Option<Found>,
     ) -> Result<Self, Failure> {
         let find = |name: &String| {
             let found = graph.values.iter().position(|value| value.name == *name);
@@ -143,27 +144,32 @@ impl Partition {
         let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
         let (name, share, sessions, plans) = (called(graph), Mutex::default(), Mutex::default(), Mutex::default());
         let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions, plans };
-        if let Some(FoundPlan { shapes, plan }) = found {
-            // It is only loaded for inputs of these shapes, and only if the nodes are the same.
-            let shapes = partition.inputs.iter().map(|input| shapes.get(&input.name).cloned()).collect::<Option<_>>();
-            let known = shapes.map(|shapes| (shapes, plan));
-            partition.plans.lock().unwrap_or_else(PoisonError::into_inner).extend(known);
-        }
         if let Some(shapes) = partition.known_shapes() {
+            partition.use_found(found, &shapes)?;
             partition.with(&shapes, |_| Ok(()))?;
         }
         Ok(partition)
     }
 
+    /// Keeps the plan that was found for inputs of these shapes. Fails if the search found that there is none. The plan
+    /// is later loaded only if the nodes are the same.
+    fn use_found(&self, found: Option<Found>, shapes: &Shapes) -> Result<(), Failure> {
+        let same = |found: &Found| {
+            self.inputs.iter().zip(shapes).all(|(input, shape)| found.shapes.get(&input.name) == Some(shape))
+        };
+        let Some(Found { plan, .. }) = found.filter(same) else { return Ok(()) };
+        let plan = plan.map_err(|error| Failure::from(error).during(&self.during(shapes)))?;
+        self.plans.lock().unwrap_or_else(PoisonError::into_inner).push((shapes.clone(), plan));
+        Ok(())
+    }
+
     /// Returns the shapes of all inputs, if they are known before a run or given by the user.
     fn known_shapes(&self) -> Option<Shapes> {
         let said = &self.options.reading.dims;
-        let extent = |input: &Input, axis: usize| match &input.dims[axis] {
-            Extent::Known(extent) => Some(*extent),
-            Extent::Named(name) => said.get(&extents::place(&input.name, axis)).or_else(|| said.get(name)).copied(),
-            Extent::Unknown => said.get(&extents::place(&input.name, axis)).copied(),
+        let shape = |input: &Input| {
+            let extents = input.dims.iter().enumerate();
+            extents.map(|(axis, extent)| extents::stated(extent, &input.name, axis, said)).collect()
         };
-        let shape = |input: &Input| (0..input.dims.len()).map(|axis| extent(input, axis)).collect();
         self.inputs.iter().map(shape).collect()
     }
 
@@ -186,7 +192,7 @@ impl Partition {
             let model = self.model(shapes)?;
             Ok(self.compiled(&model, shapes)?.session()?)
         };
-        begun().map_err(|failure: Failure| failure.during(&format!("{}, {}", self.name, self.said(shapes))))
+        begun().map_err(|failure: Failure| failure.during(&self.during(shapes)))
     }
 
     /// Compiles the model with the plan kept for these shapes, or searches for a new one.
@@ -210,9 +216,9 @@ impl Partition {
         Ok(compiled)
     }
 
-    /// Describes the shapes.
-    fn said(&self, shapes: &Shapes) -> String {
-        let mut text = String::from("with ");
+    /// Describes the nodes with inputs of these shapes.
+    fn during(&self, shapes: &Shapes) -> String {
+        let mut text = format!("{}, with ", self.name);
         for (i, (input, shape)) in self.inputs.iter().zip(shapes).enumerate() {
             let between = if i == 0 { "" } else { ", " };
             // Writing to a string cannot fail.

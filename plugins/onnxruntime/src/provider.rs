@@ -1,13 +1,12 @@
 //! The provider of a session, which selects nodes and compiles them.
 
 use std::{
-    collections::BTreeMap,
     ffi::c_char,
     ptr, slice,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use texpool::{Context, Model, StopReason, Uncomputable};
+use texpool::Context;
 
 use crate::{
     api::{
@@ -18,13 +17,14 @@ use crate::{
     compute::{ComputeInfo, Warnings},
     extents,
     failure::Failure,
-    graph::{Graph, Part},
+    graph::Graph,
     host::{Host, quiet},
     options::Options,
-    partition::{FoundPlan, Partition, search},
+    partition::Partition,
     read_graph::{ReadGraph, ports, read_graph},
     report::{GraphReport, Report, called},
     survey::{Survey, survey},
+    trials::Trials,
 };
 
 /// Name of this provider in the runtime.
@@ -40,8 +40,7 @@ pub(crate) struct Provider {
     options: Arc<Options>,
     report: Mutex<Report>,
     warnings: Arc<Warnings>,
-    /// Plans that were found while testing whether nodes can be compiled, keyed by the names of the nodes' results.
-    plans: Mutex<BTreeMap<Vec<String>, FoundPlan>>,
+    trials: Trials,
 }
 
 impl Provider {
@@ -67,7 +66,8 @@ impl Provider {
         let device = context.device().adapter_info().name;
         let report = Mutex::new(Report { device, ..Report::default() });
         let (options, warnings) = (Arc::new(options), Arc::new(Warnings::new(host, logger)));
-        Box::new(Self { table, host, logger, context, options, report, warnings, plans: Mutex::default() })
+        let trials = Trials::new(context.clone(), Arc::clone(&options));
+        Box::new(Self { table, host, logger, context, options, report, warnings, trials })
     }
 
     /// Returns the pointer for the runtime, which passes it to `release` later.
@@ -98,7 +98,7 @@ impl Provider {
                 let why = "it is in the body of a control flow node, which stays where that is".to_owned();
                 Survey { left: (0..graph.nodes.len()).map(|node| (node, why.clone())).collect(), ..Survey::default() }
             }
-            None => survey(&graph, &self.options.reading, &|graph, part, model| self.try_compile(graph, part, model)),
+            None => survey(&graph, &self.options.reading, &|graph, part, model| self.trials.run(graph, part, model)),
         };
         self.tell_of_device(&graph, &survey);
         for part in &survey.parts {
@@ -112,25 +112,6 @@ impl Provider {
         let guessed = extents::guessed(&graph, &self.options.reading.dims, survey.image);
         self.tell(GraphReport::new(&graph, parent, &survey, guessed));
         Ok(())
-    }
-
-    /// Compiles nodes, and saves the plan for the partition that will contain them. Returns the node that cannot be
-    /// computed on the device, if any. Other errors are ignored here, since they are reported when the partition is
-    /// created.
-    fn try_compile(&self, graph: &Graph<'_>, part: &Part, model: &Model) -> Option<(Uncomputable, String)> {
-        let compiled = search(&self.context, model, &self.options, None);
-        match compiled.and_then(|compiled| compiled.session().map(drop).map(|()| compiled)) {
-            Ok(compiled) => {
-                let shapes = || model.inputs().iter().map(|input| (input.name.clone(), input.dims.clone())).collect();
-                let found = || FoundPlan { shapes: shapes(), plan: compiled.save() };
-                let plan = (compiled.stopped() != Some(StopReason::Cancelled)).then(found);
-                let names = key(part.outputs.iter().map(|&value| graph.values[value].name.clone()));
-                let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-                plans.extend(plan.map(|plan| (names, plan)));
-                None
-            }
-            Err(error) => Some((error.uncomputable()?, error.to_string())),
-        }
     }
 
     /// Logs which nodes this device cannot compute, since another device may be able to.
@@ -182,8 +163,8 @@ impl Provider {
         let partition = |(&graph, &fused): (&*const OrtGraph, &*const OrtNode)| {
             // SAFETY: as the caller promises.
             let (graph, ports) = unsafe { (read_graph(self.host, graph)?.graph, ports(self.host, fused)?) };
-            let plan = self.plans.lock().unwrap_or_else(PoisonError::into_inner).remove(&key(ports[1].iter().cloned()));
-            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options), plan)?))
+            let found = self.trials.take(ports[1].iter().cloned());
+            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options), found)?))
         };
         let partitions = graphs.iter().zip(fused_nodes).map(partition).collect::<Result<Vec<_>, Failure>>()?;
         if let Some(budget) = self.options.named.budget() {
@@ -206,13 +187,6 @@ impl Provider {
             .map(|partition| ComputeInfo::new(self.host, partition, Arc::clone(&self.warnings)))
             .collect())
     }
-}
-
-/// Returns the key by which nodes are recognized after the runtime has fused them: the sorted names of their results.
-fn key(results: impl Iterator<Item = String>) -> Vec<String> {
-    let mut names: Vec<String> = results.collect();
-    names.sort_unstable();
-    names
 }
 
 unsafe extern "system" fn get_name(_ep: *const OrtEp) -> *const c_char {

@@ -62,28 +62,24 @@ pub(crate) fn read(bytes: &Arc<Vec<u8>>, dims: BTreeMap<String, usize>, fake_qua
 pub(crate) type TryCompile<'c> = dyn Fn(&Graph<'_>, &Part, &Model) -> Option<(Uncomputable, String)> + 'c;
 
 /// Finds out which nodes can be taken. Unknown heights and widths of images are tried with several extents, until all
-/// nodes can be taken; otherwise the extent with the most nodes wins.
+/// nodes can be read; otherwise the extent with the most nodes wins. Only nodes of the winner are compiled.
 pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<'_>) -> Survey {
-    let surveyed = |image, compile| Surveyor::new(graph, reading, image, compile).survey();
-    let [usual, others @ ..] = extents::IMAGES;
-    let differs = |image: &usize| {
-        let guessed = |image| extents::guessed(graph, &reading.dims, image);
-        guessed(*image) != guessed(usual)
+    let read = |image| {
+        let mut surveyor = Surveyor::new(graph, reading, image);
+        surveyor.read();
+        surveyor
     };
-    let first = surveyed(usual, compile);
-    // Compile errors do not depend on these extents, so only errors of the importer count.
-    let readable = |found: &Survey| found.left.len() - found.beyond_device.len();
-    if readable(&first) == 0 || !others.iter().any(differs) {
-        return first;
-    }
-    let mut best = (readable(&first), usual);
-    for image in others {
-        let left = readable(&surveyed(image, &|_, _, _| None));
-        if left < best.0 {
-            best = (left, image);
+    let [usual, others @ ..] = extents::IMAGES;
+    let guessed = |image| extents::guessed(graph, &reading.dims, image);
+    let mut best = read(usual);
+    if best.left_count() > 0 && others.iter().any(|&image| guessed(image) != guessed(usual)) {
+        for other in others.into_iter().map(read) {
+            if other.left_count() < best.left_count() {
+                best = other;
+            }
         }
     }
-    if best.1 == usual { first } else { surveyed(best.1, compile) }
+    best.compile(compile)
 }
 
 struct Surveyor<'a, 'g> {
@@ -98,7 +94,6 @@ struct Surveyor<'a, 'g> {
     bytes: usize,
     /// Elementary operations of the groups that the importer accepted.
     accepted: HashMap<Vec<NodeIndex>, u64>,
-    compile: &'a TryCompile<'a>,
     /// Groups that were compiled.
     compiled: HashSet<Vec<NodeIndex>>,
     /// Nodes that the importer accepted, but that cannot be computed on the device.
@@ -109,7 +104,7 @@ struct Surveyor<'a, 'g> {
 type Refused = BTreeMap<NodeIndex, String>;
 
 impl<'a, 'g> Surveyor<'a, 'g> {
-    fn new(graph: &'a Graph<'g>, reading: &'a Reading, image: usize, compile: &'a TryCompile<'a>) -> Self {
+    fn new(graph: &'a Graph<'g>, reading: &'a Reading, image: usize) -> Self {
         Self {
             graph,
             reading,
@@ -119,13 +114,13 @@ impl<'a, 'g> Surveyor<'a, 'g> {
             refusals: 0,
             bytes: 0,
             accepted: HashMap::new(),
-            compile,
             compiled: HashSet::new(),
             beyond_device: BTreeSet::new(),
         }
     }
 
-    fn survey(mut self) -> Survey {
+    /// Leaves the nodes that the importer refuses, and those of small groups.
+    fn read(&mut self) {
         for (index, node) in self.graph.nodes.iter().enumerate() {
             if let Some(why) = self.unfit(index) {
                 self.left.insert(index, why);
@@ -139,13 +134,35 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         while let Err(refused) = self.try_part(self.taken()) {
             self.left.extend(refused);
         }
-        // Then try each group separately, because values that it reads from other groups are unknown before a run.
-        let parts = 'groups: loop {
+        self.parts(None);
+    }
+
+    /// Leaves the nodes that cannot be compiled, and returns the result.
+    fn compile(mut self, compile: &TryCompile<'_>) -> Survey {
+        let parts = self.parts(Some(compile));
+        let assigned = |index: &NodeIndex| self.graph.nodes[*index].assigned;
+        let left = self.left.into_iter().filter(|(index, _)| !assigned(index)).collect();
+        Survey { parts, left, beyond_device: self.beyond_device, image: self.image }
+    }
+
+    /// Returns the number of nodes that are left, except those of other providers.
+    fn left_count(&self) -> usize {
+        self.left.keys().filter(|index| !self.graph.nodes[**index].assigned).count()
+    }
+
+    /// Reads each group separately, because values that it reads from other groups are unknown before a run, and
+    /// compiles it if asked to. Returns the groups that remain.
+    fn parts(&mut self, compile: Option<&TryCompile<'_>>) -> Vec<Part> {
+        'groups: loop {
             let taken: Vec<bool> = (0..self.graph.nodes.len()).map(|index| !self.left.contains_key(&index)).collect();
             let mut parts = Vec::new();
             for group in groups(self.graph, &taken) {
                 let part = self.try_part(group).and_then(|part| self.check_size(part));
-                match part.and_then(|part| self.try_compile(part)) {
+                let part = match compile {
+                    Some(compile) => part.and_then(|part| self.try_compile(part, compile)),
+                    None => part,
+                };
+                match part {
                     Ok(part) => parts.push(part),
                     Err(refused) => {
                         self.left.extend(refused);
@@ -154,14 +171,11 @@ impl<'a, 'g> Surveyor<'a, 'g> {
                 }
             }
             break parts;
-        };
-        let assigned = |index: &NodeIndex| self.graph.nodes[*index].assigned;
-        let left = self.left.into_iter().filter(|(index, _)| !assigned(index)).collect();
-        Survey { parts, left, beyond_device: self.beyond_device, image: self.image }
+        }
     }
 
     /// Compiles nodes that the importer accepted. Any error refuses at least one of them.
-    fn try_compile(&mut self, part: Part) -> Result<Part, Refused> {
+    fn try_compile(&mut self, part: Part, compile: &TryCompile<'_>) -> Result<Part, Refused> {
         if part.nodes.is_empty() || self.compiled.contains(&part.nodes) {
             return Ok(part);
         }
@@ -169,7 +183,7 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         let Ok(dims) = extents::tried(self.graph, &part, &self.names, self.image) else { return Ok(part) };
         let bytes = Arc::new(onnx::model(self.graph, &part).bytes);
         let Ok(model) = read(&bytes, dims, self.reading.fake_quant) else { return Ok(part) };
-        let Some((refused, why)) = (self.compile)(self.graph, &part, &model) else {
+        let Some((refused, why)) = compile(self.graph, &part, &model) else {
             self.compiled.insert(part.nodes.clone());
             return Ok(part);
         };

@@ -122,9 +122,16 @@ fn open_heights_are_tried_with_those_of_text_readers() {
     graph.values.push(Value { name: "rows".into(), dims: Some(rows), ..graph.values[0].clone() });
     graph.nodes[1].inputs.push(Some(3));
     graph.inputs.push(3);
-    let found = survey(&graph, &Reading::default(), &|_, _, _| None);
+    let compiled = RefCell::new(Vec::new());
+    let compile = |_: &Graph<'_>, _: &Part, model: &Model| {
+        compiled.borrow_mut().push(model.inputs()[0].dims.clone());
+        None
+    };
+    let found = survey(&graph, &Reading::default(), &compile);
     assert_eq!((found.left.len(), found.image), (0, 48));
     assert_eq!(found.parts[0].nodes, [0, 1]);
+    // Nothing is compiled for the other extents.
+    assert_eq!(compiled.into_inner(), [[1, 4, 48, 6]]);
 }
 
 /// A part with less work than a call costs is left. The whole graph is taken whatever its size.
