@@ -140,7 +140,7 @@ impl Error {
     }
 }
 
-/// Part of a model that the device cannot compute under any plan.
+/// Part of a model that the device cannot compute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncomputable {
     /// A node, by its index in the model file.
@@ -150,9 +150,10 @@ pub enum Uncomputable {
 }
 
 impl Error {
-    /// Returns the part of the model that the device cannot compute under any plan. A program with another backend can
-    /// compute that part there and compile the rest. Returns `None` for errors caused by the device's state, by a
-    /// budget or by misuse of the library.
+    /// Returns the part of the model that the device cannot compute under any plan, or the whole model if the device
+    /// is [out of memory](Self::is_out_of_memory). A program with another backend can compute that part there and
+    /// compile the rest. Returns `None` for other errors caused by the device's state, and for those caused by a budget
+    /// or by misuse of the library.
     ///
     /// ```
     /// use texpool::{Error, GpuError, Uncomputable};
@@ -161,13 +162,16 @@ impl Error {
     /// let what = "the weights of operator 3 (CONV_2D)".to_owned();
     /// let error = Error::Gpu(GpuError::Limit { what, node: Some(3), limit, needed: 40_000, allowed: 8192 });
     /// assert_eq!(error.uncomputable(), Some(Uncomputable::Node(3)));
+    /// let error = Error::Gpu(GpuError::OutOfMemory { doing: "creating textures".to_owned(), bytes: None });
+    /// assert_eq!(error.uncomputable(), Some(Uncomputable::Model));
     /// ```
     pub fn uncomputable(&self) -> Option<Uncomputable> {
         match self {
             Self::Kernel(error) | Self::Gpu(GpuError::Kernel(error)) => Some(of_kernel(error)),
             Self::Compile(error) | Self::Gpu(GpuError::Compile(error)) => of_compiler(error),
             Self::Gpu(GpuError::Limit { node, .. }) => Some(node.map_or(Uncomputable::Model, Uncomputable::Node)),
-            Self::Gpu(GpuError::Refused { .. } | GpuError::Graph(_)) | Self::Graph(_) => Some(Uncomputable::Model),
+            Self::Gpu(GpuError::Refused { .. } | GpuError::OutOfMemory { .. } | GpuError::Graph(_))
+            | Self::Graph(_) => Some(Uncomputable::Model),
             _ => None,
         }
     }

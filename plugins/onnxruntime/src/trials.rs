@@ -38,8 +38,11 @@ impl Trials {
             return None;
         }
         let compiled = search(&self.context, model, &self.options, None);
+        // What the memory holds at guessed extents says nothing about others.
+        let guessed_too_large = |error: &Error| !known && error.is_out_of_memory();
         let outcome = compiled.and_then(|compiled| compiled.session().map(drop).map(|()| compiled));
         if let Err(error) = &outcome
+            && !guessed_too_large(error)
             && let Some(uncomputable) = error.uncomputable()
         {
             return Some((uncomputable, error.to_string()));
