@@ -1,6 +1,6 @@
 //! Dependencies between nodes, and the tensors that cross the border of a set of nodes.
 
-use super::selection::Partition;
+use super::{selection::Partition, worth::Work};
 use crate::import::{GraphOutline, NodeOutline};
 
 /// Returns all tensors that must be computed before a node runs.
@@ -52,7 +52,9 @@ pub(super) fn partition(graph: &GraphOutline, nodes: Vec<usize>, known: &[bool],
     Partition { nodes, inputs, outputs }
 }
 
-/// Returns the elementary operations of nodes.
-pub(super) fn operations(graph: &GraphOutline, nodes: &[usize]) -> u64 {
-    nodes.iter().fold(0, |sum, &node| graph.nodes[node].operations.saturating_add(sum))
+/// Returns the work of a partition in a run. Tensors of unknown size count nothing.
+pub(super) fn work(graph: &GraphOutline, partition: &Partition) -> Work {
+    let operations = partition.nodes.iter().map(|&node| graph.nodes[node].operations);
+    let copied = partition.inputs.iter().chain(&partition.outputs).filter_map(|&tensor| graph.tensors[tensor].bytes());
+    Work { operations: operations.fold(0, u64::saturating_add), copied: copied.fold(0, u64::saturating_add) }
 }

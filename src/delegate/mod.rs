@@ -15,12 +15,10 @@ use crate::import::GraphOutline;
 pub use host::Host;
 pub use selection::{Partition, Selection, Standing};
 pub use turns::{FirstTurn, sets};
-pub use worth::{MIN_OPERATIONS, too_small};
-
-pub use crate::ops::operations;
+pub use worth::{BYTES_OF_A_CALL, MIN_OPERATIONS, Work, too_small};
 
 /// Selects the nodes that a delegate in a runtime takes of a graph. Sets of fewer than `min_operations` are left, by
-/// default [`MIN_OPERATIONS`].
+/// default [`MIN_OPERATIONS`], and sets of more if they copy much: see [`too_small`].
 pub fn select(graph: &GraphOutline, host: Host, min_operations: u64) -> Selection {
     match host {
         Host::TfLite => tflite::select(graph, min_operations),

@@ -2,7 +2,7 @@
 //! provider, and hands over any sets that the provider names.
 
 use super::{
-    boundary::{operations, partition, waits},
+    boundary::{partition, waits, work},
     selection::{Selection, Standing, circular},
     turns::{FirstTurn, sets},
     worth::too_small,
@@ -22,13 +22,17 @@ pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
     let known: Vec<bool> = graph.nodes.iter().map(|node| node.verdict == Verdict::Known).collect();
     let required = known.iter().filter(|known| !**known).count();
     let waits = waits(graph, &known);
+    let constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
     // Terminates, because each round leaves at least one more node.
     let found = loop {
         let taken: Vec<bool> = others.iter().map(Option::is_none).collect();
         let found = sets(&waits, &taken, FirstTurn::Left);
         let computes = |set: &Vec<usize>| set.iter().any(|&node| graph.nodes[node].verdict == Verdict::Computed);
         let refusal = |set: &Vec<usize>| match computes(set) {
-            true => too_small(operations(graph, set), set.len() == required, min_operations),
+            true => {
+                let work = work(graph, &partition(graph, set.clone(), &known, &constant));
+                too_small(work, set.len() == required, min_operations)
+            }
             false => Some(passes_on()),
         };
         let refused: Vec<(&Vec<usize>, Refusal)> = found.iter().filter_map(|set| Some((set, refusal(set)?))).collect();
@@ -39,7 +43,6 @@ pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
             set.iter().for_each(|&node| others[node] = Some(Standing::Left(refusal.clone())));
         }
     };
-    let constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
     let partitions = found.into_iter().map(|nodes| partition(graph, nodes, &known, &constant)).collect();
     let others = others.into_iter().map(|other| other.unwrap_or_else(|| Standing::Left(circular())));
     Selection::new(partitions, others.collect())

@@ -2,7 +2,7 @@
 //! turn.
 
 use super::{
-    boundary::{operations, partition, waits},
+    boundary::{partition, waits, work},
     selection::{Selection, Standing, circular},
     turns::{FirstTurn, sets},
     worth::too_small,
@@ -158,10 +158,12 @@ impl<'g> Search<'g> {
     fn leave_small(&mut self, sets: &[Vec<usize>], min_operations: u64) -> bool {
         let graph = self.graph;
         let computed = self.constant.iter().filter(|constant| !**constant).count();
+        let (known, constants) = (vec![false; graph.nodes.len()], self.constant_tensors());
         let mut any = false;
         for set in sets {
             let whole = set.iter().filter(|&&node| !self.constant[node]).count() == computed;
-            if let Some(refusal) = too_small(operations(graph, set), whole, min_operations) {
+            let work = work(graph, &partition(graph, set.clone(), &known, &constants));
+            if let Some(refusal) = too_small(work, whole, min_operations) {
                 set.iter().for_each(|&node| self.left[node] = Some(refusal.clone()));
                 any = true;
             }
@@ -169,11 +171,17 @@ impl<'g> Search<'g> {
         any
     }
 
-    fn selection(self, sets: Vec<Vec<usize>>) -> Selection {
-        let Self { graph, left, constant } = self;
-        let mut constants: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
-        let computed = graph.nodes.iter().zip(&constant).filter(|(_, constant)| **constant);
+    /// Marks the tensors that are constants of the file or computed from these.
+    fn constant_tensors(&self) -> Vec<bool> {
+        let mut constants: Vec<bool> = self.graph.tensors.iter().map(|tensor| tensor.constant).collect();
+        let computed = self.graph.nodes.iter().zip(&self.constant).filter(|(_, constant)| **constant);
         computed.flat_map(|(node, _)| &node.outputs).for_each(|&tensor| constants[tensor] = true);
+        constants
+    }
+
+    fn selection(self, sets: Vec<Vec<usize>>) -> Selection {
+        let constants = self.constant_tensors();
+        let Self { graph, left, .. } = self;
         let known = vec![false; graph.nodes.len()];
         let partitions = sets.into_iter().map(|nodes| partition(graph, nodes, &known, &constants)).collect();
         let others = left.into_iter().map(|left| Standing::Left(left.unwrap_or_else(circular)));

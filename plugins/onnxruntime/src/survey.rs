@@ -8,7 +8,7 @@ use std::{
 
 use texpool::{
     Error, ImportError, ImportOptions, Model, Uncomputable,
-    delegate::{operations, too_small},
+    delegate::{Work, too_small},
     graph::Op,
     import::{self, FakeQuant},
 };
@@ -92,8 +92,8 @@ struct Surveyor<'a, 'g> {
     refusals: usize,
     /// Number of bytes copied for refused readings.
     bytes: usize,
-    /// Elementary operations of the groups that the importer accepted.
-    accepted: HashMap<Vec<NodeIndex>, u64>,
+    /// Work of the groups that the importer accepted.
+    accepted: HashMap<Vec<NodeIndex>, Work>,
     /// Groups that were compiled.
     compiled: HashSet<Vec<NodeIndex>>,
     /// Nodes that the importer accepted, but that cannot be computed on the device.
@@ -258,13 +258,13 @@ impl<'a, 'g> Surveyor<'a, 'g> {
         let outcome = match read(&bytes, dims, self.reading.fake_quant) {
             Ok(model) => match self.refused_of_model(&part, &model) {
                 Some(refused) => Err(refused),
-                None => Ok(operations(model.graph(), &model.graph().nodes)),
+                None => Ok(Work::of(model.graph())),
             },
             Err(error) => Err(self.refused(&part, &error)),
         };
         match outcome {
-            Ok(operations) => {
-                self.accepted.insert(part.nodes.clone(), operations);
+            Ok(work) => {
+                self.accepted.insert(part.nodes.clone(), work);
                 Ok(part)
             }
             Err(refused) => {
@@ -277,9 +277,9 @@ impl<'a, 'g> Surveyor<'a, 'g> {
 
     /// Refuses an accepted part that has less work than a call of the device costs.
     fn check_size(&self, part: Part) -> Result<Part, Refused> {
-        let Some(&operations) = self.accepted.get(&part.nodes) else { return Ok(part) };
+        let Some(&work) = self.accepted.get(&part.nodes) else { return Ok(part) };
         let whole = part.nodes.len() == self.graph.nodes.len();
-        match too_small(operations, whole, self.reading.min_operations) {
+        match too_small(work, whole, self.reading.min_operations) {
             Some(refusal) => {
                 let why = format!("{}; {}", refusal.reason, refusal.hint);
                 Err(part.nodes.into_iter().map(|node| (node, why.clone())).collect())

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use texpool::{
     ImportOptions,
-    delegate::{operations, too_small},
+    delegate::{Work, too_small},
 };
 
 use crate::{
@@ -231,11 +231,10 @@ impl Search<'_, '_> {
 
     /// Returns the reason if a part has less work than a call of the device costs.
     fn too_small(&self, nodes: &[&Node], readable: &Readable) -> Option<String> {
-        let graph = readable.model.graph();
         let inside: BTreeSet<i32> = nodes.iter().map(|node| node.index).collect();
         let mut others = self.nodes.iter().zip(&self.constant).filter(|(node, _)| !inside.contains(&node.index));
         let whole = others.all(|(_, constant)| *constant);
-        let refusal = too_small(operations(graph, &graph.nodes), whole, self.min_operations)?;
+        let refusal = too_small(Work::of(readable.model.graph()), whole, self.min_operations)?;
         Some(format!("{}; {}", refusal.reason, refusal.hint))
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use texpool::{
-    delegate::{Host, Selection, Standing, select},
+    delegate::{BYTES_OF_A_CALL, Host, Selection, Standing, select},
     graph::ElementType,
     import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict},
 };
@@ -266,12 +266,29 @@ fn small_sets_are_left_unless_they_are_the_whole_graph() {
         assert_eq!(select(&graph, host, 100).partitions.len(), 2, "{host:?}");
         let selection = select(&graph, host, 101);
         assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0, 1]], "{host:?}");
-        let why = "its part of the graph has 100 operations, less than a call of the device costs";
+        let why = "its part of the graph has 100 operations, less than a call of the device costs that copies 36 bytes";
         assert_eq!(left(&selection)[1], (3, why), "{host:?}");
         assert!(select(&graph, host, 201).partitions.is_empty(), "{host:?}");
     }
     let alone = self::graph(1, &[], &nodes[..2], &[2]);
     assert!(HOSTS.iter().all(|&host| select(&alone, host, 1000).partitions.len() == 1));
+}
+
+/// A set that copies much for few operations is left: the more bytes cross its border, the more operations it needs.
+#[test]
+fn sets_that_copy_more_than_they_compute_are_left() {
+    let nodes: [(&str, &[usize], Verdict); 3] =
+        [("Relu", &[0], Verdict::Computed), ("Foo", &[1], refused()), ("Relu", &[2], Verdict::Computed)];
+    let mut graph = graph(1, &[], &nodes, &[3]);
+    for host in HOSTS {
+        graph.tensors[0].dims = Some(vec![Some(1)]);
+        assert_eq!(select(&graph, host, 100).partitions.len(), 2, "{host:?}");
+        // A call's worth of bytes into the first set.
+        graph.tensors[0].dims = Some(vec![Some(BYTES_OF_A_CALL as usize / 4)]);
+        let selection = select(&graph, host, 100);
+        assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[2]], "{host:?}");
+        assert_eq!(select(&graph, host, 49).partitions.len(), 2, "{host:?}");
+    }
 }
 
 /// TensorFlow Lite allocates the values of variables in a run, so it cannot hand over their readers.

@@ -16,7 +16,8 @@ pub(super) struct Args {
     /// before it asks.
     #[arg(long, value_enum)]
     host: HostArg,
-    /// Leave parts of fewer elementary operations to the runtime, as the delegates' option of this name; 0 takes every part.
+    /// Leave parts of fewer elementary operations to the runtime, as the delegates' option of this name; each 128 KiB of a
+    /// part's inputs and outputs ask for as many again; 0 takes every part.
     #[arg(long, value_name = "N", default_value_t = MIN_OPERATIONS)]
     min_operations: u64,
     #[command(flatten)]

@@ -146,10 +146,6 @@ fn small_parts_are_left() {
     // 144 values a node.
     let (parts, left) = chain(&["Relu", "Neg", "Sorcery", "Abs"]);
     assert_eq!(parts, [[0, 1]]);
-    assert!(
-        left[&3].contains("less than a call of the device costs; the option `min_operations` is 200"),
-        "{}",
-        left[&3]
-    );
+    assert!(left[&3].contains("costs that copies 1152 bytes; the option `min_operations` is 200"), "{}", left[&3]);
     assert_eq!(chain(&["Abs"]).0, [[0]]);
 }
