@@ -24,8 +24,8 @@ pub(crate) enum Source {
 pub(crate) struct Opened {
     pub(crate) model: Model,
     pub(crate) device: Arc<Device>,
-    /// Names of open batch extents that nobody bound and that were taken as 1.
-    pub(crate) assumed: Vec<String>,
+    /// Open batches that nobody bound and that were taken as 1: an input for each, and its name.
+    pub(crate) assumed: Vec<(String, String)>,
     context: Context,
 }
 
@@ -70,19 +70,19 @@ impl Opened {
 }
 
 /// Reads a model. If only extents of batches are open, which programs written for ONNX Runtime leave open, they are taken
-/// as 1; returns their names.
-fn read(source: &Source, options: &ImportOptions) -> Result<(Model, Vec<String>), Error> {
+/// as 1; returns an input for each, and its name.
+fn read(source: &Source, options: &ImportOptions) -> Result<(Model, Vec<(String, String)>), Error> {
     let read = |options: &ImportOptions| match source {
         Source::Bytes(bytes) => Model::from_bytes_with(&bytes[..], options),
         Source::Path(path) => Model::open_with(path, options),
     };
     match read(options) {
         Err(Error::Import(ImportError::UnresolvedDim(open))) if open.iter().all(|dim| dim.axis == 0 && !dim.zero) => {
-            let mut assumed: Vec<String> = open.into_iter().map(|dim| dim.name).collect();
-            assumed.sort_unstable();
-            assumed.dedup();
+            let mut assumed: Vec<(String, String)> = open.into_iter().map(|dim| (dim.input, dim.name)).collect();
+            assumed.sort_by(|(_, one), (_, other)| one.cmp(other));
+            assumed.dedup_by(|(_, one), (_, other)| one == other);
             let mut options = options.clone();
-            options.dims.extend(assumed.iter().map(|name| (name.clone(), 1)));
+            options.dims.extend(assumed.iter().map(|(_, name)| (name.clone(), 1)));
             Ok((read(&options)?, assumed))
         }
         read => Ok((read?, Vec::new())),

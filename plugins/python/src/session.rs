@@ -43,6 +43,8 @@ pub(crate) struct Session {
     run_nanoseconds: AtomicU64,
     /// Set once the warnings of a run were issued.
     warned: AtomicBool,
+    /// Open batches that were taken as 1: an input for each, and its name.
+    assumed: Vec<(String, String)>,
 }
 
 /// Name, shape, type, and quantization (scale and zero point) of an input or output.
@@ -71,6 +73,7 @@ impl Session {
             timeout,
             run_nanoseconds: AtomicU64::new(0),
             warned: AtomicBool::new(false),
+            assumed: Vec::new(),
         })
     }
 
@@ -136,10 +139,11 @@ fn described(tensors: &[TensorInfo]) -> Vec<Described> {
 }
 
 /// Warns the caller of `InferenceSession` of a batch that was taken as 1.
-fn warn_of_assumed(py: Python<'_>, names: &[String]) -> PyResult<()> {
-    let [first, ..] = names else { return Ok(()) };
+fn warn_of_assumed(py: Python<'_>, assumed: &[(String, String)]) -> PyResult<()> {
+    let names: Vec<&str> = assumed.iter().map(|(_, name)| &name[..]).collect();
+    let [first, ..] = names[..] else { return Ok(()) };
     let text = format!(
-        "the model's batch `{}` is open and taken as 1; dims={{{first:?}: N}} plans for another",
+        "the model's batch `{}` is open and taken as 1; a run of another plans for it, dims={{{first:?}: N}} beforehand",
         names.join("`, `")
     );
     PyErr::warn(py, &py.get_type::<PyUserWarning>(), &CString::new(text)?, 2)
@@ -163,13 +167,15 @@ impl Session {
         let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
         // The model keeps a copy of the bytes, or the file.
         drop(source);
-        Self::create(py, compiled, opened.device, options.named.gpu().timeout)
+        let created = Self::create(py, compiled, opened.device, options.named.gpu().timeout)?;
+        Ok(Self { assumed: opened.assumed, ..created })
     }
 
     /// Creates another session of the same compiled model, which shares the weights.
     fn another(&self, py: Python<'_>) -> PyResult<Self> {
         self.check_process()?;
-        Self::create(py, self.compiled.clone(), Arc::clone(&self.device), self.timeout)
+        let created = Self::create(py, self.compiled.clone(), Arc::clone(&self.device), self.timeout)?;
+        Ok(Self { assumed: self.assumed.clone(), ..created })
     }
 
     fn run<'py>(
@@ -246,6 +252,11 @@ impl Session {
 
     fn outputs(&self) -> Vec<Described> {
         described(self.compiled.outputs())
+    }
+
+    /// Open batches that were taken as 1: an input for each, and its name.
+    fn assumed(&self) -> Vec<(String, String)> {
+        self.assumed.clone()
     }
 
     /// Fields of the Python class `ModelMetadata`, in its order.

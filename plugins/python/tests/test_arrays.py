@@ -64,7 +64,10 @@ class Arrays(unittest.TestCase):
 
     def test_arguments_of_onnx_runtime_are_taken(self) -> None:
         model, feed = onnx_chain([1, 4], ["Relu"]), {"t0": np.array([[-1, 0, 1, 2]], np.float32)}
-        session = texpool.InferenceSession(model, None, providers=["CPUExecutionProvider"], provider_options=[{}])
+        session = texpool.InferenceSession(
+            model, None, providers=["CPUExecutionProvider"], provider_options=[{}],
+            disabled_optimizers=["ConstantFolding"], enable_fallback=0,
+        )
         self.assertEqual(session.run(None, feed, run_options=None)[0].tolist(), [[0, 0, 1, 2]])
         self.assertEqual(session.get_providers(), ["TexpoolExecutionProvider"])
         metadata = session.clone().get_modelmeta()
@@ -79,6 +82,38 @@ class Arrays(unittest.TestCase):
             self.assertEqual(texpool.InferenceSession(model, dims={"batch": 3}).get_inputs()[0].shape, [3, 4])
             with self.assertRaisesRegex(texpool.ModelError, "length"):
                 texpool.InferenceSession(onnx_chain(["batch", "length"], ["Relu"]))
+
+    def test_an_open_batch_is_planned_for_when_it_comes(self) -> None:
+        for budget in (None, "1MiB"):
+            with self.subTest(budget=budget), warnings.catch_warnings(action="ignore"):
+                session = texpool.InferenceSession(onnx_chain(["batch", 4], ["Relu"]), budget=budget)
+                for other in (session, session.clone()):
+                    # More batches than are kept, and each again.
+                    for batch in [4, 1, 2, 3, 5, 6, 7, 4, 7, 1]:
+                        x = np.random.default_rng(batch).uniform(-1, 1, (batch, 4)).astype(np.float32)
+                        self.assertTrue(same_bits(other.run(None, {"t0": x}), [np.maximum(x, 0)]))
+                    self.assertEqual(list(other._batches._others), [(5,), (6,), (4,), (7,)])
+                held = [one.memory()["planned"]["total"] for one in session._batches._others.values()]
+                # With a budget, the last one used was that for a batch of 1.
+                self.assertEqual([total > 1000 for total in held], [budget is None] * 4)
+                session.trim()
+                self.assertLess(session.memory()["planned"]["total"], 1000)
+                self.assertEqual(session.run(None, {"t0": np.ones((7, 4), np.float32)})[0].shape, (7, 4))
+                for wrong in (np.zeros((4, 5), np.float32), np.zeros((0, 4), np.float32)):
+                    with self.assertRaises(ValueError):
+                        session.run(None, {"t0": wrong})
+                session.close()
+                for batch in (1, 4, 9):
+                    with self.assertRaises(texpool.ClosedError):
+                        session.run(None, {"t0": np.zeros((batch, 4), np.float32)})
+
+    def test_a_bound_batch_and_a_plan_are_for_one(self) -> None:
+        model = onnx_chain(["batch", 4], ["Relu"])
+        with warnings.catch_warnings(action="ignore"):
+            planned = texpool.InferenceSession(model, plan=texpool.InferenceSession(model).save_plan())
+        for session in (planned, texpool.InferenceSession(model, dims={"batch": 1})):
+            with self.assertRaisesRegex(ValueError, "found \\[4, 4\\]"):
+                session.run(None, {"t0": np.zeros((4, 4), np.float32)})
 
     def test_arrays_are_read_in_any_strides(self) -> None:
         image = self.image

@@ -11,6 +11,9 @@ from support import BLAZEFACE, HERE, MODELS, SLOW, blazeface, python, same_bits,
 
 
 class Errors(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+
     def tearDown(self) -> None:
         session, feed = blazeface()
         self.assertEqual(len(session.run(None, feed)), 2)
@@ -34,7 +37,7 @@ class Errors(unittest.TestCase):
             (TypeError, "progress must be callable", {"progress": 7}),
             (TypeError, "unexpected keyword", {"provider": []}),
             (texpool.SavedPlanError, "", {"plan": b"no plan"}),
-            (FileNotFoundError, "nowhere.plan", {"plan": "nowhere.plan"}),
+            (FileNotFoundError, "nowhere.plan", {"plan": Path(self.folder, "nowhere.plan")}),
             (texpool.NoAdapterError, "none is named like \"nonsense\"", {"device": "nonsense"}),
             (texpool.ModelError, "no input of the model has an extent called N", {"dims": {"N": 3}}),
         ]
@@ -62,7 +65,7 @@ class Errors(unittest.TestCase):
 
     def test_files_that_are_none(self) -> None:
         with self.assertRaises(FileNotFoundError) as caught:
-            texpool.InferenceSession("nowhere.onnx")
+            texpool.InferenceSession(f"{self.folder}/nowhere.onnx")
         self.assertTrue(caught.exception.filename.endswith("/nowhere.onnx"))
         with self.assertRaises(texpool.ModelError):
             texpool.InferenceSession(b"")

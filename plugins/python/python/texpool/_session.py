@@ -1,7 +1,7 @@
 """Models on a device."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self, TypeAlias
 
@@ -9,6 +9,7 @@ import numpy
 import numpy.typing
 
 from . import _texpool
+from ._batches import Batches
 from ._errors import Error
 from ._memory import Memory, MemoryBlock, MemoryMap
 from ._options import (
@@ -154,14 +155,17 @@ class InferenceSession:
     timeout
         Seconds that the device may take for a run; 600 by default.
     dims
-        Extents that an `.onnx` file leaves open, by name: `{"batch": 8}`. If only batches are open, they are taken as 1, with
-        a `UserWarning`; otherwise the error names all that are open.
+        Extents that an `.onnx` file leaves open, by name: `{"batch": 8}`. If only batches are open, they count as 1,
+        with a `UserWarning`, and the first run of another batch plans for that one with the same options; the last four
+        are kept, and with a budget only the last one used holds memory of the device. With `plan`, only its batch runs.
+        Shapes, memory and plan that the session tells are those of the batch of 1. If other extents are open, the error
+        names all of them.
     rules
         Which rewrites are made: "default", "exact", "all", "none", or a list of names.
     fake_quant
         Whether values that a file stores in 8 bits are rounded to what those can say.
 
-    sess_options, providers, provider_options
+    sess_options, providers, provider_options, disabled_optimizers, enable_fallback
         Accepted and ignored, so that a program that was written for ONNX Runtime needs no change: the device runs all of
         the model.
 
@@ -192,6 +196,8 @@ class InferenceSession:
         dims: Mapping[str, int] | None = None,
         rules: str | Sequence[str] | None = None,
         fake_quant: bool = True,
+        disabled_optimizers: Collection[str] | None = None,
+        enable_fallback: object = None,
         _kept_plan: bytes | None = None,
     ) -> None:
         self._options: dict[str, Any] = {
@@ -211,11 +217,23 @@ class InferenceSession:
             # An absolute path, since the session may be unpickled in another folder.
             "cache_dir": None if cache_dir is None else os.path.abspath(os.fspath(cache_dir)),
         }
-        del sess_options, providers, provider_options
+        del sess_options, providers, provider_options, disabled_optimizers, enable_fallback
         pairs = option_pairs(self._options)
         self._source = checked_source(path_or_bytes)
         self._plan = checked_plan(plan)
         self._session = _texpool.Session(self._source, pairs, self._plan, _kept_plan, native_progress(progress))
+        self._batches = self._batches_of(self._session)
+
+    def _batches_of(self, session: _texpool.Session) -> Batches | None:
+        """Sessions of the model by batch, if its batch is open. A plan is for one batch."""
+        if self._plan is not None or not session.assumed():
+            return None
+
+        def create(sizes: dict[str, int]) -> _texpool.Session:
+            pairs = option_pairs({**self._options, "dims": {**(self._options["dims"] or {}), **sizes}})
+            return _texpool.Session(self._source, pairs, None, None, None)
+
+        return Batches(session, create, exclusive=self._options["budget"] is not None)
 
     def run(
         self, output_names: Sequence[str] | None, input_feed: Mapping[str, Array], run_options: object = None
@@ -236,7 +254,9 @@ class InferenceSession:
         if not isinstance(input_feed, Mapping):
             raise TypeError(f"input_feed must map names to arrays, {{name: array}}, not {type(input_feed).__name__}")
         names = None if output_names is None else list(output_names)
-        return self._session.run(names, input_feed if isinstance(input_feed, dict) else dict(input_feed))
+        feed = input_feed if isinstance(input_feed, dict) else dict(input_feed)
+        session = self._session if self._batches is None else self._batches.session(feed)
+        return session.run(names, feed)
 
     def get_inputs(self) -> list[NodeArg]:
         """What the model takes."""
@@ -305,15 +325,16 @@ class InferenceSession:
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__)
         clone._session = self._session.another()
+        clone._batches = clone._batches_of(clone._session)
         return clone
 
     def trim(self) -> None:
         """Gives the device's memory back until the next run takes it again."""
-        self._session.trim()
+        (self._batches or self._session).trim()
 
     def close(self) -> None:
         """Gives all of it back, once those are done who use the session; it cannot be used again."""
-        self._session.close()
+        (self._batches or self._session).close()
 
     def __enter__(self) -> Self:
         return self
