@@ -1,6 +1,8 @@
 //! Values beyond 16 bits and indices outside their axis: they are counted, located, and the same under every plan.
 //! Also, fused operators that keep such values in 32 bits.
 
+use std::sync::Arc;
+
 use texpool::{
     Clamp, ClampedValues, Context, Model, TensorView,
     compile::{CompileOptions, CompiledModel, Phases, StreamedIo, compile},
@@ -8,13 +10,17 @@ use texpool::{
     graph::{
         Act, Binary, Conv2d, Gather, GatherElements, Graph, GraphBuilder, Op, Padding, ReduceKind, TensorId, Unary,
     },
-    half,
+    half, import,
     ops::reference,
     plan::{SearchControl, TexelFormat},
     rewrite::Rules,
 };
 
-use crate::support::{every_plan, open};
+use crate::support::{
+    every_plan,
+    onnx_model::{Model as OnnxModel, bytes},
+    open,
+};
 
 const CHANNELS: [bool; 4] = [false, false, false, true];
 const HALF: TexelFormat = TexelFormat::Rgba16Float;
@@ -91,6 +97,32 @@ fn norms_of_large_and_of_no_values_are_right_in_16_bits() {
                 assert!((found - expected).abs() < 4e-3, "{found} for {expected}");
             }
         }
+    }
+}
+
+/// The norm as `torch.nn.functional.normalize` is exported: the lower bound of 1e-12 is expanded before the division, and
+/// would be stored as zero in 16 bits.
+#[test]
+fn a_norm_whose_denominator_is_expanded_is_right_for_no_values_in_16_bits() {
+    let gpu = open();
+    let shapes: [&[i64]; 5] = [&[6, 48], &[1, 6, 48], &[4, 48, 6], &[1, 48, 5, 7], &[2, 3, 6, 48]];
+    for (dims, axis) in shapes.into_iter().flat_map(|dims| [(dims, 1i64), (dims, -1)]) {
+        let mut m = OnnxModel::new();
+        m.input("x", dims);
+        m.tensor("axes", 7, &[1], &bytes(9, &axis.to_le_bytes()));
+        m.floats("least", &[], &[1e-12]);
+        m.raw_node("ReduceL2", &["x", "axes"], &["norm"], &[]);
+        m.raw_node("Clip", &["norm", "least"], &["bounded"], &[]);
+        m.raw_node("Shape", &["x"], &["extents"], &[]);
+        m.raw_node("Expand", &["bounded", "extents"], &["expanded"], &[]);
+        m.raw_node("Div", &["x", "expanded"], &["y"], &[]);
+        m.output("y");
+        let graph = import::from_bytes(Arc::new(m.bytes())).unwrap();
+        let made = compiled(&graph, &options(&gpu, HALF));
+        let zeros = vec![0.0; dims.iter().product::<i64>() as usize];
+        let (found, warnings) = run(&gpu, made, &[&zeros]);
+        assert!(warnings.is_empty(), "{dims:?} along {axis}: {warnings}");
+        assert_eq!(found[0], zeros, "{dims:?} along {axis}");
     }
 }
 

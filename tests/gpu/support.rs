@@ -17,6 +17,8 @@ pub(crate) mod graphs;
 pub(crate) mod hash;
 #[path = "../support/models.rs"]
 pub(crate) mod models;
+#[path = "../support/onnx_model.rs"]
+pub(crate) mod onnx_model;
 #[path = "../support/texture_layouts.rs"]
 pub(crate) mod texture_layouts;
 #[path = "../support/zoo.rs"]

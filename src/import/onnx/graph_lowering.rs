@@ -32,13 +32,23 @@ pub(super) struct GraphLowering {
     pub(super) fake_quant: FakeQuant,
     /// Conversions that already exist, for reuse.
     brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
+    /// Values that were repeated to larger extents, by the tensor of the result.
+    repeated: HashMap<TensorId, Repeated>,
+}
+
+/// A value that was repeated along axes of extent one.
+#[derive(Debug)]
+struct Repeated {
+    from: Computed,
+    to: Computed,
 }
 
 impl GraphLowering {
     pub(super) fn new(meter: Meter) -> Self {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
-        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought: HashMap::new() }
+        let (brought, repeated) = (HashMap::new(), HashMap::new());
+        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought, repeated }
     }
 
     /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.
@@ -126,6 +136,20 @@ impl GraphLowering {
             }
             Value::Computed(computed) => self.bring(computed, layout),
         }
+    }
+
+    /// Remembers that `to` is `from`, repeated along axes of extent one. Both have the same number of axes.
+    pub(super) fn note_repeated(&mut self, from: Computed, to: Computed) {
+        if from.tensor != to.tensor {
+            self.repeated.insert(to.tensor, Repeated { from, to });
+        }
+    }
+
+    /// Returns the value that was repeated to give this one. `None` if its axes were rearranged since.
+    pub(super) fn before_repeating(&self, value: &Value) -> Option<&Computed> {
+        let Value::Computed(value) = value else { return None };
+        let Repeated { from, to } = self.repeated.get(&value.tensor)?;
+        (value.dims == to.dims && value.layout == to.layout).then_some(from)
     }
 
     /// Converts a tensor to another layout with the same atoms: returns the tensor itself, or adds reshapes and

@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod cases;
+mod expanded;
 mod fold;
 mod hostile;
 mod large;

@@ -81,6 +81,22 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
     Ok(Aligned { dims, layout, tensors })
 }
 
+/// Returns operands of an operator that broadcasts them all, with an expanded one replaced by the value before it was
+/// expanded if the others alone give the result its extents. Exporters expand operands that would broadcast anyway,
+/// which moves more elements and hides norms from the rewriter.
+pub(super) fn unexpanded(lowering: &GraphLowering, operands: [&Value; 2]) -> [Value; 2] {
+    let mut found = operands.map(Value::clone);
+    for i in 0..found.len() {
+        let Some(before) = lowering.before_repeating(&found[i]) else { continue };
+        let other = found[1 - i].dims();
+        let result = |own: &[usize]| extents::broadcast(&[own, other]).ok();
+        if result(&before.dims).is_some_and(|dims| Some(dims) == result(found[i].dims())) {
+            found[i] = Value::Computed(before.clone());
+        }
+    }
+    found
+}
+
 fn part(value: &Value, rank: usize) -> Part {
     let dims = extents::with_leading_ones(value.dims(), rank);
     let layout = match value {

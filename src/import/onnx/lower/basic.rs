@@ -1,6 +1,6 @@
 //! Lowers elementwise operators with two or more operands.
 
-use super::align::align;
+use super::align::{align, unexpanded};
 use crate::{
     graph::{Binary, ElementType, Op, Shape, Unary},
     import::{
@@ -77,7 +77,8 @@ pub(super) fn two(
     b: &Value,
     elem: ElementType,
 ) -> Result<Computed, Problem> {
-    let aligned = align(ctx.lowering, &[a.clone(), b.clone()])?;
+    let operands = unexpanded(ctx.lowering, [a, b]);
+    let aligned = align(ctx.lowering, &operands)?;
     let tensor = ctx.emit(Op::Binary(binary), &aligned.tensors, aligned.layout.shape())?;
     Ok(Computed { tensor, layout: aligned.layout.tidy(&aligned.dims), dims: aligned.dims, elem })
 }

@@ -206,6 +206,9 @@ fn expand(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let repeats: Vec<usize> = dims.iter().zip(&own).map(|(&d, &o)| if d == o { 1 } else { d }).collect();
     let x = reshaped(ctx.lowering, &x, &own)?;
     let result = repeated(ctx, &x, &repeats)?;
+    if let (Value::Computed(from), Value::Computed(to)) = (x, &result) {
+        ctx.lowering.note_repeated(from, to.clone());
+    }
     ctx.give(0, result);
     Ok(())
 }
