@@ -1,5 +1,7 @@
 //! A model in the form in which it runs, and its plan without phases.
 
+use std::collections::BTreeMap;
+
 use super::{
     error::CompileError,
     integers,
@@ -156,6 +158,7 @@ impl LoweredModel {
             format: options.format,
             limits: options.limits,
             packings: IdVec::new(),
+            rounded_beyond: BTreeMap::new(),
             lowering: Lowering {
                 rules: options.rules,
                 row_means: self.row_means,

@@ -1,13 +1,15 @@
 //! Results of compiling: a model ready to run, or the Pareto front of its plans.
 
+use std::collections::BTreeMap;
+
 use super::{
     error::CompileError,
     options::{Phases, StreamedIo, WeightFormat, WeightStorage},
     point::{Peak, Point},
-    weight_format,
+    weight_format::{self, Rounded},
 };
 use crate::{
-    graph::{Graph, IdVec, NodeId, NodeSet, share_constants},
+    graph::{Graph, IdVec, NodeId, NodeSet, TensorId, share_constants},
     kernels::WeightPacking,
     plan::{Plan, Solution, StopReason, TexelFormat, TextureLimits},
     rewrite::{Report, Rules},
@@ -35,6 +37,8 @@ pub struct CompiledModel {
     pub(super) lowering: Lowering,
     /// Packing of each node's weights. Empty until the weights are rounded and packed.
     pub(crate) packings: IdVec<NodeId, WeightPacking>,
+    /// Number of values beyond the range of 16-bit floats, of each constant that was rounded to them.
+    pub(crate) rounded_beyond: BTreeMap<TensorId, u64>,
     pub(crate) requested: Phases,
     pub(crate) phased: Option<Phased>,
     pub(crate) too_many_rows: Option<u64>,
@@ -184,7 +188,7 @@ impl CompiledModel {
     /// plan depends on the values of weights.
     pub(super) fn with_rounded_weights(mut self) -> Result<Self, CompileError> {
         let format = self.lowering.weight_format;
-        self.graph = weight_format::rounded(self.graph, format)?;
+        Rounded { graph: self.graph, beyond: self.rounded_beyond } = weight_format::rounded(self.graph, format)?;
         // Constants that were equal are equal after rounding but stored twice, so they are shared again.
         share_constants(&mut self.graph);
         let streamed = self.schedule.streamed();

@@ -10,7 +10,7 @@ use half::f16;
 
 use super::{error::CompileError, options::WeightFormat};
 use crate::{
-    graph::{Bytes, Constant, ElementType, Graph, IdVec, NodeId, QuantParams, Shape, TensorId},
+    graph::{Bytes, Constant, ElementType, Graph, IdVec, NodeId, QuantParams, Shape, TensorId, exceeds_half},
     kernels::WeightPacking,
     ops,
     plan::TexelFormat,
@@ -50,25 +50,37 @@ pub(super) fn packings(
     graph.nodes.iter_enumerated().map(packing).collect()
 }
 
+/// Weights that were rounded.
+#[derive(Debug)]
+pub(super) struct Rounded {
+    pub(super) graph: Graph,
+    /// Number of values beyond the range of 16-bit floats, of each constant that was rounded to them.
+    pub(super) beyond: BTreeMap<TensorId, u64>,
+}
+
 /// Rounds the weights of the graph to values that `format` can represent.
 ///
 /// # Errors
 /// Fails with [`CompileError::NotFinite`] if weights to be quantised include a value that is not finite.
-pub(super) fn rounded(mut graph: Graph, format: WeightFormat) -> Result<Graph, CompileError> {
+pub(super) fn rounded(mut graph: Graph, format: WeightFormat) -> Result<Rounded, CompileError> {
+    let mut beyond = BTreeMap::new();
     let round = match format {
-        WeightFormat::F32 | WeightFormat::File => return Ok(graph),
+        WeightFormat::F32 | WeightFormat::File => return Ok(Rounded { graph, beyond }),
         WeightFormat::F16 => to_halves,
         WeightFormat::Int8 => to_bytes,
     };
     for (weights, axis) in weights_alone(&graph) {
         let shape = graph.shape(weights);
         let Some(constant) = &graph.tensors[weights].constant else { continue };
+        if format == WeightFormat::F16 {
+            beyond.insert(weights, constant.beyond_half());
+        }
         match round(constant, shape, axis) {
             Some(made) => graph.tensors[weights].constant = Some(made),
             None => return Err(CompileError::NotFinite { tensor: graph.tensors[weights].name.clone() }),
         }
     }
-    Ok(graph)
+    Ok(Rounded { graph, beyond })
 }
 
 /// Returns the constants that nodes use only as weights per channel of a single axis, each with that axis.
@@ -89,7 +101,7 @@ fn weights_alone(graph: &Graph) -> BTreeMap<TensorId, usize> {
 fn to_halves(constant: &Constant, _shape: Shape, _axis: usize) -> Option<Constant> {
     let half = |value: f32| {
         let near = f16::from_f32(value);
-        if value.is_finite() && near.is_infinite() { f16::MAX.copysign(near) } else { near }.to_le_bytes()
+        if exceeds_half(value) { f16::MAX.copysign(near) } else { near }.to_le_bytes()
     };
     if constant.dtype == ElementType::F16 {
         return Some(constant.clone());

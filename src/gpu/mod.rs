@@ -5,6 +5,7 @@ mod allocations;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 #[cfg(not(target_arch = "wasm32"))]
+mod clamped_constants;
 mod compare;
 mod device;
 #[cfg(not(target_arch = "wasm32"))]

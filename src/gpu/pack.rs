@@ -3,7 +3,10 @@
 
 use half::f16;
 
-use crate::{graph::Shape, plan::TexelFormat};
+use crate::{
+    graph::{Shape, exceeds_half},
+    plan::TexelFormat,
+};
 
 /// Type in which a lane of a texel stores a value.
 trait Lane: Copy {
@@ -41,19 +44,14 @@ lane!(f16, half, f16::to_f32);
 /// valid.
 pub(super) fn half(value: f32) -> f16 {
     let near = f16::from_f32(value);
-    match value.is_finite() && near.is_infinite() {
-        true => f16::MAX.copysign(near),
-        false => near,
-    }
+    if exceeds_half(value) { f16::MAX.copysign(near) } else { near }
 }
 
 /// Counts finite values beyond the range of the format; they are stored as its largest number.
 pub(super) fn saturated(values: &[f32], format: TexelFormat) -> u64 {
     match format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => 0,
-        TexelFormat::Rgba16Float => {
-            values.iter().filter(|value| value.is_finite() && f16::from_f32(**value).is_infinite()).count() as u64
-        }
+        TexelFormat::Rgba16Float => values.iter().filter(|value| exceeds_half(**value)).count() as u64,
     }
 }
 

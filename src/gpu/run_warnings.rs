@@ -10,7 +10,8 @@ use crate::{graph::NotFinite, plan::printable};
 pub struct RunWarnings {
     /// Outputs that were read and contain non-finite values, in the model's order.
     pub not_finite: Vec<NotFiniteOutput>,
-    /// Values and indices that were clamped to the nearest valid one: inputs first, then nodes in graph order.
+    /// Values and indices that were clamped to the nearest valid one: inputs first, then constants of the model,
+    /// then nodes in graph order.
     pub clamped: Vec<ClampedValues>,
 }
 
@@ -45,9 +46,9 @@ impl Clamp {
 pub struct ClampedValues {
     /// The reason.
     pub clamp: Clamp,
-    /// Index in the model file of the node that computes the tensor; `None` for an input.
+    /// Index in the model file of the node that computes the tensor; `None` for an input and for a constant.
     pub node: Option<usize>,
-    /// Operator of that node, or `input` for an input.
+    /// Operator of that node, `input` for an input, or `constant` for a constant, such as weights.
     pub op: &'static str,
     /// The tensor's name.
     pub tensor: String,

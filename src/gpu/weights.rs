@@ -8,9 +8,10 @@ use std::{
 };
 
 use super::{
-    Gpu, GpuError, Role, TextureSet,
+    ClampedValues, Gpu, GpuError, Role, TextureSet,
     account::Account,
     allocations::{Allocations, WEIGHTS},
+    clamped_constants::clamped_constants,
     packed_weights::PackedWeights,
     staging::Staging,
     textures::row_bytes,
@@ -33,6 +34,8 @@ pub(super) struct WeightTextures {
     places: IdVec<NodeId, WeightPlace>,
     /// Weights that are uploaded in every run.
     packed: PackedWeights,
+    /// Constants with values that their textures do not hold.
+    clamped: Vec<ClampedValues>,
     bytes: u64,
 }
 
@@ -43,6 +46,11 @@ impl WeightTextures {
 
     pub(super) const fn packed(&self) -> &PackedWeights {
         &self.packed
+    }
+
+    /// Returns the constants with values that their textures do not hold.
+    pub(super) fn clamped(&self) -> &[ClampedValues] {
+        &self.clamped
     }
 
     pub(super) fn allocations(&self) -> &Allocations {
@@ -164,7 +172,8 @@ async fn upload(
     writer.flush().await?;
     let bytes = specs.iter().map(TextureSpec::bytes).sum();
     let packed = PackedWeights::new(compiled, &source, &streamed, folder);
-    Ok(WeightTextures { textures, places: places.into(), packed, bytes })
+    let clamped = clamped_constants(&source, &compiled.rounded_beyond);
+    Ok(WeightTextures { textures, places: places.into(), packed, clamped, bytes })
 }
 
 /// Writes texels sequentially, a few rows at a time.

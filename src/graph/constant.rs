@@ -234,6 +234,17 @@ impl Constant {
         }
     }
 
+    /// Number of elements beyond the range of 16-bit floats.
+    pub(crate) fn beyond_half(&self) -> u64 {
+        if let Some(value) = self.repeats() {
+            return if exceeds_half(value) { self.len() as u64 } else { 0 };
+        }
+        let reals = self.reals();
+        let beyond = |i: &usize| exceeds_half(reals.get(*i));
+        // 16-bit floats need not be read: each of them is within their range.
+        if self.dtype == ElementType::F16 { 0 } else { (0..self.len()).filter(beyond).count() as u64 }
+    }
+
     /// The stored integers, without applying a scale. `None` if the elements are floats.
     pub fn to_i64(&self) -> Option<Vec<i64>> {
         if matches!(self.dtype, ElementType::F32 | ElementType::F16) {
@@ -242,6 +253,12 @@ impl Constant {
         let bytes = self.bytes.as_slice();
         (0..self.len()).map(|i| integer(self.dtype, bytes, i)).collect()
     }
+}
+
+/// Returns whether a value is finite, but the nearest 16-bit float is not. Such values are stored as the largest 16-bit
+/// float; infinities are stored as they are.
+pub(crate) fn exceeds_half(value: f32) -> bool {
+    value.is_finite() && half::f16::from_f32(value).is_infinite()
 }
 
 /// Read access to the elements of a constant as 32-bit floats, with the scale applied if there is one

@@ -21,6 +21,7 @@ mod subtensor;
 
 pub use builder::GraphBuilder;
 pub use check::check;
+pub(crate) use constant::exceeds_half;
 pub use constant::{Bytes, Constant, QuantParams, Reals};
 pub use element_type::ElementType;
 pub use epilogue::{Act, Epilogue};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use texpool::{
     Clamp, ClampedValues, Context, Model, TensorView,
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, compile},
-    gpu::{Executor, ExecutorOptions, Gpu, RunWarnings},
+    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightFormat, WeightStorage, compile},
+    gpu::{Executor, ExecutorOptions, Gpu, RunWarnings, SharedWeights},
     graph::{
         Act, Binary, Conv2d, Gather, GatherElements, Graph, GraphBuilder, Op, Padding, ReduceKind, TensorId, Unary,
     },
@@ -262,4 +262,135 @@ fn a_session_tells_what_its_last_run_met() {
     assert_eq!(places(&session.warnings().unwrap()), places(&blocking));
     session.trim();
     assert!(session.warnings().unwrap().is_empty());
+}
+
+/// Per four values: two beyond 16 bits, one within, and an infinity, which 16 bits hold.
+const BEYOND: [f32; 4] = [1e5, 0.5, -7e4, f32::INFINITY];
+
+/// Adds the constant `k` of such values.
+fn beyond(b: &mut GraphBuilder, dims: &[usize]) -> TensorId {
+    let values: Vec<f32> = BEYOND.into_iter().cycle().take(dims.iter().product()).collect();
+    b.constant("k", dims, &values).unwrap()
+}
+
+fn convolution(b: &mut GraphBuilder, x: TensorId, bias: Option<TensorId>, act: Act) -> TensorId {
+    let weights = b.constant("w", &[4, 1, 1, 4], &numbers(16)).unwrap();
+    b.conv2d("y", POINT, x, weights, bias, act).unwrap()
+}
+
+const POINT: Conv2d =
+    Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding { top: 0, bottom: 0, left: 0, right: 0 }, groups: 1 };
+
+type Reader = fn(&mut GraphBuilder, TensorId) -> TensorId;
+
+/// Nodes that read `x` of `[1, 2, 3, 4]` and the constant `k`, and the number of `k`'s values beyond 16 bits.
+const READERS: [(&str, u64, Reader); 9] = [
+    ("factor", 2, |b, x| {
+        let k = beyond(b, &[4]);
+        b.binary("y", Binary::Mul, x, k, Act::None).unwrap()
+    }),
+    ("weights", 8, |b, x| {
+        let k = beyond(b, &[4, 1, 1, 4]);
+        b.conv2d("y", POINT, x, k, None, Act::None).unwrap()
+    }),
+    ("bias", 2, |b, x| {
+        let k = beyond(b, &[4]);
+        convolution(b, x, Some(k), Act::None)
+    }),
+    ("depthwise weights", 2, |b, x| {
+        let k = beyond(b, &[1, 1, 1, 4]);
+        b.depthwise("y", Conv2d { groups: 4, ..POINT }, x, k, None, Act::None).unwrap()
+    }),
+    ("product", 4, |b, x| {
+        let k = beyond(b, &[1, 2, 4, 1]);
+        b.matmul("y", x, k).unwrap()
+    }),
+    ("slopes", 2, |b, x| {
+        let k = beyond(b, &[1, 1, 1, 4]);
+        b.node("y", Op::Prelu, &[x, k], Act::None).unwrap()
+    }),
+    ("slopes after a convolution", 2, |b, x| {
+        let k = beyond(b, &[1, 1, 1, 4]);
+        convolution(b, x, None, Act::Prelu(k))
+    }),
+    ("concatenation", 4, |b, x| {
+        let k = beyond(b, &[1, 2, 1, 4]);
+        b.concat("y", 2, &[x, k]).unwrap()
+    }),
+    ("table", 8, |b, x| {
+        let k = beyond(b, &[1, 1, 4, 4]);
+        let indices = b.reshape("indices", x, &[1, 1, 1, 24]).unwrap();
+        b.node("y", Op::Gather(Gather { axis: 2 }), &[k, indices], Act::None).unwrap()
+    }),
+];
+
+fn with_constant(read: Reader) -> Graph {
+    let mut b = GraphBuilder::new("constant");
+    let x = b.input("x", &[1, 2, 3, 4]).unwrap();
+    let y = read(&mut b, x);
+    b.finish(&[y]).unwrap()
+}
+
+/// Whatever an operator does with a constant, its values beyond 16 bits are counted under its name: not before a run, and
+/// not for 32-bit texels.
+#[test]
+fn constants_beyond_16_bits_are_counted_by_name() {
+    let gpu = open();
+    let zeros = [0.0; 24];
+    for (kind, count, read) in READERS {
+        let graph = with_constant(read);
+        let half = CompileOptions { rules: Rules::none(), ..options(&gpu, HALF) };
+        let mut session = Executor::from_compiled(&gpu, compiled(&graph, &half), &ExecutorOptions::default()).unwrap();
+        assert!(session.warnings().unwrap().is_empty(), "{kind}: before any run");
+        for _ in 0..2 {
+            session.run(&[&zeros]).unwrap();
+            let warnings = session.warnings().unwrap();
+            assert_eq!(places(&warnings), [(Clamp::Saturated, "k", count)], "{kind}");
+            let ClampedValues { node, op, .. } = &warnings.clamped[0];
+            assert_eq!((*node, *op), (None, "constant"), "{kind}");
+            assert!(warnings.clamped_text()[0].ends_with("first in constant `k`"), "{warnings}");
+        }
+        let full = CompileOptions { rules: Rules::none(), ..options(&gpu, FULL) };
+        assert_eq!(places(&run(&gpu, compiled(&graph, &full), &[&zeros]).1), [], "{kind} in 32 bits");
+    }
+}
+
+/// Weights that are rounded to 16 bits are counted as well, once, whatever the texels are.
+#[test]
+fn weights_that_are_rounded_to_16_bits_are_counted() {
+    let gpu = open();
+    let graph = with_constant(READERS[1].2);
+    for format in [HALF, FULL] {
+        let options = CompileOptions { weight_format: WeightFormat::F16, ..options(&gpu, format) };
+        let made = compiled(&graph, &options);
+        let saved = texpool::compile::load(&graph, &made.save(), gpu.texture_limits()).unwrap();
+        for made in [made, saved] {
+            assert_eq!(places(&run(&gpu, made, &[&[0.0; 24]]).1), [(Clamp::Saturated, "k", 8)], "{format:?}");
+        }
+    }
+}
+
+/// Weights that are uploaded in every run count the same, also if an earlier session left them packed in a file, and if
+/// two nodes read them.
+#[test]
+fn streamed_and_kept_weights_count_the_same() {
+    let gpu = open();
+    let mut b = GraphBuilder::new("streamed");
+    let x = b.input("x", &[1, 2, 3, 4]).unwrap();
+    let k = beyond(&mut b, &[4, 1, 1, 4]);
+    let y = b.conv2d("y", POINT, x, k, None, Act::None).unwrap();
+    let z = b.conv2d("z", Conv2d { stride: [1, 2], ..POINT }, x, k, None, Act::None).unwrap();
+    let graph = b.finish(&[y, z]).unwrap();
+    let weights = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 };
+    let folder = tempfile::tempdir().unwrap();
+    for kept in [None, Some(folder.path()), Some(folder.path())] {
+        let made = compiled(&graph, &CompileOptions { weights, ..options(&gpu, HALF) });
+        assert!(!made.schedule().streamed().is_empty());
+        let weights = kept.map_or_else(SharedWeights::default, SharedWeights::kept_in);
+        let options = ExecutorOptions { weights, ..ExecutorOptions::default() };
+        let mut session = Executor::from_compiled(&gpu, made, &options).unwrap();
+        session.run(&[&[0.0; 24]]).unwrap();
+        assert_eq!(places(&session.warnings().unwrap()), [(Clamp::Saturated, "k", 8)], "{kept:?}");
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

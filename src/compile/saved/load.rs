@@ -1,5 +1,7 @@
 //! Loads a compiled model from bytes: rewrites and schedules the graph again, and reads and checks its plan.
 
+use std::collections::BTreeMap;
+
 use super::{
     decisions::{Decisions, Division},
     error::SavedPlanError,
@@ -124,6 +126,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         limits,
         lowering,
         packings: IdVec::new(),
+        rounded_beyond: BTreeMap::new(),
         requested,
         phased,
         // Reported only if phases were requested.

@@ -74,6 +74,8 @@ pub struct Executor {
     not_finite: Vec<NotFinite>,
     /// `None` while the memory is given back.
     resident: Option<Resident>,
+    /// True if the model was run since its memory was last allocated.
+    has_run: bool,
     state: State,
 }
 
@@ -151,6 +153,7 @@ impl Executor {
             inputs,
             outputs,
             resident: None,
+            has_run: false,
             state: State::Ready,
             compiled,
         };
@@ -164,7 +167,7 @@ impl Executor {
         if self.gpu.is_inherited() {
             return;
         }
-        self.resident = None;
+        (self.resident, self.has_run) = (None, false);
         self.inputs.iter_mut().chain(&mut self.outputs).for_each(Port::trim);
         self.transfer = None;
         self.staging.trim();

@@ -176,6 +176,7 @@ impl Executor {
             }
         }
         self.bind()?;
+        self.has_run |= run;
         let mut read = Vec::new();
         for port in outputs.iter().filter_map(|&i| self.outputs.get(i)) {
             read.push((port, port.readback(&self.gpu, &self.staging)?));
@@ -270,6 +271,7 @@ impl Executor {
         if let Some(resident) = &self.resident {
             resident.program.encode(encoder);
         }
+        self.has_run = true;
         self.note();
         Ok(())
     }

@@ -26,6 +26,7 @@ impl Executor {
         let numbers = self.inputs_by_value(inputs.len())?;
         let inputs: Vec<_> = numbers.into_iter().zip(inputs).map(|(i, &values)| (i, values)).collect();
         now(self.submit_and_finish(Wait::Block, "writing the inputs", &inputs, false, &mut []))?;
+        self.has_run = true;
         let Some(held) = &self.resident else { return Err(GpuError::Trimmed) };
         let placed = held.placed(&self.compiled);
         let mut next = 0;

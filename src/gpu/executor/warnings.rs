@@ -17,7 +17,7 @@ const WHAT: &str = "reading what a run counted";
 
 impl Executor {
     /// Returns warnings about the last run: non-finite values in outputs that were read, values clamped to the range
-    /// of 16 bits, and indices out of range. Waits for the run.
+    /// of 16 bits, including those of constants, and indices out of range. Waits for the run.
     ///
     /// # Errors
     /// Errors of the device.
@@ -43,6 +43,9 @@ impl Executor {
                 count: port.saturated(),
             })
             .collect();
+        if let Some(held) = self.resident.as_ref().filter(|_| self.has_run) {
+            clamped.extend_from_slice(held.weights.clamped());
+        }
         let counts = self.counts(wait).await?;
         let nodes = self.compiled.graph.nodes.iter().zip(counts.chunks(COUNTS_PER_NODE));
         for (node, counts) in nodes {

@@ -115,9 +115,9 @@ impl Session {
     }
 
     /// Returns problems of the last run that its results do not show: outputs that were read and contain NaN or
-    /// infinities, values stored as 65504 because 16 bits cannot hold them, and computed indices outside their axis.
-    /// Waits for submitted work. The call is free if all values have 32 bits and no index is computed; otherwise it
-    /// costs a short wait for the device.
+    /// infinities, values stored as 65504 because 16 bits cannot hold them, also those of the model's constants, and
+    /// computed indices outside their axis. Waits for submitted work. The call is free if all values have 32 bits and
+    /// no index is computed; otherwise it costs a short wait for the device.
     ///
     /// For [encoded](Self::encode) runs, only the last counts, because each run resets the counters. Outputs count if
     /// [`run`](Self::run), [`run_into`](Self::run_into) or [`read`](Self::read) reads them.

@@ -11,7 +11,7 @@ pub struct ClampedReport {
     pub saturated: u64,
     /// Indices that were replaced by the nearest inside the axis.
     pub indices_outside: u64,
-    /// Affected tensors, inputs first, then nodes in order.
+    /// Affected tensors, inputs first, then constants of the model, then nodes in order.
     pub places: Vec<ClampedPlace>,
     /// The report as sentences, with the first place of each kind.
     #[serde(skip)]
@@ -23,9 +23,9 @@ pub struct ClampedReport {
 pub struct ClampedPlace {
     /// The tensor's name.
     pub tensor: String,
-    /// Index in the file of the node that computes it; `None` for an input.
+    /// Index in the file of the node that computes it; `None` for an input and for a constant.
     pub node: Option<usize>,
-    /// Operator of that node; `input` for an input.
+    /// Operator of that node; `input` for an input, `constant` for a constant.
     pub op: &'static str,
     /// Number of values stored as 65504 or -65504.
     pub saturated: u64,
