@@ -59,6 +59,29 @@ fn values_beyond_16_bits_are_counted_in_text_and_json() {
 }
 
 #[test]
+fn constants_beyond_16_bits_are_counted_in_text_and_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut made = Model::new();
+    made.input("x", &[1, 2]);
+    made.floats("weights", &[2, 3], &[1e5, 1.0, 2.0, 3.0, -7e4, f32::INFINITY]);
+    made.raw_node("MatMul", &["x", "weights"], &["y"], &[]);
+    made.output("y");
+    let file = model(folder.path(), &made);
+    let input = folder.path().join("x.npy");
+    write_npy(&input, &[1, 2], &[1e-5, 1e-5]).unwrap();
+    for options in [["--precision", "f16"], ["--weights", "f16"]] {
+        let args = [&["run", &file, "--input", input.to_str().unwrap()][..], &options].concat();
+        let clamped = &json(&[&args[..], &["--json"]].concat())["clamped"];
+        assert!(clamped["saturated"] == 2 && clamped["indices_outside"] == 0, "{options:?}: {clamped}");
+        let place = &clamped["places"][0];
+        assert!(place["op"] == "constant" && place["node"].is_null(), "{options:?}: {clamped}");
+        let said = text(&args);
+        let words = "2 values are beyond the range of 16 bits and were stored as 65504 or -65504, first in constant `";
+        assert!(said.contains(words), "{options:?}: {said}");
+    }
+}
+
+#[test]
 fn indices_outside_the_axis_are_counted_in_text_and_json() {
     let folder = tempfile::tempdir().unwrap();
     let mut made = Model::new();
