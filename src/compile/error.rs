@@ -147,6 +147,9 @@ impl From<CheckError> for CompileError {
 /// Explains whether a smaller pool than the smallest found may exist.
 fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
     match (stopped, too_many_rows) {
+        (Some(StopReason::TooManyTensors), _) => {
+            "; its tensors are more than the exact search takes, and a smaller one may exist".to_owned()
+        }
         (Some(reason), _) => {
             format!("; the search was stopped because {reason}, and a smaller one may exist: give it more time")
         }
