@@ -4,8 +4,8 @@ mod account;
 mod allocations;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
-#[cfg(not(target_arch = "wasm32"))]
 mod clamped_constants;
+#[cfg(not(target_arch = "wasm32"))]
 mod compare;
 mod device;
 #[cfg(not(target_arch = "wasm32"))]

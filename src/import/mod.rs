@@ -43,7 +43,6 @@ pub use outline::{Format, GraphOutline, NodeOutline, Outline, Refusal, TensorOut
 
 use crate::graph::Graph;
 use model_file::{FileBytes, Owner};
-#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 #[doc(hidden)]
 pub use plain_file::{Links, check_plain, open_plain_file};
 
