@@ -44,6 +44,17 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// As [`input`](Self::input).
+    ///
+    /// ```
+    /// use texpool::graph::{ElementType, GraphBuilder, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("bytes");
+    /// let image = b.input_of("image", &[1, 224, 224, 3], ElementType::U8)?;
+    /// let y = b.unary("y", Unary::Relu, image)?;
+    /// let graph = b.finish(&[y])?;
+    /// assert_eq!(graph.tensors[image].element_type, ElementType::U8);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn input_of(&mut self, name: &str, dims: &[usize], element_type: ElementType) -> Result<TensorId, BuildError> {
         let id = self.tensor(name, dims, None)?;
         self.graph.tensors[id].element_type = element_type;
@@ -55,6 +66,17 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the dimensions are invalid or too large, or do not match the number of `values`.
+    ///
+    /// ```
+    /// use texpool::graph::{Act, Binary, GraphBuilder};
+    ///
+    /// let mut b = GraphBuilder::new("offset");
+    /// let x = b.input("x", &[1, 4, 4, 3])?;
+    /// let offsets = b.constant("offsets", &[3], &[0.1, 0.2, 0.3])?; // one for each channel
+    /// let y = b.binary("y", Binary::Add, x, offsets, Act::None)?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 4, 4, 3]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn constant(&mut self, name: &str, dims: &[usize], values: &[f32]) -> Result<TensorId, BuildError> {
         self.tensor(name, dims, Some(Constant::from_f32(values)))
     }
@@ -71,6 +93,19 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool::graph::{Act, Conv2d, GraphBuilder, Padding, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("first layer");
+    /// let x = b.input("x", &[1, 224, 224, 3])?;
+    /// let weights = b.constant("weights", &[32, 3, 3, 3], &[0.1; 32 * 27])?;
+    /// let padding = Padding { top: 0, bottom: 1, left: 0, right: 1 };
+    /// let conv = Conv2d { stride: [2, 2], dilation: [1, 1], padding, groups: 1 };
+    /// let y = b.conv2d("y", conv, x, weights, None, Act::Unary(Unary::Relu6))?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 112, 112, 32]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn conv2d(
         &mut self,
         name: &str,
@@ -87,6 +122,19 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool::graph::{Act, Conv2d, GraphBuilder, Padding};
+    ///
+    /// let mut b = GraphBuilder::new("depthwise");
+    /// let x = b.input("x", &[1, 8, 8, 4])?;
+    /// let weights = b.constant("weights", &[1, 3, 3, 4], &[0.1; 36])?;
+    /// let padding = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+    /// let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding, groups: 1 };
+    /// let y = b.depthwise("y", conv, x, weights, None, Act::None)?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 8, 8, 4]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn depthwise(
         &mut self,
         name: &str,
@@ -103,6 +151,18 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool::graph::{GraphBuilder, Padding, TransposeConv};
+    ///
+    /// let mut b = GraphBuilder::new("twice as large");
+    /// let x = b.input("x", &[1, 8, 8, 4])?;
+    /// let weights = b.constant("weights", &[2, 2, 2, 4], &[0.1; 32])?;
+    /// let conv = TransposeConv { stride: [2, 2], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+    /// let y = b.transpose_conv("y", conv, [x, weights], None, [16, 16])?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 16, 16, 2]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn transpose_conv(
         &mut self,
         name: &str,
@@ -119,6 +179,17 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool::graph::{Act, GraphBuilder};
+    ///
+    /// let mut b = GraphBuilder::new("classifier");
+    /// let x = b.input("x", &[1, 1, 1, 64])?;
+    /// let (weights, bias) = (b.constant("weights", &[10, 64], &[0.1; 640])?, b.constant("bias", &[10], &[0.0; 10])?);
+    /// let scores = b.fully_connected("scores", x, weights, Some(bias), Act::None)?;
+    /// assert_eq!(b.finish(&[scores])?.tensors[scores].dims, [1, 10]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn fully_connected(
         &mut self,
         name: &str,
@@ -138,6 +209,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the window does not fit.
+    ///
+    /// ```
+    /// use texpool::graph::{GraphBuilder, Padding, Pool2d, PoolKind};
+    ///
+    /// let mut b = GraphBuilder::new("pool");
+    /// let x = b.input("x", &[1, 8, 8, 4])?;
+    /// let y = b.pool("y", Pool2d::plain(PoolKind::Max, [2, 2], [2, 2], Padding::default()), x)?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 4, 4, 4]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn pool(&mut self, name: &str, pool: Pool2d, x: TensorId) -> Result<TensorId, BuildError> {
         self.node(name, Op::Pool2d(pool), &[x], Act::None)
     }
@@ -146,6 +227,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If `x` is not a tensor of this graph.
+    ///
+    /// ```
+    /// use texpool::graph::GraphBuilder;
+    ///
+    /// let mut b = GraphBuilder::new("global average");
+    /// let x = b.input("x", &[1, 7, 7, 64])?;
+    /// let y = b.mean("y", [false, true, true, false], x)?; // over height and width
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 1, 1, 64]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn mean(&mut self, name: &str, axes: [bool; 4], x: TensorId) -> Result<TensorId, BuildError> {
         self.reduce(name, ReduceKind::Mean, axes, x)
     }
@@ -154,6 +245,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If `x` is not a tensor of this graph, or if `kind` computes an index and more than one axis is marked.
+    ///
+    /// ```
+    /// use texpool::graph::{GraphBuilder, ReduceKind};
+    ///
+    /// let mut b = GraphBuilder::new("largest of the channels");
+    /// let x = b.input("x", &[1, 7, 7, 64])?;
+    /// let y = b.reduce("y", ReduceKind::Max, [false, false, false, true], x)?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 7, 7, 1]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn reduce(
         &mut self,
         name: &str,
@@ -168,6 +269,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool::graph::GraphBuilder;
+    ///
+    /// let mut b = GraphBuilder::new("product");
+    /// let (a, c) = (b.input("a", &[1, 2, 5, 8])?, b.input("c", &[1, 2, 8, 3])?);
+    /// let y = b.matmul("y", a, c)?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 2, 5, 3]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn matmul(&mut self, name: &str, a: TensorId, b: TensorId) -> Result<TensorId, BuildError> {
         self.node(name, Op::MatMul(MatMul { transpose_b: false }), &[a, b], Act::None)
     }
@@ -199,6 +310,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the other extents differ.
+    ///
+    /// ```
+    /// use texpool::graph::GraphBuilder;
+    ///
+    /// let mut b = GraphBuilder::new("side by side");
+    /// let (x, y) = (b.input("x", &[1, 8, 8, 3])?, b.input("y", &[1, 8, 8, 5])?);
+    /// let z = b.concat("z", 3, &[x, y])?; // channels
+    /// assert_eq!(b.finish(&[z])?.tensors[z].dims, [1, 8, 8, 8]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn concat(&mut self, name: &str, axis: usize, inputs: &[TensorId]) -> Result<TensorId, BuildError> {
         self.node(name, Op::Concat(Concat { axis }), inputs, Act::None)
     }
@@ -207,6 +328,17 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the number of elements differs.
+    ///
+    /// ```
+    /// use texpool::graph::GraphBuilder;
+    ///
+    /// let mut b = GraphBuilder::new("flat");
+    /// let x = b.input("x", &[1, 4, 4, 2])?;
+    /// let y = b.reshape("y", x, &[1, 32])?;
+    /// assert!(b.reshape("z", x, &[33]).is_err());
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 32]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn reshape(&mut self, name: &str, x: TensorId, dims: &[usize]) -> Result<TensorId, BuildError> {
         self.node_to(name, Op::Reshape, &[x], dims, Act::None)
     }
@@ -215,6 +347,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If `x` is not a tensor of this graph.
+    ///
+    /// ```
+    /// use texpool::graph::{CoordMode, GraphBuilder, ResizeMode};
+    ///
+    /// let mut b = GraphBuilder::new("twice as large");
+    /// let x = b.input("x", &[1, 8, 8, 3])?;
+    /// let y = b.resize("y", ResizeMode::Linear, CoordMode::HalfPixel, x, [16, 16])?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 16, 16, 3]);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn resize(
         &mut self,
         name: &str,
@@ -230,6 +372,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If an operand is not a tensor of this graph, or the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool::graph::{Act, GraphBuilder, Op, Softmax};
+    ///
+    /// let mut b = GraphBuilder::new("probabilities");
+    /// let x = b.input("scores", &[1, 10])?;
+    /// let y = b.node("y", Op::Softmax(Softmax { beta: 1.0, log: false }), &[x], Act::None)?;
+    /// assert_eq!(b.finish(&[y])?.nodes.len(), 1);
+    /// # Ok::<(), texpool::graph::BuildError>(())
+    /// ```
     pub fn node(&mut self, name: &str, op: Op, inputs: &[TensorId], act: Act) -> Result<TensorId, BuildError> {
         // Operators that determine the shape of their result ignore the stated one.
         self.node_to(name, op, inputs, &[1, 1, 1, 1], act)

@@ -8,6 +8,19 @@ use super::{
 ///
 /// # Errors
 /// The first error, in node order.
+///
+/// ```
+/// use texpool::graph::{GraphBuilder, Unary, check};
+///
+/// let mut b = GraphBuilder::new("square roots");
+/// let x = b.input("x", &[4])?;
+/// let y = b.unary("y", Unary::Sqrt, x)?;
+/// let mut graph = b.finish(&[y])?;
+/// assert!(check(&graph).is_ok());
+/// graph.inputs.clear(); // now nothing gives `x` a value
+/// assert!(check(&graph).is_err());
+/// # Ok::<(), texpool::graph::BuildError>(())
+/// ```
 pub fn check(graph: &Graph) -> Result<(), CheckError> {
     for tensor in &graph.tensors {
         size(tensor)?;

@@ -27,6 +27,14 @@ impl Shape {
 
     /// Creates a shape from extents of rank up to four, with ones added in front. Longer lists are accepted if the
     /// surplus extents in front are ones; otherwise returns `None`.
+    ///
+    /// ```
+    /// use texpool::graph::Shape;
+    ///
+    /// assert_eq!(Shape::from_dims(&[7, 10]), Some(Shape::new(1, 1, 7, 10)));
+    /// assert_eq!(Shape::from_dims(&[1, 2, 3, 4, 5]), Some(Shape::new(2, 3, 4, 5)));
+    /// assert_eq!(Shape::from_dims(&[2, 2, 3, 4, 5]), None);
+    /// ```
     pub fn from_dims(dims: &[usize]) -> Option<Self> {
         let extra = dims.len().saturating_sub(4);
         if dims[..extra].iter().any(|&d| d != 1) {
@@ -69,6 +77,13 @@ impl Shape {
     }
 
     /// Texels of the whole tensor.
+    ///
+    /// ```
+    /// use texpool::graph::Shape;
+    ///
+    /// // Two slices of four channels for each of 56 x 56 pixels.
+    /// assert_eq!(Shape::new(1, 56, 56, 6).texels(), 2 * 56 * 56);
+    /// ```
     pub const fn texels(&self) -> usize {
         self.rows() * self.row_texels()
     }

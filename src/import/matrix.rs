@@ -52,6 +52,12 @@ impl Operator {
 }
 
 /// Lists the supported operators: ONNX's by name, its own domain first, then those that only TensorFlow Lite has.
+///
+/// ```
+/// let operators = texpool::import::supported();
+/// let conv = operators.iter().find(|operator| operator.onnx.as_deref() == Some("Conv"));
+/// assert!(conv.is_some_and(|conv| conv.tflite.contains(&("CONV_2D", 3))));
+/// ```
 pub fn supported() -> Vec<Operator> {
     let alone = tflite::operators().filter_map(|entry| match entry.described {
         Described::Alone(support) => Some(Operator::new(support, entry.coded().into_iter().collect())),

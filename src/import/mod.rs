@@ -55,6 +55,14 @@ pub use plain_file::{Links, check_plain, open_plain_file};
 ///
 /// # Errors
 /// If the file cannot be read, is not a valid model, or contains unsupported operators. All of those are listed.
+///
+/// ```no_run
+/// let graph = texpool::import::open("mobilenet_v2.tflite")?;
+/// for &input in &graph.inputs {
+///     println!("{} {:?}", graph.tensors[input].name, graph.tensors[input].dims);
+/// }
+/// # Ok::<(), texpool::import::ImportError>(())
+/// ```
 pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
     open_with(path, &ImportOptions::default())
 }
@@ -63,6 +71,15 @@ pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
 ///
 /// # Errors
 /// As [`open`], and if a bound name does not occur in the file, or an extent is left open. All of those are listed.
+///
+/// ```no_run
+/// use texpool::import::{ImportOptions, open_with};
+///
+/// // A batch and a width that the file leaves open.
+/// let dims = [("batch".to_owned(), 1), ("width".to_owned(), 320)].into();
+/// let graph = open_with("text_reader.onnx", &ImportOptions { dims, ..Default::default() })?;
+/// # Ok::<(), texpool::import::ImportError>(())
+/// ```
 pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
     Ok(open_listing(path, options)?.0)
 }
@@ -107,6 +124,14 @@ fn open_owned(owner: Owner, path: &Path, options: &ImportOptions) -> Result<(Gra
 ///
 /// # Errors
 /// As [`open`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool::import::{ImportError, from_bytes};
+///
+/// let empty: Vec<u8> = Vec::new();
+/// assert!(matches!(from_bytes(Arc::new(empty)), Err(ImportError::Empty)));
+/// ```
 pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, ImportError> {
     from_bytes_with(owner, &ImportOptions::default())
 }

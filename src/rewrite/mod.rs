@@ -85,6 +85,23 @@ const MAX_ROUNDS: usize = 64;
 /// Applies the enabled rules until none of them finds anything more. Without enabled rules the result is a copy.
 ///
 /// The graph must be valid (`graph::check`), because tensor ids are not checked again.
+///
+/// ```
+/// use texpool::{
+///     graph::{GraphBuilder, Unary},
+///     rewrite::{Rules, rewrite},
+/// };
+///
+/// let mut b = GraphBuilder::new("twice");
+/// let x = b.input("x", &[1, 8, 8, 3])?;
+/// let once = b.unary("once", Unary::Relu, x)?;
+/// let twice = b.unary("twice", Unary::Relu, once)?;
+/// let graph = b.finish(&[twice])?;
+/// let rewritten = rewrite(&graph, &Rules::exact());
+/// assert!(rewritten.graph.nodes.len() < graph.nodes.len());
+/// println!("{}", rewritten.report);
+/// # Ok::<(), texpool::graph::BuildError>(())
+/// ```
 pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     let mut ctx = RewriteContext::new(graph.clone());
     let mut report = Report { nodes_before: graph.nodes.len(), ..Report::default() };

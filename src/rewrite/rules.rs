@@ -80,6 +80,13 @@ impl Rules {
     }
 
     /// Rules with a numerical effect of at most `most`. Includes the searches for nodes that need no step.
+    ///
+    /// ```
+    /// use texpool::rewrite::{Numerics, Rules};
+    ///
+    /// let rules = Rules::up_to(Numerics::Reassociates);
+    /// assert!(rules.is_on("residual") && rules != Rules::all());
+    /// ```
     pub fn up_to(most: Numerics) -> Self {
         let mut rules = Self::all();
         for (on, rule) in rules.on.iter_mut().zip(&RULES) {
@@ -92,6 +99,16 @@ impl Rules {
     ///
     /// # Errors
     /// If a name is unknown.
+    ///
+    /// ```
+    /// use texpool::rewrite::Rules;
+    ///
+    /// let rules = Rules::only(&["identity", "dead"])?;
+    /// assert!(rules.is_on("dead") && !rules.is_on("residual"));
+    /// let error = Rules::only(&["magic"]).unwrap_err();
+    /// assert!(error.to_string().starts_with("no rewrite rule is called `magic`"));
+    /// # Ok::<(), texpool::rewrite::UnknownRule>(())
+    /// ```
     pub fn only(names: &[&str]) -> Result<Self, UnknownRule> {
         Self::none().switch(names, true)
     }
@@ -100,6 +117,13 @@ impl Rules {
     ///
     /// # Errors
     /// If a name is unknown.
+    ///
+    /// ```
+    /// use texpool::rewrite::Rules;
+    ///
+    /// assert!(!Rules::without(&["softmax"])?.is_on("softmax"));
+    /// # Ok::<(), texpool::rewrite::UnknownRule>(())
+    /// ```
     pub fn without(names: &[&str]) -> Result<Self, UnknownRule> {
         Self::all().switch(names, false)
     }
