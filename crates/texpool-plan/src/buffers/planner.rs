@@ -292,8 +292,7 @@ impl<'a> ArenaPlanner<'a> {
         }
         check_given(buffers, in_place)?;
         if capacity.is_some_and(|capacity| capacity < widest) {
-            // No plan fits, so any plan is good enough.
-            return without_pairs::plan(buffers, widest);
+            return beyond_reach(buffers, in_place, widest, unit);
         }
         let conflicts = match Conflicts::new(buffers, in_place, control) {
             Ok(conflicts) => conflicts,
@@ -366,6 +365,28 @@ fn validate(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Result<(), PlanE
     match in_place.iter().find(|&&(before, after)| buffers[before].live.end != buffers[after].live.start + 1) {
         Some(&(before, after)) => Err(InputError::BadInPlace { before, after }.into()),
         None => Ok(()),
+    }
+}
+
+/// Returns a greedy plan for a capacity that no plan can keep. It compares buffers only if there are few pairs of them,
+/// so that the answer takes no time.
+fn beyond_reach(
+    buffers: &[Buffer],
+    in_place: &[(usize, usize)],
+    widest: u64,
+    unit: Option<u64>,
+) -> Result<Found, PlanError> {
+    let greedy = without_pairs::plan(buffers, widest)?;
+    let no_time = SearchControl::new().timeout(Duration::ZERO);
+    let Some(conflicts) = Conflicts::new(buffers, in_place, &no_time).ok().filter(|conflicts| conflicts.few) else {
+        return Ok(greedy);
+    };
+    let unlimited = SearchControl::new();
+    let orders = OrderSearch::new(buffers, &conflicts, widest, widest, &unlimited);
+    let best = greedy.or_smaller(orders.best().clone());
+    match unit {
+        Some(unit) => Ok(best.or_smaller(plain::plan(buffers, unit, None, 0, &unlimited)?)),
+        None => Ok(best),
     }
 }
 

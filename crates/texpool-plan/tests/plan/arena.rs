@@ -513,3 +513,20 @@ fn every_name_of_a_column_is_read() {
     let text = "id,lower,upper,size,offset\na,0,5,8,\nb,4,6,2,16\n";
     assert_eq!(buffers_from_csv(text).unwrap().iter().map(|b| b.offset).collect::<Vec<_>>(), [None, Some(16)]);
 }
+
+/// The answer that nothing fits comes at once, and beside it the best greedy plan of the few buffers.
+#[test]
+fn few_buffers_are_planned_well_for_a_capacity_that_no_plan_keeps() {
+    let (large, wide, sum) = (602_112, 1_204_224, 401_408);
+    let buffer = |live: Range<usize>, size| Buffer::new(live, size).aligned(64);
+    let mut planner = ArenaPlanner::new().capacity(2_000_000);
+    planner.add(buffer(0..1, large).fixed(0));
+    let stem = planner.add(buffer(0..4, sum));
+    planner.add(buffer(1..3, wide));
+    planner.add(buffer(2..4, wide));
+    let added = planner.add(buffer(3..5, sum));
+    planner.in_place(stem, added);
+    planner.add(buffer(4..6, large));
+    let plan = planner.plan().unwrap();
+    assert_eq!((plan.fits(2_000_000), plan.total), (Some(false), plan.bound));
+}
