@@ -15,6 +15,16 @@ fn model(folder: &Path, model: &Model) -> String {
     path.to_str().unwrap().to_owned()
 }
 
+/// Writes a model that takes two rows of a table of five.
+fn gather(folder: &Path) -> String {
+    let mut made = Model::new();
+    made.floats("table", &[5, 3], &[0.5; 15]);
+    made.raw_input("i", 7, &[number(1, 2)]);
+    made.raw_node("Gather", &["table", "i"], &["y"], &[]);
+    made.output("y");
+    model(folder, &made)
+}
+
 fn text(args: &[&str]) -> String {
     let output = texpool(args);
     assert!(output.status.success(), "{}", stderr(&output));
@@ -84,12 +94,7 @@ fn constants_beyond_16_bits_are_counted_in_text_and_json() {
 #[test]
 fn indices_outside_the_axis_are_counted_in_text_and_json() {
     let folder = tempfile::tempdir().unwrap();
-    let mut made = Model::new();
-    made.floats("table", &[5, 3], &[0.5; 15]);
-    made.raw_input("i", 7, &[number(1, 2)]);
-    made.raw_node("Gather", &["table", "i"], &["y"], &[]);
-    made.output("y");
-    let file = model(folder.path(), &made);
+    let file = gather(folder.path());
     let input = folder.path().join("i.npy");
     let args = ["run", &file, "--input", input.to_str().unwrap()];
     for (indices, outside) in [([5, 0], 1), ([-6, 7], 2), ([-5, 4], 0)] {
@@ -106,12 +111,7 @@ fn indices_outside_the_axis_are_counted_in_text_and_json() {
 #[test]
 fn bench_and_compare_say_what_was_clamped() {
     let folder = tempfile::tempdir().unwrap();
-    let mut made = Model::new();
-    made.floats("table", &[5, 3], &[0.5; 15]);
-    made.raw_input("i", 7, &[number(1, 2)]);
-    made.raw_node("Gather", &["table", "i"], &["y"], &[]);
-    made.output("y");
-    let file = model(folder.path(), &made);
+    let file = gather(folder.path());
     let input = folder.path().join("i.npy");
     integers(&input, &[-6, 7]);
     let args = ["compare", &file, "--against", "cpu", "--input", input.to_str().unwrap()];
