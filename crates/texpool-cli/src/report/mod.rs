@@ -24,7 +24,7 @@ pub use chart::picture;
 pub use clamped::{ClampedPlace, ClampedReport};
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use device_memory::{DeviceMemoryReport, PartBytes};
-pub use digits::grouped;
+pub use digits::{grouped, rounded, size};
 pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
