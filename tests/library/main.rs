@@ -5,6 +5,7 @@
 mod blazeface;
 
 mod delegate;
+mod documents;
 mod errors;
 
 mod graph;

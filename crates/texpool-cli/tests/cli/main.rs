@@ -12,6 +12,8 @@ mod clamped;
 mod command;
 mod csdf;
 mod deadline;
+#[cfg(unix)]
+mod documented;
 mod examples;
 mod explain;
 mod fetch;
