@@ -40,6 +40,7 @@ pub use options::{FakeQuant, ImportOptions};
 pub use options::{parse_dim, parse_fake_quant};
 #[doc(hidden)]
 pub use outline::{Format, GraphOutline, NodeOutline, Outline, Refusal, TensorOutline, Verdict};
+pub use tflite::micro;
 
 use crate::graph::Graph;
 use model_file::{FileBytes, Owner};

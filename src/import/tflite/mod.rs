@@ -2,6 +2,8 @@
 //! together.
 
 mod lower;
+pub mod micro;
+mod micro_file;
 mod op_registry;
 mod opcode;
 mod operator_lowering;
@@ -107,7 +109,7 @@ pub(super) fn fixed(owner: &Owner, names: Vec<String>) -> ImportError {
 
 /// Returns the model, if its version is supported.
 fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
-    let model = verified(bytes)?;
+    let model = verified::<Model<'static>>(bytes)?;
     if model.version() == VERSION { Ok(model) } else { Err(ImportError::Version(model.version())) }
 }
 
@@ -146,8 +148,8 @@ fn begun<'a>(
     Ok(lowering)
 }
 
-/// Verifies the whole file and returns its root table.
-fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
+/// Verifies everything that a root table's declaration reaches, and returns the table.
+fn verified<S: Schema>(bytes: &[u8]) -> Result<S::Of<'_>, ImportError> {
     let damaged = |what: String| ImportError::Malformed { what };
     // Tables may share parts, so the verifier may visit more bytes than the file has. The limit prevents a small file
     // with heavy sharing from keeping the verifier busy.
@@ -155,9 +157,9 @@ fn verified(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
         max_apparent_size: bytes.len().saturating_mul(4).saturating_add(1 << 20),
         ..VerifierOptions::default()
     };
-    ForwardsUOffset::<Model<'static>>::run_verifier(&mut Verifier::new(&options, bytes), 0)
+    ForwardsUOffset::<S>::run_verifier(&mut Verifier::new(&options, bytes), 0)
         .map_err(|error| damaged(error.to_string().trim_end().replace('\n', ";")))?;
-    Table::root(bytes).map(Model::wrap).ok_or_else(|| damaged("it has no root table".to_owned()))
+    Table::root(bytes).map(S::wrap).ok_or_else(|| damaged("it has no root table".to_owned()))
 }
 
 /// Creates the graph's tensor for a tensor of the file. It has no values yet, and no extents if those are invalid.

@@ -29,11 +29,28 @@ impl<'a> Table<'a> {
         K::read(self.bytes, self.field(slot)?)
     }
 
-    fn field(self, slot: u16) -> Option<usize> {
+    /// Returns the position in the file that the field at `slot` refers to, if the field is present.
+    pub(super) fn target(self, slot: u16) -> Option<usize> {
+        follow(self.bytes, self.field(slot)?)
+    }
+
+    /// Returns the positions in the file that the elements of a vector of tables refer to.
+    pub(super) fn targets(self, slot: u16) -> Option<Vec<usize>> {
+        let (start, length) = vector(self.bytes, self.field(slot)?)?;
+        self.bytes.get(start..start.checked_add(length.checked_mul(4)?)?)?;
+        (0..length).map(|i| follow(self.bytes, start + 4 * i)).collect()
+    }
+
+    /// Returns the position of the table's vtable and its length in bytes.
+    pub(super) fn vtable(self) -> Option<(usize, u16)> {
         // Signed: a vtable may be before or behind its tables.
         let back = i32::from_le_bytes(load(self.bytes, self.position)?);
         let vtable = usize::try_from((self.position as i64).checked_sub(i64::from(back))?).ok()?;
-        let length = u16::from_le_bytes(load(self.bytes, vtable)?);
+        Some((vtable, u16::from_le_bytes(load(self.bytes, vtable)?)))
+    }
+
+    fn field(self, slot: u16) -> Option<usize> {
+        let (vtable, length) = self.vtable()?;
         // A vtable ends with the last field that was set by its writer, or known to it.
         if slot >= length {
             return None;

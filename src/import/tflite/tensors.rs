@@ -35,6 +35,11 @@ const TYPES: [&str; 19] = [
     "INT4",
     "BFLOAT16",
 ];
+/// Returns the schema's name of a type.
+pub(super) fn type_name(dtype: i8) -> &'static str {
+    usize::try_from(dtype).ok().and_then(|t| TYPES.get(t)).copied().unwrap_or("of an unknown type")
+}
+
 /// Indices into [`TYPES`] of the types for quantised values, except those of 8 bits.
 const QUANTISED: [i8; 3] = [7, 16, 17];
 
@@ -198,7 +203,7 @@ impl<'a> FileTensor<'a> {
 
     fn wrong_type(&self, dtype: i8) -> Problem {
         let name = &self.name;
-        let spelled = usize::try_from(dtype).ok().and_then(|t| TYPES.get(t)).unwrap_or(&"of an unknown type");
+        let spelled = type_name(dtype);
         if matches!(dtype, UINT8 | INT8) {
             return Problem::new(
                 format!("tensor `{name}` is {spelled} without a scale"),

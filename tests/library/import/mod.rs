@@ -9,6 +9,7 @@ mod hostile;
 mod kinds;
 mod large;
 mod layout;
+mod micro;
 mod one;
 mod operators;
 mod outline;

@@ -8,7 +8,7 @@ use texpool::{
     compile::{CompileError, SavedPlanError},
     gpu::GpuError,
     graph::Tensor,
-    import::ImportError,
+    import::{ImportError, micro::MicroError},
     plan::PlanError,
     tensor::ConvertError,
 };
@@ -41,6 +41,8 @@ pub(super) enum CliError {
     Plan(#[from] PlanError),
     #[error("{}: {source}", printable(path))]
     Records { path: PathBuf, source: PlanError },
+    #[error("{}: {source}", printable(path))]
+    Micro { path: PathBuf, source: Box<MicroError> },
     #[error(transparent)]
     Dataflow(#[from] DataflowError),
     /// The answer is already printed; only the exit code remains.

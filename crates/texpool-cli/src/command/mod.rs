@@ -15,6 +15,7 @@ mod explain;
 mod hint;
 mod inputs;
 mod labels;
+mod micro;
 mod model_source;
 mod models;
 mod out;

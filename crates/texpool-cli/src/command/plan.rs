@@ -7,6 +7,7 @@ use super::{
     error::CliError,
     hint,
     inputs::random,
+    micro::{self, MicroArgs},
     out, picture,
     progress::{self, Deadline},
     records::{self, RecordsArgs},
@@ -51,9 +52,18 @@ pub(super) struct Args {
     /// --records, otherwise 30.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
     deadline: Option<Deadline>,
-    /// With --records: write the plan as minimalloc's CSV with an offset for each record.
-    #[arg(long, value_name = "FILE", requires = "records")]
+    /// With --records: write the plan as minimalloc's CSV with an offset for each record. With --arena: write a copy of
+    /// the model with the plan.
+    #[arg(long, value_name = "FILE")]
     write: Option<PathBuf>,
+    /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
+    /// that runtime use the plan.
+    #[arg(long, conflicts_with_all = ["records", "why", "frontier", "phases", "budget", "strategy"])]
+    arena: bool,
+    /// With --arena: leave room for the scratch buffer of an operator's kernel, such as 12=4096. Operators are counted
+    /// from 0. Repeat for each buffer.
+    #[arg(long, value_name = "OPERATOR=SIZE", value_parser = micro::scratch, requires = "arena")]
+    scratch: Vec<(usize, u64)>,
     /// Limit on the relaxations that the exact solver may solve.
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     nodes: u64,
@@ -102,12 +112,19 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return records::run(path, &asked, json);
     }
     // clap does not enforce a required flag that conflicts with a given one, like --records with a model.
-    if args.capacity.is_some() || args.write.is_some() {
-        return Err(CliError::Usage("--capacity and --write go with --records FILE, not with a model".into()));
+    if args.capacity.is_some() {
+        return Err(CliError::Usage("--capacity goes with --records FILE, not with a model".into()));
     }
     let Some(model) = &args.model else {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };
+    if args.arena {
+        let asked = MicroArgs { write: args.write.as_deref(), scratch: &args.scratch, deadline: args.time() };
+        return micro::run(&args.plan.dims.find(model)?, &asked, &mut files, json);
+    }
+    if args.write.is_some() {
+        return Err(CliError::Usage("--write goes with --records FILE, or with a model and --arena".into()));
+    }
     let planner = match args.strategy {
         StrategyArg::One(planner) => in_textures(planner).map_err(CliError::Usage)?,
         StrategyArg::All => Planner::Best,

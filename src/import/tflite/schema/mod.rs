@@ -27,6 +27,14 @@ tables! {
         description: Text = 10;
         buffers: Many<Buffer<'static>> = 12;
     }
+    /// The root again, with the facts beside the graphs.
+    Described {
+        metadata: Many<Metadata<'static>> = 16;
+    }
+    /// A buffer with facts for a tool or a runtime, by its name.
+    Metadata {
+        name: Text = 4;
+    }
     /// The operator that an index in [`Operator`] refers to.
     OperatorCode {
         old_code: i8 = 4, 0;
