@@ -2,10 +2,16 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{DeviceProfile, options::CompileOptions, transfer_buffers::TransferBuffers};
+use super::{
+    DeviceProfile,
+    model::CompiledModel,
+    options::{CompileOptions, WeightStorage},
+    transfer_buffers::TransferBuffers,
+};
 use crate::{
     graph::{Graph, NodeId},
     ops::{Work, dispatch_rows, work},
+    plan::TexelFormat,
     schedule::{Schedule, Step, StepKind, StorageKind, phases::dispatches_of},
 };
 
@@ -30,21 +36,36 @@ struct Operator {
 impl<'a> CostModel<'a> {
     /// Builds the model from `unphased`, a schedule in which every step computes all rows of its result.
     pub(super) fn new(graph: &Graph, unphased: &Schedule, options: &'a CompileOptions) -> Self {
-        let device_profile = &options.device_profile;
         // The pool stays on the device; all storage outside the pool crosses between host and device in every run.
         let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
-        let moved: u64 = outside.map(|storage| storage.texels()).sum();
-        let operator = |step: &Step| {
-            let rows = step.rows.end;
-            let dispatches = dispatch_rows(graph, &graph.nodes[step.node]);
-            (step.node, Operator { rows, slices: step.slices.end, work: step_work(graph, step), dispatches })
-        };
+        let moved = outside.map(|storage| storage.texels()).sum();
+        Self::of(graph, unphased, moved, &options.device_profile, (options.weights, options.format))
+    }
+
+    /// Builds the model from any schedule: the bands of an operator together compute all rows of its result. `moved`
+    /// is the number of texels of inputs and outputs.
+    fn of(
+        graph: &Graph,
+        schedule: &Schedule,
+        moved: u64,
+        device_profile: &'a DeviceProfile,
+        (weights, format): (WeightStorage, TexelFormat),
+    ) -> Self {
+        let mut operators: BTreeMap<NodeId, Operator> = BTreeMap::new();
+        for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
+            let operator = operators.entry(step.node).or_insert_with(|| {
+                let dispatches = dispatch_rows(graph, &graph.nodes[step.node]);
+                Operator { rows: 0, slices: 0, work: step_work(graph, step), dispatches }
+            });
+            operator.rows = operator.rows.max(step.rows.end);
+            operator.slices = operator.slices.max(step.slices.end);
+        }
         Self {
             device_profile,
-            operators: unphased.steps.iter().map(operator).collect(),
+            operators,
             fixed_us: device_profile.run_us + device_profile.transfer_us * moved as f64 / 1e3,
-            buffers: TransferBuffers::new(options.weights),
-            texel_bytes: options.format.texel_bytes(),
+            buffers: TransferBuffers::new(weights),
+            texel_bytes: format.texel_bytes(),
         }
     }
 
@@ -79,6 +100,16 @@ impl<'a> CostModel<'a> {
         let submissions = self.buffers.submissions(u64::max(uploaded, downloaded) * self.texel_bytes);
         predicted_us += self.device_profile.submission_us * submissions.saturating_sub(1) as f64;
         (dispatches, predicted_us)
+    }
+}
+
+impl CompiledModel {
+    /// Predicts the time of a run in microseconds, on a device with this profile.
+    pub fn predicted_us(&self, device_profile: &DeviceProfile) -> f64 {
+        let ends = self.graph.inputs.iter().chain(&self.graph.outputs);
+        let moved = ends.map(|&tensor| self.graph.shape(tensor).texels() as u64).sum();
+        let stored = (self.lowering.weights, self.format);
+        CostModel::of(&self.graph, &self.schedule, moved, device_profile, stored).predict(&self.schedule).1
     }
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     fetch::cache_folder,
+    report::size,
     setup::{self, Install},
 };
 use clap::ValueEnum;
@@ -75,9 +76,9 @@ pub(super) struct PlanArgs {
     #[arg(long, default_value = "default", value_parser = parse_rules)]
     rules: Rules,
     /// Run operators in bands of rows, so that tensors are never stored whole. The results have the same bits, and
-    /// the pool is smaller.
-    #[arg(long, value_enum, default_value_t)]
-    phases: PhasesArg,
+    /// the pool is smaller. Default: `off`.
+    #[arg(long, value_enum)]
+    phases: Option<PhasesArg>,
     /// Use the fastest plan found within this limit on all device memory, such as 2MiB, 512KiB or 1500000. It runs
     /// operators in bands of rows and streams weights if necessary. Speeds are predicted from this device's
     /// measurements if `texpool devices --measure` has made them (it takes 60 MB of the device), and otherwise from
@@ -97,10 +98,9 @@ pub(super) struct PlanArgs {
     pub(super) dims: DimArgs,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, ValueEnum)]
 enum PhasesArg {
     /// All operators whole.
-    #[default]
     Off,
     /// The point at which another percent of memory saved would cost more than a percent of time.
     Auto,
@@ -199,11 +199,26 @@ impl PlanArgs {
     pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
         let phases = match (self.budget, self.phases) {
             (Some(bytes), _) => Phases::DeviceBudget(bytes),
-            (None, PhasesArg::Off) => Phases::Off,
-            (None, PhasesArg::Auto) => Phases::Auto,
-            (None, PhasesArg::Min) => Phases::Min,
+            (None, None | Some(PhasesArg::Off)) => Phases::Off,
+            (None, Some(PhasesArg::Auto)) => Phases::Auto,
+            (None, Some(PhasesArg::Min)) => Phases::Min,
         };
         self.options_for(planner, phases)
+    }
+
+    /// Returns the name of the plan that the flags select, or `None` if they leave open which plan.
+    pub(super) fn selected(&self) -> Option<String> {
+        let named = |flag: &str, value: Option<clap::builder::PossibleValue>| {
+            value.map(|value| format!("--{flag} {}", value.get_name()))
+        };
+        let stream = self.stream.and_then(|stream| named("stream", stream.to_possible_value()));
+        let phases = self.phases.and_then(|phases| named("phases", phases.to_possible_value()));
+        self.budget.map(|bytes| format!("--budget {}", size(bytes))).or(phases).or(stream)
+    }
+
+    /// Returns the options of the plain plan: the best without phases, with weights on the device.
+    pub(super) fn plain_options(&self) -> CompileOptions {
+        self.streaming_options(Planner::Best, Phases::Off, Streamed::with(Phases::Off))
     }
 
     /// Returns the options for comparing with published figures. There, inputs and outputs are not records unless
@@ -217,8 +232,11 @@ impl PlanArgs {
     }
 
     /// Returns the options with these phases.
-    fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
-        let streamed = self.stream.map_or(Streamed::with(phases), StreamArg::streamed);
+    pub(super) fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
+        self.streaming_options(planner, phases, self.stream.map_or(Streamed::with(phases), StreamArg::streamed))
+    }
+
+    fn streaming_options(&self, planner: Planner, phases: Phases, streamed: Streamed) -> CompileOptions {
         let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
         let mut options = CompileOptions { rules, format, planner, phases, weight_format, ..CompileOptions::default() };
         streamed.ask(&mut options, self.weight_tile);

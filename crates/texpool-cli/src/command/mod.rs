@@ -10,8 +10,11 @@ mod compile;
 mod conversion;
 mod csdf;
 mod devices;
+mod each_model;
 mod error;
 mod explain;
+mod fits;
+mod fitting;
 mod hint;
 mod inputs;
 mod labels;
@@ -22,6 +25,7 @@ mod out;
 mod picture;
 mod picture_args;
 mod plan;
+mod plan_rows;
 mod progress;
 mod published;
 mod records;
@@ -62,8 +66,8 @@ Exit codes:
   0  done
   1  failure; standard error says of what, and what to do
   2  usage; the command line is not understood
-  3  plan --records --capacity: the records do not fit, which is proven
-  4  plan --records --capacity: undecided when the deadline passed
+  3  plan --records --capacity: the records do not fit, which is proven; fits: a model does not
+  4  plan --records --capacity and fits: undecided when the deadline passed
   130  Ctrl-C ended a search, and what is printed is the best so far; or it ended a fetch
 Those of `compare` are as of `diff`: 0 all agrees, 1 something diverges, 2 trouble.
 
@@ -97,6 +101,8 @@ enum Command {
     Compare(compare::Args),
     /// Compare networks: operators, memory under every kind of plan, time, and published figures.
     Table(table::Args),
+    /// Say which models run within a size of device memory, how fast, and by which flags; needs no device.
+    Fits(fits::Args),
     /// List the available models and photos, and fetch them.
     Models(models::Args),
     /// List the GPU adapters, or measure one.
@@ -155,6 +161,7 @@ impl Command {
             Self::Bench(args) => bench::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),
             Self::Table(args) => table::run(&args, json),
+            Self::Fits(args) => fits::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
         }

@@ -1,30 +1,36 @@
-//! `texpool plan`: computes the memory that a model, or a set of usage records, would take, without a device.
+//! `texpool plan`: computes the memory that a model, or a set of usage records, would take.
 
 use std::{ffi::OsString, fmt::Write as _, path::PathBuf, time::Duration};
 
+use serde::Serialize;
+
 use super::{
-    args::{self, AdapterArgs, PlanArgs, StrategyArg},
+    args::{self, AdapterArgs, PlanArgs, Search, StrategyArg},
     error::CliError,
+    fitting::Plain,
     hint,
     inputs::random,
     micro::{self, MicroArgs},
     out, picture,
+    plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
     setup_model,
 };
 use crate::{
+    fetch::cache_folder,
     io::DistinctFiles,
-    report::{self, FrontReport},
+    report::{self, FrontReport, MemoryReport, PlanRow, PlanRows, size},
 };
 use texpool::{
     compile::{
-        CompileOptions, Phases,
+        CompileOptions, CompiledModel, Phases,
         option_text::{in_textures, parse_seconds},
         parse_size,
     },
+    gpu::Gpu,
     graph::Graph,
-    plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies, published},
+    plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies},
     rewrite::{RULES, Rule, Rules},
 };
 
@@ -35,23 +41,30 @@ pub(super) struct Args {
     model: Option<OsString>,
     /// Planning strategy: `best` takes the smallest plan of all strategies; `optimum` and `banks` search exactly;
     /// `all` shows every strategy, the bounds, the optimum with its proof, banks, and the reason for the chosen plan.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = args::strategy_arg)]
-    strategy: StrategyArg,
+    /// Default: `best`.
+    #[arg(long, value_name = "NAME", value_parser = args::strategy_arg)]
+    strategy: Option<StrategyArg>,
     #[command(flatten)]
     plan: PlanArgs,
+    /// Print the whole report of one plan instead: every strategy, where each tensor lies, and every step.
+    #[arg(long, conflicts_with_all = ["records", "published", "why", "frontier", "measure"])]
+    details: bool,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON. Records with `alignment`, `gaps` or some `offset`s are placed
     /// in one arena. If all have an offset, the file is a plan already, and the records are planned again.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget", "measure"])]
     records: Option<PathBuf>,
     /// With --records: only check whether they fit into one arena of this size, such as 1MiB. Exit code 0: they fit;
     /// 3: proven not to fit; 4: undecided at the deadline.
     #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "records", conflicts_with = "strategy")]
     capacity: Option<u64>,
-    /// Limit the search to this time and use the best plan so far; `none` searches to the end. Default: 10 with
-    /// --records, otherwise 30.
+    /// Limit the search to this time and use the best plans so far; `none` searches to the end. Default: 6 for the
+    /// table of plans, 10 with --records, and 30 for a single plan and --frontier.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
     deadline: Option<Deadline>,
+    /// Do not use or write the cache of plans.
+    #[arg(long)]
+    no_cache: bool,
     /// With --records: write the plan as minimalloc's CSV with an offset for each record. With --arena: write a copy of
     /// the model with the plan.
     #[arg(long, value_name = "FILE")]
@@ -68,20 +81,20 @@ pub(super) struct Args {
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     nodes: u64,
     /// Print the two published tables of Pisarchyk and Lee cell by cell beside the results of this program.
-    #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget"])]
+    #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget", "measure"])]
     published: bool,
     /// Print the rewrite rules: which applied, why others did not, and the effect of each on numbers.
-    #[arg(long, conflicts_with = "json")]
+    #[arg(long, conflicts_with_all = ["json", "measure"])]
     why: bool,
     /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
     #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
     frontier: bool,
-    /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. With --frontier: memory
-    /// against time.
+    /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. Draws the plain plan unless
+    /// flags select another. With --frontier: memory against time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"])]
     picture: Option<PathBuf>,
-    /// With --frontier: predict times from measurements of this machine's device, and run every plan there.
-    #[arg(long, requires = "frontier")]
+    /// Predict times from measurements of this machine's device, and run every plan there.
+    #[arg(long)]
     measure: bool,
     #[command(flatten)]
     adapter: AdapterArgs,
@@ -90,18 +103,31 @@ pub(super) struct Args {
     seconds: Duration,
 }
 
+/// Default deadline in seconds of all searches for the table of plans together.
+const TABLE_DEADLINE: &str = "6";
+
+/// The document of a model: the report of one plan, and the table.
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    report: &'a MemoryReport,
+    #[serde(flatten)]
+    table: &'a PlanRows,
+}
+
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let cells = published::tables()?;
-        return if json { out::json(&cells) } else { out::text(&published::tables_text()?) };
+        let cells = texpool::plan::published::tables()?;
+        return if json { out::json(&cells) } else { out::text(&texpool::plan::published::tables_text()?) };
     }
     let mut files = DistinctFiles::default();
     args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;
     args.write.as_deref().map_or(Ok(()), |write| files.writes("the plan", write))?;
+    let strategy = args.strategy.unwrap_or(StrategyArg::One(Planner::Best));
     if let Some(path) = &args.records {
         files.reads("the records", path)?;
         let asked = RecordsArgs {
-            strategy: args.strategy,
+            strategy,
             capacity: args.capacity,
             deadline: args.deadline,
             nodes: args.nodes,
@@ -125,12 +151,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.write.is_some() {
         return Err(CliError::Usage("--write goes with --records FILE, or with a model and --arena".into()));
     }
-    let planner = match args.strategy {
+    let planner = match strategy {
         StrategyArg::One(planner) => in_textures(planner).map_err(CliError::Usage)?,
         StrategyArg::All => Planner::Best,
     };
     let options = args.plan.compile_options(planner);
-    if args.strategy == StrategyArg::All && options.phases != Phases::Off {
+    if strategy == StrategyArg::All && options.phases != Phases::Off {
         return Err(CliError::Usage(
             "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
         ));
@@ -143,25 +169,115 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         if json { out::json(&front) } else { out::text(&format!("{front}{}{assumed}", hint::stopped(front.stopped))) }?;
         return setup_model::check_answered();
     }
-    let compiled = setup_model::compiled(&graph, &options, args.time())?;
     if args.why {
+        let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
         return out::text(&format!("{}{}", compiled.rewriting(), rules(&options.rules)));
     }
-    picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
-    if args.strategy == StrategyArg::All {
+    if strategy == StrategyArg::All {
+        let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
+        picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
         let found = surveyed(&compiled.schedule().records, &compiled.schedule().uses, args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
-    let report = setup_model::report(&graph, &compiled, args.time());
-    let assumed = if report.phases.is_some() { ASSUMED } else { "" };
-    if json { out::json(&report) } else { out::text(&format!("{report}{}{assumed}", hint::stopped(report.stopped))) }?;
+    answer(args, &graph, planner, &files, json)?;
     setup_model::check_answered()
 }
 
+/// Answers for a model: with the plan that the flags select, or else with the table of plans.
+fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, json: bool) -> Result<(), CliError> {
+    let device = args.measure.then(|| Device::open(args)).transpose()?;
+    let for_device = |options: CompileOptions| device.as_ref().map_or(options.clone(), |device| device.adapt(options));
+    let options = for_device(args.plan.compile_options(planner));
+    let named = args.strategy.map(|_| format!("--strategy {planner}"));
+    let selected = args.plan.selected().or(named);
+    let search = Search { deadline: args.time(args::DEADLINE), ..args.search() };
+    // The report has the results of all strategies, which stored plans lack.
+    let whole_report = json || args.details;
+    let compiled = match whole_report {
+        true => setup_model::compiled(graph, &options, search.deadline)?,
+        false => setup_model::kept_or_compiled(graph, &options, &search)?.0,
+    };
+    picture::write(args.picture.as_deref(), files, || Ok(report::picture(&compiled)?))?;
+    if args.details && !json {
+        let report = setup_model::report(graph, &compiled, search.deadline);
+        let assumed = if report.phases.is_some() { ASSUMED } else { "" };
+        return out::text(&format!("{report}{}{assumed}", hint::stopped(report.stopped)));
+    }
+    let predicted_for = device.as_ref().map_or(TYPICAL, |device| &device.name);
+    let (mut table, plans) = match &selected {
+        Some(name) => {
+            let plain = setup_model::compiled(graph, &for_device(args.plan.plain_options()), search.deadline)?;
+            one_row(name, (&plain, &compiled), &options, predicted_for)
+        }
+        None => {
+            let search = Search { deadline: args.time(TABLE_DEADLINE), ..search.clone() };
+            let options = |phases| for_device(args.plan.options_for(Planner::Best, phases));
+            let keep = device.is_some();
+            let of = RowsOf { graph, plain: &compiled, options: &options, predicted_for, keep };
+            plan_rows::find(&of, &search)?
+        }
+    };
+    if let Some(device) = &device {
+        let times = device.times(&plans, graph, &options, args.seconds)?;
+        // The plain plan runs first, even if the table does not show it.
+        let shown = times.get(times.len().saturating_sub(table.rows.len())..).unwrap_or_default();
+        table = table.measured(times.first().copied().unwrap_or_default(), shown);
+    }
+    if json {
+        let report = setup_model::report(graph, &compiled, search.deadline);
+        return out::json(&Answer { report: &report, table: &table });
+    }
+    let model = args.model.as_deref().unwrap_or_default().to_string_lossy();
+    out::text(&text(&graph.name, &model, &compiled, &table, selected.is_none()))
+}
+
+/// Returns the table of a single plan, and the plans to run for it: the plain plan and this one.
+fn one_row(
+    name: &str,
+    (plain, compiled): (&CompiledModel, &CompiledModel),
+    options: &CompileOptions,
+    predicted_for: &str,
+) -> (PlanRows, Vec<CompiledModel>) {
+    let figures = Plain::new(plain, &options.device_profile);
+    let row = figures.row(name, "", compiled, &options.device_profile);
+    let Plain { naive_device_bytes, predicted_us, .. } = figures;
+    let predicted_for = predicted_for.to_owned();
+    let rows = PlanRows { naive_device_bytes, predicted_for, plain_ms: predicted_us / 1e3, rows: vec![row] };
+    (rows, vec![plain.clone(), compiled.clone()])
+}
+
+/// The table, notes on what a reader may miss in it, and what to do next.
+fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, several: bool) -> String {
+    let (steps, naive) = (compiled.schedule().steps.len(), size(table.naive_device_bytes));
+    let mut text =
+        format!("{name}: {steps} steps; {naive} of device memory with a texture for every tensor\n\n{table}");
+    let phases = MemoryReport::from_compiled(compiled).phases_why;
+    if let Some(why) = phases.filter(|_| !several) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  phases: {why}");
+    }
+    let stopped: Vec<&PlanRow> = table.rows.iter().filter(|row| row.stopped.is_some()).collect();
+    if let Some(reason) = stopped.first().and_then(|row| row.stopped) {
+        let names: Vec<&str> = stopped.iter().map(|row| &*row.name).collect();
+        let (names, hint) = (names.join(", "), hint::stopped(Some(reason)));
+        let _ = write!(text, "  search stopped: {reason} ({names}); smaller or faster plans may exist\n{hint}");
+    }
+    let flags = table.rows.iter().rfind(|row| !row.flags.is_empty()).map_or("", |row| &row.flags);
+    let run =
+        if several && !flags.is_empty() { format!("; `texpool run {model} {flags}` runs one") } else { String::new() };
+    let _ = writeln!(text, "  next: --details has every tensor and step; --picture FILE.svg draws the plan{run}");
+    text
+}
+
 impl Args {
-    /// Returns the time limit of the search for a model's plan.
-    fn time(&self) -> Option<Duration> {
-        self.deadline.or_else(|| progress::deadline(args::DEADLINE).ok()).and_then(|deadline| deadline.0)
+    /// Returns the time limit of a search, with the default for its kind.
+    fn time(&self, default: &str) -> Option<Duration> {
+        self.deadline.or_else(|| progress::deadline(default).ok()).and_then(|deadline| deadline.0)
+    }
+
+    /// Returns settings for searches with the cache.
+    fn search(&self) -> Search {
+        Search { deadline: None, cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
     }
 }
 
@@ -176,24 +292,65 @@ fn rules(on: &Rules) -> String {
     text
 }
 
+/// The device whose figures are assumed without a measurement.
+const TYPICAL: &str = "a typical software device (--measure runs the plans on this machine's)";
+
 /// Note on times that were not measured on a device.
 const ASSUMED: &str = "
   times are those of an assumed software device; `run` and `bench` plan with this machine's figures,
   and --frontier --measure shows them
 ";
 
-fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontReport, CliError> {
-    if !args.measure {
-        return Ok(FrontReport::from_frontier(&graph.name, &setup_model::front(graph, &options, args.time())?));
+/// A device with its profile.
+struct Device {
+    gpu: Gpu,
+    name: String,
+    profile: texpool::compile::DeviceProfile,
+}
+
+impl Device {
+    /// Opens the device, and measures it if it has no stored profile.
+    fn open(args: &Args) -> Result<Self, CliError> {
+        let gpu = args.adapter.open(false)?;
+        let profile = setup_model::device_profile(&gpu, args.plan.format(), false)?;
+        Ok(Self { name: gpu.device.adapter_info().name, gpu, profile })
     }
-    let gpu = args.adapter.open(false)?;
-    let device_profile = setup_model::device_profile(&gpu, options.format, false)?;
-    let options = CompileOptions { limits: gpu.texture_limits(), device_profile, ..options };
-    let found = setup_model::front(graph, &options, args.time())?;
+
+    /// Returns the options for this device.
+    fn adapt(&self, options: CompileOptions) -> CompileOptions {
+        CompileOptions { limits: self.gpu.texture_limits(), device_profile: self.profile.clone(), ..options }
+    }
+
+    /// Runs plans, and returns the median milliseconds of each.
+    fn times(
+        &self,
+        plans: &[CompiledModel],
+        graph: &Graph,
+        options: &CompileOptions,
+        seconds: Duration,
+    ) -> Result<Vec<f64>, CliError> {
+        setup_model::check_interrupted("the search for plans")?;
+        let inputs = random(graph);
+        let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        let plans = (plans.len(), |plan: usize| plans.get(plan).cloned());
+        let times = setup_model::measured(&self.gpu, plans, options, &slices, seconds)?;
+        Ok(times.iter().map(|times| times.ms).collect())
+    }
+}
+
+fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontReport, CliError> {
+    let time = args.time(args::DEADLINE);
+    if !args.measure {
+        return Ok(FrontReport::from_frontier(&graph.name, &setup_model::front(graph, &options, time)?));
+    }
+    let device = Device::open(args)?;
+    let options = device.adapt(options);
+    let found = setup_model::front(graph, &options, time)?;
     setup_model::check_interrupted("the search for the front")?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let times = setup_model::measured(&gpu, &found, &options, &slices, args.seconds)?;
+    let plans = (found.points().len(), |point| found.compiled(point));
+    let times = setup_model::measured(&device.gpu, plans, &options, &slices, args.seconds)?;
     let mut front = FrontReport::from_frontier(&graph.name, &found);
     front.clock = options.device_profile.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {

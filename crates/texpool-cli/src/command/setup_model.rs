@@ -25,7 +25,7 @@ use texpool::{
 
 /// Minimum number of runs, however short the given time is.
 const MIN_RUNS: usize = 5;
-/// Number of visits per point. With several visits, a burst of other load does not affect all runs of one point.
+/// Number of visits per plan. With several visits, a burst of other load does not affect all runs of one plan.
 const PASSES: usize = 2;
 
 /// Median time of some runs, measured by two clocks.
@@ -116,12 +116,23 @@ pub(super) fn kept_or_compiled(
     options: &CompileOptions,
     search: &Search,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
+    kept_or_searched(graph, options, search, search.deadline)
+}
+
+/// Returns the stored plan, or compiles the model within `time`. The deadline of `search` decides if the stored plan of
+/// a stopped search is good enough; it differs from `time` where several searches share a deadline.
+pub(super) fn kept_or_searched(
+    graph: &Graph,
+    options: &CompileOptions,
+    search: &Search,
+    time: Option<Duration>,
+) -> Result<(CompiledModel, PlanSource), CliError> {
     let Some(cached) = search.plans().and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
-        return Ok((compiled(graph, options, search.deadline)?, PlanSource::Search));
+        return Ok((compiled(graph, options, time)?, PlanSource::Search));
     };
     search.make_cache();
     let found = cached.get_or_search(graph, options, search.deadline, |start| {
-        progress::with_progress(search.deadline, |control| compile_from(graph, options, start, control))
+        progress::with_progress(time, |control| compile_from(graph, options, start, control))
     });
     let (found, is_kept) = found.or_else(unless_interrupted)?;
     Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
@@ -164,28 +175,27 @@ pub(super) fn session(
     Ok((Executor::from_compiled(gpu, compiled, &options)?, source))
 }
 
-/// Measures the median run of each point in milliseconds, by the clock of the device's profile and by the wall clock.
-/// Each point runs for `time`.
+/// Measures the median run of each of `plans` plans in milliseconds, by the clock of the device's profile and by the
+/// wall clock. `compiled` returns the model with a plan. Each runs for `time`.
 pub(super) fn measured(
     gpu: &Gpu,
-    front: &Frontier,
+    (plans, compiled): (usize, impl Fn(usize) -> Option<CompiledModel>),
     options: &CompileOptions,
     inputs: &[&[f32]],
     time: Duration,
 ) -> Result<Vec<Medians>, CliError> {
     let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
-    let points = front.points().len();
-    let mut all = vec![[Vec::new(), Vec::new()]; points];
-    let doing = "running the points";
+    let mut all = vec![[Vec::new(), Vec::new()]; plans];
+    let doing = "running the plans";
     progress::with_progress(None, |control| -> Result<(), CliError> {
-        for turn in 0..PASSES * points {
-            if report_progress(control, doing, turn, PASSES * points).is_break() {
+        for turn in 0..PASSES * plans {
+            if report_progress(control, doing, turn, PASSES * plans).is_break() {
                 break;
             }
-            let point = turn % points;
-            let Some(compiled) = front.compiled(point) else { continue };
+            let plan = turn % plans;
+            let Some(compiled) = compiled(plan) else { continue };
             let session = Executor::from_compiled(gpu, compiled, &options)?;
-            timed(session, &options, inputs, time / PASSES as u32, &mut all[point])?;
+            timed(session, &options, inputs, time / PASSES as u32, &mut all[plan])?;
         }
         Ok(())
     })?;

@@ -2,8 +2,8 @@
 
 use super::{
     args::{AdapterArgs, DeadlineArgs, PlanArgs},
+    each_model,
     error::CliError,
-    hint,
     inputs::random,
     out, progress, published, setup_model,
 };
@@ -12,7 +12,6 @@ use crate::{
     io::printable,
     report::{NetworkRow, NetworkTable},
 };
-use indicatif::{ProgressBar, ProgressStyle};
 use std::{
     ffi::{OsStr, OsString},
     time::Instant,
@@ -50,32 +49,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         args.models.clone()
     };
     let gpu = if args.plan_only { None } else { Some(args.adapter.open(false)?) };
-    let mut table = NetworkTable { networks: Vec::new(), failed: Vec::new() };
-    let bar = ProgressBar::new(models.len() as u64);
-    if let Ok(style) = ProgressStyle::with_template("{prefix:<30} [{bar:30}] {pos}/{len}") {
-        bar.set_style(style);
-    }
-    for model in models {
-        let name = printable(&model).to_string();
-        bar.set_prefix(name.clone());
-        match row(args, &model, gpu.as_ref()) {
-            Ok(row) => table.networks.push(row),
-            // A failing network must not discard the rows of the others.
-            Err(error) => table.failed.push((name, format!("{error}{}", hint::hint(&error)))),
-        }
-        bar.inc(1);
-        if progress::interrupted() {
-            break;
-        }
-    }
-    bar.finish_and_clear();
-    if json { out::json(&table) } else { out::text(&table.to_string()) }?;
-    let failed: Vec<&str> = table.failed.iter().map(|(model, _)| model.as_str()).collect();
-    if !failed.is_empty() {
-        return Err(CliError::Rows(failed.join(", ")));
-    }
+    let (networks, failed) = each_model::rows(&models, |model| row(args, model, gpu.as_ref()));
+    let table = NetworkTable { networks, failed };
+    if json { out::json(&table) } else { out::text(&format!("{table}{FITS}")) }?;
+    each_model::check(&table.failed)?;
     setup_model::check_answered()
 }
+
+/// What to do next.
+const FITS: &str = "\n`texpool fits 8MiB` says which of these fit within a size, and by which flags\n";
 
 fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliError> {
     let graph = args.plan.dims.find(model)?.import()?;

@@ -13,6 +13,7 @@ mod explain;
 mod explain_text;
 mod front;
 mod networks;
+mod plan_rows;
 mod residency;
 mod text;
 mod values;
@@ -28,6 +29,7 @@ pub use digits::{grouped, rounded, size};
 pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
+pub use plan_rows::{Fit, PlanFigures, PlanRow, PlanRows};
 pub use values::{NotFiniteCounts, ValueSummary};
 
 /// Cost of a plan and positions of all tensors. All numbers are bytes.

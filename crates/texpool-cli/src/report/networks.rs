@@ -29,6 +29,9 @@ pub struct NetworkRow {
     pub optimum: (u64, bool),
     /// Banks: several live tensors in a texture.
     pub banks: u64,
+    /// Device memory of a session with the plan that the options select.
+    #[serde(default)]
+    pub device_bytes: u64,
     /// Median milliseconds of a run; `None` if nothing was run.
     pub milliseconds: Option<f64>,
     /// Figures of Pisarchyk and Lee (2020).
@@ -87,6 +90,7 @@ impl NetworkRow {
             // A plan of shared objects is a plan of banks in which each bank holds one tensor at a time. The minimum
             // for banks is therefore at most the optimum.
             banks: lowest(LayoutKind::Banks).map_or(optimum, |c| bytes(c.total).min(optimum)),
+            device_bytes: compiled.device_bytes(),
             milliseconds: None,
             shared_objects: None,
             dataflow: None,
@@ -107,18 +111,18 @@ impl fmt::Display for NetworkTable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
-            "{:<30} {:>5} {:>5} {:>9} {:>8} {:>8} {:>8} {:>8} {:>9}  strategy, published (PL: bound, objects, offsets; MS: without > with phases)",
-            "network, MiB", "ops", "steps", "naive", "bound", "greedy", "optimum", "banks", "ms"
+            "{:<30} {:>5} {:>5} {:>9} {:>8} {:>8} {:>8} {:>8} {:>8} {:>9}  strategy, published (PL: bound, objects, offsets; MS: without > with phases)",
+            "network, MiB", "ops", "steps", "naive", "bound", "greedy", "optimum", "banks", "device", "ms"
         )?;
         let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
         for n in &self.networks {
             let (proven, time) = (if n.optimum.1 { ' ' } else { '?' }, n.milliseconds);
             let time = time.map_or_else(|| "-".to_owned(), |ms| format!("{ms:.2}"));
-            let [naive, bound, greedy, optimum, banks] =
-                [n.naive, n.bound, n.strategy.1, n.optimum.0, n.banks].map(mib);
+            let [naive, bound, greedy, optimum, banks, device] =
+                [n.naive, n.bound, n.strategy.1, n.optimum.0, n.banks, n.device_bytes].map(mib);
             write!(
                 f,
-                "{:<30} {:>5} {:>5} {naive:>9.3} {bound:>8.3} {greedy:>8.3} {optimum:>7.3}{proven} {banks:>8.3} {time:>9}  {}",
+                "{:<30} {:>5} {:>5} {naive:>9.3} {bound:>8.3} {greedy:>8.3} {optimum:>7.3}{proven} {banks:>8.3} {device:>8.3} {time:>9}  {}",
                 n.network, n.operators, n.steps, n.strategy.0
             )?;
             if let Some(PublishedFigures { bound, objects, offsets }) = n.shared_objects {

@@ -1,0 +1,77 @@
+//! The short answer of `texpool plan`: the plain plan, the plans for common sizes, and the smallest, side by side.
+
+use super::{
+    args::Search,
+    error::CliError,
+    fitting::{self, Plain, Wanted},
+};
+use crate::report::{PlanRow, PlanRows};
+use std::time::Instant;
+use texpool::{
+    compile::{CompileOptions, CompiledModel, Phases},
+    graph::Graph,
+};
+
+/// Sizes of the rows between the plain plan and the smallest, with their flags. The values are a choice.
+const SIZES: [(&str, &str, u64); 2] = [("8 MiB", "--budget 8MiB", 8 << 20), ("4 MiB", "--budget 4MiB", 4 << 20)];
+
+/// The model that the rows are about.
+pub(super) struct RowsOf<'a> {
+    pub(super) graph: &'a Graph,
+    /// The model with its plain plan.
+    pub(super) plain: &'a CompiledModel,
+    /// Returns the options for these phases.
+    pub(super) options: &'a dyn Fn(Phases) -> CompileOptions,
+    /// The device that the options' profile is of.
+    pub(super) predicted_for: &'a str,
+    /// True if the plans will be run.
+    pub(super) keep: bool,
+}
+
+/// A row, and the model with its plan if there is one and it will be run.
+type Found = (PlanRow, Option<CompiledModel>);
+
+/// Searches for the rows; all searches together take the deadline of `search`.
+pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<CompiledModel>), CliError> {
+    let profile = (of.options)(Phases::Off).device_profile;
+    let plain = Plain::new(of.plain, &profile);
+    let sizes = SIZES.into_iter().filter(|(_, _, bytes)| *bytes < plain.device_bytes);
+    let sizes = sizes.map(|(name, flags, bytes)| (name, flags, Phases::DeviceBudget(bytes)));
+    let wanted: Vec<Wanted> = sizes
+        .chain([("smallest", "--phases min", Phases::Min)])
+        .map(|(name, flags, phases)| Wanted { name: name.to_owned(), flags: flags.to_owned(), phases })
+        .collect();
+    let (begun, count) = (Instant::now(), wanted.len());
+    // A stored plan is good enough if its search had an equal share, whatever the other rows leave over this time.
+    let shared = Search { deadline: search.deadline.map(|deadline| deadline / count as u32), ..search.clone() };
+    let mut found = vec![(plain.row("plain", "", of.plain, &profile), of.keep.then(|| of.plain.clone()))];
+    for (index, wanted) in wanted.iter().enumerate() {
+        let left = (count - index) as u32;
+        let time = search.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()) / left);
+        let options = (of.options)(wanted.phases);
+        let (row, compiled) = fitting::search(of.graph, wanted, &options, &plain, (&shared, time))?;
+        found.push((row, compiled.filter(|_| of.keep)));
+    }
+    settle_smallest(&mut found);
+    let (rows, compiled): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    let Plain { naive_device_bytes, predicted_us, .. } = plain;
+    let predicted_for = of.predicted_for.to_owned();
+    let rows = PlanRows { naive_device_bytes, predicted_for, plain_ms: predicted_us / 1e3, rows };
+    Ok((rows, compiled.into_iter().flatten().collect()))
+}
+
+/// Replaces the last row by another that is smaller, since a search that was stopped may not have found the smallest
+/// plan. Removes it if the plain plan is as small.
+fn settle_smallest(found: &mut Vec<Found>) {
+    let bytes = |(row, _): &Found| row.figures.map_or(u64::MAX, |figures| figures.device_bytes);
+    let least = (0..found.len()).min_by_key(|&index| bytes(&found[index])).unwrap_or(0);
+    let last = found.len() - 1;
+    if least == 0 {
+        found.truncate(last);
+    } else if bytes(&found[least]) < bytes(&found[last]) {
+        let stopped = found[last].0.stopped;
+        let (row, compiled) = &found[least];
+        let row = PlanRow { name: "smallest".to_owned(), stopped: stopped.or(row.stopped), ..row.clone() };
+        found[last] = (row, compiled.clone());
+    }
+}
