@@ -4,7 +4,10 @@
 use super::{networks, properties};
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
+    compile::{
+        CompileError, CompileOptions, CompiledModel, DeviceProfile, Phases, StreamedIo, WeightStorage, compile,
+        frontier,
+    },
     graph::Graph,
     plan::SearchControl,
 };
@@ -33,6 +36,24 @@ fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: Streame
         let found = within(bytes).unwrap();
         assert!(found.device_bytes() <= bytes, "{} bytes of {bytes}", found.device_bytes());
     }
+}
+
+/// The time of a plan can be predicted without its search, and is what the search predicted.
+#[test]
+fn times_are_predicted_as_the_search_did() {
+    let (graph, profile) = (networks::small(), DeviceProfile::default());
+    let same = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    let least = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap();
+    same(least.predicted_us(&profile), least.phased().unwrap().predicted_us);
+    let asked = options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH);
+    let front = frontier(&graph, &asked, &SearchControl::new()).unwrap();
+    assert!(front.points().len() > 1);
+    same(front.unphased().predicted_us(&profile), front.baseline_us());
+    for (index, point) in front.points().iter().enumerate() {
+        same(front.compiled(index).unwrap().predicted_us(&profile), point.predicted_us);
+    }
+    let slow = DeviceProfile { dispatch_us: 1e6, ..profile };
+    assert!(least.predicted_us(&slow) > 1e6);
 }
 
 fn network() -> impl Strategy<Value = Graph> {

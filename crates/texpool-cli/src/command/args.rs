@@ -209,11 +209,11 @@ impl PlanArgs {
     /// Returns the name of the plan that the flags select, or `None` if they leave open which plan.
     pub(super) fn selected(&self) -> Option<String> {
         let named = |flag: &str, value: Option<clap::builder::PossibleValue>| {
-            value.map(|value| format!("--{flag} {}", value.get_name()))
+            value.map(|value| format!("{flag} {}", value.get_name()))
         };
         let stream = self.stream.and_then(|stream| named("stream", stream.to_possible_value()));
         let phases = self.phases.and_then(|phases| named("phases", phases.to_possible_value()));
-        self.budget.map(|bytes| format!("--budget {}", size(bytes))).or(phases).or(stream)
+        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(phases).or(stream)
     }
 
     /// Returns the options of the plain plan: the best without phases, with weights on the device.
@@ -263,6 +263,11 @@ impl ModelArgs {
     /// Returns the settings of the search for the plan.
     pub(super) fn search(&self) -> Search {
         Search { deadline: self.deadline.time(), cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
+    }
+
+    /// Returns the options with another strategy.
+    pub(super) fn options_with(&self, planner: Planner) -> CompileOptions {
+        self.plan.compile_options(planner)
     }
 
     /// Finds the model, and downloads it if necessary.

@@ -2,29 +2,33 @@
 
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
-    compare_plans,
+    bench_steps::steps,
+    compare_plans::{self, Compared},
     error::CliError,
     inputs::random,
     out,
     saved_plan::SavedPlanArgs,
     setup_model::PlanSource,
     stats::{ms, percentile},
+    timed_work::for_time,
 };
 use crate::{
     io::printable,
-    report::{ClampedReport, DeviceMemoryReport, MemoryReport, ValueSummary},
+    report::{
+        ClampedReport, DeviceMemoryReport, KindTime, StepTime, ValueSummary, grouped, size, step_table, with_speeds,
+    },
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::{
-    collections::BTreeMap,
     fmt::Write,
     time::{Duration, Instant},
 };
 use texpool::{
-    compile::option_text::parse_seconds,
+    compile::option_text::{parse_seconds, parse_texture_planner},
     gpu::{DispatchTime, Executor, ExecutorOptions},
-    graph::{Graph, NodeId, TensorId},
+    graph::{Graph, TensorId},
+    plan::Planner,
 };
 
 /// Minimum number of runs, however short the given time is. With fewer, the tenth and ninetieth percentiles would be
@@ -48,11 +52,32 @@ pub(super) struct Args {
     /// Ratios refer to the first plan.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::plan_setting, conflicts_with_all = ["phases", "budget", "plan"])]
     plans: Vec<PlanSetting>,
+    /// Compare planning strategies in alternating runs, such as `naive,best`. Ratios refer to the first.
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_texture_planner, conflicts_with_all = ["strategy", "plans", "plan"])]
+    strategies: Vec<Planner>,
+    /// Number of steps to print, the slowest first, or `all`.
+    #[arg(long, value_name = "N", default_value = "10", value_parser = top)]
+    top: usize,
+    /// Print every step in order, and the parts of the device's memory.
+    #[arg(long, conflicts_with_all = ["top", "plans", "strategies"])]
+    details: bool,
+}
+
+/// Parses a number of steps, or `all`.
+fn top(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 steps are no table; write a number from 1 on, or `all`".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) if text == "all" => Ok(usize::MAX),
+        Err(_) => Err(format!("`{text}` is no number of steps; write a number such as 10, or `all`")),
+    }
 }
 
 #[derive(Serialize)]
 struct Answer {
     model: String,
+    /// Name of the device and its driver.
+    device: String,
     runs: usize,
     wall_ms: Spread,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -68,7 +93,8 @@ struct Answer {
     device_memory: DeviceMemoryReport,
     outputs: Vec<Output>,
     clamped: ClampedReport,
-    steps: Vec<Step>,
+    steps: Vec<StepTime>,
+    by_operator: Vec<KindTime>,
 }
 
 /// An output of the last run.
@@ -91,28 +117,17 @@ struct Median {
     median: f64,
 }
 
-#[derive(Serialize)]
-struct Step {
-    /// First step of the operator.
-    step: usize,
-    bands: usize,
-    operator: String,
-    tensor: String,
-    shape: Vec<usize>,
-    kernels: Vec<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gpu_ms: Option<f64>,
-}
-
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Downloads the model before the clock starts.
     let found = args.model.find()?;
     let cold = Instant::now();
     let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
-    if !args.plans.is_empty() {
-        let options = |setting: &PlanSetting| (setting.clone(), args.model.options_for(setting));
-        let settings: Vec<_> = args.plans.iter().map(options).collect();
+    let plans =
+        args.plans.iter().map(|setting| (Compared::Phases(setting.name.clone()), args.model.options_for(setting)));
+    let with = |&planner: &Planner| (Compared::Strategy(planner.to_string()), args.model.options_with(planner));
+    let settings: Vec<_> = plans.chain(args.strategies.iter().map(with)).collect();
+    if !settings.is_empty() {
         let what = compare_plans::Comparison { settings: &settings, time: args.seconds, search: args.model.search() };
         return compare_plans::run(&gpu, &graph, &what, json);
     }
@@ -125,13 +140,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     session.run_into(&slices, &mut outputs)?;
 
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
-    let end = Instant::now() + args.seconds;
-    while wall.len() < MIN_RUNS || Instant::now() < end {
+    for_time("measuring runs", args.seconds, MIN_RUNS, || {
         let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
         session.run_into(&slices, &mut outputs)?;
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
-    }
+        Ok(true)
+    })?;
     // Read before profiling, which allocates buffers that normal callers do not have.
     let memory = session.memory();
     let device_memory = DeviceMemoryReport::from_memory(&memory);
@@ -140,8 +155,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let profiles = profile(&mut session, args.seconds.mul_f64(PROFILE_SHARE))?;
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
 
+    let mut steps = steps(&session, &profiles);
+    let by_operator = with_speeds(&mut steps);
     let answer = Answer {
         model: graph.name.clone(),
+        device: compare_plans::device_name(&gpu),
         runs: wall.len(),
         wall_ms: spread(&wall),
         gpu_ms: (!sums.is_empty()).then(|| spread(&sums)),
@@ -156,9 +174,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         device_memory,
         outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
         clamped,
-        steps: steps(&session, &profiles),
+        steps,
+        by_operator,
     };
-    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+    match (json, args.details) {
+        (true, _) => out::json(&answer),
+        (false, true) => out::text(&(head(&answer) + "\n" + &details(&answer))),
+        (false, false) => out::text(&(head(&answer) + "\n" + &short(&answer, args.top))),
+    }
 }
 
 fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
@@ -167,57 +190,14 @@ fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
 
 /// Measures every dispatch, run after run; empty if the device has no timestamps.
 fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
-    let end = Instant::now() + time;
     let mut profiles = Vec::new();
-    while profiles.len() < MIN_RUNS || Instant::now() < end {
-        match session.profile()? {
-            Some(times) => profiles.push(times),
-            None => break,
-        }
-    }
+    for_time("measuring steps", time, MIN_RUNS, || {
+        let times = session.profile()?;
+        let timed = times.is_some();
+        profiles.extend(times);
+        Ok(timed)
+    })?;
     Ok(profiles)
-}
-
-/// Lists the operators in the order of their first steps. With bands of rows, each has a step per band.
-fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<Step> {
-    let compiled = session.compiled();
-    let rows = MemoryReport::from_compiled(compiled).rows;
-    let mut made: Vec<Step> = Vec::new();
-    let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
-    // A table instead of a search, because a plan with bands has tens of thousands of steps, and every run has a time
-    // for each dispatch.
-    let mut of_step = Vec::with_capacity(rows.len());
-    for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule().steps) {
-        // Transfers are not dispatches.
-        if step.kind.is_transfer() {
-            of_step.push(None);
-            continue;
-        }
-        let at = *of_node.entry(step.node).or_insert_with(|| {
-            let shape = compiled.graph().tensors[compiled.graph().nodes[step.node].output].dims.clone();
-            let (operator, tensor) = (row.operator, row.writes);
-            made.push(Step { step: number, bands: 0, operator, tensor, shape, kernels: Vec::new(), gpu_ms: None });
-            made.len() - 1
-        });
-        made[at].bands += 1;
-        of_step.push(Some(at));
-    }
-    let mut times = vec![vec![0.0; profiles.len()]; made.len()];
-    for (run, dispatches) in profiles.iter().enumerate() {
-        for time in dispatches {
-            // Dispatches that write poison have no step.
-            let Some(at) = time.step.and_then(|step| of_step.get(step).copied().flatten()) else { continue };
-            times[at][run] += time.ms;
-            if !made[at].kernels.contains(&time.kernel) {
-                made[at].kernels.push(time.kernel);
-            }
-        }
-    }
-    // Empty if the device has no timestamps.
-    for (step, times) in made.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
-        step.gpu_ms = Some(percentile(&times, 0.5));
-    }
-    made
 }
 
 fn spread(values: &[f64]) -> Spread {
@@ -225,9 +205,10 @@ fn spread(values: &[f64]) -> Spread {
     Spread { median: at(0.5), p10: at(0.1), p90: at(0.9) }
 }
 
-fn text(answer: &Answer) -> String {
-    let Answer { model, runs, wall_ms: wall, cold_ms, dispatches, pipelines, .. } = answer;
-    let mut text = format!("{model}: {runs} runs, {dispatches} dispatches, {pipelines} pipelines\n\n");
+/// The device, the times of whole runs, and warnings.
+fn head(answer: &Answer) -> String {
+    let Answer { model, device, runs, wall_ms: wall, cold_ms, dispatches, pipelines, .. } = answer;
+    let mut text = format!("{device}\n{model}: {runs} runs, {dispatches} dispatches, {pipelines} pipelines\n\n");
     let spread = |s: &Spread| format!("median {:.2} ms, p10 {:.2}, p90 {:.2}\n", s.median, s.p10, s.p90);
     text += &format!("  wall  {}", spread(wall));
     if let Some(gpu) = &answer.gpu_ms {
@@ -244,12 +225,32 @@ fn text(answer: &Answer) -> String {
     for sentence in &answer.clamped.sentences {
         let _ = writeln!(text, "  {sentence}");
     }
-    let _ = writeln!(text, "\n{}", answer.device_memory);
-    for Step { step, bands, operator, tensor, shape, kernels, gpu_ms } in &answer.steps {
+    text
+}
+
+/// The slowest steps, and the memory in one line.
+fn short(answer: &Answer, top: usize) -> String {
+    let mut text = step_table(&answer.steps, &answer.by_operator, top);
+    let [device, pool] = [answer.device_memory.parts.sum(), answer.pool_bytes].map(size);
+    let _ = writeln!(text, "  memory: {device} of the device, {pool} of them the pool");
+    text += "  next: --details has every step in order and the parts of the memory; --plans off,SIZE compares plans\n";
+    text
+}
+
+/// The parts of the memory, and every step in order.
+fn details(answer: &Answer) -> String {
+    let mut text = format!("{}\n", answer.device_memory);
+    for StepTime { step, bands, operator, tensor, shape, kernels, gpu_ms, flops, bytes, .. } in &answer.steps {
         let time = gpu_ms.map(|ms| format!("{ms:8.3} ms ")).unwrap_or_default();
-        // Writing to a string cannot fail.
         let bands = if *bands == 1 { String::new() } else { format!(" in {bands} bands") };
-        let _ = writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?}{bands} {}", kernels.join(" "));
+        let work = [
+            flops.map(|flops| format!("{:.1} MFLOP", flops / 1e6)),
+            bytes.map(|bytes| format!("{} bytes", grouped(bytes))),
+        ];
+        let work = work.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        let tensor = printable(tensor);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?}{bands} {} ({work})", kernels.join(" "));
     }
     text
 }

@@ -1,14 +1,15 @@
-//! `texpool bench --plans`: compares plans of a model in alternating runs, so that other load on the machine affects
+//! `texpool bench --plans` and `--strategies`: compares plans of a model in alternating runs, so that other load on the machine affects
 //! them equally.
 
 use super::{
-    args::{PlanSetting, Search},
+    args::Search,
     error::CliError,
     inputs::random,
     out, setup_model,
     stats::{ms, percentile},
+    timed_work::for_time,
 };
-use crate::report::grouped;
+use crate::report::size;
 use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::time::{Duration, Instant};
@@ -24,13 +25,16 @@ const MIN_ROUNDS: usize = 5;
 #[derive(Serialize)]
 struct Answer {
     model: String,
+    /// Name of the device and its driver.
+    device: String,
     rounds: usize,
     plans: Vec<Plan>,
 }
 
 #[derive(Serialize)]
 struct Plan {
-    phases: String,
+    #[serde(flatten)]
+    compared: Compared,
     pool_bytes: u64,
     /// Device memory of the plan's session.
     device_bytes: u64,
@@ -61,9 +65,31 @@ struct TimedPlan {
     cpu: Vec<f64>,
 }
 
+/// What distinguishes a plan from the others, as the user wrote it.
+#[derive(Clone, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Compared {
+    Phases(String),
+    Strategy(String),
+}
+
+impl Compared {
+    fn name(&self) -> &str {
+        match self {
+            Self::Phases(name) | Self::Strategy(name) => name,
+        }
+    }
+}
+
+/// Returns the name of the device with its driver.
+pub(super) fn device_name(gpu: &Gpu) -> String {
+    let info = gpu.device.adapter_info();
+    format!("{}, {} {}", info.name, info.driver, info.driver_info).trim_end_matches([' ', ',']).to_owned()
+}
+
 /// Plans to compare, duration, and settings of the searches.
 pub(super) struct Comparison<'a> {
-    pub(super) settings: &'a [(PlanSetting, CompileOptions)],
+    pub(super) settings: &'a [(Compared, CompileOptions)],
     pub(super) time: Duration,
     pub(super) search: Search,
 }
@@ -76,16 +102,15 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let timed_plan = |(_, options): &(PlanSetting, CompileOptions)| -> Result<TimedPlan, CliError> {
+    let timed_plan = |(_, options): &(Compared, CompileOptions)| -> Result<TimedPlan, CliError> {
         let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
         let (mut session, _) = setup_model::session(gpu, graph, &options, search)?;
         let outputs = session.run(&slices)?;
         Ok(TimedPlan { session, outputs, wall: Vec::new(), cpu: Vec::new() })
     };
     let mut timed = settings.iter().map(timed_plan).collect::<Result<Vec<_>, _>>()?;
-    let end = Instant::now() + *time;
     let mut rounds = 0;
-    while rounds < MIN_ROUNDS || Instant::now() < end {
+    for_time("measuring plans in turns", *time, MIN_ROUNDS, || {
         for timed_plan in &mut timed {
             let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
             timed_plan.session.run_into(&slices, &mut timed_plan.outputs)?;
@@ -93,14 +118,15 @@ pub(super) fn run(
             timed_plan.cpu.push(ms(cpu_begun.elapsed()));
         }
         rounds += 1;
-    }
+        Ok(true)
+    })?;
     let plans =
-        settings.iter().zip(&timed).map(|((setting, _), timed_plan)| plan(setting, timed_plan, &timed[0])).collect();
-    let answer = Answer { model: graph.name.clone(), rounds, plans };
+        settings.iter().zip(&timed).map(|((compared, _), timed_plan)| plan(compared, timed_plan, &timed[0])).collect();
+    let answer = Answer { model: graph.name.clone(), device: device_name(gpu), rounds, plans };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
-fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Plan {
+fn plan(compared: &Compared, timed_plan: &TimedPlan, first: &TimedPlan) -> Plan {
     let fastest = |values: &[f64]| percentile(values, 0.0);
     let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
     let ratio = |mine: &[f64], others: &[f64]| {
@@ -112,7 +138,7 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
     let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
     let memory = timed_plan.session.memory();
     Plan {
-        phases: setting.name.clone(),
+        compared: compared.clone(),
         pool_bytes: memory.planned.pool,
         device_bytes: memory.allocated.unwrap_or(memory.planned).sum(),
         dispatches: timed_plan.session.dispatches(),
@@ -127,26 +153,18 @@ fn plan(setting: &PlanSetting, timed_plan: &TimedPlan, first: &TimedPlan) -> Pla
 }
 
 fn text(answer: &Answer) -> String {
-    let mut text = format!("{}: {} rounds, plans in turns\n\n", answer.model, answer.rounds);
+    let mut text = format!("{}\n{}: {} rounds, plans in turns\n\n", answer.device, answer.model, answer.rounds);
+    let width = answer.plans.iter().map(|plan| plan.compared.name().len()).max().unwrap_or(0).max(8);
     text += &format!(
-        "  {:>10} {:>14} {:>14} {:>11} {:>11} {:>11} {:>11} {:>7} {:>7} {:>9}\n",
-        "phases",
-        "pool bytes",
-        "device bytes",
-        "dispatches",
-        "fastest ms",
-        "median ms",
-        "cpu ms",
-        "wall",
-        "cpu",
-        "same bits"
+        "  {:<width$} {:>11} {:>11} {:>10} {:>10} {:>10} {:>10} {:>7} {:>7}  {}\n",
+        "plan", "pool", "device", "dispatches", "fastest ms", "median ms", "cpu ms", "wall", "cpu", "same bits"
     );
     for p in &answer.plans {
         text += &format!(
-            "  {:>10} {:>14} {:>14} {:>11} {:>11.2} {:>11.2} {:>11.2} {:>6.3}x {:>6.3}x {:>9}\n",
-            p.phases,
-            grouped(p.pool_bytes),
-            grouped(p.device_bytes),
+            "  {:<width$} {:>11} {:>11} {:>10} {:>10.2} {:>10.2} {:>10.2} {:>6.3}x {:>6.3}x  {}\n",
+            p.compared.name(),
+            size(p.pool_bytes),
+            size(p.device_bytes),
             p.dispatches,
             p.wall_ms.fastest,
             p.wall_ms.median,

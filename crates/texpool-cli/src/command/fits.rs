@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{
     fetch::{Bar, Fetcher, Kind, cache_folder},
+    io::printable,
     report::{Fit, PlanRow, size},
 };
 use serde::Serialize;
@@ -100,12 +101,11 @@ fn fetched() -> Result<Vec<OsString>, CliError> {
 }
 
 fn row(args: &Args, model: &OsStr) -> Result<PlanRow, CliError> {
-    let source = args.plan.dims.find(model)?;
-    let graph = source.import()?;
+    let graph = args.plan.dims.find(model)?.import()?;
     let options = args.plan.plain_options();
     let whole = setup_model::compiled(&graph, &options, args.deadline.0)?;
     let plain = Plain::new(&whole, &options.device_profile);
-    let name = source.entry_name().unwrap_or_else(|| source.name());
+    let name = printable(model).to_string();
     if plain.device_bytes <= args.size.bytes {
         return Ok(plain.row(&name, "", &whole, &options.device_profile));
     }
@@ -129,10 +129,13 @@ fn text(answer: &Answer) -> String {
             Fit::NotFound => "not found",
             Fit::Undecided => "undecided",
         };
-        let (device, time) =
-            row.figures.map_or_else(Default::default, |found| (size(found.device_bytes), found.ratio()));
-        let note = if row.figures.is_some() { row.flags.clone() } else { row.missing() };
-        let line = format!("  {:<width$} {word:<9} {device:>11} {time:>15}  {note}", row.name);
+        let line = match row.figures {
+            Some(found) => {
+                let (device, time) = (size(found.device_bytes), found.ratio());
+                format!("  {:<width$} {word:<9} {device:>11} {time:>15}  {}", row.name, row.flags)
+            }
+            None => format!("  {:<width$} {word:<9}   {}", row.name, row.missing()),
+        };
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{}", line.trim_end());
     }
@@ -141,9 +144,10 @@ fn text(answer: &Answer) -> String {
     }
     let fitting = answer.models.iter().filter(|row| row.fit == Fit::Fits).count();
     let (all, limit) = (answer.models.len() + answer.failed.len(), size(answer.size));
-    let _ =
-        writeln!(text, "\n{fitting} of {all} fit within {limit} of device memory; times are predicted for a typical");
-    let _ = writeln!(text, "software device and relative to the plain plan");
+    let _ = writeln!(
+        text,
+        "\n{fitting} of {all} fit within {limit}; times are predicted for a typical software device, relative to the plain plan"
+    );
     if answer.models.iter().any(|row| row.fit == Fit::Undecided && row.stopped != Some(StopReason::Cancelled)) {
         text += "--deadline SECONDS gives the search for each model more time\n";
     }

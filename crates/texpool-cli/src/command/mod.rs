@@ -3,6 +3,7 @@
 mod arena;
 mod args;
 mod bench;
+mod bench_steps;
 mod capacity;
 mod compare;
 mod compare_plans;
@@ -25,6 +26,7 @@ mod out;
 mod picture;
 mod picture_args;
 mod plan;
+mod plan_device;
 mod plan_rows;
 mod progress;
 mod published;
@@ -38,6 +40,7 @@ mod stats;
 mod stopped;
 mod suggestion;
 mod table;
+mod timed_work;
 
 use crate::io::printable_lines;
 use clap::{Parser, Subcommand};

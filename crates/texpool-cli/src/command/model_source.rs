@@ -105,11 +105,6 @@ impl ModelSource {
         self.entry.clone().or_else(|| Fetcher::new(&bar).ok()?.entry_of(&self.path).cloned())
     }
 
-    /// Returns the name of the catalogue that the model was given by.
-    pub(super) fn entry_name(&self) -> Option<String> {
-        self.entry.as_ref().map(|entry| entry.name.clone())
-    }
-
     /// Returns the name of the file without the extension.
     pub(super) fn name(&self) -> String {
         let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();

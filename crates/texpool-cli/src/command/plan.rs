@@ -9,9 +9,9 @@ use super::{
     error::CliError,
     fitting::Plain,
     hint,
-    inputs::random,
     micro::{self, MicroArgs},
     out, picture,
+    plan_device::Device,
     plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
@@ -28,7 +28,6 @@ use texpool::{
         option_text::{in_textures, parse_seconds},
         parse_size,
     },
-    gpu::Gpu,
     graph::Graph,
     plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies},
     rewrite::{RULES, Rule, Rules},
@@ -185,10 +184,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 /// Answers for a model: with the plan that the flags select, or else with the table of plans.
 fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, json: bool) -> Result<(), CliError> {
-    let device = args.measure.then(|| Device::open(args)).transpose()?;
+    let device = args.measure.then(|| Device::open(&args.adapter, args.plan.format())).transpose()?;
     let for_device = |options: CompileOptions| device.as_ref().map_or(options.clone(), |device| device.adapt(options));
     let options = for_device(args.plan.compile_options(planner));
-    let named = args.strategy.map(|_| format!("--strategy {planner}"));
+    let named = args.strategy.map(|_| format!("strategy {planner}"));
     let selected = args.plan.selected().or(named);
     let search = Search { deadline: args.time(args::DEADLINE), ..args.search() };
     // The report has the results of all strategies, which stored plans lack.
@@ -218,7 +217,9 @@ fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, j
         }
     };
     if let Some(device) = &device {
-        let times = device.times(&plans, graph, &options, args.seconds)?;
+        let plans = (plans.len(), |plan: usize| plans.get(plan).cloned());
+        let times = device.times(plans, graph, &options, args.seconds)?;
+        let times: Vec<f64> = times.iter().map(|times| times.ms).collect();
         // The plain plan runs first, even if the table does not show it.
         let shown = times.get(times.len().saturating_sub(table.rows.len())..).unwrap_or_default();
         table = table.measured(times.first().copied().unwrap_or_default(), shown);
@@ -262,10 +263,13 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
         let (names, hint) = (names.join(", "), hint::stopped(Some(reason)));
         let _ = write!(text, "  search stopped: {reason} ({names}); smaller or faster plans may exist\n{hint}");
     }
-    let flags = table.rows.iter().rfind(|row| !row.flags.is_empty()).map_or("", |row| &row.flags);
+    let flags = table.rows.iter().find(|row| !row.flags.is_empty()).map_or("", |row| &row.flags);
     let run =
         if several && !flags.is_empty() { format!("; `texpool run {model} {flags}` runs one") } else { String::new() };
-    let _ = writeln!(text, "  next: --details has every tensor and step; --picture FILE.svg draws the plan{run}");
+    let _ = writeln!(
+        text,
+        "  next: --details has every tensor and step; --picture FILE.svg draws the plan; --measure times it here{run}"
+    );
     text
 }
 
@@ -293,7 +297,7 @@ fn rules(on: &Rules) -> String {
 }
 
 /// The device whose figures are assumed without a measurement.
-const TYPICAL: &str = "a typical software device (--measure runs the plans on this machine's)";
+const TYPICAL: &str = "a typical software device";
 
 /// Note on times that were not measured on a device.
 const ASSUMED: &str = "
@@ -301,56 +305,15 @@ const ASSUMED: &str = "
   and --frontier --measure shows them
 ";
 
-/// A device with its profile.
-struct Device {
-    gpu: Gpu,
-    name: String,
-    profile: texpool::compile::DeviceProfile,
-}
-
-impl Device {
-    /// Opens the device, and measures it if it has no stored profile.
-    fn open(args: &Args) -> Result<Self, CliError> {
-        let gpu = args.adapter.open(false)?;
-        let profile = setup_model::device_profile(&gpu, args.plan.format(), false)?;
-        Ok(Self { name: gpu.device.adapter_info().name, gpu, profile })
-    }
-
-    /// Returns the options for this device.
-    fn adapt(&self, options: CompileOptions) -> CompileOptions {
-        CompileOptions { limits: self.gpu.texture_limits(), device_profile: self.profile.clone(), ..options }
-    }
-
-    /// Runs plans, and returns the median milliseconds of each.
-    fn times(
-        &self,
-        plans: &[CompiledModel],
-        graph: &Graph,
-        options: &CompileOptions,
-        seconds: Duration,
-    ) -> Result<Vec<f64>, CliError> {
-        setup_model::check_interrupted("the search for plans")?;
-        let inputs = random(graph);
-        let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        let plans = (plans.len(), |plan: usize| plans.get(plan).cloned());
-        let times = setup_model::measured(&self.gpu, plans, options, &slices, seconds)?;
-        Ok(times.iter().map(|times| times.ms).collect())
-    }
-}
-
 fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontReport, CliError> {
     let time = args.time(args::DEADLINE);
     if !args.measure {
         return Ok(FrontReport::from_frontier(&graph.name, &setup_model::front(graph, &options, time)?));
     }
-    let device = Device::open(args)?;
+    let device = Device::open(&args.adapter, args.plan.format())?;
     let options = device.adapt(options);
     let found = setup_model::front(graph, &options, time)?;
-    setup_model::check_interrupted("the search for the front")?;
-    let inputs = random(graph);
-    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let plans = (found.points().len(), |point| found.compiled(point));
-    let times = setup_model::measured(&device.gpu, plans, &options, &slices, args.seconds)?;
+    let times = device.times((found.points().len(), |point| found.compiled(point)), graph, &options, args.seconds)?;
     let mut front = FrontReport::from_frontier(&graph.name, &found);
     front.clock = options.device_profile.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {

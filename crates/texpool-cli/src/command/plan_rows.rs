@@ -15,6 +15,9 @@ use texpool::{
 /// Sizes of the rows between the plain plan and the smallest, with their flags. The values are a choice.
 const SIZES: [(&str, &str, u64); 2] = [("8 MiB", "--budget 8MiB", 8 << 20), ("4 MiB", "--budget 4MiB", 4 << 20)];
 
+/// Part of an equal share of the deadline after which a stored plan is not searched for again. The value is a choice.
+const MOST: f64 = 0.75;
+
 /// The model that the rows are about.
 pub(super) struct RowsOf<'a> {
     pub(super) graph: &'a Graph,
@@ -42,8 +45,10 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
         .map(|(name, flags, phases)| Wanted { name: name.to_owned(), flags: flags.to_owned(), phases })
         .collect();
     let (begun, count) = (Instant::now(), wanted.len());
-    // A stored plan is good enough if its search had an equal share, whatever the other rows leave over this time.
-    let shared = Search { deadline: search.deadline.map(|deadline| deadline / count as u32), ..search.clone() };
+    // A stored plan is good enough if its search had most of an equal share, whatever the other rows leave over this
+    // time. Shares differ a little from call to call, and an equal share would be searched again for the difference.
+    let share = search.deadline.map(|deadline| deadline.mul_f64(MOST) / count as u32);
+    let shared = Search { deadline: share, ..search.clone() };
     let mut found = vec![(plain.row("plain", "", of.plain, &profile), of.keep.then(|| of.plain.clone()))];
     for (index, wanted) in wanted.iter().enumerate() {
         let left = (count - index) as u32;

@@ -15,6 +15,7 @@ mod front;
 mod networks;
 mod plan_rows;
 mod residency;
+mod step_times;
 mod text;
 mod values;
 
@@ -30,6 +31,7 @@ pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVe
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
 pub use plan_rows::{Fit, PlanFigures, PlanRow, PlanRows};
+pub use step_times::{KindTime, StepTime, step_table, with_speeds};
 pub use values::{NotFiniteCounts, ValueSummary};
 
 /// Cost of a plan and positions of all tensors. All numbers are bytes.

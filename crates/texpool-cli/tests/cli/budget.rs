@@ -12,7 +12,7 @@ use crate::command::{fetched, json, stderr, texpool};
 #[test]
 fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
     let (large, small) = (fetched("blazeface"), concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite"));
-    let planned = |model: &str, args: &[&str]| json(&[&["plan", model, "--json"], args].concat());
+    let planned = |model: &str, args: &[&str]| json(&[&["plan", model, "--json", "--strategy", "best"], args].concat());
     let all_ways: [(&str, &[&[&str]]); 2] = [
         (&large, &[&[], &["--stream", "none"], &["--stream", "all"]]),
         (small, &[&[], &["--stream", "none"], &["--phases", "min"], &["--budget", "600KiB"]]),
@@ -42,7 +42,8 @@ fn phases_are_asked_for_by_name_and_by_budget() {
     let bytes: Vec<u64> = front["points"].as_array().unwrap().iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
     assert!(bytes.len() > 2 && bytes.windows(2).all(|pair| pair[1] < pair[0]), "{bytes:?}");
     let planned = |args: &[&str]| -> Value {
-        serde_json::from_slice(&texpool(&[&["plan", model, "--json"], args].concat()).stdout).unwrap()
+        let asked = ["plan", model, "--json", "--strategy", "best"];
+        serde_json::from_slice(&texpool(&[&asked, args].concat()).stdout).unwrap()
     };
     let least = planned(&["--phases", "min", "--stream", "none"])["plan"]["bytes"].as_u64().unwrap();
     assert!(least <= bytes[bytes.len() - 1]);
@@ -108,4 +109,14 @@ fn every_point_of_a_front_is_run_and_plans_are_compared() {
     assert!(plans.iter().all(|plan| plan["same_bits"] == true), "{found}");
     assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
     assert!(plans[2]["device_bytes"].as_u64().unwrap() <= 2 << 20, "{found}");
+    assert_eq!(["phases", "strategy"].map(|key| plans[1][key].as_str()), [Some("min"), None]);
+    let found = json(&["bench", model, "--strategies", "naive,best", "--seconds", "0.2", "--json"]);
+    let plans = found["plans"].as_array().unwrap();
+    assert_eq!([&plans[0], &plans[1]].map(|plan| plan["strategy"].as_str()), [Some("naive"), Some("best")]);
+    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
+    assert!(plans[1]["same_bits"] == true && found["device"].as_str().is_some_and(|name| !name.is_empty()), "{found}");
+    let measured = json(&["plan", model, "--budget", "2MiB", "--measure", "--seconds", "0.1", "--json"]);
+    let row = &measured["rows"][0];
+    let ratio = row["measured_ms"].as_f64().unwrap() / measured["plain_ms"].as_f64().unwrap();
+    assert!((row["time_ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-9, "{measured}");
 }

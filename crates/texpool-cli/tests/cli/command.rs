@@ -93,16 +93,22 @@ fn a_plan_needs_no_device_and_its_json_is_stable() {
         "io_bytes",
         "model",
         "naive_bytes",
+        "naive_device_bytes",
+        "plain_ms",
         "plan",
+        "predicted_for",
+        "rows",
         "steps",
         "strategies",
         "weight_bytes",
         "weight_format",
     ];
     assert_eq!(keys(&plan), expected);
+    let row = ["device_bytes", "fit", "flags", "name", "of_naive", "pool_bytes", "predicted_ms", "time_ratio"];
+    assert_eq!(keys(&plan["rows"][0]), row);
     let placements = plan["plan"]["placements"].as_array().unwrap();
     assert_eq!(keys(&placements[0]), ["first", "form", "last", "rows", "tensor", "texel", "texture"]);
-    let text = texpool(&args[..4]);
+    let text = texpool(&[&args[..4], &["--details"]].concat());
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     assert!(text.contains("residency") && text.contains("lower bound"), "{text}");
     assert!(text.contains("intermediate tensors alone, as in the papers"), "{text}");
@@ -191,8 +197,19 @@ fn a_bench_prints_one_document_with_every_number() {
     let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["wall_ms"][k].as_f64().unwrap());
     assert!(0.0 < p10 && p10 <= median && median <= p90);
     assert!(bench["cpu_ms"]["median"].as_f64().unwrap() > 0.0);
-    let operators = bench["steps"].as_array().unwrap().len();
+    let steps = bench["steps"].as_array().unwrap();
+    let operators = steps.len();
     assert!(operators > 30);
+    let sum =
+        |rows: &Value, key: &str| rows.as_array().unwrap().iter().map(|row| row[key].as_f64().unwrap()).sum::<f64>();
+    let [shares, kinds] = [sum(&bench["steps"], "share"), sum(&bench["by_operator"], "share")];
+    assert!((shares - 1.0).abs() < 1e-6 && (kinds - 1.0).abs() < 1e-6, "{shares} {kinds}");
+    assert_eq!(sum(&bench["by_operator"], "count") as usize, operators);
+    assert!(bench["device"].as_str().is_some_and(|device| !device.is_empty()), "{}", bench["device"]);
+    let conv = steps.iter().find(|step| step["operator"] == "CONV_2D").unwrap();
+    // 64 x 64 results of 24 channels, each of 5 x 5 x 3 products, in lanes of four.
+    assert!(conv["flops"].as_f64().unwrap() >= 2.0 * 64.0 * 64.0 * 24.0 * 75.0, "{conv}");
+    assert!(conv["gflop_per_s"].as_f64().unwrap() > 0.0 && conv["gb_per_s"].as_f64().unwrap() > 0.0, "{conv}");
     // In phases a row is an operator, however many bands it has.
     let phased = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1", "--phases", "min"]);
     let rows = phased["steps"].as_array().unwrap();
@@ -201,6 +218,28 @@ fn a_bench_prints_one_document_with_every_number() {
     let dispatches = phased["dispatches"].as_u64().unwrap();
     assert!(bands <= dispatches && dispatches < bands + bands / 10, "{bands} {dispatches}");
     assert!(rows.len() <= operators + 2, "{}", rows.len());
+}
+
+#[test]
+fn a_bench_prints_the_slowest_steps_first() {
+    let model = fetched("blazeface");
+    let text = |args: &[&str]| {
+        let output = texpool(&[&["bench", &model, "--seconds", "0.1"], args].concat());
+        assert!(output.status.success(), "{}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let short = text(&["--top", "3"]);
+    let lines: Vec<&str> = short.lines().collect();
+    assert!(lines.len() < 20 && lines[1].starts_with("blaze_face_short_range: "), "{short}");
+    let at = lines.iter().position(|line| line.contains("GFLOP/s")).unwrap();
+    let ms: Vec<f64> =
+        lines[at + 1..at + 4].iter().map(|line| line.split_whitespace().nth(1).unwrap().parse().unwrap()).collect();
+    assert!(ms[0] >= ms[1] && ms[1] >= ms[2], "{short}");
+    assert!(lines[at + 4].contains(" more steps; --top all") && short.contains("by operator: "), "{short}");
+    assert!(text(&["--top", "all"]).lines().count() > 40);
+    let details = text(&["--details"]);
+    assert!(details.contains("transfer buffers") && details.contains(" MFLOP, "), "{details}");
+    assert_eq!(texpool(&["bench", &model, "--top", "0"]).status.code(), Some(2));
 }
 
 #[test]

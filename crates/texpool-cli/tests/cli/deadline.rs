@@ -52,10 +52,12 @@ fn a_deadline_answers_with_the_best_so_far_and_says_so() {
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(report["stopped"], "deadline");
     assert!(report["plan"]["bytes"].as_u64().unwrap() > 0);
-    let (code, out, err) = run(&["plan", &model, "--phases", "min", "--deadline", "0"]);
+    let (code, out, err) = run(&["plan", &model, "--phases", "min", "--deadline", "0", "--details"]);
     assert_eq!(code, Some(0), "{err}");
     assert!(out.contains("search stopped: the deadline passed; a smaller pool may exist"), "{out}");
     assert!(out.contains("--deadline SECONDS gives the search more time"), "{out}");
+    let (_, out, _) = run(&["plan", &model, "--phases", "min", "--deadline", "0", "--no-cache"]);
+    assert!(out.contains("search stopped: the deadline passed (phases min); smaller or faster"), "{out}");
     let (code, out, _) = run(&["plan", &model, "--frontier", "--deadline", "0", "--json"]);
     let front: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &front["stopped"]), (Some(0), &Value::from("deadline")));

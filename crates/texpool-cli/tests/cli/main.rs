@@ -19,6 +19,7 @@ mod explain;
 mod fetch;
 #[cfg(unix)]
 mod fetching;
+mod fits;
 #[cfg(unix)]
 mod fresh;
 #[cfg(unix)]

@@ -89,6 +89,7 @@ fn pools_and_fronts_are_drawn() {
         let svg = fs::read_to_string(to).unwrap();
         assert!(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"), "{svg}");
         assert_eq!(svg.matches("<title>").count(), svg.matches("</title>").count());
+        assert!(err.contains(&format!("wrote the picture to {}, ", path(name))), "{err}");
         (serde_json::from_str::<Value>(&out).unwrap(), svg)
     };
     for phases in ["off", "min"] {
@@ -97,6 +98,11 @@ fn pools_and_fronts_are_drawn() {
         let plan = &report["plan"];
         assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{phases}");
         assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{phases}");
+        // The axis, the size of each texture, operators that fit, and the peak.
+        assert!(svg.contains(">steps of a run</text>") && svg.contains(" KiB</text>"), "{svg}");
+        assert!(svg.contains(">peak: step ") && svg.contains(" KiB alive</text>"), "{svg}");
+        assert_eq!(svg.contains(">CONV_2D</text>"), phases == "off", "{svg}");
+        assert!(svg.contains("<title>DEPTHWISE_CONV_2D ") && svg.contains("prefers-color-scheme:dark"), "{svg}");
         // If rows are placed separately, all row starts are listed.
         let scattered =
             |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
@@ -104,7 +110,8 @@ fn pools_and_fronts_are_drawn() {
     }
     let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
     assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
-    assert!(svg.contains("MiB</text>") && svg.contains(">milliseconds</text>"), "{svg}");
+    assert!(svg.contains("MiB</text>") && svg.contains("time of a run in milliseconds</text>"), "{svg}");
+    assert!(svg.contains("logarithmic") && svg.contains("prefers-color-scheme:dark"), "{svg}");
     let points = front["points"].as_array().unwrap();
     let bytes = |point: &Value| ["device_bytes", "bytes"].map(|key| point[key].as_u64().unwrap());
     assert!(
@@ -119,6 +126,46 @@ fn pools_and_fronts_are_drawn() {
     let (code, _, err) = texpool(&["plan", model, "--picture", &path("nowhere/pool.svg")]);
     assert_eq!(code, Some(1));
     assert!(err.contains("nowhere"), "{err}");
+}
+
+/// Without flags that select a plan, the answer is a table: the plain plan, sizes below it, and the smallest.
+#[test]
+fn a_model_is_answered_by_a_table_of_plans() {
+    let cache = tempfile::tempdir().unwrap();
+    let model = "tests/data/models/face_detection_front_2019.tflite";
+    let planned = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
+        let command = command.args(["plan", model]).args(args).current_dir(crate::ROOT);
+        let output = command.env("TEXPOOL_CACHE", cache.path()).env("VK_DRIVER_FILES", crate::ABSENT).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let json = |args: &[&str]| serde_json::from_str::<Value>(&planned(&[args, &["--json"]].concat())).unwrap();
+    let text = planned(&["--deadline", "2"]);
+    assert!((7..=15).contains(&text.lines().count()), "{text}");
+    for words in ["texture for every tensor", "predicted time", "  plain ", "  smallest ", "--phases min", "--details"]
+    {
+        assert!(text.contains(words), "{words} is missing: {text}");
+    }
+    // The model needs less than 4 MiB anyway.
+    assert!(!text.contains("8 MiB") && !text.contains("4 MiB"), "{text}");
+    let found = json(&["--deadline", "2"]);
+    let rows = found["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["name"].as_str().unwrap()).collect::<Vec<_>>(), ["plain", "smallest"]);
+    assert!(rows[0]["time_ratio"] == 1.0 && rows[0]["device_bytes"] == found["device_bytes"], "{rows:?}");
+    assert!(rows[1]["device_bytes"].as_u64() < rows[0]["device_bytes"].as_u64(), "{rows:?}");
+    assert!(found["strategies"].as_array().unwrap().len() > 5 && found["predicted_for"].is_string(), "{found}");
+    // The plan of the row was kept.
+    let again = std::time::Instant::now();
+    assert_eq!(json(&["--deadline", "2"])["rows"], found["rows"]);
+    assert!(again.elapsed() < std::time::Duration::from_millis(1900), "{:?}", again.elapsed());
+
+    let one = planned(&["--budget", "2MiB"]);
+    assert!(one.contains("  budget 2.0 MiB ") && !one.contains("plain ") && one.lines().count() < 12, "{one}");
+    assert_eq!(json(&["--strategy", "naive"])["rows"].as_array().unwrap().len(), 1);
+    let details = planned(&["--details"]);
+    assert!(details.contains("residency") && details.contains("lower bound of shared objects"), "{details}");
+    assert!(!details.contains("predicted time"), "{details}");
 }
 
 /// Answers to `--capacity`: each has its exit code, and a plan that fits is written with its offsets.

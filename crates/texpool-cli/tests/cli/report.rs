@@ -3,11 +3,15 @@
 #![cfg(test)]
 
 use serde_json::{Value, json};
+use texpool::compile::Clock;
 use texpool::plan::{
     Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
     uses_from_records,
 };
-use texpool_cli::report::{DeviceMemoryReport, MemoryReport, PartBytes, ReportInputs, StepRow, grouped};
+use texpool_cli::report::{
+    DeviceMemoryReport, Fit, FrontPoint, FrontReport, MemoryReport, PartBytes, PeakReport, PlanFigures, PlanRow,
+    PlanRows, ReportInputs, StepRow, StepTime, grouped, step_table, with_speeds,
+};
 
 /// Three tensors in a chain, of 4 rows of 64, 64 and 32 texels.
 fn report() -> MemoryReport {
@@ -141,4 +145,94 @@ fn the_table_says_every_number_and_who_lives_where() {
 #[test]
 fn digits_are_grouped() {
     assert_eq!([0, 999, 1000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
+}
+
+fn row(name: &str, flags: &str, mib: Option<u64>) -> PlanRow {
+    let figures = mib.map(|mib| PlanFigures {
+        device_bytes: mib << 20,
+        pool_bytes: mib << 19,
+        of_naive: mib as f64 / 40.0,
+        predicted_ms: 10.0,
+        measured_ms: None,
+        time_ratio: 20.0 / mib as f64,
+    });
+    let fit = if mib.is_some() { Fit::Fits } else { Fit::Undecided };
+    PlanRow { name: name.into(), flags: flags.into(), fit, figures, least_bytes: Some(9 << 20), stopped: None }
+}
+
+#[test]
+fn plans_stand_side_by_side() {
+    let rows =
+        vec![row("plain", "", Some(20)), row("8 MiB", "--budget 8MiB", None), row("smallest", "--phases min", Some(2))];
+    let table = PlanRows { naive_device_bytes: 40 << 20, predicted_for: "a device".into(), plain_ms: 12.345, rows };
+    let expected = "\
+  plan          device        pool  of naive  predicted time
+  plain       20.0 MiB    10.0 MiB    50.0 %           1.00x
+  8 MiB      not found in time; the smallest so far takes 9.0 MiB
+  smallest     2.0 MiB     1.0 MiB     5.0 %          10.00x  --phases min
+
+  times: predicted for a device, 12.3 ms for the plain plan
+";
+    assert_eq!(table.to_string(), expected);
+    let measured = table.measured(8.0, &[8.0, 12.0]).to_string();
+    assert!(measured.contains("measured time") && measured.contains(" 1.50x  --phases min"), "{measured}");
+    assert!(measured.contains("times: measured, 8 ms for the plain plan"), "{measured}");
+}
+
+#[test]
+fn slow_steps_come_first_with_their_speeds() {
+    let step = |step, operator: &str, ms: f64, flops| StepTime {
+        step,
+        bands: 1,
+        operator: operator.into(),
+        tensor: format!("t{step}"),
+        shape: vec![1, 8],
+        kernels: vec!["conv"],
+        flops,
+        bytes: Some(1_000_000),
+        gpu_ms: Some(ms),
+        share: None,
+        gflop_per_s: None,
+        gb_per_s: None,
+    };
+    let mut steps =
+        vec![step(0, "CONV_2D", 1.0, Some(2e6)), step(1, "ADD", 2.0, None), step(2, "CONV_2D", 5.0, Some(1e8))];
+    let kinds = with_speeds(&mut steps);
+    assert_eq!((kinds[0].operator.as_str(), kinds[0].count, kinds[0].gpu_ms), ("CONV_2D", 2, 6.0));
+    assert_eq!((steps[0].gflop_per_s, steps[0].gb_per_s, steps[0].share), (Some(2.0), Some(1.0), Some(0.125)));
+    let expected = "   step        ms   share   so far  GFLOP/s    GB/s  operator
+      2     5.000  62.5 %   62.5 %       20     0.2  CONV_2D t2 [1, 8]
+      1     2.000  25.0 %   87.5 %        -     0.5  ADD t1 [1, 8]
+            1.000  12.5 %  1 more steps; --top all lists them
+
+  by operator: CONV_2D 75.0 % (2), ADD 25.0 % (1)
+";
+    assert_eq!(step_table(&steps, &kinds, 2), expected);
+}
+
+/// Measured times scatter: a line through all of them would be a zigzag.
+#[test]
+fn only_unbeaten_points_of_a_front_are_joined() {
+    let point = |mib: u64, predicted_ms: f64, measured_ms: f64| FrontPoint {
+        device_bytes: mib << 20,
+        bytes: mib << 19,
+        live_bytes: 0,
+        dispatches: 1,
+        predicted_ms,
+        measured_ms: Some(measured_ms),
+        wall_ms: None,
+        peak: PeakReport { step: 0, operator: "ADD".into(), tensor: "t".into(), segment: None },
+        segments: vec![],
+    };
+    let points = vec![point(16, 10.0, 12.0), point(8, 11.0, 10.0), point(4, 12.0, 15.0), point(2, 13.0, 14.0)];
+    let svg = FrontReport { model: "a<b".into(), clock: Clock::Wall, points, stopped: None }.svg();
+    let joined: Vec<usize> =
+        svg.lines().filter(|line| line.starts_with("<polyline")).map(|line| line.matches(',').count()).collect();
+    assert_eq!(joined, [4, 2], "{svg}");
+    assert_eq!(svg.matches("<circle ").count(), 8);
+    for words in
+        [">8 MiB</text>", "logarithmic", ">predicted, joined", ">measured, joined", ">8.0 MiB, 10 ms<", "a&lt;b"]
+    {
+        assert!(svg.contains(words), "{words} is missing: {svg}");
+    }
 }

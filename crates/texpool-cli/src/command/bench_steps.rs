@@ -1,0 +1,91 @@
+//! Times and work of the steps of a session, for `texpool bench`.
+
+use super::stats::percentile;
+use crate::report::{MemoryReport, StepTime};
+use std::collections::BTreeMap;
+use texpool::{
+    WeightFormat,
+    compile::CompiledModel,
+    gpu::{DispatchTime, Executor},
+    graph::{Graph, Node, NodeId},
+    ops,
+};
+
+/// Lists the operators in the order of their first steps. With bands of rows, each has a step per band.
+pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<StepTime> {
+    let compiled = session.compiled();
+    let rows = MemoryReport::from_compiled(compiled).rows;
+    let mut made: Vec<StepTime> = Vec::new();
+    let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
+    // A table instead of a search, because a plan with bands has tens of thousands of steps, and every run has a time
+    // for each dispatch.
+    let mut of_step = Vec::with_capacity(rows.len());
+    for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule().steps) {
+        // Transfers are not dispatches.
+        if step.kind.is_transfer() {
+            of_step.push(None);
+            continue;
+        }
+        let at = *of_node.entry(step.node).or_insert_with(|| {
+            made.push(without_time(compiled, step.node, number, (row.operator, row.writes)));
+            made.len() - 1
+        });
+        made[at].bands += 1;
+        of_step.push(Some(at));
+    }
+    let mut times = vec![vec![0.0; profiles.len()]; made.len()];
+    for (run, dispatches) in profiles.iter().enumerate() {
+        for time in dispatches {
+            // Dispatches that write poison have no step.
+            let Some(at) = time.step.and_then(|step| of_step.get(step).copied().flatten()) else { continue };
+            times[at][run] += time.ms;
+            if !made[at].kernels.contains(&time.kernel) {
+                made[at].kernels.push(time.kernel);
+            }
+        }
+    }
+    // Empty if the device has no timestamps.
+    for (step, times) in made.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
+        step.gpu_ms = Some(percentile(&times, 0.5));
+    }
+    made
+}
+
+fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, tensor): (String, String)) -> StepTime {
+    let graph = compiled.graph();
+    let node = &graph.nodes[id];
+    let flops = ops::work(graph, node).flops;
+    StepTime {
+        step,
+        bands: 0,
+        operator,
+        tensor,
+        shape: graph.tensors[node.output].dims.clone(),
+        kernels: Vec::new(),
+        flops: (flops > 0.0).then_some(flops),
+        bytes: bytes(compiled, graph, node),
+        gpu_ms: None,
+        share: None,
+        gflop_per_s: None,
+        gb_per_s: None,
+    }
+}
+
+/// Returns the bytes of operands, weights and result. `None` if the node has weights whose format each node of the file
+/// decides.
+fn bytes(compiled: &CompiledModel, graph: &Graph, node: &Node) -> Option<u64> {
+    let texel_bytes = compiled.format().texel_bytes();
+    let computed = node.inputs.iter().chain(&node.epilogue.add).filter(|&&tensor| !graph.is_constant(tensor));
+    let tensors = computed.chain([&node.output]);
+    let moved: u64 = tensors.map(|&tensor| graph.shape(tensor).texels() as u64 * texel_bytes).sum();
+    let weights = ops::weight_texels(graph, node);
+    // A texel has four values.
+    let weight_texel_bytes = match compiled.weight_format() {
+        _ if weights == 0 => Some(0),
+        WeightFormat::F32 => Some(texel_bytes),
+        WeightFormat::F16 => Some(8),
+        WeightFormat::Int8 => Some(4),
+        _ => None,
+    };
+    Some(moved + weights * weight_texel_bytes?)
+}

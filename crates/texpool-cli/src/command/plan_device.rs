@@ -1,0 +1,50 @@
+//! The device that `texpool plan --measure` predicts for and measures on.
+
+use super::{
+    args::AdapterArgs,
+    error::CliError,
+    inputs::random,
+    setup_model::{self, Medians},
+};
+use std::time::Duration;
+use texpool::{
+    compile::{CompileOptions, CompiledModel, DeviceProfile},
+    gpu::Gpu,
+    graph::Graph,
+    plan::TexelFormat,
+};
+
+/// A device with its profile.
+pub(super) struct Device {
+    gpu: Gpu,
+    pub(super) name: String,
+    profile: DeviceProfile,
+}
+
+impl Device {
+    /// Opens the device, and measures it if it has no stored profile.
+    pub(super) fn open(adapter: &AdapterArgs, format: TexelFormat) -> Result<Self, CliError> {
+        let gpu = adapter.open(false)?;
+        let profile = setup_model::device_profile(&gpu, format, false)?;
+        Ok(Self { name: gpu.device.adapter_info().name, gpu, profile })
+    }
+
+    /// Returns the options for this device.
+    pub(super) fn adapt(&self, options: CompileOptions) -> CompileOptions {
+        CompileOptions { limits: self.gpu.texture_limits(), device_profile: self.profile.clone(), ..options }
+    }
+
+    /// Runs plans, and returns the median times of each.
+    pub(super) fn times(
+        &self,
+        plans: (usize, impl Fn(usize) -> Option<CompiledModel>),
+        graph: &Graph,
+        options: &CompileOptions,
+        seconds: Duration,
+    ) -> Result<Vec<Medians>, CliError> {
+        setup_model::check_interrupted("the search for plans")?;
+        let inputs = random(graph);
+        let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        setup_model::measured(&self.gpu, plans, options, &slices, seconds)
+    }
+}
