@@ -8,6 +8,7 @@ mod banks;
 mod bounds;
 mod budget;
 mod buffers;
+mod canvas;
 mod check;
 mod comparison;
 mod control;

@@ -1,12 +1,12 @@
 //! Pictures of plans as SVG: time runs from left to right, memory upwards, and each tensor is a rectangle. The
 //! guide's pictures are made with it.
 
-use std::{fmt::Write, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 use super::{
     buffers::{ArenaPlan, Buffer, Piece, pieces},
+    canvas::{Canvas, GAP, HEIGHT},
     error::{InputError, LayoutError, PlanError},
-    internal::{escaped, svg_tag},
     layout::Layout,
     placement::Plan,
     profile::operator_profiles,
@@ -15,95 +15,28 @@ use super::{
     rows::{LiveRange, RowStep, row_live_ranges},
 };
 
-/// Size of the drawing without margins, in pixels.
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 300.0;
-const MARGIN: f64 = 28.0;
-/// Space between regions.
-const GAP: f64 = 6.0;
-
-/// Returns a hue. The hues of consecutive records differ strongly: they are multiples of the golden angle.
-fn colour(record: usize) -> String {
-    format!("hsl({:.0},55%,68%)", (record as f64 * 137.508) % 360.0)
-}
-
-struct Canvas {
-    text: String,
-    column: f64,
-}
-
-impl Canvas {
-    fn new(title: &str, steps: usize, regions: usize) -> Self {
-        let height = HEIGHT + 2.0 * MARGIN + GAP * regions.saturating_sub(1) as f64;
-        let width = WIDTH + 2.0 * MARGIN;
-        let mut text = String::new();
-        let _ = writeln!(text, "{}\n<title>{}</title>", svg_tag(width, height), escaped(title));
-        let _ = writeln!(text, "<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>");
-        let _ = writeln!(text, "<text x=\"{MARGIN}\" y=\"16\" font-size=\"13\">{}</text>", escaped(title));
-        Self { text, column: WIDTH / steps.max(1) as f64 }
-    }
-
-    /// Draws a rectangle from one step to another, inclusive. `top` and `height` are in pixels below the title.
-    fn tensor(&mut self, record: usize, (first, last): (usize, usize), top: f64, height: f64, label: &str) {
-        let (x, y) = (MARGIN + first as f64 * self.column, MARGIN + top);
-        let width = (last - first + 1) as f64 * self.column;
-        let _ = writeln!(
-            self.text,
-            "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" fill=\"{}\" stroke=\"#444\" \
-             stroke-width=\"0.5\"><title>{}</title></rect>",
-            colour(record),
-            escaped(label)
-        );
-        if width > 22.0 && height > 12.0 {
-            let (cx, cy) = (x + width / 2.0, y + height / 2.0 + 4.0);
-            let _ = writeln!(self.text, "<text x=\"{cx:.1}\" y=\"{cy:.1}\" text-anchor=\"middle\">{record}</text>");
-        }
-    }
-
-    /// Draws the rows of a tensor: ranges of texels with their live ranges. `bottom` is the position of texel 0,
-    /// `unit` the height of a texel.
-    fn rows(&mut self, record: usize, runs: &[(Range<u32>, LiveRange)], (bottom, unit): (f64, f64), label: &str) {
-        let mut path = String::new();
-        for (texels, life) in runs {
-            let (x, y) = (MARGIN + life.first as f64 * self.column, MARGIN + bottom - f64::from(texels.end) * unit);
-            let width = (life.last - life.first + 1) as f64 * self.column;
-            let height = texels.len() as f64 * unit;
-            let _ = write!(path, "M{x:.1} {y:.1}h{width:.1}v{height:.2}h-{width:.1}z");
-        }
-        let (colour, label) = (colour(record), escaped(label));
-        let _ = writeln!(self.text, "<path d=\"{path}\" fill=\"{colour}\"><title>{label}</title></path>");
-    }
-
-    fn frame(&mut self, top: f64, height: f64, label: &str) {
-        let y = MARGIN + top;
-        let _ = writeln!(
-            self.text,
-            "<rect x=\"{MARGIN}\" y=\"{y:.1}\" width=\"{WIDTH}\" height=\"{height:.1}\" fill=\"none\" stroke=\"#999\">\
-             <title>{}</title></rect>",
-            escaped(label)
-        );
-    }
-
-    fn line(&mut self, top: f64, label: &str) {
-        let (y, right) = (MARGIN + top, MARGIN + WIDTH);
-        let _ = writeln!(
-            self.text,
-            "<line x1=\"{MARGIN}\" x2=\"{right}\" y1=\"{y:.1}\" y2=\"{y:.1}\" stroke=\"#c00\" \
-             stroke-dasharray=\"5 3\"/>\
-             <text x=\"{right}\" y=\"{:.1}\" text-anchor=\"end\" fill=\"#c00\">{}</text>",
-            y - 4.0,
-            escaped(label)
-        );
-    }
-
-    fn finish(mut self) -> String {
-        self.text.push_str("</svg>\n");
-        self.text
-    }
-}
-
 fn steps(records: &[UsageRecord]) -> usize {
     records.iter().map(|r| r.last + 1).max().unwrap_or(0)
+}
+
+/// Returns the first step at which most is alive, and how much. Lives are a first step, a last one, and a size.
+fn peak_of(lives: impl IntoIterator<Item = (usize, usize, u64)>) -> (usize, u64) {
+    // A map, because steps may be far apart.
+    let mut changes: BTreeMap<usize, (u64, u64)> = BTreeMap::new();
+    for (first, last, size) in lives {
+        let born = &mut changes.entry(first).or_default().0;
+        *born = born.saturating_add(size);
+        let gone = &mut changes.entry(last + 1).or_default().1;
+        *gone = gone.saturating_add(size);
+    }
+    let (mut alive, mut peak) = (0u64, (0, 0));
+    for (step, (born, gone)) in changes {
+        alive = alive.saturating_sub(gone).saturating_add(born);
+        if alive > peak.1 {
+            peak = (step, alive);
+        }
+    }
+    peak
 }
 
 /// Draws a layout: the regions one below the other. Each tensor is a rectangle from its first step to its last, as
@@ -130,12 +63,13 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
         );
     }
     let unit = HEIGHT / (layout.total().max(1) as f64);
-    let mut canvas = Canvas::new(title, steps(records), layout.regions.len());
+    let shapes = "a tensor, from its first step to its last, as high as it is large; colours only tell tensors apart";
+    let mut canvas = Canvas::new(title, steps(records), layout.regions.len(), shapes);
     let mut tops = Vec::with_capacity(layout.regions.len());
     let mut top = 0.0;
     for (region, &size) in layout.regions.iter().enumerate() {
         let height = size as f64 * unit;
-        canvas.frame(top, height, &format!("region {region}: {size}"));
+        canvas.frame(top, height, &[format!("region {region}"), format!("size {size}")]);
         tops.push(top + height);
         top += height + GAP;
     }
@@ -144,8 +78,10 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
         let bottom = *tops.get(index).ok_or(LayoutError::OutOfRange { record, what: "region", index, count })?;
         let height = r.size as f64 * unit;
         let label = format!("tensor {record}: {}, steps {} to {}", r.size, r.first, r.last);
-        canvas.tensor(record, (r.first, r.last), bottom - place.offset as f64 * unit - height, height, &label);
+        canvas.tensor(record, (r.first, r.last), (bottom - place.offset as f64 * unit - height, height), "", &label);
     }
+    let (step, alive) = peak_of(records.iter().map(|r| (r.first, r.last, r.size)));
+    canvas.peak(step, &alive.to_string());
     Ok(canvas.finish())
 }
 
@@ -170,8 +106,10 @@ pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<St
     }
     let unit = HEIGHT / (plan.total.max(1) as f64);
     let steps = buffers.iter().map(|b| b.live.end).max().unwrap_or(0);
-    let mut canvas = Canvas::new(title, steps, 1);
-    canvas.frame(0.0, plan.total as f64 * unit, &format!("arena: {}", plan.total));
+    let shapes = "a buffer at its offset, while it needs the bytes; colours only tell buffers apart";
+    let mut canvas = Canvas::new(title, steps, 1, shapes);
+    canvas.frame(0.0, plan.total as f64 * unit, &["arena".to_owned(), format!("size {}", plan.total)]);
+    let mut lives = Vec::new();
     for (buffer, (b, &offset)) in buffers.iter().zip(&plan.offsets).enumerate() {
         if let Some((_, why)) = b.contradiction() {
             return Err(InputError::BadBuffer { buffer, name: b.name.clone(), why }.into());
@@ -180,9 +118,12 @@ pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<St
         for Piece { steps, bytes } in pieces(b) {
             let top = plan.total.saturating_sub(offset.saturating_add(bytes.end)) as f64 * unit;
             let height = (bytes.end - bytes.start) as f64 * unit;
-            canvas.tensor(buffer, (steps.start, steps.end - 1), top, height, &label);
+            canvas.tensor(buffer, (steps.start, steps.end - 1), (top, height), &b.name, &label);
+            lives.push((steps.start, steps.end - 1, bytes.end - bytes.start));
         }
     }
+    let (step, alive) = peak_of(lives);
+    canvas.peak(step, &alive.to_string());
     Ok(canvas.finish())
 }
 
@@ -204,19 +145,25 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
     let breadth = |profile: &Vec<usize>| profile.iter().map(|&i| records[i].size as f64).sum::<f64>();
     let widest = profiles.iter().map(breadth).fold(1.0, f64::max);
     let unit = HEIGHT / widest;
-    let mut canvas = Canvas::new(title, profiles.len(), 1);
-    canvas.frame(0.0, HEIGHT, "profiles");
+    let shapes = "a tensor that is alive at a step, as high as it is large; colours only tell tensors apart";
+    let mut canvas = Canvas::new(title, profiles.len(), 1, shapes);
+    canvas.frame(0.0, HEIGHT, &["alive".to_owned()]);
     for (step, profile) in profiles.iter().enumerate() {
         let mut base = HEIGHT;
         for &record in profile {
             let height = records[record].size as f64 * unit;
             base -= height;
             let label = format!("step {step}, tensor {record}: {}", records[record].size);
-            canvas.tensor(record, (step, step), base, height, &label);
+            canvas.tensor(record, (step, step), (base, height), "", &label);
         }
     }
     canvas.line(0.0, &format!("widest step: {widest:.0}"));
     Ok(canvas.finish())
+}
+
+/// Formats bytes in KiB, rounded up.
+fn kib(bytes: u64) -> String {
+    format!("{} KiB", bytes.div_ceil(1024))
 }
 
 /// Draws a plan: the textures one below the other, each with the rows of its tensors. `names` are the names of the
@@ -240,15 +187,19 @@ pub fn pool_svg(
     }
     let texels: Vec<u64> = plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect();
     let unit = HEIGHT / texels.iter().sum::<u64>().max(1) as f64;
-    let mut canvas = Canvas::new(title, steps.len(), texels.len());
+    let shapes =
+        "rows of a tensor, while they are alive, where they lie in the texture; colours only tell tensors apart";
+    let mut canvas = Canvas::new(title, steps.len(), texels.len(), shapes);
     let mut bottoms = Vec::with_capacity(texels.len());
     let mut top = 0.0;
     for (texture, (spec, &size)) in plan.textures.iter().zip(&texels).enumerate() {
         let height = size as f64 * unit;
-        canvas.frame(top, height, &format!("texture {texture}: {} x {} texels", spec.width, spec.height));
+        let (extent, size) = (format!("{} x {} texels", spec.width, spec.height), kib(spec.bytes()));
+        canvas.frame(top, height, &[format!("texture {texture}"), extent, size]);
         bottoms.push(top + height);
         top += height + GAP;
     }
+    let mut lives = Vec::new();
     for (record, live_ranges) in row_live_ranges(tensors, steps)?.into_iter().enumerate() {
         let placement = &plan.placements[record];
         let (index, count) = (placement.texture, bottoms.len());
@@ -257,13 +208,17 @@ pub fn pool_svg(
         let mut runs: Vec<(Range<u32>, LiveRange)> = Vec::new();
         for (start, life) in placement.rows.starts().zip(live_ranges) {
             let Some(life) = life else { continue };
+            lives.push((life.first, life.last, u64::from(row_texels)));
             match runs.last_mut() {
                 Some((texels, other)) if *other == life && texels.end == start => texels.end += row_texels,
                 _ => runs.push((start..start + row_texels, life)),
             }
         }
         let label = format!("{}: {} rows of {row_texels} texels", names[record], tensors[record].rows);
-        canvas.rows(record, &runs, (bottom, unit), &label);
+        canvas.rows(record, &runs, (bottom, unit), (&names[record], &label));
     }
+    let texel_bytes = plan.textures.first().map_or(0, |spec| spec.format.texel_bytes());
+    let (step, alive) = peak_of(lives);
+    canvas.peak(step, &kib(alive * texel_bytes));
     Ok(canvas.finish())
 }

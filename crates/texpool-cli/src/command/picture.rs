@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::error::CliError;
-use crate::io::{DistinctFiles, check_picture_name};
+use super::{error::CliError, out};
+use crate::{
+    io::{DistinctFiles, check_picture_name, printable},
+    report::size,
+};
 
 /// Returns an error if the SVG cannot be written to this path, before anything is computed.
 pub(super) fn check(path: &Path, files: &mut DistinctFiles) -> Result<(), CliError> {
@@ -11,12 +14,15 @@ pub(super) fn check(path: &Path, files: &mut DistinctFiles) -> Result<(), CliErr
     Ok(files.writes("the picture", path)?)
 }
 
-/// Writes the requested picture, if any, completely or not at all.
+/// Writes the requested picture, if any, completely or not at all, and says so on standard error.
 pub(super) fn write(
     to: Option<&Path>,
     files: &DistinctFiles,
     svg: impl FnOnce() -> Result<String, CliError>,
 ) -> Result<(), CliError> {
     let Some(to) = to else { return Ok(()) };
-    Ok(files.write(to, svg()?.as_bytes())?)
+    let svg = svg()?;
+    files.write(to, svg.as_bytes())?;
+    out::stderr(&format!("wrote the picture to {}, {}", printable(to), size(svg.len() as u64)));
+    Ok(())
 }

@@ -84,6 +84,18 @@ pub(super) fn pool_names(compiled: &CompiledModel) -> Vec<String> {
     pool.map(|(id, _)| schedule.name_of(graph, id)).collect()
 }
 
+/// Returns the name of each record's tensor in the pool, after the operator that computes it first.
+pub(super) fn pool_operators(compiled: &CompiledModel) -> Vec<String> {
+    let (graph, schedule) = (compiled.graph(), compiled.schedule());
+    let mut operators = vec!["upload"; schedule.storages.len()];
+    // Backwards, so that the first step of each storage remains.
+    for step in schedule.steps.iter().rev().filter(|step| !step.kind.is_transfer()) {
+        operators[step.to] = graph.nodes[step.node].op.name();
+    }
+    let pool = operators.iter().zip(&schedule.storages).filter(|(_, storage)| is_pooled(storage));
+    pool.zip(pool_names(compiled)).map(|((operator, _), name)| format!("{operator} {name}")).collect()
+}
+
 impl PeakReport {
     /// Creates the report of a peak.
     pub fn from_peak(peak: &Peak) -> Self {

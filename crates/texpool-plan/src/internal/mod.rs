@@ -2,6 +2,7 @@
 //! may change with any version.
 
 mod late_acceptance;
+mod svg;
 mod xml;
 
 pub use crate::{
@@ -10,4 +11,5 @@ pub use crate::{
     rows::{Assigned, AssignmentSearch, assign_rows, pack_rows},
 };
 pub use late_acceptance::LateAcceptance;
-pub use xml::{escaped, svg_tag};
+pub use svg::{svg_head, tick_distance};
+pub use xml::escaped;

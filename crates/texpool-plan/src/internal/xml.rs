@@ -2,14 +2,6 @@
 
 use std::fmt::Write;
 
-/// Returns the opening tag of a picture, with its size in pixels.
-pub fn svg_tag(width: f64, height: f64) -> String {
-    format!(
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" role=\"img\" \
-         font-family=\"sans-serif\" font-size=\"11\">"
-    )
-}
-
 /// Escapes text for use between tags or in an attribute. Tabs and line breaks become character references, because
 /// readers would otherwise replace them with spaces. Characters that XML 1.0 cannot represent become U+FFFD.
 pub fn escaped(text: &str) -> String {
