@@ -165,8 +165,7 @@ fn plans_stand_side_by_side() {
     let rows =
         vec![row("plain", "", Some(20)), row("8 MiB", "--budget 8MiB", None), row("smallest", "--phases min", Some(2))];
     let table = PlanRows { naive_device_bytes: 40 << 20, predicted_for: "a device".into(), plain_ms: 12.345, rows };
-    let expected = "\
-  plan          device        pool  of naive  predicted time
+    let expected = "  plan          device        pool  of naive  predicted time
   plain       20.0 MiB    10.0 MiB    50.0 %           1.00x
   8 MiB      not found in time; the smallest so far takes 9.0 MiB
   smallest     2.0 MiB     1.0 MiB     5.0 %          10.00x  --phases min
