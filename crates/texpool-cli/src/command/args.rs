@@ -2,26 +2,25 @@
 
 use super::{
     error::CliError,
+    help::RESEARCH,
     model_source::{DimArgs, ModelSource},
+    option_names::{no_such_adapter, planner, rules, texture_planner},
     progress::{self, Deadline},
 };
 use crate::{
     fetch::cache_folder,
     report::size,
-    setup::{self, Install},
+    setup::{self, Install, SetupError},
 };
 use clap::ValueEnum;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use texpool::{
     compile::{
         CompileOptions, CompiledModel, Phases, StreamedIo, WeightFormat,
-        option_text::{
-            Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_planner, parse_rules, parse_seconds,
-            parse_texture_planner,
-        },
+        option_text::{Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_seconds},
         parse_size,
     },
-    gpu::{Gpu, GpuOptions, SharedWeights, make_cache_folder},
+    gpu::{Gpu, GpuError, GpuOptions, SharedWeights, make_cache_folder},
     plan::{Planner, TexelFormat},
     rewrite::Rules,
 };
@@ -32,19 +31,20 @@ pub(super) struct ModelArgs {
     /// A .tflite or .onnx file, or a name from `texpool models list`.
     model: OsString,
     /// Planning strategy: `best` takes the smallest plan of all strategies; `optimum` and `banks` search exactly.
-    #[arg(long, value_name = "NAME", default_value = "best", value_parser = parse_texture_planner)]
+    #[arg(long, value_name = "NAME", default_value = "best", value_parser = texture_planner, help_heading = "Plan")]
     strategy: Planner,
     #[command(flatten)]
     plan: PlanArgs,
     #[command(flatten)]
     deadline: DeadlineArgs,
     /// Do not use or write the cache of plans and weights.
-    #[arg(long)]
+    #[arg(long, help_heading = "Cache")]
     no_cache: bool,
 }
 
 /// How values are stored.
 #[derive(Clone, Copy, Debug, clap::Args)]
+#[command(next_help_heading = "Plan")]
 pub(super) struct PrecisionArgs {
     /// Storage format of activations and weights. Arithmetic always uses 32 bits.
     #[arg(long, value_enum, default_value_t)]
@@ -63,6 +63,7 @@ impl PrecisionArgs {
 
 /// How a model is stored and rewritten.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Plan")]
 pub(super) struct PlanArgs {
     #[command(flatten)]
     precision: PrecisionArgs,
@@ -73,7 +74,7 @@ pub(super) struct PlanArgs {
     /// Rewrite rules: `default` changes results by rounding at most; `exact` keeps every bit; `all` includes rules
     /// that may give a number where the file's nodes overflow; `none`; or names separated by commas. `texpool plan
     /// MODEL --why` shows the effect of each rule on numbers.
-    #[arg(long, default_value = "default", value_parser = parse_rules)]
+    #[arg(long, default_value = "default", value_parser = rules, help_heading = RESEARCH)]
     rules: Rules,
     /// Run operators in bands of rows, so that tensors are never stored whole. The results have the same bits, and
     /// the pool is smaller. Default: `off`.
@@ -92,7 +93,14 @@ pub(super) struct PlanArgs {
     stream: Option<StreamArg>,
     /// Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Weights that
     /// cannot be divided may exceed it.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, default_value = WEIGHT_TILE, conflicts_with = "budget")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        default_value = WEIGHT_TILE,
+        conflicts_with = "budget",
+        help_heading = RESEARCH
+    )]
     weight_tile: u64,
     #[command(flatten)]
     pub(super) dims: DimArgs,
@@ -186,7 +194,7 @@ pub(super) enum StrategyArg {
 
 /// Parses the name of a strategy, or `all`.
 pub(super) fn strategy_arg(text: &str) -> Result<StrategyArg, String> {
-    if text == "all" { Ok(StrategyArg::All) } else { parse_planner(text).map(StrategyArg::One) }
+    if text == "all" { Ok(StrategyArg::All) } else { planner(text).map(StrategyArg::One) }
 }
 
 impl PlanArgs {
@@ -331,7 +339,13 @@ pub(super) const DEADLINE: &str = "30";
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub(super) struct DeadlineArgs {
     /// Limit the search for a plan to this time and use the best plan so far; `none` searches to the end.
-    #[arg(long, value_name = "SECONDS", default_value = DEADLINE, value_parser = progress::deadline)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value = DEADLINE,
+        value_parser = progress::deadline,
+        help_heading = "Search"
+    )]
     deadline: Deadline,
 }
 
@@ -344,6 +358,7 @@ impl DeadlineArgs {
 
 /// Which adapter to use.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Device")]
 pub(super) struct AdapterArgs {
     /// Use the first adapter whose name contains this, or the one with this PCI address: `texpool devices` shows both.
     #[arg(long, value_name = "NAME")]
@@ -363,6 +378,10 @@ impl AdapterArgs {
         let install = if self.install_driver { Install::Yes } else { Install::Ask };
         let options =
             GpuOptions { adapter: self.adapter.clone(), timestamps, timeout: self.timeout, ..GpuOptions::default() };
-        Ok(setup::open_gpu(&options, install)?)
+        // No spinner, because it may ask a question.
+        setup::open_gpu(&options, install).map_err(|error| match (&self.adapter, error) {
+            (Some(name), SetupError::Gpu(GpuError::NoAdapter { .. })) => no_such_adapter(name),
+            (_, error) => error.into(),
+        })
     }
 }

@@ -46,11 +46,18 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Duration of the measurement, after the first runs.
-    #[arg(long, default_value = "3", value_parser = parse_seconds)]
+    #[arg(long, default_value = "3", value_parser = parse_seconds, help_heading = "Measurement")]
     seconds: Duration,
     /// Compare plans in alternating runs: `off`, `auto`, `min` and budgets such as `2MiB`, separated by commas.
     /// Ratios refer to the first plan.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = args::plan_setting, conflicts_with_all = ["phases", "budget", "plan"])]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = args::plan_setting,
+        conflicts_with_all = ["phases", "budget", "plan"],
+        help_heading = "Measurement"
+    )]
     plans: Vec<PlanSetting>,
     /// Compare planning strategies in alternating runs, such as `naive,best`. Ratios refer to the first.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_texture_planner, conflicts_with_all = ["strategy", "plans", "plan"])]

@@ -7,6 +7,7 @@ use super::{
     args::{self, AdapterArgs, ModelArgs},
     error::CliError,
     inputs::{Input, InputArgs, Inputs},
+    lines,
     model_source::file_or_name,
     out, progress, setup_model,
 };
@@ -19,6 +20,7 @@ use std::{ffi::OsString, fmt::Write, path::Path};
 use texpool::{
     gpu::{ExecutorOptions, Gpu, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance},
     graph::{Graph, NotFinite, Tensor},
+    plan::Progress,
 };
 
 #[derive(Debug, clap::Args)]
@@ -30,10 +32,16 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// `cpu` for the CPU references, step by step; or a .npy array for each output of the model, in order.
-    #[arg(long, value_name = "cpu|FILE", required = true)]
+    #[arg(long, value_name = "cpu|FILE", required = true, help_heading = "Reference")]
     against: Vec<OsString>,
     /// The greatest difference that is allowed, as a part of the tensor's greatest magnitude.
-    #[arg(long, value_name = "PART", value_parser = args::fraction, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "PART",
+        value_parser = args::fraction,
+        allow_negative_numbers = true,
+        help_heading = "Reference"
+    )]
     tolerance: Option<f32>,
 }
 
@@ -87,7 +95,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // If nothing diverges, both sides have the same number of non-finite values.
     let not_compared = rows.iter().map(|row| row.not_finite[1].total()).sum();
     let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows, clamped };
-    if json { out::json(&answer) } else { out::text(&text(&answer)) }?;
+    if json { out::json(&answer) } else { out::text(&lines::fitted(&text(&answer))) }?;
     first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }
 
@@ -104,6 +112,7 @@ fn steps(
     inputs.check_ranges(compiled.graph(), args.model.format())?;
     let inputs = inputs.slices();
     let compared = progress::with_progress(None, |control| {
+        control.report(Progress::new("computing the references", 0, 0));
         let tell = |done: usize, of: usize| setup_model::report_progress(control, "comparing steps", done, of);
         compare_compiled(gpu, compiled, options, &inputs, tolerance, tell)
     });
@@ -136,7 +145,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<(Ve
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let (mut session, _) = setup_model::session(gpu, graph, &options, &args.model.search())?;
     inputs.check_ranges(session.compiled().graph(), args.model.format())?;
-    let found = session.run(&inputs.slices())?;
+    let found = progress::during("running", || session.run(&inputs.slices()))?;
     let mut rows = Vec::new();
     for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
         let tensor = &graph.tensors[tensor];
@@ -186,10 +195,10 @@ fn text(answer: &Answer) -> String {
     for row in &answer.rows {
         let Row { step, operator, tensor, worst, relative, at, found, expected, not_finite, .. } = row;
         let step = step.map(|step| format!("{step:>4} ")).unwrap_or_default();
-        let operator = operator.as_deref().map(|operator| format!("{operator:<34} ")).unwrap_or_default();
+        let operator = operator.as_deref().map(|operator| format!("{operator:<30} ")).unwrap_or_default();
         let _ = writeln!(
             text,
-            "{step}{operator}differs by {worst:<10.2e} ({relative:.1e} of the largest) at {at:?}: {found} for {expected}  {tensor}"
+            "{step}{operator}differs by {worst:.1e} ({relative:.1e} of the largest)\n     at {at:?}: {found} for {expected}  {tensor}"
         );
         for (side, found) in ["found", "expected"].iter().zip(not_finite).filter(|(_, found)| !found.is_none()) {
             let _ = writeln!(text, "     {side} in `{tensor}` are values that are not finite: {found}");
@@ -203,7 +212,7 @@ fn text(answer: &Answer) -> String {
         (true, 0) => writeln!(text, "all within {part:e} of the largest"),
         (true, same) => writeln!(
             text,
-            "all finite values within {part:e} of the largest; {same} values are NaN or infinite, the same on both sides"
+            "all finite values within {part:e} of the largest;\n{same} values are NaN or infinite, the same on both sides"
         ),
         (false, _) => writeln!(text, "not within {part:e} of the largest"),
     };

@@ -20,7 +20,7 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Write the plan to this file, whole or not at all.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: PathBuf,
 }
 

@@ -2,7 +2,10 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
-use super::{args::DeadlineArgs, error::CliError, hint, model_source::DimArgs, out, progress, published, setup_model};
+use super::{
+    args::DeadlineArgs, error::CliError, help::RESEARCH, hint, lines, model_source::DimArgs, out, progress, published,
+    setup_model,
+};
 use crate::{io::DistinctFiles, report::CsdfReport};
 use texpool_dataflow::{
     Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, published::ELEMENT_BYTES,
@@ -18,13 +21,13 @@ pub(super) struct Args {
     dims: DimArgs,
     /// Maximum number of phases per layer, with bands of rows as even as possible; 1 executes without phases.
     /// Default: a phase per row.
-    #[arg(long, value_name = "N", value_parser = phases)]
+    #[arg(long, value_name = "N", value_parser = phases, help_heading = "Plan")]
     phases: Option<usize>,
     /// Write the graph as SDF3's XML.
-    #[arg(short, long, value_name = "FILE.xml")]
+    #[arg(short, long, value_name = "FILE.xml", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Print Tables II and III of Minakova and Stefanov (2020) beside the results of this program.
-    #[arg(long, conflicts_with_all = ["model", "phases", "output"])]
+    #[arg(long, conflicts_with_all = ["model", "phases", "output"], help_heading = RESEARCH)]
     published: bool,
     #[command(flatten)]
     deadline: DeadlineArgs,
@@ -61,5 +64,5 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
         files.write(to, xml.as_bytes())?;
     }
-    if json { out::json(&report) } else { out::text(&report.to_string()) }
+    if json { out::json(&report) } else { out::text(&lines::fitted(&report.to_string())) }
 }

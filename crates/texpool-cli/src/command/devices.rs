@@ -3,10 +3,15 @@
 use super::{
     args::{AdapterArgs, PrecisionArgs},
     error::CliError,
-    out, setup_model,
+    lines, out, setup_model,
 };
 use serde::Serialize;
 use texpool::{compile::DeviceProfile, gpu};
+
+#[derive(Serialize)]
+struct List<'a> {
+    devices: &'a [Device],
+}
 
 #[derive(Serialize)]
 struct Device {
@@ -22,7 +27,7 @@ struct Device {
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Measure the device and store the results. They decide between plans in phases.
-    #[arg(long)]
+    #[arg(long, help_heading = "Device")]
     measure: bool,
     #[command(flatten)]
     precision: PrecisionArgs,
@@ -48,7 +53,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         })
         .collect();
     if json {
-        out::json(&devices)?;
+        out::json(&List { devices: &devices })?;
     }
     if devices.is_empty() {
         return Err(CliError::NoAdapter);
@@ -62,7 +67,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let at = if pci_bus_id.is_empty() { String::new() } else { format!(", at {pci_bus_id}") };
         format!("{name}\n  {backend}, {kind}, {driver}{at}; textures up to {most}x{most}; {timestamps}\n")
     };
-    out::text(&devices.iter().map(line).collect::<String>())
+    out::text(&lines::fitted(&devices.iter().map(line).collect::<String>()))
 }
 
 fn text(device_profile: &DeviceProfile) -> String {

@@ -8,7 +8,7 @@ use texpool::{
     compile::{CompileError, SavedPlanError},
     gpu::GpuError,
     graph::Tensor,
-    import::{ImportError, micro::MicroError},
+    import::{ImportError, UnresolvedDim, micro::MicroError},
     plan::PlanError,
     tensor::ConvertError,
 };
@@ -31,6 +31,9 @@ pub(super) enum CliError {
     Unreadable(Box<ImportError>),
     #[error("{}{}: {source}", printable(path), With(dims))]
     Import { path: PathBuf, dims: String, source: Box<ImportError> },
+    /// Extents that the model leaves open. `line` is the command line with values for all of them.
+    #[error("{}: {}", printable(path), ImportError::UnresolvedDim(open.clone()))]
+    OpenExtents { path: PathBuf, open: Vec<UnresolvedDim>, line: String },
     #[error(transparent)]
     Compile(#[from] CompileError),
     #[error("{}: {source}", printable(path))]
@@ -55,7 +58,7 @@ pub(super) enum CliError {
     #[error(transparent)]
     Gpu(#[from] GpuError),
     #[error(
-        "there is no file `{}`, and nothing that can be fetched is called that{}; `texpool models list` shows what there is",
+        "there is no file `{}`, and nothing that can be fetched is called that; `texpool models list` shows what there is{}",
         printable(text),
         suggestion::text(near)
     )]
@@ -65,8 +68,10 @@ pub(super) enum CliError {
          mesa-vulkan-drivers libvulkan1"
     )]
     NoAdapter,
+    #[error("no adapter is called `{}`; there are: {}{}", printable(name), printable(there), suggestion::text(near))]
+    NoSuchAdapter { name: String, near: Option<String>, there: String },
     #[error(
-        "nothing that can be fetched is called `{}`{}; `texpool models list` shows what there is",
+        "nothing that can be fetched is called `{}`; `texpool models list` shows what there is{}",
         printable(name),
         suggestion::text(near)
     )]
@@ -96,6 +101,28 @@ impl CliError {
     /// Creates the error for a file that cannot be compared with an output.
     pub(super) fn output(tensor: &Tensor, source: IoError) -> Self {
         Self::Tensor { role: "output", name: tensor.name.clone(), source: Box::new(source) }
+    }
+
+    /// Returns the kind of the error for programs, as the JSON of an error states it. `docs/command.md` lists the kinds.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            error if error.is_interrupt() => "interrupted",
+            Self::Usage(_) => "usage",
+            Self::NoSuchFile { .. } | Self::NoSuchName { .. } | Self::NoSuchPath { .. } | Self::Folder { .. } => {
+                "not_found"
+            }
+            Self::Fetch(_) => "fetch",
+            Self::Io(_) => "file",
+            Self::Tensor { .. } | Self::Value { .. } | Self::InputCount { .. } => "input",
+            Self::Unreadable(_) | Self::Import { .. } | Self::OpenExtents { .. } => "model",
+            Self::Compile(_) | Self::Plan(_) | Self::Records { .. } | Self::Dataflow(_) => "plan",
+            Self::SavedPlan { .. } | Self::NotAPlan { .. } => "saved_plan",
+            Self::NoAdapter | Self::NoSuchAdapter { .. } | Self::Setup(_) | Self::Gpu(_) => "device",
+            Self::Rows(_) => "rows",
+            Self::Diverges(_) => "diverges",
+            Self::Interrupted { .. } | Self::Answered(_) => "interrupted",
+            Self::Print(_) | Self::Json(_) => "output",
+        }
     }
 
     /// Returns true if Ctrl-C caused the error.

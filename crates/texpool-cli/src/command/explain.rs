@@ -4,7 +4,7 @@ use std::ffi::OsString;
 
 use clap::ValueEnum;
 
-use super::{error::CliError, model_source::BoundArgs, out};
+use super::{error::CliError, lines, model_source::BoundArgs, out};
 use crate::report::ExplainReport;
 use texpool::delegate::{Host, MIN_OPERATIONS, Selection, select};
 
@@ -14,11 +14,11 @@ pub(super) struct Args {
     model: OsString,
     /// The runtime that loads the delegate. Nodes are counted as the file has them; ONNX Runtime joins some of them
     /// before it asks.
-    #[arg(long, value_enum)]
+    #[arg(long, value_enum, help_heading = "Host")]
     host: HostArg,
     /// Leave parts of fewer elementary operations to the runtime, as the delegates' option of this name; each 128 KiB of a
     /// part's inputs and outputs ask for as many again; 0 takes every part.
-    #[arg(long, value_name = "N", default_value_t = MIN_OPERATIONS)]
+    #[arg(long, value_name = "N", default_value_t = MIN_OPERATIONS, help_heading = "Host")]
     min_operations: u64,
     #[command(flatten)]
     dims: BoundArgs,
@@ -51,5 +51,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return out::json(&report);
     }
     let open = outline.graphs.iter().any(|graph| !graph.open.is_empty());
-    out::text(&format!("{report}{}", if open { "--dim NAME=VALUE says what an open extent is\n" } else { "" }))
+    let hint = if open { "--dim NAME=VALUE says what an open extent is\n" } else { "" };
+    out::text(&lines::fitted(&format!("{report}{hint}")))
 }

@@ -19,6 +19,7 @@ pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {
 pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
     match error {
         CliError::Import { source, path, dims } => of_import(source, path, !dims.is_empty()),
+        CliError::OpenExtents { line, .. } => format!("\n  bind them by --dim NAME=VALUE:\n  {line}").into(),
         CliError::Folder { path } => conversion::hint_for_folder(path).into(),
         _ => of_flag(error).into(),
     }
@@ -26,7 +27,6 @@ pub(super) fn hint(error: &CliError) -> Cow<'static, str> {
 
 fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str> {
     match error {
-        ImportError::UnresolvedDim(_) => "\n  bind them by --dim NAME=VALUE".into(),
         ImportError::UnstatedShape { .. } => "\n  bind them by --dim NAME:0=VALUE --dim NAME:1=VALUE and so on".into(),
         ImportError::NotAModel { kind } => conversion::hint(*kind, path).into(),
         ImportError::TooMuch(_)

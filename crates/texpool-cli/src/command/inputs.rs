@@ -27,6 +27,7 @@ use texpool::{
 
 /// Where a run's inputs come from.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Input")]
 pub(super) struct InputArgs {
     /// Input of the model: a .npy array, a PNG or JPEG, the name of a photo from `texpool models list`, or `-` for
     /// standard input. Repeat for each input, in order. The input's type must be able to hold an array's values; for

@@ -4,24 +4,33 @@ mod arena;
 mod args;
 mod bench;
 mod bench_steps;
+mod cache;
 mod capacity;
 mod compare;
 mod compare_plans;
 mod compile;
+mod completions;
 mod conversion;
 mod csdf;
 mod devices;
 mod each_model;
 mod error;
+mod examples;
 mod explain;
+mod failure;
 mod fits;
 mod fitting;
+mod help;
 mod hint;
 mod inputs;
 mod labels;
+mod lines;
+mod man;
 mod micro;
 mod model_source;
 mod models;
+mod open_extents;
+mod option_names;
 mod out;
 mod picture;
 mod picture_args;
@@ -42,11 +51,9 @@ mod suggestion;
 mod table;
 mod timed_work;
 
-use crate::io::printable_lines;
-use clap::{Parser, Subcommand};
+use clap::{FromArgMatches, Parser, Subcommand};
 use error::CliError;
 use std::{
-    ffi::OsString,
     io::{self, IsTerminal},
     process::ExitCode,
 };
@@ -59,8 +66,8 @@ use std::{
 struct Cli {
     #[command(subcommand)]
     command: Command,
-    /// Print one JSON document on standard output instead of text.
-    #[arg(long, global = true)]
+    /// Print one JSON document on standard output instead of text. The forms are in docs/schema of the repository.
+    #[arg(long, global = true, help_heading = "Output")]
     json: bool,
 }
 
@@ -71,19 +78,19 @@ Exit codes:
   2  usage; the command line is not understood
   3  plan --records --capacity: the records do not fit, which is proven; fits: a model does not
   4  plan --records --capacity and fits: undecided when the deadline passed
-  130  Ctrl-C ended a search, and what is printed is the best so far; or it ended a fetch
-Those of `compare` are as of `diff`: 0 all agrees, 1 something diverges, 2 trouble.
+  130  Ctrl-C ended a search, and what is printed is the best so far; or a fetch
+Those of `compare` are as of `diff`: 0 all agrees, 1 it diverges, 2 trouble.
 
 Environment:
   TEXPOOL_CACHE       folder for fetched files, plans and packed weights
                       (default: texpool in the user's cache folder)
-  TEXPOOL_MODELS      another folder to look for those files in before fetching them
+  TEXPOOL_MODELS      another folder to look for those files in first
   TEXPOOL_NO_INSTALL  never install a Vulkan driver, whatever is asked for
-  TEXPOOL_LOG         what to log on standard error, such as debug or texpool=trace
-  NO_COLOR            log without colours; where standard error is no terminal there are none
+  TEXPOOL_LOG         what to log on standard error: debug, texpool=trace
+  NO_COLOR            no colours; there are none in a pipe or a file, either
 
-Sizes such as those of --budget are in bytes, or have a unit, in capitals or not: KB, MB and GB are powers of 1000,
-KiB, MiB and GiB of 1024.";
+Sizes such as those of --budget are in bytes, or have a unit, in capitals or
+not: KB, MB and GB are powers of 1000, KiB, MiB and GiB of 1024.";
 
 #[derive(Debug, Subcommand)]
 enum Command {
@@ -91,18 +98,29 @@ enum Command {
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
-    /// Plan a model for a device and write the plan to a file for `run --plan` and `bench --plan`.
+    /// Write a model's plan to a file for `run --plan` and `bench --plan`.
+    ///
+    /// Plans the model for a device. Later runs with the plan search for none.
     Compile(compile::Args),
-    /// Show the nodes that texpool would take as a delegate in another runtime, the reasons for the others, and the
-    /// copies; needs neither a device nor that runtime.
+    /// Show the nodes that texpool would take from another runtime.
+    ///
+    /// Shows the nodes that texpool would take as a delegate in that runtime, the reasons for the others, and the
+    /// copies. Needs neither a device nor that runtime.
     Explain(explain::Args),
-    /// Show a model as cyclo-static dataflow with its smallest buffers, and write it for SDF3; needs no device.
+    /// Show a model as cyclo-static dataflow with its smallest buffers.
+    ///
+    /// Converts a model, computes the smallest buffers by executing the graph, and writes it for SDF3. Needs no device.
     Csdf(csdf::Args),
     /// Measure a model's time and memory with random inputs.
     Bench(bench::Args),
-    /// Compare a model's results step by step with a reference, and find the first step that differs.
+    /// Compare a model's results with a reference, step by step.
+    ///
+    /// Finds the first step whose result differs from the CPU references, or the first output that differs from an
+    /// array. Exit codes are those of `diff`.
     Compare(compare::Args),
-    /// Compare networks: operators, memory under every kind of plan, time, and published figures.
+    /// Compare networks: operators, memory, time, and published figures.
+    ///
+    /// Shows the memory of each network under every kind of plan.
     Table(table::Args),
     /// Say which models run within a size of device memory, how fast, and by which flags; needs no device.
     Fits(fits::Args),
@@ -110,6 +128,12 @@ enum Command {
     Models(models::Args),
     /// List the GPU adapters, or measure one.
     Devices(devices::Args),
+    /// Show what is in the cache folder, and remove it.
+    Cache(cache::Args),
+    /// Print the completion script for a shell.
+    Completions(completions::Args),
+    /// Write the manual pages to a folder.
+    Man(man::Args),
 }
 
 /// Runs the command: parses the command line, executes it, and returns the exit code.
@@ -117,9 +141,11 @@ pub fn main() -> ExitCode {
     // Must run first, because it may restart this process.
     #[cfg(target_os = "linux")]
     runtime_dir::set();
-    let cli = match Cli::try_parse() {
+    let mut shape = help::command();
+    let parsed = shape.try_get_matches_from_mut(std::env::args_os());
+    let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found).map_err(|e| e.format(&mut shape))) {
         Ok(cli) => cli,
-        Err(refused) => return answer(&refused),
+        Err(refused) => return failure::answer(&refused),
     };
     log();
     let compares = matches!(cli.command, Command::Compare(_));
@@ -127,7 +153,7 @@ pub fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(CliError::Answered(code)) => ExitCode::from(code),
         Err(error) => {
-            out::stderr(&format!("error: {error}{}", hint::hint(&error)));
+            failure::say(&error, cli.json);
             match error {
                 error if error.is_interrupt() => ExitCode::from(progress::INTERRUPTED),
                 CliError::Usage(_) => ExitCode::from(2),
@@ -137,20 +163,6 @@ pub fn main() -> ExitCode {
             }
         }
     }
-}
-
-/// Prints clap's message: help and versions on standard output, errors on standard error.
-fn answer(refused: &clap::Error) -> ExitCode {
-    // clap prints arguments unescaped and in colours. If an argument contains control characters, the whole message is
-    // escaped instead.
-    let foreign = |arg: OsString| arg.to_str().is_none_or(|arg| printable_lines(arg) != arg);
-    if refused.use_stderr() && std::env::args_os().skip(1).any(foreign) {
-        out::stderr(&refused.render().to_string().trim_end());
-    } else {
-        // A failure to print cannot be reported anywhere.
-        let _ = refused.print();
-    }
-    ExitCode::from(u8::try_from(refused.exit_code()).unwrap_or(2))
 }
 
 impl Command {
@@ -167,6 +179,9 @@ impl Command {
             Self::Fits(args) => fits::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
+            Self::Cache(args) => cache::run(&args, json),
+            Self::Completions(args) => completions::run(&args, json),
+            Self::Man(args) => man::run(&args, json),
         }
     }
 }

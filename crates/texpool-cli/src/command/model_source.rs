@@ -1,6 +1,6 @@
 //! Finds a model by its file or name, with values for the extents that the file leaves open.
 
-use super::{error::CliError, suggestion};
+use super::{error::CliError, help::RESEARCH, open_extents, out, progress, suggestion};
 use crate::{
     fetch::{Bar, Catalog, Entry, Fetcher},
     io::{DistinctFiles, IoError, printable},
@@ -18,6 +18,7 @@ use texpool::{
 
 /// What open extents are bound to.
 #[derive(Debug, Default, clap::Args)]
+#[command(next_help_heading = "Input")]
 pub(super) struct BoundArgs {
     /// Set an extent that an .onnx file leaves open, by its name or by INPUT:AXIS. Repeat for each extent.
     #[arg(long = "dim", value_name = "NAME=VALUE", value_parser = parse_dim)]
@@ -31,7 +32,14 @@ pub(super) struct DimArgs {
     bound: BoundArgs,
     /// Round values that the file stores in 8 bits as its runtime does (`on`), or only clamp them to the range
     /// (`off`).
-    #[arg(long, value_name = "on|off", default_value = "on", value_parser = parse_fake_quant, hide_possible_values = true)]
+    #[arg(
+        long,
+        value_name = "on|off",
+        default_value = "on",
+        value_parser = parse_fake_quant,
+        hide_possible_values = true,
+        help_heading = RESEARCH
+    )]
     fake_quant: FakeQuant,
 }
 
@@ -84,7 +92,17 @@ impl ModelSource {
     /// Imports the model for a call that also writes `files`. Returns an error if one of them is a file of the model.
     pub(super) fn import_apart(&self, files: &mut DistinctFiles) -> Result<Graph, CliError> {
         files.reads("the model", &self.path)?;
-        let read = import::open_listing(&self.path, &self.options);
+        let read = |options: &ImportOptions| {
+            progress::during("reading the model", || import::open_listing(&self.path, options))
+        };
+        let read = read(&self.options).or_else(|error| match open_extents::with_batch_of_one(&error, &self.options) {
+            Some((options, note)) => {
+                let read = read(&options)?;
+                out::stderr(&note);
+                Ok(read)
+            }
+            None => Err(error),
+        });
         let (mut graph, beside) = read.map_err(|source| self.failed(source))?;
         for path in beside {
             files.reads("the model's values", &path)?;
@@ -117,6 +135,10 @@ impl ModelSource {
             source @ ImportError::FixedDims { .. } => CliError::Usage(format!("--dim: {source}")),
             source @ (ImportError::NoSuchDim { .. } | ImportError::CannotBind { .. }) => {
                 CliError::Usage(format!("--dim: {source}; {}", self.open_extents()))
+            }
+            ImportError::UnresolvedDim(open) => {
+                let usual = self.catalogue_entry().map(|entry| entry.dims).unwrap_or_default();
+                CliError::OpenExtents { path: self.path.clone(), line: open_extents::line(&open, &usual), open }
             }
             source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
         }

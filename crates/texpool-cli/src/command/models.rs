@@ -1,7 +1,10 @@
 //! `texpool models list` and `texpool models fetch`.
 
-use super::{error::CliError, out, suggestion};
-use crate::fetch::{Bar, Catalog, Entry, Fetcher};
+use super::{error::CliError, lines, out, progress, suggestion};
+use crate::{
+    fetch::{Bar, Catalog, Entry, Fetcher},
+    report::grouped,
+};
 use clap::Subcommand;
 use serde::Serialize;
 use std::{fmt::Write, path::PathBuf};
@@ -22,6 +25,12 @@ enum What {
         #[arg(required = true)]
         names: Vec<String>,
     },
+}
+
+/// The document of both.
+#[derive(Serialize)]
+struct List<T> {
+    files: Vec<T>,
 }
 
 #[derive(Serialize)]
@@ -55,14 +64,15 @@ fn text_of(path: PathBuf) -> String {
 }
 
 fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
+    let at_hand = |entry| Listed { entry, at: fetcher.find(entry).map(text_of) };
     let all: Vec<Listed<'_>> =
-        fetcher.catalog.files.iter().map(|entry| Listed { entry, at: fetcher.find(entry).map(text_of) }).collect();
+        progress::during("looking for the files", || fetcher.catalog.files.iter().map(at_hand).collect());
     if json {
-        return out::json(&all);
+        return out::json(&List { files: all });
     }
     let mut text = String::new();
     for Listed { entry, at } in &all {
-        let at_hand = if at.is_some() { "at hand" } else { "-" };
+        let at_hand = if at.is_some() { "at hand" } else { "" };
         let made = entry.made.as_ref().map(|recipe| {
             let seed = if fetcher.catalog.entry(&recipe.from).is_ok() { "" } else { "seed " };
             format!("written by models/make.py from {seed}{}", recipe.from)
@@ -70,10 +80,11 @@ fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
         let from = entry.sources.iter().map(|s| s.label()).chain(made).collect::<Vec<_>>().join(", ");
         let (name, kind, bytes) = (&entry.name, entry.kind.name(), entry.bytes);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "{name:<30} {kind:<8} {bytes:>9} bytes  {at_hand:<8} {}", entry.about);
-        let _ = writeln!(text, "{:<30} {}; {from}", "", entry.licence);
+        let line = format!("{name:<30} {kind:<8} {:>11} bytes  {at_hand}", grouped(bytes));
+        let _ = writeln!(text, "{}", line.trim_end());
+        let _ = writeln!(text, "  {}\n  {}; {from}", entry.about, entry.licence);
     }
-    out::text(&text)
+    out::text(&lines::fitted(&text))
 }
 
 fn no_such_name(catalog: &Catalog, name: &str) -> CliError {
@@ -93,7 +104,7 @@ fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliE
         fetched.push(Fetched { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });
     }
     if json {
-        return out::json(&fetched);
+        return out::json(&List { files: fetched });
     }
     out::text(&fetched.iter().map(|f| format!("{}: {}\n", f.name, f.at)).collect::<String>())
 }

@@ -6,16 +6,45 @@ use serde::Serialize;
 use std::{
     fmt::Display,
     io::{self, Write},
+    sync::atomic::{AtomicBool, Ordering},
 };
+
+/// Version of the forms of the JSON documents, which `docs/schema` describes. It rises when a field goes or changes its
+/// meaning, and not when one is added.
+pub(super) const SCHEMA: u32 = 1;
+
+/// True if a document is on standard output, which never takes a second one.
+static ANSWERED: AtomicBool = AtomicBool::new(false);
+
+/// A JSON document: the version of its form, then its contents.
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: u32,
+    /// A structure with named fields. A list has no place beside the version, so it needs a name first.
+    #[serde(flatten)]
+    contents: &'a T,
+}
 
 /// Prints text. It may contain names from models and files, so control characters are escaped.
 pub(super) fn text(text: &str) -> Result<(), CliError> {
     raw(&printable_lines(text))
 }
 
-/// Prints one JSON document.
-pub(super) fn json(value: &impl Serialize) -> Result<(), CliError> {
-    raw(&(serde_json::to_string_pretty(value)? + "\n"))
+/// Prints the JSON document of this call, with the version of its form as the first field. `contents` has named fields.
+pub(super) fn json(contents: &impl Serialize) -> Result<(), CliError> {
+    let text = serde_json::to_string_pretty(&Document { schema: SCHEMA, contents })? + "\n";
+    ANSWERED.store(true, Ordering::Relaxed);
+    raw(&text)
+}
+
+/// Returns true if the JSON document of this call has been printed.
+pub(super) fn is_answered() -> bool {
+    ANSWERED.load(Ordering::Relaxed)
+}
+
+/// Prints a text of texpool's own, such as a script, as it is.
+pub(super) fn verbatim(text: &str) -> Result<(), CliError> {
+    raw(text)
 }
 
 fn raw(text: &str) -> Result<(), CliError> {

@@ -12,6 +12,7 @@ use texpool::graph::Tensor;
 
 /// The flags for pictures.
 #[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Input")]
 pub(super) struct PictureArgs {
     /// Adapt pictures to the input's aspect ratio. Default: by the catalogue's entry of the model, otherwise
     /// `stretch`.

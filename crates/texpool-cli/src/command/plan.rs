@@ -8,6 +8,7 @@ use super::{
     args::{self, AdapterArgs, PlanArgs, Search, StrategyArg},
     error::CliError,
     fitting::Plain,
+    help::RESEARCH,
     hint,
     micro::{self, MicroArgs},
     out, picture,
@@ -41,64 +42,80 @@ pub(super) struct Args {
     /// Planning strategy: `best` takes the smallest plan of all strategies; `optimum` and `banks` search exactly;
     /// `all` shows every strategy, the bounds, the optimum with its proof, banks, and the reason for the chosen plan.
     /// Default: `best`.
-    #[arg(long, value_name = "NAME", value_parser = args::strategy_arg)]
+    #[arg(long, value_name = "NAME", value_parser = args::strategy_arg, help_heading = "Plan")]
     strategy: Option<StrategyArg>,
     #[command(flatten)]
     plan: PlanArgs,
     /// Print the whole report of one plan instead: every strategy, where each tensor lies, and every step.
-    #[arg(long, conflicts_with_all = ["records", "published", "why", "frontier", "measure"])]
+    #[arg(long, conflicts_with_all = ["records", "published", "why", "frontier", "measure"], help_heading = "Output")]
     details: bool,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON. Records with `alignment`, `gaps` or some `offset`s are placed
     /// in one arena. If all have an offset, the file is a plan already, and the records are planned again.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["model", "why", "frontier", "phases", "budget", "measure"])]
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["model", "why", "frontier", "phases", "budget", "measure"],
+        help_heading = "Input"
+    )]
     records: Option<PathBuf>,
     /// With --records: only check whether they fit into one arena of this size, such as 1MiB. Exit code 0: they fit;
     /// 3: proven not to fit; 4: undecided at the deadline.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, requires = "records", conflicts_with = "strategy")]
+    #[arg(
+        long,
+        value_name = "SIZE",
+        value_parser = parse_size,
+        requires = "records",
+        conflicts_with = "strategy",
+        help_heading = "Plan"
+    )]
     capacity: Option<u64>,
     /// Limit the search to this time and use the best plans so far; `none` searches to the end. Default: 6 for the
     /// table of plans, 10 with --records, and 30 for a single plan and --frontier.
-    #[arg(long, value_name = "SECONDS", value_parser = progress::deadline)]
+    #[arg(long, value_name = "SECONDS", value_parser = progress::deadline, help_heading = "Search")]
     deadline: Option<Deadline>,
     /// Do not use or write the cache of plans.
-    #[arg(long)]
+    #[arg(long, help_heading = "Search")]
     no_cache: bool,
     /// With --records: write the plan as minimalloc's CSV with an offset for each record. With --arena: write a copy of
     /// the model with the plan.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     write: Option<PathBuf>,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
     /// that runtime use the plan.
-    #[arg(long, conflicts_with_all = ["records", "why", "frontier", "phases", "budget", "strategy"])]
+    #[arg(long, conflicts_with_all = ["records", "why", "frontier", "phases", "budget", "strategy", "details"], help_heading = "Plan")]
     arena: bool,
     /// With --arena: leave room for the scratch buffer of an operator's kernel, such as 12=4096. Operators are counted
     /// from 0. Repeat for each buffer.
-    #[arg(long, value_name = "OPERATOR=SIZE", value_parser = micro::scratch, requires = "arena")]
+    #[arg(long, value_name = "OPERATOR=SIZE", value_parser = micro::scratch, requires = "arena", help_heading = "Plan")]
     scratch: Vec<(usize, u64)>,
     /// Limit on the relaxations that the exact solver may solve.
-    #[arg(long, value_name = "N", default_value_t = 20_000)]
+    #[arg(long, value_name = "N", default_value_t = 20_000, help_heading = RESEARCH)]
     nodes: u64,
     /// Print the two published tables of Pisarchyk and Lee cell by cell beside the results of this program.
-    #[arg(long, conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget", "measure"])]
+    #[arg(
+        long,
+        conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget", "measure"],
+        help_heading = RESEARCH
+    )]
     published: bool,
     /// Print the rewrite rules: which applied, why others did not, and the effect of each on numbers.
-    #[arg(long, conflicts_with_all = ["json", "measure"])]
+    #[arg(long, conflicts_with_all = ["json", "measure"], help_heading = "Output")]
     why: bool,
     /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
-    #[arg(long, conflicts_with_all = ["why", "budget", "phases"])]
+    #[arg(long, conflicts_with_all = ["why", "budget", "phases"], help_heading = "Output")]
     frontier: bool,
     /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. Draws the plain plan unless
     /// flags select another. With --frontier: memory against time.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"], help_heading = "Output")]
     picture: Option<PathBuf>,
     /// Predict times from measurements of this machine's device, and run every plan there.
-    #[arg(long)]
+    #[arg(long, help_heading = "Device")]
     measure: bool,
     #[command(flatten)]
     adapter: AdapterArgs,
     /// With --measure: duration of the measurement for each plan.
-    #[arg(long, default_value = "0.5", value_parser = parse_seconds, requires = "measure")]
+    #[arg(long, default_value = "0.5", value_parser = parse_seconds, requires = "measure", help_heading = "Device")]
     seconds: Duration,
 }
 
@@ -114,10 +131,20 @@ struct Answer<'a> {
     table: &'a PlanRows,
 }
 
+/// The answer to `--published`.
+#[derive(Serialize)]
+struct PublishedTables {
+    cells: Vec<texpool::plan::published::Cell>,
+}
+
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
         let cells = texpool::plan::published::tables()?;
-        return if json { out::json(&cells) } else { out::text(&texpool::plan::published::tables_text()?) };
+        return if json {
+            out::json(&PublishedTables { cells })
+        } else {
+            out::text(&texpool::plan::published::tables_text()?)
+        };
     }
     let mut files = DistinctFiles::default();
     args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;

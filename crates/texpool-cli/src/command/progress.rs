@@ -6,11 +6,13 @@ use std::{
     sync::{
         Once,
         atomic::{AtomicU8, Ordering},
+        mpsc::{self, RecvTimeoutError, Sender},
     },
-    time::{Duration, Instant},
+    thread::{self, JoinHandle},
+    time::Duration,
 };
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::report::grouped;
 use texpool::{
@@ -21,8 +23,10 @@ use texpool::{
 /// Exit code that a shell reports for a command ended by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 
-/// Searches shorter than this show no bar, which would only flicker.
+/// Work shorter than this shows no bar, which would only flicker.
 const BAR_DELAY: Duration = Duration::from_millis(500);
+/// Time between two drawings of a bar that is told nothing.
+const TICK: Duration = Duration::from_millis(200);
 
 /// No search is running: Ctrl-C ends the command.
 const IDLE: u8 = 0;
@@ -47,7 +51,7 @@ pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&
     });
     // Only changes the idle state, so that after Ctrl-C all later searches end at once too.
     let _ = STATE.compare_exchange(IDLE, SEARCHING, Ordering::Relaxed, Ordering::Relaxed);
-    let mut bar = StageBar { begun: Instant::now(), bar: None };
+    let mut bar = LateBar::new("searching");
     let mut tell = |progress: Progress| {
         bar.show(progress);
         if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -71,39 +75,75 @@ fn pressed() {
     }
 }
 
-/// A bar on standard error with the stage, the smallest plan found, and the time.
-struct StageBar {
-    begun: Instant,
-    bar: Option<ProgressBar>,
+/// Does work that reports no progress, with a spinner if it takes long.
+pub(super) fn during<T>(stage: &'static str, work: impl FnOnce() -> T) -> T {
+    let _bar = LateBar::new(stage);
+    work()
 }
 
-impl StageBar {
-    fn show(&mut self, progress: Progress) {
-        if self.begun.elapsed() < BAR_DELAY {
-            return;
+/// A bar on standard error with the stage, the smallest plan found, and the time. It appears after [`BAR_DELAY`], and only
+/// if standard error is a terminal.
+struct LateBar {
+    bar: ProgressBar,
+    /// The thread that shows the bar, and the sender whose end ends its wait; `None` without a terminal.
+    shown_by: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl LateBar {
+    fn new(stage: &'static str) -> Self {
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let mut late = Self { bar, shown_by: None };
+        late.begin(stage, 0);
+        if !ProgressDrawTarget::stderr().is_hidden() {
+            let (ended, end) = mpsc::channel();
+            let bar = late.bar.clone();
+            // Without the thread there is no bar, which changes no result.
+            let spawned = thread::Builder::new().spawn(move || {
+                if end.recv_timeout(BAR_DELAY) == Err(RecvTimeoutError::Timeout) {
+                    bar.set_draw_target(ProgressDrawTarget::stderr());
+                    // The work may report nothing for a long time.
+                    bar.enable_steady_tick(TICK);
+                }
+            });
+            late.shown_by = spawned.ok().map(|thread| (ended, thread));
         }
-        // The bar appears late, but shows the time since the search began.
-        let bar = self.bar.get_or_insert_with(|| ProgressBar::new(0).with_elapsed(self.begun.elapsed()));
-        let template = match progress.total {
-            0 => "{spinner} {prefix}: {pos}{msg}, {elapsed}",
+        late
+    }
+
+    /// Begins a stage of `total` parts; of unknown length if that is 0.
+    fn begin(&mut self, stage: &'static str, total: u64) {
+        let template = match total {
+            0 => "{spinner} {prefix}{msg}, {elapsed}",
             _ => "{prefix} [{bar:30}] {pos}/{len}{msg}, {elapsed}",
         };
-        if bar.prefix() != progress.stage {
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style.progress_chars("=> "));
-            }
-            bar.set_prefix(progress.stage);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            self.bar.set_style(style.progress_chars("=> "));
         }
-        bar.set_length(progress.total);
-        bar.set_position(progress.done);
-        bar.set_message(progress.best.map_or_else(String::new, |best| format!(", best {}", grouped(best))));
+        self.bar.set_prefix(stage);
+    }
+
+    fn show(&mut self, progress: Progress) {
+        if self.bar.prefix() != progress.stage {
+            self.begin(progress.stage, progress.total);
+        }
+        let best = progress.best.map_or_else(String::new, |best| format!(", best {}", grouped(best)));
+        if progress.total == 0 {
+            self.bar.set_message(if progress.done == 0 { best } else { format!(": {}{best}", progress.done) });
+            return;
+        }
+        self.bar.set_length(progress.total);
+        self.bar.set_position(progress.done);
+        self.bar.set_message(best);
     }
 }
 
-impl Drop for StageBar {
+impl Drop for LateBar {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
+        if let Some((ended, thread)) = self.shown_by.take() {
+            drop(ended);
+            // It has nothing left to do. A bar that has failed is not worth an error.
+            let _ = thread.join();
+            self.bar.finish_and_clear();
         }
     }
 }

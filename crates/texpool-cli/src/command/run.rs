@@ -3,10 +3,11 @@
 use super::{
     args::{AdapterArgs, ModelArgs},
     error::CliError,
+    help::RESEARCH,
     hint,
     inputs::{Input, InputArgs},
     labels::{Class, ClassNames},
-    out,
+    out, progress,
     saved_plan::SavedPlanArgs,
     setup_model::{self, PlanSource},
 };
@@ -35,10 +36,10 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be.
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Overwrite each tensor with NaN after its last use: a check that nothing is read later.
-    #[arg(long)]
+    #[arg(long, help_heading = RESEARCH)]
     poison: bool,
 }
 
@@ -79,7 +80,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let compiled = session.compiled();
     inputs.check_ranges(compiled.graph(), compiled.format())?;
-    let values = session.run(&inputs.slices())?;
+    let values = progress::during("running", || session.run(&inputs.slices()))?;
     let clamped = ClampedReport::from(&session.warnings()?);
 
     let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);

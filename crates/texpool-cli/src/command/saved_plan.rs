@@ -20,6 +20,7 @@ pub(super) struct SavedPlanArgs {
     #[arg(
         long,
         value_name = "FILE",
+        help_heading = "Plan",
         conflicts_with_all = [
             "strategy", "precision", "weights", "rules", "phases", "budget", "stream", "weight_tile", "deadline",
         ]
@@ -49,6 +50,6 @@ impl SavedPlanArgs {
             source => CliError::SavedPlan { path: path.clone(), source: Box::new(source) },
         })?;
         let options = ExecutorOptions { weights: search.weights(&compiled), ..options.clone() };
-        Ok((Executor::from_compiled(gpu, compiled, &options)?, PlanSource::File))
+        Ok((setup_model::loaded(gpu, compiled, &options)?, PlanSource::File))
     }
 }

@@ -172,7 +172,12 @@ pub(super) fn session(
     let (compiled, source) = kept_or_compiled(graph, &compile, search)?;
     check_interrupted(PLANNING)?;
     let options = ExecutorOptions { compile, weights: search.weights(&compiled), ..options.clone() };
-    Ok((Executor::from_compiled(gpu, compiled, &options)?, source))
+    Ok((loaded(gpu, compiled, &options)?, source))
+}
+
+/// Creates a session of a compiled model, with a spinner while its weights are packed and its pipelines compiled.
+pub(super) fn loaded(gpu: &Gpu, compiled: CompiledModel, options: &ExecutorOptions) -> Result<Executor, CliError> {
+    Ok(progress::during("loading weights and kernels", || Executor::from_compiled(gpu, compiled, options))?)
 }
 
 /// Measures the median run of each of `plans` plans in milliseconds, by the clock of the device's profile and by the

@@ -5,13 +5,18 @@ pub(super) fn nearest<'n>(text: &str, known: impl IntoIterator<Item = &'n str>) 
     let text: Vec<char> = text.to_lowercase().chars().collect();
     // Long names allow more errors; a short name would be close to any other short name.
     let most = (text.len() / 3).min(3);
-    let near = known.into_iter().map(|name| (slips(&text, &name.chars().collect::<Vec<_>>()), name));
+    let near = known.into_iter().map(|name| (slips(&text, &name.to_lowercase().chars().collect::<Vec<_>>()), name));
     near.filter(|&(slips, _)| slips <= most).min_by_key(|&(slips, _)| slips).map(|(_, name)| name)
 }
 
 /// Returns the sentence with the suggestion.
 pub(super) fn text(near: &Option<String>) -> String {
     near.as_ref().map(|name| format!("; did you mean `{name}`?")).unwrap_or_default()
+}
+
+/// Returns the message, with a suggestion if a known name is near.
+pub(super) fn with<'n>(message: String, typed: &str, known: impl IntoIterator<Item = &'n str>) -> String {
+    format!("{message}{}", text(&nearest(typed, known).map(str::to_owned)))
 }
 
 /// Returns the number of characters to insert, delete or replace to turn one text into the other (Levenshtein

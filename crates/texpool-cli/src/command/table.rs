@@ -35,7 +35,7 @@ pub(super) struct Args {
     #[command(flatten)]
     adapter: AdapterArgs,
     /// Only plan; needs no device.
-    #[arg(long)]
+    #[arg(long, help_heading = "Device")]
     plan_only: bool,
     #[command(flatten)]
     deadline: DeadlineArgs,

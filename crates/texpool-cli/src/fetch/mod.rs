@@ -15,6 +15,7 @@ mod job;
 mod output_tail;
 mod pip;
 mod progress;
+mod stored;
 
 use std::{
     path::{self, Path, PathBuf},
@@ -26,6 +27,7 @@ pub use catalog::{Catalog, ClassLabels, Entry, Kind, PublishedPreprocessing, Rec
 pub use client::Clients;
 pub use error::FetchError;
 pub use progress::{Bar, Progress, Quiet};
+pub use stored::{Stored, StoredKind};
 
 use cache::Cache;
 
@@ -62,6 +64,23 @@ impl<'a> Fetcher<'a> {
         let cached = Cache::new(&self.folder).path(entry);
         let search_dirs = self.search_dirs.iter().map(|folder| folder.join(&entry.file));
         std::iter::once(cached).chain(search_dirs).find(|path| cache::holds(path, entry))
+    }
+
+    /// Returns texpool's own files in the cache folder: those that have the names and sizes of catalogue entries, and those
+    /// that keep plans, packed weights and profiles of devices. Other files are not listed. Reads no contents.
+    pub fn stored(&self) -> Vec<Stored> {
+        stored::list(&self.folder, &self.catalog)
+    }
+
+    /// Removes a file that [`Self::stored`] listed. Returns `false` and leaves the file if it is not texpool's: if it has
+    /// the name and the size of a catalogue entry but other contents, or is no longer there. Removes no file while
+    /// another process fetches.
+    ///
+    /// # Errors
+    /// [`FetchError::Folder`].
+    pub fn remove(&self, stored: &Stored) -> Result<bool, FetchError> {
+        let _lock = Cache::new(&self.folder).lock(self.progress)?;
+        stored::remove(stored, &self.catalog)
     }
 
     /// Returns the entry with exactly the bytes of the file at `path`, under any file name.

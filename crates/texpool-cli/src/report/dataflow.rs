@@ -169,9 +169,11 @@ impl NetworkReport {
 const UNKNOWN: &str = "not in time";
 
 const NOTE: &str = "
-`found` is by execution, in a convention inferred from their totals: 4 bytes an element, a buffer for each edge and
-loop, nothing fused, layers with several inputs put their result out whole. The pool holds no inputs and outputs; its
-throughput is predicted for an assumed device, theirs comes from measurements on a board.
+`found` is by execution, in a convention inferred from their totals: 4 bytes an
+element, a buffer for each edge and loop, nothing fused, layers with several
+inputs put their result out whole. The pool holds no inputs and outputs; its
+throughput is predicted for an assumed device, theirs comes from measurements
+on a board.
 ";
 
 impl fmt::Display for PublishedCsdf {
@@ -185,13 +187,9 @@ impl fmt::Display for PublishedCsdf {
             let verdict = if published == found { "exact" } else { "differs" };
             writeln!(f, "  {name}  published {}  found {}  {verdict}", text(published), text(found))?;
         }
-        writeln!(f, "\nTable III: parameters and buffers in MB (10^6 bytes), without phases and with them;")?;
-        writeln!(f, "throughput with phases as a part of that without")?;
-        writeln!(
-            f,
-            "\n  {:<14}{:>17}{:>22}{:>24}{:>24}",
-            "", "published", "found", "this program's pool", "throughput"
-        )?;
+        writeln!(f, "\nTable III: parameters and buffers in MB (10^6 bytes), without phases and with")?;
+        writeln!(f, "them; throughput with phases as a part of that without")?;
+        writeln!(f, "\n  {:<14}{:>12}{:>16}{:>16}{:>17}", "", "published", "found", "our pool", "throughput")?;
         for row in &self.networks {
             let mb = |bytes: [u64; 2]| bytes.map(|bytes| format!("{:.1}", bytes as f64 / 1e6)).join(" -> ");
             let published = row.published_megabytes.map(|mb| mb.to_string()).join(" -> ");
@@ -205,7 +203,8 @@ impl fmt::Display for PublishedCsdf {
             });
             let why = row.differs.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             let verdict = format!("{}, {}{why}", verdict[0], verdict[1]);
-            writeln!(f, "  {:<14}{published:>17}{found:>22}{pool:>24}{throughput:>24}  {verdict}", row.network)?;
+            writeln!(f, "  {:<14}{published:>12}{found:>16}{pool:>16}{throughput:>17}", row.network)?;
+            writeln!(f, "    found: {verdict}")?;
         }
         if let Some(reason) = self.stopped {
             writeln!(f, "\n  search stopped: {reason}; `{UNKNOWN}`: that pool was not found in time")?;

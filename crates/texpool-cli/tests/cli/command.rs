@@ -98,6 +98,7 @@ fn a_plan_needs_no_device_and_its_json_is_stable() {
         "plan",
         "predicted_for",
         "rows",
+        "schema",
         "steps",
         "strategies",
         "weight_bytes",
@@ -403,7 +404,8 @@ fn no_adapter_is_an_error_that_says_what_to_install() {
         failed(&output, &["no GPU adapter", "mesa-vulkan-drivers"]);
     }
     let output = Command::new(TEXPOOL).args(["devices", "--json"]).envs(none).output().unwrap();
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), "[]");
+    let none_listed: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(none_listed, json!({ "schema": 1, "devices": [] }));
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let output = Command::new(TEXPOOL).arg("devices").envs(none).output().unwrap();
     failed(&output, &["no GPU adapter", "mesa-vulkan-drivers"]);
@@ -413,14 +415,14 @@ fn no_adapter_is_an_error_that_says_what_to_install() {
 #[test]
 fn devices_and_models_are_listed() {
     let devices = json(&["devices", "--json"]);
-    let devices = devices.as_array().unwrap();
+    let devices = devices["devices"].as_array().unwrap();
     assert!(!devices.is_empty(), "no adapter; apt-get install mesa-vulkan-drivers libvulkan1");
     assert_eq!(
         keys(&devices[0]),
         ["backend", "driver", "kind", "max_texture_extent", "name", "pci_bus_id", "timestamps"]
     );
     let models = json(&["models", "list", "--json"]);
-    assert!(models.as_array().unwrap().iter().any(|m| m["name"] == "mobilenet_v1" && m["sha256"].is_string()));
+    assert!(models["files"].as_array().unwrap().iter().any(|m| m["name"] == "mobilenet_v1" && m["sha256"].is_string()));
     let text = texpool(&["models", "list"]);
     let text = String::from_utf8_lossy(&text.stdout);
     assert!(text.contains("Apache-2.0"));

@@ -6,6 +6,8 @@
 mod arguments;
 mod budget;
 #[cfg(unix)]
+mod cache;
+#[cfg(unix)]
 mod cached;
 #[cfg(unix)]
 mod clamped;
@@ -14,6 +16,7 @@ mod csdf;
 mod deadline;
 #[cfg(unix)]
 mod documented;
+mod documents;
 mod examples;
 mod explain;
 mod fetch;
@@ -23,12 +26,20 @@ mod fits;
 #[cfg(unix)]
 mod fresh;
 #[cfg(unix)]
+mod help;
+#[cfg(unix)]
 mod inputs;
 mod io;
+#[cfg(unix)]
+mod open_extents;
 mod plan;
 mod report;
 #[cfg(unix)]
 mod setup;
+#[cfg(unix)]
+mod shells;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod warnings;
 
 #[path = "../../../../tests/support/onnx_model.rs"]

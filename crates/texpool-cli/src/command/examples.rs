@@ -1,0 +1,92 @@
+//! Command lines that the help of each subcommand shows.
+
+/// Returns the examples of a subcommand.
+pub(super) fn of(subcommand: &str) -> &'static str {
+    match subcommand {
+        "run" => {
+            "\
+Examples:
+  texpool run mobilenet_v2 --input chelsea
+  texpool run model.onnx --input photo.jpg --output results
+  texpool run blazeface --random --budget 1MiB --json"
+        }
+        "plan" => {
+            "\
+Examples:
+  texpool plan mobilenet_v2 --budget 2MiB
+  texpool plan model.tflite --strategy all
+  texpool plan mobilenet_v2 --frontier --picture front.svg
+  texpool plan --records buffers.csv --capacity 1MiB --write plan.csv"
+        }
+        "compile" => {
+            "\
+Examples:
+  texpool compile mobilenet_v2 --budget 2MiB -o mobilenet_v2.plan
+  texpool compile model.onnx --phases min --deadline none -o model.plan"
+        }
+        "explain" => {
+            "\
+Examples:
+  texpool explain model.tflite --host tflite
+  texpool explain model.onnx --host onnxruntime --json"
+        }
+        "csdf" => {
+            "\
+Examples:
+  texpool csdf blazeface
+  texpool csdf blazeface --phases 8 -o blazeface.xml
+  texpool csdf --published"
+        }
+        "bench" => {
+            "\
+Examples:
+  texpool bench mobilenet_v2
+  texpool bench model.onnx --plans off,auto,min,2MiB --seconds 10
+  texpool bench mobilenet_v2 --plan mobilenet_v2.plan --json"
+        }
+        "compare" => {
+            "\
+Examples:
+  texpool compare mobilenet_v2 --against cpu
+  texpool compare model.onnx --input x.npy --against y.npy --tolerance 1e-3"
+        }
+        "table" => {
+            "\
+Examples:
+  texpool table --plan-only
+  texpool table mobilenet_v1 mobilenet_v2 --phases min --json"
+        }
+        "models" => {
+            "\
+Examples:
+  texpool models list
+  texpool models fetch mobilenet_v2 chelsea"
+        }
+        "devices" => {
+            "\
+Examples:
+  texpool devices
+  texpool devices --measure --adapter llvmpipe"
+        }
+        "cache" => {
+            "\
+Examples:
+  texpool cache list
+  texpool cache clear --plans --weights"
+        }
+        "completions" => {
+            "\
+Examples:
+  texpool completions bash > ~/.local/share/bash-completion/completions/texpool
+  texpool completions zsh > ~/.zfunc/_texpool
+  texpool completions fish > ~/.config/fish/completions/texpool.fish"
+        }
+        "man" => {
+            "\
+Examples:
+  texpool man ~/.local/share/man/man1
+  texpool man man1 --json"
+        }
+        _ => "",
+    }
+}

@@ -1,0 +1,126 @@
+//! Help texts: lines that fit, examples first, research last, `-h` short; and suggestions for mistyped names.
+
+use crate::command::{fetched, stderr, texpool};
+
+const SUBCOMMANDS: [&str; 13] = [
+    "run",
+    "plan",
+    "compile",
+    "explain",
+    "csdf",
+    "bench",
+    "compare",
+    "table",
+    "models",
+    "devices",
+    "cache",
+    "completions",
+    "man",
+];
+
+fn help(args: &[&str]) -> String {
+    let output = texpool(args);
+    assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The headings of a help text: lines that are not indented and end with a colon.
+fn headings(text: &str) -> Vec<&str> {
+    text.lines().filter(|line| !line.starts_with(' ')).filter_map(|line| line.strip_suffix(':')).collect()
+}
+
+#[test]
+fn every_help_fits_80_columns_in_a_pipe() {
+    let nested = [&["models", "fetch"][..], &["models", "list"], &["cache", "list"], &["cache", "clear"]];
+    let all = SUBCOMMANDS.iter().map(std::slice::from_ref).chain(nested).chain([&[][..]]);
+    for path in all {
+        for flag in ["-h", "--help"] {
+            let text = help(&[path, &[flag]].concat());
+            let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
+            assert!(wide.is_empty(), "{path:?} {flag}: {wide:#?}");
+            assert!(!text.contains('\x1b'), "{path:?} {flag} has colours in a pipe");
+        }
+    }
+}
+
+/// Reports that are no wide tables.
+#[test]
+fn reports_fit_80_columns() {
+    let model = fetched("blazeface");
+    for args in [
+        &["models", "list"][..],
+        &["devices"],
+        &["csdf", "--published", "--deadline", "0"],
+        &["csdf", &model],
+        &["explain", &model, "--host", "tflite"],
+        &["compare", &model, "--random", "--against", "cpu"],
+    ] {
+        let output = texpool(args);
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        let text = String::from_utf8(output.stdout).unwrap();
+        // A name of a tensor may be longer, and stays whole.
+        let wide = |line: &&str| line.chars().count() > 80 && line.trim().contains(' ');
+        let wide: Vec<&str> = text.lines().filter(wide).collect();
+        assert!(wide.is_empty(), "{args:?}: {wide:#?}");
+    }
+}
+
+#[test]
+fn examples_come_first_and_research_last() {
+    for subcommand in SUBCOMMANDS {
+        let long = help(&[subcommand, "--help"]);
+        let found = headings(&long);
+        assert_eq!(found[0], "Examples", "{subcommand}: {long}");
+        assert!(long.matches("\n  texpool ").count() >= 2, "{subcommand}: {long}");
+        if let Some(at) = found.iter().position(|heading| *heading == "Research") {
+            assert_eq!(at, found.len() - 1, "{subcommand}: {found:?}");
+        }
+    }
+    let found = help(&["run", "--help"]);
+    let expected = ["Examples", "Arguments", "Input", "Plan", "Search", "Device", "Cache", "Output", "Research"];
+    assert_eq!(headings(&found), expected, "{found}");
+    assert!(headings(&help(&["plan", "--help"])).ends_with(&["Output", "Research"]));
+}
+
+#[test]
+fn the_short_help_has_one_sentence_an_option_and_no_research() {
+    for subcommand in SUBCOMMANDS {
+        let [short, long] = ["-h", "--help"].map(|flag| help(&[subcommand, flag]));
+        assert!(short.lines().count() <= long.lines().count(), "{subcommand}: {short}");
+        assert!(!headings(&short).contains(&"Research"), "{subcommand}: {short}");
+    }
+    let [short, long] = ["-h", "--help"].map(|flag| help(&["run", flag]));
+    assert!(short.lines().count() * 2 < long.lines().count(), "{short}\n{long}");
+    assert!(long.contains("--poison") && !short.contains("--poison"));
+    assert!(long.contains("Arithmetic always uses 32 bits") && !short.contains("Arithmetic"), "{short}");
+}
+
+#[test]
+fn subcommands_are_listed_by_what_they_are_for() {
+    let text = help(&["--help"]);
+    let found = headings(&text);
+    assert!(found.starts_with(&["Run", "Plan", "Set up", "Shell", "Options", "Exit codes"]), "{text}");
+    for subcommand in SUBCOMMANDS {
+        assert!(text.contains(&format!("\n  {subcommand:<12} ")), "{subcommand}: {text}");
+    }
+}
+
+#[test]
+fn a_mistyped_name_is_answered_with_the_name_that_was_meant() {
+    let model = fetched("blazeface");
+    for (args, code, meant) in [
+        (&["plna", "x"][..], 2, "'plan'"),
+        (&["run", "mobilenet_v3", "--random"], 1, "did you mean `mobilenet_v2`?"),
+        (&["models", "fetch", "chelsae"], 1, "did you mean `chelsea`?"),
+        (&["plan", "x", "--strategy", "greedy_by_siz"], 2, "did you mean `greedy_by_size`?"),
+        (&["run", "x", "--strategy", "optimun"], 2, "did you mean `optimum`?"),
+        (&["plan", "x", "--rules", "exakt"], 2, "did you mean `exact`?"),
+        (&["run", "x", "--precisoin", "f16"], 2, "'--precision'"),
+        (&["run", &model, "--random", "--adapter", "llvmpype"], 1, "did you mean `llvmpipe`?"),
+    ] {
+        let output = texpool(args);
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(meant), "{args:?}: {said}");
+    }
+}
