@@ -114,7 +114,7 @@ impl CliError {
             Self::Fetch(_) => "fetch",
             Self::Io(_) => "file",
             Self::Tensor { .. } | Self::Value { .. } | Self::InputCount { .. } => "input",
-            Self::Unreadable(_) | Self::Import { .. } | Self::OpenExtents { .. } => "model",
+            Self::Unreadable(_) | Self::Import { .. } | Self::OpenExtents { .. } | Self::Micro { .. } => "model",
             Self::Compile(_) | Self::Plan(_) | Self::Records { .. } | Self::Dataflow(_) => "plan",
             Self::SavedPlan { .. } | Self::NotAPlan { .. } => "saved_plan",
             Self::NoAdapter | Self::NoSuchAdapter { .. } | Self::Setup(_) | Self::Gpu(_) => "device",

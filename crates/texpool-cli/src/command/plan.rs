@@ -171,7 +171,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };
     if args.arena {
-        let asked = MicroArgs { write: args.write.as_deref(), scratch: &args.scratch, deadline: args.time() };
+        let asked =
+            MicroArgs { write: args.write.as_deref(), scratch: &args.scratch, deadline: args.time(args::DEADLINE) };
         return micro::run(&args.plan.dims.find(model)?, &asked, &mut files, json);
     }
     if args.write.is_some() {

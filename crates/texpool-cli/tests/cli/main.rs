@@ -15,7 +15,7 @@ mod command;
 mod csdf;
 mod deadline;
 #[cfg(unix)]
-mod documented;
+mod documentation;
 mod documents;
 mod examples;
 mod explain;
