@@ -3,7 +3,10 @@
 use std::{fmt, io, path::PathBuf};
 
 use super::{file_kind::FileKind, label::label, meter::Excess};
-use crate::{graph::CheckError, plan::printable};
+use crate::{
+    graph::{CheckError, MAX_ELEMENTS},
+    plan::printable,
+};
 
 /// An operator that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -240,6 +243,8 @@ pub(super) struct Problem {
     pub(super) hint: &'static str,
     /// Set if an allowance of the import was exceeded. The import then stops at once.
     pub(super) excess: Option<Excess>,
+    /// True if the reason states no extents, so that those of the operands explain it.
+    pub(super) by_operands: bool,
 }
 
 /// Hint for files that violate their format.
@@ -251,7 +256,7 @@ const EMPTY: &str = "tensors without elements are not supported: convert the mod
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint, excess: None }
+        Self { reason: reason.into(), hint, excess: None, by_operands: false }
     }
 
     /// Turns the problem into an error that ends the import, if an allowance was exceeded. Continuing would be
@@ -287,6 +292,33 @@ impl Problem {
     /// A tensor without elements.
     pub(super) fn empty(reason: impl Into<String>) -> Self {
         Self::new(reason, EMPTY)
+    }
+
+    /// A result without elements, with extents as in the file.
+    pub(super) fn empty_result(dims: &[usize]) -> Self {
+        Self::empty(format!("its result has no elements: its extents are {dims:?}"))
+    }
+
+    /// Refuses extents in the file's order that are too large for a tensor, or without elements.
+    pub(super) fn check_result(dims: &[usize]) -> Result<(), Self> {
+        if dims.contains(&0) {
+            return Err(Self::empty_result(dims));
+        }
+        let elements = dims.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+        if elements.is_some_and(|n| n <= MAX_ELEMENTS) {
+            return Ok(());
+        }
+        Err(Self::limit(format!("its result of {dims:?} is too large: at most {MAX_ELEMENTS} elements are supported")))
+    }
+
+    /// Marks a reason that states no extents, so that the importer adds those of the node's operands.
+    pub(super) fn explained_by_operands(self) -> Self {
+        Self { by_operands: true, ..self }
+    }
+
+    /// Returns whether an operand without elements may be the cause.
+    pub(super) fn may_be_of_no_elements(&self) -> bool {
+        self.excess.is_none() && [MALFORMED, EMPTY].contains(&self.hint)
     }
 
     /// Adapts the hint for a file with open extents. The extents that the user or this library chose for them may be

@@ -52,6 +52,7 @@ pub(in crate::import) fn inferred(
         ShapeError::Positions { .. } | ShapeError::Overflow { .. } | ShapeError::Limit { .. } => {
             Problem::limit(error.to_string())
         }
+        ShapeError::Outside { .. } => Problem::unsupported(error.to_string()),
         _ => Problem::malformed(error.to_string()),
     })
 }

@@ -111,6 +111,11 @@ impl Array {
         Self { dims, elem, values: Elements::Ints(values.into()) }
     }
 
+    /// An array without elements.
+    pub(super) fn nothing(dims: Vec<usize>, elem: ElementType) -> Self {
+        if elem.is_float() { Self::of_floats(dims, elem, &[]) } else { Self::of_ints(dims, elem, Vec::new()) }
+    }
+
     /// Creates an array of floats borrowed from a file, whose number has been checked.
     pub(super) fn of_constant(dims: Vec<usize>, constant: Constant) -> Self {
         let elem = if constant.dtype == ElementType::F16 { ElementType::F16 } else { ElementType::F32 };

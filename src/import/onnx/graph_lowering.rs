@@ -59,10 +59,10 @@ impl GraphLowering {
 
     /// Adds a node, and returns its result, a tensor of `shape`.
     pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
-        let inferred = inferred(&self.graph, &op, inputs, shape)?;
+        // Shapes of the graph have other axes than the file's tensors, so that reasons do not state them.
+        let inferred = inferred(&self.graph, &op, inputs, shape).map_err(Problem::explained_by_operands)?;
         if inferred != shape {
-            let reason = format!("{} gives {inferred} where {shape} is needed", op.name());
-            return Err(Problem::malformed(reason));
+            return Err(Problem::malformed("its operands do not fit one another").explained_by_operands());
         }
         let name = format!("{} / {}", self.label, op.name());
         let output = self.tensor(name, shape, None)?;
@@ -79,10 +79,13 @@ impl GraphLowering {
         self.meter.memory(NODE_BYTES)?;
         // Checked first, because the product of the extents below may overflow.
         if shape.dims().contains(&0) {
-            return Err(Problem::empty(format!("a tensor of {shape} would have no elements")));
+            return Err(Problem::empty("a tensor would have no elements").explained_by_operands());
         }
         if shape.checked_len().is_none_or(|n| n > MAX_ELEMENTS) {
-            return Err(Problem::limit(format!("a tensor of {shape} is too large: at most {MAX_ELEMENTS} elements")));
+            let elements = shape.dims().iter().fold(1u128, |n, &extent| n.saturating_mul(extent as u128));
+            let reason =
+                format!("a tensor of {elements} elements is too large: at most {MAX_ELEMENTS} elements are supported");
+            return Err(Problem::limit(reason).explained_by_operands());
         }
         Ok(push_tensor(&mut self.graph, name, shape, constant))
     }
@@ -159,7 +162,8 @@ impl GraphLowering {
             return Ok(x.tensor);
         }
         if x.layout.atoms != to.atoms {
-            return Err(Problem::malformed(format!("{:?} and {:?} are not the same atoms", x.layout, to)));
+            let reason = format!("its operand of {:?} cannot be brought into the order that is needed", x.dims);
+            return Err(Problem::unsupported(reason));
         }
         let key = (x.tensor, x.layout.clone(), to.places.clone());
         if let Some(&tensor) = self.brought.get(&key) {

@@ -9,6 +9,7 @@ mod array;
 mod bodies;
 mod dims;
 mod element_type;
+mod explained;
 mod external;
 mod fold;
 mod graph_io;
@@ -53,6 +54,7 @@ use super::{
     op_registry::Types,
 };
 use crate::graph::Graph;
+use explained::explained;
 use external::External;
 use graph_lowering::GraphLowering;
 use model::{Model, Node};
@@ -200,22 +202,27 @@ fn lower<'m>(
     let results = vec![None; node.outputs.len()];
     let (before, first) = (lowering.graph.tensors.len(), lowering.graph.nodes.len());
     let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values };
-    opset6::upgrade(&mut ctx, entry.before_opset7)?;
-    match entry.fold {
-        Some(fold) if known => {
-            if entry.fold_reads_elements {
-                ctx.write_out()?;
-            }
-            fold(&mut ctx)?;
-        }
-        _ => (entry.lower)(&mut ctx)?,
-    }
+    apply(entry, known, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     // Quantised integers represent reals, so they are not marked.
     if entry.support.types != Types::Quantised {
         integers::mark(&mut ctx, first)?;
     }
     let results = std::mem::take(&mut ctx.results);
     names.state(node, results, before, lowering)
+}
+
+/// Runs the function of the table that computes the node's results while importing, or adds graph nodes for them.
+fn apply(entry: &OnnxOpEntry, known: bool, ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    opset6::upgrade(ctx, entry.before_opset7)?;
+    match entry.fold {
+        Some(fold) if known => {
+            if entry.fold_reads_elements {
+                ctx.write_out()?;
+            }
+            fold(ctx)
+        }
+        _ => (entry.lower)(ctx),
+    }
 }
 
 /// The operator sets that a model uses.

@@ -8,7 +8,10 @@ use crate::{
     graph::{Act, Constant, Epilogue, Graph, IdVec, NodeId, Op, Shape, TensorId, Unary},
     import::{
         FakeQuant,
-        common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
+        common::{
+            axes::axis,
+            graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
+        },
         error::Problem,
         meter::Meter,
         model_file::Owner,
@@ -184,6 +187,17 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         }
     }
 
+    /// Fails if a constant holds an index outside an axis of `dims`. Negative ones count from its end.
+    pub(super) fn indices_within(&mut self, indices: TensorId, along: usize, dims: &[usize]) -> Result<(), Problem> {
+        let Some(constant) = &self.lowering.graph.tensors[indices].constant else { return Ok(()) };
+        self.lowering.meter.work(constant.len())?;
+        let list = constant.to_i64().unwrap_or_default();
+        match list.iter().find(|&&index| axis(index, dims[along]).is_err()) {
+            None => Ok(()),
+            Some(index) => Err(Problem::malformed(format!("the index {index} lies outside axis {along} of {dims:?}"))),
+        }
+    }
+
     /// Returns the only value of a constant operand of integers.
     pub(super) fn integer(&mut self, position: usize, role: &str) -> Result<i64, Problem> {
         match self.integers(position, role)?.as_slice() {
@@ -343,7 +357,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let (op, epilogue) = self.stored(op, inputs, act, shape);
         let inferred = inferred(&self.lowering.graph, &op, inputs, shape)?;
         if inferred != shape {
-            return Err(Problem::malformed(format!("its result is stated as {shape}, its operands give {inferred}")));
+            let [stated, given] = [shape, inferred].map(|shape| without_leading_ones(shape, self.dims(output).len()));
+            return Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {given:?}")));
         }
         if shape == self.shape(output) {
             return self.append(op, inputs, epilogue, output);
@@ -398,7 +413,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
             let stated = self.dims(like);
-            return Err(Problem::malformed(format!("{stated:?} and {shape} are not the same elements")));
+            let seen = without_leading_ones(shape, stated.len());
+            return Err(Problem::malformed(format!("{stated:?} and {seen:?} are not the same elements")));
         }
         self.lowering.meter.memory(NODE_BYTES)?;
         let name = format!("{} as {shape}", self.stem(like));
@@ -474,6 +490,14 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
             }
         }
     }
+}
+
+/// Returns the extents of a shape as a file with tensors of `rank` states them: without the ones in front that the
+/// graph adds.
+fn without_leading_ones(shape: Shape, rank: usize) -> Vec<usize> {
+    let dims = shape.dims();
+    let ones = dims.iter().take_while(|&&extent| extent == 1).count();
+    dims[ones.min(dims.len().saturating_sub(rank))..].to_vec()
 }
 
 /// Returns the bounds of an activation that is merely a clamp.

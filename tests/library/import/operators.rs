@@ -84,7 +84,7 @@ fn convolutions_valid_grouped_and_with_every_activation() {
     assert!(refused(conv(1, 0, 1, 0), &[1, 1, 1, 1]).contains("stride is 0"));
     assert!(refused(conv(1, 1, -1, 0), &[1, 1, 1, 1]).contains("dilation is -1"));
     assert!(refused(conv(1, 1, 2, 0), &[1, 1, 1, 1]).contains("does not fit"));
-    assert!(refused(conv(1, 1, 1, 0), &[1, 2, 1, 1]).contains("stated as 1x2x1x1"));
+    assert!(refused(conv(1, 1, 1, 0), &[1, 2, 1, 1]).contains("stated as [1, 2, 1, 1]"));
     assert!(refused(flags(11, &[0]), &[1, 1, 1, 1]).contains("another operator's"));
     assert!(refused(None, &[1, 1, 1, 1]).contains("stride is 0"), "a stride has no default");
     assert!(

@@ -3,7 +3,7 @@
 use texpool::import::ImportError;
 
 use super::import;
-use crate::support::tflite::{Field, I8, I32, Model, Table, file, flags};
+use crate::support::tflite::{Field, I8, I32, Model, Table, file, flags, numbers};
 
 #[test]
 fn all_unsupported_operators_come_in_one_error() {
@@ -147,4 +147,66 @@ fn more_than_eight_extents_are_refused() {
     let (x, y) = (m.floats("x", &[1; 9]), m.floats("y", &[1; 9]));
     m.op(19, &[x], y, None);
     assert!(import(m.bytes(&[x], &[y])).unwrap_err().to_string().contains("9 extents"));
+}
+
+/// TensorFlow Lite fails at run time for such indices; texpool clamps and counts those that are computed alone.
+#[test]
+fn indices_of_the_file_outside_their_axis_are_refused() {
+    for index in [2, -3] {
+        let mut m = Model::new();
+        let (x, y) = (m.floats("x", &[2, 3]), m.floats("y", &[2, 3]));
+        let indices = m.ints("indices", &[0, index]);
+        m.op(36, &[x, indices], y, numbers(23, &[0]));
+        let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(text.contains(&format!("the index {index} lies outside axis 0 of [2, 3]")), "{text}");
+    }
+}
+
+#[test]
+fn messages_have_the_extents_of_the_file() {
+    let said = |build: &dyn Fn(&mut Model, i32) -> i32, dims: &[i32], expected: &str| {
+        let mut m = Model::new();
+        let x = m.floats("x", dims);
+        let y = build(&mut m, x);
+        let text = import(m.bytes(&[x], &[y])).unwrap_err().to_string();
+        assert!(text.contains(expected), "{text}");
+    };
+    let pool = |m: &mut Model, x| {
+        let y = m.floats("y", &[1, 5, 4, 3]);
+        m.op(
+            17,
+            &[x],
+            y,
+            Some((
+                5,
+                Table(vec![
+                    (4, Field::I8(1)),
+                    (6, Field::I32(1)),
+                    (8, Field::I32(1)),
+                    (10, Field::I32(1)),
+                    (12, Field::I32(1)),
+                ]),
+            )),
+        );
+        y
+    };
+    said(&pool, &[1, 4, 4, 3], "its result is stated as [1, 5, 4, 3], its operands give [1, 4, 4, 3]");
+    let reshape = |m: &mut Model, x| {
+        let (y, s) = (m.floats("y", &[4, 2]), m.ints("s", &[4, 2]));
+        m.op(22, &[x, s], y, None);
+        y
+    };
+    said(&reshape, &[2, 3], "[2, 3] and [4, 2] are not the same elements");
+    let repeat = |m: &mut Model, x| {
+        let (y, s) = (m.floats("y", &[0, 3]), m.ints("s", &[0, 3]));
+        m.op(130, &[x, s], y, None);
+        y
+    };
+    said(&repeat, &[1, 3], "its result has no elements: its extents are [0, 3]; tensors without elements");
+    let dense = |m: &mut Model, x| {
+        let (w, y) = (m.weights("w", &[4, 4]), m.floats("y", &[2, 4]));
+        m.op(9, &[x, w], y, None);
+        y
+    };
+    said(&dense, &[2, 3], "the elements of its input [2, 3] are no multiple of 4");
 }

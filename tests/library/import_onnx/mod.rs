@@ -3,6 +3,7 @@
 #![cfg(test)]
 
 mod cases;
+mod empty;
 mod expanded;
 mod fold;
 mod hostile;

@@ -35,9 +35,7 @@ struct Part {
 pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<Aligned, Problem> {
     let all: Vec<&[usize]> = operands.iter().map(Value::dims).collect();
     let dims = extents::broadcast(&all)?;
-    if dims.contains(&0) {
-        return Err(Problem::unsupported(format!("its result has no elements: its extents are {dims:?}")));
-    }
+    Problem::check_result(&dims)?;
     let mut parts: Vec<Part> = operands.iter().map(|value| part(value, dims.len())).collect();
     let atoms = refined(lowering, &mut parts, &dims)?;
 

@@ -2,7 +2,7 @@
 
 use super::align::placed_as;
 use crate::{
-    graph::{Concat, Op},
+    graph::{Concat, ElementType, Op},
     import::{
         common::extents,
         error::Problem,
@@ -39,6 +39,10 @@ fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<
         ctx.budget_for(&dims, 4 * size_of::<i64>(), 1)?;
         return known_joined(&arrays, dims, along).map(Value::Known);
     }
+    if dims.contains(&0) {
+        return Ok(Value::Known(Array::nothing(dims, values.first().map_or(ElementType::F32, Value::element_type))));
+    }
+    Problem::check_result(&dims)?;
     // Empty operands add nothing, and the graph does not support empty tensors.
     let values: Vec<&Value> = values.iter().filter(|value| value.len() > 0).collect();
     // Uses the layout of the largest computed operand, with the axis isolated.

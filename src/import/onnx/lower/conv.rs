@@ -142,7 +142,10 @@ fn weights_window(ctx: &NodeLowering<'_>, weights: &Array, dimensions: usize) ->
     let stated = if ctx.has("kernel_shape") { spatial(ctx, "kernel_shape", dimensions, 1)? } else { extent };
     match stated == extent {
         true => Ok(extent),
-        false => Err(Problem::malformed(format!("its window is stated as {stated:?}, its weights have {extent:?}"))),
+        false => {
+            let [stated, extent] = [&stated, &extent].map(|pair| &pair[2 - dimensions..]);
+            Err(Problem::malformed(format!("its window is stated as {stated:?}, its weights have {extent:?}")))
+        }
     }
 }
 
@@ -197,8 +200,7 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed("its weights have too few extents"));
     };
     if groups == 0 || inputs.checked_mul(groups) != Some(image.shape.c) || !outputs.is_multiple_of(groups) {
-        let reason = format!("{groups} groups, {} channels, weights of {:?}", image.shape.c, weights.dims());
-        return Err(Problem::malformed(reason));
+        return Err(channels(&weights, groups, &image));
     }
     let padding = slide.around([image.shape.h, image.shape.w]);
     let conv = Conv2d { stride: slide.stride, dilation: slide.dilation, padding, groups };
@@ -224,14 +226,23 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
+/// Weights that do not fit the channels and groups.
+fn channels(weights: &Array, groups: usize, image: &Image) -> Problem {
+    let (weights, found) = (weights.dims(), image.shape.c);
+    Problem::malformed(format!(
+        "its weights of {weights:?}, in {groups} groups, do not fit an input of {found} channels"
+    ))
+}
+
 /// Returns the number of window positions. Only complete windows count.
 pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Result<[usize; 2], Problem> {
     let Padding { top, bottom, left, right } = padding;
     let count = |axis: usize, border: usize| -> Result<usize, Problem> {
-        let rest = (image[axis] + border).checked_sub(window.reach[axis]);
-        let rest = rest
-            .ok_or_else(|| Problem::malformed(format!("a window of {:?} in an image of {image:?}", window.extent)))?;
-        Ok(rest / window.stride[axis] + 1)
+        let (extent, reach) = (image[axis] + border, window.reach[axis]);
+        let rest = extent.checked_sub(reach);
+        let small =
+            || Problem::malformed(format!("a window of {reach} does not fit into {extent} pixels with borders"));
+        Ok(rest.ok_or_else(small)? / window.stride[axis] + 1)
     };
     Ok([count(0, top + bottom)?, count(1, left + right)?])
 }
@@ -242,8 +253,7 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed("its weights have too few extents"));
     };
     if groups == 0 || inputs != image.shape.c || !inputs.is_multiple_of(groups) {
-        let reason = format!("{groups} groups, {} channels, weights of {:?}", image.shape.c, weights.dims());
-        return Err(Problem::malformed(reason));
+        return Err(channels(&weights, groups, &image));
     }
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::limit("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
@@ -278,7 +288,8 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             _ => None,
         };
         let of = |n: Option<usize>| {
-            n.filter(|&n| n > 0).ok_or_else(|| Problem::unsupported("nothing is left of its result"))
+            let cut = || format!("nothing is left of the {} pixels of its result", full + more);
+            n.filter(|&n| n > 0).ok_or_else(|| Problem::empty(cut()))
         };
         if let Some(wanted) = wanted {
             let total = (full + more).saturating_sub(wanted);

@@ -45,9 +45,12 @@ fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
             // Many nodes may share the list. Charged for the indices, and for the constant that a step reads.
             ctx.budget_for(&[list.len()], 4 * size_of::<usize>(), 2)?;
-            let list = list.iter().map(|&i| axis(i, extent)).collect::<Result<Vec<_>, _>>();
-            let list = list.map_err(|_| Problem::malformed(format!("an index lies outside an axis of {extent}")))?;
+            let within = |&i: &i64| axis(i, extent).map_err(|_| outside(i, along, x.dims()));
+            let list = list.iter().map(within).collect::<Result<Vec<_>, _>>()?;
             match (&x, stepped(&list)) {
+                (Value::Computed(_), None) if list.is_empty() => {
+                    Value::Known(Array::nothing(dims.clone(), x.element_type()))
+                }
                 (Value::Known(array), _) => Value::Known(known_picked(ctx, array, along, &list)?),
                 (Value::Computed(_), Some(range)) => take(ctx, &x, &[(along, range)])?,
                 (Value::Computed(_), None) => {
@@ -70,6 +73,11 @@ fn gather(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let result = reshaped(ctx.lowering, &picked, &dims)?;
     ctx.give(0, result);
     Ok(())
+}
+
+/// An index that the file states, outside the axis that it looks up along.
+fn outside(index: i64, along: usize, dims: &[usize]) -> Problem {
+    Problem::malformed(format!("the index {index} lies outside axis {along} of {dims:?}"))
 }
 
 /// Returns the indices as a range, if they are equidistant.
@@ -134,9 +142,13 @@ fn gather_elements(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     {
         ctx.budget_for(&[list.len()], 0, 1)?;
         let extent = x.dims()[along];
-        if list.iter().any(|&index| axis(index, extent).is_err()) {
-            return Err(Problem::malformed(format!("an index lies outside an axis of {extent}")));
+        if let Some(&index) = list.iter().find(|&&index| axis(index, extent).is_err()) {
+            return Err(outside(index, along, x.dims()));
         }
+    }
+    if dims.contains(&0) {
+        ctx.give(0, Value::Known(Array::nothing(dims, x.element_type())));
+        return Ok(());
     }
     // One physical axis per logical axis, so that both operands have the same ones. If there are too many, all axes
     // for which both operands have equal extents are merged.
@@ -172,7 +184,9 @@ fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Res
                 walk(&dims, &to).map(|flat| (0..own.len()).map(|a| flat / to[a] % dims[a] % own[a] * from[a]).sum());
             Ok(Value::Known(array.taken(dims.clone(), at, ctx.meter())?))
         }
+        Value::Computed(x) if dims.contains(&0) => Ok(Value::Known(Array::nothing(dims, x.elem))),
         Value::Computed(x) => {
+            Problem::check_result(&dims)?;
             let mut x = x.clone();
             let wanted: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
             // At most three axes can be isolated at once, because the fourth physical axis holds all others.
@@ -184,9 +198,6 @@ fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Res
                     extents[axis] = dims[axis];
                 }
                 let shape = layout.shape();
-                if extents.contains(&0) {
-                    return Err(Problem::unsupported("nothing is left of its input"));
-                }
                 let tensor = ctx.emit(Op::Tile, &[y.tensor], shape)?;
                 x = Computed { tensor, layout, dims: extents, elem: y.elem };
             }
@@ -218,7 +229,10 @@ fn tile(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let repeats: Vec<usize> =
         ctx.integers(1, "repeats")?.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
     if repeats.len() != x.dims().len() {
-        return Err(Problem::malformed(format!("{repeats:?} repeats of {:?}", x.dims())));
+        return Err(Problem::malformed(format!(
+            "its repeats are {repeats:?}, which is not one for each axis of {:?}",
+            x.dims()
+        )));
     }
     let result = repeated(ctx, &x, &repeats)?;
     ctx.give(0, result);
@@ -234,7 +248,7 @@ fn one_hot(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         _ => ctx.scalar(1, "depth")?.unwrap_or(0.0) as usize,
     };
     if depth == 0 {
-        return Err(Problem::malformed("its depth is 0, or less"));
+        return Err(Problem::empty("its depth is 0, or less, which leaves no elements"));
     }
     let values = ctx.known(2, "values")?;
     let &[off, on] = &*values.to_f32() else {

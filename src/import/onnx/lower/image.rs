@@ -117,17 +117,26 @@ fn borders(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Border>, Proble
         None => (0..dims.len()).collect(),
     };
     if pads.len() != 2 * named.len() {
-        return Err(Problem::malformed(format!("{} borders for {} axes", pads.len(), named.len())));
+        return Err(Problem::malformed(format!(
+            "it states {} borders, its {} axes have two each",
+            pads.len(),
+            named.len()
+        )));
     }
     let (before, after) = pads.split_at(named.len());
     let mut all = Vec::new();
     for (i, &axis) in named.iter().enumerate() {
         let extent = (dims[axis] as i64).checked_add(before[i]).and_then(|n| n.checked_add(after[i]));
-        if extent.is_none_or(|n| n <= 0 || n > MAX_ELEMENTS as i64) {
-            return Err(Problem::unsupported(format!(
-                "borders of {} and {} around {}",
-                before[i], after[i], dims[axis]
-            )));
+        if extent.is_none_or(|n| n < 0 || n > MAX_ELEMENTS as i64) {
+            let (front, back, own) = (before[i], after[i], dims[axis]);
+            return Err(match extent {
+                Some(..0) => Problem::malformed(format!(
+                    "borders of {front} and {back} cut off more than axis {axis} of {dims:?} has"
+                )),
+                _ => Problem::limit(format!(
+                    "borders of {front} and {back} around an axis of {own}: an extent is at most {MAX_ELEMENTS}"
+                )),
+            });
         }
         if (before[i], after[i]) != (0, 0) {
             all.push(Border { axis, before: before[i], after: after[i] });
@@ -150,15 +159,27 @@ fn pad(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         other => return Err(Problem::unsupported(format!("its mode is {other}"))),
     };
     let all = borders(ctx, x.dims())?;
+    let dims = bordered(x.dims(), &all);
     let result = match &x {
         Value::Known(array) => Value::Known(known_padded(ctx, array, &all, mode)?),
+        Value::Computed(x) if dims.contains(&0) => Value::Known(Array::nothing(dims, x.elem)),
         Value::Computed(x) => Value::Computed(padded(ctx, x, &all, mode)?),
     };
     ctx.give(0, result);
     Ok(())
 }
 
+/// Returns the extents with the borders.
+fn bordered(dims: &[usize], all: &[Border]) -> Vec<usize> {
+    let mut dims = dims.to_vec();
+    for border in all {
+        dims[border.axis] = (dims[border.axis] as i64 + border.before + border.after) as usize;
+    }
+    dims
+}
+
 fn padded(ctx: &mut NodeLowering<'_>, x: &Computed, all: &[Border], mode: PadMode) -> Result<Computed, Problem> {
+    Problem::check_result(&bordered(&x.dims, all))?;
     let mut x = x.clone();
     // Handles three axes at a time, since no more can be isolated at once. The mode works on each axis separately, so
     // the order does not matter.
@@ -191,12 +212,9 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
     if array.is_empty() && !matches!(mode, PadMode::Constant(_)) {
         return Err(Problem::malformed("it repeats elements of which there are none"));
     }
-    let mut dims = array.dims().to_vec();
+    let dims = bordered(array.dims(), all);
     let mut front = vec![0i64; dims.len()];
-    for border in all {
-        dims[border.axis] = (dims[border.axis] as i64 + border.before + border.after) as usize;
-        front[border.axis] = border.before;
-    }
+    all.iter().for_each(|border| front[border.axis] = border.before);
     ctx.budget_for(&dims, 4 * size_of::<usize>(), dims.len())?;
     let (to, from) = (strides(&dims), strides(array.dims()));
     let own = array.dims().to_vec();

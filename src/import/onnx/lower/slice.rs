@@ -2,7 +2,7 @@
 
 use super::align::isolate;
 use crate::{
-    graph::{Op, Shape, StridedSlice},
+    graph::{Op, StridedSlice},
     import::{
         common::{
             axes::named_axes,
@@ -10,7 +10,7 @@ use crate::{
         },
         error::Problem,
         onnx::{
-            array::{count, strides, walk},
+            array::{Array, count, strides, walk},
             layout_selection::resized,
             node_lowering::NodeLowering,
             op_registry::{InputLayout::LikeOperand, OnnxOpEntry},
@@ -53,6 +53,11 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
             ctx.meter().work(elements.saturating_mul(dims.len()))?;
             Ok(Value::Known(array.taken(dims.clone(), at, ctx.meter())?))
         }
+        Value::Computed(x) if all.iter().any(|(_, range)| range.count == 0) => {
+            let mut dims = x.dims.clone();
+            all.iter().for_each(|&(axis, range)| dims[axis] = range.count);
+            Ok(Value::Known(Array::nothing(dims, x.elem)))
+        }
         Value::Computed(x) => {
             let mut x = x.clone();
             // At most three axes can be isolated at once, because the fourth physical axis holds all others.
@@ -67,11 +72,8 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
                     layout = resized(&layout, &dims, axis, slot, range.count);
                     dims[axis] = range.count;
                 }
-                let shape: Shape = extents.into();
-                if shape.is_empty() {
-                    return Err(Problem::empty("nothing is left of its input"));
-                }
-                let tensor = ctx.emit(Op::StridedSlice(StridedSlice { begin, stride }), &[y.tensor], shape)?;
+                let slice = Op::StridedSlice(StridedSlice { begin, stride });
+                let tensor = ctx.emit(slice, &[y.tensor], extents.into())?;
                 x = Computed { tensor, dims, layout, elem: y.elem };
             }
             x.layout = x.layout.tidy(&x.dims);

@@ -81,6 +81,9 @@ fn top_k(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     if k == 0 {
         return Err(Problem::empty("it takes none of its values"));
     }
+    if k > x.dims[along] {
+        return Err(Problem::malformed(format!("it takes {k} of axis {along} of {:?}", x.dims)));
+    }
     let largest = ctx.flag("largest", true)?;
     let x = channels(ctx, &x, &[along])?;
     let layout = resized(&x.layout, &x.dims, along, 3, k);

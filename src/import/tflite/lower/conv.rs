@@ -170,7 +170,11 @@ fn fully_connected(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
             _ => return Err(Problem::malformed(format!("its input {x:?} does not end in {depth}"))),
         }
     } else {
-        vec![ctx.shape(inputs[0]).len() / depth, outputs]
+        let elements = ctx.shape(inputs[0]).len();
+        if !elements.is_multiple_of(depth) {
+            return Err(Problem::malformed(format!("the elements of its input {x:?} are no multiple of {depth}")));
+        }
+        vec![elements / depth, outputs]
     };
     ctx.gives(&dims)?;
     ctx.emit(Op::FullyConnected, &inputs, activation(options.activation())?)

@@ -100,7 +100,11 @@ fn pad_with(ctx: &mut OperatorLowering<'_, '_>, mode: PadMode) -> Result<(), Pro
                 let most = crate::graph::MAX_ELEMENTS;
                 return Err(Problem::limit(format!("a padding of {before} and {after}: at most {most} are supported")));
             }
-            _ => return Err(Problem::malformed(format!("a padding of {before} and {after}"))),
+            _ => {
+                return Err(Problem::malformed(format!(
+                    "a padding of {before} and {after}, which must not be negative"
+                )));
+            }
         }
     }
     ctx.gives(&padded.iter().map(|(extent, _)| *extent).collect::<Vec<_>>())?;
@@ -159,8 +163,8 @@ fn tile(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
     let stated = ctx.integers(1, "numbers of times")?;
     let times: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
-    if stated.contains(&0) {
-        return Err(Problem::empty(format!("{stated:?} times {dims:?}")));
+    if stated.contains(&0) && times.len() == dims.len() {
+        return Err(Problem::empty_result(&repeated(&dims, &times)));
     }
     if times.len() != dims.len() || times.contains(&0) {
         return Err(Problem::malformed(format!("{stated:?} times {dims:?}")));
@@ -174,6 +178,9 @@ fn broadcast_to(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let stated = ctx.integers(1, "extents")?;
     let wanted: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    if stated.contains(&0) {
+        return Err(Problem::empty_result(&wanted));
+    }
     let dims = with_leading_ones(ctx.dims(x), wanted.len());
     let fits = dims.len() == wanted.len()
         && dims.iter().zip(&wanted).all(|(&extent, &w)| w > 0 && (extent == w || extent == 1));
@@ -227,6 +234,9 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
             let reason = format!("its result is stated as {stated:?}, its new extents are {asked:?}");
             return Err(Problem::malformed(reason));
         }
+    }
+    if ctx.shape(x).len() != ctx.shape(ctx.output()?).len() {
+        return Err(Problem::malformed(format!("{:?} and {stated:?} are not the same elements", ctx.dims(x))));
     }
     ctx.emit(Op::Reshape, &[x], Act::None)
 }

@@ -41,6 +41,7 @@ fn embedding(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 /// Looks up elements along an axis. The axes of the indices replace that axis.
 fn look_up(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, indices: TensorId, along: usize) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
+    ctx.indices_within(indices, along, &dims)?;
     ctx.gives(&gathered(&dims, along, ctx.dims(indices)))?;
     let folded = fold(&dims, |axis| axis.cmp(&along), |axis| axis != along)?;
     let slot = folded.of[along];

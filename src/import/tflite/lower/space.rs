@@ -60,10 +60,14 @@ fn to_batch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let Blocks { image, block: [rows, columns], around: [y, across] } = blocks(ctx, x)?;
     let padded = Shape { h: image.h + y[0] + y[1], w: image.w + across[0] + across[1], ..image };
     if padded.checked_len().is_none_or(|elements| elements > crate::graph::MAX_ELEMENTS) {
-        return Err(Problem::malformed("its padded image overflows"));
+        let most = crate::graph::MAX_ELEMENTS;
+        let reason = format!("its image of {:?} is too large with its borders: at most {most} elements", ctx.dims(x));
+        return Err(Problem::limit(reason));
     }
     if !padded.h.is_multiple_of(rows) || !padded.w.is_multiple_of(columns) {
-        return Err(Problem::malformed(format!("{padded} is not made of blocks of {rows} by {columns}")));
+        let Shape { h, w, .. } = padded;
+        let reason = format!("an image of {h} by {w}, with its borders, is not made of blocks of {rows} by {columns}");
+        return Err(Problem::malformed(reason));
     }
     let result = Shape::new(image.b * rows * columns, padded.h / rows, padded.w / columns, image.c);
     gives(ctx, x, result)?;
@@ -93,7 +97,7 @@ fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let full = Shape::new(batches, image.h * rows, image.w * columns, image.c);
     let left = |extent: usize, [front, back]: [usize; 2]| extent.checked_sub(front)?.checked_sub(back);
     let (Some(h), Some(w)) = (left(full.h, y), left(full.w, across)) else {
-        return Err(Problem::malformed(format!("it cuts more than there is of {full}")));
+        return Err(Problem::malformed(format!("it cuts off more than an image of {} by {} has", full.h, full.w)));
     };
     let result = Shape { h, w, ..full };
     gives(ctx, x, result)?;
