@@ -221,10 +221,12 @@ fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
     }
 }
 
-/// Returns whether `name`, as given by a caller, selects this adapter.
-fn is_called(adapter: &wgpu::AdapterInfo, name: &str) -> bool {
-    let name = name.to_lowercase();
-    adapter.name.to_lowercase().contains(&name) || adapter.device_pci_bus_id.to_lowercase() == name
+impl AdapterSummary {
+    /// Returns whether `name`, as given in [`GpuOptions::adapter`], selects this adapter.
+    pub fn is_called(&self, name: &str) -> bool {
+        let name = name.to_lowercase();
+        self.name.to_lowercase().contains(&name) || self.pci_bus_id.to_lowercase() == name
+    }
 }
 
 impl Gpu {
@@ -250,7 +252,7 @@ impl Gpu {
                 let all = instance.enumerate_adapters(wgpu::Backends::PRIMARY).await;
                 let names: Vec<String> = all.iter().map(|a| a.get_info().name).collect();
                 all.into_iter()
-                    .find(|adapter| is_called(&adapter.get_info(), &name))
+                    .find(|adapter| summary(adapter).is_called(&name))
                     .ok_or_else(|| GpuError::NoAdapter { reason: format!("none is named like {name:?}: {names:?}") })?
             }
             None => instance

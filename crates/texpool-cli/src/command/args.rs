@@ -372,6 +372,11 @@ pub(super) struct AdapterArgs {
 }
 
 impl AdapterArgs {
+    /// The name that was given.
+    pub(super) fn name(&self) -> Option<&str> {
+        self.adapter.as_deref()
+    }
+
     /// Opens the adapter. If none exists, installs the software driver first if the user permits it, by the flag or
     /// on the terminal.
     pub(super) fn open(&self, timestamps: bool) -> Result<Gpu, CliError> {

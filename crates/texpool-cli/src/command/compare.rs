@@ -77,6 +77,14 @@ struct Answer {
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let of_stdin = args.inputs.of_stdin() + args.against.iter().filter(|against| *against == "-").count();
+    if of_stdin > 1 {
+        return Err(CliError::Usage(
+            "standard input can be read once; say `-` for one --input or one --against only, and name files for the \
+             others"
+                .into(),
+        ));
+    }
     let model = args.model.find()?;
     let graph = model.import()?;
     let format = args.model.format();

@@ -1,9 +1,9 @@
-//! `texpool devices`: lists the adapters, or measures one.
+//! `texpool devices`: lists the adapters, or those of a name, or measures one.
 
 use super::{
     args::{AdapterArgs, PrecisionArgs},
     error::CliError,
-    lines, out, setup_model,
+    lines, option_names, out, setup_model,
 };
 use serde::Serialize;
 use texpool::{compile::DeviceProfile, gpu};
@@ -40,8 +40,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let device_profile = setup_model::device_profile(&args.adapter.open(false)?, args.precision.format(), true)?;
         return if json { out::json(&device_profile) } else { out::text(&text(&device_profile)) };
     }
-    let devices: Vec<Device> = gpu::adapters()
+    let all = gpu::adapters();
+    let there_are_some = !all.is_empty();
+    let wanted = args.adapter.name();
+    let devices: Vec<Device> = all
         .into_iter()
+        .filter(|adapter| wanted.is_none_or(|name| adapter.is_called(name)))
         .map(|a| Device {
             name: a.name,
             backend: a.backend,
@@ -52,6 +56,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             timestamps: a.timestamps,
         })
         .collect();
+    if let Some(name) = wanted.filter(|_| devices.is_empty() && there_are_some) {
+        return Err(option_names::no_such_adapter(name));
+    }
     if json {
         out::json(&List { devices: &devices })?;
     }

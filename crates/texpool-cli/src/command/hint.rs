@@ -35,7 +35,7 @@ fn of_import(error: &ImportError, path: &Path, bound: bool) -> Cow<'static, str>
         | ImportError::Graph(_)
             if bound =>
         {
-            "\n  the extents are those of --dim; smaller ones may do".into()
+            "\n  the extents are those of --dim; others may do".into()
         }
         _ => "".into(),
     }

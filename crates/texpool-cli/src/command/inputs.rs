@@ -101,6 +101,11 @@ impl InputArgs {
         self.input.iter().map(|text| file_or_name(text))
     }
 
+    /// Number of inputs that are read from standard input.
+    pub(super) fn of_stdin(&self) -> usize {
+        self.input.iter().filter(|input| *input == "-").count()
+    }
+
     /// Reads the files, or generates random numbers, with a note if the user did not request them. The values are
     /// stored in texels of `format`.
     pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
@@ -109,7 +114,7 @@ impl InputArgs {
             let one = |t: &Tensor| format!("{} {:?}", printable(&t.name), t.dims);
             tensors().map(one).collect::<Vec<_>>().join(", ")
         };
-        if self.input.iter().filter(|input| *input == "-").count() > 1 {
+        if self.of_stdin() > 1 {
             return Err(CliError::Usage("standard input can be read once; say `--input -` for one input only".into()));
         }
         let read: Vec<(Vec<f32>, Option<PictureUse>)> = if self.input.is_empty() {

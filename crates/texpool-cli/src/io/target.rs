@@ -105,6 +105,12 @@ pub fn check_target(path: &Path) -> Result<(), IoError> {
 /// # Errors
 /// [`IoError::Write`].
 pub fn check_folder(path: &Path) -> Result<(), IoError> {
+    // Elsewhere `-` is standard output.
+    if path.as_os_str() == "-" {
+        let what =
+            "arrays go to files in a folder, not to standard output; name a folder, or `./-` for one of this name";
+        return Err(IoError::write(path, io::Error::new(ErrorKind::InvalidInput, what)));
+    }
     let mut existing = path.ancestors().filter(|p| !p.as_os_str().is_empty()).map(|p| (p, fs::metadata(p)));
     match existing.find(|(_, found)| !matches!(found, Err(e) if e.kind() == ErrorKind::NotFound)) {
         Some((_, Ok(found))) if found.is_dir() => Ok(()),

@@ -122,7 +122,7 @@ fn a_dim_that_cannot_be_is_the_flags_fault_and_not_the_files() {
         dir.path(),
         &plan(&["batch=2000000000", "x:2=2000000000"]),
         1,
-        &["open.onnx with --dim batch=2000000000", "the extents are those of --dim; smaller ones may do"],
+        &["open.onnx with --dim batch=2000000000", "the extents are those of --dim; others may do"],
     );
     refused(dir.path(), &["plan", TINY, "--dim", "batch=2"], 2, &["--dim", "batch", "cannot be bound"]);
 }
@@ -221,6 +221,7 @@ fn a_place_for_the_answer_is_refused_before_any_work() {
         (&["plan", "--records", missing, "--write", "no/plan.csv"], &["no does not exist"]),
         (&["csdf", missing, "-o", "file/graph.xml"], &["file/graph.xml"]),
         (&["run", missing, "--output", "file"], &["file is a file, not a folder"]),
+        (&["run", missing, "--output", "-"], &["a folder, not to standard output", "`./-`"]),
     ] {
         refused(dir.path(), args, 1, words);
     }

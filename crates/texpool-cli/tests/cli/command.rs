@@ -416,6 +416,16 @@ fn no_adapter_is_an_error_that_says_what_to_install() {
 fn devices_and_models_are_listed() {
     let devices = json(&["devices", "--json"]);
     let devices = devices["devices"].as_array().unwrap();
+    // Part of a name, in any case, selects the adapters that it is in.
+    let name = devices[0]["name"].as_str().unwrap();
+    let named = json(&["devices", "--adapter", &name.to_uppercase(), "--json"]);
+    let named = named["devices"].as_array().unwrap();
+    let same = devices.iter().filter(|device| device["name"].as_str().unwrap().contains(name)).count();
+    assert!(named[0] == devices[0] && named.len() == same, "{named:?}");
+    let none = texpool(&["devices", "--adapter", "no such name"]);
+    let text = String::from_utf8_lossy(&none.stderr);
+    assert!(none.status.code() == Some(1) && none.stdout.is_empty(), "{text}");
+    assert!(text.contains("no adapter is called `no such name`") && text.contains(name), "{text}");
     assert!(!devices.is_empty(), "no adapter; apt-get install mesa-vulkan-drivers libvulkan1");
     assert_eq!(
         keys(&devices[0]),
