@@ -18,6 +18,8 @@ pub enum FileKind {
     TorchCheckpoint,
     /// A compiled PyTorch program.
     TorchScript,
+    /// A PyTorch program that `torch.export` wrote.
+    TorchExport,
     /// Any other Python pickle.
     Pickle,
     /// An archive of Keras.
@@ -73,6 +75,7 @@ impl fmt::Display for FileKind {
         f.write_str(match self {
             Self::TorchCheckpoint => "it is a PyTorch checkpoint",
             Self::TorchScript => "it is a TorchScript program",
+            Self::TorchExport => "it is a program of torch.export",
             Self::Pickle => "it is a Python pickle; export the model that it holds",
             Self::Keras => "it is a Keras model",
             Self::Hdf5 => "it is an HDF5 file, as older versions of Keras write",
@@ -157,6 +160,8 @@ impl FileKind {
         let (head, tail) = (&bytes[..bytes.len().min(NAMES)], &bytes[bytes.len().saturating_sub(NAMES)..]);
         let has = |name: &[u8]| contains(head, name) || contains(tail, name);
         match () {
+            // These archives hold the weights as archives of tensors, whose names are in them, too.
+            () if has(b"archive_format") || has(b"serialized_exported_program.json") => Self::TorchExport,
             () if has(b"data.pkl") && has(b"/code/") => Self::TorchScript,
             () if has(b"data.pkl") => Self::TorchCheckpoint,
             () if has(b"model.weights.h5") || (has(b"config.json") && has(b"metadata.json")) => Self::Keras,

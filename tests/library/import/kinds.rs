@@ -37,6 +37,8 @@ fn files_of_other_programs_are_called_what_they_are() {
     for (bytes, expected) in [
         (zip(&["archive/data.pkl", "archive/data/0"]), FileKind::TorchCheckpoint),
         (zip(&["m/data.pkl", "m/code/__torch__.py", "m/constants.pkl"]), FileKind::TorchScript),
+        (zip(&["m/archive_format", "m/models/model.json", "m/data/weights/data.pkl"]), FileKind::TorchExport),
+        (zip(&["serialized_exported_program.json", "serialized_state_dict.pt"]), FileKind::TorchExport),
         (zip(&["metadata.json", "config.json", "model.weights.h5"]), FileKind::Keras),
         (zip(&["x.npy", "y.npy"]), FileKind::NumpyArray),
         (zip(&["hand_detector.tflite"]), FileKind::ModelArchive),

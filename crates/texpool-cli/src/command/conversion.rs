@@ -22,6 +22,10 @@ pub(super) fn hint(kind: FileKind, path: &Path) -> String {
                 + "; if it has weights alone, load them into the model that they are of"
         }
         FileKind::TorchScript => exported(format!("torch.jit.load({literal})")),
+        FileKind::TorchExport => format!(
+            "convert it: python -c \"import torch; torch.onnx.export(torch.export.load({literal}), f={onnx_literal}, \
+             dynamo=True)\""
+        ),
         FileKind::Keras | FileKind::Hdf5 => format!(
             "convert it: python -c \"import keras; keras.saving.load_model({literal}).export({onnx_literal}, format='onnx')\""
         ),

@@ -1,6 +1,6 @@
 //! Recognises files of other formats that are given as pictures, and names the command that converts them.
 
-use super::{npy, shell_word};
+use super::{npy, python_literal, shell_word};
 use std::path::Path;
 
 /// Identifies a file that is neither PNG nor JPEG by its first bytes, and suggests a remedy.
@@ -32,6 +32,13 @@ pub(super) fn described(path: &Path, bytes: &[u8]) -> String {
         // FlatBuffers have their identifier in bytes four to seven.
         [_, _, _, _, b'T', b'F', b'L', b'3', ..] => "it is a TensorFlow Lite model".into(),
         _ if bytes.starts_with(npy::MAGIC) => "it is a NumPy array".into(),
+        _ if bytes.starts_with(b"PK\x03\x04") && bytes.windows(4).any(|word| word == b".npy") => {
+            let [archive, array] = [path, &path.with_extension("npy")].map(python_literal);
+            format!(
+                "it is an archive of NumPy arrays: take its first by `python -c \"import numpy; \
+                 numpy.save({array}, next(iter(numpy.load({archive}).values())))\"`"
+            )
+        }
         _ if bytes.starts_with(b"PK\x03\x04") => "it is a zip archive, as .npz and .pt files are".into(),
         _ if bytes.starts_with(b"RIFF") => "it is a sound or a video".into(),
         _ if bytes.starts_with(b"<") => "it is XML or a web page; the download went wrong".into(),

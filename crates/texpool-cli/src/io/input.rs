@@ -106,8 +106,9 @@ pub fn read_npy(path: &Path, expected: &[usize]) -> Result<Vec<f32>, IoError> {
 /// becomes three equal channels. A truncated or damaged file is an error, even if much of it could be shown.
 ///
 /// A picture of more than 64 Mi pixels is made smaller while it is decoded, to a half or a quarter of its extents, so that
-/// beside the file (512 MiB at most) its pixels take 192 MiB at most, twice that for a JPEG. The limit is 1024 Mi pixels;
-/// interlaced PNG and progressive JPEG files, which have to be held whole, end at 64 Mi pixels.
+/// beside the file (512 MiB at most) its pixels take 192 MiB at most, twice that for a JPEG, and three times that for an
+/// interlaced PNG or a JPEG of four inks. The limit is 1024 Mi pixels; progressive JPEG files, which have to be held whole,
+/// end at 64 Mi pixels.
 ///
 /// # Errors
 /// [`IoError::Read`], [`IoError::NotAFile`], [`IoError::NotAPicture`], [`IoError::TooLarge`], [`IoError::Malformed`].

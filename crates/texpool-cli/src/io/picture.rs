@@ -37,8 +37,8 @@ pub(super) fn kind(bytes: &[u8]) -> Option<Kind> {
 pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, IoError> {
     let damaged = |what: String| IoError::Malformed { path: path.into(), what };
     let decoded = match kind {
-        Kind::Png => complete::png(bytes).map(|()| png(bytes)),
-        Kind::Jpeg => complete::jpeg(bytes).map(|coding| jpeg(bytes, coding)),
+        Kind::Png => complete::png(bytes).map(|()| png(path, bytes)),
+        Kind::Jpeg => complete::jpeg(bytes).map(|coding| jpeg(path, bytes, coding)),
     };
     let refused = |reason| IoError::NotAPicture { path: path.into(), reason };
     let (picture, orientation) = decoded.map_err(damaged)?.map_err(refused)?;
@@ -51,21 +51,22 @@ pub(super) fn decode(path: &Path, kind: Kind, bytes: &[u8]) -> Result<RgbImage, 
 }
 
 /// Returns the power of two by which a picture is reduced while it is decoded; 1 for full size.
-fn shrink(width: u64, height: u64) -> Result<u32, String> {
+fn shrink(path: &Path, width: u64, height: u64) -> Result<u32, String> {
     let pixels = width.saturating_mul(height);
     if pixels > MAX_PIXELS {
-        return Err(format!("it is {width}x{height}, beyond the limit of {MAX_PIXELS} pixels; scale it down"));
+        let remedy = large_picture::shrinking(path);
+        return Err(format!("it is {width}x{height}, beyond the limit of {MAX_PIXELS} pixels; {remedy}"));
     }
     Ok((0..).map(|power| 1 << power).find(|by: &u32| pixels / u64::from(by.pow(2)) <= MAX_WHOLE_PIXELS).unwrap_or(1))
 }
 
-fn png(bytes: &[u8]) -> Result<(RgbImage, Orientation), String> {
+fn png(path: &Path, bytes: &[u8]) -> Result<(RgbImage, Orientation), String> {
     let said = |e: image::ImageError| e.to_string();
     let mut decoder = PngDecoder::with_limits(Cursor::new(bytes), Limits::default()).map_err(said)?;
     // An unreadable orientation is no reason to refuse the picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let (width, height) = decoder.dimensions();
-    let by = shrink(width.into(), height.into())?;
+    let by = shrink(path, width.into(), height.into())?;
     if by > 1 {
         return Ok((large_picture::png(bytes, by)?, orientation));
     }
@@ -90,7 +91,7 @@ fn opaque(picture: DynamicImage) -> RgbImage {
 
 /// Uses the same decoder as `image`, in its strict mode, which `image` does not offer: otherwise damaged parts are
 /// grey.
-fn jpeg(bytes: &[u8], coding: complete::Coding) -> Result<(RgbImage, Orientation), String> {
+fn jpeg(path: &Path, bytes: &[u8], coding: complete::Coding) -> Result<(RgbImage, Orientation), String> {
     let options = DecoderOptions::default()
         .set_strict_mode(true)
         // The number of bytes is limited below; a picture may be long and narrow.
@@ -102,9 +103,9 @@ fn jpeg(bytes: &[u8], coding: complete::Coding) -> Result<(RgbImage, Orientation
     let (width, height) = decoder.dimensions().ok_or("it states no extents")?;
     let exif = decoder.exif().and_then(|exif| Orientation::from_exif_chunk(exif));
     let orientation = exif.unwrap_or(Orientation::NoTransforms);
-    let by = shrink(width as u64, height as u64)?;
+    let by = shrink(path, width as u64, height as u64)?;
     if by > 1 {
-        return Ok((large_picture::jpeg(bytes, [width, height], by, coding)?, orientation));
+        return Ok((large_picture::jpeg(path, bytes, [width, height], by, coding)?, orientation));
     }
     let pixels = decoder.decode().map_err(|e| e.to_string())?;
     let picture = RgbImage::from_raw(width as u32, height as u32, pixels).ok_or("its pixels are not of its extents")?;

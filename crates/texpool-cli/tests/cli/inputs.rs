@@ -147,6 +147,7 @@ fn what_is_brought_by_mistake_is_named_with_the_command_that_converts_it() {
         zip.finish().unwrap();
     };
     zip("torch.pt", &["archive/data.pkl", "archive/version"]);
+    zip("net.pt2", &["net/archive_format", "net/models/model.json", "net/data/weights/model.pt", "data.pkl"]);
     zip("net.keras", &["metadata.json", "config.json", "model.weights.h5"]);
     fs::write(at("w.safetensors"), [&2u64.to_le_bytes()[..], b"{}"].concat()).unwrap();
     fs::write(at("llm.gguf"), b"GGUF\x03\0\0\0").unwrap();
@@ -157,6 +158,7 @@ fn what_is_brought_by_mistake_is_named_with_the_command_that_converts_it() {
     fs::write(at("saved/saved_model.pb"), [0x08, 0x01, 0x12, 0x04, 0x0a, 0x02, 0x0a, 0x00]).unwrap();
     for (file, words) in [
         ("torch.pt", &["it is a PyTorch checkpoint", "torch.load('torch.pt'", "'torch.onnx'"][..]),
+        ("net.pt2", &["torch.export", "torch.onnx.export(torch.export.load('net.pt2'), f='net.onnx', dynamo=True)"]),
         ("net.keras", &["it is a Keras model", "keras.saving.load_model('net.keras').export('net.onnx'"]),
         ("w.safetensors", &["it is a safetensors file", "optimum-cli export onnx --model ."]),
         ("llm.gguf", &["it is a GGUF file", "optimum-cli"]),
@@ -177,6 +179,19 @@ fn a_slip_of_the_keyboard_is_understood() {
     for args in [&["run", "mobilnet_v2"][..], &["models", "fetch", "mobilnet_v2"]] {
         refused(dir.path(), args, 1, &["did you mean `mobilenet_v2`?", "texpool models list"]);
         assert!(said(&texpool(dir.path(), args).output().unwrap()).len() < 200);
+    }
+}
+
+#[test]
+fn standard_input_is_read_for_one_thing() {
+    let dir = tempfile::tempdir().unwrap();
+    doubled(dir.path(), "float.onnx", FLOAT, &[2]);
+    for args in [
+        &["compare", "float.onnx", "--input", "-", "--against", "-"][..],
+        &["compare", "float.onnx", "--against", "-", "--against", "-"],
+        &["run", "float.onnx", "--input", "-", "--input", "-"],
+    ] {
+        refused(dir.path(), args, 2, &["standard input can be read once"]);
     }
 }
 

@@ -1,9 +1,10 @@
 //! Pictures: large ones, transparent ones, and all preprocessing before a network sees them.
 
+use flate2::{Compression, Crc, write::ZlibEncoder};
 use image::{ExtendedColorType, ImageEncoder, Rgb, RgbImage, RgbaImage, codecs::jpeg::JpegEncoder};
 use std::{
     fs::{self, File},
-    io::BufWriter,
+    io::{BufWriter, Write},
     path::Path,
 };
 use texpool_cli::io::{ChannelOrder, Fit, IoError, PixelValues, Preprocessing, Range, preprocess, read_picture};
@@ -31,6 +32,7 @@ fn a_large_png_is_made_smaller_while_it_is_decoded() {
     large_png(&path, 40_000, 30_000);
     let error = read_picture(&path).unwrap_err();
     assert!(matches!(error, IoError::NotAPicture { .. }) && error.to_string().contains("40000x30000"), "{error}");
+    assert!(error.to_string().contains("--size 8192 -o large.small.png`"), "{error}");
 }
 
 #[test]
@@ -54,7 +56,114 @@ fn a_large_jpeg_is_made_smaller_while_it_is_decoded() {
     bytes[frame + 1] = 0xc2;
     fs::write(&path, bytes).unwrap();
     let error = read_picture(&path).unwrap_err().to_string();
-    assert!(error.contains("16400x4100 and progressive"), "{error}");
+    assert!(error.contains("16400x4100 and progressive, so that up to 384 MiB"), "{error}");
+    assert!(error.contains("`jpegtran -copy all -outfile ") && error.contains("large.baseline.jpg"), "{error}");
+}
+
+/// Writes an interlaced PNG of this size with one bit per pixel. The left third is black and the rest white.
+fn large_interlaced_png(path: &Path, width: u32, height: u32) {
+    let mut data = ZlibEncoder::new(Vec::new(), Compression::fast());
+    for (x, y, across, down) in
+        [(0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2)]
+    {
+        let pixels: Vec<bool> = (x..width).step_by(across).map(|x| x >= width / 3).collect();
+        let byte =
+            |pixels: &[bool]| pixels.iter().enumerate().fold(0, |byte, (i, &white)| byte | u8::from(white) << (7 - i));
+        // Each row begins with its filter, which is none.
+        let row: Vec<u8> = std::iter::once(0).chain(pixels.chunks(8).map(byte)).collect();
+        // A pass without columns has no rows.
+        let rows = (y..height).step_by(down).filter(|_| !pixels.is_empty());
+        rows.for_each(|_| data.write_all(&row).unwrap());
+    }
+    let header = [&width.to_be_bytes()[..], &height.to_be_bytes(), &[1, 0, 0, 0, 1]].concat();
+    let mut png = b"\x89PNG\r\n\x1a\n".to_vec();
+    for (name, content) in [(b"IHDR", header), (b"IDAT", data.finish().unwrap()), (b"IEND", Vec::new())] {
+        let mut crc = Crc::new();
+        crc.update(name);
+        crc.update(&content);
+        let length = content.len() as u32;
+        png.extend([&length.to_be_bytes()[..], name, &content, &crc.sum().to_be_bytes()].concat());
+    }
+    fs::write(path, png).unwrap();
+}
+
+#[test]
+fn a_large_interlaced_png_is_made_smaller_while_it_is_decoded() {
+    let dir = tempfile::tempdir().unwrap();
+    let (plain, interlaced) = (dir.path().join("plain.png"), dir.path().join("interlaced.png"));
+    // Pictures with columns and rows that some passes lack are decoded whole.
+    for (width, height) in [(9_000, 9_001), (34_000_000, 2), (3, 2)] {
+        large_interlaced_png(&interlaced, width, height);
+        let found = read_picture(&interlaced).unwrap();
+        let by = if width > 3 { 2 } else { 1 };
+        assert_eq!(found.dimensions(), (width.div_ceil(by), height.div_ceil(by)));
+        let at = |x: u32| found.get_pixel(x, found.height() - 1).0;
+        let (black, white) = (width / 3 / by - 1, (width / 3).div_ceil(by) + 1);
+        assert_eq!((at(0), at(black), at(white), at(found.width() - 1)), ([0; 3], [0; 3], [255; 3], [255; 3]));
+    }
+    large_interlaced_png(&interlaced, 9_003, 9_001);
+    large_png(&plain, 9_003, 9_001);
+    // The plain one has its border at a multiple of eight columns.
+    let (found, expected) = (read_picture(&interlaced).unwrap(), read_picture(&plain).unwrap());
+    assert_eq!(found.dimensions(), expected.dimensions());
+    assert!(found.rows().zip(expected.rows()).all(|(a, b)| a.zip(b).filter(|(a, b)| a != b).count() <= 4));
+}
+
+/// Writes a JPEG of four inks, as Adobe's programs invert them, which is of one colour.
+fn inked_jpeg(path: &Path, width: u16, height: u16, inks: [i32; 4]) {
+    let segment =
+        |marker: u8, content: &[u8]| [&[0xff, marker][..], &(content.len() as u16 + 2).to_be_bytes(), content].concat();
+    let mut frame = [&[8][..], &height.to_be_bytes(), &width.to_be_bytes(), &[4]].concat();
+    (1..=4).for_each(|ink| frame.extend([ink, 0x11, 0]));
+    // The codes of a first coefficient: `0` if it is as before, `10` if its difference has ten bits. `0` ends a block.
+    let counts = |codes: [u8; 2]| [&codes[..], &[0; 14]].concat();
+    let scan = [&[4][..], &[1, 0, 2, 0, 3, 0, 4, 0], &[0, 63, 0]].concat();
+    let mut bits = String::new();
+    for ink in inks {
+        let difference = 8 * (ink - 128);
+        let coded = if difference < 0 { difference + 1023 } else { difference };
+        bits += &format!("10{coded:010b}0");
+    }
+    // All other blocks are as the first, which takes two bits of each ink.
+    while !bits.len().is_multiple_of(8) {
+        bits.push('0');
+    }
+    let mut data = Vec::new();
+    for byte in bits.as_bytes().chunks(8) {
+        let byte = byte.iter().fold(0, |byte, bit| byte << 1 | (bit - b'0'));
+        data.push(byte);
+        data.extend((byte == 0xff).then_some(0));
+    }
+    let blocks = usize::from(width.div_ceil(8)) * usize::from(height.div_ceil(8));
+    data.resize(data.len() + blocks - 1, 0);
+    let parts = [
+        vec![0xff, 0xd8],
+        segment(0xee, b"Adobe\0\x64\0\0\0\0\0"),
+        segment(0xdb, &[&[0][..], &[1; 64]].concat()),
+        segment(0xc0, &frame),
+        segment(0xc4, &[&[0x00][..], &counts([1, 1]), &[0, 10]].concat()),
+        segment(0xc4, &[&[0x10][..], &counts([1, 0]), &[0]].concat()),
+        segment(0xda, &scan),
+        data,
+        vec![0xff, 0xd9],
+    ];
+    fs::write(path, parts.concat()).unwrap();
+}
+
+#[test]
+fn a_large_jpeg_of_four_inks_has_the_colours_of_a_small_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("inks.jpg");
+    let inks = [200, 40, 220, 240];
+    inked_jpeg(&path, 16, 16, inks);
+    let small = read_picture(&path).unwrap();
+    assert_eq!(small.get_pixel(7, 9).0, [188, 38, 207]);
+    inked_jpeg(&path, 16_400, 4_100, inks);
+    let large = read_picture(&path).unwrap();
+    assert_eq!(large.dimensions(), (8_200, 2_050));
+    for (x, y) in [(0, 0), (8_199, 0), (4_000, 2_049)] {
+        assert_eq!(large.get_pixel(x, y), small.get_pixel(7, 9), "{x}, {y}");
+    }
 }
 
 /// The colour of a transparent pixel is arbitrary.

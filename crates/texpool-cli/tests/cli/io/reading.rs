@@ -315,6 +315,7 @@ fn a_file_of_another_kind_is_called_what_it_is() {
         (b"%PDF-1.7", "a PDF: draw its first page with `pdftoppm"),
         (b"BM......", "a BMP"),
         (b"II*\0....", "a TIFF"),
+        (b"PK\x03\x04..........................arr_0.npy", "an archive of NumPy arrays: take its first by `python"),
         (b"PK\x03\x04....", "zip archive, as .npz and .pt files are"),
         (b"\x1c\0\0\0TFL3....", "TensorFlow Lite model"),
         (b"<svg></svg>", "SVG: draw it with `rsvg-convert"),
