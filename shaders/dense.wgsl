@@ -19,6 +19,39 @@ fn dense(src: Tensor, n: u32, last: u32) -> f32 {
     return select(0.0, value, n <= last);
 }
 
+// Fours of inputs that are taken in a round: 16 of very many, else one.
+override TAKEN: u32 = 1u;
+
+// Where an output texel's inputs and weights are.
+struct Dense {
+    first: u32,     // input
+    last: u32,
+    fours: u32,
+    weights: u32,
+    shift: u32,
+    scale: WeightScale,
+}
+
+// The sum with four inputs.
+fn sum_with(src: Tensor, o: Dense, k: u32, sum: vec4<f32>) -> vec4<f32> {
+    if k >= o.fours { return sum; }
+    let n = o.first + k * 4u;
+    var x: vec4<f32>;
+    if ALIGNED {
+        let pixel = n / src.c;
+        x = read_input(src, texel_of(src, pixel / src.w, n % src.c / 4u, pixel % src.w));
+    } else {
+        let last = o.last;
+        x = vec4(dense(src, n, last), dense(src, n + 1u, last), dense(src, n + 2u, last), dense(src, n + 3u, last));
+    }
+    return sum + product(x, weight_matrix(o.weights + k * MATRIX_TEXELS, o.shift, o.scale));
+}
+
+fn sum_with_four(src: Tensor, o: Dense, k: u32, sum: vec4<f32>) -> vec4<f32> {
+    let two = sum_with(src, o, k + 1u, sum_with(src, o, k, sum));
+    return sum_with(src, o, k + 3u, sum_with(src, o, k + 2u, two));
+}
+
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
     let id = begin(global, group);
@@ -30,22 +63,20 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let pixel = dispatch.first_row * dst.w + id / args.slices;
     let slice = dispatch.first_slice + id % args.slices;
     let fours = (args.inputs + 3u) / 4u;
-    var weights = dispatch.weight_base + slice * (SCALE_TEXELS + fours * MATRIX_TEXELS);
+    let weights = dispatch.weight_base + slice * (SCALE_TEXELS + fours * MATRIX_TEXELS);
     let scale = weight_scale(weights, dispatch.weight_shift);
-    weights += SCALE_TEXELS;
+    let first = pixel * args.inputs;
+    let o = Dense(first, first + args.inputs - 1u, fours, weights + SCALE_TEXELS, dispatch.weight_shift, scale);
     var sum = read_weight(dispatch.bias + slice);
-    for (var k = 0u; k < fours; k++) {
-        let n = pixel * args.inputs + k * 4u;
-        var x: vec4<f32>;
-        if ALIGNED {
-            let pixel_in = n / src.c;
-            x = read_input(src, texel_of(src, pixel_in / src.w, n % src.c / 4u, pixel_in % src.w));
+    for (var k = 0u; k < fours; k += TAKEN) {
+        if TAKEN == 1u {
+            sum = sum_with(src, o, k, sum);
         } else {
-            let last = (pixel + 1u) * args.inputs - 1u;
-            x = vec4(dense(src, n, last), dense(src, n + 1u, last), dense(src, n + 2u, last), dense(src, n + 3u, last));
+            sum = sum_with_four(src, o, k, sum);
+            sum = sum_with_four(src, o, k + 4u, sum);
+            sum = sum_with_four(src, o, k + 8u, sum);
+            sum = sum_with_four(src, o, k + 12u, sum);
         }
-        sum += product(x, weight_matrix(weights, dispatch.weight_shift, scale));
-        weights += MATRIX_TEXELS;
     }
     store_output(dst, pixel / dst.w, pixel % dst.w, slice, sum);
 }

@@ -20,6 +20,8 @@ struct Params {
 }
 
 override TEAM: u32 = LANES;
+// Texels that a lane takes in a round: 16 of a large group, else one.
+override TAKEN: u32 = 1u;
 // True if the mean is subtracted first.
 override CENTRED: bool = true;
 
@@ -59,6 +61,57 @@ fn read_group(src: Tensor, t: GroupTexel) -> vec4<f32> {
     return read_input(src, texel_of(src, t.row, t.slice, t.x));
 }
 
+// The sum with texel `i` of a group; with the square of its distance from the mean.
+fn sum_with(src: Tensor, which: u32, i: u32, texels: u32, sum: vec4<f32>) -> vec4<f32> {
+    if i >= texels { return sum; }
+    return sum + read_group(src, group_texel(src, which, i));
+}
+
+fn sum_with_four(src: Tensor, which: u32, i: u32, texels: u32, sum: vec4<f32>) -> vec4<f32> {
+    let two = sum_with(src, which, i + TEAM, texels, sum_with(src, which, i, texels, sum));
+    return sum_with(src, which, i + 3u * TEAM, texels, sum_with(src, which, i + 2u * TEAM, texels, two));
+}
+
+fn squares_with(src: Tensor, which: u32, i: u32, texels: u32, mean: vec4<f32>, sum: vec4<f32>) -> vec4<f32> {
+    if i >= texels { return sum; }
+    let t = group_texel(src, which, i);
+    let off = read_group(src, t) - mean;
+    return sum + select(vec4(0.0), off * off, has_channels(src, t.slice));
+}
+
+fn squares_with_four(src: Tensor, which: u32, i: u32, texels: u32, mean: vec4<f32>, sum: vec4<f32>) -> vec4<f32> {
+    let two = squares_with(src, which, i + TEAM, texels, mean, squares_with(src, which, i, texels, mean, sum));
+    let three = squares_with(src, which, i + 2u * TEAM, texels, mean, two);
+    return squares_with(src, which, i + 3u * TEAM, texels, mean, three);
+}
+
+// A group and what its values are normalized by.
+struct Normalized {
+    which: u32,
+    texels: u32,
+    mean: vec4<f32>,
+    scale: vec4<f32>,
+    // Rows that are stored.
+    first_row: u32,
+    end_row: u32,
+}
+
+fn store_texel(src: Tensor, dst: Tensor, group: Normalized, i: u32) {
+    if i < group.texels {
+        let t = group_texel(src, group.which, i);
+        if t.row >= group.first_row && t.row < group.end_row {
+            store_output(dst, t.row, t.x, t.slice, (read_group(src, t) - group.mean) * group.scale);
+        }
+    }
+}
+
+fn store_four(src: Tensor, dst: Tensor, group: Normalized, i: u32) {
+    store_texel(src, dst, group, i);
+    store_texel(src, dst, group, i + TEAM);
+    store_texel(src, dst, group, i + 2u * TEAM);
+    store_texel(src, dst, group, i + 3u * TEAM);
+}
+
 @compute @workgroup_size(LANES)
 fn main(
     @builtin(global_invocation_id) global: vec3<u32>,
@@ -77,25 +130,43 @@ fn main(
     var mean = vec4(0.0);
     var sum = vec4(0.0);
     if CENTRED {
-        for (var i = member; i < texels; i += TEAM) {
-            sum += read_group(src, group_texel(src, which, i));
+        for (var i = member; i < texels; i += TEAM * TAKEN) {
+            if TAKEN == 1u {
+                sum = sum_with(src, which, i, texels, sum);
+            } else {
+                sum = sum_with_four(src, which, i, texels, sum);
+                sum = sum_with_four(src, which, i + 4u * TEAM, texels, sum);
+                sum = sum_with_four(src, which, i + 8u * TEAM, texels, sum);
+                sum = sum_with_four(src, which, i + 12u * TEAM, texels, sum);
+            }
         }
         mean = workgroup_sum(lane, sum) / args.values;
         sum = vec4(0.0);
     }
-    for (var i = member; i < texels; i += TEAM) {
-        let t = group_texel(src, which, i);
-        let off = read_group(src, t) - mean;
-        sum += select(vec4(0.0), off * off, has_channels(src, t.slice));
+    for (var i = member; i < texels; i += TEAM * TAKEN) {
+        if TAKEN == 1u {
+            sum = squares_with(src, which, i, texels, mean, sum);
+        } else {
+            sum = squares_with_four(src, which, i, texels, mean, sum);
+            sum = squares_with_four(src, which, i + 4u * TEAM, texels, mean, sum);
+            sum = squares_with_four(src, which, i + 8u * TEAM, texels, mean, sum);
+            sum = squares_with_four(src, which, i + 12u * TEAM, texels, mean, sum);
+        }
     }
     let root = sqrt(workgroup_sum(lane, sum) / args.divisor + args.epsilon) + args.offset;
     // Uses `select`, since `max` may drop NaN.
     let scale = 1.0 / select(root, vec4(args.least), root < vec4(args.least));
     if id < dispatch.items {
-        for (var i = member; i < texels; i += TEAM) {
-            let t = group_texel(src, which, i);
-            if t.row < dispatch.first_row || t.row >= dispatch.end_row { continue; }
-            store_output(dst, t.row, t.x, t.slice, (read_group(src, t) - mean) * scale);
+        let normalized = Normalized(which, texels, mean, scale, dispatch.first_row, dispatch.end_row);
+        for (var i = member; i < texels; i += TEAM * TAKEN) {
+            if TAKEN == 1u {
+                store_texel(src, dst, normalized, i);
+            } else {
+                store_four(src, dst, normalized, i);
+                store_four(src, dst, normalized, i + 4u * TEAM);
+                store_four(src, dst, normalized, i + 8u * TEAM);
+                store_four(src, dst, normalized, i + 12u * TEAM);
+            }
         }
     }
 }

@@ -11,5 +11,5 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let start = row_start(src, row) + x;
     let greatest = greatest_of(src, start, 0u, 1u);
     let sum = sum_of_powers(src, start, 0u, 1u, greatest);
-    store_softmax(src, start, 0u, 1u, greatest, sum, row, x);
+    store_softmax(src, Softmaxed(row, x, start, Base(greatest, params().beta), sum), 0u, 1u);
 }

@@ -25,5 +25,7 @@ fn main(
     workgroupBarrier();
     var sum = 0.0;
     for (var i = 0u; i < LANES; i++) { sum += parts[i]; }
-    if id < dispatch.items { store_softmax(src, start, lane, LANES, greatest, sum, row, x); }
+    if id < dispatch.items {
+        store_softmax(src, Softmaxed(row, x, start, Base(greatest, params().beta), sum), lane, LANES);
+    }
 }

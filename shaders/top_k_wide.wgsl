@@ -9,6 +9,9 @@ override SORTED: u32 = TOP_K_WINDOW;
 // True if a window may begin behind the first place.
 override WINDOWED: bool = true;
 
+// Slices that a lane takes in a round: 16 of a long axis, else one.
+override TAKEN: u32 = 1u;
+
 const BINS: u32 = 256u;
 const BINS_A_LANE: u32 = BINS / LANES;
 
@@ -33,6 +36,35 @@ fn tally(src: Tensor, channel: Channel, prefix: Channel, mask: Channel, of_numbe
     }
 }
 
+fn tally_slice(src: Tensor, start: u32, s: u32, prefix: Channel, mask: Channel, of_number: bool, shift: u32) {
+    if s < src.slices {
+        let keys = keys_at(src, start, s);
+        tally(src, Channel(keys.x, s * 4u), prefix, mask, of_number, shift);
+        tally(src, Channel(keys.y, s * 4u + 1u), prefix, mask, of_number, shift);
+        tally(src, Channel(keys.z, s * 4u + 2u), prefix, mask, of_number, shift);
+        tally(src, Channel(keys.w, s * 4u + 3u), prefix, mask, of_number, shift);
+    }
+}
+
+fn tally_four(src: Tensor, start: u32, s: u32, prefix: Channel, mask: Channel, of_number: bool, shift: u32) {
+    tally_slice(src, start, s, prefix, mask, of_number, shift);
+    tally_slice(src, start, s + LANES, prefix, mask, of_number, shift);
+    tally_slice(src, start, s + 2u * LANES, prefix, mask, of_number, shift);
+    tally_slice(src, start, s + 3u * LANES, prefix, mask, of_number, shift);
+}
+
+// Counts the channels of the slices of a round.
+fn tally_round(src: Tensor, start: u32, s: u32, prefix: Channel, mask: Channel, of_number: bool, shift: u32) {
+    if TAKEN == 1u {
+        tally_slice(src, start, s, prefix, mask, of_number, shift);
+    } else {
+        tally_four(src, start, s, prefix, mask, of_number, shift);
+        tally_four(src, start, s + 4u * LANES, prefix, mask, of_number, shift);
+        tally_four(src, start, s + 8u * LANES, prefix, mask, of_number, shift);
+        tally_four(src, start, s + 12u * LANES, prefix, mask, of_number, shift);
+    }
+}
+
 // A bound of the channels up to `wanted` (`upper`), or from it on: a place of the order, the first being 0. Each round
 // finds a byte by a histogram of the channels that are left, until the bytes found divide the channels as the whole
 // channel would. All lanes go all rounds, because compilers must see that they reach each barrier together.
@@ -48,12 +80,8 @@ fn bound(src: Tensor, start: u32, lane: u32, wanted: u32, upper: bool) -> Channe
         for (var bin = bins; bin < bins + BINS_A_LANE; bin++) { atomicStore(&histogram[bin], 0u); }
         workgroupBarrier();
         if !found {
-            for (var s = lane; s < src.slices; s += LANES) {
-                let keys = keys_at(src, start, s);
-                tally(src, Channel(keys.x, s * 4u), prefix, mask, of_number, shift);
-                tally(src, Channel(keys.y, s * 4u + 1u), prefix, mask, of_number, shift);
-                tally(src, Channel(keys.z, s * 4u + 2u), prefix, mask, of_number, shift);
-                tally(src, Channel(keys.w, s * 4u + 3u), prefix, mask, of_number, shift);
+            for (var s = lane; s < src.slices; s += LANES * TAKEN) {
+                tally_round(src, start, s, prefix, mask, of_number, shift);
             }
         }
         workgroupBarrier();
@@ -98,6 +126,35 @@ fn collect(src: Tensor, channel: Channel, first: Channel, last: Channel) {
     if channel.number >= src.c || comes_before(channel, first) || comes_before(last, channel) { return; }
     let slot = atomicAdd(&taken, 1u);
     if slot < SORTED { entries[slot] = channel; }
+}
+
+fn collect_slice(src: Tensor, start: u32, s: u32, first: Channel, last: Channel) {
+    if s < src.slices {
+        let keys = keys_at(src, start, s);
+        collect(src, Channel(keys.x, s * 4u), first, last);
+        collect(src, Channel(keys.y, s * 4u + 1u), first, last);
+        collect(src, Channel(keys.z, s * 4u + 2u), first, last);
+        collect(src, Channel(keys.w, s * 4u + 3u), first, last);
+    }
+}
+
+fn collect_four(src: Tensor, start: u32, s: u32, first: Channel, last: Channel) {
+    collect_slice(src, start, s, first, last);
+    collect_slice(src, start, s + LANES, first, last);
+    collect_slice(src, start, s + 2u * LANES, first, last);
+    collect_slice(src, start, s + 3u * LANES, first, last);
+}
+
+// Collects the channels of the slices of a round.
+fn collect_round(src: Tensor, start: u32, s: u32, first: Channel, last: Channel) {
+    if TAKEN == 1u {
+        collect_slice(src, start, s, first, last);
+    } else {
+        collect_four(src, start, s, first, last);
+        collect_four(src, start, s + 4u * LANES, first, last);
+        collect_four(src, start, s + 8u * LANES, first, last);
+        collect_four(src, start, s + 12u * LANES, first, last);
+    }
 }
 
 // A bitonic sort of the collected channels.
@@ -145,13 +202,7 @@ fn main(
     let last = bound(src, start, lane, place + places - 1u, true);
     if lane == 0u { atomicStore(&taken, 0u); }
     workgroupBarrier();
-    for (var s = lane; s < src.slices; s += LANES) {
-        let keys = keys_at(src, start, s);
-        collect(src, Channel(keys.x, s * 4u), first, last);
-        collect(src, Channel(keys.y, s * 4u + 1u), first, last);
-        collect(src, Channel(keys.z, s * 4u + 2u), first, last);
-        collect(src, Channel(keys.w, s * 4u + 3u), first, last);
-    }
+    for (var s = lane; s < src.slices; s += LANES * TAKEN) { collect_round(src, start, s, first, last); }
     // Padding entries that sort behind all channels.
     for (var fill = places + lane; fill < SORTED; fill += LANES) {
         entries[fill] = Channel(0xffffffffu, 0xffffffffu);

@@ -32,7 +32,7 @@ pub enum GpuError {
         reason: String,
     },
     /// An object exceeds a limit of the device.
-    #[error("{what} needs {needed}, but the device's limit {limit} is {allowed}")]
+    #[error("{what} needs {needed}{}, but the device's limit {limit} is {allowed}{}", unit(limit), remedy(limit))]
     Limit {
         /// The object that was to be created.
         what: String,
@@ -260,6 +260,27 @@ fn miscounted(role: TensorRole, by_value: &[String], in_textures: &[String], fou
     };
     let given = if found == 1 { "1 was".to_owned() } else { format!("{found} were") };
     format!("{}{which} {verb} by value, but {given} given{others}", counted(by_value.len(), role))
+}
+
+/// Limit of llvmpipe on the loops of an invocation, by the name of the constant in Mesa.
+pub(super) const LOOP_LIMIT: &str = "LP_MAX_TGSI_LOOP_ITERATIONS";
+
+/// Unit of a limit, for the error text; empty for plain counts.
+fn unit(limit: &str) -> &'static str {
+    match limit {
+        LOOP_LIMIT => " rounds of its loops",
+        "maxTextureDimension2D" => " texels along an axis",
+        "maxBufferSize" | "maxStorageBufferBindingSize" | "maxComputeWorkgroupStorageSize" => " bytes",
+        _ => "",
+    }
+}
+
+/// Reason of a limit and a remedy, for the error text; empty for limits of the hardware.
+fn remedy(limit: &str) -> &'static str {
+    match limit {
+        LOOP_LIMIT => "; this software driver ends longer loops without an error: split the axis, or take a GPU",
+        _ => "",
+    }
 }
 
 impl GpuError {

@@ -6,7 +6,7 @@ use std::{ops::Range, time::Duration};
 
 use half::f16;
 
-use super::{Gpu, GpuError, allocations::Allocations, pack::half, texture_format::texture_format};
+use super::{Gpu, GpuError, allocations::Allocations, error::LOOP_LIMIT, pack::half, texture_format::texture_format};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{
     allocations::TRANSFER,
@@ -113,7 +113,7 @@ impl TextureSet {
         match self.loop_limit {
             Some(allowed) if needed > allowed => {
                 let what = format!("an invocation of operator {} ({})", node.op_index, node.op.name());
-                let (node, limit) = (Some(node.op_index), "LP_MAX_TGSI_LOOP_ITERATIONS");
+                let (node, limit) = (Some(node.op_index), LOOP_LIMIT);
                 Err(GpuError::Limit { what, node, limit, needed, allowed })
             }
             _ => Ok(()),

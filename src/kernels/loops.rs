@@ -10,6 +10,18 @@
 //! that no lane takes, each loop still takes one round. Loops over the pixels and slices of a block, of at most 8
 //! constant rounds, are unrolled and take no rounds. A loop of 13 was not unrolled when its body was long (a
 //! depthwise window with 16-bit weights).
+//!
+//! Kernels that follow a long axis take 16 elements in each round (the constant `TAKEN`). The shader names them one by
+//! one, so that nothing depends on a driver that unrolls. The order of the elements stays the same, and with it every
+//! bit of the result.
+
+/// Number of elements from which a loop takes several in each round. With fewer, the longer shader gains nothing.
+const LONG_LOOP: usize = 4096;
+
+/// Returns the number of elements that an invocation takes in each round of a loop over `elements`: 1 or 16.
+pub(crate) const fn taken_a_round(elements: usize) -> usize {
+    if elements < LONG_LOOP { 1 } else { 16 }
+}
 
 /// A shader loop that counts towards the round limit. Loops with a constant bound of at most [`Loop::UNROLLED`] are
 /// not declared, because drivers unroll them.

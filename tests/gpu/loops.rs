@@ -1,6 +1,8 @@
 //! Loops with very many rounds. llvmpipe ends such loops early without an error, so operators that need more rounds
 //! are refused there, and accepted ones must be right to the last element.
 
+use std::f32::consts::LN_2;
+
 use texpool::{
     WeightFormat,
     compile::CompileOptions,
@@ -125,7 +127,7 @@ const REDUCTIONS: [Case; 17] = [
 ];
 
 /// Operators that loop over each element of an axis, and are refused if the loop is too long.
-const LIMITED: [Case; 6] = [
+const LIMITED: [Case; 2] = [
     Case {
         name: "AveragePool over width",
         graph: |n| {
@@ -137,37 +139,53 @@ const LIMITED: [Case; 6] = [
         answer: |_| 1.0,
     },
     Case {
-        name: "FullyConnected",
-        graph: |inputs| {
-            let mut b = GraphBuilder::new("dense");
-            // Fewer outputs than lanes in a texel, so that it is not turned into a convolution.
-            let x = b.input("x", &[1, 1, inputs, 3]).unwrap();
-            let weights = b.constant("w", &[1, inputs * 3], &vec![1.0; inputs * 3]).unwrap();
-            let y = b.fully_connected("y", x, weights, None, Act::None).unwrap();
-            b.finish(&[y]).unwrap()
-        },
-        answer: |elements| elements + 1.0,
-    },
-    Case {
         name: "LRN over all channels",
         graph: |n| one(&[1, 1, 1, n], Op::Lrn(Lrn { size: 2 * n, alpha: 2.0 * n as f32, beta: 1.0, bias: 0.0 })),
         answer: |elements| 2.0 / (elements + 3.0),
     },
-    Case {
-        name: "CumSum",
-        graph: |n| one(&[1, n, 1, 1], Op::CumSum(CumSum { axis: 1, exclusive: false, reverse: false })),
-        answer: |elements| elements + 1.0,
-    },
-    Case {
-        name: "Softmax",
-        graph: |n| one(&[1, 1, 1, 4 * n], Op::Softmax(Softmax { beta: 1.0, log: false })),
-        answer: |elements| 1.0_f64.exp() / (elements - 1.0 + 1.0_f64.exp()),
-    },
-    Case {
-        name: "Normalize",
-        graph: |n| one(&[1, 1, 1, 4 * n], Op::Normalize(Normalize::variance(CHANNELS, 0.0))),
-        answer: |elements| (elements - 1.0).sqrt(),
-    },
+];
+
+/// Operators that take several elements of a long axis in each round, with the greatest extents tested.
+const LONG: [(Case, usize); 4] = [
+    (
+        Case {
+            name: "FullyConnected",
+            graph: |inputs| {
+                let mut b = GraphBuilder::new("dense");
+                // Fewer outputs than lanes in a texel, so that it is not turned into a convolution.
+                let x = b.input("x", &[1, 1, inputs, 3]).unwrap();
+                let weights = b.constant("w", &[1, inputs * 3], &vec![1.0; inputs * 3]).unwrap();
+                let y = b.fully_connected("y", x, weights, None, Act::None).unwrap();
+                b.finish(&[y]).unwrap()
+            },
+            answer: |elements| elements + 1.0,
+        },
+        1 << 21,
+    ),
+    (
+        Case {
+            name: "CumSum",
+            graph: |n| one(&[1, n, 1, 1], Op::CumSum(CumSum { axis: 1, exclusive: false, reverse: false })),
+            answer: |elements| elements + 1.0,
+        },
+        1 << 21,
+    ),
+    (
+        Case {
+            name: "Softmax",
+            graph: |n| one(&[1, 1, 1, 4 * n], Op::Softmax(Softmax { beta: LN_2, log: false })),
+            answer: |elements| 2.0 / (elements + 1.0),
+        },
+        1 << 20,
+    ),
+    (
+        Case {
+            name: "Normalize",
+            graph: |n| one(&[1, 1, 1, 4 * n], Op::Normalize(Normalize::variance(CHANNELS, 0.0))),
+            answer: |elements| (elements - 1.0).sqrt(),
+        },
+        1 << 20,
+    ),
 ];
 
 fn executor(gpu: &Gpu, graph: &Graph, pipelines: &SharedPipelines) -> Result<Executor, GpuError> {
@@ -208,10 +226,11 @@ fn reductions_are_refused_nowhere() {
 fn what_is_not_refused_is_right_to_the_last_element() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     let limited = gpu.device.adapter_info().driver == "llvmpipe";
-    for case in &LIMITED {
+    let long = LONG.iter().map(|(case, most)| (case, *most));
+    for (case, most) in LIMITED.iter().map(|case| (case, MOST)).chain(long) {
         let Case { name, graph, .. } = case;
         // Largest extent that is accepted.
-        let (mut taken, mut refused) = (1, MOST);
+        let (mut taken, mut refused) = (1, most);
         while refused - taken > 1 {
             let middle = taken.midpoint(refused);
             match executor(&gpu, &graph(middle), &pipelines) {
@@ -285,6 +304,24 @@ fn loops_over_a_block_take_no_rounds() {
                     graph.name
                 );
             }
+        }
+    }
+}
+
+/// Extents near that from which several elements are taken in a round: with rounds that are full, and with a last one of
+/// few elements.
+#[test]
+fn long_axes_are_taken_in_batches() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    let top = Case {
+        name: "TopK",
+        graph: |n| one(&[1, 1, 1, 4 * n], Op::TopK(TopK { k: 2000, largest: false, indices: false })),
+        answer: |_| 1.0,
+    };
+    // Extent for each texel that an invocation takes: pixels of three inputs, rows, and slices by 64 lanes.
+    for (case, each) in LONG.iter().map(|(case, _)| case).chain([&top]).zip([2, 1, 64, 64, 64]) {
+        for extent in [4095 * each, 4096 * each, 4096 * each + 1] {
+            is_right(&gpu, case, extent, &pipelines);
         }
     }
 }

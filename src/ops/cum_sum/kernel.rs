@@ -1,7 +1,9 @@
 //! Kernel of running sums, with one line along the axis per invocation.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, loops::loops, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+    loops::{loops, taken_a_round},
+    wgsl::shader_params,
 };
 
 pub(crate) const SHADER: Shader =
@@ -33,8 +35,10 @@ pub(crate) fn dispatches(
     };
     let items = outer.len() as u32 * lines as u32;
     let params = KernelParams::new(step, &epilogue, items).input(input).first(outer.start).params(&Params { axis });
-    let constants = vec![("EXCLUSIVE", common::flag(exclusive)), ("REVERSE", common::flag(reverse))];
     let length = [x.b, x.h, x.w, x.slices()].get(axis).copied().unwrap_or_default();
-    let extents = [("i", length)];
+    let taken = taken_a_round(length);
+    let flags = [("EXCLUSIVE", common::flag(exclusive)), ("REVERSE", common::flag(reverse))];
+    let constants = flags.into_iter().chain([("TAKEN", taken as f64)]).collect();
+    let extents = [("i", length.div_ceil(taken))];
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
 }

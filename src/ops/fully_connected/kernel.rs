@@ -5,7 +5,11 @@ use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
         ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
-        WeightSections, common, loops::loops, pack, shader::helpers::WEIGHTS, wgsl::shader_params,
+        WeightSections, common,
+        loops::{loops, taken_a_round},
+        pack,
+        shader::helpers::WEIGHTS,
+        wgsl::shader_params,
     },
     ops::conv::kernel::{self as conv, WeightLayout},
 };
@@ -96,9 +100,11 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&params);
     // Four values in dense order form a texel of the operand only if the number of channels is a multiple of four.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
-    let constants = vec![("ALIGNED", common::flag(aligned))];
+    let fours = inputs.div_ceil(4);
+    let taken = taken_a_round(fours);
+    let constants = vec![("ALIGNED", common::flag(aligned)), ("TAKEN", taken as f64)];
     let shader = SHADER.reading(step.weights.packing);
-    let extents = [("k", inputs.div_ceil(4))];
+    let extents = [("k", fours.div_ceil(taken))];
     let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, &extents);
     Ok(vec![dispatch.reading(input).reading_weights(step)])
 }

@@ -2,7 +2,9 @@
 
 use super::{Normalize, Statistic};
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, loops::loops,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+    grid::LANES,
+    loops::{loops, taken_a_round},
     wgsl::shader_params,
 };
 
@@ -76,7 +78,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, op: &Normalize) -> Result<Vec<D
         least,
     });
     let centred = common::flag(statistic == Statistic::Variance);
-    let constants = vec![("TEAM", f64::from(team)), ("CENTRED", centred)];
-    let extents = [("i", texels.div_ceil(team as usize)), ("member", team as usize)];
+    let each = texels.div_ceil(team as usize);
+    let taken = taken_a_round(each);
+    let constants = vec![("TEAM", f64::from(team)), ("CENTRED", centred), ("TAKEN", taken as f64)];
+    let extents = [("i", each.div_ceil(taken)), ("member", team as usize)];
     Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents).reading(input)])
 }

@@ -1,8 +1,11 @@
 //! Kernel of softmax over channels, and of its logarithm.
 
 use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, grid::LANES, loops::loops,
-    shader::helpers::SOFTMAX, wgsl::shader_params,
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+    grid::LANES,
+    loops::{loops, taken_a_round},
+    shader::helpers::SOFTMAX,
+    wgsl::shader_params,
 };
 
 pub(crate) const NARROW: Shader = Shader::new("softmax", include_str!("../../../shaders/softmax.wgsl"))
@@ -40,9 +43,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result
     let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { beta });
     let slices = if wide { shape.slices().div_ceil(LANES as usize) } else { shape.slices() };
+    let taken = taken_a_round(slices);
     // The narrow shader has no loop that combines lanes.
-    let extents = [("s", slices), ("i", LANES as usize)];
+    let extents = [("s", slices.div_ceil(taken)), ("i", LANES as usize)];
     let extents = if wide { &extents[..] } else { &extents[..1] };
-    let constants = vec![("LOG", common::flag(log))];
+    let constants = vec![("LOG", common::flag(log)), ("TAKEN", taken as f64)];
     Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants, extents).reading(input)])
 }

@@ -4,7 +4,7 @@
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
     grid::LANES,
-    loops::loops,
+    loops::{loops, taken_a_round},
     shader::helpers::{ONE_TEXEL, TOP_K},
     wgsl::shared_constants,
 };
@@ -51,13 +51,15 @@ pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -
     let (shader, items, extents) = if wide {
         let windows = places.div_ceil(TOP_K_WINDOW as usize);
         let sizes = WideSizes::new(channels, places);
+        let taken = taken_a_round(slices.div_ceil(LANES as usize));
         constants.push(("DIGITS", f64::from(sizes.digits)));
         constants.push(("SORTED", f64::from(sizes.sorted)));
         constants.push(("WINDOWED", common::flag(windows > 1)));
+        constants.push(("TAKEN", taken as f64));
         // Cannot overflow: there are fewer windows than channels per lane, and `ops::check` limits the number of
         // elements.
         let windows = step.rows.len() as u32 * input.shape.w as u32 * windows as u32;
-        (WIDE, windows * LANES, sizes.extents(slices))
+        (WIDE, windows * LANES, sizes.extents(slices.div_ceil(taken)))
     } else {
         (NARROW, common::texels(step), vec![("place", places), ("s", slices), ("lane", 4)])
     };

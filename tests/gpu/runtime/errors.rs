@@ -244,7 +244,7 @@ fn limits_that_are_too_low_are_told_by_name() {
         ),
         (
             |limits| limits.max_compute_workgroup_storage_size = 8192,
-            "running models needs 16384, but the device's limit maxComputeWorkgroupStorageSize is 8192",
+            "running models needs 16384 bytes, but the device's limit maxComputeWorkgroupStorageSize is 8192",
         ),
     ];
     for (change, text) in lower {

@@ -110,7 +110,7 @@ fn values_of_a_run_that_did_not_begin_are_not_there() {
     let (small, large) = ([2.0f32], vec![1.0f32; 60 * 256]);
     let error = session.run([("small", TensorView::from(&small)), ("large", TensorView::from(&large))]).unwrap_err();
     assert!(matches!(error, Error::Gpu(GpuError::Limit { limit: "maxBufferSize", .. })), "{error:?}");
-    let text = "input 1 (`large`) needs 245760, but the device's limit maxBufferSize is 131072";
+    let text = "input 1 (`large`) needs 245760 bytes, but the device's limit maxBufferSize is 131072";
     assert_eq!(error.to_string(), text);
     session.bind_input("large", &filled(&compiled, "large", &large)).unwrap();
     let error = session.run::<&str>([]).unwrap_err();
