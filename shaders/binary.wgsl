@@ -75,6 +75,11 @@ fn whole_quotient(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
 }
 
 // Whole exponents of a few factors are multiplied out: powers of whole numbers are then exact.
+// Marks the lanes that are infinite, by their bits, since compilers may assume that there are none.
+fn is_infinite(x: vec4<f32>) -> vec4<bool> {
+    return (bitcast<vec4<u32>>(x) & vec4(0x7fffffffu)) == vec4(0x7f800000u);
+}
+
 fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     let whole = b == trunc(b);
     let odd = whole & (abs(b) - 2.0 * trunc(abs(b) * 0.5) == vec4(1.0));
@@ -82,8 +87,8 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     // The logarithm of zero has a bound, so that a zero to the power of a negative number is as large as there is.
     var by_logarithm = select(exp2(b * log2(abs(a))), vec4(0.0), (a == vec4(0.0)) & (b > vec4(0.0)));
     by_logarithm = select(by_logarithm, -by_logarithm, negative & odd);
-    // The logarithm of a negative number is NaN, so the power is, too.
-    by_logarithm = select(by_logarithm, log2(a), negative & !whole);
+    // The logarithm of a negative number is NaN, so the power is, too, except of infinity.
+    by_logarithm = select(by_logarithm, log2(a), negative & !whole & !is_infinite(a));
     var product = vec4(1.0);
     for (var factor = 0u; factor < 16u; factor++) {
         product = select(product, product * a, vec4(f32(factor)) < abs(b));
@@ -91,7 +96,7 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     product = select(product, 1.0 / product, b < vec4(0.0));
     by_logarithm = select(by_logarithm, a + b, no_number(a) | no_number(b));
     // One is one, whatever the exponent.
-    by_logarithm = select(by_logarithm, vec4(1.0), a == vec4(1.0));
+    by_logarithm = select(by_logarithm, vec4(1.0), (a == vec4(1.0)) | ((a == vec4(-1.0)) & is_infinite(b)));
     return select(by_logarithm, product, whole & (abs(b) <= vec4(16.0)));
 }
 

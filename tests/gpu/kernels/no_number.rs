@@ -2,8 +2,8 @@
 //! neighbouring values stay numbers.
 
 use texpool::graph::{
-    Act, Binary, Conv2d, CoordMode, CumSum, DepthwiseConv2d, Epilogue, Lrn, MatMul, Normalize, Op, Padding, Pool2d,
-    PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Softmax, Statistic, TopK, Unary,
+    Act, Binary, Conv2d, CoordMode, CumSum, DepthwiseConv2d, Epilogue, GraphBuilder, Lrn, MatMul, Normalize, Op,
+    Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Softmax, Statistic, TopK, Unary,
 };
 
 use super::{TRUTHS, case, constant, harness::Harness, one_node, placed};
@@ -103,6 +103,29 @@ fn functions_of_one_value() {
     }
     harness.inputs(|x| holes(x) + 1.0);
     case(&mut harness, Op::Unary(Unary::Acosh), &[placed(DIMS)], DIMS);
+    harness.finish();
+}
+
+/// Arguments outside a function's domain, and infinite bases of powers.
+#[test]
+fn arguments_that_have_no_answer() {
+    let mut harness = Harness::new();
+    harness.inputs(|x| 4.0 * x);
+    for unary in [Unary::Log, Unary::Sqrt, Unary::Rsqrt, Unary::Asin, Unary::Acos, Unary::Acosh, Unary::Atanh] {
+        case(&mut harness, Op::Unary(unary), &[placed(DIMS)], DIMS);
+    }
+    harness.inputs(|x| match (x.abs() * 8192.0) as u32 % 5 {
+        0 => f32::NEG_INFINITY,
+        1 => f32::INFINITY,
+        // Powers that 16 bits hold.
+        _ => 0.5 * x,
+    });
+    for exponent in [2.5, 7.25, -0.75, 3.0, 17.0, -1.0] {
+        let mut b = GraphBuilder::new("power");
+        let (base, exponent) = (b.input("base", &DIMS).unwrap(), b.constant("n", &[1], &[exponent]).unwrap());
+        let power = b.node("power", Op::Binary(Binary::Pow), &[base, exponent], Act::None).unwrap();
+        harness.check(&b.finish(&[power]).unwrap());
+    }
     harness.finish();
 }
 
