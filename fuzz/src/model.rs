@@ -9,9 +9,9 @@ use std::{
 use allocation_counter::measure;
 use texpool::{
     compile::{CompileOptions, Phases, compile},
-    delegate::{Host, MIN_OPERATIONS, select},
+    delegate::{MIN_OPERATIONS, Offline, select},
     graph::{self, Graph},
-    import::{Array, ImportError, ImportOptions, from_bytes_with, outline_from_bytes},
+    import::{Array, IMAGES, ImportError, ImportOptions, OutlineSource, from_bytes_with},
     plan::{LayoutKind, SearchBudget, SearchControl, Strategy},
     rewrite::{Rewritten, Rules, rewrite, split},
     schedule::schedule,
@@ -71,14 +71,11 @@ fn measured(bytes: &[u8], options: &ImportOptions, took: &mut Took) -> Result<Gr
 /// Outlines each node of the model, and selects nodes the way a delegate would. Checks that the outline stays within
 /// the memory limit of an import.
 fn outlined(bytes: &[u8]) {
-    let file = Arc::new(bytes.to_vec());
-    let mut outline = None;
-    let counted = measure(|| outline = outline_from_bytes(file, &ImportOptions::default()).ok());
+    let source = OutlineSource::from_bytes(Arc::new(bytes.to_vec()), &ImportOptions::default());
+    let counted = measure(|| drop(source.outline(IMAGES[0])));
     let most = most_memory(bytes.len());
     assert!(counted.bytes_max <= most, "the outline takes {} bytes, may take {most}", counted.bytes_max);
-    if let Some(outline) = outline {
-        outline.graphs.iter().for_each(|graph| drop(select(graph, Host::of(outline.format), MIN_OPERATIONS)));
-    }
+    drop(select(&source, MIN_OPERATIONS, &mut Offline));
 }
 
 fn driven(bytes: &[u8], took: &mut Took) -> Result<(), ImportError> {

@@ -31,30 +31,62 @@ pub(super) fn waits(graph: &GraphOutline, known: &[bool]) -> Vec<Vec<usize>> {
     graph.nodes.iter().enumerate().map(waits).collect()
 }
 
-/// Creates a partition: nodes with the tensors that they read from outside, and those that others read from them.
-/// Constants do not cross the border, and `known` nodes read nothing in a run.
-pub(super) fn partition(graph: &GraphOutline, nodes: Vec<usize>, known: &[bool], constant: &[bool]) -> Partition {
-    let mut apart = known.to_vec();
-    nodes.iter().for_each(|&node| apart[node] = true);
-    let mut crosses: Vec<bool> = constant.iter().map(|constant| !constant).collect();
-    let mut wanted = vec![false; graph.tensors.len()];
-    graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
-    let others = graph.nodes.iter().zip(&apart).filter(|(_, apart)| !**apart);
-    others.flat_map(|(node, _)| reads(node)).for_each(|tensor| wanted[tensor] = true);
+/// The facts on which the border of a set depends.
+#[derive(Clone, Debug)]
+pub(super) struct Borders {
+    /// Nodes that read nothing in a run.
+    pub(super) known: Vec<bool>,
+    /// Nodes whose results are constants, which the delegate computes wherever they are read.
+    pub(super) constant_nodes: Vec<bool>,
+    /// Tensors that are constants.
+    pub(super) constant: Vec<bool>,
+}
 
-    let mut outputs: Vec<usize> = nodes.iter().flat_map(|&node| graph.nodes[node].outputs.iter().copied()).collect();
-    outputs.retain(|&tensor| crosses[tensor] && wanted[tensor]);
-    // A tensor that is computed here does not come from outside. Every other tensor is copied once.
-    let computed = nodes.iter().flat_map(|&node| &graph.nodes[node].outputs);
-    computed.for_each(|&tensor| crosses[tensor] = false);
-    let read = nodes.iter().flat_map(|&node| reads(&graph.nodes[node]));
-    let inputs = read.filter(|&tensor| std::mem::replace(&mut crosses[tensor], false)).collect();
-    Partition { nodes, inputs, outputs }
+impl Borders {
+    /// Creates a partition: nodes with the tensors that they read from outside, and those that others read from them.
+    /// Constants do not cross the border.
+    pub(super) fn partition(&self, graph: &GraphOutline, nodes: Vec<usize>) -> Partition {
+        let mut apart = self.known.clone();
+        nodes.iter().for_each(|&node| apart[node] = true);
+        let mut crosses: Vec<bool> = self.constant.iter().map(|constant| !constant).collect();
+        let mut wanted = vec![false; graph.tensors.len()];
+        graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
+        let others = graph.nodes.iter().zip(&apart).filter(|(_, apart)| !**apart);
+        others.flat_map(|(node, _)| reads(node)).for_each(|tensor| wanted[tensor] = true);
+
+        let results = nodes.iter().flat_map(|&node| graph.nodes[node].outputs.iter().copied());
+        let outputs = results.filter(|&tensor| crosses[tensor] && wanted[tensor]).collect();
+        // A tensor that is computed here does not come from outside. Every other tensor is copied once.
+        let computed = nodes.iter().flat_map(|&node| &graph.nodes[node].outputs);
+        computed.for_each(|&tensor| crosses[tensor] = false);
+        let computed = self.with_constants(graph, &nodes);
+        let [inputs, extents] = [&nodes, &computed].map(|nodes| {
+            let read = nodes.iter().flat_map(|&node| reads(&graph.nodes[node]));
+            read.filter(|&tensor| std::mem::replace(&mut crosses[tensor], false)).collect()
+        });
+        Partition { nodes, computed, inputs, extents, outputs }
+    }
+
+    /// Returns nodes with the nodes of constants that they read, in ascending order.
+    fn with_constants(&self, graph: &GraphOutline, nodes: &[usize]) -> Vec<usize> {
+        let mut inside = vec![false; graph.nodes.len()];
+        nodes.iter().for_each(|&node| inside[node] = true);
+        let mut read = vec![false; graph.tensors.len()];
+        // Backwards, because a constant is computed before it is read.
+        for (index, node) in graph.nodes.iter().enumerate().rev() {
+            inside[index] |= self.constant_nodes[index] && node.outputs.iter().any(|&tensor| read[tensor]);
+            if inside[index] {
+                node.inputs.iter().for_each(|&tensor| read[tensor] = true);
+            }
+        }
+        (0..graph.nodes.len()).filter(|&node| inside[node]).collect()
+    }
 }
 
 /// Returns the work of a partition in a run. Tensors of unknown size count nothing.
 pub(super) fn work(graph: &GraphOutline, partition: &Partition) -> Work {
     let operations = partition.nodes.iter().map(|&node| graph.nodes[node].operations);
-    let copied = partition.inputs.iter().chain(&partition.outputs).filter_map(|&tensor| graph.tensors[tensor].bytes());
+    let tensors = partition.inputs.iter().chain(&partition.outputs).map(|&tensor| &graph.tensors[tensor]);
+    let copied = tensors.filter_map(|tensor| tensor.bytes().or(tensor.tried_bytes));
     Work { operations: operations.fold(0, u64::saturating_add), copied: copied.fold(0, u64::saturating_add) }
 }

@@ -1,56 +1,105 @@
-//! Selects nodes of an ONNX graph for the execution provider. ONNX Runtime computes constants before it queries the
-//! provider, and hands over any sets that the provider names.
+//! Selects nodes of an ONNX graph for the execution provider. ONNX Runtime hands over any sets that the provider names,
+//! and computes nodes of constants before it queries the provider.
 
 use super::{
-    boundary::{partition, waits, work},
-    selection::{Selection, Standing, circular},
+    boundary::{Borders, producers, reads, waits, work},
+    integers::unfit,
+    rules::Rules,
+    selection::{Partition, Selection, Standing, circular},
     turns::{FirstTurn, sets},
     worth::too_small,
 };
 use crate::import::{GraphOutline, Refusal, Verdict};
 
-/// Selects nodes in as few sets as possible.
-pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
-    // `None` for nodes that are candidates.
-    let other = |verdict: &Verdict| match verdict {
-        Verdict::Computed | Verdict::Passed => None,
-        Verdict::Known => Some(Standing::Known),
-        Verdict::Refused(refusal) => Some(Standing::Left(refusal.clone())),
-        Verdict::Unknown(refusal) => Some(Standing::Unknown(refusal.clone())),
-    };
-    let mut others: Vec<Option<Standing>> = graph.nodes.iter().map(|node| other(&node.verdict)).collect();
-    let known: Vec<bool> = graph.nodes.iter().map(|node| node.verdict == Verdict::Known).collect();
-    let required = known.iter().filter(|known| !**known).count();
-    let waits = waits(graph, &known);
-    let constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
-    // Terminates, because each round leaves at least one more node.
-    let found = loop {
-        let taken: Vec<bool> = others.iter().map(Option::is_none).collect();
-        let found = sets(&waits, &taken, FirstTurn::Left);
-        let computes = |set: &Vec<usize>| set.iter().any(|&node| graph.nodes[node].verdict == Verdict::Computed);
-        let refusal = |set: &Vec<usize>| match computes(set) {
-            true => {
-                let work = work(graph, &partition(graph, set.clone(), &known, &constant));
-                too_small(work, set.len() == required, min_operations)
-            }
-            false => Some(passes_on()),
-        };
-        let refused: Vec<(&Vec<usize>, Refusal)> = found.iter().filter_map(|set| Some((set, refusal(set)?))).collect();
-        if refused.is_empty() {
-            break found;
-        }
-        for (set, refusal) in refused {
-            set.iter().for_each(|&node| others[node] = Some(Standing::Left(refusal.clone())));
-        }
-    };
-    let partitions = found.into_iter().map(|nodes| partition(graph, nodes, &known, &constant)).collect();
-    let others = others.into_iter().map(|other| other.unwrap_or_else(|| Standing::Left(circular())));
-    Selection::new(partitions, others.collect())
+/// The nodes of a graph, taken in as few sets as possible.
+pub(super) struct OnnxRuntimeRules<'g> {
+    graph: &'g GraphOutline,
+    min_operations: u64,
+    borders: Borders,
+    waits: Vec<Vec<usize>>,
+    /// Verdicts on the nodes that are not taken.
+    others: Vec<Option<Standing>>,
+    /// Number of nodes that must run.
+    required: usize,
 }
 
-fn passes_on() -> Refusal {
-    Refusal {
-        reason: "by itself it only passes values on, which is not worth a copy to the device and back".to_owned(),
-        hint: "it costs the runtime next to nothing".to_owned(),
+impl<'g> OnnxRuntimeRules<'g> {
+    /// Begins with all nodes that the importer accepts. `folds_constants` says that the runtime has computed nodes of
+    /// constants.
+    pub(super) fn new(graph: &'g GraphOutline, min_operations: u64, folds_constants: bool) -> Self {
+        let borders = borders(graph, folds_constants);
+        let other = |(node, folded): (&_, &bool)| standing(graph, node, *folded);
+        let others = graph.nodes.iter().zip(&borders.known).map(other).collect();
+        let required = graph.nodes.iter().filter(|node| node.verdict != Verdict::Known).count();
+        Self { graph, min_operations, waits: waits(graph, &borders.known), borders, others, required }
+    }
+}
+
+/// Returns the verdict on a node, or `None` if it may be taken.
+fn standing(graph: &GraphOutline, node: &crate::import::NodeOutline, folded: bool) -> Option<Standing> {
+    match &node.verdict {
+        Verdict::Known if folded => Some(Standing::Known),
+        Verdict::Computed | Verdict::Passed | Verdict::Known => unfit(graph, node).map(Standing::Left),
+        Verdict::Refused(refusal) => Some(Standing::Left(refusal.clone())),
+        Verdict::Unknown(refusal) => Some(Standing::Unknown(refusal.clone())),
+    }
+}
+
+/// Finds the nodes that the runtime computes before a run. Other nodes whose results follow from extents are candidates,
+/// since the runtime knows no open extents before a run.
+fn borders(graph: &GraphOutline, folds_constants: bool) -> Borders {
+    let producers = producers(graph);
+    let tensors = graph.tensors.iter().zip(&producers);
+    let mut constant: Vec<bool> = tensors.map(|(tensor, producer)| tensor.constant && producer.is_none()).collect();
+    let mut known = Vec::with_capacity(graph.nodes.len());
+    for node in &graph.nodes {
+        let stated =
+            |&tensor: &usize| graph.tensors[tensor].dims.as_ref().is_some_and(|dims| dims.iter().all(Option::is_some));
+        let of_constants = reads(node).all(|tensor| constant[tensor]);
+        let of_extents = node.operator == "Shape" && node.inputs.iter().all(stated);
+        let folded = folds_constants && node.verdict == Verdict::Known && (of_constants || of_extents);
+        node.outputs.iter().for_each(|&tensor| constant[tensor] |= folded);
+        known.push(folded);
+    }
+    Borders { constant_nodes: known.clone(), known, constant }
+}
+
+impl Rules for OnnxRuntimeRules<'_> {
+    fn taken(&mut self) -> Vec<bool> {
+        self.others.iter().map(Option::is_none).collect()
+    }
+
+    fn sets(&self, taken: &[bool]) -> Vec<Vec<usize>> {
+        sets(&self.waits, taken, FirstTurn::Left)
+    }
+
+    fn partition(&self, nodes: Vec<usize>) -> Partition {
+        self.borders.partition(self.graph, nodes)
+    }
+
+    fn unworthy(&self, partition: &Partition) -> Option<Refusal> {
+        let nodes = partition.nodes.iter().map(|&node| &self.graph.nodes[node]);
+        if !nodes.clone().any(|node| node.verdict == Verdict::Computed) {
+            return Some(Refusal {
+                reason: "by itself it only passes values on, which is not worth a copy to the device and back"
+                    .to_owned(),
+                hint: "it costs the runtime next to nothing".to_owned(),
+            });
+        }
+        let whole = nodes.filter(|node| node.verdict != Verdict::Known).count() == self.required;
+        too_small(work(self.graph, partition), whole, self.min_operations)
+    }
+
+    fn leave(&mut self, node: usize, refusal: Refusal) -> bool {
+        let known = self.graph.nodes[node].verdict == Verdict::Known;
+        let other = &mut self.others[node];
+        let new = other.is_none();
+        other.get_or_insert(if known { Standing::Known } else { Standing::Left(refusal) });
+        new
+    }
+
+    fn selection(&self, partitions: Vec<Partition>) -> Selection {
+        let others = self.others.iter().map(|other| other.clone().unwrap_or_else(|| Standing::Left(circular())));
+        Selection::new(partitions, others.collect())
     }
 }

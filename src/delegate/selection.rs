@@ -25,12 +25,16 @@ pub enum Standing {
 }
 
 /// Nodes that are handed over together, by index.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Partition {
     /// The nodes, in the file's order.
     pub nodes: Vec<usize>,
+    /// The nodes that the delegate computes, in the file's order: these, and nodes of constants that they read.
+    pub computed: Vec<usize>,
     /// Tensors that are copied in before each run.
     pub inputs: Vec<usize>,
+    /// Further tensors of which nodes of constants read the extents.
+    pub extents: Vec<usize>,
     /// Tensors that are copied out after each run.
     pub outputs: Vec<usize>,
 }
@@ -51,5 +55,11 @@ impl Selection {
             partition.nodes.iter().for_each(|&node| standings[node] = Standing::Taken(number));
         }
         Self { standings, partitions }
+    }
+
+    /// Returns the number of nodes that are left.
+    pub(super) fn left(&self) -> usize {
+        let left = |standing: &&Standing| matches!(standing, Standing::Left(_) | Standing::Unknown(_));
+        self.standings.iter().filter(left).count()
     }
 }

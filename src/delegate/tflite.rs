@@ -2,12 +2,13 @@
 //! turn.
 
 use super::{
-    boundary::{partition, waits, work},
-    selection::{Selection, Standing, circular},
+    boundary::{Borders, waits, work},
+    rules::Rules,
+    selection::{Partition, Selection, Standing, circular},
     turns::{FirstTurn, sets},
     worth::too_small,
 };
-use crate::import::{GraphOutline, NodeOutline, Refusal, Verdict};
+use crate::import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict};
 
 /// Operators whose results have extents that depend on the values of operands.
 const DYNAMIC: [&str; 6] = ["WHERE", "UNIQUE", "IF", "WHILE", "VAR_HANDLE", "READ_VARIABLE"];
@@ -69,46 +70,38 @@ const IN_ORDER: [&str; 10] = [
     "HASHTABLE_SIZE",
 ];
 
-/// Selects the nodes.
-pub(super) fn select(graph: &GraphOutline, min_operations: u64) -> Selection {
-    let mut search = Search::new(graph);
-    // Terminates, because each round leaves at least one more node.
-    loop {
-        search.leave_what_reads_unknown_extents();
-        search.leave_constants_that_are_read();
-        let sets = search.sets();
-        if !search.leave_small(&sets, min_operations) {
-            return search.selection(sets);
-        }
-    }
-}
-
-struct Search<'g> {
+/// The nodes of a graph, taken in the sets that the runtime forms.
+pub(super) struct TfLiteRules<'g> {
     graph: &'g GraphOutline,
+    min_operations: u64,
     left: Vec<Option<Refusal>>,
     /// Marks readable nodes that compute from constants alone. The delegate computes them when it compiles their
     /// readers.
     constant: Vec<bool>,
+    borders: Borders,
 }
 
-impl<'g> Search<'g> {
-    fn new(graph: &'g GraphOutline) -> Self {
+impl<'g> TfLiteRules<'g> {
+    /// Begins with all nodes that the importer accepts.
+    pub(super) fn new(graph: &'g GraphOutline, min_operations: u64) -> Self {
         let left: Vec<Option<Refusal>> = graph.nodes.iter().map(|node| refused(&node.verdict)).collect();
         let mut known: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
         let mut constant = Vec::with_capacity(graph.nodes.len());
         for (node, left) in graph.nodes.iter().zip(&left) {
             let reads_extents = EXTENTS.contains(&node.operator.as_str());
-            let all = !node.inputs.is_empty() && node.inputs.iter().all(|&tensor| known[tensor] || reads_extents);
+            let is_known = |&tensor: &usize| known[tensor] || reads_extents && !is_dynamic(&graph.tensors[tensor]);
+            let all = !node.inputs.is_empty() && node.inputs.iter().all(is_known);
             constant.push(all && left.is_none());
             // Also for refused nodes: a node that reads only constants computes a constant, whoever runs it.
             node.outputs.iter().for_each(|&tensor| known[tensor] |= all);
         }
-        Self { graph, left, constant }
+        let borders = borders(graph, &constant);
+        Self { graph, min_operations, left, constant, borders }
     }
 
     /// Leaves nodes that read tensors whose extents the runtime learns only during a run.
     fn leave_what_reads_unknown_extents(&mut self) {
-        let mut unknown = vec![false; self.graph.tensors.len()];
+        let mut unknown: Vec<bool> = self.graph.tensors.iter().map(is_dynamic).collect();
         for (node, left) in self.graph.nodes.iter().zip(&mut self.left) {
             let read = node.inputs.iter().find(|&&tensor| unknown[tensor]);
             if let Some(&tensor) = read {
@@ -141,50 +134,60 @@ impl<'g> Search<'g> {
             }
         }
     }
+}
 
-    /// Returns the sets that the runtime forms of the taken nodes.
-    fn sets(&self) -> Vec<Vec<usize>> {
+/// Returns the facts about borders, if these nodes compute constants.
+fn borders(graph: &GraphOutline, constant_nodes: &[bool]) -> Borders {
+    let mut constant: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
+    let computed = graph.nodes.iter().zip(constant_nodes).filter(|(_, constant)| **constant);
+    computed.flat_map(|(node, _)| &node.outputs).for_each(|&tensor| constant[tensor] = true);
+    // The runtime also runs the nodes that compute constants.
+    Borders { known: vec![false; graph.nodes.len()], constant_nodes: constant_nodes.to_vec(), constant }
+}
+
+impl Rules for TfLiteRules<'_> {
+    fn taken(&mut self) -> Vec<bool> {
+        self.leave_what_reads_unknown_extents();
+        self.leave_constants_that_are_read();
+        self.left.iter().map(Option::is_none).collect()
+    }
+
+    fn sets(&self, taken: &[bool]) -> Vec<Vec<usize>> {
         let graph = self.graph;
-        let taken: Vec<bool> = self.left.iter().map(Option::is_none).collect();
-        // The runtime also runs the nodes that compute constants.
-        let mut waits = waits(graph, &vec![false; graph.nodes.len()]);
+        let mut waits = waits(graph, &self.borders.known);
         let ordered = graph.nodes.iter().enumerate().filter(|(_, node)| IN_ORDER.contains(&node.operator.as_str()));
         let ordered: Vec<usize> = ordered.map(|(index, _)| index).collect();
         ordered.windows(2).for_each(|pair| waits[pair[1]].push(pair[0]));
-        sets(&waits, &taken, FirstTurn::FirstNode)
+        sets(&waits, taken, FirstTurn::FirstNode)
     }
 
-    /// Leaves the nodes of sets that are too small. Returns whether there are any.
-    fn leave_small(&mut self, sets: &[Vec<usize>], min_operations: u64) -> bool {
-        let graph = self.graph;
+    fn partition(&self, nodes: Vec<usize>) -> Partition {
+        self.borders.partition(self.graph, nodes)
+    }
+
+    fn unworthy(&self, partition: &Partition) -> Option<Refusal> {
         let computed = self.constant.iter().filter(|constant| !**constant).count();
-        let (known, constants) = (vec![false; graph.nodes.len()], self.constant_tensors());
-        let mut any = false;
-        for set in sets {
-            let whole = set.iter().filter(|&&node| !self.constant[node]).count() == computed;
-            let work = work(graph, &partition(graph, set.clone(), &known, &constants));
-            if let Some(refusal) = too_small(work, whole, min_operations) {
-                set.iter().for_each(|&node| self.left[node] = Some(refusal.clone()));
-                any = true;
-            }
+        let whole = partition.nodes.iter().filter(|&&node| !self.constant[node]).count() == computed;
+        too_small(work(self.graph, partition), whole, self.min_operations)
+    }
+
+    fn leave(&mut self, node: usize, refusal: Refusal) -> bool {
+        let new = self.left[node].is_none();
+        self.left[node].get_or_insert(refusal);
+        new
+    }
+
+    /// The runtime computes a constant that the delegate cannot compute, and hands it over.
+    fn refuse(&mut self, node: usize, refusal: Refusal) -> bool {
+        let constant = std::mem::replace(&mut self.constant[node], false);
+        if constant {
+            self.borders = borders(self.graph, &self.constant);
         }
-        any
+        self.leave(node, refusal) || constant
     }
 
-    /// Marks the tensors that are constants of the file or computed from these.
-    fn constant_tensors(&self) -> Vec<bool> {
-        let mut constants: Vec<bool> = self.graph.tensors.iter().map(|tensor| tensor.constant).collect();
-        let computed = self.graph.nodes.iter().zip(&self.constant).filter(|(_, constant)| **constant);
-        computed.flat_map(|(node, _)| &node.outputs).for_each(|&tensor| constants[tensor] = true);
-        constants
-    }
-
-    fn selection(self, sets: Vec<Vec<usize>>) -> Selection {
-        let constants = self.constant_tensors();
-        let Self { graph, left, .. } = self;
-        let known = vec![false; graph.nodes.len()];
-        let partitions = sets.into_iter().map(|nodes| partition(graph, nodes, &known, &constants)).collect();
-        let others = left.into_iter().map(|left| Standing::Left(left.unwrap_or_else(circular)));
+    fn selection(&self, partitions: Vec<Partition>) -> Selection {
+        let others = self.left.iter().map(|left| Standing::Left(left.clone().unwrap_or_else(circular)));
         Selection::new(partitions, others.collect())
     }
 }
@@ -194,6 +197,11 @@ fn refused(verdict: &Verdict) -> Option<Refusal> {
         Verdict::Computed | Verdict::Passed | Verdict::Known => None,
         Verdict::Refused(refusal) | Verdict::Unknown(refusal) => Some(refusal.clone()),
     }
+}
+
+/// Returns true if the runtime learns extents of a tensor only during a run.
+fn is_dynamic(tensor: &TensorOutline) -> bool {
+    tensor.dims.as_ref().is_some_and(|dims| dims.contains(&None))
 }
 
 /// Returns true if a node that is left to the runtime may have results with extents known only during a run.

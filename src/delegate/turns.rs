@@ -8,7 +8,7 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 
 /// The kind that has the first turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FirstTurn {
+pub(super) enum FirstTurn {
     /// The kind of the first node that is ready.
     FirstNode,
     /// Nodes that are left.
@@ -16,7 +16,7 @@ pub enum FirstTurn {
 }
 
 /// Returns the sets of taken nodes, each in ascending order. `waits` lists the nodes that must run before each node.
-pub fn sets(waits: &[Vec<usize>], taken: &[bool], first: FirstTurn) -> Vec<Vec<usize>> {
+pub(super) fn sets(waits: &[Vec<usize>], taken: &[bool], first: FirstTurn) -> Vec<Vec<usize>> {
     let mut readers: Vec<Vec<usize>> = vec![Vec::new(); waits.len()];
     let mut missing: Vec<usize> = waits.iter().map(Vec::len).collect();
     for (node, before) in waits.iter().enumerate() {

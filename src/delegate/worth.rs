@@ -1,10 +1,6 @@
 //! Sets of nodes whose work is too small to be worth a call of the device.
 
-use crate::{
-    graph::{Graph, TensorId},
-    import::Refusal,
-    ops::operations,
-};
+use crate::import::Refusal;
 
 /// Default for the fewest elementary operations of a set of nodes that is handed to the device.
 ///
@@ -22,30 +18,17 @@ pub const BYTES_OF_A_CALL: u64 = 128 << 10;
 
 /// The work of a set of nodes in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub(super) struct Work {
     /// Elementary operations.
-    pub operations: u64,
+    pub(super) operations: u64,
     /// Bytes of inputs and outputs, which are copied to the device and back.
-    pub copied: u64,
-}
-
-impl Work {
-    /// The work of a graph.
-    pub fn of(graph: &Graph) -> Self {
-        let bytes = |id: &TensorId| {
-            let tensor = &graph.tensors[*id];
-            let elements = tensor.dims.iter().fold(1u64, |all, &extent| all.saturating_mul(extent as u64));
-            elements.saturating_mul(tensor.element_type.size() as u64)
-        };
-        let copied = graph.inputs.iter().chain(&graph.outputs).map(bytes).fold(0, u64::saturating_add);
-        Self { operations: operations(graph, &graph.nodes), copied }
-    }
+    pub(super) copied: u64,
 }
 
 /// Returns the reason for leaving a set of nodes to the host: it has fewer operations than a call with its copies is
 /// worth, of which `min_operations` are for a call without copies. A set that is the `whole` graph is taken whatever
 /// its size, since the user asked for it.
-pub fn too_small(work: Work, whole: bool, min_operations: u64) -> Option<Refusal> {
+pub(super) fn too_small(work: Work, whole: bool, min_operations: u64) -> Option<Refusal> {
     let Work { operations, copied } = work;
     let for_copies = u128::from(min_operations) * u128::from(copied) / u128::from(BYTES_OF_A_CALL);
     let needed = u128::from(min_operations) + for_copies;

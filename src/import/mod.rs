@@ -39,7 +39,9 @@ pub use options::{FakeQuant, ImportOptions};
 #[doc(hidden)]
 pub use options::{parse_dim, parse_fake_quant};
 #[doc(hidden)]
-pub use outline::{Format, GraphOutline, NodeOutline, Outline, Refusal, TensorOutline, Verdict};
+pub use outline::{
+    Format, GraphOutline, NodeOutline, NodesToRead, OpenExtent, Outline, PartReader, Refusal, TensorOutline, Verdict,
+};
 pub use tflite::micro;
 
 use crate::graph::Graph;
@@ -172,37 +174,49 @@ pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, I
     onnx::read_tensor(owner)
 }
 
-/// Lists the nodes of a file with the importer's verdict on each. Refused nodes do not affect others, and open
-/// extents are filled with typical values.
-///
-/// # Errors
-/// As [`open_with`], except for errors of single nodes and for open extents.
+/// Heights and widths of images to try for open ones, the most common first: 224 can be halved five times, and models
+/// that read text have lines of 48 or 32 rows.
 #[doc(hidden)]
-pub fn outline(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
-    let path = path.as_ref();
-    let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
-    outline_of(Arc::new(bytes), Some(path), options)
+pub const IMAGES: [usize; 3] = [224, 48, 32];
+
+/// A file to be outlined, with the options for reading it.
+#[doc(hidden)]
+pub struct OutlineSource {
+    owner: Owner,
+    path: Option<PathBuf>,
+    options: ImportOptions,
 }
 
-/// Like [`outline`], for a model in shared bytes.
-///
-/// # Errors
-/// As [`outline`].
-#[doc(hidden)]
-pub fn outline_from_bytes(
-    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
-    options: &ImportOptions,
-) -> Result<Outline, ImportError> {
-    outline_of(owner, None, options)
-}
+impl OutlineSource {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn open(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, ImportError> {
+        let path = path.as_ref();
+        let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
+        Ok(Self { owner: Arc::new(bytes), path: Some(path.to_owned()), options: options.clone() })
+    }
 
-fn outline_of(owner: Owner, path: Option<&Path>, options: &ImportOptions) -> Result<Outline, ImportError> {
-    match format((*owner).as_ref(), path)? {
-        Format::TfLite => {
-            nothing_bound(&owner, options)?;
-            tflite::outline(owner)
+    /// Takes a model in shared bytes.
+    pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, options: &ImportOptions) -> Self {
+        Self { owner, path: None, options: options.clone() }
+    }
+
+    /// Lists the nodes of the file with the importer's verdict on each. Refused nodes do not affect others. Open
+    /// extents are filled with typical values, those of images with `image`.
+    ///
+    /// # Errors
+    /// As [`open_with`], except for errors of single nodes and for open extents.
+    pub fn outline(&self, image: usize) -> Result<Outline, ImportError> {
+        let (owner, path) = (Owner::clone(&self.owner), self.path.as_deref());
+        match format((*owner).as_ref(), path)? {
+            Format::TfLite => {
+                nothing_bound(&owner, &self.options)?;
+                tflite::outline(owner, self.options.fake_quant)
+            }
+            Format::Onnx => onnx::outline(owner, path, &self.options, image),
         }
-        Format::Onnx => onnx::outline(owner, path, options),
     }
 }
 

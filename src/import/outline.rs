@@ -1,8 +1,13 @@
 //! Lists a file's nodes with the importer's verdict on each. Meant for checking which parts of a model other programs
 //! could delegate to texpool, so a refused node does not make the whole file fail.
 
-use super::{error::Problem, label::label};
-use crate::graph::ElementType;
+use std::{fmt, sync::Arc};
+
+use super::{
+    error::{ImportError, Problem},
+    label::label,
+};
+use crate::graph::{ElementType, Graph};
 
 /// Number of refusals that are described in words. Chosen beyond any real model. Each description is a text, which a
 /// hostile file could multiply by its number of nodes.
@@ -39,8 +44,64 @@ pub struct GraphOutline {
     pub inputs: Vec<usize>,
     /// Indices of the output tensors.
     pub outputs: Vec<usize>,
-    /// Descriptions of the extents of inputs that the file leaves open and that were not bound.
-    pub open: Vec<String>,
+    /// Extents of inputs that the file leaves open and that were not bound.
+    pub open: Vec<OpenExtent>,
+    /// True if an open height or width of an image was tried with a [usual one](super::IMAGES).
+    pub is_of_image: bool,
+    /// Reads nodes as a graph of their own, if the outline is one of a file.
+    pub reader: Option<PartReader>,
+}
+
+/// An extent of an input that the file leaves open and that was not bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenExtent {
+    /// Name for binding it.
+    pub name: String,
+    /// Description with its place.
+    pub place: String,
+    /// The value with which nodes were examined.
+    pub tried: usize,
+}
+
+/// Nodes of a graph that are read as a graph of their own, with the tensors that cross their border. All are indices of the
+/// outline, nodes in ascending order.
+#[derive(Clone, Debug, Default)]
+pub struct NodesToRead<'p> {
+    /// The nodes.
+    pub nodes: &'p [usize],
+    /// Tensors that are given in every run.
+    pub inputs: &'p [usize],
+    /// Results that are wanted.
+    pub outputs: &'p [usize],
+}
+
+/// The function of a [`PartReader`].
+type ReadNodes = dyn Fn(&NodesToRead<'_>) -> Result<Graph, ImportError> + Send + Sync;
+
+/// Reads nodes of a file as a graph of their own. Open extents have the tried values.
+#[derive(Clone)]
+pub struct PartReader(Arc<ReadNodes>);
+
+impl PartReader {
+    pub(super) fn new(
+        read: impl Fn(&NodesToRead<'_>) -> Result<Graph, ImportError> + Send + Sync + 'static,
+    ) -> Option<Self> {
+        Some(Self(Arc::new(read)))
+    }
+
+    /// Reads nodes. Errors name nodes by their positions in the list.
+    ///
+    /// # Errors
+    /// As for a file that consists of these nodes.
+    pub fn read(&self, part: &NodesToRead<'_>) -> Result<Graph, ImportError> {
+        (self.0)(part)
+    }
+}
+
+impl fmt::Debug for PartReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("PartReader")
+    }
 }
 
 /// Outline of a node.
@@ -110,8 +171,10 @@ pub struct TensorOutline {
     pub dims: Option<Vec<Option<usize>>>,
     /// Type of the elements in the file, if it is a supported one.
     pub element_type: Option<ElementType>,
-    /// True if the values are stored in the file, or computed only from such values.
+    /// True if the values are stored in the file, or follow from such values and from extents.
     pub constant: bool,
+    /// Size of the elements in bytes where it depends on open extents, with the tried values for those.
+    pub tried_bytes: Option<u64>,
 }
 
 impl TensorOutline {

@@ -118,15 +118,6 @@ impl Graph<'_> {
         }
         part
     }
-
-    /// Returns the node that computes each value.
-    pub(crate) fn producers(&self) -> Vec<Option<NodeIndex>> {
-        let mut producers = vec![None; self.values.len()];
-        for (index, node) in self.nodes.iter().enumerate() {
-            node.outputs.iter().flatten().for_each(|&value| producers[value] = Some(index));
-        }
-        producers
-    }
 }
 
 /// Returns the element type for ONNX's number, or `None` if texpool does not compute with that type.
@@ -145,20 +136,4 @@ pub(crate) fn element_type(kind: i32) -> Option<ElementType> {
         13 => ElementType::U64,
         _ => return None,
     })
-}
-
-/// Returns the name of a type that texpool does not compute with.
-pub(crate) fn type_name(kind: i32) -> &'static str {
-    match kind {
-        0 => "no tensor",
-        8 => "string",
-        11 => "double",
-        14 | 15 => "complex",
-        16 => "bfloat16",
-        17..=20 | 24 => "float8",
-        21 | 22 => "4-bit integer",
-        23 => "float4",
-        25 | 26 => "2-bit integer",
-        _ => "an unknown type",
-    }
 }

@@ -16,8 +16,6 @@ mod host;
 mod graph;
 
 mod extents;
-mod groups;
-mod integers;
 mod onnx;
 
 mod survey;

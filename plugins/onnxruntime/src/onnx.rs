@@ -57,7 +57,7 @@ pub(crate) fn tensor_header(name: &str, kind: i32, dims: &[usize], bytes: usize)
     tensor.0
 }
 
-/// Returns the `ValueInfoProto` of an input or output. Unknown extents are left open.
+/// Returns the `ValueInfoProto` of a value. Unknown extents are left open.
 fn port(value: &Value<'_>) -> Vec<u8> {
     let mut tensor = Message::default();
     tensor.number(1, value.kind.into());
@@ -65,8 +65,10 @@ fn port(value: &Value<'_>) -> Vec<u8> {
         let mut shape = Message::default();
         for extent in dims {
             let mut dim = Message::default();
-            if let Extent::Known(extent) = extent {
-                dim.number(1, *extent as i64);
+            match extent {
+                Extent::Known(extent) => dim.number(1, *extent as i64),
+                Extent::Named(name) => dim.bytes(2, name.as_bytes()),
+                Extent::Unknown => {}
             }
             shape.bytes(1, &dim.0);
         }
@@ -100,9 +102,23 @@ pub(crate) struct Written {
     pub(crate) constants: Vec<(ValueId, Range<usize>)>,
 }
 
+/// Writes a whole graph as a `ModelProto`, with all that the runtime knows of its values.
+pub(crate) fn whole(graph: &Graph<'_>) -> Vec<u8> {
+    let given = graph.inputs.iter().copied().filter(|&input| graph.values[input].constant.is_none());
+    let part =
+        Part { nodes: (0..graph.nodes.len()).collect(), inputs: given.collect(), outputs: graph.outputs.clone() };
+    let between = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten().copied());
+    written(graph, &part, between).bytes
+}
+
 /// Writes a part of a graph as a `ModelProto`, including the constants that it reads. The values of constants are
 /// copied once.
 pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Written {
+    written(graph, part, std::iter::empty())
+}
+
+/// Writes a part of a graph, which describes the values `between` its nodes.
+fn written(graph: &Graph<'_>, part: &Part, between: impl Iterator<Item = ValueId>) -> Written {
     let mut body: Vec<Cow<'_, [u8]>> = Vec::new();
     // Pairs each constant with the index of its piece in `body`.
     let mut pieces = Vec::new();
@@ -111,6 +127,7 @@ pub(crate) fn model(graph: &Graph<'_>, part: &Part) -> Written {
     fields.bytes(2, graph.name.as_bytes());
     part.inputs.iter().for_each(|&value| fields.bytes(11, &port(&graph.values[value])));
     part.outputs.iter().for_each(|&value| fields.bytes(12, &port(&graph.values[value])));
+    between.for_each(|value| fields.bytes(13, &port(&graph.values[value])));
     body.push(fields.0.into());
     let mut seen: HashSet<ValueId> = part.inputs.iter().copied().collect();
     for value in part.nodes.iter().flat_map(|&index| graph.nodes[index].inputs.iter().flatten()).copied() {

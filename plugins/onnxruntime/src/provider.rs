@@ -15,7 +15,6 @@ use crate::{
     },
     budget::share_budget,
     compute::{ComputeInfo, Warnings},
-    extents,
     failure::Failure,
     graph::Graph,
     host::{Host, quiet},
@@ -109,8 +108,7 @@ impl Provider {
             // SAFETY: as the caller promises; the nodes belong to the graph.
             unsafe { self.host.check(add(info, taken.as_ptr(), taken.len(), &options))? };
         }
-        let guessed = extents::guessed(&graph, &self.options.reading.dims, survey.image);
-        self.tell(GraphReport::new(&graph, parent, &survey, guessed));
+        self.tell(GraphReport::new(&graph, parent, &survey));
         Ok(())
     }
 

@@ -27,14 +27,14 @@ pub(crate) struct GraphReport {
 }
 
 impl GraphReport {
-    pub(crate) fn new(graph: &Graph<'_>, parent: Option<String>, survey: &Survey, guessed: Vec<String>) -> Self {
+    pub(crate) fn new(graph: &Graph<'_>, parent: Option<String>, survey: &Survey) -> Self {
         let left = survey.left.iter().map(|(&index, why)| format!("{}: {why}", called(graph, index))).collect();
         Self {
             key: (graph.name.clone(), parent),
             taken: survey.parts.iter().map(|part| part.nodes.len()).sum(),
             groups: survey.parts.len(),
             left,
-            guessed,
+            guessed: survey.guessed.clone(),
             partitions: Vec::new(),
         }
     }

@@ -2,6 +2,10 @@
 
 import time
 import unittest
+from pathlib import Path
+
+import onnx
+from onnx import TensorProto, helper
 
 from support import CACHE, NAME, explained, off, on_cpu, reported, values
 
@@ -27,7 +31,55 @@ MODELS = {
 }
 
 
+def interrupted(file: Path, every: int) -> bytes:
+    """A model with casts to double and back, which are not supported, behind every nth node that computes floats."""
+    model = onnx.shape_inference.infer_shapes(onnx.load(file))
+    floats = {
+        value.name
+        for value in [*model.graph.value_info, *model.graph.output]
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT
+    }
+    nodes = []
+    for index, node in enumerate(model.graph.node):
+        nodes.append(node)
+        result = node.output[0]
+        if index % every == every - 1 and result in floats and not node.op_type.startswith("Constant"):
+            inner, double = f"{result}/inner", f"{result}/double"
+            node.output[0] = inner
+            nodes.append(helper.make_node("Cast", [inner], [double], name=double, to=TensorProto.DOUBLE))
+            nodes.append(helper.make_node("Cast", [double], [result], name=f"{result}/back", to=TensorProto.FLOAT))
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    return onnx.shape_inference.infer_shapes(model).SerializeToString()
+
+
 class Models(unittest.TestCase):
+    def check_selection(self, model: Path | bytes, **options: str) -> str:
+        """That `explain` says what the provider takes; a summary."""
+        # Without the runtime's own changes to the graph, nodes are those of the file, except those that are known.
+        _, report = reported(model, plain=True, **options)
+        dims = [f"--dim={dim}" for dim in options.get("dim", "").split(",") if dim]
+        said = explained(model, f"--min-operations={options.get('min_operations', 0)}", *dims)
+        names = {
+            verdict: {node["name"] for node in said["nodes"] if node["verdict"] in verdict.split()}
+            for verdict in ("left unknown", "known")
+        }
+        left = {line.split("`")[1] for line in report if line.startswith("  left: node ")}
+        self.assertEqual(left - names["known"], names["left unknown"])
+        parts = len(said["partitions"])
+        self.assertIn({0: "none of its", 1: "as one partition"}.get(parts, f"in {parts} partitions"), report[1])
+        return f"{parts} parts, {len(left)} nodes left"
+
+    def test_explain_says_what_is_taken(self) -> None:
+        for name, (file, _, options) in MODELS.items():
+            models = {"whole": CACHE / file, "interrupted": interrupted(CACHE / file, 7)}
+            for kind, model in models.items():
+                for least in ("0", "200000"):
+                    for given in [options] if not options else [options, {}]:
+                        with self.subTest(name, kind=kind, least=least, given=given):
+                            said = self.check_selection(model, min_operations=least, **given)
+                            print(f"{name}, {kind}, at least {least} operations, {given}: {said}")
+
     def test_answers_are_those_of_the_cpu(self) -> None:
         for name, (file, shapes, options) in MODELS.items():
             with self.subTest(name):

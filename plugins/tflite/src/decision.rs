@@ -5,7 +5,7 @@
 //! inconsistent extents, but they are the same nodes, and can be planned once the runtime is done.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     sync::{Mutex, PoisonError},
 };
 
@@ -14,7 +14,6 @@ use texpool::ImportOptions;
 use crate::{
     graph::{Node, Tensors},
     host::{Host, Partition},
-    read::Refusal,
     ready::Prepare,
     select::{Part, Selection, select},
 };
@@ -33,7 +32,7 @@ struct Decision {
     identity: Vec<(i32, i8, usize, usize)>,
     extents: Vec<(i32, Vec<i32>)>,
     taken: Vec<i32>,
-    left: Vec<Refusal>,
+    left: BTreeMap<i32, String>,
     parts: Vec<(Partition, Vec<Node>, Vec<i32>)>,
 }
 
@@ -58,7 +57,7 @@ impl Decisions {
             decision.nodes == nodes && decision.identity == identity && decision.extents != extents
         };
         if let Some(before) = before.filter(same).filter(|before| before.taken.len() > selection.taken.len()) {
-            return Ok(before.again());
+            return Ok(Selection { operators: selection.operators, ..before.again() });
         }
         decisions.retain(|(graph, _)| *graph != host.address());
         if decisions.len() == REMEMBERED {
@@ -69,7 +68,7 @@ impl Decisions {
             identity,
             extents,
             taken: selection.taken.clone(),
-            left: selection.left.values().cloned().collect(),
+            left: selection.left.clone(),
             parts: selection.parts.iter().map(|p| (p.partition.clone(), p.nodes.clone(), p.outputs.clone())).collect(),
         };
         decisions.push((host.address(), decision));
@@ -87,10 +86,11 @@ impl Decision {
         };
         Selection {
             taken: self.taken.clone(),
-            left: self.left.iter().map(|refusal| (refusal.node, refusal.clone())).collect(),
+            left: self.left.clone(),
             parts: self.parts.iter().map(part).collect(),
             // Already reported.
             beyond_device: BTreeSet::new(),
+            operators: BTreeMap::new(),
         }
     }
 }

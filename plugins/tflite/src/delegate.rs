@@ -2,7 +2,7 @@
 
 use std::{
     cell::UnsafeCell,
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     ffi::c_void,
     ptr,
     sync::{
@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-use texpool::{Model, import::supported};
+use texpool::Model;
 
 use crate::{
     abi::{TfLiteContext, TfLiteDelegate, TfLiteStatus, flags},
@@ -151,19 +151,12 @@ unsafe extern "C" fn prepare(context: *mut TfLiteContext, delegate: *mut TfLiteD
 
 /// Returns the report on each node, and on the data that each part copies.
 fn reported(nodes: &[Node], tensors: &Tensors<'_>, selection: &Selection) -> GraphReport {
-    let names: BTreeMap<i32, &'static str> =
-        supported().into_iter().flat_map(|operator| operator.tflite).map(|(name, code)| (code, name)).collect();
     let tensor_name = |index: &i32| tensors.get(*index).map(|tensor| tensor.name.clone()).unwrap_or_default();
-    let node_report = |node: &Node| {
-        let refusal = selection.left.get(&node.index);
-        let known = refusal.and_then(|refusal| refusal.operator.clone());
-        let operator = known.unwrap_or_else(|| match (&node.custom, names.get(&node.code)) {
-            (Some(custom), _) => format!("CUSTOM {custom}"),
-            (None, Some(name)) => (*name).to_owned(),
-            (None, None) => format!("operator {}", node.code),
-        });
-        let result = node.outputs.first().map(tensor_name).unwrap_or_default();
-        NodeReport { index: node.index, operator, result, left: refusal.map(|refusal| refusal.reason.clone()) }
+    let node_report = |node: &Node| NodeReport {
+        index: node.index,
+        operator: selection.operators.get(&node.index).cloned().unwrap_or_else(|| format!("operator {}", node.code)),
+        result: node.outputs.first().map(tensor_name).unwrap_or_default(),
+        left: selection.left.get(&node.index).cloned(),
     };
     let bytes = |part: &Part, indices: &dyn Fn(&crate::read::Readable) -> Vec<(i32, usize)>| {
         part.readable.as_ref().map(indices).unwrap_or_default().iter().map(|(i, b)| (tensor_name(i), *b)).collect()

@@ -152,10 +152,6 @@ impl<'h> Tensors<'h> {
         self.0.get(&index)
     }
 
-    pub(crate) fn is_constant(&self, index: i32) -> bool {
-        self.get(index).is_some_and(|tensor| tensor.constant.is_some())
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = (i32, &Tensor<'h>)> {
         self.0.iter().map(|(index, tensor)| (*index, tensor))
     }
@@ -170,26 +166,4 @@ impl<'h> Tensors<'h> {
         let place = |tensor: &Tensor<'_>| tensor.constant.map_or((0, 0), |c| (ptr::from_ref(c).addr(), c.len()));
         self.iter().map(|(index, tensor)| (index, tensor.dtype, place(tensor).0, place(tensor).1)).collect()
     }
-}
-
-/// Marks the nodes that compute from constants alone, and from extents: the runtime knows those before a run, and uses
-/// such results to infer shapes. The nodes must be in execution order.
-pub(crate) fn of_constants(nodes: &[Node], tensors: &Tensors<'_>) -> Vec<bool> {
-    let mut computed = std::collections::BTreeSet::new();
-    nodes
-        .iter()
-        .map(|node| {
-            let mut inputs = node.inputs.iter().filter(|&&index| index >= 0).peekable();
-            let reads_extents = matches!(node.code, code::SHAPE | code::RANK);
-            let known = |&index: &i32| {
-                let extents = reads_extents && tensors.get(index).is_some_and(|tensor| !tensor.dynamic);
-                extents || tensors.is_constant(index) || computed.contains(&index)
-            };
-            let all = inputs.peek().is_some() && inputs.all(known);
-            if all {
-                computed.extend(node.outputs.iter().copied());
-            }
-            all
-        })
-        .collect()
 }

@@ -101,12 +101,10 @@ impl Kernel {
         let read_before = readable.take().filter(|readable| readable.extents == now);
         let readable = match read_before.map_or_else(|| read(&nodes, &tensors, outputs, options), Ok) {
             Ok(readable) => readable,
-            Err(refusals) => {
+            Err(error) => {
                 // The runtime may call this before it has computed the extents of all tensors. It then calls this
                 // again later.
-                let lines = refusals.iter().map(|refusal| format!("node {}: {}", refusal.node, refusal.reason));
-                let lines = lines.collect::<Vec<_>>().join("\n");
-                self.prepared = Err(format!("a part cannot be planned for the extents that inputs have now:\n{lines}"));
+                self.prepared = Err(format!("a part cannot be planned for the extents that inputs have now:\n{error}"));
                 return Ok(());
             }
         };

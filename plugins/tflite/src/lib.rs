@@ -12,7 +12,6 @@ mod builtin_data;
 mod decision;
 mod delegate;
 mod device;
-mod dynamic;
 mod flatbuffer;
 mod graph;
 mod guard;

@@ -2,14 +2,9 @@
 
 use std::{fmt, sync::Arc};
 
-use texpool::{Error, Model, Session, Uncomputable};
+use texpool::{Error, Model, Session};
 
-use crate::{
-    device::Device,
-    graph::Node,
-    read::{Readable, Refusal},
-    report::Planned,
-};
+use crate::{device::Device, report::Planned};
 
 /// A model on the device, ready to run.
 #[derive(Debug)]
@@ -45,37 +40,4 @@ impl fmt::Display for Unready {
             Self::Other(reason) => f.write_str(reason),
         }
     }
-}
-
-/// Reason why nodes are not computed on the device.
-pub(crate) enum NotComputed {
-    /// The device cannot compute these nodes, so the runtime computes them.
-    Refused(Vec<Refusal>),
-    /// A problem of the device or of an option, which is reported to the runtime as an error.
-    Failed(String),
-}
-
-/// Puts nodes on the device, unless they are there already. `nodes` are the nodes that were read, in the same order.
-pub(crate) fn make_ready(readable: &mut Readable, nodes: &[&Node], prepare: &Prepare<'_>) -> Result<(), NotComputed> {
-    if readable.ready.is_some() {
-        return Ok(());
-    }
-    let error = match prepare(&readable.model) {
-        Ok(ready) => {
-            readable.ready = Some(ready);
-            return Ok(());
-        }
-        Err(error) => error,
-    };
-    let part = match &error {
-        Unready::Library(library) => library.uncomputable(),
-        Unready::Other(_) => None,
-    };
-    let named = match part {
-        None => return Err(NotComputed::Failed(error.to_string())),
-        Some(Uncomputable::Node(position)) => nodes.get(position).map(|node| vec![*node]),
-        Some(_) => None,
-    };
-    let refusal = |node: &Node| Refusal { node: node.index, operator: None, reason: error.to_string() };
-    Err(NotComputed::Refused(named.as_deref().unwrap_or(nodes).iter().map(|node| refusal(node)).collect()))
 }

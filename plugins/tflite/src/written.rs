@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use texpool::import::Refusal;
+
 use crate::{
     flatbuffer::{Field, Table, file},
     graph::{Node, Quantization, Tensor, Tensors},
@@ -11,10 +13,14 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Written {
     pub(crate) bytes: Vec<u8>,
+    /// Indices of the file's tensors among the graph's, in the file's order.
+    pub(crate) tensors: Vec<i32>,
     /// Indices of the file's inputs among the graph's tensors, in the file's order.
     pub(crate) inputs: Vec<i32>,
     /// Indices of the file's outputs among the graph's tensors, in the file's order.
     pub(crate) outputs: Vec<i32>,
+    /// Nodes that a file cannot describe, by position, with the reasons.
+    pub(crate) indescribable: Vec<(usize, Refusal)>,
 }
 
 const IDENTIFIER: &str = "TFL3";
@@ -26,52 +32,48 @@ const NONE: i32 = -1;
 
 /// Writes nodes, which must be in execution order, as a model with the given outputs. Tensors that are neither
 /// computed by the nodes nor constant become inputs.
-///
-/// # Errors
-/// Returns the node that cannot be written, and the reason.
-pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> Result<Written, (i32, String)> {
+pub(crate) fn write(nodes: &[&Node], tensors: &Tensors<'_>, outputs: &[i32]) -> Written {
     let computed: BTreeSet<i32> = nodes.iter().flat_map(|node| node.outputs.iter().copied()).collect();
     let mut numbers: BTreeMap<i32, i32> = BTreeMap::new();
-    let (mut used, mut inputs) = (Vec::new(), Vec::new());
-    for node in nodes {
+    let (mut used, mut indices, mut inputs, mut indescribable) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let refusal = |reason: String, hint: &str| Refusal { reason, hint: hint.to_owned() };
+    for (position, node) in nodes.iter().enumerate() {
         for &index in node.inputs.iter().chain(&node.outputs).filter(|&&index| index >= 0) {
-            let tensor = tensors.get(index).ok_or_else(|| (node.index, format!("tensor {index} is not there")))?;
-            writable(tensor).map_err(|why| (node.index, why))?;
-            let next = i32::try_from(numbers.len()).map_err(|_| (node.index, "too many tensors".to_owned()))?;
+            let Some(tensor) = tensors.get(index) else {
+                let reason = format!("tensor {index} is not there");
+                indescribable.push((position, refusal(reason, "the runtime's graph is damaged")));
+                continue;
+            };
+            if tensor.quantization.unknown {
+                let reason = format!("tensor `{}` is quantised in blocks", tensor.name);
+                indescribable.push((position, refusal(reason, "convert it with scales per tensor or channel")));
+            }
+            let next = i32::try_from(numbers.len()).unwrap_or(NONE);
             if let std::collections::btree_map::Entry::Vacant(place) = numbers.entry(index) {
                 place.insert(next);
+                indices.push(index);
                 used.push(tensor);
-                if tensor.constant.is_none() && !computed.contains(&index) {
+                // An empty list has no values to be given.
+                let is_given = tensor.constant.is_none() && tensor.dims != [0];
+                if is_given && !computed.contains(&index) {
                     inputs.push(index);
                 }
             }
         }
+        if let Err(why) = &node.options {
+            indescribable.push((position, refusal(why.clone(), "update the delegate")));
+        }
     }
     let number = |index: &i32| numbers.get(index).copied().unwrap_or(NONE);
-    let mut operators = Vec::with_capacity(nodes.len());
-    for (position, node) in nodes.iter().enumerate() {
-        operators.push(operator(node, position, &number).map_err(|why| (node.index, why))?);
-    }
     let outputs: Vec<i32> = outputs.iter().copied().filter(|index| computed.contains(index)).collect();
     let graph = Graph {
         tensors: used,
         inputs: inputs.iter().map(number).collect(),
         outputs: outputs.iter().map(number).collect(),
-        operators,
+        operators: nodes.iter().zip(0..).map(|(node, code)| operator(node, code, &number)).collect(),
         codes: nodes.iter().map(|node| operator_code(node)).collect(),
     };
-    Ok(Written { bytes: graph.bytes(), inputs, outputs })
-}
-
-/// Fails if the tensor cannot be written.
-fn writable(tensor: &Tensor<'_>) -> Result<(), String> {
-    match tensor.quantization.unknown {
-        true => Err(format!(
-            "tensor `{}` is quantised in blocks; convert it with scales per tensor or channel",
-            tensor.name
-        )),
-        false => Ok(()),
-    }
+    Written { bytes: graph.bytes(), tensors: indices, inputs, outputs, indescribable }
 }
 
 /// The only graph of a file. Constants are stored behind the tables, so that they are copied only once.
@@ -151,19 +153,19 @@ fn tensor_table(tensor: &Tensor<'_>, buffer: u32) -> Table {
     Table(fields)
 }
 
-fn operator(node: &Node, position: usize, number: &impl Fn(&i32) -> i32) -> Result<Table, String> {
+fn operator(node: &Node, code: u32, number: &impl Fn(&i32) -> i32) -> Table {
     let mut fields = vec![
-        (4, Field::U32(u32::try_from(position).map_err(|_| "too many nodes".to_owned())?)),
+        (4, Field::U32(code)),
         (6, Field::Ints(node.inputs.iter().map(number).collect())),
         (8, Field::Ints(node.outputs.iter().map(number).collect())),
     ];
-    if let Some((tag, options)) = node.options.clone()? {
+    if let Ok(Some((tag, options))) = node.options.clone() {
         fields.extend([(10, Field::I8(tag as i8)), (12, Field::Table(options))]);
     }
     if node.custom.is_some() {
         fields.push((14, Field::Bytes(node.custom_options.clone())));
     }
-    Ok(Table(fields))
+    Table(fields)
 }
 
 /// Codes above 126 only fit into the newer field.

@@ -31,26 +31,34 @@ const NAMES: [&str; 25] = [
     "float8e8m0",
 ];
 
+/// The supported types, with their numbers.
+const SUPPORTED: [(i64, ElementType); 11] = [
+    (1, ElementType::F32),
+    (2, ElementType::U8),
+    (3, ElementType::I8),
+    (4, ElementType::U16),
+    (5, ElementType::I16),
+    (6, ElementType::I32),
+    (7, ElementType::I64),
+    (9, ElementType::Bool),
+    (10, ElementType::F16),
+    (12, ElementType::U32),
+    (13, ElementType::U64),
+];
+
 /// Returns the element type with an ONNX number, if it is supported.
 pub(super) fn element_type(code: i64) -> Result<ElementType, Problem> {
-    Ok(match code {
-        1 => ElementType::F32,
-        2 => ElementType::U8,
-        3 => ElementType::I8,
-        4 => ElementType::U16,
-        5 => ElementType::I16,
-        6 => ElementType::I32,
-        7 => ElementType::I64,
-        9 => ElementType::Bool,
-        10 => ElementType::F16,
-        12 => ElementType::U32,
-        13 => ElementType::U64,
-        other => {
-            let name = usize::try_from(other).ok().and_then(|i| NAMES.get(i)).copied().unwrap_or("unknown");
-            return Err(Problem::new(
-                format!("its elements are of type {name} ({other})"),
-                "convert it to float, float16, an integer or bool",
-            ));
-        }
+    let found = SUPPORTED.iter().find(|(number, _)| *number == code).map(|(_, found)| *found);
+    found.ok_or_else(|| {
+        let name = usize::try_from(code).ok().and_then(|i| NAMES.get(i)).copied().unwrap_or("unknown");
+        Problem::new(
+            format!("its elements are of type {name} ({code})"),
+            "convert it to float, float16, an integer or bool",
+        )
     })
+}
+
+/// Returns the ONNX number of an element type.
+pub(super) fn number(element_type: ElementType) -> i64 {
+    SUPPORTED.iter().find(|(_, found)| *found == element_type).map_or(0, |(number, _)| *number)
 }

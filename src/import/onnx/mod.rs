@@ -34,7 +34,7 @@ mod wire;
 
 use std::{
     cell::RefCell,
-    collections::{HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     path::{Path, PathBuf},
 };
 
@@ -55,13 +55,12 @@ use super::{
 };
 use crate::graph::Graph;
 use explained::explained;
-use external::External;
 use graph_lowering::GraphLowering;
-use model::{Model, Node};
+use model::{GraphIo, Model, Node};
 use names::{Names, Operand};
 use node_lowering::NodeLowering;
 use op_registry::own_domain;
-use tensor::{Owned, ValueSource};
+use tensor::ValueSource;
 
 /// Supported operator sets.
 pub(super) const OLDEST: i64 = 6;
@@ -91,23 +90,67 @@ pub(super) fn read(
     options: &ImportOptions,
     beside: &mut Vec<PathBuf>,
 ) -> Result<Graph, ImportError> {
-    let bytes = (*owner).as_ref();
+    let (model, meter) = parsed(&owner)?;
+    let file = graph_of(&model)?;
+    let mut values = ValueSource::new(owner, path);
+    let (graph, names) = lower_all(file, &Opsets::new(&model)?, options, meter, &mut values)?;
+    beside.extend(values.external.paths().map(Path::to_owned));
+    let bytes = (*values.owner.0).as_ref();
+    stated::warn_of_others(file, wire::Message::of(bytes, &RefCell::new(Meter::new(bytes.len()))), &names);
+    Ok(graph)
+}
+
+/// Reads nodes of a model as a graph of their own, with other inputs and outputs than the model's. Only those inputs of the
+/// model remain whose value is bound.
+fn read_nodes(
+    owner: Owner,
+    path: Option<&Path>,
+    options: &ImportOptions,
+    nodes: &[usize],
+    [inputs, outputs]: [Vec<GraphIo>; 2],
+) -> Result<Graph, ImportError> {
+    let (mut model, meter) = parsed(&owner)?;
+    let mut file = model.graph.take().ok_or_else(no_graph)?;
+    let mut wanted = vec![false; file.nodes.len()];
+    for &node in nodes {
+        wanted[node] = true;
+    }
+    let mut wanted = wanted.into_iter();
+    file.nodes.retain(|_| wanted.next() == Some(true));
+    file.inputs.retain(|port| options.constants.contains_key(&port.name));
+    file.inputs.extend(inputs);
+    file.outputs = outputs;
+    // The extents of these inputs are known.
+    let options = ImportOptions { dims: BTreeMap::new(), ..options.clone() };
+    lower_all(&file, &Opsets::new(&model)?, &options, meter, &mut ValueSource::new(owner, path)).map(|(graph, _)| graph)
+}
+
+/// Parses a model. Returns it with what is left of the allowances.
+fn parsed(owner: &Owner) -> Result<(Model, Meter), ImportError> {
+    let bytes = (**owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
     let model = Model::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
-    let file = graph_of(&model)?;
-    let opsets = Opsets::new(&model)?;
-    let external = path.map(External::beside).unwrap_or_default();
-    let mut lowering = GraphLowering::new(meter.into_inner());
+    Ok((model, meter.into_inner()))
+}
+
+/// Lowers all nodes, or fails with the list of those that are refused.
+fn lower_all<'m>(
+    file: &'m model::Graph,
+    opsets: &Opsets<'_>,
+    options: &ImportOptions,
+    meter: Meter,
+    values: &mut ValueSource,
+) -> Result<(Graph, Names<'m>), ImportError> {
+    let mut lowering = GraphLowering::new(meter);
     lowering.fake_quant = options.fake_quant;
     options.constants.values().for_each(|array| lowering.meter.widen(array.bytes()));
-    let mut values = ValueSource { external, owner: Owned(owner) };
     lowering.graph.name = label(&file.name);
     let mut names = Names::new(file, &mut lowering.meter)?;
     graph_io::inputs(file, options, &mut lowering, &mut names)?;
 
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
-        let Err(mut problem) = lower(index, node, &opsets, &mut lowering, &mut names, &mut values) else { continue };
+        let Err(mut problem) = lower(index, node, opsets, &mut lowering, &mut names, values) else { continue };
         if !options.dims.is_empty() {
             problem = problem.with_bound_extents();
         }
@@ -118,10 +161,7 @@ pub(super) fn read(
         }
     }
     refusals.finish()?;
-    graph_io::outputs(file, options, &mut lowering, &mut names, &mut values)?;
-    beside.extend(values.external.paths().map(Path::to_owned));
-    let bytes = (*values.owner.0).as_ref();
-    stated::warn_of_others(file, wire::Message::of(bytes, &RefCell::new(Meter::new(bytes.len()))), &names);
+    graph_io::outputs(file, options, &mut lowering, &mut names, values)?;
     if let Some((indices, problem)) = inexact(&lowering.graph) {
         let mut refusals = Refusals::default();
         for (index, node) in file.nodes.iter().enumerate().filter(|(index, _)| indices.contains(index)) {
@@ -130,11 +170,15 @@ pub(super) fn read(
         }
         refusals.finish()?;
     }
-    finished(lowering.graph, &lowering.meter)
+    Ok((finished(lowering.graph, &lowering.meter)?, names))
+}
+
+fn no_graph() -> ImportError {
+    ImportError::Malformed { what: "it holds no graph".to_owned() }
 }
 
 fn graph_of(model: &Model) -> Result<&model::Graph, ImportError> {
-    model.graph.as_ref().ok_or_else(|| ImportError::Malformed { what: "it holds no graph".to_owned() })
+    model.graph.as_ref().ok_or_else(no_graph)
 }
 
 /// The operator, spelled as in ONNX.
@@ -162,7 +206,7 @@ pub(super) fn read_tensor(owner: Owner) -> Result<Array, ImportError> {
     let tensor = model::Tensor::read(wire::Message::of(bytes, &meter)).map_err(broken)?;
     let refused = |problem: Problem| problem.of_graph_io("value", &tensor.name);
     let mut meter = meter.into_inner();
-    ValueSource { external: External::default(), owner: Owned(owner) }.array(&tensor, &mut meter).map_err(refused)
+    ValueSource::new(owner, None).array(&tensor, &mut meter).map_err(refused)
 }
 
 /// Adds the graph nodes for a node of the file, or states its results as known.

@@ -70,14 +70,14 @@ pub(super) struct Tensor {
 }
 
 /// `ValueInfoProto`: a graph input or output.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct GraphIo {
     pub(super) name: String,
     pub(super) kind: IoType,
 }
 
 /// `TypeProto`.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum IoType {
     /// The file states no type.
     #[default]
@@ -260,6 +260,15 @@ fn pair(message: Message<'_>) -> Read<(String, String)> {
 }
 
 impl GraphIo {
+    /// Memory that it takes, in bytes.
+    pub(super) fn size(&self) -> usize {
+        let extents = match &self.kind {
+            IoType::Tensor(_, Some(extents)) => size_of_val(&extents[..]),
+            _ => 0,
+        };
+        size_of::<Self>() + self.name.len() + extents
+    }
+
     pub(super) fn read(message: Message<'_>) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut port = Self::default();

@@ -6,10 +6,11 @@ use super::{
     Opsets, alike,
     array::ranked,
     dims::Binding,
+    element_type::number,
     graph_io,
     graph_lowering::GraphLowering,
     lower,
-    model::{Graph, GraphIo, IoType, Node},
+    model::{Extent, Graph, GraphIo, IoType, Node},
     names::Names,
     preferred_input_layout::PreferredLayouts,
     stated::Stated,
@@ -22,13 +23,11 @@ use crate::{
         ImportOptions,
         error::{ImportError, Problem, UnresolvedDim},
         label::label,
-        outline::{TensorOutline, Told, Verdict},
+        outline::{OpenExtent, TensorOutline, Told, Verdict},
     },
     ops,
 };
 
-/// Height and width to try if the extent of an image is open. It can be halved five times.
-const IMAGE: usize = 224;
 /// Value to try for other open axes, for example the number of tokens of a text.
 const LENGTH: usize = 16;
 
@@ -42,6 +41,8 @@ pub(super) struct Outliner<'m> {
     /// Extents by name, with typical values for unbound ones.
     tried: BTreeMap<String, usize>,
     preferred: PreferredLayouts<'m>,
+    /// Height and width to try if the extent of an image is open.
+    image: usize,
     lowering: GraphLowering,
     names: Names<'m>,
     values: ValueSource,
@@ -55,6 +56,7 @@ impl<'m> Outliner<'m> {
         file: &'m Graph,
         stated: Stated<'m>,
         options: &ImportOptions,
+        image: usize,
         mut lowering: GraphLowering,
         values: ValueSource,
     ) -> Result<Self, ImportError> {
@@ -66,6 +68,7 @@ impl<'m> Outliner<'m> {
             bound: options.dims.clone(),
             tried: options.dims.clone(),
             preferred: PreferredLayouts::new(&file.nodes),
+            image,
             lowering,
             names,
             values,
@@ -74,8 +77,8 @@ impl<'m> Outliner<'m> {
         })
     }
 
-    /// Defines the inputs, and returns their open extents.
-    pub(super) fn inputs(&mut self, options: &ImportOptions) -> Result<Vec<UnresolvedDim>, ImportError> {
+    /// Defines the inputs, and returns their open extents, and whether one is a height or width of an image.
+    pub(super) fn inputs(&mut self, options: &ImportOptions) -> Result<(Vec<OpenExtent>, bool), ImportError> {
         let file = self.file;
         graph_io::bindable(file, options)?;
         let mut ports: Vec<&'m GraphIo> = Vec::new();
@@ -99,9 +102,17 @@ impl<'m> Outliner<'m> {
             Err(error) => return Err(error),
             Ok(_) => Vec::new(),
         };
+        let mut is_of_image = false;
         for UnresolvedDim { input, axis, name, .. } in &open {
             let rank = self.stated.dims(input, &self.bound).map_or(0, |dims| dims.len());
-            self.tried.entry(name.clone()).or_insert_with(|| usual(*axis, rank));
+            self.tried.entry(name.clone()).or_insert_with(|| match (*axis, rank) {
+                (0, _) => 1,
+                (2.., 4) => {
+                    is_of_image = true;
+                    self.image
+                }
+                _ => LENGTH,
+            });
         }
         let dims = extents(&shaped, &self.tried)?;
         let mut dims: HashMap<&str, Vec<usize>> = shaped.iter().map(|port| port.name.as_str()).zip(dims).collect();
@@ -119,7 +130,12 @@ impl<'m> Outliner<'m> {
                 self.uncertain.insert(&port.name);
             }
         }
-        Ok(open)
+        let open = open.into_iter().map(|open| OpenExtent {
+            place: open.to_string(),
+            tried: self.tried.get(&open.name).copied().unwrap_or_default(),
+            name: open.name,
+        });
+        Ok((open.collect(), is_of_image))
     }
 
     /// Returns the verdicts if no node can be examined.
@@ -251,22 +267,27 @@ impl<'m> Outliner<'m> {
             Some(stated) => stated.ok(),
             None => value.map(Value::element_type),
         };
-        TensorOutline { name: label(name), dims, element_type, constant: self.is_constant(name) }
+        let known = TensorOutline { dims, element_type, ..TensorOutline::default() };
+        let tried = value.map(|value| value.dims().iter().copied().map(Some).collect());
+        let tried_bytes = TensorOutline { dims: tried, element_type, ..TensorOutline::default() }.bytes();
+        let tried_bytes = tried_bytes.filter(|_| known.bytes().is_none());
+        TensorOutline { name: label(name), constant: self.is_constant(name), tried_bytes, ..known }
+    }
+
+    /// Returns a value as an input or output of nodes that are read alone, with the tried extents.
+    pub(super) fn port(&self, name: &str) -> GraphIo {
+        let value = self.names.value(name);
+        let extents = value.map(|value| value.dims().iter().map(|&extent| Extent::Known(extent as i64)).collect());
+        let stated = self.stated.element_type(name).and_then(Result::ok);
+        let element_type = stated.or_else(|| value.map(Value::element_type));
+        let kind = element_type.map_or(IoType::Unstated, |known| IoType::Tensor(number(known), extents));
+        GraphIo { name: name.to_owned(), kind }
     }
 }
 
 /// Attributes a problem to an operand.
 fn of_operand(name: &str, problem: Problem) -> Problem {
     Problem { reason: format!("its operand `{name}`: {}", problem.reason), ..problem }
-}
-
-/// Typical value for an open extent of an axis.
-fn usual(axis: usize, rank: usize) -> usize {
-    match (axis, rank) {
-        (0, _) => 1,
-        (2.., 4) => IMAGE,
-        _ => LENGTH,
-    }
 }
 
 /// Resolves the extents of inputs.

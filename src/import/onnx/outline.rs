@@ -9,14 +9,13 @@ use std::{
 
 use super::{
     Opsets, bodies, broken, called,
-    external::External,
     graph_lowering::GraphLowering,
     graph_of,
-    model::{Graph, Model},
+    model::{Graph, GraphIo, Model},
     node_by_node::Outliner,
-    operator,
+    operator, read_nodes,
     stated::{self, Stated},
-    tensor::{Owned, ValueSource},
+    tensor::ValueSource,
     wire,
 };
 use crate::import::{
@@ -25,14 +24,15 @@ use crate::import::{
     label::label,
     meter::Meter,
     model_file::Owner,
-    outline::{Format, GraphOutline, NodeOutline, Outline, Verdict},
+    outline::{Format, GraphOutline, NodeOutline, Outline, PartReader, Verdict},
 };
 
-/// Returns the outline of a file.
+/// Returns the outline of a file. `image` is tried for open heights and widths of images.
 pub(in crate::import) fn outline(
     owner: Owner,
     path: Option<&Path>,
     options: &ImportOptions,
+    image: usize,
 ) -> Result<Outline, ImportError> {
     let bytes = (*owner).as_ref();
     let meter = RefCell::new(Meter::new(bytes.len()));
@@ -47,26 +47,31 @@ pub(in crate::import) fn outline(
     // After the results of bodies, since types stated by the file have priority.
     between.extend(stated::between(message).map_err(broken)?);
     let lowering = GraphLowering::new(meter.into_inner());
-    let values = ValueSource { external: path.map(External::beside).unwrap_or_default(), owner: Owned(owner) };
-    let mut outliner = Outliner::new(file, Stated::new(file, &between), options, lowering, values)?;
-    let open = outliner.inputs(options)?;
+    let values = ValueSource::new(Owner::clone(&owner), path);
+    let mut outliner = Outliner::new(file, Stated::new(file, &between), options, image, lowering, values)?;
+    let (open, is_of_image) = outliner.inputs(options)?;
     let verdicts = match Opsets::new(&model) {
         Ok(opsets) => outliner.nodes(&opsets, &implicit),
         Err(error @ ImportError::Opset { .. }) => outliner.none(&error),
         Err(error) => return Err(error),
     };
-    let graph = graph(file, outliner, verdicts, &implicit)?;
-    let open = open.iter().map(ToString::to_string).collect();
-    Ok(Outline { format: Format::Onnx, graphs: vec![GraphOutline { open, ..graph }] })
+    let (graph, ports) = graph(file, outliner, verdicts, &implicit)?;
+    let (path, options) = (path.map(Path::to_owned), options.clone());
+    let reader = PartReader::new(move |part| {
+        let ports = [part.inputs, part.outputs]
+            .map(|tensors| tensors.iter().filter_map(|&tensor| ports.get(tensor).cloned()).collect());
+        read_nodes(Owner::clone(&owner), path.as_deref(), &options, part.nodes, ports)
+    });
+    Ok(Outline { format: Format::Onnx, graphs: vec![GraphOutline { open, is_of_image, reader, ..graph }] })
 }
 
-/// Converts names to indices.
+/// Converts names to indices. Also returns every tensor as an input or output of nodes that are read alone.
 fn graph<'m>(
     file: &'m Graph,
     mut outliner: Outliner<'m>,
     verdicts: Vec<(Verdict, u64)>,
     implicit: &[HashSet<String>],
-) -> Result<GraphOutline, ImportError> {
+) -> Result<(GraphOutline, Vec<GraphIo>), ImportError> {
     let mut numbers = Numbers::default();
     let computed = file.nodes.iter().flat_map(|node| &node.outputs).chain(file.initializers.iter().map(|t| &t.name));
     let known: HashSet<&str> = computed.chain(file.inputs.iter().map(|port| &port.name)).map(String::as_str).collect();
@@ -92,7 +97,14 @@ fn graph<'m>(
     let inputs = numbers.all(given);
     let outputs = numbers.all(file.outputs.iter().map(|port| port.name.as_str()));
     let tensors = numbers.names.iter().map(|name| outliner.tensor(name)).collect();
-    Ok(GraphOutline { name: label(&file.name), nodes, tensors, inputs, outputs, open: Vec::new() })
+    let mut ports = Vec::with_capacity(numbers.names.len());
+    for name in numbers.names {
+        let port = outliner.port(name);
+        outliner.makes(port.size())?;
+        ports.push(port);
+    }
+    let name = label(&file.name);
+    Ok((GraphOutline { name, nodes, tensors, inputs, outputs, ..GraphOutline::default() }, ports))
 }
 
 /// Assigns consecutive numbers to names.

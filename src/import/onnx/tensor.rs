@@ -1,6 +1,8 @@
 //! Reads values of the file's tensors. Borrows them where possible, and checks their size before anything is
 //! allocated.
 
+use std::path::Path;
+
 use super::{
     array::{Array, count},
     element_type::element_type,
@@ -29,6 +31,11 @@ impl std::fmt::Debug for Owned {
 }
 
 impl ValueSource {
+    /// For a model in these bytes. External files are looked up beside `path`.
+    pub(super) fn new(owner: Owner, path: Option<&Path>) -> Self {
+        Self { external: path.map(External::beside).unwrap_or_default(), owner: Owned(owner) }
+    }
+
     /// Reads the values of a tensor. External files increase the allowance of the meter; copies are charged.
     pub(super) fn array(&mut self, tensor: &Tensor, meter: &mut Meter) -> Result<Array, Problem> {
         let elem = element_type(tensor.kind)?;

@@ -28,6 +28,7 @@ use super::{
     label::label,
     meter::Meter,
     model_file::Owner,
+    outline::NodesToRead,
 };
 use crate::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
 use crate::plan::printable;
@@ -53,21 +54,11 @@ pub(super) fn is(bytes: &[u8]) -> bool {
 
 /// Reads a model. The graph has the name stated in the file. Its constants are borrowed from the bytes.
 pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
-    let bytes = (*owner).as_ref();
-    let model = supported(bytes)?;
+    let model = supported((*owner).as_ref())?;
     let subgraphs = model.subgraphs().unwrap_or_default();
-    let Some((subgraph, others)) = subgraphs.split_first() else {
-        return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
-    };
-    let [inputs, outputs] = ports(subgraph);
-    let meter = Meter::new(bytes.len());
-    let mut lowering = begun(&model, subgraph, [&inputs, &outputs], bytes.len(), meter, fake_quant)?;
-    lower_all(&mut lowering, &owner, subgraph, &model.operator_codes().unwrap_or_default())?;
-    inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
-    outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
-    note_host_types(&mut lowering);
-    copy_outputs(&mut lowering, &owner)?;
-    refuse_inexact(&lowering, subgraph, &model.operator_codes().unwrap_or_default())?;
+    let Some((subgraph, others)) = subgraphs.split_first() else { return Err(no_graph()) };
+    let operators = subgraph.operators().unwrap_or_default();
+    let graph = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, fake_quant)?;
     if !others.is_empty() {
         // Bodies of control flow do not get here, because the operators that use them were refused.
         let name = |graph: &SubGraph<'_>| label(&graph.name().unwrap_or_default());
@@ -75,6 +66,45 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
         let names = printable(&names.join(", ")).to_string();
         tracing::warn!(graphs = others.len(), names, "only the first graph of the model is read, others are left out");
     }
+    Ok(graph)
+}
+
+/// Reads nodes of a graph of the model as a graph of their own.
+fn read_nodes(owner: Owner, fake_quant: FakeQuant, graph: usize, part: &NodesToRead<'_>) -> Result<Graph, ImportError> {
+    let model = supported((*owner).as_ref())?;
+    let subgraphs = model.subgraphs().unwrap_or_default();
+    let subgraph = subgraphs.get(graph).ok_or_else(no_graph)?;
+    let operators = subgraph.operators().unwrap_or_default();
+    let operators: Vec<Operator<'_>> = part.nodes.iter().filter_map(|&node| operators.get(node).copied()).collect();
+    let ports = [("input", part.inputs), ("output", part.outputs)].map(|(role, tensors)| IoTensors {
+        role,
+        ids: tensors.iter().map(|&tensor| i32::try_from(tensor).unwrap_or(-1)).collect(),
+    });
+    lower_graph(&model, subgraph, &operators, ports, &owner, fake_quant)
+}
+
+fn no_graph() -> ImportError {
+    ImportError::Malformed { what: "it holds no graph".to_owned() }
+}
+
+/// Lowers operators of a graph, or fails with the list of those that are refused.
+fn lower_graph<'a>(
+    model: &Model<'a>,
+    subgraph: &SubGraph<'a>,
+    operators: &[Operator<'a>],
+    [inputs, outputs]: [IoTensors; 2],
+    owner: &Owner,
+    fake_quant: FakeQuant,
+) -> Result<Graph, ImportError> {
+    let file = (**owner).as_ref().len();
+    let mut lowering = begun(model, subgraph, [&inputs, &outputs], file, Meter::new(file), fake_quant)?;
+    let codes = model.operator_codes().unwrap_or_default();
+    lower_all(&mut lowering, owner, operators, &codes)?;
+    inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
+    outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
+    note_host_types(&mut lowering);
+    copy_outputs(&mut lowering, owner)?;
+    refuse_inexact(&lowering, operators, &codes)?;
     finished(lowering.graph, &lowering.meter)
 }
 
@@ -280,16 +310,16 @@ impl Lowered<'_, '_> {
 /// Fails with the list of all operators whose integers floats may not hold exactly, if there are any.
 fn refuse_inexact(
     lowering: &SubgraphLowering<'_>,
-    subgraph: &SubGraph<'_>,
+    operators: &[Operator<'_>],
     codes: &[OperatorCode<'_>],
 ) -> Result<(), ImportError> {
     let Some((indices, problem)) = inexact(&lowering.graph) else { return Ok(()) };
     let mut refusals = Refusals::default();
-    for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
+    for (node, operator) in operators.iter().enumerate() {
         if indices.contains(&node) {
             let code = usize::try_from(operator.opcode()).ok().and_then(|i| codes.get(i));
             let kind = code.map(|code| Kind::of(code).name()).unwrap_or_default();
-            let lowered = Lowered { node, operator: &operator, kind, outcome: Ok(()) };
+            let lowered = Lowered { node, operator, kind, outcome: Ok(()) };
             let name = lowered.name(&lowering.tensors);
             refusals.note(node, name, &lowered.kind, name, problem.clone())?;
         }
@@ -301,11 +331,11 @@ fn refuse_inexact(
 fn lower_all<'a>(
     lowering: &mut SubgraphLowering<'a>,
     owner: &Owner,
-    subgraph: &SubGraph<'a>,
+    operators: &[Operator<'a>],
     codes: &[OperatorCode<'a>],
 ) -> Result<(), ImportError> {
     let mut refusals = Refusals::default();
-    lower_each(lowering, owner, subgraph, codes, |lowering, mut lowered| {
+    lower_each(lowering, owner, operators, codes, |lowering, mut lowered| {
         let Err(problem) = std::mem::replace(&mut lowered.outcome, Ok(())) else { return Ok(true) };
         let name = lowered.name(&lowering.tensors);
         refusals.note(lowered.node, name, &lowered.kind, name, problem)?;
@@ -318,20 +348,20 @@ fn lower_all<'a>(
 fn lower_each<'a>(
     lowering: &mut SubgraphLowering<'a>,
     owner: &Owner,
-    subgraph: &SubGraph<'a>,
+    operators: &[Operator<'a>],
     codes: &[OperatorCode<'a>],
     mut tell: impl FnMut(&mut SubgraphLowering<'a>, Lowered<'_, 'a>) -> Result<bool, ImportError>,
 ) -> Result<(), ImportError> {
     let unknown = Kind { builtin: None, custom: None };
     let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
-    for (node, operator) in subgraph.operators().unwrap_or_default().into_iter().enumerate() {
+    for (node, operator) in operators.iter().enumerate() {
         let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
         let outcome = match kind.builtin {
-            Some(_) => OperatorLowering::new(lowering, owner, operator, node)
+            Some(_) => OperatorLowering::new(lowering, owner, *operator, node)
                 .and_then(|mut context| lower(&mut context, &kind.name())),
             None => Err(Problem::new("its operator code is unknown", "convert the model with an older converter")),
         };
-        let lowered = Lowered { node, operator: &operator, kind: kind.name(), outcome };
+        let lowered = Lowered { node, operator, kind: kind.name(), outcome };
         if !tell(lowering, lowered)? {
             break;
         }

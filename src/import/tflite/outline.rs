@@ -4,7 +4,7 @@
 use super::{
     Lowered, begun, lower_each,
     operator_lowering::{SubgraphLowering, known},
-    ports,
+    ports, read_nodes,
     schema::{Model, SubGraph},
     supported,
     tensors::FileTensor,
@@ -17,21 +17,23 @@ use crate::{
         label::label,
         meter::Meter,
         model_file::Owner,
-        outline::{Format, GraphOutline, NodeOutline, Outline, TensorOutline, Told, Verdict},
+        outline::{Format, GraphOutline, NodeOutline, Outline, PartReader, TensorOutline, Told, Verdict},
     },
     ops,
 };
 
 /// Returns the outline of a file.
-pub(in crate::import) fn outline(owner: Owner) -> Result<Outline, ImportError> {
+pub(in crate::import) fn outline(owner: Owner, fake_quant: FakeQuant) -> Result<Outline, ImportError> {
     let bytes = (*owner).as_ref();
     let model = supported(bytes)?;
     let subgraphs = model.subgraphs().unwrap_or_default();
     let (mut graphs, mut told, mut meter) = (Vec::new(), Told::default(), Meter::new(bytes.len()));
-    for subgraph in &subgraphs {
+    for (index, subgraph) in subgraphs.iter().enumerate() {
         let found;
         (found, meter) = graph(&model, subgraph, &owner, meter, &mut told)?;
-        graphs.push(found);
+        let owner = Owner::clone(&owner);
+        let reader = PartReader::new(move |part| read_nodes(Owner::clone(&owner), fake_quant, index, part));
+        graphs.push(GraphOutline { reader, ..found });
     }
     if graphs.is_empty() {
         return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
@@ -52,7 +54,7 @@ fn graph<'a>(
     let codes = model.operator_codes().unwrap_or_default();
     let mut nodes = Vec::new();
     let mut made = 0;
-    lower_each(&mut lowering, owner, subgraph, &codes, |lowering, lowered| {
+    lower_each(&mut lowering, owner, &subgraph.operators().unwrap_or_default(), &codes, |lowering, lowered| {
         let verdict = verdict(lowering, &lowered, made, told);
         let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(made));
         made = lowering.graph.nodes.len();
@@ -69,7 +71,7 @@ fn graph<'a>(
         tensors: lowering.tensors.iter().map(tensor).collect(),
         inputs: numbers(&inputs.ids, &lowering.tensors),
         outputs: numbers(&outputs.ids, &lowering.tensors),
-        open: Vec::new(),
+        ..GraphOutline::default()
     };
     Ok((outline, lowering.meter))
 }
@@ -108,6 +110,8 @@ fn tensor(tensor: &FileTensor<'_>) -> TensorOutline {
         name: label(&tensor.name),
         dims: tensor.stated().map(|dims| dims.iter().copied().map(Some).collect()),
         element_type: tensor.element_type(),
-        constant: tensor.has_values(),
+        // An empty list has no values to be given.
+        constant: tensor.has_values() || tensor.empty_list,
+        tried_bytes: None,
     }
 }

@@ -4,3 +4,4 @@
 
 mod networks;
 mod partitions;
+mod parts;

@@ -1,9 +1,9 @@
 //! Real networks that can be imported are taken completely, and only their inputs and outputs are copied.
 
 use texpool::{
-    delegate::{Host, MIN_OPERATIONS, Standing, select},
+    delegate::{MIN_OPERATIONS, Offline, Standing, select},
     graph::{Graph, TensorId},
-    import::{ImportOptions, open_with, outline},
+    import::{ImportOptions, OutlineSource, open_with},
 };
 use texpool_cli::fetch::Catalog;
 
@@ -28,8 +28,9 @@ fn networks_that_are_imported_are_one_partition() {
         };
         let copied = [&graph.inputs, &graph.outputs].map(|ids| bytes(ids, &graph));
 
-        let file = outline(&path, &options).unwrap();
-        let selection = select(&file.graphs[0], Host::of(file.format), MIN_OPERATIONS);
+        let source = OutlineSource::open(&path, &options).unwrap();
+        let (file, selections) = select(&source, MIN_OPERATIONS, &mut Offline).unwrap();
+        let selection = &selections[0];
         let left = |standing: &&Standing| matches!(standing, Standing::Left(_) | Standing::Unknown(_));
         assert_eq!(selection.standings.iter().find(left), None, "{name}");
         assert_eq!(selection.partitions.len(), 1, "{name}");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use texpool::{
-    delegate::{BYTES_OF_A_CALL, Host, Selection, Standing, select},
+    delegate::{BYTES_OF_A_CALL, Host, Offline, Selection, Standing, select_of},
     graph::ElementType,
     import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict},
 };
@@ -15,6 +15,10 @@ fn refused() -> Verdict {
     Verdict::Refused(Refusal { reason: "for a reason".into(), hint: "do something".into() })
 }
 
+fn select(graph: &GraphOutline, host: Host, min_operations: u64) -> Selection {
+    select_of(graph, host, min_operations, &mut Offline).unwrap()
+}
+
 /// A graph whose nodes have one result each, after the `given` tensors; `constants` are among those.
 fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)], outputs: &[usize]) -> GraphOutline {
     let tensor = |index: usize| TensorOutline {
@@ -22,6 +26,7 @@ fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)],
         dims: Some(vec![Some(index + 1)]),
         element_type: Some(ElementType::F32),
         constant: constants.contains(&index),
+        tried_bytes: None,
     };
     let node = |(index, (operator, inputs, verdict)): (usize, &(&str, &[usize], Verdict))| NodeOutline {
         operator: (*operator).to_owned(),

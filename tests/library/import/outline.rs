@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use texpool::import::{Format, ImportError, ImportOptions, Outline, Verdict, outline_from_bytes};
+use texpool::import::{Format, IMAGES, ImportError, ImportOptions, Outline, OutlineSource, Verdict};
 
 use crate::support::tflite::{F16, Model};
 
 fn outline(bytes: Vec<u8>) -> Result<Outline, ImportError> {
-    outline_from_bytes(Arc::new(bytes), &ImportOptions::default())
+    OutlineSource::from_bytes(Arc::new(bytes), &ImportOptions::default()).outline(IMAGES[0])
 }
 
 #[test]

@@ -2,14 +2,14 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use texpool::import::{GraphOutline, ImportOptions, TensorOutline, Verdict, outline_from_bytes};
+use texpool::import::{GraphOutline, IMAGES, ImportOptions, OutlineSource, TensorOutline, Verdict};
 
 use crate::support::onnx::{Attr, DOUBLE, Dim, FLOAT, Model, bytes, number, typed};
 
 fn outline(model: &Model, dims: &[(&str, usize)]) -> GraphOutline {
     let dims: BTreeMap<String, usize> = dims.iter().map(|(name, extent)| ((*name).to_owned(), *extent)).collect();
     let options = ImportOptions { dims, ..ImportOptions::default() };
-    outline_from_bytes(Arc::new(model.bytes()), &options).unwrap().graphs.remove(0)
+    OutlineSource::from_bytes(Arc::new(model.bytes()), &options).outline(IMAGES[0]).unwrap().graphs.remove(0)
 }
 
 /// Verdict on each node, as a letter.

@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::{error::CliError, lines, model_source::BoundArgs, out};
 use crate::report::ExplainReport;
-use texpool::delegate::{Host, MIN_OPERATIONS, Selection, select};
+use texpool::delegate::{Host, MIN_OPERATIONS};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -34,7 +34,7 @@ enum HostArg {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let source = args.dims.find(&args.model)?;
-    let outline = source.outline()?;
+    let (outline, selections) = source.select(args.min_operations)?;
     let host = match args.host {
         HostArg::Tflite => Host::TfLite,
         HostArg::Onnxruntime => Host::OnnxRuntime,
@@ -44,8 +44,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let (model, host, reader) = (source.name(), host.name(), reader.name());
         return Err(CliError::Usage(format!("{host} does not read the format of `{model}`; say --host {reader}")));
     }
-    let selections: Vec<Selection> =
-        outline.graphs.iter().map(|graph| select(graph, host, args.min_operations)).collect();
     let report = ExplainReport::new(&source.name(), host, &outline.graphs, &selections);
     if json {
         return out::json(&report);

@@ -12,8 +12,9 @@ use std::{
     path::{Path, PathBuf},
 };
 use texpool::{
+    delegate::{Offline, Selection, select},
     graph::Graph,
-    import::{self, FakeQuant, ImportError, ImportOptions, Outline, parse_dim, parse_fake_quant},
+    import::{self, FakeQuant, ImportError, ImportOptions, Outline, OutlineSource, parse_dim, parse_fake_quant},
 };
 
 /// What open extents are bound to.
@@ -112,9 +113,11 @@ impl ModelSource {
         Ok(graph)
     }
 
-    /// Returns the nodes as in the file, even if some are not supported.
-    pub(super) fn outline(&self) -> Result<Outline, CliError> {
-        import::outline(&self.path, &self.options).map_err(|source| self.failed(source))
+    /// Selects the nodes that a delegate takes. Also returns the nodes as in the file, even if some are not supported.
+    pub(super) fn select(&self, min_operations: u64) -> Result<(Outline, Vec<Selection>), CliError> {
+        let source = OutlineSource::open(&self.path, &self.options);
+        let selected = source.and_then(|source| select(&source, min_operations, &mut Offline));
+        selected.map_err(|source| self.failed(source))
     }
 
     /// Returns the catalogue's entry for the model, found by its name or by the file's contents.

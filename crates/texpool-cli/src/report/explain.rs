@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use texpool::{
     delegate::{Host, Partition, Selection, Standing},
-    import::{GraphOutline, TensorOutline},
+    import::{GraphOutline, OpenExtent, TensorOutline},
 };
 
 /// The selection for a model. The text form groups the entries that the data lists one by one.
@@ -31,7 +31,7 @@ pub struct GraphReport {
     pub known: usize,
     /// Number of nodes for which the file lacks information.
     pub unknown: usize,
-    /// Descriptions of open input extents. Extents that depend on these are not known before a run.
+    /// Descriptions of open input extents, with the values that they were tried with. Extents that depend on these are not known before a run.
     pub open_extents: Vec<String>,
     /// All nodes, in the file's order.
     pub nodes: Vec<NodeReport>,
@@ -122,7 +122,8 @@ impl GraphReport {
         let [taken, left, known, unknown] =
             [NodeVerdict::Taken, NodeVerdict::Left, NodeVerdict::Known, NodeVerdict::Unknown].map(count);
         let partitions = selection.partitions.iter().map(|partition| PartitionReport::new(graph, partition)).collect();
-        let (graph, open_extents) = (graph.name.clone(), graph.open.clone());
+        let open = |open: &OpenExtent| format!("{}, tried as {}", open.place, open.tried);
+        let (graph, open_extents) = (graph.name.clone(), graph.open.iter().map(open).collect());
         Self { graph, taken, left, known, unknown, open_extents, nodes, partitions }
     }
 

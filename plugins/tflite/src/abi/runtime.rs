@@ -104,8 +104,6 @@ pub(crate) mod code {
     pub(crate) const CUSTOM: i32 = 32;
     /// A node that a delegate has substituted for others.
     pub(crate) const DELEGATE: i32 = 51;
-    pub(crate) const SHAPE: i32 = 77;
-    pub(crate) const RANK: i32 = 110;
 }
 
 /// `TfLiteDelegate`.
