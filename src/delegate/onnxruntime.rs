@@ -9,7 +9,7 @@ use super::{
     turns::{FirstTurn, sets},
     worth::too_small,
 };
-use crate::import::{GraphOutline, Refusal, Verdict};
+use crate::import::{GraphOutline, NodeOutline, Refusal, Verdict};
 
 /// The nodes of a graph, taken in as few sets as possible.
 pub(super) struct OnnxRuntimeRules<'g> {
@@ -36,7 +36,7 @@ impl<'g> OnnxRuntimeRules<'g> {
 }
 
 /// Returns the verdict on a node, or `None` if it may be taken.
-fn standing(graph: &GraphOutline, node: &crate::import::NodeOutline, folded: bool) -> Option<Standing> {
+fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<Standing> {
     match &node.verdict {
         Verdict::Known if folded => Some(Standing::Known),
         Verdict::Computed | Verdict::Passed | Verdict::Known => unfit(graph, node).map(Standing::Left),
@@ -79,7 +79,9 @@ impl Rules for OnnxRuntimeRules<'_> {
 
     fn unworthy(&self, partition: &Partition) -> Option<Refusal> {
         let nodes = partition.nodes.iter().map(|&node| &self.graph.nodes[node]);
-        if !nodes.clone().any(|node| node.verdict == Verdict::Computed) {
+        // A result that is a constant is written in every run.
+        let written = partition.outputs.iter().any(|&tensor| self.graph.tensors[tensor].constant);
+        if !written && !nodes.clone().any(|node| node.verdict == Verdict::Computed) {
             return Some(Refusal {
                 reason: "by itself it only passes values on, which is not worth a copy to the device and back"
                     .to_owned(),

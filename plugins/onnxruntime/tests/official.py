@@ -25,7 +25,7 @@ EXACT = 1 << 24
 #: strings.
 OTHERS = re.compile(r"string|complex|double|float4|float8|bfloat16|int2|int4|seq|optional|sparse|map")
 #: Reasons that concern unknown extents or values, not the operator.
-OF_BINDING = re.compile(r"at run time|must be known|only known in a run")
+OF_BINDING = re.compile(r"at run time|must be known|does not state the extents")
 
 
 class Case:
