@@ -7,11 +7,11 @@ use super::{
     model::{CompiledModel, Lowering},
     tables::table_buffers,
     transfer_buffers::{TransferBuffers, Way},
-    weight_textures::WeightLayouts,
+    weight_textures::ResidentWeights,
 };
 use crate::{
     graph::{Graph, Op},
-    ops,
+    ops::WeightGroup,
     plan::{Plan, TexelFormat, TextureSpec},
     schedule::{Schedule, StepKind, StorageKind},
 };
@@ -66,7 +66,7 @@ impl BesidePool {
     pub(super) fn new(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Self {
         // Dispatches bind a texture of one texel to the bindings that they do not use.
         let spare = TextureSpec { width: 1, height: 1, format: format.texels };
-        let weights = weight_textures(graph, schedule, format);
+        let weights = format.resident_weights(graph, schedule).specs;
         let loading = weights.iter().map(|&spec| buffer_bytes(piece_bytes(spec))).max().unwrap_or(0);
         let resident = WGPU.into_iter().chain([spare].into_iter().chain(weights).map(texture_bytes)).collect();
         let buffers = transfers(schedule, format).chain(count_buffers(graph, format));
@@ -143,21 +143,6 @@ fn transfers(schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = 
     TransferBuffers::new(format.weights).made(&steps, texel).into_iter()
 }
 
-/// Returns the texel format and the number of texels of each node's weights that stay on the device. A node whose
-/// weights equal those of an earlier node shares them and is skipped.
-fn resident_weights(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<(TexelFormat, u64)> {
-    let streamed = schedule.streamed();
-    let packings = format.packings(graph, schedule);
-    let firsts = ops::same_weights(graph, &packings, |id| !streamed.contains(id));
-    let nodes = graph.nodes.iter_enumerated().zip(packings.iter());
-    let resident = nodes.filter(|&((id, _), _)| !streamed.contains(id) && firsts[id] == id);
-    let texels = resident.map(|((_, node), &packing)| {
-        let format = if packing.is_words() { TexelFormat::Rgba32Uint } else { format.texels };
-        (format, ops::packed_weight_texels(graph, node, packing))
-    });
-    texels.collect()
-}
-
 /// Returns the sizes of the buffer in which kernels count clamped values, with two words per node, and of its
 /// readback buffer. They exist if texels have 16 bits, or if the graph computes indices.
 fn count_buffers(graph: &Graph, format: DeviceFormat) -> impl Iterator<Item = u64> {
@@ -166,25 +151,19 @@ fn count_buffers(graph: &Graph, format: DeviceFormat) -> impl Iterator<Item = u6
     counts.then_some([8 * graph.nodes.len() as u64; 2]).into_iter().flatten()
 }
 
-/// Returns the textures of the weights that stay on the device.
-fn weight_textures(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Vec<TextureSpec> {
-    let mut layouts = WeightLayouts::new(format.max_extent);
-    for (format, texels) in resident_weights(graph, schedule, format) {
-        layouts.add(format, usize::try_from(texels).unwrap_or(usize::MAX));
-    }
-    layouts.specs()
-}
-
 impl CompiledModel {
     fn device_format(&self) -> DeviceFormat {
         let Lowering { weights, weight_format, .. } = self.lowering;
         DeviceFormat { weights, weight_format, texels: self.format, max_extent: self.limits.max_extent }
     }
 
-    /// Returns the size of the weights that stay on the device, in bytes, as packed there.
+    /// Returns the size of the weights that stay on the device, in bytes, as packed there. What several nodes share is
+    /// counted once.
     pub fn resident_weight_bytes(&self) -> u64 {
-        let weights = resident_weights(&self.graph, &self.schedule, self.device_format());
-        weights.into_iter().map(|(format, texels)| format.texel_bytes() * texels).sum()
+        let ResidentWeights { groups, textures, specs, .. } =
+            self.device_format().resident_weights(&self.graph, &self.schedule);
+        let bytes = |(group, texture): (&WeightGroup, usize)| group.texels * specs[texture].format.texel_bytes();
+        groups.iter().zip(textures).map(bytes).sum()
     }
 
     /// Returns the peak device memory of a session of this model in bytes, if it is the only session on its device.

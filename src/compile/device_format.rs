@@ -4,6 +4,7 @@ use super::{
     io_texture::io_texture,
     options::{CompileOptions, WeightFormat, WeightStorage},
     weight_format::packings,
+    weight_textures::ResidentWeights,
 };
 use crate::{
     graph::{Graph, IdVec, NodeId, TensorId},
@@ -36,6 +37,12 @@ impl DeviceFormat {
     pub(super) fn packings(self, graph: &Graph, schedule: &Schedule) -> IdVec<NodeId, WeightPacking> {
         let streamed = schedule.streamed();
         packings(graph, self.weight_format, self.texels, |id| streamed.contains(id))
+    }
+
+    /// Returns the weights that stay on the device.
+    pub(super) fn resident_weights(self, graph: &Graph, schedule: &Schedule) -> ResidentWeights {
+        let packings = self.packings(graph, schedule);
+        ResidentWeights::new(graph, &packings, &schedule.streamed(), self.texels, self.max_extent)
     }
 
     /// Returns the texture of a graph input or output that is stored outside the pool.

@@ -60,7 +60,7 @@ pub use size::parse_size;
 pub(crate) use transfer_buffers::TransferBuffers;
 pub use unmet::Unmet;
 #[cfg(feature = "gpu")]
-pub(crate) use weight_textures::WeightLayouts;
+pub(crate) use weight_textures::{ResidentWeights, widest_texture};
 
 use compile_for::{Attempt, compile_within};
 use fewest_steps::Chains;

@@ -49,15 +49,14 @@ impl PlacedSteps<'_> {
         let storage = self.schedule.weights_of(step)?;
         let texture = self.texture_of_storage[storage];
         let packing = self.packings.get(step.node).copied().unwrap_or_default();
-        let sections = ops::weight_sections(self.graph, &self.graph.nodes[step.node], packing);
-        Some(WeightPlace {
-            texture,
-            base: self.rows(storage).start(0),
-            texels: self.schedule.storages[storage].row_texels,
-            shift: (self.spec)(texture)?.shift(),
-            skipped: sections.map_or(0, |sections| sections.skipped(step.slices.start)),
-            packing,
-        })
+        let node = &self.graph.nodes[step.node];
+        let divided = ops::weight_sections(self.graph, node, packing);
+        let skipped = divided.map_or(0, |sections| sections.skipped(step.slices.start));
+        let sections = ops::section_texels(self.graph, node, packing, &step.slices).into_iter();
+        let sections = sections.map(|(role, texels)| (role, u32::try_from(texels).unwrap_or(u32::MAX)));
+        let shift = (self.spec)(texture)?.shift();
+        let place = WeightPlace { texture, skipped, shift, packing, ..WeightPlace::default() };
+        Some(place.in_order(self.rows(storage).start(0), sections))
     }
 
     /// Returns the dispatches of a step, or `None` if its result has no location. Weights that stay on the device are

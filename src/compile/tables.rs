@@ -6,8 +6,7 @@ use std::collections::{BTreeSet, HashSet};
 use super::{device_format::DeviceFormat, placed_steps::PlacedSteps};
 use crate::{
     graph::Graph,
-    kernels::{EpilogueParams, UNIFORM_WORDS, WeightPlace},
-    ops,
+    kernels::{EpilogueParams, UNIFORM_WORDS},
     plan::{Plan, TextureSpec},
     schedule::{Schedule, StorageKind},
 };
@@ -43,21 +42,20 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
         texture_of_storage: &texture_of_storage,
         spec: &spec,
     };
+    // Blocks hold the locations of alphas relative to the weights before them.
+    let places = format.resident_weights(graph, schedule).places;
     let mut seen = BTreeSet::new();
     for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
         let node = &graph.nodes[step.node];
         // All bands of an operator share their blocks. Weight tiles of equal size also share them, except for the
         // offset of PReLU's alphas.
-        let alphas = EpilogueParams::new(graph, node, 0).reads_weights();
+        let alphas = EpilogueParams::of_node(graph, node).reads_weights();
         let tile = if alphas { step.slices.start } else { step.slices.len() as u32 };
         if !seen.insert((step.node, tile)) {
             continue;
         }
-        let packing = packings.get(step.node).copied().unwrap_or_default();
-        let texels = u32::try_from(ops::packed_weight_texels(graph, node, packing)).unwrap_or(u32::MAX);
-        let resident = WeightPlace { texels, packing, ..WeightPlace::default() };
         // A step without a kernel is ignored here, because creating the session reports the error.
-        let dispatches = steps.dispatches(step, resident).and_then(Result::ok);
+        let dispatches = steps.dispatches(step, places[step.node]).and_then(Result::ok);
         for dispatch in dispatches.unwrap_or_default() {
             blocks.add(dispatch.block.to_vec());
         }

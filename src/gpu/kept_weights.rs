@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{packed_file::PackedFile, packing_key::PackingKey, weight_source::WeightSource};
-use crate::{compile::CompiledModel, graph::NodeSet};
+use crate::{compile::CompiledModel, ops::WeightGroup};
 
 /// A file with the packed weights that a model uploads in every run.
 #[derive(Debug)]
@@ -32,15 +32,15 @@ enum Held {
 }
 
 impl KeptWeights {
-    /// Opens the file in `folder` with the weights of `which`, `length` bytes in total, or writes it.
+    /// Opens the file in `folder` with the weights of `groups`, `length` bytes in total, or writes it.
     pub(super) fn new(
         compiled: &Arc<CompiledModel>,
         source: &WeightSource<'_>,
-        which: &NodeSet,
+        groups: &[WeightGroup],
         length: usize,
         folder: &Path,
     ) -> io::Result<Self> {
-        let key = PackingKey::new(source, which);
+        let key = PackingKey::new(source, groups);
         let (path, contents) = (folder.join(key.file_name(&source.graph.name)), key.contents());
         let found = PackedFile::open(&path, contents, length).unwrap_or_else(|error| {
             tracing::warn!(path = %path.display(), %error, "packed weights that were kept cannot be used");
@@ -48,7 +48,7 @@ impl KeptWeights {
         });
         let file = match found {
             Some(file) => file,
-            None => PackedFile::write(&path, contents, length, pieces(source, which))?,
+            None => PackedFile::write(&path, contents, length, pieces(source, groups))?,
         };
         let held = RwLock::new(Arc::new(Held::File(file)));
         Ok(Self { compiled: Arc::clone(compiled), path, contents, length, held })
@@ -84,20 +84,21 @@ impl KeptWeights {
     /// Packs the weights into a file if this is the first failure, else into memory.
     fn packed(&self, failed: &Held) -> Held {
         let source = WeightSource::new(&self.compiled);
-        let which = self.compiled.schedule.streamed();
+        let streamed = self.compiled.schedule.streamed();
+        let groups = source.groups(|id| streamed.contains(id)).groups;
         if let Held::File(_) = failed {
-            match PackedFile::write(&self.path, self.contents, self.length, pieces(&source, &which)) {
+            match PackedFile::write(&self.path, self.contents, self.length, pieces(&source, &groups)) {
                 Ok(file) => return Held::Rewritten(file),
                 Err(error) => {
                     tracing::warn!(path = %self.path.display(), %error, "packed weights are not kept");
                 }
             }
         }
-        Held::Memory(pieces(&source, &which).flatten().collect())
+        Held::Memory(pieces(&source, &groups).flatten().collect())
     }
 }
 
-/// Packs the weights of some nodes, piece by piece.
-fn pieces<'a>(source: &'a WeightSource<'_>, which: &'a NodeSet) -> impl Iterator<Item = Vec<u8>> + 'a {
-    which.iter().flat_map(|id| source.pieces(id))
+/// Packs weights piece by piece.
+fn pieces<'a>(source: &'a WeightSource<'_>, groups: &'a [WeightGroup]) -> impl Iterator<Item = Vec<u8>> + 'a {
+    groups.iter().flat_map(|group| source.pieces(group))
 }

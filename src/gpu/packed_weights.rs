@@ -9,16 +9,15 @@ use super::weight_source::WeightSource;
 use crate::{
     compile::CompiledModel,
     graph::{IdVec, NodeId, NodeSet},
-    kernels::WeightSections,
-    ops,
-    plan::TexelFormat,
+    kernels::SectionRole,
+    ops::{self, GroupSection, NodeSections, WeightGroup, WeightGroups},
 };
 
 /// Packed weights of some nodes.
 #[derive(Debug)]
 pub(super) struct PackedWeights {
     bytes: PackedBytes,
-    /// Byte range of each node; `None` for nodes that are not included.
+    /// Byte ranges of each node; `None` for nodes that are not included.
     nodes: IdVec<NodeId, Option<PackedNode>>,
 }
 
@@ -32,8 +31,10 @@ enum PackedBytes {
 
 #[derive(Debug)]
 struct PackedNode {
-    bytes: Range<usize>,
-    sections: Option<WeightSections>,
+    /// Bytes of each section. Nodes with equal sections have equal ranges.
+    sections: Vec<Range<usize>>,
+    /// Number of slices by which each section can be divided, if it can.
+    slices: Option<usize>,
 }
 
 impl PackedWeights {
@@ -45,27 +46,31 @@ impl PackedWeights {
         which: &NodeSet,
         folder: Option<&Path>,
     ) -> Self {
-        let &WeightSource { graph, format, .. } = source;
-        let firsts = source.same_weights(|id| which.contains(id));
-        // Weights shared between nodes are packed once.
-        let packed: NodeSet = which.iter().filter(|&id| firsts[id] == id).collect();
+        let WeightGroups { groups, nodes } = source.groups(|id| which.contains(id));
+        let texel = source.format.texel_bytes() as usize;
         let mut length = 0;
-        let place = |id| {
-            packed.contains(id).then(|| {
-                let first = length;
-                length += source.texels(id) as usize * format.texel_bytes() as usize;
-                first..length
-            })
+        let mut begin = |group: &WeightGroup| {
+            let first = length;
+            length += group.texels as usize * texel;
+            first
         };
-        let places: IdVec<NodeId, Option<Range<usize>>> = graph.nodes.ids().map(place).collect();
-        let packed_node = |(id, node)| {
-            let bytes = places[firsts[id]].clone().filter(|_| which.contains(id))?;
-            Some(PackedNode { bytes, sections: ops::weight_sections(graph, node, source.packing(id)) })
+        let begins: Vec<usize> = groups.iter().map(&mut begin).collect();
+        let packed_node = |(id, held): (NodeId, &Option<NodeSections>)| {
+            let NodeSections { group, sections } = held.as_ref()?;
+            let bytes = |&(_, index): &(SectionRole, usize)| {
+                let GroupSection { start, texels, .. } = groups[*group].sections[index];
+                let first = begins[*group] + start as usize * texel;
+                first..first + texels as usize * texel
+            };
+            let (node, packing) = (&source.graph.nodes[id], source.packing(id));
+            let slices = source.graph.shape(node.output).slices();
+            let slices = ops::weight_sections(source.graph, node, packing).map(|_| slices);
+            Some(PackedNode { sections: sections.iter().map(bytes).collect(), slices })
         };
-        let nodes = graph.nodes.iter_enumerated().map(packed_node).collect();
+        let nodes = nodes.iter_enumerated().map(packed_node).collect();
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = folder.filter(|_| length > 0) {
-            match KeptWeights::new(compiled, source, &packed, length, folder) {
+            match KeptWeights::new(compiled, source, &groups, length, folder) {
                 Ok(kept) => return Self { bytes: PackedBytes::Kept(kept), nodes },
                 Err(error) => tracing::info!(folder = %folder.display(), %error, "packed weights are not kept"),
             }
@@ -73,20 +78,22 @@ impl PackedWeights {
         #[cfg(target_arch = "wasm32")]
         let _ = (compiled, folder);
         let mut bytes = Vec::with_capacity(length);
-        packed.iter().flat_map(|id| source.pieces(id)).for_each(|piece| bytes.extend(piece));
+        groups.iter().flat_map(|group| source.pieces(group)).for_each(|piece| bytes.extend(piece));
         Self { bytes: PackedBytes::Memory(bytes), nodes }
     }
 
     /// Returns the byte ranges for some slices of a node's result, or all bytes of the node if they cannot be
     /// divided.
-    pub(super) fn ranges(&self, node: NodeId, slices: &Range<u32>, format: TexelFormat) -> Vec<Range<usize>> {
-        let Some(Some(node)) = self.nodes.get(node) else { return Vec::new() };
-        let (first, texel) = (node.bytes.start, format.texel_bytes() as usize);
-        let bytes = |texels: Range<usize>| first + texels.start * texel..first + texels.end * texel;
-        match &node.sections {
-            Some(sections) => sections.ranges(slices).into_iter().map(bytes).collect(),
-            None => std::iter::once(node.bytes.clone()).collect(),
-        }
+    pub(super) fn ranges(&self, node: NodeId, slices: &Range<u32>) -> Vec<Range<usize>> {
+        let Some(Some(PackedNode { sections, slices: all })) = self.nodes.get(node) else { return Vec::new() };
+        let some = |section: &Range<usize>| match *all {
+            Some(all) => {
+                let slice = section.len() / all.max(1);
+                section.start + slices.start as usize * slice..section.start + slices.end as usize * slice
+            }
+            None => section.clone(),
+        };
+        sections.iter().map(some).collect()
     }
 
     /// Passes the bytes of a range from [`ranges`](Self::ranges) to `take`, piece by piece, with each piece's offset

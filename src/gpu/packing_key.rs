@@ -7,8 +7,8 @@ use std::{
 
 use super::weight_source::WeightSource;
 use crate::{
-    graph::{Act, NodeSet},
-    ops,
+    kernels::SectionRole,
+    ops::{self, GroupSection, WeightGroup},
 };
 
 /// 64-bit hashes. Another version of Rust may hash differently, which only costs packing the weights again.
@@ -18,30 +18,26 @@ pub(super) struct PackingKey {
 }
 
 impl PackingKey {
-    /// Computes the key for the weights of `which`. Reads all of them.
-    pub(super) fn new(source: &WeightSource<'_>, which: &NodeSet) -> Self {
-        let &WeightSource { graph, format, .. } = source;
+    /// Computes the key for the weights of `groups`. Reads all of them.
+    pub(super) fn new(source: &WeightSource<'_>, groups: &[WeightGroup]) -> Self {
         let (mut form, mut contents) = (Hash::default(), Hash::default());
         contents.number(ops::PACKING.into());
         contents.text(env!("CARGO_PKG_VERSION"));
-        form.text(format);
-        for (id, node) in graph.nodes.iter_enumerated().filter(|&(id, _)| which.contains(id)) {
-            form.text(source.packing(id));
-            // Excludes tensor numbers, because a graph that was rewritten for phases may have different ones.
-            form.text(&node.op);
-            for act in [node.epilogue.first, node.epilogue.then] {
-                form.number(matches!(act, Act::Prelu(_)).into());
-            }
-            form.text(graph.shape(node.output));
-            for tensor in node.operands() {
-                let constant = &graph.tensors[tensor].constant;
-                form.text(graph.shape(tensor));
-                form.text(constant);
-                let Some(constant) = constant else { continue };
-                // A constant that repeats one value is hashed by that value, without expanding it.
-                let bytes = constant.bytes.element().unwrap_or_else(|| constant.bytes.as_slice());
-                contents.number(bytes.len() as u64);
-                contents.0.write(bytes);
+        form.text(source.format);
+        for group in groups {
+            form.text(group.packing);
+            // Excludes numbers of tensors, because a graph that was rewritten for phases may have different ones.
+            for GroupSection { section, texels, .. } in &group.sections {
+                form.number(*texels);
+                form.number((section.role == SectionRole::Own).into());
+                form.text(&section.layout);
+                for constant in section.constants(source.graph).unwrap_or_default() {
+                    form.text(constant);
+                    // A constant that repeats one value is hashed by that value, without expanding it.
+                    let bytes = constant.bytes.element().unwrap_or_else(|| constant.bytes.as_slice());
+                    contents.number(bytes.len() as u64);
+                    contents.0.write(bytes);
+                }
             }
         }
         contents.number(form.0.finish());

@@ -292,7 +292,7 @@ mod tests {
                     output: place(node.output),
                     rows: first..first + band,
                     slices: 0..graph.shape(node.output).slices() as u32,
-                    weights: WeightPlace { texels: 1 << 20, ..WeightPlace::default() },
+                    weights: WeightPlace { end: 1 << 20, ..WeightPlace::default() },
                 };
                 all.extend(ops::dispatches(&step).unwrap());
             }

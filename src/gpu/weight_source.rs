@@ -2,10 +2,10 @@
 
 use super::{pack::half, textures::encode};
 use crate::{
-    compile::CompiledModel,
-    graph::{Graph, IdVec, NodeId},
+    compile::{CompiledModel, ResidentWeights},
+    graph::{Graph, IdVec, NodeId, NodeSet},
     kernels::WeightPacking,
-    ops::{self, WeightWords},
+    ops::{GroupSection, WeightGroup, WeightGroups, WeightWords},
     plan::TexelFormat,
 };
 
@@ -28,33 +28,31 @@ impl<'a> WeightSource<'a> {
         self.packings.get(id).copied().unwrap_or_default()
     }
 
-    /// Returns, for each node, the first node with the same weights; considers only nodes for which `stored` returns
-    /// true.
-    pub(super) fn same_weights(&self, stored: impl Fn(NodeId) -> bool) -> IdVec<NodeId, NodeId> {
-        ops::same_weights(self.graph, self.packings, stored)
+    /// Groups the weights of the nodes for which `stored` returns true, each section once.
+    pub(super) fn groups(&self, stored: impl Fn(NodeId) -> bool) -> WeightGroups {
+        WeightGroups::new(self.graph, self.packings, u64::MAX, stored)
     }
 
-    /// Returns the texture format of a node's weights if they stay on the device.
-    pub(super) fn texture_format(&self, id: NodeId) -> TexelFormat {
-        if self.packing(id).is_words() { TexelFormat::Rgba32Uint } else { self.format }
+    /// Places the weights of all nodes except `streamed` into textures of at most `max_extent` texels in each direction.
+    pub(super) fn resident(&self, streamed: &NodeSet, max_extent: u32) -> ResidentWeights {
+        ResidentWeights::new(self.graph, self.packings, streamed, self.format, max_extent)
     }
 
-    /// Returns the number of texels of a node's weights, including biases and alphas.
-    pub(super) fn texels(&self, id: NodeId) -> u64 {
-        ops::packed_weight_texels(self.graph, &self.graph.nodes[id], self.packing(id))
+    /// Returns the bytes of a group, as consecutive pieces.
+    pub(super) fn pieces<'g>(&'g self, group: &'g WeightGroup) -> impl Iterator<Item = Vec<u8>> + Send + 'g {
+        group.sections.iter().flat_map(|section| self.section(group.packing, section))
     }
 
-    /// Returns the bytes of a node's weights, as consecutive pieces.
-    pub(super) fn pieces(&self, id: NodeId) -> Box<dyn Iterator<Item = Vec<u8>> + Send + '_> {
+    fn section(&self, packing: WeightPacking, held: &GroupSection) -> Box<dyn Iterator<Item = Vec<u8>> + Send + '_> {
         let format = self.format;
-        if self.packing(id).is_words() {
+        if packing.is_words() {
             let stored: fn(f32) -> f32 = match format {
                 TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => |value| value,
                 TexelFormat::Rgba16Float => |value| half(value).to_f32(),
             };
-            let pieces = self.words.pieces(id, stored);
+            let pieces = self.words.section(held.node, &held.section, stored);
             return Box::new(pieces.map(|texels| bytemuck::cast_slice(&texels).to_vec()));
         }
-        Box::new(ops::weights(self.graph, &self.graph.nodes[id]).map(move |texels| encode(format, &texels)))
+        Box::new(held.section.pieces(self.graph).map(move |texels| encode(format, &texels)))
     }
 }

@@ -1,4 +1,4 @@
-//! Weights that stay on the device: packed node by node into as few textures as the device allows, and uploaded once
+//! Weights that stay on the device: packed group by group into as few textures as the device allows, and uploaded once
 //! for all sessions of a model.
 
 use std::{
@@ -20,7 +20,7 @@ use super::{
     weight_source::WeightSource,
 };
 use crate::{
-    compile::{CompiledModel, WeightLayouts, piece_bytes},
+    compile::{CompiledModel, ResidentWeights, piece_bytes, widest_texture},
     graph::{IdVec, NodeId},
     kernels::WeightPlace,
     plan::TextureSpec,
@@ -129,42 +129,30 @@ async fn upload(
     let graph = source.graph;
     let streamed = compiled.schedule.streamed();
     let limit = gpu.device.limits().max_texture_dimension_2d;
-    let mut layouts = WeightLayouts::new(limit);
-    let (widest, limit) = (layouts.widest(), limit as usize);
-    let firsts = source.same_weights(|id| !streamed.contains(id));
-    for (id, node) in graph.nodes.iter_enumerated() {
-        let is_stored = !streamed.contains(id) && firsts[id] == id;
-        let texels = if is_stored { source.texels(id) } else { 0 };
-        let too_large = || GpuError::Limit {
-            what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
-            node: Some(node.op_index),
-            limit: "maxTextureDimension2D",
-            needed: texels.div_ceil(widest as u64),
-            allowed: limit as u64,
-        };
-        let fits = usize::try_from(texels).ok().filter(|&texels| texels <= widest * limit);
-        let texels = fits.ok_or_else(too_large)?;
-        layouts.add(source.texture_format(id), texels);
+    let ResidentWeights { groups, textures: texture_of_group, specs, places } = source.resident(&streamed, limit);
+    let (widest, limit) = (widest_texture(limit as usize) as u64, u64::from(limit));
+    for group in &groups {
+        if let Some(first) = group.sections.first().filter(|_| group.texels > widest * limit) {
+            let node = &graph.nodes[first.node];
+            return Err(GpuError::Limit {
+                what: format!("the weights of operator {} ({})", node.op_index, node.op.name()),
+                node: Some(node.op_index),
+                limit: "maxTextureDimension2D",
+                needed: group.texels.div_ceil(widest),
+                allowed: limit,
+            });
+        }
     }
     let mut textures = TextureSet::new(gpu);
-    let specs = layouts.specs();
     for &spec in &specs {
         textures.create(WEIGHTS, spec, Role::Weights)?;
-    }
-    let mut places = Vec::with_capacity(graph.nodes.len());
-    for id in graph.nodes.ids() {
-        let (texture, base, texels) = layouts.places()[firsts[id].index()];
-        let shift = specs.get(texture).map_or(0, TextureSpec::shift);
-        let (base, texels, packing) = (base as u32, texels as u32, source.packing(id));
-        places.push(WeightPlace { texture, base, texels, shift, skipped: 0, packing });
     }
     let mut writer =
         TexelWriter { gpu, wait, account, textures: &textures, texture: 0, row: 0, bytes: Vec::new(), transfer: None };
     // Fills one texture after another, each from its start.
     for texture in 0..specs.len() {
-        let nodes = graph.nodes.ids().zip(layouts.places());
-        for (id, _) in nodes.filter(|&(_, &(place, _, texels))| place == texture && texels > 0) {
-            for piece in source.pieces(id) {
+        for (group, _) in groups.iter().zip(&texture_of_group).filter(|&(_, &place)| place == texture) {
+            for piece in source.pieces(group) {
                 writer.write(texture, &piece).await?;
             }
         }
@@ -173,7 +161,7 @@ async fn upload(
     let bytes = specs.iter().map(TextureSpec::bytes).sum();
     let packed = PackedWeights::new(compiled, &source, &streamed, folder);
     let clamped = clamped_constants(&source, &compiled.rounded_beyond);
-    Ok(WeightTextures { textures, places: places.into(), packed, clamped, bytes })
+    Ok(WeightTextures { textures, places, packed, clamped, bytes })
 }
 
 /// Writes texels sequentially, a few rows at a time.

@@ -115,7 +115,7 @@ impl Operand {
 
 impl WeightPlace {
     const fn reach(&self) -> Reach {
-        Reach { texture: self.texture, shift: self.shift, texels: self.base as u64 + self.texels as u64 }
+        Reach { texture: self.texture, shift: self.shift, texels: self.end as u64 }
     }
 }
 
@@ -124,7 +124,7 @@ impl StepContext<'_> {
     /// have thousands of operands in one texture.
     pub(crate) fn reach(&self) -> Vec<Reach> {
         let operands = self.inputs.iter().flatten().chain(&self.add).chain([&self.output]);
-        let weights = (self.weights.texels > 0).then(|| self.weights.reach());
+        let weights = (self.weights.end > 0).then(|| self.weights.reach());
         let mut all: Vec<Reach> = operands.map(Operand::reach).chain(weights).collect();
         all.sort_unstable_by_key(|reach| (reach.texture, reach.shift, reach.texels));
         all.dedup();

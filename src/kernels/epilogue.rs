@@ -1,7 +1,7 @@
 //! The epilogue in a kernel: its override constants and its alphas.
 
-use super::{Constants, KernelError, StepContext, wgsl::shared_constants};
-use crate::graph::{Act, Graph, Node, TensorId, Unary};
+use super::{Constants, KernelError, SectionRole, StepContext, WeightSection, pack, wgsl::shared_constants};
+use crate::graph::{Act, Graph, Node, Unary};
 
 /// A node's epilogue in the form that `texel.wgsl` expects.
 #[derive(Clone, Debug, Default)]
@@ -12,23 +12,27 @@ pub struct EpilogueParams {
     pub add: bool,
     /// First parameters of the functions: slopes, bounds.
     pub alphas: [f32; 2],
-    /// Second parameters as bits; for PReLU, the texel of its alphas, relative to the step's first weight texel.
+    /// Second parameters as bits; for PReLU, the texel of its alphas, as kernels count them ([`StepContext::section`]).
     pub betas: [u32; 2],
-    /// True if there are PReLU alphas. They are stored after the kernel's weights.
+    /// True if there are PReLU alphas. They are stored among the weights.
     has_alphas: bool,
 }
 
 impl EpilogueParams {
-    /// Returns the epilogue of `node`. The kernel packs `own` weight texels before the alphas.
-    pub fn new(graph: &Graph, node: &Node, own: usize) -> Self {
-        Self::with_alphas(graph, node, own, graph.shape(node.output).slices())
+    /// Returns the epilogue of a step.
+    pub(crate) fn new(step: &StepContext<'_>) -> Self {
+        let mut epilogue = Self::of_node(step.graph, step.node);
+        for ((beta, code), role) in epilogue.betas.iter_mut().zip(epilogue.codes).zip(SectionRole::ALPHAS) {
+            if code == ACT_PRELU {
+                *beta = step.section(role);
+            }
+        }
+        epilogue
     }
 
-    /// Returns the epilogue if the alphas of each function take `alphas` texels. A step that computes only some
-    /// slices has only the alphas of those slices.
-    pub(crate) fn with_alphas(graph: &Graph, node: &Node, own: usize, alphas: usize) -> Self {
+    /// Returns the epilogue of a node whose weights have no location yet.
+    pub fn of_node(graph: &Graph, node: &Node) -> Self {
         let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
-        let mut next = own;
         for (i, act) in [node.epilogue.first, node.epilogue.then].into_iter().enumerate() {
             match act {
                 Act::None => {}
@@ -41,9 +45,6 @@ impl EpilogueParams {
                 }
                 Act::Prelu(tensor) => {
                     epilogue.codes[i] = ACT_PRELU;
-                    // The alphas of the other function may come first.
-                    epilogue.betas[i] = next as u32;
-                    next += alphas;
                     epilogue.has_alphas |= graph.is_constant(tensor);
                 }
             }
@@ -64,14 +65,13 @@ impl EpilogueParams {
     }
 }
 
-/// Returns the PReLU alphas of a node's functions, which are stored after the kernel's weights.
-pub(crate) fn alphas(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    let acts = [node.epilogue.first, node.epilogue.then];
-    let texels = |act| match act {
-        Act::Prelu(tensor) => channel_texels(graph, tensor),
-        Act::None | Act::Unary(_) => Vec::new(),
-    };
-    acts.into_iter().flat_map(texels).collect()
+/// Returns the PReLU alphas of a node's functions.
+pub(crate) fn alphas(graph: &Graph, node: &Node) -> impl Iterator<Item = WeightSection> {
+    let acts = [node.epilogue.first, node.epilogue.then].into_iter().zip(SectionRole::ALPHAS);
+    acts.filter_map(|(act, role)| match act {
+        Act::Prelu(tensor) => Some(pack::channels_of(graph, role, tensor)),
+        Act::None | Act::Unary(_) => None,
+    })
 }
 
 /// Checks that `activate` in `texel.wgsl` supports the functions of a step's epilogue.
@@ -84,20 +84,6 @@ pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
         }
     }
     Ok(())
-}
-
-/// Returns a constant with one value per channel as texels, padded with zeros.
-pub(crate) fn channel_texels(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
-    let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
-    constant
-        .to_f32()
-        .chunks(4)
-        .map(|chunk| {
-            let mut texel = [0.0; 4];
-            texel[..chunk.len()].copy_from_slice(chunk);
-            texel
-        })
-        .collect()
 }
 
 shared_constants! {

@@ -1,15 +1,7 @@
 //! Packs weights into texels.
 
-use super::epilogue::channel_texels;
-use crate::graph::{Graph, Node, Shape, TensorId};
-
-/// Produces weight texels in pieces, each computed on demand, so that large weights are never packed all at once.
-pub type WeightPieces<'a> = Box<dyn Iterator<Item = Vec<[f32; 4]>> + Send + 'a>;
-
-/// Returns no weights.
-pub(crate) fn nothing<'a>() -> WeightPieces<'a> {
-    Box::new(std::iter::empty())
-}
+use super::weight_section::{SectionLayout, SectionRole, WeightPieces, WeightSection};
+use crate::graph::{Constant, Graph, Node, Shape, TensorId};
 
 /// Returns all weights as one piece.
 pub(crate) fn whole<'a>(texels: impl FnOnce() -> Vec<[f32; 4]> + Send + 'a) -> WeightPieces<'a> {
@@ -22,27 +14,79 @@ pub(crate) fn matrix(weight: impl Fn(usize, usize) -> f32) -> [[f32; 4]; 4] {
     std::array::from_fn(|input| std::array::from_fn(|output| weight(input, output)))
 }
 
-/// Returns the biases of a convolution with `channels` output channels as texels; zeros if the node has no biases.
-pub(crate) fn bias(graph: &Graph, node: &Node, channels: usize) -> Vec<[f32; 4]> {
+/// Returns the biases of a convolution with `channels` output channels; zeros if the node has no biases.
+pub(crate) fn biases(graph: &Graph, node: &Node, channels: usize) -> WeightSection {
     match node.inputs.get(2) {
-        Some(&tensor) => channel_texels(graph, tensor),
-        None => vec![[0.0; 4]; channels.div_ceil(4)],
+        Some(&tensor) => channels_of(graph, SectionRole::Biases, tensor),
+        None => WeightSection::new(SectionRole::Biases, Vec::new(), Channels { texels: channels.div_ceil(4) }),
     }
 }
 
-/// Packs a constant like an intermediate tensor: rows, slices, pixels, with zeros past the last channel. Returns an
-/// empty list for a computed tensor.
-pub(crate) fn tensor(graph: &Graph, tensor: TensorId) -> Vec<[f32; 4]> {
-    let Some(constant) = &graph.tensors[tensor].constant else { return Vec::new() };
-    let shape = graph.shape(tensor);
-    // Starts with zeros, because kernels rely on them in the lanes past the last channel.
-    let mut texels = vec![[0.0; 4]; shape.texels()];
-    let values = constant.reals();
-    for i in 0..constant.len() {
-        let [b, h, w, c] = indices(shape, i);
-        texels[((b * shape.h + h) * shape.slices() + c / 4) * shape.w + w][c % 4] = values.get(i);
+/// Returns a constant with one value per channel, padded with zeros. A computed tensor has no texels.
+pub(crate) fn channels_of(graph: &Graph, role: SectionRole, tensor: TensorId) -> WeightSection {
+    let length = graph.tensors[tensor].constant.as_ref().map_or(0, Constant::len);
+    WeightSection::new(role, vec![tensor], Channels { texels: length.div_ceil(4) })
+}
+
+/// Returns operand `index` as a whole tensor if it is a constant.
+pub(crate) fn whole_operand(graph: &Graph, node: &Node, index: usize) -> Vec<WeightSection> {
+    let operand = node.inputs.get(index).copied().filter(|&tensor| graph.is_constant(tensor));
+    let section =
+        |tensor| WeightSection::new(SectionRole::Own, vec![tensor], WholeTensor { shape: graph.shape(tensor) });
+    operand.map(section).into_iter().collect()
+}
+
+/// One value per channel, four per texel; zeros if there is no constant.
+#[derive(Debug)]
+struct Channels {
+    texels: usize,
+}
+
+impl SectionLayout for Channels {
+    fn texels(&self) -> u64 {
+        self.texels as u64
     }
-    texels
+
+    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
+        let (texels, constant) = (self.texels, constants.first().copied());
+        whole(move || match constant {
+            Some(constant) => constant.to_f32().chunks(4).map(padded).collect(),
+            None => vec![[0.0; 4]; texels],
+        })
+    }
+}
+
+/// Returns up to four values as a texel.
+fn padded(values: &[f32]) -> [f32; 4] {
+    std::array::from_fn(|lane| values.get(lane).copied().unwrap_or(0.0))
+}
+
+/// A constant in the layout of an intermediate tensor: rows, slices, pixels, with zeros past the last channel.
+#[derive(Debug)]
+struct WholeTensor {
+    shape: Shape,
+}
+
+impl SectionLayout for WholeTensor {
+    fn texels(&self) -> u64 {
+        self.shape.texels() as u64
+    }
+
+    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
+        let (shape, constants) = (self.shape, constants.to_vec());
+        whole(move || {
+            // Starts with zeros, because kernels rely on them in the lanes past the last channel.
+            let mut texels = vec![[0.0; 4]; shape.texels()];
+            for constant in constants {
+                let values = constant.reals();
+                for i in 0..constant.len() {
+                    let [b, h, w, c] = indices(shape, i);
+                    texels[((b * shape.h + h) * shape.slices() + c / 4) * shape.w + w][c % 4] = values.get(i);
+                }
+            }
+            texels
+        })
+    }
 }
 
 /// Returns the indices of element `i` in dense order.

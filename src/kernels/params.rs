@@ -4,7 +4,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    EpilogueParams, Operand, StepContext,
+    EpilogueParams, Operand, SectionRole, StepContext,
     context::RowPlaces,
     wgsl::{self, ParamValue, ShaderParams, TENSOR, shader_params, shared_constants},
 };
@@ -138,9 +138,7 @@ impl KernelParams {
         let EpilogueParams { alphas, betas, .. } = *epilogue;
         let params = Self::with_head(StepParams { alphas, betas }, &step.output, &step.rows, items);
         let mut params = if let Some(add) = &step.add { params.second(add) } else { params };
-        // Kernels count from the texels of the first slice, even if those are elsewhere; the subtraction may wrap,
-        // and adding wraps back.
-        params.dispatch.weight_base = step.weights.base.wrapping_sub(step.weights.skipped);
+        params.dispatch.weight_base = step.weights.base();
         params.dispatch.weight_shift = step.weights.shift;
         params.dispatch.first_slice = step.slices.start;
         params
@@ -168,10 +166,9 @@ impl KernelParams {
         self
     }
 
-    /// Sets the first texel of the biases.
-    pub(crate) fn bias(mut self, texel: usize) -> Self {
-        // Weights never have more texels than 32 bits can count.
-        self.dispatch.bias = texel as u32;
+    /// Sets the location of the biases of a step.
+    pub(crate) fn biases(mut self, step: &StepContext<'_>) -> Self {
+        self.dispatch.bias = step.section(SectionRole::Biases);
         self
     }
 

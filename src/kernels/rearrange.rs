@@ -132,7 +132,7 @@ impl Map {
 /// Computes one texel per invocation, with four separate lane reads or one whole texel read.
 pub(crate) fn dispatches(step: &StepContext<'_>, map: Map) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
     let whole = map.moves_texels(input.shape, step.output.shape);
     let none = ([0; 4], [1; 4], NOTHING, [[0; 4]; 2]);

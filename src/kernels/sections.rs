@@ -2,10 +2,10 @@
 
 use std::ops::Range;
 
-use super::{StepContext, WeightPacking};
+use super::WeightPacking;
 
-/// Layout of a node's weight texels: consecutive sections, in each of which all slices of the result have equally
-/// many texels. A subset of the slices is a contiguous range of every section.
+/// Division of a node's [sections](super::WeightSection), in each of which all slices of the result have equally many
+/// texels. A subset of the slices is a contiguous range of every section.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WeightSections {
     slices: u32,
@@ -55,7 +55,7 @@ impl WeightSections {
         (0..slices.div_ceil(length)).map(move |tile| tile * length..((tile + 1) * length).min(slices))
     }
 
-    /// Returns the texels of some slices: one range per section, among the texels of all slices.
+    /// Returns the texels of some slices: one range per section, among the texels of all slices, section by section.
     pub fn ranges(&self, slices: &Range<u32>) -> Vec<Range<usize>> {
         let mut base = 0;
         let section = |&texels: &u32| {
@@ -69,16 +69,5 @@ impl WeightSections {
     /// Returns the number of texels of the first section before those of `slice`.
     pub fn skipped(&self, slice: u32) -> u32 {
         self.texels.first().map_or(0, |&texels| texels * slice)
-    }
-}
-
-impl StepContext<'_> {
-    /// Returns the offsets of the biases and of the epilogue's alphas; a kernel adds the slice number to either. Both
-    /// are stored after the weights of the step's slices, each of which has `slice_texels` texels in the pool's
-    /// format.
-    pub(crate) fn behind_weights(&self, slice_texels: usize) -> [usize; 2] {
-        let Range { start, end } = self.slices;
-        let bias = end as usize * self.weights.packing.slice_texels(slice_texels) - start as usize;
-        [bias, bias + self.slices.len()]
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::WeightPacking;
+use super::{SectionRole, WeightPacking};
 use crate::{
     graph::{CheckError, Graph, Node, Shape},
     plan::RowTable,
@@ -30,16 +30,36 @@ pub struct Operand {
 pub struct WeightPlace {
     /// Index of the weight texture.
     pub texture: usize,
-    /// First texel.
-    pub base: u32,
-    /// Number of texels.
-    pub texels: u32,
-    /// Number of weight texels of the node before these: those of the slices before the step's slices.
+    /// First texel of each section, by [role](SectionRole). All sections are in the same texture, in any order. That of
+    /// a missing section is not read.
+    pub starts: [u32; SectionRole::COUNT],
+    /// Texel after the last section.
+    pub end: u32,
+    /// Number of texels of the first section before these: those of the slices before the step's slices.
     pub skipped: u32,
     /// Base-two logarithm of the texture's width.
     pub shift: u32,
     /// Packing of the weights.
     pub packing: WeightPacking,
+}
+
+impl WeightPlace {
+    /// Places sections with these numbers of texels one after another, from texel `base` on.
+    #[must_use]
+    pub fn in_order(mut self, base: u32, sections: impl IntoIterator<Item = (SectionRole, u32)>) -> Self {
+        (self.starts, self.end) = ([base; SectionRole::COUNT], base);
+        for (role, texels) in sections {
+            self.starts[role as usize] = self.end;
+            self.end = self.end.saturating_add(texels);
+        }
+        self
+    }
+
+    /// Returns the texel from which kernels count: the first of the result's first slice, even if the step's slices
+    /// are others. The subtraction may wrap, and adding wraps back.
+    pub(crate) const fn base(&self) -> u32 {
+        self.starts[SectionRole::Own as usize].wrapping_sub(self.skipped)
+    }
 }
 
 /// The step data that a kernel may use.
@@ -60,7 +80,7 @@ pub struct StepContext<'a> {
     /// Output slices to compute: all of them, unless the node's [sections](super::WeightSections) allow dividing
     /// them.
     pub slices: Range<u32>,
-    /// Location of the texels that the kernel's `weights` function produced; only those of `slices`.
+    /// Location of the node's weights; only of those for `slices`.
     pub weights: WeightPlace,
 }
 
@@ -118,6 +138,13 @@ pub enum KernelError {
 }
 
 impl StepContext<'_> {
+    /// Returns the first texel of a section that has one texel per slice, as kernels count texels. A kernel adds the
+    /// slice number. Sections may lie in any order, so this may wrap, and adding wraps back.
+    pub(crate) const fn section(&self, role: SectionRole) -> u32 {
+        let WeightPlace { starts, .. } = self.weights;
+        starts[role as usize].wrapping_sub(self.weights.base()).wrapping_sub(self.slices.start)
+    }
+
     /// Returns the error for a step that the kernel does not support.
     pub(crate) fn unsupported(&self, reason: String) -> KernelError {
         KernelError::Unsupported { op_index: self.node.op_index, op: self.node.op.name(), reason }

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, fill},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections, fill},
 };
 
 /// Generates the lookup functions from the table of operators.
@@ -77,12 +77,12 @@ pub fn operations<'n>(graph: &Graph, nodes: impl IntoIterator<Item = &'n Node>) 
     nodes.into_iter().fold(0, |sum, node| work(graph, node).operations().saturating_add(sum))
 }
 
-/// Returns the weight texels that a node's kernel reads, without those of its epilogue.
-pub(super) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
+/// Returns the sections of the weights that a node's kernel reads, without those of its epilogue.
+pub(super) fn weights(graph: &Graph, node: &Node) -> Vec<WeightSection> {
     operator(&node.op).weights(graph, node)
 }
 
-/// Returns the layout of these weights by slices of the result, if the kernel can compute a subset of the slices.
+/// Returns the division of these sections by slices of the result, if the kernel can compute a subset of the slices.
 pub(super) fn weight_sections(graph: &Graph, node: &Node) -> Option<WeightSections> {
     operator(&node.op).weight_sections(graph, node)
 }

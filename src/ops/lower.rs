@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{bounds, lookup, weights::weight_sections, words::packed_weight_texels};
+use super::{bounds, lookup, weights::weight_sections, words::section_texels};
 use crate::{
     graph,
-    kernels::{Dispatch, KernelError, Reach, StepContext, context, epilogue},
+    kernels::{Dispatch, KernelError, Reach, StepContext, WeightPlace, context, epilogue},
 };
 
 /// Returns the dispatches of a step, in order.
@@ -47,14 +47,13 @@ fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
     if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
         return Err(context::misfit("the node is none of the graph's".into()));
     }
-    let packing = step.weights.packing;
-    let needed = match weight_sections(step.graph, step.node, packing) {
-        Some(sections) => sections.slice_texels() * step.slices.len() as u64,
-        None => packed_weight_texels(step.graph, step.node, packing),
-    };
-    let room = step.weights.texels;
-    if u64::from(room) < needed {
-        return Err(context::misfit(format!("the weights take {needed} texels, and have room for {room}")));
+    let WeightPlace { starts, end, packing, .. } = step.weights;
+    for (role, needed) in section_texels(step.graph, step.node, packing, &step.slices) {
+        let start = starts[role as usize];
+        if u64::from(start) + needed > u64::from(end) {
+            let why = format!("the weights ({role:?}) take {needed} texels from {start} on, and have room up to {end}");
+            return Err(context::misfit(why));
+        }
     }
     Ok(())
 }

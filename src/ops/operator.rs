@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Padding, Shape, TensorId},
-    kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
 };
 
 /// Operands that an operator's kernels can read as constants, so that no step needs to compute them first.
@@ -51,10 +51,10 @@ pub(crate) trait Operator {
     /// Returns the work for the whole result.
     fn work(&self, graph: &Graph, node: &Node) -> Work;
 
-    /// Returns the weight texels that the kernel reads, in order, without those of the epilogue.
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a>;
+    /// Returns the sections of the weights that the kernel reads, without those of the epilogue.
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection>;
 
-    /// Returns the layout of these weights by slices of the result, if the kernels can compute a subset of the
+    /// Returns the division of these sections by slices of the result, if the kernels can compute a subset of the
     /// slices.
     fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections>;
 

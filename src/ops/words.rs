@@ -1,15 +1,17 @@
 //! Packs weights with fewer bits than a texel of the pool into words. The operators define the packing as texels; the
 //! words follow it, with values taken from the elements of the model.
 
+use std::ops::Range;
+
 use half::f16;
 
 use super::{
     lookup,
-    weights::{weight_texels, weights},
+    weights::{sections, weight_sections},
 };
 use crate::{
     graph::{Constant, ElementType, Graph, IdVec, Node, NodeId, QuantParams, Shape, TensorId},
-    kernels::{ChannelWeights, WeightPacking, epilogue},
+    kernels::{ChannelWeights, SectionRole, WeightPacking, WeightSection},
 };
 
 /// Texels of a texture of words.
@@ -40,14 +42,38 @@ pub(crate) fn has_channel_scales(constant: &Constant, shape: Shape, axis: usize)
 
 /// Returns the number of texels of a node's weights, including biases and alphas.
 pub fn packed_weight_texels(graph: &Graph, node: &Node, packing: WeightPacking) -> u64 {
-    match lookup::properties(graph, node).weights {
-        Some(ChannelWeights { slice_texels, .. }) if packing.is_words() => {
-            let slice = packing.slice_texels(slice_texels) + 1;
-            let alphas = epilogue::alphas(graph, node).len() as u64;
-            graph.shape(node.output).slices() as u64 * slice as u64 + alphas
+    packed_sections(graph, node, packing).into_iter().map(|(_, texels)| texels).sum()
+}
+
+/// Returns the sections of a node's weights, each with its number of texels.
+pub(crate) fn packed_sections(graph: &Graph, node: &Node, packing: WeightPacking) -> Vec<(WeightSection, u64)> {
+    let weights = lookup::properties(graph, node).weights.filter(|_| packing.is_words());
+    let slices = graph.shape(node.output).slices() as u64;
+    let texels = |section: &WeightSection| match weights {
+        Some(ChannelWeights { slice_texels, .. }) if section.role == SectionRole::Own => {
+            slices * packing.slice_texels(slice_texels) as u64
         }
-        _ => weight_texels(graph, node),
-    }
+        _ => section.layout.texels(),
+    };
+    let with_texels = |section| {
+        let texels = texels(&section);
+        (section, texels)
+    };
+    sections(graph, node).into_iter().map(with_texels).collect()
+}
+
+/// Returns the number of texels of each section of a node's weights for some slices of its result. If its kernel
+/// cannot compute a subset of the slices, returns all texels.
+pub fn section_texels(
+    graph: &Graph,
+    node: &Node,
+    packing: WeightPacking,
+    slices: &Range<u32>,
+) -> Vec<(SectionRole, u64)> {
+    let is_divided = weight_sections(graph, node, packing).is_some();
+    let all = graph.shape(node.output).slices().max(1) as u64;
+    let some = |texels: u64| if is_divided { texels / all * slices.len() as u64 } else { texels };
+    packed_sections(graph, node, packing).into_iter().map(|(section, texels)| (section.role, some(texels))).collect()
 }
 
 /// Returns the scale of each channel, and the zero point to subtract from its bytes after conversion to signed.
@@ -97,28 +123,43 @@ impl<'a> WeightWords<'a> {
         Self { graph, integers, packings }
     }
 
-    /// Returns the weights of a node: one piece per slice of its result, then one piece with biases and alphas.
-    /// Returns nothing for nodes whose weights are packed as texels. `stored` rounds biases and alphas like texels of
-    /// the pool do.
+    /// Returns the weights of a node, section by section. Returns nothing for nodes whose weights are packed as texels.
+    /// `stored` rounds biases and alphas like texels of the pool do.
     pub fn pieces(&self, id: NodeId, stored: fn(f32) -> f32) -> impl Iterator<Item = Words> + '_ {
-        let packing = self.packings.get(id).copied().unwrap_or_default();
         let node = &self.graph.nodes[id];
-        let weights_of = lookup::properties(self.graph, node).weights.filter(|_| packing.is_words());
-        let slices = weights_of.map_or(0, |_| self.graph.shape(node.output).slices());
-        let slice_texels = weights_of.map_or(0, |weights| weights.slice_texels);
+        let is_words = self.packing(id).is_words() && lookup::properties(self.graph, node).weights.is_some();
+        let sections = if is_words { sections(self.graph, node) } else { Vec::new() };
+        sections.into_iter().flat_map(move |section| self.section(id, &section, stored))
+    }
+
+    /// Returns a section of a node's weights. Its own weights have one piece per slice of its result.
+    pub(crate) fn section(
+        &self,
+        id: NodeId,
+        section: &WeightSection,
+        stored: fn(f32) -> f32,
+    ) -> Box<dyn Iterator<Item = Words> + Send + '_> {
+        let (node, packing) = (&self.graph.nodes[id], self.packing(id));
+        let weights = lookup::properties(self.graph, node).weights.filter(|_| section.role == SectionRole::Own);
+        let Some(ChannelWeights { slice_texels, .. }) = weights else {
+            let bits = move |texel: [f32; 4]| texel.map(|value| stored(value).to_bits());
+            return Box::new(section.pieces(self.graph).map(move |texels| texels.into_iter().map(bits).collect()));
+        };
+        let slices = self.graph.shape(node.output).slices();
         let scales = self.scales(node, packing, slices);
-        let mut texels = weights(&self.integers, node).flatten();
-        (0..if slices > 0 { slices + 1 } else { 0 }).map(move |slice| {
-            if slice == slices {
-                return texels.by_ref().map(|texel| texel.map(|value| stored(value).to_bits())).collect();
-            }
+        let mut texels = section.pieces(&self.integers).flatten();
+        Box::new((0..slices).map(move |slice| {
             let slice_weights: Vec<[f32; 4]> = texels.by_ref().take(slice_texels).collect();
             let scales = scales.get(slice).copied();
             let zeros = scales.map_or([0; 4], |(_, zeros)| zeros);
             let weights = slice_weights.chunks(packing.per_texel()).map(|chunk| words(packing, chunk, zeros));
             let scales = scales.map(|(scales, zeros)| [scales, zeros.map(|zero| zero as f32)]);
             scales.into_iter().flatten().map(|lanes| lanes.map(f32::to_bits)).chain(weights).collect()
-        })
+        }))
+    }
+
+    fn packing(&self, id: NodeId) -> WeightPacking {
+        self.packings.get(id).copied().unwrap_or_default()
     }
 
     /// Returns scales and zero points of each slice, padded for lanes without a channel. Empty if the packing has no

@@ -2,10 +2,11 @@
 
 use texpool::{
     WeightFormat,
-    compile::{CompileOptions, CompiledModel, StreamedIo, WeightStorage, compile},
+    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
     gpu::{Executor, ExecutorOptions, Gpu},
-    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, TensorId, Unary},
-    plan::SearchControl,
+    graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, TensorId, TransposeConv, Unary},
+    plan::{SearchControl, TexelFormat},
+    rewrite::Rules,
 };
 
 use crate::support::{hash::bits, open};
@@ -86,10 +87,10 @@ fn answers_are_those_of_separate_weights() {
     }
 }
 
-/// A detector's head uses the same weights at every level, whatever the level's height and width are. A different
-/// bias needs separate weights.
+/// A detector's head uses the same weights at every level, whatever the level's height and width are. A bias of its own
+/// is stored beside them.
 #[test]
-fn levels_of_other_extents_share_and_other_biases_do_not() {
+fn levels_of_other_extents_share_and_biases_are_stored_beside() {
     let mut b = GraphBuilder::new("levels");
     let x = b.input("x", &[1, 8, 8, CHANNELS]).unwrap();
     let small = b.pool("half", HALVED, x).unwrap();
@@ -100,5 +101,142 @@ fn levels_of_other_extents_share_and_other_biases_do_not() {
     let biased = b.conv2d("biased", WINDOW, small, w, Some(bias), Act::None).unwrap();
     let graph = b.finish(&[large, head, biased]).unwrap();
     let compiled = compiled(&open(), &graph, CompileOptions::default());
-    assert_eq!(compiled.resident_weight_bytes(), 2 * TEXELS * 16);
+    assert_eq!(compiled.resident_weight_bytes(), (TEXELS + BIAS) * 16);
+}
+
+/// Texels of a bias.
+const BIAS: u64 = CHANNELS as u64 / 4;
+
+/// Eight convolutions of one weight, each with a bias, a stride and an activation of its own; or those of `which`.
+fn branches(which: impl IntoIterator<Item = usize>) -> Graph {
+    let mut b = GraphBuilder::new("branches");
+    let x = b.input("x", &[1, 6, 6, CHANNELS]).unwrap();
+    let w = constant(&mut b, 0.1);
+    let acts = [Act::None, Act::Unary(Unary::Relu), Act::Unary(Unary::Relu6), Act::Unary(Unary::Tanh)];
+    let one = |i: usize| {
+        let values = |factor: f32| -> Vec<f32> { (0..CHANNELS).map(|c| (c + 3 * i) as f32 * factor - 0.2).collect() };
+        let bias = b.constant("bias", &[CHANNELS], &values(0.03)).unwrap();
+        let conv = Conv2d { stride: [1 + i % 2, 1 + i / 2 % 2], ..WINDOW };
+        let act = match i {
+            7 => Act::Prelu(b.constant("alphas", &[CHANNELS], &values(0.01)).unwrap()),
+            _ => acts[i % 4],
+        };
+        b.conv2d("conv", conv, x, w, Some(bias), act).unwrap()
+    };
+    let outputs: Vec<TensorId> = which.into_iter().map(one).collect();
+    b.finish(&outputs).unwrap()
+}
+
+fn outputs(gpu: &Gpu, graph: &Graph, options: CompileOptions) -> (Vec<Vec<f32>>, CompiledModel) {
+    let compiled = compiled(gpu, graph, options);
+    let mut session = Executor::from_compiled(gpu, compiled.clone(), &ExecutorOptions::default()).unwrap();
+    (session.run(&[&values()]).unwrap(), compiled)
+}
+
+/// The bias, stride and activation of an operator do not matter: the weights are stored once, however the model is
+/// planned, and each answer is that of the operator alone.
+#[test]
+fn operators_with_biases_of_their_own_share_weights() {
+    let gpu = open();
+    let graph = branches(0..8);
+    let shared = TEXELS - BIAS + 8 * BIAS + BIAS;
+    let halved = CompileOptions { format: TexelFormat::Rgba16Float, ..CompileOptions::default() };
+    for options in
+        [CompileOptions::default(), CompileOptions { phases: Phases::Min, ..CompileOptions::default() }, halved]
+    {
+        let (found, compiled) = outputs(&gpu, &graph, options.clone());
+        assert_eq!(compiled.resident_weight_bytes(), shared * options.format.texel_bytes(), "{options:?}");
+        for (i, found) in found.into_iter().enumerate() {
+            let (alone, _) = outputs(&gpu, &branches([i]), options.clone());
+            assert_eq!(bits(&[found]), bits(&alone), "{i}: {options:?}");
+        }
+    }
+    // What is counted without a device is what the session has on it.
+    let (_, compiled) = outputs(&gpu, &graph, CompileOptions::default());
+    let counted = compiled.device_bytes();
+    let mut session = Executor::from_compiled(&gpu, compiled, &ExecutorOptions::default()).unwrap();
+    session.run(&[&values()]).unwrap();
+    let planned = session.memory().planned.sum();
+    assert!(planned <= counted && counted < planned + (600 << 10), "{planned} bytes, {counted} were counted");
+}
+
+/// A budget that holds the weights once needs no streaming.
+#[test]
+fn a_budget_counts_shared_weights_once() {
+    let gpu = open();
+    let graph = branches(0..8);
+    let whole = compiled(&gpu, &graph, CompileOptions::default()).device_bytes();
+    let options = CompileOptions { phases: Phases::DeviceBudget(whole), ..CompileOptions::default() };
+    let (_, within) = outputs(&gpu, &graph, options);
+    assert!(within.device_bytes() <= whole);
+    assert!(within.schedule().streamed().is_empty() && within.phased().is_none());
+}
+
+/// Weights of fewer bits and weights that are uploaded in every run are shared with the same answers.
+#[test]
+fn words_and_uploads_of_shared_weights_are_those_of_separate_ones() {
+    let gpu = open();
+    let streamed = CompileOptions {
+        weights: WeightStorage::Streamed { resident_below: 0, tile_bytes: 4 << 10 },
+        ..CompileOptions::default()
+    };
+    let words = |weight_format| CompileOptions { weight_format, ..CompileOptions::default() };
+    let both = CompileOptions { weight_format: WeightFormat::Int8, ..streamed.clone() };
+    for options in [streamed, words(WeightFormat::F16), words(WeightFormat::Int8), both] {
+        let (found, compiled) = outputs(&gpu, &branches(0..8), options.clone());
+        let mut held = 0;
+        for (i, found) in found.into_iter().enumerate() {
+            let (alone, one) = outputs(&gpu, &branches([i]), options.clone());
+            held += one.resident_weight_bytes();
+            assert_eq!(bits(&[found]), bits(&alone), "{i}: {options:?}");
+        }
+        assert!(held == 0 || compiled.resident_weight_bytes() * 3 < held, "{options:?}");
+    }
+}
+
+/// A pointwise and a transposed convolution and dense layers read the same layout of a matrix.
+#[test]
+fn other_operators_share_weights_of_the_same_layout() {
+    let gpu = open();
+    let built = |which: &[usize]| {
+        let mut b = GraphBuilder::new("mixed");
+        let x = b.input("x", &[1, 6, 6, CHANNELS]).unwrap();
+        let matrix: Vec<f32> = (0..CHANNELS * CHANNELS).map(|i| (i as f32 * 0.618_034).fract() - 0.5).collect();
+        let window = b.constant("window", &[CHANNELS, 1, 1, CHANNELS], &matrix).unwrap();
+        let dense = b.constant("dense", &[CHANNELS, CHANNELS], &matrix).unwrap();
+        let point = Conv2d { padding: Padding::default(), ..WINDOW };
+        let transposed = TransposeConv { stride: [2, 2], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+        let one = |i: usize| {
+            let bias = b.constant("bias", &[CHANNELS], &[i as f32 * 0.25; CHANNELS]).unwrap();
+            match i {
+                0 => b.conv2d("pointwise", point, x, window, Some(bias), Act::None),
+                1 => b.conv2d("strided", Conv2d { stride: [2, 1], ..point }, x, window, Some(bias), Act::None),
+                2 => b.transpose_conv("transposed", transposed, [x, window], Some(bias), [11, 11]),
+                _ => b.fully_connected("dense", x, dense, Some(bias), Act::None),
+            }
+        };
+        let outputs: Vec<TensorId> = which.iter().copied().map(one).map(Result::unwrap).collect();
+        b.finish(&outputs).unwrap()
+    };
+    let (found, compiled) = outputs(&gpu, &built(&[0, 1, 2, 3]), CompileOptions::default());
+    let (matrix, biases) = (CHANNELS as u64 / 4 * BIAS * 4, 4 * BIAS);
+    assert_eq!(compiled.resident_weight_bytes(), (matrix + biases) * 16);
+    for (i, found) in found.into_iter().enumerate() {
+        assert_eq!(bits(&[found]), bits(&outputs(&gpu, &built(&[i]), CompileOptions::default()).0), "{i}");
+    }
+}
+
+/// A table that is looked up, and a tensor that is added and multiplied, are whole tensors in one layout.
+#[test]
+fn whole_tensors_are_stored_once() {
+    let mut b = GraphBuilder::new("tensors");
+    let x = b.input("x", &[1, 6, 6, CHANNELS]).unwrap();
+    let map = b.constant("map", &[1, 6, 6, CHANNELS], &values()).unwrap();
+    let sum = b.binary("sum", Binary::Add, x, map, Act::None).unwrap();
+    let product = b.binary("product", Binary::Mul, sum, map, Act::Unary(Unary::Relu)).unwrap();
+    let alone = b.binary("less", Binary::Sub, map, product, Act::None).unwrap();
+    let graph = b.finish(&[alone]).unwrap();
+    let options = CompileOptions { rules: Rules::none(), ..CompileOptions::default() };
+    let compiled = compiled(&open(), &graph, options);
+    assert_eq!(compiled.resident_weight_bytes(), 6 * 6 * BIAS * 16);
 }

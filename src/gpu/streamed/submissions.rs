@@ -76,7 +76,7 @@ pub(super) fn submissions(
     let pieces = |transfer: &TexelTransfer| -> Vec<Piece> {
         match &transfer.of {
             TransferOf::Weights { node, slices } => {
-                let ranges = packed.ranges(*node, slices, format).into_iter();
+                let ranges = packed.ranges(*node, slices).into_iter();
                 ranges.map(|range| Piece::Upload(Bytes { from: Source::Weights, range })).collect()
             }
             TransferOf::Input { input, texels } => {

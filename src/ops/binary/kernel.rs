@@ -4,7 +4,7 @@
 use crate::{
     graph::{Binary, Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common,
         loops::loops,
         pack,
         params::ConstantTensor,
@@ -105,8 +105,8 @@ pub(crate) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
 }
 
 /// Returns the constant operand as a whole tensor.
-pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    constant(graph, node).map_or_else(Vec::new, |index| pack::tensor(graph, node.inputs[index]))
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<WeightSection> {
+    constant(graph, node).map_or_else(Vec::new, |index| pack::whole_operand(graph, node, index))
 }
 
 /// Returns the value of `CONSTANT` if operand `index` is constant.
@@ -122,7 +122,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     if let Some(index) = constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = common::placed(step, 1 - index)?;
-        let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let epilogue = EpilogueParams::new(step);
         let params = Params { constant: ConstantTensor(Some(shape)) };
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
         let constants = vec![function, ("CONSTANT", which(index))];
@@ -131,7 +131,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let params = Params { constant: ConstantTensor(None) };
     let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
     let constants = vec![function, ("CONSTANT", f64::from(CONSTANT_NONE))];

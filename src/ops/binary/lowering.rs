@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Binary, kernel, reference};
 use crate::{
     graph::{self, Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -35,8 +35,8 @@ impl Operator for Binary {
         Work::new(graph, node, CostClass::Elementwise, 1, 1)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-        pack::whole(|| kernel::weights(graph, node))
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        kernel::weights(graph, node)
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -7,10 +7,10 @@
 use std::ops::Range;
 
 use crate::{
-    graph::{Graph, Node, Shape},
+    graph::{Constant, Graph, Node, Shape, TensorId},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Operand, Shader, StepContext, common, pack,
-        wgsl::shader_params,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Operand, SectionLayout, SectionRole, Shader, StepContext,
+        WeightPieces, WeightSection, common, pack, wgsl::shader_params,
     },
 };
 
@@ -35,16 +35,20 @@ struct Part {
     operand: usize,
     begin: usize,
     end: usize,
-    constant: bool,
+    shape: Shape,
+    /// Number among the constant operands, if it is one.
+    constant: Option<usize>,
 }
 
 /// Returns the parts of a concatenation in order.
 fn parts(graph: &Graph, node: &Node, axis: usize) -> Vec<Part> {
-    let mut begin = 0;
+    let (mut begin, mut constants) = (0, 0..);
     let mut parts = Vec::with_capacity(node.inputs.len());
     for (operand, &tensor) in node.inputs.iter().enumerate() {
-        let end = begin + graph.shape(tensor).dims()[axis];
-        parts.push(Part { operand, begin, end, constant: graph.is_constant(tensor) });
+        let shape = graph.shape(tensor);
+        let end = begin + shape.dims()[axis];
+        let constant = if graph.is_constant(tensor) { constants.next() } else { None };
+        parts.push(Part { operand, begin, end, shape, constant });
         begin = end;
     }
     parts
@@ -63,10 +67,9 @@ struct Piece {
     first_constant: usize,
 }
 
-fn pieces(graph: &Graph, node: &Node, axis: usize) -> Vec<Piece> {
-    let parts = parts(graph, node, axis);
+fn pieces(parts: &[Part], axis: usize) -> Vec<Piece> {
     let mut pieces = Vec::with_capacity(parts.len());
-    for part in &parts {
+    for part in parts {
         let (begin, end) = match axis {
             3 => (part.begin.div_ceil(4), part.end.div_ceil(4)),
             _ => (part.begin, part.end),
@@ -77,9 +80,9 @@ fn pieces(graph: &Graph, node: &Node, axis: usize) -> Vec<Piece> {
         }
         let unit = if axis == 3 { 4 } else { 1 };
         let (constants, placed): (Vec<Part>, Vec<Part>) =
-            parts.iter().filter(|p| p.end > begin * unit && p.begin < end * unit).partition(|p| p.constant);
+            parts.iter().filter(|p| p.end > begin * unit && p.begin < end * unit).partition(|p| p.constant.is_some());
         // Constants after a computed part along channels can only be in its last slice.
-        let first_constant = match (axis, part.constant) {
+        let first_constant = match (axis, part.constant.is_some()) {
             (3, true) => begin,
             (3, false) => end - 1,
             _ => 0,
@@ -128,19 +131,18 @@ impl Piece {
     }
 
     /// Packs the constants in the layout of the box: rows, slices, pixels; zeros elsewhere.
-    fn pack(&self, graph: &Graph, node: &Node, axis: usize, out: Shape, texels: &mut Vec<[f32; 4]>) {
+    fn pack(&self, constants: &[&Constant], axis: usize, out: Shape, texels: &mut Vec<[f32; 4]>) {
         let [[x0, _, y0, b0], [w, _, h, b]] = self.cut(axis, out);
         let slices = self.constant_slices(axis, out);
         let base = texels.len();
         texels.resize(base + self.constant_texels(axis, out), [0.0; 4]);
         for part in &self.constants {
-            let tensor = node.inputs[part.operand];
-            let shape = graph.shape(tensor);
-            let values = graph.tensors[tensor].constant.as_ref().map(|c| c.to_f32()).unwrap_or_default();
+            let constant = part.constant.and_then(|number| constants.get(number));
+            let values = constant.map(|constant| constant.to_f32()).unwrap_or_default();
             let mut offset = [0; 4];
             offset[axis] = part.begin;
             for (i, &value) in values.iter().enumerate() {
-                let [pb, py, px, pc] = pack::indices(shape, i);
+                let [pb, py, px, pc] = pack::indices(part.shape, i);
                 let to = [pb + offset[0], py + offset[1], px + offset[2], pc + offset[3]];
                 let (Some(b_at), Some(y), Some(x)) =
                     (to[0].checked_sub(b0), to[1].checked_sub(y0), to[2].checked_sub(x0))
@@ -166,25 +168,49 @@ pub(crate) fn dispatch_rows(graph: &Graph, node: &Node, axis: usize) -> Vec<Rang
         1 if out.b == 1 => piece.begin as u32..piece.end as u32,
         _ => 0..out.rows() as u32,
     };
-    pieces(graph, node, axis).iter().map(rows).collect()
+    pieces(&parts(graph, node, axis), axis).iter().map(rows).collect()
 }
 
-/// Returns the constant parts, piece by piece.
-pub(crate) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<[f32; 4]> {
-    let out = graph.shape(node.output);
-    let mut texels = Vec::new();
-    for piece in pieces(graph, node, axis) {
-        piece.pack(graph, node, axis, out, &mut texels);
+/// Returns the constant parts.
+pub(crate) fn weights(graph: &Graph, node: &Node, axis: usize) -> Vec<WeightSection> {
+    let constants: Vec<TensorId> = node.inputs.iter().copied().filter(|&tensor| graph.is_constant(tensor)).collect();
+    if constants.is_empty() {
+        return Vec::new();
     }
-    texels
+    let layout = Joined { axis, out: graph.shape(node.output), parts: parts(graph, node, axis) };
+    vec![WeightSection::new(SectionRole::Own, constants, layout)]
+}
+
+/// The constant parts, piece by piece.
+#[derive(Clone, Debug)]
+struct Joined {
+    axis: usize,
+    out: Shape,
+    parts: Vec<Part>,
+}
+
+impl SectionLayout for Joined {
+    fn texels(&self) -> u64 {
+        pieces(&self.parts, self.axis).iter().map(|piece| piece.constant_texels(self.axis, self.out) as u64).sum()
+    }
+
+    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
+        let (Self { axis, out, parts }, constants) = (self.clone(), constants.to_vec());
+        pack::whole(move || {
+            let mut texels = Vec::new();
+            for piece in pieces(&parts, axis) {
+                piece.pack(&constants, axis, out, &mut texels);
+            }
+            texels
+        })
+    }
 }
 
 /// Returns one dispatch for each part that owns a texel of the step's rows.
 pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Dispatch>, KernelError> {
     let out = step.output.shape;
-    let pieces = pieces(step.graph, step.node, axis);
-    let own: usize = pieces.iter().map(|piece| piece.constant_texels(axis, out)).sum();
-    let epilogue = EpilogueParams::new(step.graph, step.node, own);
+    let pieces = pieces(&parts(step.graph, step.node, axis), axis);
+    let epilogue = EpilogueParams::new(step);
     let mut base = 0;
     let mut dispatches = Vec::with_capacity(pieces.len());
     for piece in &pieces {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Concat, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, plain},
         reference::{Operands, ReferenceError},
@@ -41,9 +41,8 @@ impl Operator for Concat {
         Work::new(graph, node, CostClass::Concat, 1, 1)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-        let axis = self.axis;
-        pack::whole(move || kernel::weights(graph, node, axis))
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        kernel::weights(graph, node, self.axis)
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

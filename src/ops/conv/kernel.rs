@@ -3,10 +3,10 @@
 
 use super::Groups;
 use crate::{
-    graph::{Conv2d, Graph, Node, Padding, Reals, Shape},
+    graph::{Constant, Conv2d, Graph, Node, Padding, Reals, Shape},
     kernels::{
-        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
-        WeightSections,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, SectionLayout, SectionRole, Shader,
+        StepContext, WeightPieces, WeightSection, WeightSections,
         block::Block,
         common,
         loops::loops,
@@ -49,12 +49,13 @@ pub(crate) enum WeightLayout {
     FullyConnected,
 }
 
-/// A convolution in the form that the kernel computes. A depthwise one with several outputs per input is a
+/// A convolution in the form that kernels compute. A depthwise one with several outputs per input is a
 /// convolution with many groups.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ConvGeometry {
     /// `[O, KH, KW, I / groups]`, or `[1, KH, KW, O]` for a depthwise convolution.
     pub(crate) weights: Shape,
-    kind: WeightLayout,
+    depthwise: bool,
     pub(crate) groups: Groups,
     in_slices: usize,
 }
@@ -63,12 +64,33 @@ impl ConvGeometry {
     pub(crate) fn new(graph: &Graph, node: &Node, groups: usize, kind: WeightLayout) -> Self {
         let input = graph.shape(node.inputs[0]);
         let file = graph.shape(node.inputs[1]);
-        let (weights, out, groups) = match kind {
-            WeightLayout::Full => (file, file.b, groups),
-            WeightLayout::Depthwise => (file, file.c, input.c),
-            WeightLayout::FullyConnected => (Shape::new(file.w, 1, 1, file.c), file.w, 1),
-        };
-        Self { weights, kind, groups: Groups::new(input.c, out, groups), in_slices: input.slices() }
+        match kind {
+            WeightLayout::Full => Self::of(file, Groups::new(input.c, file.b, groups), input.slices()),
+            WeightLayout::Depthwise => {
+                let groups = Groups::new(input.c, file.c, input.c);
+                Self { depthwise: true, ..Self::of(file, groups, input.slices()) }
+            }
+            WeightLayout::FullyConnected => Self::dense([file.c, file.w]),
+        }
+    }
+
+    /// Returns the geometry of a dense layer with `[inputs, outputs]`.
+    pub(crate) fn dense([inputs, outputs]: [usize; 2]) -> Self {
+        Self::of(Shape::new(outputs, 1, 1, inputs), Groups::new(inputs, outputs, 1), inputs.div_ceil(4))
+    }
+
+    const fn of(weights: Shape, groups: Groups, in_slices: usize) -> Self {
+        Self { weights, depthwise: false, groups, in_slices }
+    }
+
+    /// Returns the sections of a convolution whose invocations compute `block` output slices, which share a span.
+    pub(crate) fn sections(self, graph: &Graph, node: &Node, block: usize) -> Vec<WeightSection> {
+        let span = self.groups.span(block);
+        // If a span is the whole operand, the block does not matter.
+        let block = if span == self.in_slices { 1 } else { block };
+        let biases = pack::biases(graph, node, self.groups.out);
+        let matrices = Matrices { geometry: self, span, block };
+        vec![WeightSection::new(SectionRole::Own, vec![node.inputs[1]], matrices), biases]
     }
 
     pub(crate) fn slices(&self) -> usize {
@@ -92,11 +114,57 @@ impl ConvGeometry {
         let first = o / out_group * in_group;
         if o >= out || !(first..first + in_group).contains(&i) {
             0.0
-        } else if self.kind == WeightLayout::Depthwise {
+        } else if self.depthwise {
             values.get(self.weights.index(0, ky, kx, o))
         } else {
             values.get(self.weights.index(o, ky, kx, i - first))
         }
+    }
+}
+
+/// Weights by output slice, tap and input slice.
+#[derive(Clone, Copy, Debug)]
+struct Matrices {
+    geometry: ConvGeometry,
+    /// Input slices of an output slice.
+    span: usize,
+    /// Output slices with the same input slices.
+    block: usize,
+}
+
+impl Matrices {
+    /// Packs an output slice.
+    fn slice(self, values: &Reals<'_>, slice: usize) -> Vec<[f32; 4]> {
+        let Self { geometry, span, block } = self;
+        let mut texels = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
+        // An invocation reads the operand once for all slices of its block, so they share the span of the first
+        // slice.
+        let start = geometry.start(slice / block * block, span);
+        for ky in 0..geometry.weights.h {
+            for kx in 0..geometry.weights.w {
+                for k in start..start + span {
+                    texels.extend(pack::matrix(|i, o| geometry.weight(values, slice * 4 + o, ky, kx, k * 4 + i)));
+                }
+            }
+        }
+        texels
+    }
+}
+
+impl SectionLayout for Matrices {
+    fn texels(&self) -> u64 {
+        let ConvGeometry { weights, .. } = self.geometry;
+        (self.geometry.slices() * weights.h * weights.w * self.span * 4) as u64
+    }
+
+    /// Returns one piece per output slice.
+    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
+        let matrices = *self;
+        let of_constant = move |constant: &'a Constant| {
+            let values = constant.reals();
+            (0..matrices.geometry.slices()).map(move |slice| matrices.slice(&values, slice))
+        };
+        Box::new(constants.first().copied().into_iter().flat_map(of_constant))
     }
 }
 
@@ -128,30 +196,11 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayo
     Tiling { pointwise: is_pointwise(&geometry, conv), block, taps, span: geometry.groups.span(block.slices) }
 }
 
-/// Packs weights by output slice, tap and input slice, then biases. Each piece is one output slice.
-pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d, kind: WeightLayout) -> WeightPieces<'a> {
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
-    let values = constant.reals();
+/// Returns the weights by output slice, tap and input slice, and the biases.
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Vec<WeightSection> {
     let geometry = ConvGeometry::new(graph, node, conv.groups, kind);
     let block = geometry.block(graph.shape(node.output).pixels()).slices;
-    let span = geometry.groups.span(block);
-    let (slices, channels) = (geometry.slices(), geometry.groups.out);
-    let of_slice = move |slice| {
-        let mut texels = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
-        // An invocation reads the operand once for all slices of its block, so they share the span of the first
-        // slice.
-        let start = geometry.start(slice / block * block, span);
-        for ky in 0..geometry.weights.h {
-            for kx in 0..geometry.weights.w {
-                for k in start..start + span {
-                    texels.extend(pack::matrix(|i, o| geometry.weight(&values, slice * 4 + o, ky, kx, k * 4 + i)));
-                }
-            }
-        }
-        texels
-    };
-    let biases = std::iter::once_with(move || pack::bias(graph, node, channels));
-    Box::new((0..slices).map(of_slice).chain(biases))
+    geometry.sections(graph, node, block)
 }
 
 /// Returns the layout of the weights per channel of the result.
@@ -165,7 +214,7 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d, kind: W
     ChannelWeights { axis, slice_texels: taps * span * 4 }
 }
 
-/// Returns the layout of the weights by slices of the result.
+/// Returns the division of the weights by slices of the result.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> WeightSections {
     let Tiling { block, taps, span, .. } = tiling(graph, node, conv, kind);
     let slices = graph.shape(node.output).slices();
@@ -184,14 +233,12 @@ pub(crate) fn dispatches(
     let out = step.output.shape;
     let block = geometry.block(out.pixels());
     let span = geometry.groups.span(block.slices);
-    let taps = geometry.weights.h * geometry.weights.w;
-    let [bias, alphas] = step.behind_weights(taps * span * 4);
     let slices = step.slices.len();
-    let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
+    let epilogue = EpilogueParams::new(step);
     // The shaders number blocks like this; blocks continue across the ends of rows.
     let blocks = (step.rows.len() * out.w).div_ceil(block.pixels);
     let items = (blocks * slices.div_ceil(block.slices)) as u32;
-    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input);
+    let params = KernelParams::new(step, &epilogue, items).biases(step).input(input);
     let extents = [("k", span), ("ky", geometry.weights.h), ("kx", geometry.weights.w)];
     let (shader, params, extents) = if is_pointwise(&geometry, conv) {
         (POINTWISE, params, &extents[..1])

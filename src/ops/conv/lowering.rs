@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
@@ -39,7 +39,7 @@ impl Operator for Conv2d {
         work(graph, node, self, WeightLayout::Full)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
         kernel::weights(graph, node, self, WeightLayout::Full)
     }
 

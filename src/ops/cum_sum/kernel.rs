@@ -23,7 +23,7 @@ pub(crate) fn dispatches(
     reverse: bool,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let x = input.shape;
     // A sum needs all earlier elements, so an invocation follows a line along rows completely and stores only the
     // band's part.

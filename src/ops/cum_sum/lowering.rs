@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{CumSum, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -43,8 +43,8 @@ impl Operator for CumSum {
         Work::of_all_texels(graph, node, CostClass::Reduce)
     }
 
-    fn weights<'a>(&self, _graph: &'a Graph, _node: &'a Node) -> WeightPieces<'a> {
-        pack::nothing()
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<WeightSection> {
+        Vec::new()
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -4,8 +4,8 @@
 use crate::{
     graph::{Constant, Conv2d, Graph, Node, Shape},
     kernels::{
-        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
-        WeightSections, common,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, SectionLayout, SectionRole, Shader,
+        StepContext, WeightPieces, WeightSection, WeightSections, common,
         loops::loops,
         pack,
         wgsl::{shader_params, shared_constants},
@@ -72,19 +72,36 @@ pub(crate) fn tiling(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<Tiling
     is_plain(graph, node, conv).then_some(Tiling { pixels, taps: window.h * window.w })
 }
 
-/// Packs weights by slice and tap, then biases.
-pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &Conv2d) -> WeightPieces<'a> {
+/// Returns the weights by slice and tap, and the biases.
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Vec<WeightSection> {
     if !is_plain(graph, node, conv) {
         return conv::weights(graph, node, conv, WeightLayout::Depthwise);
     }
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
-    pack::whole(move || plain_weights(graph, node, constant))
+    let shape = graph.shape(node.inputs[1]);
+    let taps = WeightSection::new(SectionRole::Own, vec![node.inputs[1]], Taps { shape });
+    vec![taps, pack::biases(graph, node, shape.c)]
 }
 
-fn plain_weights(graph: &Graph, node: &Node, constant: &Constant) -> Vec<[f32; 4]> {
+/// Weights `[1, KH, KW, C]` by slice and tap.
+#[derive(Debug)]
+struct Taps {
+    shape: Shape,
+}
+
+impl SectionLayout for Taps {
+    fn texels(&self) -> u64 {
+        (self.shape.slices() * self.shape.h * self.shape.w) as u64
+    }
+
+    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
+        let (shape, constants) = (self.shape, constants.to_vec());
+        pack::whole(move || constants.into_iter().flat_map(|constant| taps(shape, constant)).collect())
+    }
+}
+
+fn taps(shape: Shape, constant: &Constant) -> Vec<[f32; 4]> {
     let values = constant.reals();
-    let shape: Shape = graph.shape(node.inputs[1]);
-    let mut texels = Vec::with_capacity(shape.slices() * (shape.h * shape.w + 1));
+    let mut texels = Vec::with_capacity(shape.slices() * shape.h * shape.w);
     for slice in 0..shape.slices() {
         for tap in 0..shape.h * shape.w {
             texels.push(std::array::from_fn(|lane| {
@@ -93,7 +110,6 @@ fn plain_weights(graph: &Graph, node: &Node, constant: &Constant) -> Vec<[f32; 4
             }));
         }
     }
-    texels.extend(pack::bias(graph, node, shape.c));
     texels
 }
 
@@ -105,7 +121,7 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Chan
     }
 }
 
-/// Returns the layout of the weights by slices of the result, if it runs as a convolution with many groups.
+/// Returns the division of the weights by slices of the result, if it runs as a convolution with many groups.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<WeightSections> {
     (!is_plain(graph, node, conv)).then(|| conv::sections(graph, node, conv, WeightLayout::Depthwise))
 }
@@ -119,14 +135,13 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Di
         return conv::dispatches(step, conv, WeightLayout::Depthwise);
     };
     let input = common::placed(step, 0)?;
-    let [bias, alphas] = step.behind_weights(window.h * window.w);
-    let epilogue = EpilogueParams::new(step.graph, step.node, alphas);
+    let epilogue = EpilogueParams::new(step);
     // A block never spans two rows, because it saves time by loading the columns of one row only once.
     let blocks = out.w.div_ceil(pixels);
     let items = (blocks * step.rows.len() * out.slices()) as u32;
     let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
     let params = Params { blocks, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
-    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&params);
+    let params = KernelParams::new(step, &epilogue, items).biases(step).input(input).params(&params);
     let constants = vec![
         ("PIXELS", pixels as f64),
         ("WINDOW_Y", window.h as f64),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{DepthwiseConv2d, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         conv::{self, kernel::WeightLayout},
         operator::{Kernels, Operator, Properties, one_dispatch},
@@ -40,7 +40,7 @@ impl Operator for DepthwiseConv2d {
         }
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
         kernel::weights(graph, node, &self.0)
     }
 

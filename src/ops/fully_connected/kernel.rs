@@ -4,14 +4,13 @@
 use crate::{
     graph::{Conv2d, Graph, Node, Padding},
     kernels::{
-        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection,
         WeightSections, common,
         loops::{loops, taken_a_round},
-        pack,
         shader::helpers::WEIGHTS,
         wgsl::shader_params,
     },
-    ops::conv::kernel::{self as conv, WeightLayout},
+    ops::conv::kernel::{self as conv, ConvGeometry, WeightLayout},
 };
 
 pub(crate) const SHADER: Shader = Shader::new("dense", include_str!("../../../shaders/dense.wgsl"))
@@ -44,26 +43,9 @@ pub(crate) fn as_pointwise(graph: &Graph, node: &Node) -> Option<Conv2d> {
     })
 }
 
-/// Packs weights as `conv` or the shader expects them, then biases. Each piece is one output slice.
-pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-    if let Some(conv) = as_pointwise(graph, node) {
-        return conv::weights(graph, node, &conv, WeightLayout::FullyConnected);
-    }
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
-    let values = constant.reals();
-    let [inputs, outputs] = extents(graph, node);
-    let of_slice = move |slice| {
-        let mut texels = Vec::with_capacity(inputs.div_ceil(4) * 4);
-        for k in 0..inputs.div_ceil(4) {
-            texels.extend(pack::matrix(|i, o| {
-                let (i, o) = (k * 4 + i, slice * 4 + o);
-                if i < inputs && o < outputs { values.get(o * inputs + i) } else { 0.0 }
-            }));
-        }
-        texels
-    };
-    let biases = std::iter::once_with(move || pack::bias(graph, node, outputs));
-    Box::new((0..outputs.div_ceil(4)).map(of_slice).chain(biases))
+/// Returns the weights by output slice and input slice, which `conv` and the shader expect alike, and the biases.
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<WeightSection> {
+    ConvGeometry::dense(extents(graph, node)).sections(graph, node, 1)
 }
 
 /// Returns the layout of the weights per channel of the result.
@@ -75,7 +57,7 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node) -> ChannelWeights {
     ChannelWeights { axis: 2, slice_texels: inputs.div_ceil(4) * 4 }
 }
 
-/// Returns the layout of the weights by slices of the result.
+/// Returns the division of the weights by slices of the result.
 pub(crate) fn sections(graph: &Graph, node: &Node) -> WeightSections {
     if let Some(conv) = as_pointwise(graph, node) {
         return conv::sections(graph, node, &conv, WeightLayout::FullyConnected);
@@ -93,11 +75,10 @@ pub(crate) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
     let input = common::placed(step, 0)?;
     let [inputs, _] = extents(step.graph, step.node);
     let slices = step.slices.len();
-    let [bias, alphas] = step.behind_weights(inputs.div_ceil(4) * 4);
-    let epilogue = EpilogueParams::with_alphas(step.graph, step.node, alphas, slices);
+    let epilogue = EpilogueParams::new(step);
     let items = (step.rows.len() * step.output.shape.w * slices) as u32;
     let params = Params { inputs, slices };
-    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&params);
+    let params = KernelParams::new(step, &epilogue, items).biases(step).input(input).params(&params);
     // Four values in dense order form a texel of the operand only if the number of channels is a multiple of four.
     let aligned = input.shape.c.is_multiple_of(4) && inputs.is_multiple_of(4);
     let fours = inputs.div_ceil(4);

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{FullyConnected, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         conv::{self, kernel::WeightLayout},
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
@@ -45,7 +45,7 @@ impl Operator for FullyConnected {
         Work::new(graph, node, class, 8 * weights.slices(), 1)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
         kernel::weights(graph, node)
     }
 

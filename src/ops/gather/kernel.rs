@@ -4,7 +4,7 @@
 use crate::{
     graph::{Graph, Node, Shape},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common, pack,
         params::{ConstantTensor, FAMILY_PARAMS},
         shader::helpers::ONE_TEXEL,
         wgsl::{self, ShaderParams, shader_params, shared_constants},
@@ -36,13 +36,8 @@ shader_params! {
 }
 
 /// Returns a constant operand as a whole tensor.
-pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    pack::tensor(graph, node.inputs[0])
-}
-
-/// Returns the number of texels of the constant operand.
-fn operand_texels(graph: &Graph, node: &Node) -> usize {
-    if graph.is_constant(node.inputs[0]) { graph.shape(node.inputs[0]).texels() } else { 0 }
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<WeightSection> {
+    pack::whole_operand(graph, node, 0)
 }
 
 /// Returns the constant indices, counted from the start and clamped, if they are part of the model.
@@ -60,7 +55,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize, elementwise: bool)
     let extent = x.dims()[axis];
     let in_weights = graph.is_constant(node.inputs[0]);
     let constant = indices(graph, node, extent);
-    let epilogue = EpilogueParams::new(graph, node, operand_texels(graph, node));
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
     let mut params = KernelParams::new(step, &epilogue, items);
     // Computed indices use the first input if the operand is stored among the weights.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{GatherElements, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         gather,
         operator::{Kernels, Operator, Properties, one_dispatch},
@@ -44,8 +44,8 @@ impl Operator for GatherElements {
         Work::new(graph, node, CostClass::Move, 1, 1)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-        pack::whole(|| gather::kernel::weights(graph, node))
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        gather::kernel::weights(graph, node)
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -4,7 +4,7 @@ use super::GridSample;
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, pack,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common, pack,
         shader::helpers::ONE_TEXEL,
     },
 };
@@ -13,8 +13,8 @@ pub(crate) const SHADER: Shader =
     Shader::new("grid_sample", include_str!("../../../shaders/grid_sample.wgsl")).helpers(&[ONE_TEXEL]);
 
 /// Returns a constant grid as a whole tensor.
-pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<[f32; 4]> {
-    pack::tensor(graph, node.inputs[1])
+pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<WeightSection> {
+    pack::whole_operand(graph, node, 1)
 }
 
 /// Computes one texel per invocation.
@@ -31,15 +31,14 @@ pub(crate) fn dispatches(step: &StepContext<'_>, sampling: GridSample) -> Result
     };
     let grid = step.node.inputs[1];
     if step.graph.is_constant(grid) {
-        let shape = step.graph.shape(grid);
-        let plan = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let plan = EpilogueParams::new(step);
         let params = KernelParams::new(step, &plan, items).input(input);
         let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(true), &[]);
         return Ok(vec![dispatch.reading(input).reading_weights(step)]);
     }
     let grid = common::placed(step, 1)?;
     common::no_added_tensor(step)?;
-    let plan = EpilogueParams::new(step.graph, step.node, 0);
+    let plan = EpilogueParams::new(step);
     let params = KernelParams::new(step, &plan, items).input(input).second(grid);
     let dispatch = common::dispatch(step, SHADER, &plan, params, items, constants(false), &[]);
     Ok(vec![dispatch.reading(input).reading_second(grid)])

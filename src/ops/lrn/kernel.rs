@@ -27,7 +27,7 @@ pub(crate) fn dispatches(
     [alpha, beta, bias]: [f32; 3],
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
     // A window wider than the number of channels covers all of them.
     let reach = |channels: usize| channels.min(input.shape.c) as u32;

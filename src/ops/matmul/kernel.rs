@@ -55,7 +55,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     if let Some(index) = binary::constant(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = common::placed(step, 1 - index)?;
-        let epilogue = EpilogueParams::new(step.graph, step.node, shape.texels());
+        let epilogue = EpilogueParams::new(step);
         let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
         let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
         let constants = constants(binary::which(index));
@@ -64,7 +64,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, transpose_b: bool) -> Result<Ve
     }
     let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
     common::no_added_tensor(step)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let params = Params { blocks, constant: ConstantTensor(None) };
     let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
     let constants = constants(f64::from(binary::CONSTANT_NONE));

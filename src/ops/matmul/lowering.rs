@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{MatMul, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         binary,
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
@@ -39,8 +39,8 @@ impl Operator for MatMul {
         Work::new(graph, node, CostClass::Rows, 8 * depth, block.pixels * block.slices)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-        pack::whole(|| binary::kernel::weights(graph, node))
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        binary::kernel::weights(graph, node)
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -39,7 +39,7 @@ shader_params! {
 pub(crate) fn dispatches(step: &StepContext<'_>, op: &Normalize) -> Result<Vec<Dispatch>, KernelError> {
     let Normalize { axes, statistic, epsilon, offset, least, .. } = *op;
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let x = input.shape;
     let [batch, height, width, channels] = axes;
     let of = |joined: bool, extent: usize| if joined { [1, extent] } else { [extent, 1] };

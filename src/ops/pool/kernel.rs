@@ -47,7 +47,7 @@ fn counted(around: Padding, counted: Padding, image: Shape) -> [isize; 4] {
 /// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, pool: &Pool2d) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
     let (kind, power) = match pool.kind {
         PoolKind::Max => (POOL_MAX, 0),

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Pool2d, kernel, reference};
 use crate::{
     graph::{self, Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reduce,
@@ -49,8 +49,8 @@ impl Operator for Pool2d {
         Work::new(graph, node, CostClass::Pool, self.window[0] * self.window[1], 1)
     }
 
-    fn weights<'a>(&self, _graph: &'a Graph, _node: &'a Node) -> WeightPieces<'a> {
-        pack::nothing()
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<WeightSection> {
+        Vec::new()
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::Prelu;
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         binary,
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
@@ -36,8 +36,8 @@ impl Operator for Prelu {
         Work::new(graph, node, CostClass::Elementwise, 1, 1)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
-        pack::whole(|| binary::kernel::weights(graph, node))
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        binary::kernel::weights(graph, node)
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -109,7 +109,7 @@ pub(crate) fn dispatches(
     axes: [bool; 4],
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let shape = input.shape;
     let reduced = |axis: usize, extent: usize| if axes[axis] { extent } else { 1 };
     let rows = reduced(0, shape.b) * reduced(1, shape.h);

@@ -42,7 +42,7 @@ pub(crate) fn dispatches(
     TensorFlowResize { bilinear, coords }: TensorFlowResize,
 ) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
     let (from, to) = (input.shape, step.output.shape);
     let params = Params { scale: [scale(from.h, to.h, coords), scale(from.w, to.w, coords)] };

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     graph::{Graph, Node, ResizeAxis, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -41,8 +41,8 @@ impl Operator for Resize {
         Work::new(graph, node, CostClass::Resize, 1, 1)
     }
 
-    fn weights<'a>(&self, _graph: &'a Graph, _node: &'a Node) -> WeightPieces<'a> {
-        pack::nothing()
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<WeightSection> {
+        Vec::new()
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

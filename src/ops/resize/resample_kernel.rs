@@ -72,7 +72,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, resize: &Resize) -> Result<Vec<
         next += table.len() / 4;
         start
     });
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
     let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params {
         first_rows,

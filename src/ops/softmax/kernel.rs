@@ -35,7 +35,7 @@ const MANY_PIXELS: usize = 8;
 /// Computes one pixel per invocation, or one pixel per workgroup if there are many channels and few pixels.
 pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let pixels = step.rows.len() as u32 * input.shape.w as u32;
     // Decided by the whole tensor, not by a band of it, so that every plan adds up in the same order.
     let shape = input.shape;

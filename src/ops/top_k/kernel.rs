@@ -41,7 +41,7 @@ const MANY_PIXELS: usize = 32;
 /// Computes one texel per invocation, or one window of the sorted order per workgroup.
 pub(crate) fn dispatches(step: &StepContext<'_>, largest: bool, indices: bool) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let (channels, slices) = (input.shape.c, input.shape.slices());
     let places = step.output.shape.c;
     let mut constants = vec![("LARGEST", common::flag(largest)), ("INDICES", common::flag(indices))];

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{Transpose, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections, pack, rearrange},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections, rearrange},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
         reference::{Operands, ReferenceError},
@@ -36,8 +36,8 @@ impl Operator for Transpose {
         Work::new(graph, node, CostClass::Move, 1, 1)
     }
 
-    fn weights<'a>(&self, _graph: &'a Graph, _node: &'a Node) -> WeightPieces<'a> {
-        pack::nothing()
+    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<WeightSection> {
+        Vec::new()
     }
 
     fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {

@@ -3,9 +3,9 @@
 use crate::{
     graph::{Graph, Node, TransposeConv},
     kernels::{
-        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightPieces, common,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection,
+        common,
         loops::loops,
-        pack,
         shader::helpers::{ONE_TEXEL, WEIGHTS},
         wgsl::shader_params,
     },
@@ -38,29 +38,11 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &TransposeConv) 
     ChannelWeights { axis: 0, slice_texels }
 }
 
-/// Packs weights by output slice, tap and input slice of the output slice's span, then biases. Each piece is one
-/// output slice.
-pub(crate) fn weights<'a>(graph: &'a Graph, node: &'a Node, conv: &TransposeConv) -> WeightPieces<'a> {
-    let Some(constant) = &graph.tensors[node.inputs[1]].constant else { return pack::nothing() };
-    let values = constant.reals();
+/// Returns the weights by output slice, tap and input slice of the output slice's span, and the biases.
+pub(crate) fn weights(graph: &Graph, node: &Node, conv: &TransposeConv) -> Vec<WeightSection> {
     let geometry = ConvGeometry::new(graph, node, conv.groups, WeightLayout::Full);
     // An invocation computes one slice, so slices do not share a span.
-    let span = geometry.groups.span(1);
-    let (slices, channels) = (geometry.slices(), geometry.groups.out);
-    let of_slice = move |slice| {
-        let mut packed = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
-        let start = geometry.start(slice, span);
-        for ky in 0..geometry.weights.h {
-            for kx in 0..geometry.weights.w {
-                for k in start..start + span {
-                    packed.extend(pack::matrix(|i, o| geometry.weight(&values, slice * 4 + o, ky, kx, k * 4 + i)));
-                }
-            }
-        }
-        packed
-    };
-    let biases = std::iter::once_with(move || pack::bias(graph, node, channels));
-    Box::new((0..slices).map(of_slice).chain(biases))
+    geometry.sections(graph, node, 1)
 }
 
 /// Computes one texel per invocation.
@@ -71,10 +53,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, conv: &TransposeConv) -> Result
         common::constant(step, 2)?;
     }
     let geometry = ConvGeometry::new(step.graph, step.node, conv.groups, WeightLayout::Full);
-    let [bias, alphas] = step.behind_weights(channel_weights(step.graph, step.node, conv).slice_texels);
-    let epilogue = EpilogueParams::new(step.graph, step.node, alphas);
+    let epilogue = EpilogueParams::new(step);
     let items = common::texels(step);
-    let params = KernelParams::new(step, &epilogue, items).bias(bias).input(input).params(&Params {
+    let params = KernelParams::new(step, &epilogue, items).biases(step).input(input).params(&Params {
         window: [geometry.weights.h, geometry.weights.w],
         stride: conv.stride,
         cut: [conv.padding.top, conv.padding.left],

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{TransposeConv, kernel, reference};
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightPieces, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
     ops::{
         operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
         reference::{Operands, ReferenceError},
@@ -54,7 +54,7 @@ impl Operator for TransposeConv {
         Work::new(graph, node, CostClass::Transposed, 8 * taps * k.slices(), 1)
     }
 
-    fn weights<'a>(&self, graph: &'a Graph, node: &'a Node) -> WeightPieces<'a> {
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
         kernel::weights(graph, node, self)
     }
 

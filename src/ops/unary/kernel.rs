@@ -60,7 +60,7 @@ shader_params! {
 /// Computes one texel per invocation.
 pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
     let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step.graph, step.node, 0);
+    let epilogue = EpilogueParams::new(step);
     let own = || own(unary).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
     let Some((code, alpha, beta)) = epilogue::function(unary).or_else(own) else {
         return Err(step.unsupported(format!("there is no kernel for {}", unary.name())));

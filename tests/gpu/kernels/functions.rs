@@ -31,7 +31,7 @@ fn every_function_of_the_tables() {
         check(&mut harness, domain(unary), &[unary]);
         let all = Op::Unary(Unary::Clip { min: f32::MIN, max: f32::MAX });
         let graph = one_node(all, &[placed(DIMS)], DIMS.into(), Epilogue::of(Act::Unary(unary)));
-        if EpilogueParams::new(&graph, &graph.nodes[n(0)], 0).codes != [0; 2] {
+        if EpilogueParams::of_node(&graph, &graph.nodes[n(0)]).codes != [0; 2] {
             in_epilogues += 1;
             harness.check(&graph);
         }

@@ -194,29 +194,47 @@ impl Harness {
             }
         };
         assert_eq!(own.len() as u64, ops::packed_weight_texels(graph, node, packing));
-        // Positions at which the weights of each tile begin.
-        let mut begins = Vec::new();
+        // The places of each tile's sections. They need not be together: in half of the arrangements they are stored in
+        // reverse order, with gaps, as sections are that several nodes share.
+        let mut places = Vec::new();
         for slices in &tiles {
-            begins.push(packed.texels.len() as u32);
-            match &sections {
-                Some(sections) => {
-                    for range in sections.ranges(slices) {
-                        packed.texels.extend(&own[range]);
-                    }
+            let texels = ops::section_texels(graph, node, packing, slices);
+            let ranges = match &sections {
+                Some(sections) => sections.ranges(slices),
+                None => {
+                    let ends = texels.iter().scan(0, |end, &(_, texels)| {
+                        *end += texels as usize;
+                        Some(*end - texels as usize..*end)
+                    });
+                    ends.collect()
                 }
-                None => packed.texels.extend(&own),
+            };
+            let mut place = WeightPlace::default();
+            let mut stored: Vec<_> = texels.iter().zip(ranges).collect();
+            let is_scattered = arrangement >= 2;
+            if is_scattered {
+                stored.reverse();
             }
+            place.starts.fill(packed.texels.len() as u32);
+            for (&(role, texels), range) in stored {
+                assert_eq!(texels as usize, range.len());
+                place.starts[role as usize] = packed.texels.len() as u32;
+                packed.texels.extend(&own[range]);
+                place.end = packed.texels.len() as u32;
+                if is_scattered {
+                    packed.texels.extend(vec![POISON; rng.below(5)]);
+                }
+            }
+            places.push(place);
         }
-        begins.push(packed.texels.len() as u32);
         let weight_texture = match packing {
             WeightPacking::Texels => packed.create(&mut textures, width(3), *format)?,
             _ => packed.create(&mut textures, width(3), TexelFormat::Rgba32Uint)?,
         };
         let shift = textures.spec(weight_texture).shift();
         let weights = |tile: usize| {
-            let (base, texels) = (begins[tile], begins[tile + 1] - begins[tile]);
             let skipped = sections.as_ref().map_or(0, |sections| sections.skipped(tiles[tile].start));
-            WeightPlace { texture: weight_texture, base, texels, shift, skipped, packing }
+            WeightPlace { texture: weight_texture, shift, skipped, packing, ..places[tile] }
         };
         let operand = |textures: &TextureSet, tensor: TensorId| {
             operands[tensor].clone().map(|(texture, shape, placement)| placement.operand(shape, textures, texture))

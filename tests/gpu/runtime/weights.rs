@@ -5,9 +5,12 @@ use std::{
     path::PathBuf,
 };
 
-use texpool::{CompiledModel, Context, Memory, MemoryParts, Session};
+use texpool::{
+    CompiledModel, Context, Memory, MemoryParts, Model, Session, TensorView,
+    graph::{Act, Conv2d, GraphBuilder, Padding, TensorId},
+};
 
-use super::{compiled, context, idle, model, run};
+use super::{bits, compiled, context, idle, model, run, values};
 
 /// Bytes that the driver has allocated for weights, and the number of weight textures.
 fn weights(compiled: &CompiledModel) -> (u64, usize) {
@@ -133,4 +136,42 @@ fn sessions_that_find_damage_at_once_answer_right() {
         }
     });
     assert!(fs::metadata(&file).unwrap().len() > 100);
+}
+
+/// Convolutions of one weight, each with a bias of its own.
+fn alike(count: usize) -> Model {
+    let mut b = GraphBuilder::new("alike");
+    let conv = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+    let x = b.input("image", &[1, 4, 4, 64]).unwrap();
+    let weights = b.constant("weights", &[64, 1, 1, 64], &values(5, 64 * 64)).unwrap();
+    let one = |i: usize| {
+        let bias = b.constant("bias", &[64], &values(i, 64)).unwrap();
+        b.conv2d("convolution", conv, x, weights, Some(bias), Act::None).unwrap()
+    };
+    let outputs: Vec<TensorId> = (0..count).map(one).collect();
+    Model::from_graph(b.finish(&outputs).unwrap()).unwrap()
+}
+
+/// The file holds weights that several operators read once, and is packed again with the same contents after damage.
+#[test]
+fn kept_weights_that_are_shared_are_kept_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let context: Context = context().with_weights_folder(folder.path());
+    let image = values(7, 16 * 64);
+    let answers = |session: &mut Session| bits(&session.run([("image", TensorView::from(&image))]).unwrap());
+    let resident = &mut context.compile(&alike(6)).build().unwrap().session().unwrap();
+    let right = answers(resident);
+    let mut session = context.compile(&alike(6)).stream_weights(256).build().unwrap().session().unwrap();
+    assert!(answers(&mut session) == right);
+    let files: Vec<PathBuf> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let [file] = &files[..] else { panic!("{files:?}") };
+    let whole = fs::read(file).unwrap();
+    let (weights, biases) = (64 * 64 * 4, 6 * 64 * 4);
+    assert!((weights + biases..weights + biases + 256).contains(&whole.len()), "{} bytes", whole.len());
+    overwrite(file, &vec![0; whole.len()]);
+    assert!(answers(&mut session) == right);
+    assert!(fs::read(file).unwrap() == whole);
+    // Damaged again, so that the session keeps them in memory.
+    overwrite(file, &vec![0; whole.len()]);
+    assert!(answers(&mut session) == right);
 }
