@@ -76,6 +76,15 @@ impl Bytes {
         }
     }
 
+    /// Returns the number of bytes that are freed together with this value, which is 0 if anything else holds them. A
+    /// repeated element counts as nothing.
+    pub(crate) fn freed(&self) -> usize {
+        match &self.0 {
+            Source::Shared { owner, .. } if Arc::strong_count(owner) == 1 => (**owner).as_ref().len(),
+            Source::Shared { .. } | Source::Repeated(_) => 0,
+        }
+    }
+
     /// Returns whether both are known to be equal without comparing bytes: they share the same memory, or they repeat
     /// the same element equally often.
     pub(crate) fn is_same(&self, other: &Self) -> bool {

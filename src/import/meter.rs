@@ -4,8 +4,9 @@
 //! A file of a few bytes can request arrays of any size, a thousand of them, and loops over all of them. The
 //! constants of a real model only need a few copies of the file's data, and tables of positions whose size depends on
 //! the inputs' extents. The allowance is therefore proportional to the file (including the files beside it that it
-//! names) and to the size of the inputs, plus a base amount for small files. Counts are never reduced when memory is
-//! freed, so an allowance limits time as well as memory.
+//! names) and to the size of the inputs, plus a base amount for small files. Memory counts while it is held: values that
+//! were only needed while a node was evaluated, and values that no later node reads, are given back. Steps of work are
+//! never given back, so they limit the time of long chains.
 //!
 //! The numbers are based on an import of the whole catalogue with `TEXPOOL_LOG=texpool=debug`, which logs the
 //! resources that each import took.
@@ -81,6 +82,8 @@ impl fmt::Display for Excess {
 struct Allowance {
     allowed: u64,
     taken: u64,
+    /// The most that was taken at a time.
+    most: u64,
 }
 
 impl Allowance {
@@ -90,6 +93,7 @@ impl Allowance {
             return Err(Excess { resource, asked, left, allowed: self.allowed });
         }
         self.taken += asked;
+        self.most = self.most.max(self.taken);
         Ok(())
     }
 }
@@ -105,7 +109,7 @@ pub(super) struct Meter {
 impl Meter {
     /// Creates the allowances for a file of `file` bytes.
     pub(super) fn new(file: usize) -> Self {
-        let repeated = Allowance { allowed: MAX_REPEATED, taken: 0 };
+        let repeated = Allowance { allowed: MAX_REPEATED, ..Allowance::default() };
         let mut meter = Self { memory: Allowance::default(), work: Allowance::default(), repeated };
         meter.allow(BASE_BYTES);
         meter.widen(file);
@@ -130,6 +134,21 @@ impl Meter {
     /// Charges memory.
     pub(super) fn memory(&mut self, bytes: usize) -> Result<(), Excess> {
         self.memory.take(Resource::Memory, bytes as u64)
+    }
+
+    /// Returns the bytes that are charged at present.
+    pub(super) const fn held(&self) -> u64 {
+        self.memory.taken
+    }
+
+    /// Gives back what was charged since `before`, which [`held`](Self::held) returned, except for `kept` bytes.
+    pub(super) fn keep(&mut self, before: u64, kept: usize) {
+        self.memory.taken = self.memory.taken.min(before.saturating_add(kept as u64));
+    }
+
+    /// Gives back bytes of memory that was freed.
+    pub(super) fn free(&mut self, bytes: usize) {
+        self.memory.taken = self.memory.taken.saturating_sub(bytes as u64);
     }
 
     /// Charges steps of work.
@@ -163,9 +182,9 @@ impl Meter {
         Ok(list)
     }
 
-    /// Returns the bytes, steps and repeated elements charged.
+    /// Returns the most bytes charged at a time, and the steps and repeated elements charged.
     pub(super) fn taken(&self) -> [u64; 3] {
-        [self.memory, self.work, self.repeated].map(|allowance| allowance.taken)
+        [self.memory, self.work, self.repeated].map(|allowance| allowance.most)
     }
 }
 
@@ -183,6 +202,22 @@ mod tests {
         meter.widen(1);
         assert_eq!(meter.memory(BYTES_EACH as usize), Ok(()));
         assert!(meter.memory(1).is_err());
+    }
+
+    #[test]
+    fn memory_counts_while_it_is_held() {
+        let mut meter = Meter::new(0);
+        let all = BASE_BYTES as usize;
+        for _ in 0..3 {
+            let before = meter.held();
+            assert_eq!(meter.memory(all), Ok(()));
+            meter.keep(before, 8);
+            assert_eq!((meter.held(), meter.memory(all).is_err()), (8, true));
+            meter.free(8);
+        }
+        // Keeping more than was charged charges nothing.
+        meter.keep(0, all);
+        assert_eq!((meter.held(), meter.taken()[0]), (0, BASE_BYTES));
     }
 
     #[test]

@@ -223,6 +223,22 @@ impl Array {
         }
     }
 
+    /// Returns the number of bytes of elements that are freed together with this array, which is 0 if anything else
+    /// holds them: the file, the graph, or another array.
+    pub(super) fn freed(&self) -> usize {
+        match &self.values {
+            Elements::Floats(constant) => constant.bytes.freed(),
+            Elements::Quantized(constant) if Arc::strong_count(constant) == 1 => {
+                constant.bytes.freed() + constant.scale.as_ref().map_or(0, bytes_of)
+            }
+            Elements::Ints(ints) if Arc::strong_count(ints) == 1 => size_of_val(&**ints),
+            Elements::Stored(stored) if Arc::strong_count(stored) == 1 => {
+                stored.constant.bytes.freed() + stored.widened.get().map_or(0, |ints| size_of_val(&**ints))
+            }
+            Elements::Quantized(_) | Elements::Ints(_) | Elements::Stored(_) => 0,
+        }
+    }
+
     /// Converts the array to a constant of a graph.
     pub(super) fn to_constant(&self) -> Constant {
         match &self.values {

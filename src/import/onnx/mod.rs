@@ -59,7 +59,7 @@ use graph_lowering::GraphLowering;
 use model::{GraphIo, Model, Node};
 use names::{Names, Operand};
 use node_lowering::NodeLowering;
-use op_registry::own_domain;
+use op_registry::{Fold, own_domain};
 use tensor::ValueSource;
 
 /// Supported operator sets.
@@ -150,7 +150,9 @@ fn lower_all<'m>(
 
     let mut refusals = Refusals::default();
     for (index, node) in file.nodes.iter().enumerate() {
-        let Err(mut problem) = lower(index, node, opsets, &mut lowering, &mut names, values) else { continue };
+        let outcome = lower(index, node, opsets, &mut lowering, &mut names, values);
+        names.leave(node, &mut lowering.meter);
+        let Err(mut problem) = outcome else { continue };
         if !options.dims.is_empty() {
             problem = problem.with_bound_extents();
         }
@@ -246,27 +248,34 @@ fn lower<'m>(
     let results = vec![None; node.outputs.len()];
     let (before, first) = (lowering.graph.tensors.len(), lowering.graph.nodes.len());
     let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values };
-    apply(entry, known, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
+    let fold = entry.fold.filter(|_| known);
+    let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     // Quantised integers represent reals, so they are not marked.
     if entry.support.types != Types::Quantised {
         integers::mark(&mut ctx, first)?;
     }
     let results = std::mem::take(&mut ctx.results);
+    drop(ctx);
+    let made = results.iter().flatten().filter_map(value::Value::known).map(Array::freed).sum();
+    if fold.is_some() && lowering.graph.tensors.len() == before {
+        // All other memory that the evaluation took is free again.
+        lowering.meter.keep(charged, made);
+    } else {
+        lowering.meter.memory(made)?;
+    }
     names.state(node, results, before, lowering)
 }
 
-/// Runs the function of the table that computes the node's results while importing, or adds graph nodes for them.
-fn apply(entry: &OnnxOpEntry, known: bool, ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+/// Runs `fold`, which computes the node's results while importing, or else adds graph nodes for them. Returns the memory
+/// that was held before.
+fn apply(entry: &OnnxOpEntry, fold: Option<Fold>, ctx: &mut NodeLowering<'_>) -> Result<u64, Problem> {
     opset6::upgrade(ctx, entry.before_opset7)?;
-    match entry.fold {
-        Some(fold) if known => {
-            if entry.fold_reads_elements {
-                ctx.write_out()?;
-            }
-            fold(ctx)
-        }
-        _ => (entry.lower)(ctx),
+    if fold.is_some() && entry.fold_reads_elements {
+        ctx.write_out()?;
     }
+    let held = ctx.meter().held();
+    fold.unwrap_or(entry.lower)(ctx)?;
+    Ok(held)
 }
 
 /// The operator sets that a model uses.

@@ -9,10 +9,13 @@ use super::{
     tensor::ValueSource,
     value::Value,
 };
-use crate::import::{
-    error::{ImportError, Problem},
-    label::label,
-    meter::Meter,
+use crate::{
+    graph::ElementType,
+    import::{
+        error::{ImportError, Problem},
+        label::label,
+        meter::Meter,
+    },
 };
 
 /// Memory that the tables need per name, in addition to its bytes.
@@ -26,8 +29,22 @@ enum Entry {
     Value(Value),
     /// A value that cannot be read.
     Bad(Problem),
+    /// A value that no later node reads and that is no output, so its elements are no longer held.
+    Spent {
+        dims: Vec<usize>,
+        elem: ElementType,
+    },
     /// The result of a node that was refused or not examined.
     Missing,
+}
+
+/// What is known about a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'v> {
+    pub(super) dims: &'v [usize],
+    pub(super) elem: ElementType,
+    /// True if the value follows from the file alone.
+    pub(super) is_known: bool,
 }
 
 /// An operand of a node.
@@ -58,7 +75,8 @@ pub(super) struct Names<'m> {
     entries: HashMap<&'m str, Entry>,
     /// Results of nodes that come later in the file.
     later: HashSet<&'m str>,
-    read: HashSet<&'m str>,
+    /// Number of later operands and outputs that read a name. Names that nothing reads have no entry.
+    readers: HashMap<&'m str, usize>,
 }
 
 impl<'m> Names<'m> {
@@ -88,8 +106,11 @@ impl<'m> Names<'m> {
         }
         let later = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
         let outputs = file.outputs.iter().map(|port| port.name.as_str());
-        let read = file.nodes.iter().flat_map(|node| &node.inputs).map(String::as_str).chain(outputs).collect();
-        Ok(Self { initializers: &file.initializers, entries, later, read })
+        let mut readers = HashMap::new();
+        for name in file.nodes.iter().flat_map(|node| &node.inputs).map(String::as_str).chain(outputs) {
+            *readers.entry(name).or_default() += 1;
+        }
+        Ok(Self { initializers: &file.initializers, entries, later, readers })
     }
 
     /// Returns whether the file contains a value for the name.
@@ -100,7 +121,7 @@ impl<'m> Names<'m> {
 
     /// Returns whether a node or an output reads the name.
     pub(super) fn is_read(&self, name: &str) -> bool {
-        !name.is_empty() && self.read.contains(name)
+        !name.is_empty() && self.readers.contains_key(name)
     }
 
     /// Defines the value of a name.
@@ -119,11 +140,30 @@ impl<'m> Names<'m> {
         node.inputs.iter().find(missing).map(String::as_str)
     }
 
-    /// Returns the value of a name, if it has been read or computed.
-    pub(super) fn value(&self, name: &str) -> Option<&Value> {
-        match self.entries.get(name) {
-            Some(Entry::Value(value)) => Some(value),
-            _ => None,
+    /// Returns the facts about the value of a name, if it has been read or computed.
+    pub(super) fn facts(&self, name: &str) -> Option<Facts<'_>> {
+        match self.entries.get(name)? {
+            Entry::Value(value) => {
+                let is_known = value.known().is_some();
+                Some(Facts { dims: value.dims(), elem: value.element_type(), is_known })
+            }
+            Entry::Spent { dims, elem } => Some(Facts { dims, elem: *elem, is_known: true }),
+            Entry::Initializer(_) | Entry::Bad(_) | Entry::Missing => None,
+        }
+    }
+
+    /// Ends a node: lets go of the known values that it was the last to read.
+    pub(super) fn leave(&mut self, node: &Node, meter: &mut Meter) {
+        for name in &node.inputs {
+            let Some(left @ 1..) = self.readers.get_mut(name.as_str()) else { continue };
+            *left -= 1;
+            if *left == 0
+                && let Some(entry) = self.entries.get_mut(name.as_str())
+                && let Entry::Value(Value::Known(array)) = entry
+            {
+                meter.free(array.freed());
+                *entry = Entry::Spent { dims: array.dims().to_vec(), elem: array.element_type() };
+            }
         }
     }
 
@@ -175,7 +215,7 @@ impl<'m> Names<'m> {
         match entry {
             Entry::Value(value) => Ok(Operand::Value(value.clone())),
             Entry::Bad(problem) => Err(problem.clone()),
-            Entry::Missing | Entry::Initializer(_) => Ok(Operand::Missing),
+            Entry::Missing | Entry::Initializer(_) | Entry::Spent { .. } => Ok(Operand::Missing),
         }
     }
 

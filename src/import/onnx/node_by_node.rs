@@ -184,12 +184,13 @@ impl<'m> Outliner<'m> {
             if uncertain {
                 self.uncertain.insert(name);
             }
-            if self.names.value(name).is_none() {
-                let like = alike::operand(node).filter(|_| result == 0).and_then(|like| self.names.value(like));
-                let like = like.map(|value| (value.dims().to_vec(), value.element_type()));
+            if self.names.facts(name).is_none() {
+                let like = alike::operand(node).filter(|_| result == 0).and_then(|like| self.names.facts(like));
+                let like = like.map(|value| (value.dims.to_vec(), value.elem));
                 self.stand_in(name, like.or_else(|| Some((Vec::new(), alike::scalar(node, result)?))));
             }
         }
+        self.names.leave(node, &mut self.lowering.meter);
         (verdict, operations)
     }
 
@@ -205,9 +206,9 @@ impl<'m> Outliner<'m> {
 
     /// Returns the verdict for a lowered node. It added the graph nodes from `made` on.
     fn computed(&self, node: &Node, made: usize) -> Verdict {
-        let results = node.outputs.iter().filter_map(|name| self.names.value(name));
+        let results = node.outputs.iter().filter_map(|name| self.names.facts(name));
         let mut added = self.lowering.graph.nodes.iter().skip(made);
-        if results.clone().next().is_some() && results.clone().all(|value| value.known().is_some()) {
+        if results.clone().next().is_some() && results.clone().all(|value| value.is_known) {
             Verdict::Known
         } else if added.all(|node| matches!(node.op, Op::Reshape)) {
             Verdict::Passed
@@ -251,21 +252,20 @@ impl<'m> Outliner<'m> {
 
     /// Returns whether a value follows from the file alone.
     pub(super) fn is_constant(&self, name: &str) -> bool {
-        let known = self.names.value(name).is_some_and(|value| value.known().is_some());
-        known || self.names.is_initializer(name)
+        self.names.facts(name).is_some_and(|value| value.is_known) || self.names.is_initializer(name)
     }
 
     /// Returns the known facts about a value.
     pub(super) fn tensor(&self, name: &str) -> TensorOutline {
-        let value = self.names.value(name);
+        let value = self.names.facts(name);
         let dims = match value {
-            Some(value) if !self.uncertain.contains(name) => Some(value.dims().iter().copied().map(Some).collect()),
-            Some(value) => self.stated.dims(name, &self.bound).or_else(|| Some(vec![None; value.dims().len()])),
+            Some(value) if !self.uncertain.contains(name) => Some(value.dims.iter().copied().map(Some).collect()),
+            Some(value) => self.stated.dims(name, &self.bound).or_else(|| Some(vec![None; value.dims.len()])),
             None => self.stated.dims(name, &self.bound),
         };
         let element_type = match self.stated.element_type(name) {
             Some(stated) => stated.ok(),
-            None => value.map(Value::element_type),
+            None => value.map(|value| value.elem),
         };
         let known = TensorOutline { dims, element_type, ..TensorOutline::default() };
         let tried = value.map(|value| value.dims().iter().copied().map(Some).collect());

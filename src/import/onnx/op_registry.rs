@@ -12,7 +12,7 @@ use crate::import::{
 /// Adds the graph nodes that compute a node's results, or sets the results as known.
 type Lower = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 /// Computes results from operands that are all known.
-type Fold = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
+pub(super) type Fold = fn(&mut NodeLowering<'_>) -> Result<(), Problem>;
 
 /// An operator's preferred layout for a graph input that it reads. The host converts inputs to any layout at no cost,
 /// so the first operator with a preference decides (`preferred_input_layout.rs`).

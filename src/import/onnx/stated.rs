@@ -41,7 +41,7 @@ const MAX_WARNED: usize = 8;
 pub(super) fn warn_of_others(file: &Graph, model: Message<'_>, names: &Names<'_>) {
     let other = |port: &GraphIo| -> Option<String> {
         let IoType::Tensor(_, Some(stated)) = &port.kind else { return None };
-        let computed = names.value(&port.name)?.dims();
+        let computed = names.facts(&port.name)?.dims;
         let is_other = |(stated, &computed): (&Extent, &usize)| match stated {
             // Names are not compared, because exporters reuse a name for different extents. Numbers below 1 mean
             // unknown.

@@ -106,6 +106,78 @@ fn matrices_have_scales_along_either_axis() {
     }
 }
 
+/// Imports a matrix of quantised weights of `rows` by `rows`, which `chain` turns from `q` to `d`, within `each` bytes
+/// of memory for each of them.
+fn chained(rows: usize, each: u64, chain: impl Fn(&mut Model)) -> Graph {
+    let mut m = Model::new();
+    m.input("x", &[1, rows as i64]);
+    bytes_of(&mut m, "q", UINT8, &[rows as i64, rows as i64], (0..rows * rows).map(|i| (i % 251) as u8));
+    m.floats("zero", &[], &[128.0]);
+    m.floats("scale", &[], &[0.01]);
+    chain(&mut m);
+    m.node("MatMul", &["x", "d"], &["y"], &[]);
+    m.output("y");
+    let file = m.bytes();
+    let mut graph = None;
+    let counted = measure(|| graph = Some(import(file)));
+    let most = each * (rows * rows) as u64;
+    assert!(counted.bytes_max < most, "{} bytes at a time, may be {most}", counted.bytes_max);
+    graph.unwrap().unwrap()
+}
+
+const TO_FLOAT: [(&str, Attr); 1] = [("to", Attr::Int(1))];
+
+/// This was once refused, because the memory of each node was counted as if it were held until the end.
+#[test]
+fn weights_dequantised_by_a_cast_a_difference_and_a_product_are_imported() {
+    let graph = chained(4096, 32, |m| {
+        m.node("Cast", &["q"], &["c"], &TO_FLOAT);
+        m.node("Sub", &["c", "zero"], &["s"], &[]);
+        m.node("Mul", &["s", "scale"], &["d"], &[]);
+    });
+    let [constant] = weights(&graph)[..] else { panic!("{graph:?}") };
+    // Transposed on the way into the graph.
+    let reals = constant.reals();
+    let expected = |row: usize, column: usize| (((row * 4096 + column) % 251) as f32 - 128.0) * 0.01;
+    for [row, column] in [[0, 0], [0, 1], [1, 0], [17, 4001], [4095, 4095]] {
+        assert_eq!(reals.get(column * 4096 + row), expected(row, column), "{row} {column}");
+    }
+}
+
+/// Each value is freed after the last node that reads it, so the length of a chain does not matter.
+#[test]
+fn long_chains_of_known_values_hold_a_few_at_a_time() {
+    let names: Vec<String> = (0..=24).map(|i| format!("v{i}")).collect();
+    chained(2048, 32, |m| {
+        m.node("Cast", &["q"], &["v0"], &TO_FLOAT);
+        for (i, pair) in names.windows(2).enumerate() {
+            match i % 4 {
+                0 => m.node("Sub", &[&pair[0], "zero"], &[&pair[1]], &[]),
+                1 => m.node("Mul", &[&pair[0], "scale"], &[&pair[1]], &[]),
+                2 => m.node("Neg", &[&pair[0]], &[&pair[1]], &[]),
+                _ => m.node("Transpose", &[&pair[0]], &[&pair[1]], &[]),
+            }
+        }
+        m.node("Identity", &["v24"], &["d"], &[]);
+    });
+}
+
+/// Values that are read again later, as they are or reshaped, are not given back before.
+#[test]
+fn values_that_are_held_count() {
+    let mut m = Model::new();
+    m.ints("extents", &[1 << 20]);
+    m.node("ConstantOfShape", &["extents"], &["start"], &[]);
+    m.node("Neg", &["start"], &["v0"], &[]);
+    let names: Vec<String> = (0..=40).map(|i| format!("v{i}")).collect();
+    names.windows(2).for_each(|pair| m.node("Neg", &[&pair[0]], &[&pair[1]], &[]));
+    let all: Vec<&str> = names.iter().map(String::as_str).collect();
+    m.node("Sum", &all, &["y"], &[]);
+    m.output("y");
+    let error = import(m.bytes()).unwrap_err().to_string();
+    assert!(error.contains("too large: it asks for") && error.contains("bytes of memory"), "{error}");
+}
+
 /// 32-bit biases, block scales, and bytes with other uses than weights.
 #[test]
 fn other_integers_become_floats() {

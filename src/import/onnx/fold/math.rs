@@ -116,7 +116,7 @@ fn cast_to(ctx: &mut NodeLowering<'_>, to: ElementType) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
     let dims = x.dims().to_vec();
     ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
-    let result = match (x.to_i64(), to) {
+    let result = match (x.to_i64().filter(|_| !to.is_float()), to) {
         (_, ElementType::F32 | ElementType::F16) => Array::of_floats(dims, to, &x.to_f32()),
         (Some(ints), to) => Array::of_ints(dims, to, ints.to_vec()),
         (None, ElementType::Bool) => {
