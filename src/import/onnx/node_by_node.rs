@@ -268,7 +268,7 @@ impl<'m> Outliner<'m> {
             None => value.map(|value| value.elem),
         };
         let known = TensorOutline { dims, element_type, ..TensorOutline::default() };
-        let tried = value.map(|value| value.dims().iter().copied().map(Some).collect());
+        let tried = value.map(|value| value.dims.iter().copied().map(Some).collect());
         let tried_bytes = TensorOutline { dims: tried, element_type, ..TensorOutline::default() }.bytes();
         let tried_bytes = tried_bytes.filter(|_| known.bytes().is_none());
         TensorOutline { name: label(name), constant: self.is_constant(name), tried_bytes, ..known }
@@ -276,10 +276,10 @@ impl<'m> Outliner<'m> {
 
     /// Returns a value as an input or output of nodes that are read alone, with the tried extents.
     pub(super) fn port(&self, name: &str) -> GraphIo {
-        let value = self.names.value(name);
-        let extents = value.map(|value| value.dims().iter().map(|&extent| Extent::Known(extent as i64)).collect());
+        let value = self.names.facts(name);
+        let extents = value.map(|value| value.dims.iter().map(|&extent| Extent::Known(extent as i64)).collect());
         let stated = self.stated.element_type(name).and_then(Result::ok);
-        let element_type = stated.or_else(|| value.map(Value::element_type));
+        let element_type = stated.or_else(|| value.map(|value| value.elem));
         let kind = element_type.map_or(IoType::Unstated, |known| IoType::Tensor(number(known), extents));
         GraphIo { name: name.to_owned(), kind }
     }
