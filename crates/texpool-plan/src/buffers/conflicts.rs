@@ -44,42 +44,72 @@ impl Conflicts {
         in_place: &[(usize, usize)],
         control: &SearchControl<'_>,
     ) -> Result<Self, StopReason> {
-        let pieces: Vec<Vec<Piece>> = buffers.iter().map(pieces).collect();
+        let by_birth = ByBirth::new(buffers);
         let mut lists: Vec<Vec<Forbidden>> = vec![Vec::new(); buffers.len()];
-        let mut order: Vec<usize> = (0..buffers.len()).filter(|&i| !pieces[i].is_empty()).collect();
-        order.sort_by_key(|&i| buffers[i].live.start);
         let mut equal_allowed: Vec<(usize, usize)> = in_place.iter().map(|&(a, b)| sorted(a, b)).collect();
         equal_allowed.sort_unstable();
-        if overlapping_pairs(buffers, &order) > MAX_PAIRS {
+        if overlapping_pairs(buffers, &by_birth.order) > MAX_PAIRS {
             return Err(StopReason::TooManyTensors);
         }
         let mut compared = 0;
         let mut next_look = PIECES_UNSTOPPED;
-        for (at, &a) in order.iter().enumerate() {
-            let later = order[at + 1..].iter().take_while(|&&b| buffers[b].live.start < buffers[a].live.end);
-            for &b in later {
-                let overlaps = overlaps(&pieces[a], &pieces[b]);
-                compared += overlaps.len() + 1;
-                if compared > MAX_PIECES {
-                    return Err(StopReason::TooManyTensors);
+        for (a, b) in by_birth.alive_together() {
+            let overlaps = overlaps(&by_birth.pieces[a], &by_birth.pieces[b]);
+            compared += overlaps.len() + 1;
+            if compared > MAX_PIECES {
+                return Err(StopReason::TooManyTensors);
+            }
+            if compared > next_look {
+                next_look = compared + PIECES_UNSTOPPED;
+                if control.should_stop() {
+                    return Err(control.stopped().unwrap_or(StopReason::Deadline));
                 }
-                if compared > next_look {
-                    next_look = compared + PIECES_UNSTOPPED;
-                    if control.should_stop() {
-                        return Err(control.stopped().unwrap_or(StopReason::Deadline));
-                    }
-                }
-                let mut intervals = merged(overlaps);
-                if equal_allowed.binary_search(&sorted(a, b)).is_ok() {
-                    allow_equal(&mut intervals);
-                }
-                for (low, high) in intervals {
-                    lists[a].push(Forbidden { other: b, low, high });
-                    lists[b].push(Forbidden { other: a, low: -high, high: -low });
-                }
+            }
+            let mut intervals = merged(overlaps);
+            if equal_allowed.binary_search(&sorted(a, b)).is_ok() {
+                allow_equal(&mut intervals);
+            }
+            for (low, high) in intervals {
+                lists[a].push(Forbidden { other: b, low, high });
+                lists[b].push(Forbidden { other: a, low: -high, high: -low });
             }
         }
         Ok(Self { lists, few: compared <= PIECES_UNSTOPPED })
+    }
+
+    /// Returns [`few`](Self::few) without computing any interval. Counts no further than that.
+    pub(super) fn are_few(buffers: &[Buffer]) -> bool {
+        let by_birth = ByBirth::new(buffers);
+        let mut compared = 0;
+        by_birth.alive_together().all(|(a, b)| {
+            compared += overlapping(&by_birth.pieces[a], &by_birth.pieces[b]).count() + 1;
+            compared <= PIECES_UNSTOPPED
+        })
+    }
+}
+
+/// The pieces of buffers, and the buffers that have any, in the order of their birth.
+struct ByBirth<'a> {
+    buffers: &'a [Buffer],
+    pieces: Vec<Vec<Piece>>,
+    order: Vec<usize>,
+}
+
+impl<'a> ByBirth<'a> {
+    fn new(buffers: &'a [Buffer]) -> Self {
+        let pieces: Vec<Vec<Piece>> = buffers.iter().map(pieces).collect();
+        let mut order: Vec<usize> = (0..buffers.len()).filter(|&i| !pieces[i].is_empty()).collect();
+        order.sort_by_key(|&i| buffers[i].live.start);
+        Self { buffers, pieces, order }
+    }
+
+    /// Returns the pairs of buffers that are alive together, the earlier one first.
+    fn alive_together(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        let live = |buffer: usize| &self.buffers[buffer].live;
+        self.order.iter().enumerate().flat_map(move |(at, &a)| {
+            let later = self.order[at + 1..].iter().take_while(move |&&b| live(b).start < live(a).end);
+            later.map(move |&b| (a, b))
+        })
     }
 }
 
@@ -97,14 +127,17 @@ fn sorted(a: usize, b: usize) -> (usize, usize) {
 /// overlap in time.
 fn overlaps(a: &[Piece], b: &[Piece]) -> Vec<(i64, i64)> {
     let difference = |x: u64, y: u64| x as i64 - y as i64;
-    let mut found: Vec<(i64, i64)> = Vec::new();
-    for p in a {
+    let interval =
+        |(p, q): (&Piece, &Piece)| (difference(q.bytes.start, p.bytes.end), difference(q.bytes.end, p.bytes.start));
+    overlapping(a, b).map(interval).collect()
+}
+
+/// Returns the pairs of pieces that overlap in time.
+fn overlapping<'p>(a: &'p [Piece], b: &'p [Piece]) -> impl Iterator<Item = (&'p Piece, &'p Piece)> {
+    a.iter().flat_map(move |p| {
         let first = b.partition_point(|q| q.steps.end <= p.steps.start);
-        let together = b[first..].iter().take_while(|q| q.steps.start < p.steps.end);
-        found
-            .extend(together.map(|q| (difference(q.bytes.start, p.bytes.end), difference(q.bytes.end, p.bytes.start))));
-    }
-    found
+        b[first..].iter().take_while(move |q| q.steps.start < p.steps.end).map(move |q| (p, q))
+    })
 }
 
 /// Sorts the intervals and joins those that overlap.

@@ -377,11 +377,11 @@ fn beyond_reach(
     unit: Option<u64>,
 ) -> Result<Found, PlanError> {
     let greedy = without_pairs::plan(buffers, widest)?;
-    let no_time = SearchControl::new().timeout(Duration::ZERO);
-    let Some(conflicts) = Conflicts::new(buffers, in_place, &no_time).ok().filter(|conflicts| conflicts.few) else {
-        return Ok(greedy);
-    };
     let unlimited = SearchControl::new();
+    if !Conflicts::are_few(buffers) {
+        return Ok(greedy);
+    }
+    let Ok(conflicts) = Conflicts::new(buffers, in_place, &unlimited) else { return Ok(greedy) };
     let orders = OrderSearch::new(buffers, &conflicts, widest, widest, &unlimited);
     let best = greedy.or_smaller(orders.best().clone());
     match unit {
