@@ -2,8 +2,11 @@
 
 #include "common.h"
 
-static void arguments(void)
+/* `program` is the path of this program. It is a file, so paths below it do not exist. */
+static void arguments(const char *program)
 {
+    char path[4096];
+    CHECK(snprintf(path, sizeof path, "%s/model.onnx", program) < (int)sizeof path);
     texpool_session *session = (texpool_session *)&session;
     texpool_session_descriptor descriptor = described(NULL, SINE, sizeof SINE);
 
@@ -32,7 +35,7 @@ static void arguments(void)
     descriptor = described(NULL, NULL, 0);
     FAILS(TEXPOOL_ERROR_ARGUMENT, "both NULL", texpool_session_create(&descriptor, &session, error));
     descriptor = described(NULL, SINE, sizeof SINE);
-    descriptor.model_path = "model.onnx";
+    descriptor.model_path = path;
     FAILS(TEXPOOL_ERROR_ARGUMENT, "both given", texpool_session_create(&descriptor, &session, error));
     descriptor = described(NULL, SINE, (size_t)-1);
     FAILS(TEXPOOL_ERROR_ARGUMENT, "no memory has", texpool_session_create(&descriptor, &session, error));
@@ -95,7 +98,7 @@ static void options(void)
     CHECK(device == NULL);
 }
 
-/* `program` is the path of this program. It is a file, so paths below it do not exist. */
+/* `program` as above. */
 static void models(const char *program)
 {
     char path[4096];
@@ -405,7 +408,7 @@ int main(int argc, char **argv)
         FAILS(TEXPOOL_ERROR_NO_ADAPTER, "no GPU adapter", texpool_session_create(&descriptor, &session, error));
         return 0;
     }
-    arguments();
+    arguments(argv[0]);
     options();
     texpool_device *device = NULL;
     OK(texpool_device_open(NULL, 0, &device, error));

@@ -18,8 +18,10 @@ use texpool_cli::{
 
 const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 
+/// Runs the command in an empty folder, so that a relative name means no file.
 pub(crate) fn texpool(args: &[&str]) -> Output {
-    Command::new(TEXPOOL).args(args).output().unwrap()
+    let folder = tempfile::tempdir().unwrap();
+    Command::new(TEXPOOL).args(args).current_dir(folder.path()).output().unwrap()
 }
 
 pub(crate) fn fetched(name: &str) -> String {

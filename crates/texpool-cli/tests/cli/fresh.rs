@@ -19,7 +19,10 @@ fn a_command_that_succeeds_prints_no_error_where_there_is_no_runtime_folder() {
 /// The restart with such a folder preserves arguments, standard input and exit codes.
 #[test]
 fn what_the_user_typed_arrives_where_there_is_no_runtime_folder() {
-    let output = Command::new(TEXPOOL).args(["plan", "no such file"]).env_remove("XDG_RUNTIME_DIR").output().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(TEXPOOL);
+    command.args(["plan", "no such file"]).current_dir(folder.path()).env_remove("XDG_RUNTIME_DIR");
+    let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no such file"));
     let output = Command::new(TEXPOOL).args(["--no-such-flag"]).env_remove("XDG_RUNTIME_DIR").output().unwrap();
