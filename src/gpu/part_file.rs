@@ -9,6 +9,7 @@ use std::{
 };
 
 use super::kept_file::{check_replaceable, open_kept};
+use crate::import::folder_of;
 
 /// Prefix and suffix of the names of unfinished files. Between them is this number of random hexadecimal digits, so
 /// that names do not collide.
@@ -30,7 +31,7 @@ impl<'p> PartFile<'p> {
     /// Creates a file next to `target`, and its folder if needed. Also removes unfinished files that killed processes
     /// left in that folder.
     pub fn create(target: &'p Path) -> io::Result<Self> {
-        let folder = target.parent().unwrap_or(Path::new(""));
+        let folder = folder_of(target);
         fs::create_dir_all(folder)?;
         check_replaceable(target)?;
         remove_abandoned(folder);
@@ -88,7 +89,7 @@ fn remove_abandoned(folder: &Path) {
 }
 
 /// Returns whether a name has the pattern of [`PartFile::create`].
-fn is_part(name: &str) -> bool {
+pub(super) fn is_part(name: &str) -> bool {
     let digits = name.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(ENDING));
     digits.is_some_and(|digits| {
         digits.len() == DIGITS && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))

@@ -20,6 +20,7 @@ mod onnx;
 mod op_registry;
 mod options;
 mod outline;
+mod own_copy;
 mod plain_file;
 mod tflite;
 
@@ -47,14 +48,15 @@ pub use tflite::micro;
 use crate::graph::Graph;
 use model_file::{FileBytes, Owner};
 #[doc(hidden)]
-pub use plain_file::{Links, check_plain, open_plain_file};
+pub use plain_file::{Links, check_plain, folder_of, open_plain_file};
 
 /// Reads a `.tflite` or `.onnx` file. The graph is named after the file. Its constants are borrowed from the file's
 /// bytes.
 ///
 /// The file is read into memory, so it may be changed or deleted afterwards. A file of more than 1 GiB is mapped
-/// instead and must not change while the graph is in use: changes would alter the constants, and truncating it would
-/// crash the process at the next read. The same applies to external files that an `.onnx` file names.
+/// instead, so that its pages can be evicted from memory. On Unix that is a copy without a name, beside the file or in a
+/// folder for temporary files, so the file may be changed there, too; some file systems copy without time and room. The
+/// same applies to external files that an `.onnx` file names.
 ///
 /// # Errors
 /// If the file cannot be read, is not a valid model, or contains unsupported operators. All of those are listed.

@@ -2,8 +2,9 @@
 //! `gpu/pipelines.rs`.
 //!
 //! Files are read into memory, so that later changes to a file can neither alter a model nor crash the process. Files
-//! that are too large for that are mapped. Their pages can be evicted from memory, but if another process truncates
-//! the file, this process crashes.
+//! that are too large for that are copied to a file without a name, which is mapped: its pages can be evicted from
+//! memory, and no other process can change or truncate it. Where the file system shares blocks between files, the copy
+//! takes no time and no room.
 
 use std::{
     fs::{File, Metadata},
@@ -14,7 +15,10 @@ use std::{
 
 use memmap2::Mmap;
 
-use super::plain_file::{Links, open_plain_file};
+use super::{
+    own_copy::own_copy,
+    plain_file::{Links, open_plain_file},
+};
 
 /// Largest file that is read into memory: 1 GiB. Chosen above all models of the catalogue (VGG-19 has 575 MB) and
 /// most models that run on one device, but small enough for most machines.
@@ -33,11 +37,21 @@ pub(super) enum FileBytes {
 impl FileBytes {
     /// Loads the regular file at `path`. An empty file yields an empty slice.
     pub(super) fn read(path: &Path) -> io::Result<Self> {
+        Self::read_or_map(path, MAX_READ)
+    }
+
+    /// Reads a file of at most `most` bytes into memory, and maps a larger one.
+    fn read_or_map(path: &Path, most: u64) -> io::Result<Self> {
         let (file, found) = open_plain_file(path, Links::Followed).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => io::Error::new(error.kind(), format!("{error}; save the model as one")),
             _ => error,
         })?;
-        if found.len() > MAX_READ { map(&file).map(Self::Mapped) } else { read_whole(&file, &found).map(Self::Memory) }
+        if found.len() <= most {
+            return read_whole(&file, &found).map(Self::Memory);
+        }
+        let own = own_copy(path, &file, found.len())?;
+        check_unchanged(&file, &found, own.metadata()?.len())?;
+        map(&own).map(Self::Mapped)
     }
 }
 
@@ -50,31 +64,38 @@ impl AsRef<[u8]> for FileBytes {
     }
 }
 
-/// Reads all bytes of an open file whose metadata was `found`. Refuses a file that changes meanwhile, because a
-/// mixture of old and new contents would be a corrupt model.
+/// Reads all bytes of an open file whose metadata was `found`.
 fn read_whole(file: &File, found: &Metadata) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // Allocation may fail: a sparse file can state any length.
     let length = usize::try_from(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
     file.take(found.len()).read_to_end(&mut bytes)?;
+    check_unchanged(file, found, bytes.len() as u64)?;
+    Ok(bytes)
+}
+
+/// Refuses a file that has changed since its metadata was `found` and `read` bytes of it were read, because a mixture
+/// of old and new contents would be a corrupt model.
+fn check_unchanged(file: &File, found: &Metadata, read: u64) -> io::Result<()> {
     let now = file.metadata()?;
-    if bytes.len() < length || now.len() != found.len() || now.modified().ok() != found.modified().ok() {
+    if read < found.len() || now.len() != found.len() || now.modified().ok() != found.modified().ok() {
         let (was, is) = (found.len(), now.len());
         return Err(io::Error::other(format!(
             "it changed while it was read ({was} bytes before, {is} now); read it again when it is written to its end"
         )));
     }
-    Ok(bytes)
+    Ok(())
 }
 
-/// Maps the bytes of an open file.
+/// Maps the bytes of an open file of our own.
 #[expect(unsafe_code, reason = "a map is only as constant as its file, which no type can promise")]
-fn map(file: &File) -> io::Result<Mmap> {
-    // SAFETY: the map is read-only and private to this process. If another process modifies the file, values change,
-    // which is harmless because all reads are of plain bytes that are checked where it matters. If another process
-    // truncates the file, the system kills this process at the next read. Both are documented for callers of `open`.
-    unsafe { Mmap::map(file) }
+fn map(own: &File) -> io::Result<Mmap> {
+    // SAFETY: the map is read-only. The file has no name (`own_copy`), so no other process can open it, and this one
+    // does not write to it any more. Where systems have no such files, the file is the user's own; there the system
+    // refuses to truncate a file while it is mapped, and values that another process changes are plain bytes, which
+    // are checked where it matters.
+    unsafe { Mmap::map(own) }
 }
 
 #[cfg(test)]
@@ -110,11 +131,48 @@ mod tests {
         assert!(read_whole(&file, &found).unwrap_err().to_string().contains("it changed while it was read"));
     }
 
+    /// Cutting a mapped file would end this process.
     #[test]
-    fn a_file_too_large_for_memory_is_mapped() {
+    fn a_file_too_large_for_memory_is_mapped_and_may_be_cut() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
-        File::create(&path).unwrap().set_len(MAX_READ + 1).unwrap();
-        assert!(matches!(FileBytes::read(&path), Ok(FileBytes::Mapped(map)) if map.len() as u64 == MAX_READ + 1));
+        let whole: Vec<u8> = (0..1_000_000).map(|i| (i % 251) as u8).collect();
+        std::fs::write(&path, &whole).unwrap();
+        let bytes = FileBytes::read_or_map(&path, 1000).unwrap();
+        assert!(matches!(bytes, FileBytes::Mapped(_)));
+        if cfg!(unix) {
+            File::options().write(true).open(&path).unwrap().set_len(10).unwrap();
+        }
+        assert!(bytes.as_ref() == whole, "cutting the file changed what was read");
+        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(left, ["model"]);
+    }
+
+    /// A file that is cut again and again is read as it was, or refused.
+    #[cfg(unix)]
+    #[test]
+    fn a_large_file_that_is_cut_while_it_is_copied_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("model");
+        let whole = vec![7; 8 << 20];
+        std::fs::write(&path, &whole).unwrap();
+        let is_over = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let file = File::options().write(true).open(&path).unwrap();
+                while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                    file.set_len(5000).unwrap();
+                    file.set_len(whole.len() as u64).unwrap();
+                }
+            });
+            for _ in 0..50 {
+                match FileBytes::read_or_map(&path, 1000) {
+                    // Every byte can be read, whatever has become of the file.
+                    Ok(bytes) => assert!(bytes.as_ref().iter().all(|&byte| byte == 0 || byte == 7)),
+                    Err(error) => assert!(error.to_string().contains("it changed while it was read"), "{error}"),
+                }
+            }
+            is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        });
     }
 }

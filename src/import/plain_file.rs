@@ -29,6 +29,11 @@ impl Links {
     }
 }
 
+/// Returns the folder that holds `path`.
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Opens a regular file for reading, and returns it with its metadata.
 ///
 /// # Errors

@@ -6,7 +6,10 @@ use std::{
     path::Path,
 };
 
-use crate::gpu::{PartFile, open_kept};
+use crate::{
+    gpu::{PartFile, open_kept},
+    import::folder_of,
+};
 
 /// Number of bytes by which a file is recognised as an earlier report.
 const MARK: usize = 8;
@@ -27,8 +30,7 @@ pub fn write_report(path: &Path, text: &str) -> io::Result<()> {
         }
     }
     // A folder that does not exist is more likely an error than a wish.
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::metadata(folder)?;
+    fs::metadata(folder_of(path))?;
     let part = PartFile::create(path)?;
     part.write(|out| out.write_all(text.as_bytes()))?;
     part.rename()?;

@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     graph::Bytes,
-    import::{error::Problem, meter::Meter, model_file::FileBytes},
+    import::{error::Problem, meter::Meter, model_file::FileBytes, plain_file::folder_of},
 };
 
 const REMEDY: &str = "put the file with the values into the model's folder, and name it relative to that";
@@ -25,11 +25,7 @@ pub(super) struct External {
 impl External {
     /// For a model in the file `model`.
     pub(super) fn beside(model: &Path) -> Self {
-        let folder = match model.parent() {
-            Some(parent) if parent.as_os_str().is_empty() => Some(Path::new(".")),
-            parent => parent,
-        };
-        Self { folder: folder.and_then(|f| f.canonicalize().ok()), files: BTreeMap::new() }
+        Self { folder: folder_of(model).canonicalize().ok(), files: BTreeMap::new() }
     }
 
     /// Paths of the files that were read.

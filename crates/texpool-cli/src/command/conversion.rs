@@ -2,13 +2,13 @@
 
 use crate::io::{python_literal, shell_word};
 use std::path::Path;
-use texpool::import::FileKind;
+use texpool::import::{FileKind, folder_of};
 
 /// Returns advice for a file of that kind, on a separate line; empty if the name of the kind is explanation enough.
 pub(super) fn hint(kind: FileKind, path: &Path) -> String {
     let onnx = path.with_extension("onnx");
     let (literal, onnx_literal) = (python_literal(path), python_literal(&onnx));
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(path);
     let exported = |load: String| {
         format!(
             "convert it: python -c \"import torch; torch.onnx.export({load}.eval(), torch.zeros(1, 3, 224, 224), \

@@ -1,13 +1,14 @@
 //! Writes files completely or not at all: under a temporary name in the same folder, flushed to the device, then
 //! renamed.
 
-use super::target::{Target, folder_of};
+use super::target::Target;
 use std::{
     fs::{File, Metadata},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
+use texpool::import::folder_of;
 
 /// Writes a file so that `path` always holds either its previous contents or everything that `write` wrote.
 ///

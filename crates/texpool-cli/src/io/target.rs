@@ -6,6 +6,7 @@ use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
+use texpool::import::folder_of;
 
 /// Maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;
@@ -53,11 +54,6 @@ impl Target {
         }
         Ok(Self::Replaced { path, old })
     }
-}
-
-/// Returns the folder that holds `path`.
-pub(super) fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn check_folder_of(path: &Path) -> io::Result<()> {
