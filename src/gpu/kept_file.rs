@@ -1,4 +1,4 @@
-//! Files that persist between runs in a folder of the user, and texpool's file names there.
+//! Files that persist between runs in a folder of the user.
 //!
 //! Others may write to that folder, too, so its contents are not trusted. Anything but a plain file is ignored and
 //! never blocks us, and each reader verifies the contents. Only files under our temporary names are deleted
@@ -6,35 +6,11 @@
 
 use std::{
     fs::{self, File, Metadata},
-    io::{self, Read, Write},
+    io::{self, Read},
     path::Path,
 };
 
 use crate::import::{Links, check_plain, open_plain_file};
-
-/// Name by which backup programs recognise a folder that they may skip.
-const TAG: &str = "CACHEDIR.TAG";
-
-/// Contents with the signature of the Cache Directory Tagging Specification, <https://bford.info/cachedir/>.
-const TAG_TEXT: &str = "Signature: 8a477f597d28d172789f06886806bc55
-# This file is a cache directory tag created by texpool.
-# For information about cache directory tags, see https://bford.info/cachedir/
-";
-
-/// Creates a user's cache folder if needed. An empty folder gets a `CACHEDIR.TAG`; a folder with other contents does
-/// not, because backups may need those.
-pub fn make_cache_folder(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    if !fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none()) {
-        return Ok(());
-    }
-    let tag = File::options().write(true).create_new(true).open(folder.join(TAG));
-    // Not an error: the folder works without the tag, and another process may have created it.
-    if let Err(error) = tag.and_then(|mut file| file.write_all(TAG_TEXT.as_bytes())) {
-        tracing::debug!(folder = %folder.display(), %error, "the folder has no CACHEDIR.TAG");
-    }
-    Ok(())
-}
 
 /// Opens a kept file and returns its metadata; `None` if it does not exist.
 pub fn open_kept(path: &Path) -> io::Result<Option<(File, Metadata)>> {

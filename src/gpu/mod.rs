@@ -3,6 +3,8 @@
 mod account;
 mod allocations;
 #[cfg(not(target_arch = "wasm32"))]
+mod cache_folder;
+#[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
 mod clamped_constants;
 #[cfg(not(target_arch = "wasm32"))]
@@ -91,7 +93,8 @@ pub use weights::SharedWeights;
 pub(crate) use wait::now;
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
-    kept_file::{check_replaceable, make_cache_folder, open_kept, open_lock, read_kept},
+    cache_folder::{PLANS, WEIGHTS, make_cache_folder},
+    kept_file::{check_replaceable, open_kept, open_lock, read_kept},
     part_file::PartFile,
 };
 pub(crate) use {

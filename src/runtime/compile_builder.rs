@@ -7,6 +7,8 @@ use std::{fmt, ops::ControlFlow, time::Duration};
 #[cfg(not(target_arch = "wasm32"))]
 use super::cached_plan::CachedPlan;
 use super::{CompiledModel, Context, Error, Model, NamedOptions};
+#[cfg(not(target_arch = "wasm32"))]
+use crate::gpu::PLANS;
 use crate::{
     compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightFormat, WeightStorage},
     graph::Graph,
@@ -166,7 +168,7 @@ impl<'a> CompileBuilder<'a> {
         self.deadline = named.deadline();
         #[cfg(not(target_arch = "wasm32"))]
         if let Some(folder) = named.made_cache_dir() {
-            self.plans = Some(folder.join("plans"));
+            self.plans = Some(folder.join(PLANS));
         }
         self
     }
@@ -176,7 +178,9 @@ impl<'a> CompileBuilder<'a> {
     /// and the options. A stored plan is checked like a new plan, and replaced if it is invalid or from another
     /// version. If a [deadline](Self::deadline) cuts the search short, the best plan found is stored. The next start
     /// uses it immediately if it is within the budget and the new deadline allows no longer search; otherwise the
-    /// search continues from it. If the folder cannot be written, the next start searches again.
+    /// search continues from it. If no plan was found within the budget, the next start is refused immediately unless
+    /// its deadline allows a longer search. A search within a device budget starts from any stored plan of the model
+    /// that keeps within it. If the folder cannot be written, the next start searches again.
     ///
     /// ```no_run
     /// # fn example(model: texpool::Model, cache: std::path::PathBuf) -> Result<(), texpool::Error> {

@@ -8,7 +8,7 @@ use std::{
 #[cfg(not(target_arch = "wasm32"))]
 use super::{Context, Error};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::make_cache_folder;
+use crate::gpu::{WEIGHTS, make_cache_folder};
 use crate::{
     compile::{
         CompileOptions, Phases, StreamedIo,
@@ -296,7 +296,7 @@ impl NamedOptions {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn with_folder(&self, context: Context) -> Context {
         match self.made_cache_dir() {
-            Some(folder) => context.with_weights_folder(folder.join("weights")),
+            Some(folder) => context.with_weights_folder(folder.join(WEIGHTS)),
             None => context,
         }
     }
@@ -306,7 +306,7 @@ impl NamedOptions {
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn made_cache_dir(&self) -> Option<&Path> {
         let folder = self.cache_dir()?;
-        if let Err(error) = make_cache_folder(folder) {
+        if let Err(error) = make_cache_folder(folder, &|_, _| false) {
             tracing::debug!(path = %folder.display(), %error, "there is no cache folder");
         }
         Some(folder)

@@ -8,7 +8,7 @@ use super::{
     progress::{self, Deadline},
 };
 use crate::{
-    fetch::cache_folder,
+    fetch::{cache_folder, make_cache},
     report::size,
     setup::{self, Install, SetupError},
 };
@@ -20,7 +20,7 @@ use texpool::{
         option_text::{Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_seconds},
         parse_size,
     },
-    gpu::{Gpu, GpuError, GpuOptions, SharedWeights, make_cache_folder},
+    gpu::{Gpu, GpuError, GpuOptions, PLANS, SharedWeights, WEIGHTS},
     plan::{Planner, TexelFormat},
     rewrite::Rules,
 };
@@ -301,7 +301,7 @@ impl Search {
         match self.cache.as_deref().filter(|_| streams) {
             Some(cache) => {
                 self.make_cache();
-                SharedWeights::kept_in(cache.join("weights"))
+                SharedWeights::kept_in(cache.join(WEIGHTS))
             }
             None => SharedWeights::default(),
         }
@@ -309,14 +309,14 @@ impl Search {
 
     /// Returns the folder for cached plans.
     pub(super) fn plans(&self) -> Option<PathBuf> {
-        self.cache.as_ref().map(|cache| cache.join("plans"))
+        self.cache.as_ref().map(|cache| cache.join(PLANS))
     }
 
     /// Creates the cache folder first, so that the cache tag is in it and not in each of its subfolders. If it cannot
     /// be created, nothing is stored, which is not an error.
     pub(super) fn make_cache(&self) {
         if let Some(cache) = &self.cache
-            && let Err(error) = make_cache_folder(cache)
+            && let Err(error) = make_cache(cache)
         {
             tracing::debug!(path = %cache.display(), %error, "there is no cache folder");
         }

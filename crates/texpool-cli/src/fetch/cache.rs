@@ -1,6 +1,6 @@
 //! The cache folder: files with their pinned hash, a lock, and temporary folders.
 
-use super::{Entry, FetchError, Progress};
+use super::{Catalog, Entry, FetchError, Progress};
 use crate::io::write_atomic;
 use sha2::{Digest, Sha256};
 use std::{
@@ -44,6 +44,33 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
         }
     };
     var("XDG_CACHE_HOME").or_else(usual).map(|folder| folder.join("texpool")).ok_or(FetchError::NoFolder)
+}
+
+/// Beginning of the names of device profiles in the cache folder.
+pub const PROFILE: &str = "device_profile-";
+
+/// Name of the file that processes lock while they fetch.
+const LOCK: &str = ".lock";
+
+/// Creates the cache folder if needed. It is tagged as a cache if everything in it can be made or fetched again.
+///
+/// # Errors
+/// The errors of the file system, and a catalogue that cannot be read.
+pub fn make_cache(folder: &Path) -> io::Result<()> {
+    make_cache_for(folder, &Catalog::builtin().map_err(io::Error::other)?)
+}
+
+fn make_cache_for(folder: &Path, catalog: &Catalog) -> io::Result<()> {
+    make_cache_folder(folder, &|name, found| match found.is_dir() {
+        true => is_work_folder(name),
+        // A file of another size is the user's, and the fetcher gives it another name.
+        false if found.is_file() => {
+            let is_profile = name.strip_prefix(PROFILE).is_some_and(|name| name.ends_with(".json"));
+            let mut files = catalog.files.iter();
+            name == LOCK || is_profile || files.any(|entry| entry.file == name && entry.bytes == found.len())
+        }
+        false => false,
+    })
 }
 
 /// Returns true if `path` holds exactly the entry's bytes.
@@ -129,9 +156,9 @@ impl<'a> Cache<'a> {
 
     /// Keeps other processes from fetching until the returned file is dropped. Waits while another process holds the
     /// lock.
-    pub(super) fn lock(&self, progress: &dyn Progress) -> Result<File, FetchError> {
-        make_cache_folder(self.folder).map_err(|e| FetchError::folder(self.folder, e))?;
-        let path = self.folder.join(".lock");
+    pub(super) fn lock(&self, catalog: &Catalog, progress: &dyn Progress) -> Result<File, FetchError> {
+        make_cache_for(self.folder, catalog).map_err(|e| FetchError::folder(self.folder, e))?;
+        let path = self.folder.join(LOCK);
         let failed = |e| FetchError::folder(&path, e);
         let file = open_lock(&path).map_err(failed)?;
         match file.try_lock() {

@@ -22,7 +22,7 @@ use std::{
     time::Duration,
 };
 
-pub use cache::{cache_folder, default_folder};
+pub use cache::{PROFILE, cache_folder, default_folder, make_cache};
 pub use catalog::{Catalog, ClassLabels, Entry, Kind, PublishedPreprocessing, Recipe, Registry, Source};
 pub use client::Clients;
 pub use error::FetchError;
@@ -107,7 +107,7 @@ impl<'a> Fetcher<'a> {
             Some(recipe) if self.catalog.entry(&recipe.from).is_ok() => Some(self.get(&recipe.from)?),
             _ => None,
         };
-        let _lock = cache.lock(self.progress)?;
+        let _lock = cache.lock(&self.catalog, self.progress)?;
         // Another process may have fetched it while this one waited.
         if let Some(path) = self.find(entry) {
             return Ok(path);

@@ -14,6 +14,7 @@ use cpu_time::ProcessTime;
 use serde::{Deserialize, Serialize};
 
 use super::SetupError;
+use crate::fetch::PROFILE;
 use texpool::{
     compile::{Clock, DeviceProfile},
     gpu::{Gpu, PartFile, Stopwatch, calibrate, read_kept},
@@ -83,7 +84,7 @@ impl ProfileKey {
         // name, so that a newer driver's profile replaces the old one.
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
         let name: String = format!("{}-{:?}", self.adapter, self.format).chars().map(plain).collect();
-        folder.join(format!("device_profile-{name}.json"))
+        folder.join(format!("{PROFILE}{name}.json"))
     }
 }
 

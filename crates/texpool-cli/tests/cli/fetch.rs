@@ -68,8 +68,8 @@ impl Place {
         let client = OsString::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/clients/npm"));
         let clients = Clients {
             npm: client.clone(),
-            pip: vec!["no-such-client".into(), client],
-            python: vec!["no-such-client".into()],
+            pip: vec![crate::ABSENT.into(), client],
+            python: vec![crate::ABSENT.into()],
             stall: Duration::from_secs(30),
         };
         Fetcher { catalog: catalog.unwrap(), folder: self.cache(), search_dirs: vec![], clients, progress: &Quiet }
@@ -288,6 +288,28 @@ fn a_cache_folder_that_was_empty_is_tagged_as_one() {
     assert!(tag.starts_with("Signature: 8a477f597d28d172789f06886806bc55\n"), "{tag}");
 }
 
+/// Folders of earlier versions had no tag.
+#[test]
+fn a_cache_folder_of_texpools_files_alone_is_tagged() {
+    let is_tagged = |others: &[(&str, &[u8])]| {
+        let place = Place::new();
+        place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
+        place.fetcher("good").get("thing").unwrap();
+        let tag = place.cache().join("CACHEDIR.TAG");
+        fs::remove_file(&tag).unwrap();
+        others.iter().for_each(|(name, bytes)| fs::write(place.cache().join(name), bytes).unwrap());
+        // Anything that was damaged is fetched again.
+        fs::remove_file(place.cache().join("thing.bin")).unwrap();
+        place.fetcher("good").get("thing").unwrap();
+        tag.exists()
+    };
+    assert!(is_tagged(&[]));
+    assert!(is_tagged(&[("device_profile-llvmpipe.json", b"{}")]));
+    assert!(!is_tagged(&[("device_profile", b"{}")]));
+    assert!(!is_tagged(&[("thing.bin.replaced-1", b"precious")]));
+    assert!(!is_tagged(&[("letter", b"precious")]));
+}
+
 /// Guards against an endless wait, and against replacing an object that is not a file.
 #[cfg(unix)]
 #[test]
@@ -352,7 +374,10 @@ fn a_link_under_the_files_name_is_refused() {
     let mut header = tar::Header::new_gnu();
     header.set_entry_type(tar::EntryType::Symlink);
     header.set_size(0);
-    tar.append_link(&mut header, "in/thing.bin", "/etc/passwd").unwrap();
+    // The link leads to the right contents.
+    let outside = place.0.path().join("outside");
+    fs::write(&outside, CONTENT).unwrap();
+    tar.append_link(&mut header, "in/thing.bin", &outside).unwrap();
     place.serve("link.tgz", tar.into_inner().unwrap().finish().unwrap());
     let error = place.refused("link");
     assert!(matches!(error, FetchError::NotInPackage { .. }), "{error}");
