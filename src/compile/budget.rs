@@ -121,7 +121,7 @@ struct BudgetSearch<'a, 'c> {
     graph: &'a Graph,
     options: CompileOptions,
     bytes: u64,
-    /// Result of an earlier search, if any.
+    /// Result of an earlier search of this budget, or of any other search of the same model, if any.
     start: Option<&'a CompiledModel>,
     control: &'a SearchControl<'c>,
     settings: Vec<Setting>,
@@ -149,16 +149,16 @@ pub(super) fn within(
         BudgetSearch { graph, settings: settings(&lowered, &options), options, bytes, start, control, smallest: None };
     let too_many_rows = lowered.too_many_rows();
     drop(lowered);
+    // What an earlier search found is not lost if this one is stopped sooner.
+    search.smallest =
+        search.known().filter(|known| known.device_bytes() > bytes).map(|known| (known.device_bytes(), known));
     if let Some(found) = search.found()? {
         return Ok(CompiledModel { stopped: control.stopped(), ..found });
     }
-    let smallest = search.smallest.map(|(_, smallest)| smallest);
-    let (least, phases) = smallest.as_ref().map_or((0, true), |smallest| {
-        // If the smallest plan keeps all weights resident, no streaming was tried; it is the plan used without a
-        // budget.
-        (smallest.device_bytes(), smallest.phased().is_some() || smallest.lowering.weights == WeightStorage::Resident)
-    });
-    let error = MemoryLimit::Device(bytes).refused(least, phases, control.stopped(), too_many_rows);
+    let stopped = control.stopped();
+    // A later search that starts from the smallest plan must know how this one ended.
+    let smallest = search.smallest.map(|(_, smallest)| CompiledModel { stopped, too_many_rows, ..smallest });
+    let error = MemoryLimit::Device(bytes).refused(smallest.as_ref(), stopped, too_many_rows);
     Err(Unmet { error, smallest: smallest.map(Box::new) })
 }
 
@@ -173,7 +173,7 @@ impl BudgetSearch<'_, '_> {
         // Plans that are available already: the plan without phases, in more blocks, or the result of an earlier
         // search.
         let whole = self.smallest.as_ref().map(|(_, whole)| whole.clone()).filter(|whole| device.holds_compiled(whole));
-        let start = self.start.filter(|start| device.holds_compiled(start)).cloned();
+        let start = self.known().filter(|known| device.holds_compiled(known));
         let mut known = start.or_else(|| whole.clone()).map(|known| self.fitting(known));
         if known.is_none() {
             known = self.any(device)?;
@@ -194,7 +194,21 @@ impl BudgetSearch<'_, '_> {
                 known = known.map(|known| self.with_all_effort(known, device)).transpose()?;
             }
         }
-        Ok(faster(found, known).map(|found| found.compiled))
+        // The predicted time of another request's plan may be by the figures of another device.
+        let is_comparable = self.start.is_none_or(|start| start.requested == self.options.phases);
+        let chosen = if is_comparable { faster(found, known) } else { found.or(known) };
+        Ok(chosen.map(|chosen| chosen.compiled))
+    }
+
+    /// Returns the result of an earlier search as a result of this one, if it has the inputs and outputs in the pool
+    /// that the options request there.
+    fn known(&self) -> Option<CompiledModel> {
+        let asked = self.options.stream_io;
+        let start = self.start.filter(|start| {
+            let StreamedIo { inputs, outputs } = start.lowering.stream_io;
+            (inputs || !asked.inputs) && (outputs || !asked.outputs)
+        });
+        start.map(|start| CompiledModel { requested: self.options.phases, ..start.clone() })
     }
 
     /// Compiles within a limit, and records the plan if it is the smallest so far that does not fit.

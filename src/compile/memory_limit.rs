@@ -1,7 +1,12 @@
 //! Limits on a plan's memory.
 
-use super::{error::CompileError, model::CompiledModel, variant::PlacedCandidate};
-use crate::{compile::options::Phases, plan::StopReason};
+use super::{
+    error::CompileError,
+    model::CompiledModel,
+    options::{Phases, WeightStorage},
+    variant::PlacedCandidate,
+};
+use crate::plan::StopReason;
 
 /// A limit in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,19 +63,37 @@ impl MemoryLimit {
         self.taken_by(compiled) <= self.bytes()
     }
 
-    /// Returns the error for a smallest plan of `least` bytes, which exceeds the limit.
-    pub(super) const fn refused(
+    /// Returns the error for a search whose smallest plan exceeds the limit.
+    pub(super) fn refused(
         self,
-        least: u64,
-        phases: bool,
+        smallest: Option<&CompiledModel>,
         stopped: Option<StopReason>,
         too_many_rows: Option<u64>,
     ) -> CompileError {
         match self {
-            Self::Pool(bytes) => CompileError::Budget { bytes, least, phases, stopped, too_many_rows },
+            Self::Pool(bytes) => {
+                let least = smallest.map_or(0, |smallest| smallest.plan().bytes());
+                let phases = smallest.is_none_or(|smallest| smallest.phased().is_some());
+                CompileError::Budget { bytes, least, phases, stopped, too_many_rows }
+            }
             Self::Device(bytes) | Self::Blocks(bytes) => {
+                let least = smallest.map_or(0, CompiledModel::device_bytes);
+                // If the smallest plan keeps all weights resident, no streaming was tried; it is the plan used without
+                // a budget.
+                let phases = smallest.is_none_or(|smallest| {
+                    smallest.phased().is_some() || smallest.lowering.weights == WeightStorage::Resident
+                });
                 CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows }
             }
         }
+    }
+}
+
+impl CompiledModel {
+    /// Returns the error of the search that found this plan, if the plan exceeds the budget that was requested.
+    #[cfg(feature = "gpu")]
+    pub(crate) fn refusal(&self) -> Option<CompileError> {
+        let exceeded = MemoryLimit::of(self.requested).filter(|limit| !limit.holds_compiled(self));
+        exceeded.map(|limit| limit.refused(Some(self), self.stopped, self.too_many_rows))
     }
 }

@@ -105,8 +105,7 @@ pub fn compile_from(
     match limit.filter(|_| !fits) {
         None => Ok(compiled.with_rounded_weights()?),
         Some(limit) => {
-            let (least, phases) = (limit.taken_by(&compiled), compiled.phased().is_some());
-            let error = limit.refused(least, phases, compiled.stopped(), compiled.too_many_rows());
+            let error = limit.refused(Some(&compiled), compiled.stopped(), compiled.too_many_rows());
             Err(Unmet { error, smallest: Some(Box::new(compiled)) })
         }
     }

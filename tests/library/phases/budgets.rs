@@ -6,10 +6,11 @@ use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     compile::{
         CompileError, CompileOptions, CompiledModel, DeviceProfile, Phases, StreamedIo, WeightStorage, compile,
-        frontier,
+        compile_from, frontier,
     },
     graph::Graph,
-    plan::SearchControl,
+    plan::{SearchControl, StopReason},
+    schedule::{Storage, StorageKind},
 };
 
 const ALL: WeightStorage = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
@@ -35,6 +36,9 @@ fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: Streame
     for bytes in [least, least.midpoint(plain.max(least))] {
         let found = within(bytes).unwrap();
         assert!(found.device_bytes() <= bytes, "{} bytes of {bytes}", found.device_bytes());
+        // So does the size of what was found.
+        let again = within(found.device_bytes()).unwrap();
+        assert!(again.device_bytes() <= found.device_bytes(), "{} bytes, found in {bytes}", found.device_bytes());
     }
 }
 
@@ -54,6 +58,41 @@ fn times_are_predicted_as_the_search_did() {
     }
     let slow = DeviceProfile { dispatch_us: 1e6, ..profile };
     assert!(least.predicted_us(&slow) > 1e6);
+}
+
+/// A search that starts from a plan within the budget returns at least that, even without time, if it has the inputs and
+/// outputs in the pool that are requested there.
+#[test]
+fn a_known_plan_within_the_budget_is_never_missed() {
+    let graph = networks::small();
+    let at_once = || SearchControl::new().timeout(std::time::Duration::ZERO);
+    let known = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap();
+    let bytes = known.device_bytes();
+    for stream_io in [StreamedIo::BOTH, StreamedIo::NONE] {
+        let asked = options(Phases::DeviceBudget(bytes), WeightStorage::Resident, stream_io);
+        assert!(compile_from(&graph, &asked, None, &at_once()).is_err());
+        let found = compile_from(&graph, &asked, Some(&known), &at_once()).unwrap();
+        assert_eq!((found.device_bytes() <= bytes, found.requested()), (true, asked.phases));
+    }
+    let apart = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::NONE)).unwrap();
+    let asked = options(Phases::DeviceBudget(apart.device_bytes()), WeightStorage::Resident, StreamedIo::BOTH);
+    if let Ok(found) = compile_from(&graph, &asked, Some(&apart), &at_once()) {
+        let is_input = |storage: &Storage| matches!(storage.kind, StorageKind::Input(_));
+        assert!(!found.schedule().storages.iter().any(is_input), "an input is not in the pool");
+    }
+}
+
+/// A search that is stopped before it finds anything keeps what an earlier one found.
+#[test]
+fn a_refusal_does_not_forget_a_smaller_plan() {
+    let graph = networks::small();
+    let known = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap();
+    let asked = options(Phases::DeviceBudget(known.device_bytes() - 1), WeightStorage::Resident, StreamedIo::BOTH);
+    let control = SearchControl::new().timeout(std::time::Duration::ZERO);
+    let unmet = compile_from(&graph, &asked, Some(&known), &control).unwrap_err();
+    let smallest = unmet.smallest.unwrap();
+    assert!(smallest.device_bytes() <= known.device_bytes());
+    assert_eq!((smallest.stopped(), smallest.requested()), (Some(StopReason::Deadline), asked.phases));
 }
 
 fn network() -> impl Strategy<Value = Graph> {

@@ -36,7 +36,7 @@ struct Plan {
     #[serde(flatten)]
     compared: Compared,
     pool_bytes: u64,
-    /// Device memory of the plan's session.
+    /// Device memory of the plan, as budgets are compared with it.
     device_bytes: u64,
     dispatches: usize,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -140,7 +140,7 @@ fn plan(compared: &Compared, timed_plan: &TimedPlan, first: &TimedPlan) -> Plan 
     Plan {
         compared: compared.clone(),
         pool_bytes: memory.planned.pool,
-        device_bytes: memory.allocated.unwrap_or(memory.planned).sum(),
+        device_bytes: timed_plan.session.compiled().device_bytes(),
         dispatches: timed_plan.session.dispatches(),
         predicted_ms: timed_plan.session.compiled().phased().map(|phased| phased.predicted_us / 1e3),
         wall_ms: times(&timed_plan.wall),

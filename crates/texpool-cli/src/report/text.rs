@@ -72,7 +72,12 @@ impl fmt::Display for MemoryReport {
         }
         writeln!(f)?;
         match &self.device_memory {
-            Some(memory) => memory.fmt(f)?,
+            Some(memory) => {
+                memory.fmt(f)?;
+                if let Some(bytes) = self.device_bytes {
+                    line(f, "with alignment, counted before the run", bytes, "what a budget is compared with")?;
+                }
+            }
             None => {
                 writeln!(f, "  {:<46} {:>14}", "bytes of device memory", "planned")?;
                 line(f, "pool", self.plan.bytes, "")?;

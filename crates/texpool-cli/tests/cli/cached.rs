@@ -85,7 +85,7 @@ fn answer_and_warnings(child: Child) -> (Value, String) {
 
 /// Replaces a file by damaged copies of every kind, one after another. The second argument of `check` says whether
 /// the file's header still matches, so that the damage must be noticed instead of the file being taken for another.
-/// Bytes 8 to 16 of a plan hold the time of its search, which differs from search to search.
+/// Bytes of a plan's header hold the time of its search, which differs from search to search, and a checksum of it.
 fn damaged(path: &Path, mut check: impl FnMut(&str, bool)) {
     let whole = fs::read(path).unwrap();
     let flipped = |at: usize| {
@@ -107,9 +107,17 @@ fn damaged(path: &Path, mut check: impl FnMut(&str, bool)) {
     for (kind, bytes, is_noticed) in kinds {
         fs::write(path, bytes).unwrap();
         check(kind, is_noticed);
-        let made = fs::read(path).unwrap();
-        assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]), "{kind}: the file is not made again");
+        assert_eq!(timeless(path), timeless_of(&whole), "{kind}: the file is not made again");
     }
+}
+
+/// Returns the bytes of a file, except those of a plan's header that depend on the time of its search.
+fn timeless(path: &Path) -> Vec<u8> {
+    timeless_of(&fs::read(path).unwrap())
+}
+
+fn timeless_of(bytes: &[u8]) -> Vec<u8> {
+    [&bytes[..8], &bytes[16..32], &bytes[40..]].concat()
 }
 
 const MIN: [&str; 2] = ["--phases", "min"];
@@ -186,20 +194,78 @@ fn a_plan_whose_search_was_stopped_is_kept_and_goes_on() {
     assert_eq!(place.kept("plans").len(), 1);
 }
 
-/// The result of a stopped search that missed its budget is not run, but the next search starts from it.
+/// Runs a budget that is not met, and returns the refusal.
+fn refusal(place: &Place, args: &[&str]) -> String {
+    let output = place.command(args).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    let said = said.lines().filter(|line| !line.starts_with("note: no --input")).collect::<Vec<_>>().join("\n");
+    assert!(!output.status.success() && said.contains("the smallest that was found takes"), "{said}");
+    said
+}
+
+/// The result of a stopped search that missed its budget is not run. The same command gives the same refusal without a
+/// search, and the next search with more time starts from it.
 #[test]
-fn a_budget_that_was_not_met_in_time_is_searched_for_again() {
+fn a_budget_that_was_not_met_in_time_is_refused_until_there_is_more_time() {
     let place = Place::new();
     let least = device_bytes_of(&place.run(&[&MIN[..], &["--no-cache", "--deadline", "none"]].concat()));
     let args = ["--budget", &least.to_string()];
-    let refused = place.command(&[&args[..], &["--deadline", "0"]].concat()).output().unwrap();
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert!(!refused.status.success() && said.contains("--deadline"), "{said}");
-    assert_eq!(place.kept("plans").len(), 1);
+    let at_once = [&args[..], &["--deadline", "0"]].concat();
+    let said = refusal(&place, &at_once);
+    assert!(said.contains("the deadline passed") && said.contains("--deadline"), "{said}");
+    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
+    let kept = fs::read(path).unwrap();
+    assert_eq!((refusal(&place, &at_once), fs::read(path).unwrap() == kept), (said, true));
+    // Without the cache there is a search, which ends in the same way.
+    refusal(&place, &[&at_once[..], &["--no-cache"]].concat());
     let found = place.run(&[&args[..], &["--deadline", "none"]].concat());
     assert_eq!(found["plan_source"], "search");
     assert!(device_bytes_of(&found) <= least, "{found}");
-    assert_eq!(place.run(&[&args[..], &["--deadline", "0"]].concat())["plan_source"], "cache");
+    assert_eq!(place.run(&at_once)["plan_source"], "cache");
+}
+
+/// A refusal that was kept after a search without a deadline holds for every deadline, and says nothing of a deadline.
+/// It holds only for the same values of the model, because equal weights share their memory.
+#[test]
+fn a_refusal_of_a_whole_search_is_kept_for_the_same_values_alone() {
+    let place = Place::new();
+    let least = device_bytes_of(&place.run(&[&MIN[..], &["--no-cache", "--deadline", "none"]].concat()));
+    // Far less than that, and more than what is refused without a search.
+    let budget = (least - (least - 524_592) / 2).to_string();
+    let args = ["--budget", &budget, "--deadline", "none"];
+    let said = refusal(&place, &args);
+    assert!(!said.contains("deadline"), "{said}");
+    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
+    let kept = fs::read(path).unwrap();
+    for deadline in ["none", "0", "1000"] {
+        assert_eq!(refusal(&place, &["--budget", &budget, "--deadline", deadline]), said);
+        assert!(fs::read(path).unwrap() == kept, "--deadline {deadline} searched");
+    }
+    let model = fs::read(&place.model).unwrap();
+    let at = model.windows(4).position(|four| four == (-0.2_f32).to_le_bytes()).unwrap();
+    fs::write(&place.model, [&model[..at], &0.75_f32.to_le_bytes()[..], &model[at + 4..]].concat()).unwrap();
+    refusal(&place, &args);
+    assert!(fs::read(path).unwrap() != kept, "the refusal of another model was used");
+    assert_eq!(place.kept("plans").len(), 1);
+}
+
+/// Every plan that a run prints is found again within the bytes that it prints, in no time.
+#[test]
+fn a_budget_is_met_by_the_plan_of_another_call() {
+    let place = Place::new();
+    let least = device_bytes_of(&place.run(&MIN));
+    let whole = device_bytes_of(&place.run(&[]));
+    let middle = place.run(&["--budget", &usize::midpoint(least as usize, whole as usize).to_string()]);
+    for bytes in [least, device_bytes_of(&middle), whole] {
+        let found = place.run(&["--budget", &bytes.to_string(), "--deadline", "0"]);
+        assert!(device_bytes_of(&found) <= bytes, "{bytes}: {found}");
+        let peak = found["device_memory"]["allocated_peak"].as_u64().unwrap();
+        assert!(peak <= device_bytes_of(&found), "{bytes}: {found}");
+        assert_eq!(found["outputs"], middle["outputs"]);
+    }
+    // A byte less than the smallest takes a search.
+    let said = refusal(&place, &["--budget", &(least - 1).to_string(), "--deadline", "0"]);
+    assert!(said.contains("the deadline passed"), "{said}");
 }
 
 /// Device memory of a session, from the plan.
@@ -217,14 +283,23 @@ fn a_damaged_plan_is_searched_for_again() {
         assert_eq!((&again["plan_source"], &again["outputs"]), (&"search".into(), &first["outputs"]), "{kind}");
         assert_eq!(said.contains("the plan that is kept does not hold"), is_noticed, "{kind}: {said}");
     });
-    // A sound plan of the same model, made for other options.
+    // The header: its time, the plan's size, whether it was refused, and the checksum.
     let whole = fs::read(path).unwrap();
+    for at in [8, 16, 24, 32] {
+        let mut bytes = whole.clone();
+        bytes[at] ^= 1;
+        fs::write(path, bytes).unwrap();
+        let (again, said) = place.warned(&MIN);
+        assert_eq!((&again["plan_source"], &again["outputs"]), (&"search".into(), &first["outputs"]), "byte {at}");
+        assert!(said.contains("the header of the plan that is kept is damaged"), "byte {at}: {said}");
+    }
+    // A sound plan of the same model, made for other options.
+    let whole = timeless(path);
     place.run(&[&MIN[..], &["--precision", "f16"]].concat());
     let other = place.kept("plans").into_iter().find(|other| other != path).unwrap();
     fs::copy(other, path).unwrap();
     assert_eq!(place.run(&MIN)["plan_source"], "search");
-    let made = fs::read(path).unwrap();
-    assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]));
+    assert_eq!(timeless(path), whole);
 }
 
 /// If the cache cannot be written, runs work without it.

@@ -112,6 +112,7 @@ fn the_table_says_every_number_and_who_lives_where() {
     report.device_memory = Some(device_memory());
     let text = report.to_string();
     for needle in [
+        "543,210 what a budget is compared with",
         "10,240",
         "8,192",
         "8,448",
