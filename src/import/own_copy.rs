@@ -81,10 +81,15 @@ fn unlinked(folder: &Path) -> io::Result<File> {
     Ok(own)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use super::*;
-    use std::{fs, os::unix::fs::FileExt as _};
+    #![cfg(unix)]
+
+    use super::{nameless, own_copy, unlinked};
+    use std::{
+        fs::{self, File},
+        os::unix::fs::FileExt as _,
+    };
 
     #[test]
     fn a_file_without_a_name_holds_what_is_written_and_leaves_nothing() {
