@@ -79,7 +79,7 @@ impl<'a> Fetcher<'a> {
     /// # Errors
     /// [`FetchError::Folder`].
     pub fn remove(&self, stored: &Stored) -> Result<bool, FetchError> {
-        let _lock = Cache::new(&self.folder).lock(self.progress)?;
+        let _lock = Cache::new(&self.folder).lock(&self.catalog, self.progress)?;
         stored::remove(stored, &self.catalog)
     }
 
