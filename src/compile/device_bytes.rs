@@ -152,7 +152,7 @@ fn count_buffers(graph: &Graph, format: DeviceFormat) -> impl Iterator<Item = u6
 }
 
 impl CompiledModel {
-    fn device_format(&self) -> DeviceFormat {
+    pub(super) fn device_format(&self) -> DeviceFormat {
         let Lowering { weights, weight_format, .. } = self.lowering;
         DeviceFormat { weights, weight_format, texels: self.format, max_extent: self.limits.max_extent }
     }

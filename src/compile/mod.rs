@@ -23,6 +23,7 @@ mod lowered;
 mod memory_limit;
 mod model;
 mod mutator;
+mod node_kernels;
 #[cfg(feature = "gpu")]
 pub mod option_text;
 mod options;

@@ -5,8 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 
 use super::{device_format::DeviceFormat, placed_steps::PlacedSteps};
 use crate::{
-    graph::Graph,
-    kernels::{EpilogueParams, UNIFORM_WORDS},
+    graph::{Graph, NodeId},
+    kernels::{Dispatch, EpilogueParams, UNIFORM_WORDS},
     plan::{Plan, TextureSpec},
     schedule::{Schedule, StorageKind},
 };
@@ -19,6 +19,19 @@ const ALIGN: u64 = 256;
 /// Returns the sizes of the buffers for blocks in uniform memory and in storage memory, in bytes.
 pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> [u64; 2] {
     let mut blocks = Blocks::default();
+    each_dispatch(graph, schedule, plan, format, |_, dispatch| blocks.add(dispatch.block.to_vec()));
+    blocks.bytes()
+}
+
+/// Calls `visit` with the dispatches of each operator, once for all of its bands of rows and once for all of its weight
+/// tiles of equal size, because these share their blocks and shaders.
+pub(super) fn each_dispatch(
+    graph: &Graph,
+    schedule: &Schedule,
+    plan: &Plan,
+    format: DeviceFormat,
+    mut visit: impl FnMut(NodeId, &Dispatch),
+) {
     let packings = format.packings(graph, schedule);
     let io = |&tensor| format.io_texture(graph, tensor);
     let pool = plan.textures.len();
@@ -56,11 +69,8 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
         }
         // A step without a kernel is ignored here, because creating the session reports the error.
         let dispatches = steps.dispatches(step, places[step.node]).and_then(Result::ok);
-        for dispatch in dispatches.unwrap_or_default() {
-            blocks.add(dispatch.block.to_vec());
-        }
+        dispatches.unwrap_or_default().iter().for_each(|dispatch| visit(step.node, dispatch));
     }
-    blocks.bytes()
 }
 
 /// Set of blocks; blocks with equal contents are stored once.

@@ -7,6 +7,7 @@
 mod command;
 pub mod fetch;
 pub mod io;
+pub mod page;
 pub mod report;
 pub mod setup;
 

@@ -40,6 +40,7 @@ mod plan_rows;
 mod progress;
 mod published;
 mod records;
+mod report;
 mod run;
 #[cfg(target_os = "linux")]
 mod runtime_dir;
@@ -113,6 +114,10 @@ enum Command {
     Csdf(csdf::Args),
     /// Measure a model's time and memory with random inputs.
     Bench(bench::Args),
+    /// Write a model's plans as a page for a browser.
+    ///
+    /// The page says what lies where at each step, and why. It is one file that asks no network.
+    Report(report::Args),
     /// Compare a model's results with a reference, step by step.
     ///
     /// Finds the first step whose result differs from the CPU references, or the first output that differs from an
@@ -174,6 +179,7 @@ impl Command {
             Self::Explain(args) => explain::run(&args, json),
             Self::Csdf(args) => csdf::run(&args, json),
             Self::Bench(args) => bench::run(&args, json),
+            Self::Report(args) => report::run(&args, json),
             Self::Compare(args) => compare::run(&args, json),
             Self::Table(args) => table::run(&args, json),
             Self::Fits(args) => fits::run(&args, json),

@@ -1,0 +1,262 @@
+//! `texpool report`: writes a model's plans as a page for a browser.
+
+use std::{
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+use serde::Serialize;
+
+use super::{
+    args::{AdapterArgs, ModelArgs, PlanSetting},
+    error::CliError,
+    inputs::random,
+    out, progress, setup_model,
+    stats::{ms, percentile},
+};
+use crate::{
+    io::{DistinctFiles, printable},
+    page::{FrontPlan, MeasuredRun, PlanGroup, ReportPage},
+    report::{DeviceMemoryReport, MemoryReport, grouped},
+};
+use texpool::{
+    compile::{CompiledModel, Phases, option_text::parse_seconds},
+    gpu::{Executor, ExecutorOptions, Gpu},
+    graph::Graph,
+    plan::{
+        Layout, NotTried, PlanError, Planner, Progress, SearchBudget, SearchControl, StopReason, Strategy,
+        UnsupportedError, offsets, solve,
+    },
+};
+
+/// Minimum number of runs, however short the given time is.
+const MIN_RUNS: usize = 5;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    #[command(flatten)]
+    model: ModelArgs,
+    /// Write the page to this file, whole or not at all. Default: the model's name with `.html`, in this folder.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Add the Pareto front of device memory and predicted time, with a slider along its plans.
+    #[arg(long)]
+    frontier: bool,
+    /// Run the plan on this machine's device, and add its memory and the time of each step.
+    #[arg(long)]
+    measure: bool,
+    #[command(flatten)]
+    adapter: AdapterArgs,
+    /// With --measure: duration of the measurement.
+    #[arg(long, default_value = "1", value_parser = parse_seconds, requires = "measure")]
+    seconds: Duration,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    model: String,
+    file: String,
+    file_bytes: usize,
+    plans: Vec<Plan>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    front: Vec<FrontPlan>,
+    /// Median wall time of a run; only with `--measure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    wall_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stopped: Option<StopReason>,
+}
+
+#[derive(Serialize)]
+struct Plan {
+    name: String,
+    group: PlanGroup,
+    bytes: u64,
+    /// Runs of rows with one live range, which the page draws.
+    blocks: usize,
+}
+
+pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+    let source = args.model.find()?;
+    let output = args.output.clone().unwrap_or_else(|| PathBuf::from(format!("{}.html", source.name())));
+    let mut files = DistinctFiles::default();
+    files.writes("the report", &output)?;
+    let graph = source.import_apart(&mut files)?;
+    let gpu = args.measure.then(|| args.adapter.open(true)).transpose()?;
+    let search = args.model.search();
+
+    let off = PlanSetting { name: "off".to_owned(), phases: Phases::Off };
+    let whole = setup_model::compiled(&graph, &args.model.options_for(&off), search.deadline)?;
+    let mut page = ReportPage::new(&graph.name, whole.rewriting().to_string());
+    let schedule = page.add_plan("whole tensors", notes(&whole), &whole)?;
+    if let Some(best) = whole.best() {
+        page.set_solution(schedule, best);
+    }
+    add_strategies(&mut page, schedule, &whole, search.deadline)?;
+
+    let options = args.model.compile_options();
+    let options = gpu.as_ref().map_or(Ok(options.clone()), |gpu| setup_model::options_for(gpu, options))?;
+    let mut run = whole;
+    if options.phases != Phases::Off {
+        run = setup_model::kept_or_compiled(&graph, &options, &search)?.0;
+        let name = if run.phased().is_some() { "tiles" } else { "whole tensors, as phases leave them" };
+        page.add_plan(name, notes(&run), &run)?;
+    }
+    let mut stopped = run.stopped();
+    if args.frontier {
+        let front = setup_model::front(&graph, &options, search.deadline)?;
+        page.set_front(&front, options.device_profile.clock)?;
+        stopped = stopped.or(front.stopped());
+    }
+    let mut wall_ms = None;
+    if let Some(gpu) = gpu {
+        setup_model::check_interrupted("planning")?;
+        let options = ExecutorOptions { compile: options, weights: search.weights(&run), ..ExecutorOptions::default() };
+        let measured = measured(&gpu, &graph, run, &options, args.seconds)?;
+        wall_ms = Some(measured.wall_ms);
+        page.set_measured(measured);
+    }
+
+    let html = page.html()?;
+    files.write(&output, html.as_bytes())?;
+    let plan = |(name, group, bytes, blocks): (&str, _, _, _)| Plan { name: name.to_owned(), group, bytes, blocks };
+    let answer = Answer {
+        model: graph.name.clone(),
+        file: output.display().to_string(),
+        file_bytes: html.len(),
+        plans: page.summary().map(plan).collect(),
+        front: page.front_points().to_vec(),
+        wall_ms,
+        stopped,
+    };
+    if json { out::json(&answer) } else { out::text(&text(&answer, args)) }?;
+    setup_model::check_answered()
+}
+
+/// Returns the reasons for a compiled model's plan.
+fn notes(compiled: &CompiledModel) -> Vec<String> {
+    let report = MemoryReport::from_compiled(compiled);
+    let stopped = report.stopped.map(|reason| format!("search stopped: {reason}; a smaller pool may exist"));
+    let chosen = compiled.best().filter(|_| compiled.phased().is_none()).map(|best| best.reason.clone());
+    report.phases_why.into_iter().chain(chosen).chain(stopped).collect()
+}
+
+/// Adds the layout of every strategy, and of the searches for banks and for one arena.
+fn add_strategies(
+    page: &mut ReportPage,
+    schedule: usize,
+    whole: &CompiledModel,
+    deadline: Option<Duration>,
+) -> Result<(), CliError> {
+    let (records, uses) = (&whole.schedule().records, &whole.schedule().uses);
+    let budget = SearchBudget::default();
+    progress::with_progress(deadline, |control| -> Result<(), PlanError> {
+        // A third of the time for each search, which leaves the rest to the strategies.
+        let banks = solve(records, uses, Planner::Banks, budget, &control.share(1, 3))?;
+        page.add_layout("banks", schedule, whole, &banks.layout);
+        let arena = offsets::smallest(records, budget.moves, &control.share(1, 3))?;
+        page.add_layout("smallest arena", schedule, whole, &arena.layout);
+        for (done, &strategy) in (0..).zip(Strategy::ALL) {
+            control.report(Progress::new("all strategies", done, Strategy::ALL.len() as u64));
+            // A quarter of the remaining time, so that one slow strategy does not block all others.
+            match layout(strategy, whole, &control.share(1, 4))? {
+                Ok(layout) => page.add_layout(strategy.name(), schedule, whole, &layout),
+                Err(why) => page.add_not_tried(NotTried { name: strategy.name().to_owned(), why }),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// Returns a strategy's layout, or the reason why it has none.
+fn layout(
+    strategy: Strategy,
+    whole: &CompiledModel,
+    control: &SearchControl<'_>,
+) -> Result<Result<Layout, String>, PlanError> {
+    match strategy.place_until(&whole.schedule().records, control) {
+        // A strategy that was stopped returns a layout that is not its own.
+        Ok(layout) => Ok(control.stopped().map_or(Ok(layout), |reason| Err(reason.to_string()))),
+        Err(error @ PlanError::Unsupported(UnsupportedError::TooManyRecords { .. })) => Ok(Err(error.to_string())),
+        Err(error) => Err(error),
+    }
+}
+
+/// Runs the plan for some time: its memory, the time of its runs, and that of each step.
+fn measured(
+    gpu: &Gpu,
+    graph: &Graph,
+    run: CompiledModel,
+    options: &ExecutorOptions,
+    time: Duration,
+) -> Result<MeasuredRun, CliError> {
+    let doing = "measuring the plan";
+    let measured = progress::with_progress(None, |control| -> Result<MeasuredRun, CliError> {
+        control.report(Progress::new(doing, 0, 0));
+        let steps = run.schedule().steps.len();
+        let mut session = Executor::from_compiled(gpu, run, options)?;
+        let inputs = random(graph);
+        let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        let mut outputs = session.run(&slices)?;
+        let mut wall = Vec::new();
+        let end = Instant::now() + time;
+        while !control.should_stop() && (wall.len() < MIN_RUNS || Instant::now() < end) {
+            let begun = Instant::now();
+            session.run_into(&slices, &mut outputs)?;
+            wall.push(ms(begun.elapsed()));
+            control.report(Progress::new(doing, wall.len() as u64, 0));
+        }
+        // Read before the dispatches are timed, which takes buffers that a run does not have.
+        let memory = DeviceMemoryReport::from_memory(&session.memory());
+        let mut step_ms: Vec<Vec<f64>> = vec![Vec::new(); steps];
+        let mut profiled_runs = 0;
+        while !control.should_stop() && profiled_runs < MIN_RUNS {
+            let Some(dispatches) = session.profile()? else { break };
+            let mut sums = vec![0.0; steps];
+            for dispatch in &dispatches {
+                if let Some(sum) = dispatch.step.and_then(|step| sums.get_mut(step)) {
+                    *sum += dispatch.ms;
+                }
+            }
+            step_ms.iter_mut().zip(sums).for_each(|(times, sum)| times.push(sum));
+            profiled_runs += 1;
+        }
+        let nanoseconds = |times: &Vec<f64>| (percentile(times, 0.5) * 1e6).round() as u64;
+        let step_ns = if profiled_runs > 0 { step_ms.iter().map(nanoseconds).collect() } else { Vec::new() };
+        let adapter = gpu.device.adapter_info().name;
+        Ok(MeasuredRun { adapter, memory, runs: wall.len(), wall_ms: percentile(&wall, 0.5), profiled_runs, step_ns })
+    })?;
+    setup_model::check_interrupted(doing)?;
+    Ok(measured)
+}
+
+fn text(answer: &Answer, args: &Args) -> String {
+    let Answer { model, file, file_bytes, plans, front, .. } = answer;
+    let mut text = format!("{model}: plans on the page\n\n");
+    for plan in plans.iter().filter(|plan| plan.group == PlanGroup::Runs) {
+        text += &format!("  {:<46} {:>14} bytes\n", plan.name, grouped(plan.bytes));
+    }
+    let count = plans.iter().filter(|plan| plan.group == PlanGroup::Strategy).count();
+    text += &format!("  and {count} layouts of strategies, for comparison\n");
+    if !front.is_empty() {
+        let drawn = front.iter().filter(|point| point.plan.is_some()).count();
+        text += &format!("  and the front, {} points, {drawn} of them with their plans\n", front.len());
+    }
+    let stopped = super::hint::stopped(answer.stopped);
+    text += &format!(
+        "\nthe report is in {}, {} bytes; open it in a browser\n{stopped}",
+        printable(file),
+        grouped(*file_bytes as u64)
+    );
+    if args.model.compile_options().phases == Phases::Off {
+        text += "  --phases min adds the plan in bands of rows\n";
+    }
+    if !args.frontier {
+        text += "  --frontier adds a slider along the front of bytes and time\n";
+    }
+    if !args.measure {
+        text += "  --measure adds the device's memory and the time of each step\n";
+    }
+    text
+}
