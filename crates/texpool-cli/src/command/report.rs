@@ -20,7 +20,7 @@ use crate::{
     report::{DeviceMemoryReport, MemoryReport, grouped},
 };
 use texpool::{
-    compile::{CompiledModel, Phases, option_text::parse_seconds},
+    compile::{CompileOptions, CompiledModel, Phases, option_text::parse_seconds},
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     plan::{
@@ -84,24 +84,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = source.import_apart(&mut files)?;
     let gpu = args.measure.then(|| args.adapter.open(true)).transpose()?;
     let search = args.model.search();
-
-    let off = PlanSetting { name: "off".to_owned(), phases: Phases::Off };
-    let whole = setup_model::compiled(&graph, &args.model.options_for(&off), search.deadline)?;
-    let mut page = ReportPage::new(&graph.name, whole.rewriting().to_string());
-    let schedule = page.add_plan("whole tensors", notes(&whole), &whole)?;
-    if let Some(best) = whole.best() {
-        page.set_solution(schedule, best);
-    }
-    add_strategies(&mut page, schedule, &whole, search.deadline)?;
-
+    let mut page = ReportPage::new(&graph.name);
     let options = args.model.compile_options();
     let options = gpu.as_ref().map_or(Ok(options.clone()), |gpu| setup_model::options_for(gpu, options))?;
-    let mut run = whole;
-    if options.phases != Phases::Off {
-        run = setup_model::kept_or_compiled(&graph, &options, &search)?.0;
-        let name = if run.phased().is_some() { "tiles" } else { "whole tensors, as phases leave them" };
-        page.add_plan(name, notes(&run), &run)?;
-    }
+    let run = add_plans(&mut page, &graph, args, &options)?;
     let mut stopped = run.stopped();
     if args.frontier {
         let front = setup_model::front(&graph, &options, search.deadline)?;
@@ -131,6 +117,41 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     };
     if json { out::json(&answer) } else { out::text(&text(&answer, args)) }?;
     setup_model::check_answered()
+}
+
+/// Adds the plan of whole tensors with all strategies, and the plan in phases if it was asked for. Returns the model with
+/// the last of them.
+fn add_plans(
+    page: &mut ReportPage,
+    graph: &Graph,
+    args: &Args,
+    options: &CompileOptions,
+) -> Result<CompiledModel, CliError> {
+    let search = args.model.search();
+    let off = PlanSetting { name: "off".to_owned(), phases: Phases::Off };
+    let whole = setup_model::compiled(graph, &args.model.options_for(&off), search.deadline);
+    let refused = match whole {
+        Ok(whole) => {
+            let schedule = page.add_plan("whole tensors", notes(&whole), &whole)?;
+            if let Some(best) = whole.best() {
+                page.set_solution(schedule, best);
+            }
+            add_strategies(page, schedule, &whole, search.deadline)?;
+            if options.phases == Phases::Off {
+                return Ok(whole);
+            }
+            None
+        }
+        // Some models fit into textures only in bands of rows.
+        Err(CliError::Compile(error)) if options.phases != Phases::Off => {
+            Some(format!("as whole tensors, the model has no plan: {error}"))
+        }
+        Err(error) => return Err(error),
+    };
+    let phased = setup_model::kept_or_compiled(graph, options, &search)?.0;
+    let name = if phased.phased().is_some() { "tiles" } else { "whole tensors, as phases leave them" };
+    page.add_plan(name, notes(&phased).into_iter().chain(refused).collect(), &phased)?;
+    Ok(phased)
 }
 
 /// Returns the reasons for a compiled model's plan.

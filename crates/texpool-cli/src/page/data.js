@@ -81,6 +81,8 @@ const KINDS = ["", "border of ", "upload ", "download "];
 /** What a step does: its operator, the tensor that it writes or transfers, and the rows. */
 function describe(schedule, step) {
   const { graph } = schedule;
+  // A model of views alone has no steps.
+  if (step >= schedule.count) return { operator: "nothing", target: "no step", span: "" };
   const node = graph.nodes[schedule.node[step]];
   const kind = schedule.kind[step];
   const tensor = schedule.tensor[step];

@@ -29,7 +29,7 @@ pub struct ReportPage {
     /// Index of the plan that is shown first.
     shown: usize,
     kernels: Kernels,
-    /// Changes of the rewriter, and the places that it left unchanged.
+    /// Changes of the rewriter to the first graph, and the places that it left unchanged.
     rewriting: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     solution: Option<SolutionData>,
@@ -112,8 +112,8 @@ fn column<S: serde::Serializer>(numbers: &[u64], serializer: S) -> Result<S::Ok,
 }
 
 impl ReportPage {
-    /// Creates a page without plans. `rewriting` is the rewriter's report.
-    pub fn new(model: &str, rewriting: String) -> Self {
+    /// Creates a page without plans.
+    pub fn new(model: &str) -> Self {
         Self {
             model: model.to_owned(),
             version: env!("CARGO_PKG_VERSION"),
@@ -122,7 +122,7 @@ impl ReportPage {
             plans: Vec::new(),
             shown: 0,
             kernels: Kernels::default(),
-            rewriting,
+            rewriting: String::new(),
             solution: None,
             not_tried: Vec::new(),
             front: None,
@@ -136,6 +136,9 @@ impl ReportPage {
     /// A [`PlanError`] if its steps contradict each other, which no compiled model's do.
     pub fn add_plan(&mut self, name: &str, notes: Vec<String>, compiled: &CompiledModel) -> Result<usize, PlanError> {
         let graph = self.add_graph(compiled);
+        if graph == 0 {
+            self.rewriting = compiled.rewriting().to_string();
+        }
         let schedule = self.schedules.len();
         self.schedules.push(ScheduleData::new(graph, compiled));
         self.shown = self.plans.len();

@@ -34,7 +34,7 @@ function traceJson(plan) {
   return JSON.stringify({ traceEvents: events, displayTimeUnit: "ns" });
 }
 
-/** Model Explorer's node data: for each node by the name of its result, the live bytes or the time. */
+/** Model Explorer's node data of one graph: for each node by the name of its result, the live bytes or the milliseconds. */
 function nodeDataJson(plan) {
   const times = stepTimes(plan);
   const { schedule } = plan;
@@ -48,7 +48,8 @@ function nodeDataJson(plan) {
     results[schedule.graph.tensors[node.output].name] = { value };
   }
   const gradient = [{ stop: 0, bgColor: "#eef4fb" }, { stop: 1, bgColor: "#d9534f" }];
-  return JSON.stringify({ [data.model]: { results, gradient } }, null, 1);
+  const name = `${data.model}: ${times === null ? "live bytes" : "milliseconds"}, ${plan.name}`;
+  return JSON.stringify({ name, results, gradient }, null, 1);
 }
 
 /** The map as SVG: the part that is shown, a path for each tensor. */

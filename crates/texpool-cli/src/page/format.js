@@ -66,8 +66,11 @@ function hue(record) {
   return (record * 137.508) % 360;
 }
 
+/** True while the page is printed: paper is white, whatever the screen is. */
+let printing = false;
+
 function isDark() {
-  return window.matchMedia("(prefers-color-scheme: dark)").matches;
+  return !printing && window.matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
 /** The colour of a record as red, green and blue. */

@@ -76,14 +76,14 @@ function hover({ x, y }) {
   const { plan } = state;
   const { step, byte, block } = under(x, y);
   const { operator, target } = describe(plan.schedule, step);
-  const lines = [`step ${step}: ${operator} → ${target}`];
+  const lines = [`step ${grouped(step)}: ${operator} → ${target}`];
   if (block >= 0) {
     const record = plan.record[block];
     const rows = plan.rows[block] === plan.schedule.records.rows[record] ? "all rows" : blockText(plan, block).split(" of ")[0];
     lines.unshift(plan.schedule.records.name[record]);
-    lines.push(`${rows}, ${grouped(plan.texels_of[block] * plan.texelBytes)} bytes, live from step ${plan.first[block]} to ${plan.last[block]}`);
+    lines.push(`${rows}, ${grouped(plan.texels_of[block] * plan.texelBytes)} bytes, live from step ${grouped(plan.first[block])} to ${grouped(plan.last[block])}`);
   } else if (byte < plan.bytes) lines.unshift("unused at this step");
-  else lines.unshift("beside the pool");
+  else lines.unshift(state.device ? "beside the pool" : "above the pool");
   tip.replaceChildren(...lines.map((line, i) => element(i === 0 ? "b" : "span", {}, line)));
   tip.hidden = false;
   const [width, top] = [tip.offsetWidth, map.offsetTop + y + 16];

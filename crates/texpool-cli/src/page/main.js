@@ -146,14 +146,19 @@ function start() {
   for (const what of ["plan", "step", "selection", "view"]) on(what, redraw);
   new ResizeObserver(redraw).observe(stage);
   const scheme = window.matchMedia("(prefers-color-scheme: dark)");
-  scheme.addEventListener("change", () => {
+  const recolour = () => {
     makePalette();
     renderLive();
     renderDetail();
-    redraw();
-  });
-  // Paper is white, whatever the screen is.
-  window.addEventListener("beforeprint", draw);
+    draw();
+  };
+  scheme.addEventListener("change", recolour);
+  for (const [event, prints] of [["beforeprint", true], ["afterprint", false]]) {
+    window.addEventListener(event, () => {
+      printing = prints;
+      recolour();
+    });
+  }
   showPlan(data.shown);
   panels.show(0);
 }

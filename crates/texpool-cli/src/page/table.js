@@ -116,7 +116,7 @@ class StepTable {
     this.head.replaceChildren(...titles.map(title => element("span", { role: "columnheader" }, title)));
     this.element.classList.toggle("timed", times !== null);
     this.total = times === null ? 0 : times.reduce((sum, ns) => sum + ns, 0);
-    this.note.textContent = times === null ? `${count(steps.length, "step")}` : `${count(steps.length, "step")}; ${milliseconds(this.total / 1e6)} in all, the median of ${count(data.measured.profiled_runs, "run")} on ${data.measured.adapter}`;
+    this.note.textContent = times === null ? `${count(steps.length, "step")}` : `${count(steps.length, "step")}; ${milliseconds(this.total / 1e6)} in all, the median of ${count(data.measured.profiled_runs, "run")} on ${data.measured.adapter}, without uploads and downloads`;
     this.list.style.height = `${steps.length * ROW}px`;
     this.box.setAttribute("aria-rowcount", steps.length);
     this.render(true);

@@ -32,6 +32,7 @@ mod inputs;
 mod io;
 #[cfg(unix)]
 mod open_extents;
+mod page;
 mod plan;
 mod report;
 #[cfg(unix)]
