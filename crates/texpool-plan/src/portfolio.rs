@@ -53,7 +53,10 @@ impl NotTried {
 }
 
 /// Returns the layout of a strategy, or the reason why it has none.
-pub(super) fn try_strategy(
+///
+/// # Errors
+/// The errors of [`Strategy::place`], except for too many records, which is a reason.
+pub fn try_strategy(
     strategy: Strategy,
     records: &[UsageRecord],
     control: &SearchControl<'_>,

@@ -23,10 +23,7 @@ use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, option_text::parse_seconds},
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
-    plan::{
-        Layout, NotTried, PlanError, Planner, Progress, SearchBudget, SearchControl, StopReason, Strategy,
-        UnsupportedError, offsets, solve,
-    },
+    plan::{PlanError, Planner, Progress, SearchBudget, StopReason, Strategy, internal::try_strategy, offsets, solve},
 };
 
 /// Minimum number of runs, however short the given time is.
@@ -180,28 +177,14 @@ fn add_strategies(
         for (done, &strategy) in (0..).zip(Strategy::ALL) {
             control.report(Progress::new("all strategies", done, Strategy::ALL.len() as u64));
             // A quarter of the remaining time, so that one slow strategy does not block all others.
-            match layout(strategy, whole, &control.share(1, 4))? {
+            match try_strategy(strategy, records, &control.share(1, 4))? {
                 Ok(layout) => page.add_layout(strategy.name(), schedule, whole, &layout),
-                Err(why) => page.add_not_tried(NotTried { name: strategy.name().to_owned(), why }),
+                Err(not_tried) => page.add_not_tried(not_tried),
             }
         }
         Ok(())
     })?;
     Ok(())
-}
-
-/// Returns a strategy's layout, or the reason why it has none.
-fn layout(
-    strategy: Strategy,
-    whole: &CompiledModel,
-    control: &SearchControl<'_>,
-) -> Result<Result<Layout, String>, PlanError> {
-    match strategy.place_until(&whole.schedule().records, control) {
-        // A strategy that was stopped returns a layout that is not its own.
-        Ok(layout) => Ok(control.stopped().map_or(Ok(layout), |reason| Err(reason.to_string()))),
-        Err(error @ PlanError::Unsupported(UnsupportedError::TooManyRecords { .. })) => Ok(Err(error.to_string())),
-        Err(error) => Err(error),
-    }
 }
 
 /// Runs the plan for some time: its memory, the time of its runs, and that of each step.

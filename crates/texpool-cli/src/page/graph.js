@@ -131,8 +131,9 @@ function cutEnd(text, most) {
 /** Segments in words, those that are alike and follow each other as one. */
 function segmentText(segments) {
   const texts = [];
-  for (const [operators, bands] of segments) {
-    const text = `${count(operators, "operator")} in ${bands === null ? "bands of one row" : bands === 1 ? "one band" : `${bands} bands`}`;
+  for (const { operators, phases } of segments) {
+    const bands = phases === undefined ? "bands of one row" : phases === 1 ? "one band" : `${phases} bands`;
+    const text = `${count(operators, "operator")} in ${bands}`;
     const last = texts.at(-1);
     if (last?.text === text) last.times += 1;
     else texts.push({ text, times: 1 });

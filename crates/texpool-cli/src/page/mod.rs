@@ -19,7 +19,7 @@ const PAGE: &str = include_str!("page.html");
 const STYLES: &str = include_str!("page.css");
 
 /// The scripts, in the order in which they use each other: each idea in one file. Joined, they are one script.
-const SCRIPTS: [&str; 12] = [
+const SCRIPTS: [&str; 13] = [
     include_str!("format.js"),
     include_str!("data.js"),
     include_str!("checker.js"),
@@ -30,6 +30,7 @@ const SCRIPTS: [&str; 12] = [
     include_str!("graph.js"),
     include_str!("panels.js"),
     include_str!("front.js"),
+    include_str!("search.js"),
     include_str!("export.js"),
     include_str!("main.js"),
 ];

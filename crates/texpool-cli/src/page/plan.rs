@@ -7,6 +7,7 @@ use texpool::{
 };
 
 use super::column::Column;
+use crate::report::io_bytes;
 
 /// The kind of a plan, by which the page groups its choices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -167,11 +168,4 @@ impl PlanData {
     pub(super) const fn len(&self) -> usize {
         self.blocks.len() + self.texture.len()
     }
-}
-
-/// Returns the bytes of the graph's inputs and outputs that have textures of their own.
-fn io_bytes(compiled: &CompiledModel) -> u64 {
-    let schedule = compiled.schedule();
-    let beside = schedule.storages.iter().enumerate().filter(|&(id, _)| schedule.record(id).is_none());
-    beside.map(|(_, storage)| storage.texels()).sum::<u64>() * compiled.format().texel_bytes()
 }

@@ -10,6 +10,7 @@ use texpool::{
 };
 
 use super::column::Column;
+use crate::report::{SegmentReport, segments};
 
 /// Steps and records of a schedule.
 #[derive(Debug, Default, Serialize)]
@@ -21,9 +22,9 @@ pub(super) struct ScheduleData {
     /// For each tensor of the graph, one more than the index of the record that holds it, also as a part or a view; 0 for
     /// tensors outside the pool.
     record_of_tensor: Column,
-    /// Number of operators and of bands of each segment; bands are null for one per row.
+    /// The segments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    segments: Vec<(usize, Option<u32>)>,
+    segments: Vec<SegmentReport>,
     /// For each node, one more than the index of its segment, or 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     segment_of_node: Option<Column>,
@@ -140,16 +141,13 @@ impl ScheduleData {
         // Segments number operators by the schedule without phases, in which nodes have one step each, in order.
         let computes = compiled.schedule().steps.iter().filter(|step| !step.kind.is_transfer());
         let operators: BTreeSet<usize> = computes.map(|step| step.node.index()).collect();
-        let segments = &phased.segments;
-        // `u32::MAX` stands for one band per row.
-        let bands = |phases: u32| (phases != u32::MAX).then_some(phases);
-        self.segments = segments.iter().map(|of| (of.operators.len(), bands(of.phases))).collect();
-        if segments.last().is_none_or(|last| last.operators.end != operators.len()) {
+        self.segments = segments(&phased.segments);
+        if phased.segments.last().is_none_or(|last| last.operators.end != operators.len()) {
             return;
         }
         let mut of_node = vec![0; compiled.graph().nodes.len()];
         for (operator, &node) in operators.iter().enumerate() {
-            let segment = segments.iter().position(|segment| segment.operators.contains(&operator));
+            let segment = phased.segments.iter().position(|segment| segment.operators.contains(&operator));
             of_node[node] = segment.map_or(0, |segment| 1 + segment as u64);
         }
         self.segment_of_node = Some(of_node.into_iter().collect());

@@ -13,7 +13,6 @@ impl MemoryReport {
     /// texels.
     pub fn from_compiled(compiled: &CompiledModel) -> Self {
         let (graph, schedule, plan) = (compiled.graph(), compiled.schedule(), compiled.plan());
-        let beside = schedule.storages.iter().filter(|storage| !is_pooled(storage));
         let names = pool_names(compiled);
         let rows: Vec<StepRow> = schedule
             .steps
@@ -34,7 +33,7 @@ impl MemoryReport {
             best: compiled.best(),
             plan,
             format: compiled.format(),
-            io_bytes: beside.map(Storage::texels).sum::<u64>() * compiled.format().texel_bytes(),
+            io_bytes: io_bytes(compiled),
             // Excludes weights that are uploaded in every run, because those are records of the pool.
             weight_bytes: compiled.resident_weight_bytes(),
         });
@@ -70,6 +69,12 @@ impl MemoryReport {
         self.device_memory = Some(DeviceMemoryReport::from_memory(memory));
         self
     }
+}
+
+/// Returns the bytes of the graph's inputs and outputs that have textures of their own, in packed texels.
+pub(crate) fn io_bytes(compiled: &CompiledModel) -> u64 {
+    let beside = compiled.schedule().storages.iter().filter(|storage| !is_pooled(storage));
+    beside.map(Storage::texels).sum::<u64>() * compiled.format().texel_bytes()
 }
 
 fn is_pooled(storage: &Storage) -> bool {
@@ -126,7 +131,7 @@ fn why(compiled: &CompiledModel) -> Option<String> {
 }
 
 /// Converts segments to their reports.
-pub(super) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
+pub(crate) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
     let of = |segment: &Segment| SegmentReport {
         operators: segment.operators.len(),
         // `u32::MAX` stands for one phase per row, however many rows exist.

@@ -24,6 +24,7 @@ use texpool::plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelForma
 
 pub use chart::picture;
 pub use clamped::{ClampedPlace, ClampedReport};
+pub(crate) use compiled::{io_bytes, segments};
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use device_memory::{DeviceMemoryReport, PartBytes};
 pub use digits::{grouped, rounded, size};

@@ -7,6 +7,7 @@ mod xml;
 
 pub use crate::{
     pool::{overlay_textures, texture_ranks},
+    portfolio::try_strategy,
     printable::needs_escape,
     rows::{Assigned, AssignmentSearch, assign_rows, pack_rows},
 };
