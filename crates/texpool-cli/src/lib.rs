@@ -4,6 +4,7 @@
 //! program that runs networks depends on the crate [`texpool`] alone. The modules here are public for the repository's
 //! examples and tests, and may change with any version.
 
+pub mod answer;
 mod command;
 pub mod fetch;
 pub mod io;

@@ -93,12 +93,20 @@ fn no_such_name(catalog: &Catalog, name: &str) -> CliError {
 }
 
 fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliError> {
-    let wanted: Vec<&Entry> = if names.iter().any(|name| name == "all") {
+    let mut wanted: Vec<&Entry> = if names.iter().any(|name| name == "all") {
         fetcher.catalog.files.iter().collect()
     } else {
         let find = |name: &String| fetcher.catalog.entry(name).map_err(|_| no_such_name(&fetcher.catalog, name));
         names.iter().map(find).collect::<Result<_, _>>()?
     };
+    // A model comes with the names of its classes.
+    let labels =
+        wanted.iter().filter_map(|entry| entry.labels.as_ref()).map(|labels| fetcher.catalog.entry(&labels.entry));
+    for labels in labels.collect::<Result<Vec<_>, _>>()? {
+        if wanted.iter().all(|entry| entry.name != labels.name) {
+            wanted.push(labels);
+        }
+    }
     let mut fetched = Vec::new();
     for Entry { name, bytes, sha256, .. } in wanted {
         fetched.push(Fetched { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });

@@ -1,7 +1,7 @@
 //! The catalogue: files that can be fetched, their sources and their hashes. Parsed from `models/models.json`.
 
 use super::FetchError;
-use crate::io::Preprocessing;
+use crate::{answer::Decoding, io::Preprocessing};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -118,6 +118,9 @@ pub struct Entry {
     /// Conversion of a picture to the model's input, if it takes pictures.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preprocessing: Option<PublishedPreprocessing>,
+    /// How its outputs are read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decoding: Option<PublishedDecoding>,
     /// The class names for the last axis of its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub labels: Option<ClassLabels>,
@@ -130,6 +133,16 @@ pub struct PublishedPreprocessing {
     #[serde(flatten)]
     pub how: Preprocessing,
     /// Source of that statement.
+    pub source: String,
+}
+
+/// How the outputs of a model are read, as its publisher's programs read them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PublishedDecoding {
+    /// The decoding.
+    #[serde(flatten)]
+    pub how: Decoding,
+    /// The file that reads them so.
     pub source: String,
 }
 

@@ -23,7 +23,9 @@ use std::{
 };
 
 pub use cache::{PROFILE, cache_folder, default_folder, make_cache};
-pub use catalog::{Catalog, ClassLabels, Entry, Kind, PublishedPreprocessing, Recipe, Registry, Source};
+pub use catalog::{
+    Catalog, ClassLabels, Entry, Kind, PublishedDecoding, PublishedPreprocessing, Recipe, Registry, Source,
+};
 pub use client::Clients;
 pub use error::FetchError;
 pub use progress::{Bar, Progress, Quiet};
@@ -123,6 +125,22 @@ impl<'a> Fetcher<'a> {
             }
         }
         Err(FetchError::of_all(name, failed))
+    }
+
+    /// Returns the path of the class names of `entry`, and fetches them if they are not available locally; `None` if it
+    /// has none.
+    ///
+    /// # Errors
+    /// Every [`FetchError`].
+    pub fn labels_of(&self, entry: &Entry) -> Result<Option<PathBuf>, FetchError> {
+        entry.labels.as_ref().map(|labels| self.get(&labels.entry)).transpose()
+    }
+
+    /// Returns true if a path is that of `entry` in the cache folder or in a folder of `search_dirs`, where a name from
+    /// the list leads.
+    pub fn is_own(&self, path: &Path, entry: &Entry) -> bool {
+        let mut folders = std::iter::once(&self.folder).chain(&self.search_dirs);
+        folders.any(|folder| folder.join(&entry.file) == path)
     }
 
     /// Runs the recipe, and stores the file if it has the pinned hash.

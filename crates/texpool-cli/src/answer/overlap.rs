@@ -1,0 +1,79 @@
+//! Merges boxes that show the same thing.
+
+use super::boxes::Found;
+
+/// Intersection over union of two boxes (left, top, right, bottom).
+pub(super) fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
+    let area = |r: [f32; 4]| (r[2] - r[0]).max(0.0) * (r[3] - r[1]).max(0.0);
+    let both = area([a[0].max(b[0]), a[1].max(b[1]), a[2].min(b[2]), a[3].min(b[3])]);
+    let either = area(a) + area(b) - both;
+    if either > 0.0 { both / either } else { 0.0 }
+}
+
+/// Keeps the best of all boxes with the same label that overlap by more than `most`, best first.
+pub(super) fn best(found: Vec<Found>, most: f32) -> Vec<Found> {
+    groups(found, most).into_iter().filter_map(|group| group.into_iter().next()).collect()
+}
+
+/// Merges all boxes that overlap by more than `most` into their mean, weighted by score, best first.
+pub(super) fn averages(found: Vec<Found>, most: f32) -> Vec<Found> {
+    groups(found, most).into_iter().filter_map(|group| average(&group)).collect()
+}
+
+/// Groups boxes by the best one that they overlap, each group and its members best first.
+fn groups(mut found: Vec<Found>, most: f32) -> Vec<Vec<Found>> {
+    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+    let mut groups: Vec<Vec<Found>> = Vec::new();
+    for one in found {
+        let same = |group: &&mut Vec<Found>| {
+            group.first().is_some_and(|best| best.label == one.label && overlap(best.bounds, one.bounds) > most)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.push(one),
+            None => groups.push(vec![one]),
+        }
+    }
+    groups
+}
+
+fn average(group: &[Found]) -> Option<Found> {
+    let mut merged = group.first()?.clone();
+    let total: f32 = group.iter().map(|one| one.score).sum();
+    let mean = |value: &dyn Fn(&Found) -> f32| group.iter().map(|one| one.score * value(one)).sum::<f32>() / total;
+    merged.bounds = std::array::from_fn(|i| mean(&|one| one.bounds[i]));
+    for (i, point) in merged.points.iter_mut().enumerate() {
+        (point.x, point.y) = (mean(&|one| one.points[i].x), mean(&|one| one.points[i].y));
+    }
+    Some(merged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{averages, best, overlap};
+    use crate::answer::{Found, Point};
+
+    fn found(score: f32, left: f32) -> Found {
+        let points = vec![Point::new(None, [left, 1.0])];
+        Found { label: None, score, bounds: [left, 0.0, left + 10.0, 10.0], points }
+    }
+
+    #[test]
+    fn overlaps_are_shares_of_the_union() {
+        assert_eq!(overlap([0.0, 0.0, 2.0, 2.0], [1.0, 0.0, 3.0, 2.0]), 1.0 / 3.0);
+        assert_eq!(overlap([0.0; 4], [0.0; 4]), 0.0);
+    }
+
+    #[test]
+    fn boxes_of_one_thing_are_merged_and_others_are_kept() {
+        let all = || vec![found(0.5, 2.0), found(1.0, 0.0), found(0.7, 100.0)];
+        let kept: Vec<f32> = best(all(), 0.3).iter().map(|one| one.bounds[0]).collect();
+        assert_eq!(kept, [0.0, 100.0]);
+        let merged = averages(all(), 0.3);
+        // (1 * 0 + 0.5 * 2) / 1.5, under the score of the best.
+        assert_eq!((merged.len(), merged[0].score), (2, 1.0));
+        assert!((merged[0].bounds[0] - 2.0 / 3.0).abs() < 1e-6 && (merged[0].points[0].x - 2.0 / 3.0).abs() < 1e-6);
+        let mut named = all();
+        named[0].label = Some("another".into());
+        assert_eq!(best(named, 0.3).len(), 3);
+    }
+}
