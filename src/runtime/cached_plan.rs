@@ -148,6 +148,12 @@ impl CachedPlan {
         })
     }
 
+    /// Returns the stored plan if it is within the budget, however long it was searched for. Searches for none.
+    pub fn find(&self, graph: &Graph, options: &CompileOptions) -> Option<CompiledModel> {
+        let kept = self.load(graph, options)?;
+        kept.answers(options.phases, Some(Duration::ZERO)).then_some(kept.compiled)
+    }
+
     /// Returns the stored plan and `true` if it needs no further search. Otherwise returns and stores the result of
     /// `search`, which starts from the stored plan, or for a budget of device memory from another plan of the model
     /// that keeps within it. If the search is stopped or finds nothing within the budget, its best plan is stored as

@@ -7,12 +7,15 @@ use super::{
     picture_args::{PictureArgs, PictureUse},
 };
 use crate::{
+    answer::View,
+    fetch::Entry,
     io::{InputFile, IoError, printable},
     report::ValueSummary,
 };
+use image::RgbImage;
 use serde::Serialize;
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fmt::{self, Display},
     path::{Path, PathBuf},
 };
@@ -30,21 +33,36 @@ use texpool::{
 #[command(next_help_heading = "Input")]
 pub(super) struct InputArgs {
     /// Input of the model: a .npy array, a PNG or JPEG, the name of a photo from `texpool models list`, or `-` for
-    /// standard input. Repeat for each input, in order. The input's type must be able to hold an array's values; for
-    /// a quantised input, elements of its own type are stored integers. Default: as with --random.
+    /// standard input. A model of several inputs takes one for each, in order; more are one run after another. The
+    /// input's type must be able to hold an array's values; for a quantised input, elements of its own type are stored
+    /// integers. Default: as with --random.
     #[arg(long, value_name = "FILE")]
     input: Vec<OsString>,
+    /// More inputs, as in `--input A.jpg B.jpg`.
+    #[arg(value_name = "FILE")]
+    more: Vec<OsString>,
     /// Run on random numbers from -1 to 1, the same every time. The results have no meaning.
-    #[arg(long, conflicts_with = "input")]
+    #[arg(long, conflicts_with_all = ["input", "more"])]
     random: bool,
     #[command(flatten)]
     picture: PictureArgs,
 }
 
+/// The files of one run, one for each input; none for random numbers.
+pub(super) struct InputSet<'a>(Vec<&'a OsStr>);
+
 /// Dense values, a vector per input, and a description of each.
 pub(super) struct Inputs {
     pub(super) values: Vec<Vec<f32>>,
     pub(super) described: Vec<Input>,
+    /// The picture of the first input that shows one.
+    pub(super) picture: Option<RgbImage>,
+}
+
+/// An input as it was read.
+struct Read {
+    values: Vec<f32>,
+    picture: Option<(RgbImage, PictureUse)>,
 }
 
 /// An input of a run.
@@ -89,89 +107,169 @@ impl Display for Input {
 }
 
 impl Input {
-    /// Returns true if the input shows a photo.
-    pub(super) fn is_picture(&self) -> bool {
-        self.preprocessing.is_some()
+    /// Returns the part of a photo that the input shows; `None` for random numbers. An array stands for a picture of
+    /// the input's extents.
+    pub(super) fn view(&self) -> Option<View> {
+        match (&self.preprocessing, &self.shape[..]) {
+            (Some(picture), _) => Some(picture.view),
+            _ if self.random => None,
+            (None, &[_, height, width, 3] | &[_, 3, height, width]) => Some(View::of_input(width, height)),
+            (None, _) => Some(View::of_input(1, 1)),
+        }
+    }
+
+    /// Describes the input in a line: the file and its conversion.
+    pub(super) fn short(&self) -> String {
+        let Self { name, shape, values, file, preprocessing, clamped, .. } = self;
+        let from = file.as_deref().unwrap_or("random numbers");
+        let mut line = match preprocessing {
+            Some(picture) => format!("{from} → {}", picture.short()),
+            None => format!("{from} → {} {shape:?}, {values}", printable(name)),
+        };
+        if *clamped > 0 {
+            line += &format!("; {clamped} values are beyond the input's 8 bits and clamped");
+        }
+        line
+    }
+
+    /// Returns the name of the file without its folder and extension.
+    pub(super) fn stem(&self) -> Option<String> {
+        let stem = Path::new(self.file.as_ref()?).file_stem()?;
+        Some(stem.to_string_lossy().into_owned())
+    }
+}
+
+impl InputSet<'_> {
+    /// Returns true if the run is on random numbers.
+    pub(super) fn is_random(&self) -> bool {
+        self.0.is_empty()
     }
 }
 
 impl InputArgs {
-    /// Returns the paths of the given files, and downloads them if necessary.
-    pub(super) fn paths(&self) -> impl Iterator<Item = Result<PathBuf, CliError>> {
-        self.input.iter().map(|text| file_or_name(text))
+    /// Returns the given files in order.
+    fn given(&self) -> Result<Vec<&OsStr>, CliError> {
+        if self.input.len() > 1 && !self.more.is_empty() {
+            let message =
+                "files behind several --input have no order; write `--input A B`, or --input in front of each";
+            return Err(CliError::Usage(message.into()));
+        }
+        Ok(self.input.iter().chain(&self.more).map(OsString::as_os_str).collect())
     }
 
     /// Number of inputs that are read from standard input.
     pub(super) fn of_stdin(&self) -> usize {
-        self.input.iter().filter(|input| *input == "-").count()
+        self.input.iter().chain(&self.more).filter(|input| *input == "-").count()
     }
 
-    /// Reads the files, or generates random numbers, with a note if the user did not request them. The values are
-    /// stored in texels of `format`.
-    pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
-        let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
-        let listed = || {
-            let one = |t: &Tensor| format!("{} {:?}", printable(&t.name), t.dims);
-            tensors().map(one).collect::<Vec<_>>().join(", ")
-        };
+    /// Returns the paths of the given files, and downloads them if necessary.
+    pub(super) fn paths(&self) -> Result<Vec<PathBuf>, CliError> {
+        self.given()?.into_iter().map(file_or_name).collect()
+    }
+
+    /// Divides the files into runs: as many for each as the model has inputs. Without any, there is one run on random
+    /// numbers, with a note if the user did not request them.
+    pub(super) fn sets(&self, graph: &Graph) -> Result<Vec<InputSet<'_>>, CliError> {
+        let given = self.given()?;
         if self.of_stdin() > 1 {
             return Err(CliError::Usage("standard input can be read once; say `--input -` for one input only".into()));
         }
-        let read: Vec<(Vec<f32>, Option<PictureUse>)> = if self.input.is_empty() {
+        if given.is_empty() {
             if !self.random && !graph.inputs.is_empty() {
                 out::stderr(&format!(
                     "note: no --input, so this runs on random numbers from -1 to 1, the same every time; the model takes: {}",
-                    listed()
+                    listed(graph)
                 ));
             }
-            random(graph).into_iter().map(|values| (values, None)).collect()
-        } else if self.input.len() != graph.inputs.len() {
-            let (expected, found) = (graph.inputs.len(), self.input.len());
-            return Err(CliError::InputCount { expected, found, shapes: listed() });
+            return Ok(vec![InputSet(vec![])]);
+        }
+        let (expected, found) = (graph.inputs.len(), given.len());
+        if expected == 0 || found % expected != 0 {
+            return Err(CliError::InputCount { expected, found, shapes: listed(graph) });
+        }
+        Ok(given.chunks_exact(expected).map(|files| InputSet(files.to_vec())).collect())
+    }
+
+    /// Reads the inputs of a single run.
+    pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
+        let sets = self.sets(graph)?;
+        let [set] = &sets[..] else {
+            let (expected, found) = (graph.inputs.len(), sets.iter().map(|set| set.0.len()).sum());
+            return Err(CliError::InputCount { expected, found, shapes: listed(graph) });
+        };
+        let entry = if set.0.is_empty() { None } else { model.catalogue_entry() };
+        self.read_set(set, graph, entry.as_ref(), format)
+    }
+
+    /// Reads the files of a run, or generates random numbers. The values are stored in texels of `format`.
+    pub(super) fn read_set(
+        &self,
+        set: &InputSet<'_>,
+        graph: &Graph,
+        entry: Option<&Entry>,
+        format: TexelFormat,
+    ) -> Result<Inputs, CliError> {
+        let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
+        let read: Vec<Read> = if set.0.is_empty() {
+            random(graph).into_iter().map(|values| Read { values, picture: None }).collect()
         } else {
-            let read = self.input.iter().zip(tensors()).map(|(text, tensor)| {
+            let read = set.0.iter().zip(tensors()).map(|(text, tensor)| {
                 let path = file_or_name(text)?;
-                self.read_one(&path, tensor, model, format).map_err(|source| CliError::input(tensor, source))
+                self.read_one(&path, tensor, entry, format).map_err(|source| CliError::input(tensor, source))
             });
             read.collect::<Result<_, _>>()?
         };
-        let (values, pictures): (Vec<_>, Vec<_>) = read.into_iter().unzip();
-        let described =
-            tensors().zip(&values).zip(pictures).enumerate().map(|(i, ((tensor, values), picture))| Input {
+        let mut inputs = Inputs { values: vec![], described: vec![], picture: None };
+        for (i, (tensor, Read { values, picture })) in tensors().zip(read).enumerate() {
+            let (picture, preprocessing) = picture.unzip();
+            inputs.described.push(Input {
                 name: tensor.name.clone(),
                 shape: tensor.dims.clone(),
-                values: ValueSummary::from_slice(values),
-                random: self.input.is_empty(),
-                file: self.input.get(i).map(|file| printable(file).to_string()),
-                preprocessing: picture,
-                clamped: clamped(tensor, values),
+                values: ValueSummary::from_slice(&values),
+                random: set.0.is_empty(),
+                file: set.0.get(i).map(|file| printable(file).to_string()),
+                preprocessing,
+                clamped: clamped(tensor, &values),
             });
-        let described = described.collect();
-        Ok(Inputs { values, described })
+            inputs.values.push(values);
+            inputs.picture = inputs.picture.or(picture);
+        }
+        Ok(inputs)
     }
 
     fn read_one(
         &self,
         path: &Path,
         tensor: &Tensor,
-        model: &ModelSource,
+        entry: Option<&Entry>,
         format: TexelFormat,
-    ) -> Result<(Vec<f32>, Option<PictureUse>), IoError> {
+    ) -> Result<Read, IoError> {
         let file = InputFile::open(path)?;
         if file.is_array() {
-            return Ok((file.input(tensor.into(), format)?, None));
+            return Ok(Read { values: file.input(tensor.into(), format)?, picture: None });
         }
         let picture = file.picture()?;
-        let entry = || model.catalogue_entry();
-        let Some((values, used)) = self.picture.values(&picture, tensor, entry) else {
+        let Some((values, used)) = self.picture.values(path, &picture, tensor, entry)? else {
             return Err(IoError::NotAPictureInput { path: path.into(), expected: tensor.dims.clone() });
         };
         check_pixels(path, tensor, &values)?;
-        Ok((values, Some(used)))
+        Ok(Read { values, picture: Some((picture, used)) })
     }
 }
 
+/// Lists the inputs of a model.
+fn listed(graph: &Graph) -> String {
+    let one = |&t: &_| format!("{} {:?}", printable(&graph.tensors[t].name), graph.tensors[t].dims);
+    graph.inputs.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 impl Inputs {
+    /// Returns the part of a photo that the first input shows which is no random one.
+    pub(super) fn view(&self) -> Option<View> {
+        let pictures = self.described.iter().filter(|input| input.preprocessing.is_some());
+        pictures.chain(&self.described).find_map(Input::view)
+    }
+
     /// Returns the values in the form that sessions take.
     pub(super) fn slices(&self) -> Vec<&[f32]> {
         self.values.iter().map(Vec::as_slice).collect()

@@ -2,12 +2,13 @@
 //! is reported.
 
 use crate::{
+    answer::View,
     fetch::Entry,
-    io::{ChannelOrder, Fit, PixelValues, Preprocessing, Range, preprocess},
+    io::{ChannelOrder, Fit, IoError, PixelValues, Preprocessing, Range, preprocess},
 };
-use image::RgbImage;
+use image::{RgbImage, imageops};
 use serde::Serialize;
-use std::fmt;
+use std::{borrow::Cow, fmt, path::Path};
 use texpool::graph::Tensor;
 
 /// The flags for pictures.
@@ -35,6 +36,19 @@ pub(super) struct PictureArgs {
     /// Order of colours in the network's input. Default: by the catalogue's entry of the model, otherwise `rgb`.
     #[arg(long, value_enum)]
     channels: Option<ChannelOrder>,
+    /// Cut this part out of pictures first, in pixels, for networks that see a square around a face or a hand, or a
+    /// line of text. Answers stay in pixels of the whole picture.
+    #[arg(long, value_name = "X,Y,WIDTH,HEIGHT", value_parser = crop)]
+    crop: Option<Crop>,
+}
+
+/// A part of a picture, in pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+struct Crop {
+    x: u32,
+    y: u32,
+    width: u32,
+    height: u32,
 }
 
 /// Source of the conversion.
@@ -52,6 +66,11 @@ enum ChosenBy {
 pub(super) struct PictureUse {
     width: usize,
     height: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    crop: Option<Crop>,
+    /// The part of the picture that the network sees.
+    #[serde(skip)]
+    pub(super) view: View,
     #[serde(flatten)]
     how: Preprocessing,
     chosen_by: ChosenBy,
@@ -59,7 +78,7 @@ pub(super) struct PictureUse {
 
 impl fmt::Display for PictureUse {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { width, height, how, chosen_by } = self;
+        let Self { width, height, how, chosen_by, .. } = self;
         let who = match chosen_by {
             ChosenBy::Catalogue => "from the catalogue",
             ChosenBy::CatalogueAndFlags => "from the catalogue, changed by flags",
@@ -72,28 +91,78 @@ impl fmt::Display for PictureUse {
     }
 }
 
+impl PictureUse {
+    /// Describes the conversion in a few words: `224×224, centre, ImageNet mean (from the catalogue; ...)`.
+    pub(super) fn short(&self) -> String {
+        let Self { width, height, crop, how, chosen_by, .. } = self;
+        let cut = crop.map_or(String::new(), |Crop { x, y, width, height }| format!("{width}×{height} at {x}, {y} → "));
+        let fit = match how.fit {
+            Fit::Stretch => "stretched",
+            Fit::Centre => "centre",
+            Fit::Letterbox => "letterbox",
+        };
+        let values = match how.values {
+            PixelValues::Range { range: Range::Signed } => "values -1 to 1".to_owned(),
+            PixelValues::Range { range: Range::Unit } => "values 0 to 1".to_owned(),
+            PixelValues::Range { range: Range::Raw } => "values 0 to 255".to_owned(),
+            PixelValues::Range { range: Range::Imagenet } => "ImageNet mean".to_owned(),
+            PixelValues::MeanStd { mean, .. } => format!("mean {}", mean[0]),
+        };
+        let order = if how.channels == ChannelOrder::Bgr { ", blue first" } else { "" };
+        let who = match chosen_by {
+            ChosenBy::Catalogue => "from the catalogue; --range and --fit change it",
+            ChosenBy::CatalogueAndFlags => "from the catalogue, changed by flags",
+            ChosenBy::Flags => "as the flags say",
+            ChosenBy::Default => "a guess; --fit, --range, --mean with --std, and --channels change it",
+        };
+        format!("{cut}{width}×{height}, {fit}, {values}{order} ({who})")
+    }
+}
+
 impl PictureArgs {
-    /// Returns the values of a picture for an input, or `None` if the input does not take pictures.
+    /// Returns the values of a picture for an input, or `None` if the input does not take pictures. An input of several
+    /// pictures gets the same one several times.
     pub(super) fn values(
         &self,
+        path: &Path,
         picture: &RgbImage,
         tensor: &Tensor,
-        entry: impl FnOnce() -> Option<Entry>,
-    ) -> Option<(Vec<f32>, PictureUse)> {
-        let (first, second, planar) = match tensor.dims[..] {
-            [1, first, second, 3] => (first, second, false),
-            [1, 3, first, second] => (first, second, true),
-            _ => return None,
+        entry: Option<&Entry>,
+    ) -> Result<Option<(Vec<f32>, PictureUse)>, IoError> {
+        let (batch, first, second, planar) = match tensor.dims[..] {
+            [batch, first, second, 3] => (batch, first, second, false),
+            [batch, 3, first, second] => (batch, first, second, true),
+            _ => return Ok(None),
         };
-        let (how, chosen_by) = self.choose(tensor, entry());
+        if [batch, first, second].contains(&0) {
+            return Ok(None);
+        }
+        let (part, crop) = self.part(path, picture)?;
+        let (how, chosen_by) = self.choose(tensor, entry);
         let (width, height) = if how.transposed { (first, second) } else { (second, first) };
-        let seen = preprocess(picture, width as u32, height as u32, &how);
+        let seen = preprocess(&part, width as u32, height as u32, &how);
+        let mut frame = seen.frame;
+        if let Some(crop) = crop {
+            (frame.x, frame.y) = (frame.x + crop.x as f32, frame.y + crop.y as f32);
+        }
+        let view = View { frame, input: [width, height], picture: picture.dimensions().into() };
         let values = if planar { seen.planar() } else { seen.values };
-        Some((values, PictureUse { width, height, how, chosen_by }))
+        Ok(Some((values.repeat(batch), PictureUse { width, height, crop, view, how, chosen_by })))
     }
 
-    fn choose(&self, tensor: &Tensor, entry: Option<Entry>) -> (Preprocessing, ChosenBy) {
-        let known = entry.and_then(|entry| entry.preprocessing).map(|known| known.how);
+    /// Cuts out the part that the user wants, as far as it is inside the picture.
+    fn part<'a>(&self, path: &Path, picture: &'a RgbImage) -> Result<(Cow<'a, RgbImage>, Option<Crop>), IoError> {
+        let Some(Crop { x, y, width, height }) = self.crop else { return Ok((Cow::Borrowed(picture), None)) };
+        let (w, h) = picture.dimensions();
+        if x >= w || y >= h {
+            return Err(IoError::Crop { path: path.into(), width: w, height: h, x, y });
+        }
+        let crop = Crop { x, y, width: width.min(w - x), height: height.min(h - y) };
+        Ok((Cow::Owned(imageops::crop_imm(picture, x, y, crop.width, crop.height).to_image()), Some(crop)))
+    }
+
+    fn choose(&self, tensor: &Tensor, entry: Option<&Entry>) -> (Preprocessing, ChosenBy) {
+        let known = entry.and_then(|entry| entry.preprocessing.as_ref()).map(|known| known.how);
         let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
         let guessed = || Preprocessing::new(Fit::default(), if counts { Range::Raw } else { Range::default() });
         let mut how = known.unwrap_or_else(guessed);
@@ -127,6 +196,15 @@ fn crop_pct(text: &str) -> Result<f32, String> {
     match text.parse::<f32>() {
         Ok(part) if part > 0.0 && part <= 1.0 => Ok(part),
         _ => Err(format!("`{text}` is no part of a picture; write a number above 0 and up to 1, such as 0.875")),
+    }
+}
+
+/// Parses a part of a picture.
+fn crop(text: &str) -> Result<Crop, String> {
+    let parsed: Option<Vec<u32>> = text.split(',').map(|part| part.trim().parse().ok()).collect();
+    match parsed.as_deref() {
+        Some(&[x, y, width, height]) if width > 0 && height > 0 => Ok(Crop { x, y, width, height }),
+        _ => Err(format!("`{text}` is no part of a picture; write X,Y,WIDTH,HEIGHT in pixels, such as 160,40,200,200")),
     }
 }
 

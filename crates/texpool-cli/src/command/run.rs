@@ -1,27 +1,30 @@
-//! `texpool run`: runs a model once on a device.
+//! `texpool run`: runs a model on a device, once for each picture, and says what is in it.
 
 use super::{
     args::{AdapterArgs, ModelArgs},
     error::CliError,
     help::RESEARCH,
-    hint,
-    inputs::{Input, InputArgs},
-    labels::{Class, ClassNames},
-    out, progress,
+    inputs::{Input, InputArgs, InputSet, Inputs},
+    less, out, progress,
+    reading::{AnswerArgs, Reading, Reply},
+    run_report::{Device, Document, Output, Run, Shown},
+    run_text,
     saved_plan::SavedPlanArgs,
-    setup_model::{self, PlanSource},
+    setup_model,
+    stats::ms,
+    timing::{self, Timing},
 };
 use crate::{
-    io::{DistinctFiles, check_folder, output_file_name, printable, write_outputs},
+    answer::Answer,
+    io::{DistinctFiles, IoError, check_folder, output_file_name, printable, shell_word, write_outputs, write_png},
     report::{ClampedReport, MemoryReport, ValueSummary},
 };
-use serde::Serialize;
 use std::{
-    fmt::Write,
     path::{Path, PathBuf},
+    time::Instant,
 };
 use texpool::{
-    gpu::ExecutorOptions,
+    gpu::{Executor, ExecutorOptions},
     graph::{Graph, Tensor},
 };
 
@@ -34,115 +37,196 @@ pub(super) struct Args {
     #[command(flatten)]
     inputs: InputArgs,
     #[command(flatten)]
+    answer: AnswerArgs,
+    #[command(flatten)]
     adapter: AdapterArgs,
-    /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be.
+    /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be; with several pictures, each to a
+    /// folder of its own below.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Also print the inputs and outputs in numbers, the strategies for the plan, and where each tensor lies.
+    #[arg(long, help_heading = "Output")]
+    details: bool,
     /// Overwrite each tensor with NaN after its last use: a check that nothing is read later.
     #[arg(long, help_heading = RESEARCH)]
     poison: bool,
 }
 
-#[derive(Serialize)]
-struct Answer {
-    #[serde(flatten)]
-    report: MemoryReport,
-    plan_source: PlanSource,
-    inputs: Vec<Input>,
-    outputs: Vec<Output>,
-    /// Values that were stored or used as an index in clamped form.
-    clamped: ClampedReport,
-}
-
-#[derive(Serialize)]
-struct Output {
-    name: String,
-    shape: Vec<usize>,
-    #[serde(flatten)]
-    values: ValueSummary,
-    /// Classes of the photo, the most likely first, if the catalogue has their names.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    classes: Vec<Class>,
-    file: Option<String>,
+/// The parts of a call that every run needs.
+struct Call<'a> {
+    args: &'a Args,
+    graph: Graph,
+    reading: Reading,
+    files: DistinctFiles,
+    /// True if each run writes its outputs to a folder of its own.
+    several: bool,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     args.output.as_deref().map_or(Ok(()), check_folder)?;
     let mut files = DistinctFiles::default();
     let model = args.model.find()?;
+    let cold = Instant::now();
     let graph = model.import_apart(&mut files)?;
-    args.output.as_deref().map_or(Ok(()), |folder| args.declare(&graph, folder, &mut files))?;
-    let inputs = args.inputs.read(&graph, &model, args.model.format())?;
+    let sets = args.inputs.sets(&graph)?;
+    args.answer.check(sets.len())?;
+    args.declare(&graph, sets.len(), &mut files)?;
+    let entry = model.catalogue_entry();
+    // Random inputs have no meaningful answer, so no names are needed.
+    let is_random = sets.iter().all(InputSet::is_random);
+    let reading = args.answer.reading(&model, entry.as_ref().filter(|_| !is_random))?;
+    let read = |set| args.inputs.read_set(set, &graph, entry.as_ref(), args.model.format());
+    let Some((first, others)) = sets.split_first() else { return Ok(()) };
+    let first = read(first)?;
     // After the files, so that errors in them are reported without a device.
     let gpu = args.adapter.open(false)?;
     let options =
         ExecutorOptions { compile: args.model.compile_options(), poison: args.poison, ..ExecutorOptions::default() };
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
-    let compiled = session.compiled();
-    inputs.check_ranges(compiled.graph(), compiled.format())?;
-    let values = progress::during("running", || session.run(&inputs.slices()))?;
-    let clamped = ClampedReport::from(&session.warnings()?);
 
-    let tensors = || graph.outputs.iter().map(|&t| &graph.tensors[t]).zip(&values);
-    let files = match &args.output {
-        Some(folder) => {
-            files.check()?;
-            write_outputs(folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?
+    first.check_ranges(session.compiled().graph(), session.compiled().format())?;
+    let slices = first.slices();
+    let (values, time) = timing::first_run(&mut session, &slices)?;
+    let cold_ms = ms(cold.elapsed());
+    let clamped = ClampedReport::from(&session.warnings()?);
+    let memory = session.memory();
+    let timing = progress::during("measuring", || timing::timing(&mut session, &slices, &values, time))?;
+    drop(slices);
+
+    let call = Call { args, graph, reading, files, several: !others.is_empty() };
+    let mut runs = Vec::new();
+    let mut shown = |run: Run| -> Result<(), CliError> {
+        if !json {
+            out::text(&(run_text::of_run(&run, &call.reading) + "\n"))?;
         }
-        None => vec![],
+        runs.push(run);
+        Ok(())
     };
-    let report = setup_model::report(&graph, session.compiled(), args.model.search().deadline);
-    let report = report.on_device(&session.memory());
-    // Random inputs have no meaningful classes.
-    let labels = match inputs.described.iter().any(Input::is_picture) {
-        true => model.catalogue_entry().and_then(|entry| ClassNames::of(&entry)),
-        false => None,
+    shown(call.run(0, first, &values, clamped)?)?;
+    for (index, set) in (1..).zip(others) {
+        let inputs = args.inputs.read_set(set, &call.graph, entry.as_ref(), args.model.format())?;
+        let (values, clamped) = again(&mut session, &inputs)?;
+        shown(call.run(index, inputs, &values, clamped)?)?;
+    }
+
+    let report = if json || args.details {
+        setup_model::report(&call.graph, session.compiled(), args.model.search().deadline)
+    } else {
+        MemoryReport::from_compiled(session.compiled())
     };
-    let output = |(i, (tensor, values)): (usize, (&Tensor, &Vec<f32>))| Output {
-        name: tensor.name.clone(),
-        shape: tensor.dims.clone(),
-        values: ValueSummary::from_slice(values),
-        classes: labels.as_ref().map(|labels| labels.likeliest(&tensor.dims, values)).unwrap_or_default(),
-        file: files.get(i).map(|file| file.display().to_string()),
+    let report = report.on_device(&memory);
+    let device = Device::of(&gpu);
+    if json {
+        let (run, several) = match &runs[..] {
+            [one] => (Some(one), &[][..]),
+            several => (None, several),
+        };
+        let Timing { ms: time_ms, runs: timed_runs, .. } = timing;
+        let report = &report;
+        let document =
+            Document { report, plan_source, device: &device, time_ms, timed_runs, cold_ms, run, runs: several };
+        return out::json(&document);
+    }
+    let called = match &entry {
+        Some(entry) if model.path.ends_with(&entry.file) => entry.name.clone(),
+        _ => shell_word(&model.path),
     };
-    let outputs = tensors().enumerate().map(output).collect();
-    let answer = Answer { inputs: inputs.described, outputs, clamped, plan_source, report };
-    if json { out::json(&answer) } else { out::text(&text(&answer)) }
+    let less = less::line(&args.model, &called, &call.graph, &gpu, session.compiled());
+    let may_be_classes = !is_random && call.reading.may_be_classes(&call.graph);
+    let drawn = args.answer.draw.as_deref();
+    let shown = Shown { report: &report, device: &device, timing, less, drawn, may_be_classes };
+    out::text(&run_text::of_session(&shown, &runs))?;
+    if args.details { out::text(&run_text::details(&runs, &report)) } else { Ok(()) }
+}
+
+/// Runs a session again, with other inputs.
+fn again(session: &mut Executor, inputs: &Inputs) -> Result<(Vec<Vec<f32>>, ClampedReport), CliError> {
+    inputs.check_ranges(session.compiled().graph(), session.compiled().format())?;
+    let (values, _) = timing::first_run(session, &inputs.slices())?;
+    Ok((values, ClampedReport::from(&session.warnings()?)))
+}
+
+impl Call<'_> {
+    /// Reads the answer of a run, and writes its files.
+    fn run(&self, index: usize, inputs: Inputs, values: &[Vec<f32>], clamped: ClampedReport) -> Result<Run, CliError> {
+        let (answer, not_decoded) = match self.reading.reply(&self.graph, values, inputs.view())? {
+            Reply::Answer(answer) => (Some(answer), None),
+            Reply::Unknown => (None, None),
+            Reply::Undecoded(why) => (None, Some(why)),
+        };
+        self.draw(&inputs, answer.as_ref())?;
+        let tensors = || self.graph.outputs.iter().map(|&tensor| &self.graph.tensors[tensor]).zip(values);
+        let files = match &self.args.output {
+            Some(folder) => {
+                self.files.check()?;
+                let stem = inputs.described.first().and_then(Input::stem).unwrap_or_default();
+                let folder = if self.several { folder.join(subfolder(index, &stem)) } else { folder.clone() };
+                write_outputs(&folder, tensors().map(|(t, v)| (&*t.name, &*t.dims, &**v)))?
+            }
+            None => vec![],
+        };
+        let classes = answer.as_ref().map(Answer::classes).unwrap_or_default();
+        let output = |(i, (tensor, values)): (usize, (&Tensor, &Vec<f32>))| Output {
+            name: tensor.name.clone(),
+            shape: tensor.dims.clone(),
+            values: ValueSummary::from_slice(values),
+            // Decodings of classes read the first output.
+            classes: if i == 0 { classes.to_vec() } else { vec![] },
+            file: files.get(i).map(|file| file.display().to_string()),
+        };
+        let outputs = tensors().enumerate().map(output).collect();
+        Ok(Run { inputs: inputs.described, answer, not_decoded, outputs, clamped })
+    }
+
+    /// Draws the answer on the picture, if the user wants it.
+    fn draw(&self, inputs: &Inputs, answer: Option<&Answer>) -> Result<(), CliError> {
+        let Some(path) = &self.args.answer.draw else { return Ok(()) };
+        let (Some(picture), Some(answer)) = (&inputs.picture, answer) else {
+            let what =
+                if inputs.picture.is_none() { "the input shows no picture" } else { "the outputs have no answer" };
+            return Err(CliError::Usage(format!("--draw {}: {what} that could be drawn", printable(path))));
+        };
+        let mut picture = picture.clone();
+        answer.draw(&mut picture);
+        self.files.check()?;
+        Ok(write_png(path, &picture)?)
+    }
+}
+
+/// Returns the name of the folder with the outputs of one of several runs.
+fn subfolder(index: usize, stem: &str) -> String {
+    output_file_name(index, stem).trim_end_matches(".npy").to_owned()
 }
 
 impl Args {
-    /// Declares the files that are read in addition to the model, and the files that will be written in `folder`.
-    fn declare(&self, graph: &Graph, folder: &Path, files: &mut DistinctFiles) -> Result<(), CliError> {
+    /// Declares the files that are read in addition to the model, and the files that will be written.
+    fn declare(&self, graph: &Graph, runs: usize, files: &mut DistinctFiles) -> Result<(), CliError> {
         self.saved_plan.path().map_or(Ok(()), |plan| files.reads("the plan", plan))?;
-        for path in self.inputs.paths() {
-            files.reads("an input", &path?)?;
+        self.answer.labels().map_or(Ok(()), |labels| files.reads("the labels", labels))?;
+        let inputs = self.inputs.paths()?;
+        for path in &inputs {
+            files.reads("an input", path)?;
         }
-        // A folder that does not exist yet has no files to overwrite.
-        if folder.is_dir() {
-            for (index, &tensor) in graph.outputs.iter().enumerate() {
-                let name = output_file_name(index, &graph.tensors[tensor].name);
-                files.writes(&format!("output {index}"), &folder.join(name))?;
-            }
+        if let Some(draw) = &self.answer.draw {
+            files.writes("the drawing", draw)?;
         }
-        Ok(())
+        let Some(folder) = &self.output else { return Ok(()) };
+        let stems = inputs.iter().step_by(graph.inputs.len().max(1));
+        let below = stems.enumerate().map(|(index, path)| {
+            folder.join(subfolder(index, &path.file_stem().unwrap_or_default().to_string_lossy()))
+        });
+        let folders = if runs > 1 { below.collect() } else { vec![folder.clone()] };
+        folders.iter().try_for_each(|folder| declare_outputs(graph, folder, files)).map_err(CliError::from)
     }
 }
 
-fn text(answer: &Answer) -> String {
-    let mut text = String::new();
-    for (i, input) in answer.inputs.iter().enumerate() {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "input {i} {input}");
-    }
-    for (i, Output { name, shape, values, classes, file }) in answer.outputs.iter().enumerate() {
-        let to = file.as_ref().map(|f| format!(", in {}", printable(f))).unwrap_or_default();
-        let _ = writeln!(text, "output {i} {} {shape:?}: {values}{to}", printable(name));
-        for class in classes {
-            let _ = writeln!(text, "  {class}");
+/// Declares the files that will be written in a folder. A folder that does not exist yet has no files to overwrite.
+fn declare_outputs(graph: &Graph, folder: &Path, files: &mut DistinctFiles) -> Result<(), IoError> {
+    if folder.is_dir() {
+        for (index, &tensor) in graph.outputs.iter().enumerate() {
+            let name = output_file_name(index, &graph.tensors[tensor].name);
+            files.writes(&format!("output {index}"), &folder.join(name))?;
         }
     }
-    for sentence in &answer.clamped.sentences {
-        let _ = writeln!(text, "{sentence}");
-    }
-    text + "\n" + &answer.report.to_string() + hint::stopped(answer.report.stopped)
+    Ok(())
 }

@@ -165,6 +165,23 @@ pub enum IoError {
         /// Extents of the input.
         expected: Vec<usize>,
     },
+    /// A part was to be cut out that is outside the picture.
+    #[error(
+        "{} is {width}x{height}, and the part that was to be cut out begins at {x}, {y}, outside of it",
+        printable(path)
+    )]
+    Crop {
+        /// The file.
+        path: PathBuf,
+        /// Width of the picture.
+        width: u32,
+        /// Height of the picture.
+        height: u32,
+        /// Left edge of the part.
+        x: u32,
+        /// Top edge of the part.
+        y: u32,
+    },
 }
 
 impl IoError {

@@ -1,10 +1,12 @@
 //! Statistics of an input's or output's values: range, and number of values that are not finite.
 
-use std::fmt;
-
+use super::digits::rounded;
 use serde::Serialize;
-
+use std::fmt;
 use texpool::graph::NotFinite;
+
+/// Significant digits of the numbers in the text.
+const DIGITS: usize = 3;
 
 /// Number of values that are not finite.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -66,7 +68,10 @@ impl ValueSummary {
 impl fmt::Display for ValueSummary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.min, self.max, self.mean) {
-            (Some(min), Some(max), Some(mean)) => write!(f, "{min} to {max}, mean {mean}")?,
+            (Some(min), Some(max), Some(mean)) => {
+                let [min, max, mean] = [min, max, mean].map(|value| rounded(value.into(), DIGITS));
+                write!(f, "{min} to {max}, mean {mean}")?;
+            }
             _ => f.write_str("no finite value")?,
         }
         self.warning().map_or(Ok(()), |warning| write!(f, "; {warning}"))
@@ -87,5 +92,6 @@ mod tests {
         assert_eq!((none.min, none.max, none.mean), (None, None, None));
         assert_eq!(none.to_string(), "no finite value; 3 of 3 values are not finite: 3 NaN");
         assert_eq!(ValueSummary::from_slice(&[0.5]).warning(), None);
+        assert_eq!(ValueSummary::from_slice(&[4.312e-8, 1234.5678]).to_string(), "4.31e-8 to 1230, mean 617");
     }
 }

@@ -367,7 +367,11 @@ fn whatever_is_wrong_is_called_by_its_name() {
         (&["run", TINY, "--input", "wrong.npy"], 1, &["input `", "has shape [2, 3] instead of [1, 9, 9, 3]"]),
         (&["run", TINY, "--input", TINY], 1, &["it is a TensorFlow Lite model"]),
         (&["run", TINY, "--input", "none.png"], 1, &["there is no file `none.png`"]),
-        (&["run", TINY, "--input", "wrong.npy", "--input", "wrong.npy"], 1, &["takes 1 inputs", "2 were given"]),
+        (
+            &["compare", TINY, "--against", "cpu", "--input", "wrong.npy", "--input", "wrong.npy"],
+            2,
+            &["takes 1 inputs", "2 were given"],
+        ),
         (&["models", "fetch", "nothing"], 1, &["nothing that can be fetched is called `nothing`"]),
         (&["bench", TINY, "--seconds", "1e30"], 2, &["`1e30` is no time"]),
         (&["bench", TINY, "--seconds", "nan"], 2, &["`nan` is no time"]),

@@ -213,8 +213,6 @@ fn shown(photo: &str, model: &str) -> Value {
 /// Photos as each publisher prepares them, and the first of the classes.
 #[test]
 fn photos_are_prepared_as_the_catalogue_says() {
-    // The class names have to be fetched separately.
-    command::fetched("imagenet_labels");
     for (model, photo, label) in [
         ("mobilenet_v2", "coffee", "espresso"),
         ("mobilenet_v2", "chelsea", "Egyptian cat"),
@@ -232,7 +230,7 @@ fn photos_are_prepared_as_the_catalogue_says() {
     let coffee = command::fetched("coffee");
     // Preparation works for a named file, too, since its bytes are recognised.
     let path = command::fetched("mobilenet_v2");
-    let text = command::texpool(&["run", &path, "--input", &coffee]);
+    let text = command::texpool(&["run", &path, "--input", &coffee, "--details"]);
     let text = String::from_utf8_lossy(&text.stdout).into_owned();
     let line = "photo → 224x224, centre crop of 0.875, ImageNet mean and deviation (from the catalogue)";
     assert!(text.contains(line) && text.contains("espresso (967)"), "{text}");

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 #[cfg(unix)]
+mod answers;
+#[cfg(unix)]
 mod arguments;
 mod budget;
 #[cfg(unix)]

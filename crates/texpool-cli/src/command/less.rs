@@ -1,0 +1,64 @@
+//! The line about memory: how a smaller plan compares, as far as that is known without a search.
+
+use super::{
+    args::{ModelArgs, PlanSetting, Search},
+    setup_model,
+};
+use crate::report::{rounded, size};
+use texpool::{
+    compile::{CompiledModel, Phases},
+    gpu::Gpu,
+    graph::Graph,
+    runtime::CachedPlan,
+};
+
+/// Plans that are looked up, the smallest budget last.
+const BUDGETS: [(&str, u64); 3] = [("8MiB", 8 << 20), ("4MiB", 4 << 20), ("2MiB", 2 << 20)];
+
+/// Returns the line. `model` is what the user calls the model.
+pub(super) fn line(args: &ModelArgs, model: &str, graph: &Graph, gpu: &Gpu, compiled: &CompiledModel) -> String {
+    if let Some(phased) = compiled.phased() {
+        let pool = compiled.plan().bytes();
+        let share = 100.0 * pool as f64 / phased.baseline_bytes.max(1) as f64;
+        return format!(
+            "In bands of rows: the pool has {} of the plain plan's {} ({share:.0} %), and a run takes about {}× its time \
+             (predicted), with the same bits.",
+            size(pool),
+            size(phased.baseline_bytes),
+            times(phased.predicted_us, phased.baseline_us),
+        );
+    }
+    if compiled.requested() != Phases::Off {
+        return format!("Less: no smaller plan was chosen; `texpool plan {model}` shows the plans there are.");
+    }
+    match kept(args, graph, gpu, compiled) {
+        Some((budget, smaller)) => {
+            let phased = smaller.phased();
+            let times = phased.map_or("1".into(), |phased| times(phased.predicted_us, phased.baseline_us));
+            let bytes = size(smaller.device_bytes());
+            format!(
+                "Less: --budget {budget} takes {bytes} at most, about {times}× the time (predicted), the same bits."
+            )
+        }
+        None => {
+            format!("Less: `texpool plan {model}` shows smaller plans; --budget SIZE keeps to one, with the same bits.")
+        }
+    }
+}
+
+/// Returns the plan for the smallest budget that an earlier call found and kept.
+fn kept(args: &ModelArgs, graph: &Graph, gpu: &Gpu, compiled: &CompiledModel) -> Option<(&'static str, CompiledModel)> {
+    let Search { cache: Some(_), .. } = args.search() else { return None };
+    let folder = args.search().plans()?;
+    BUDGETS.into_iter().rev().find_map(|(name, bytes)| {
+        let setting = PlanSetting { name: name.to_owned(), phases: Phases::DeviceBudget(bytes) };
+        let options = setup_model::options_for(gpu, args.options_for(&setting)).ok()?;
+        let found = CachedPlan::new(&folder, graph, &options)?.find(graph, &options)?;
+        (found.device_bytes() < compiled.device_bytes()).then_some((name, found))
+    })
+}
+
+/// `1.1` for a time that is a tenth longer.
+fn times(with: f64, without: f64) -> String {
+    rounded(if without > 0.0 { with / without } else { 1.0 }, 2)
+}
