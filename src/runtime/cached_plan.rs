@@ -151,7 +151,7 @@ impl CachedPlan {
     /// Returns the stored plan if it is within the budget, however long it was searched for. Searches for none.
     pub fn find(&self, graph: &Graph, options: &CompileOptions) -> Option<CompiledModel> {
         let kept = self.load(graph, options)?;
-        kept.answers(options.phases, Some(Duration::ZERO)).then_some(kept.compiled)
+        kept.compiled.refusal().is_none().then_some(kept.compiled)
     }
 
     /// Returns the stored plan and `true` if it needs no further search. Otherwise returns and stores the result of

@@ -60,13 +60,20 @@ pub(super) struct Args {
     )]
     plans: Vec<PlanSetting>,
     /// Compare planning strategies in alternating runs, such as `naive,best`. Ratios refer to the first.
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = parse_texture_planner, conflicts_with_all = ["strategy", "plans", "plan"])]
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = parse_texture_planner,
+        conflicts_with_all = ["strategy", "plans", "plan"],
+        help_heading = "Measurement"
+    )]
     strategies: Vec<Planner>,
     /// Number of steps to print, the slowest first, or `all`.
-    #[arg(long, value_name = "N", default_value = "10", value_parser = top)]
+    #[arg(long, value_name = "N", default_value = "10", value_parser = top, help_heading = "Output")]
     top: usize,
     /// Print every step in order, and the parts of the device's memory.
-    #[arg(long, conflicts_with_all = ["top", "plans", "strategies"])]
+    #[arg(long, conflicts_with_all = ["top", "plans", "strategies"], help_heading = "Output")]
     details: bool,
 }
 

@@ -7,16 +7,29 @@ pub(super) fn of(subcommand: &str) -> &'static str {
             "\
 Examples:
   texpool run mobilenet_v2 --input chelsea
+  texpool run blazeface --input astronaut --draw faces.png
   texpool run model.onnx --input photo.jpg --output results
   texpool run blazeface --random --budget 1MiB --json"
         }
         "plan" => {
             "\
 Examples:
-  texpool plan mobilenet_v2 --budget 2MiB
-  texpool plan model.tflite --strategy all
+  texpool plan mobilenet_v2
+  texpool plan model.tflite --arena --write planned.tflite
   texpool plan mobilenet_v2 --frontier --picture front.svg
   texpool plan --records buffers.csv --capacity 1MiB --write plan.csv"
+        }
+        "fits" => {
+            "\
+Examples:
+  texpool fits 8MiB
+  texpool fits 2MiB blazeface model.onnx --json"
+        }
+        "report" => {
+            "\
+Examples:
+  texpool report mobilenet_v2
+  texpool report model.tflite --phases min --frontier --measure -o model.html"
         }
         "compile" => {
             "\

@@ -49,17 +49,22 @@ fn size_arg(text: &str) -> Result<Size, String> {
 )]
 pub(super) struct Args {
     /// Limit on all device memory of a model, such as 8MiB, 512KiB or 1500000.
-    #[arg(value_parser = size_arg, conflicts_with_all = ["phases", "budget", "stream", "weight_tile"])]
+    #[arg(
+        value_parser = size_arg,
+        conflicts_with_all = ["phases", "budget", "stream", "weight_tile"],
+        help_heading = "Input"
+    )]
     size: Size,
     /// Model files, or names from `texpool models list`; every model of the list that is fetched if none is given.
+    #[arg(help_heading = "Input")]
     models: Vec<OsString>,
     #[command(flatten)]
     plan: PlanArgs,
     /// Limit the search for each model to this time; `none` searches to the end.
-    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = progress::deadline)]
+    #[arg(long, value_name = "SECONDS", default_value = "10", value_parser = progress::deadline, help_heading = "Search")]
     deadline: Deadline,
     /// Do not use or write the cache of plans.
-    #[arg(long)]
+    #[arg(long, help_heading = "Search")]
     no_cache: bool,
 }
 

@@ -14,7 +14,7 @@ pub(super) const RESEARCH: &str = "Research";
 /// Subcommands by what they are for. A test compares the list with the subcommands that there are.
 const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["run", "bench", "compare"]),
-    ("Plan", &["plan", "compile", "table", "explain", "csdf"]),
+    ("Plan", &["plan", "fits", "report", "compile", "table", "explain", "csdf"]),
     ("Set up", &["models", "devices", "cache"]),
     ("Shell", &["completions", "man", "help"]),
 ];
@@ -68,9 +68,10 @@ fn groups(root: &clap::Command) -> String {
 fn with_headings(command: clap::Command, shared: &[Arg]) -> clap::Command {
     // clap would add the shared options itself, but after all others.
     let command = command.args(shared.iter().cloned()).mut_subcommands(|below| with_headings(below, shared));
-    let rank = |arg: &Arg| {
-        let heading = arg.get_help_heading().unwrap_or_default();
-        HEADINGS.iter().position(|known| *known == heading).unwrap_or(HEADINGS.len() - 2)
+    // Positional arguments keep their order, which decides what each means.
+    let rank = |arg: &Arg| match arg.get_help_heading().unwrap_or_default() {
+        _ if arg.is_positional() => 0,
+        heading => 1 + HEADINGS.iter().position(|known| *known == heading).unwrap_or(HEADINGS.len() - 2),
     };
     let mut ids: Vec<(usize, clap::Id)> =
         command.get_arguments().map(|arg| (rank(arg), arg.get_id().clone())).collect();

@@ -16,13 +16,13 @@ use texpool::{
 #[derive(Debug, clap::Args)]
 pub(super) struct AnswerArgs {
     /// Names of the classes, one a line. Default: by the catalogue's entry of the model.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
     labels: Option<PathBuf>,
     /// Show this number of classes, boxes or points.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..), help_heading = "Output")]
     top: Option<u16>,
     /// Draw the answer on the picture and write it to this PNG file.
-    #[arg(long, value_name = "FILE.png")]
+    #[arg(long, value_name = "FILE.png", help_heading = "Output")]
     pub(super) draw: Option<PathBuf>,
 }
 

@@ -34,18 +34,18 @@ pub(super) struct Args {
     #[command(flatten)]
     model: ModelArgs,
     /// Write the page to this file, whole or not at all. Default: the model's name with `.html`, in this folder.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Add the Pareto front of device memory and predicted time, with a slider along its plans.
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     frontier: bool,
     /// Run the plan on this machine's device, and add its memory and the time of each step.
-    #[arg(long)]
+    #[arg(long, help_heading = "Measurement")]
     measure: bool,
     #[command(flatten)]
     adapter: AdapterArgs,
     /// With --measure: duration of the measurement.
-    #[arg(long, default_value = "1", value_parser = parse_seconds, requires = "measure")]
+    #[arg(long, default_value = "1", value_parser = parse_seconds, requires = "measure", help_heading = "Measurement")]
     seconds: Duration,
 }
 

@@ -3,7 +3,6 @@
 use super::{
     args::Search,
     error::CliError,
-    progress,
     setup_model::{self, PlanSource},
 };
 use crate::io::read_bytes;

@@ -29,7 +29,7 @@ pub(super) struct Timing {
 /// Runs a session once, with a progress bar if that takes long. Also returns the time.
 pub(super) fn first_run(session: &mut Executor, inputs: &[&[f32]]) -> Result<(Vec<Vec<f32>>, Duration), CliError> {
     let begun = Instant::now();
-    let outputs = progress::with_spinner("running", || session.run(inputs))?;
+    let outputs = progress::during("running", || session.run(inputs))?;
     Ok((outputs, begun.elapsed()))
 }
 
