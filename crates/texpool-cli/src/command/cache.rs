@@ -24,6 +24,7 @@ enum What {
     ///
     /// A file that has the name of a model but other contents stays, too, and so does everything that texpool did not
     /// write. What is removed is fetched, searched for or packed again when it is needed.
+    #[command(override_usage = "texpool cache clear <--all|--plans|--weights|--models|--profiles>")]
     Clear(Clear),
 }
 

@@ -207,7 +207,7 @@ impl fmt::Display for PublishedCsdf {
             writeln!(f, "    found: {verdict}")?;
         }
         if let Some(reason) = self.stopped {
-            writeln!(f, "\n  search stopped: {reason}; `{UNKNOWN}`: that pool was not found in time")?;
+            writeln!(f, "\n  search stopped: {reason}; `{UNKNOWN}`: that pool was not found")?;
         }
         f.write_str(NOTE)
     }

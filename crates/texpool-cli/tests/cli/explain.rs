@@ -76,9 +76,9 @@ fn what_is_left_is_told_with_the_reason_and_the_border_with_its_bytes() {
     let path = model(dir.path(), "foo.onnx", &[1, 3, 8, 8].map(|extent| number(1, extent)));
     let said = answer(&[&path, "--host", "onnxruntime"]);
     for words in [
-        "foo in onnxruntime: 2 of 4 nodes would be taken, in 1 partition; 1 left; 1 not known beforehand\n",
-        "partition 0: 2 nodes from `a` to `c`; each run copies in 768 bytes, out 1,536 bytes\n",
-        "left to onnxruntime:\n  1 Foo: the operator is not supported; express it by supported operators",
+        "foo in onnxruntime: 2 of 4 nodes would be taken, in 1 partition; 1 left; 1 not\n  known beforehand\n",
+        "partition 0: 2 nodes from `a` to `c`; each run copies in 768 bytes, out 1,536\n  bytes\n",
+        "left to onnxruntime:\n  1 Foo: the operator is not supported; express it by supported operators, or\n",
         "    `b`\n",
         "  1 Relu: the file does not state the extents of its operand `b`",
     ] {

@@ -92,7 +92,7 @@ fn the_short_help_has_one_sentence_an_option_and_no_research() {
     let [short, long] = ["-h", "--help"].map(|flag| help(&["run", flag]));
     assert!(short.lines().count() * 2 < long.lines().count(), "{short}\n{long}");
     assert!(long.contains("--poison") && !short.contains("--poison"));
-    assert!(long.contains("Arithmetic always uses 32 bits") && !short.contains("Arithmetic"), "{short}");
+    assert!(long.contains("Arithmetic") && !short.contains("Arithmetic"), "{short}");
 }
 
 #[test]
@@ -110,7 +110,7 @@ fn a_mistyped_name_is_answered_with_the_name_that_was_meant() {
     let model = fetched("blazeface");
     for (args, code, meant) in [
         (&["plna", "x"][..], 2, "'plan'"),
-        (&["run", "mobilenet_v3", "--random"], 1, "did you mean `mobilenet_v2`?"),
+        (&["run", "mobilnet_v2", "--random"], 1, "did you mean `mobilenet_v2`?"),
         (&["models", "fetch", "chelsae"], 1, "did you mean `chelsea`?"),
         (&["plan", "x", "--strategy", "greedy_by_siz"], 2, "did you mean `greedy_by_size`?"),
         (&["run", "x", "--strategy", "optimun"], 2, "did you mean `optimum`?"),
