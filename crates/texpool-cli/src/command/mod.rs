@@ -103,9 +103,9 @@ enum Command {
     Run(run::Args),
     /// Plan a model's memory and report it; needs no device.
     Plan(plan::Args),
-    /// Write a model's plan to a file for `run --plan` and `bench --plan`.
+    /// Write a model's plan to a file, for `run` and `bench`.
     ///
-    /// Plans the model for a device. Later runs with the plan search for none.
+    /// Plans the model for a device. `run --plan` and `bench --plan` take the file and search for no plan.
     Compile(compile::Args),
     /// Show the nodes that texpool would take from another runtime.
     ///
