@@ -66,10 +66,11 @@ impl Place {
         };
         let catalog = Catalog::from_json(&format!(r#"{{"files": [{}, {}]}}"#, entry("thing"), entry("sibling")));
         let client = OsString::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/clients/npm"));
+        let absent = self.0.path().join("absent").into_os_string();
         let clients = Clients {
             npm: client.clone(),
-            pip: vec![crate::ABSENT.into(), client],
-            python: vec![crate::ABSENT.into()],
+            pip: vec![absent.clone(), client],
+            python: vec![absent],
             stall: Duration::from_secs(30),
         };
         Fetcher { catalog: catalog.unwrap(), folder: self.cache(), search_dirs: vec![], clients, progress: &Quiet }
