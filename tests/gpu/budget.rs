@@ -68,7 +68,7 @@ fn everything_on_the_device_is_within_the_budget() {
 const ALIGNMENTS: u64 = 6 << 10;
 
 /// Asserts that the bytes reckoned without a device are an upper limit on the driver's count, and a tight one.
-fn is_counted(what: &str, peak: u64, reckoned: u64) {
+pub(crate) fn is_counted(what: &str, peak: u64, reckoned: u64) {
     assert!(peak <= reckoned && reckoned <= peak + ALIGNMENTS, "{what}: {peak} by the driver, {reckoned} reckoned");
 }
 

@@ -60,7 +60,7 @@ impl TextRegions {
     fn dilated(&self, values: &[f32], width: usize) -> Vec<bool> {
         let is_text = |i: usize| values[i] > self.pixel;
         let any = |i: usize| {
-            let (above, beside) = (i.checked_sub(width), (i % width > 0).then(|| i - 1));
+            let (above, beside) = (i.checked_sub(width), (!i.is_multiple_of(width)).then(|| i - 1));
             let corner = beside.and(i.checked_sub(width + 1));
             is_text(i) || [above, beside, corner].into_iter().flatten().any(is_text)
         };
