@@ -81,9 +81,8 @@ fn unlinked(folder: &Path) -> io::Result<File> {
     Ok(own)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
-    #![cfg(unix)]
 
     use super::{nameless, own_copy, unlinked};
     use std::{
