@@ -5,8 +5,10 @@ use std::{
     path::{Path, PathBuf},
     process::Command,
 };
+use texpool_cli::fetch::cache_folder;
 
-/// Every line of a shell block that begins with `texpool` succeeds, in an empty folder for each document.
+/// Every line of a shell block that calls the command succeeds, in an empty folder for each document, which is the home
+/// folder, too.
 #[test]
 fn every_documented_command_line_succeeds() {
     let mut lines_run = 0;
@@ -14,8 +16,9 @@ fn every_documented_command_line_succeeds() {
         let text = fs::read_to_string(&document).unwrap();
         let folder = tempfile::tempdir().unwrap();
         for line in command_lines(&text) {
-            let output = Command::new("bash").args(["-c", line]).current_dir(&folder).env("PATH", path()).output();
-            let output = output.unwrap();
+            let mut shell = Command::new("bash");
+            shell.args(["-c", line]).current_dir(&folder).env("PATH", path()).env("HOME", folder.path());
+            let output = shell.env("TEXPOOL_CACHE", cache_folder().unwrap()).output().unwrap();
             let said = String::from_utf8_lossy(&output.stderr);
             assert!(output.status.success(), "{}: `{line}` ends with {}: {said}", document.display(), output.status);
             lines_run += 1;
@@ -36,10 +39,10 @@ fn documents() -> Vec<PathBuf> {
     documents
 }
 
-/// Returns the lines in shell blocks that call the command.
+/// Returns the lines in shell blocks that call the command, or make folders for its output.
 fn command_lines(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("sh\n"));
-    blocks.flat_map(str::lines).filter(|line| line.starts_with("texpool "))
+    blocks.flat_map(str::lines).filter(|line| line.starts_with("texpool ") || line.starts_with("mkdir "))
 }
 
 /// Returns a search path that begins with the command's folder.

@@ -67,10 +67,15 @@ fn documents_of_plans_fit_their_schemas() {
         &["plan", "--records", RECORDS, "--capacity", "1GiB"],
         &["plan", "--records", csv],
         &["plan", "--published"],
+        &["plan", TINY, "--arena"],
     ] {
         fits("plan", args, 0);
     }
     fits("plan", &["plan", "--records", csv, "--capacity", "1"], 3);
+    fits("fits", &["fits", "64MiB", TINY], 0);
+    fits("fits", &["fits", "1", TINY], 3);
+    let page = dir.path().join("page.html");
+    fits("report", &["report", TINY, "-o", page.to_str().unwrap()], 0);
     fits("explain", &["explain", TINY, "--host", "tflite"], 0);
     fits("csdf", &["csdf", TINY], 0);
     fits("csdf", &["csdf", "--published", "--deadline", "0"], 0);
