@@ -368,6 +368,7 @@ fn names_of_classes_come_with_the_model() {
         .env("TEXPOOL_CACHE", &empty)
         .env("TEXPOOL_MODELS", folder);
     let listed: Value = serde_json::from_slice(&fetch.output().unwrap().stdout).unwrap();
+    let listed = &listed["files"];
     assert_eq!([&listed[0]["name"], &listed[1]["name"]], ["mobilenet_v1", "imagenet_labels"]);
 
     // Nothing can be fetched without a client.
