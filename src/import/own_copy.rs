@@ -81,9 +81,9 @@ fn unlinked(folder: &Path) -> io::Result<File> {
     Ok(own)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 mod tests {
-
     use super::{nameless, own_copy, unlinked};
     use std::{
         fs::{self, File},

@@ -6,7 +6,7 @@
 
 use super::{
     IDENTIFIER,
-    micro::MicroError,
+    micro_error::MicroError,
     reader::Table,
     schema::{Described, Operator},
     supported, verified,

@@ -3,6 +3,7 @@
 
 mod lower;
 pub mod micro;
+mod micro_error;
 mod micro_file;
 mod op_registry;
 mod opcode;

@@ -13,6 +13,7 @@ pub struct Output<'a> {
 
 /// Reasons why outputs have no answer.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
 pub enum DecodeError {
     /// The outputs have other extents than the decoding is for.
     #[error("the catalogue's decoding is for {expected}, and the outputs are {found}")]

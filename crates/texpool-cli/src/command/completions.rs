@@ -1,6 +1,6 @@
 //! `texpool completions`: prints the script by which a shell completes the command's arguments.
 
-use super::{error::CliError, help, out};
+use super::{error::CliError, out};
 use crate::fetch::{Catalog, Kind};
 use clap::builder::PossibleValuesParser;
 use clap_complete::Shell;
@@ -18,8 +18,7 @@ struct Answer {
     script: String,
 }
 
-pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
-    let mut command = help::command();
+pub(super) fn run(args: &Args, mut command: clap::Command, json: bool) -> Result<(), CliError> {
     // bash completes from a list and falls back to files. Other shells would offer the names alone, and no files.
     if args.shell == Shell::Bash {
         let names = |kinds: &[Kind]| -> Result<Vec<String>, CliError> {

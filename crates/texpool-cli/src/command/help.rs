@@ -1,8 +1,8 @@
 //! The form of the help texts: headings in one order with research last, examples before the options, a short `-h` and
 //! a long `--help`, and lines that fit.
 
-use super::{Cli, examples};
-use clap::{Arg, ArgAction, CommandFactory, ValueHint};
+use super::examples;
+use clap::{Arg, ArgAction, ValueHint};
 use std::io::{self, IsTerminal};
 
 /// Headings of options, in the order of every help text. Other headings come before the last one.
@@ -12,7 +12,7 @@ const HEADINGS: [&str; 7] = ["Input", "Plan", "Search", "Device", "Cache", "Outp
 pub(super) const RESEARCH: &str = "Research";
 
 /// Subcommands by what they are for. A test compares the list with the subcommands that there are.
-const GROUPS: [(&str, &[&str]); 4] = [
+pub(super) const GROUPS: [(&str, &[&str]); 4] = [
     ("Run", &["run", "bench", "compare"]),
     ("Plan", &["plan", "fits", "report", "compile", "table", "explain", "csdf"]),
     ("Set up", &["models", "devices", "cache"]),
@@ -26,11 +26,11 @@ const PIPE: usize = 80;
 /// Names of the arguments that take a model, a picture or an array: files, or names from the catalogue.
 const FILE_OR_NAME: [&str; 4] = ["model", "models", "input", "against"];
 
-/// Returns the command's arguments with their help texts.
-pub(super) fn command() -> clap::Command {
+/// Gives the command's arguments the form of their help texts.
+pub(super) fn formed(root: clap::Command) -> clap::Command {
     let help = Arg::new("help").short('h').long("help").global(true).action(ArgAction::Help).help_heading("Output");
     let help = help.help("Print help (--help: all of it)");
-    let root = Cli::command().disable_help_flag(true).arg(help).max_term_width(WIDEST);
+    let root = root.disable_help_flag(true).arg(help).max_term_width(WIDEST);
     // clap measures the terminal. Where the help goes elsewhere, it would measure that of another stream.
     let root = if io::stdout().is_terminal() { root } else { root.term_width(PIPE) };
     let last = |arg: &Arg| arg.clone().display_order(usize::MAX);
@@ -76,8 +76,15 @@ fn with_headings(command: clap::Command, shared: &[Arg]) -> clap::Command {
     let mut ids: Vec<(usize, clap::Id)> =
         command.get_arguments().map(|arg| (rank(arg), arg.get_id().clone())).collect();
     ids.sort_by_key(|(rank, _)| *rank);
-    // Headings appear as their first option does, and a changed argument moves to the end.
-    ids.into_iter().fold(command, |command, (_, id)| command.mut_arg(id, shortened))
+    // Headings appear as their first option does, and a changed argument moves to the end. Positional arguments come first,
+    // and an index keeps their order if they are changed again.
+    let changed = |(position, id): (usize, clap::Id), command: clap::Command| {
+        command.mut_arg(id, |arg| {
+            let arg = shortened(arg);
+            if arg.is_positional() { arg.index(position + 1) } else { arg }
+        })
+    };
+    ids.into_iter().map(|(_, id)| id).enumerate().fold(command, |command, id| changed(id, command))
 }
 
 /// Returns true if the value of the argument is a file.
@@ -97,48 +104,5 @@ fn shortened(arg: Arg) -> Arg {
             arg.long_help(help).help(first)
         }
         _ => arg,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{GROUPS, command};
-    use crate::command::{Cli, examples};
-    use clap::FromArgMatches;
-    use std::collections::BTreeSet;
-
-    fn names() -> BTreeSet<String> {
-        command().get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect()
-    }
-
-    #[test]
-    fn every_subcommand_is_in_one_group() {
-        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
-        let set: BTreeSet<String> =
-            grouped.iter().map(|name| (*name).to_owned()).filter(|name| name != "help").collect();
-        assert_eq!(set, names());
-        assert_eq!(grouped.len(), set.len() + 1, "a subcommand is listed twice");
-    }
-
-    #[test]
-    fn every_example_is_understood() {
-        for name in names() {
-            let examples = examples::of(&name);
-            let lines: Vec<&str> = examples.lines().filter_map(|line| line.strip_prefix("  texpool ")).collect();
-            assert!((2..=4).contains(&lines.len()), "{name}: {examples}");
-            for line in lines {
-                // What a shell makes of the line: a comment and a redirection are none of the arguments.
-                let line = line.split(" #").next().unwrap_or(line).split(" >").next().unwrap_or(line);
-                let words = std::iter::once("texpool").chain(line.split_whitespace());
-                let found = command().try_get_matches_from(words).unwrap_or_else(|e| panic!("{line}: {e}"));
-                assert_eq!(found.subcommand_name(), Some(name.as_str()), "{line}");
-                Cli::from_arg_matches(&found).unwrap_or_else(|e| panic!("{line}: {e}"));
-            }
-        }
-    }
-
-    #[test]
-    fn the_arguments_are_consistent() {
-        command().debug_assert();
     }
 }

@@ -1,6 +1,6 @@
 //! `texpool man`: writes the manual pages.
 
-use super::{error::CliError, help, out};
+use super::{error::CliError, out};
 use crate::io::{DistinctFiles, IoError, check_folder};
 use clap_mangen::Man;
 use serde::Serialize;
@@ -21,10 +21,9 @@ struct Answer {
     files: Vec<String>,
 }
 
-pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
+pub(super) fn run(args: &Args, mut command: clap::Command, json: bool) -> Result<(), CliError> {
     check_folder(&args.folder)?;
     fs::create_dir_all(&args.folder).map_err(|e| IoError::write(&args.folder, e))?;
-    let mut command = help::command();
     command.build();
     let mut written = Vec::new();
     write(&command, &args.folder, &mut written)?;

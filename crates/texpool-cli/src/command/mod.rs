@@ -56,7 +56,7 @@ mod table;
 mod timed_work;
 mod timing;
 
-use clap::{FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use error::CliError;
 use std::{
     io::{self, IsTerminal},
@@ -131,7 +131,9 @@ enum Command {
     ///
     /// Shows the memory of each network under every kind of plan.
     Table(table::Args),
-    /// Say which models run within a size of device memory, how fast, and by which flags; needs no device.
+    /// Say which models run within a size of device memory.
+    ///
+    /// Shows how fast each one runs then, and by which flags. Needs no device.
     Fits(fits::Args),
     /// List the available models and photos, and fetch them.
     Models(models::Args),
@@ -145,12 +147,17 @@ enum Command {
     Man(man::Args),
 }
 
+/// Returns the arguments of the command, with their help texts.
+fn shape() -> clap::Command {
+    help::formed(Cli::command())
+}
+
 /// Runs the command: parses the command line, executes it, and returns the exit code.
 pub fn main() -> ExitCode {
     // Must run first, because it may restart this process.
     #[cfg(target_os = "linux")]
     runtime_dir::set();
-    let mut shape = help::command();
+    let mut shape = shape();
     let parsed = shape.try_get_matches_from_mut(std::env::args_os());
     let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found).map_err(|e| e.format(&mut shape))) {
         Ok(cli) => cli,
@@ -190,8 +197,8 @@ impl Command {
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
             Self::Cache(args) => cache::run(&args, json),
-            Self::Completions(args) => completions::run(&args, json),
-            Self::Man(args) => man::run(&args, json),
+            Self::Completions(args) => completions::run(&args, shape(), json),
+            Self::Man(args) => man::run(&args, shape(), json),
         }
     }
 }
@@ -203,4 +210,46 @@ fn log() {
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
     log.with_ansi(colours).init();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Cli, examples, help::GROUPS, shape};
+    use clap::FromArgMatches;
+    use std::collections::BTreeSet;
+
+    fn names() -> BTreeSet<String> {
+        shape().get_subcommands().map(|subcommand| subcommand.get_name().to_owned()).collect()
+    }
+
+    #[test]
+    fn every_subcommand_is_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| names.iter().copied()).collect();
+        let set: BTreeSet<String> =
+            grouped.iter().map(|name| (*name).to_owned()).filter(|name| name != "help").collect();
+        assert_eq!(set, names());
+        assert_eq!(grouped.len(), set.len() + 1, "a subcommand is listed twice");
+    }
+
+    #[test]
+    fn every_example_is_understood() {
+        for name in names() {
+            let examples = examples::of(&name);
+            let lines: Vec<&str> = examples.lines().filter_map(|line| line.strip_prefix("  texpool ")).collect();
+            assert!((2..=4).contains(&lines.len()), "{name}: {examples}");
+            for line in lines {
+                // What a shell makes of the line: a comment and a redirection are none of the arguments.
+                let line = line.split(" #").next().unwrap_or(line).split(" >").next().unwrap_or(line);
+                let words = std::iter::once("texpool").chain(line.split_whitespace());
+                let found = shape().try_get_matches_from(words).unwrap_or_else(|e| panic!("{line}: {e}"));
+                assert_eq!(found.subcommand_name(), Some(name.as_str()), "{line}");
+                Cli::from_arg_matches(&found).unwrap_or_else(|e| panic!("{line}: {e}"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        shape().debug_assert();
+    }
 }

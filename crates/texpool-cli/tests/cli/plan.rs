@@ -101,7 +101,8 @@ fn pools_and_fronts_are_drawn() {
         // The axis, the size of each texture, operators that fit, and the peak.
         assert!(svg.contains(">steps of a run</text>") && svg.contains(" KiB</text>"), "{svg}");
         assert!(svg.contains(">peak: step ") && svg.contains(" KiB alive</text>"), "{svg}");
-        assert_eq!(svg.contains("text-anchor=\"middle\">CONV_2D"), phases == "off", "{svg}");
+        // Whole tensors have room for the names of their operators; rows may have none.
+        assert!(phases == "min" || svg.contains("text-anchor=\"middle\">CONV_2D"), "{svg}");
         assert!(svg.contains("<title>DEPTHWISE_CONV_2D ") && svg.contains("prefers-color-scheme:dark"), "{svg}");
         // If rows are placed separately, all row starts are listed.
         let scattered =
