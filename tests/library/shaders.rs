@@ -43,8 +43,8 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", Named(&["BINARY_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
     ("concat", &[("FIRST_PART", Flag), ("SECOND_PART", Flag), ("CONSTANTS", Flag), ("ALIGNED", Flag)]),
     ("conv", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0]))]),
-    ("cum_sum", &[("EXCLUSIVE", Flag), ("REVERSE", Flag)]),
-    ("dense", &[("ALIGNED", Flag)]),
+    ("cum_sum", &[("EXCLUSIVE", Flag), ("REVERSE", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
+    ("dense", &[("ALIGNED", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     (
         "depthwise",
         &[
@@ -78,7 +78,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
         ],
     ),
     ("mean", &[]),
-    ("normalize", &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag)]),
+    ("normalize", &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0]))]),
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
     ("rearrange", &[("MAP", Named(&["MAP_"])), ("OUTSIDE", Named(&["PAD_"])), ("WHOLE_TEXELS", Flag)]),
@@ -86,8 +86,8 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ("reduce_wide", &[("KIND", Named(&["REDUCE_"]))]),
     ("resample", &[("TAPS", Sizes(&[1.0, 2.0, 4.0])), ("OUTSIDE", Flag)]),
     ("resize", &[("BILINEAR", Flag), ("COORDS", Named(&["COORDS_"]))]),
-    ("softmax", &[("LOG", Flag)]),
-    ("softmax_wide", &[("LOG", Flag)]),
+    ("softmax", &[("LOG", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
+    ("softmax_wide", &[("LOG", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     ("top_k", &[("LARGEST", Flag), ("INDICES", Flag)]),
     (
         "top_k_wide",
@@ -97,6 +97,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("DIGITS", Sizes(&[5.0, 8.0])),
             ("SORTED", Sizes(&[4.0, 1024.0])),
             ("WINDOWED", Flag),
+            ("TAKEN", Sizes(&[1.0, 16.0])),
         ],
     ),
     ("transpose_conv", &[]),

@@ -81,7 +81,7 @@ fn operands_that_are_not_the_nodes_are_refused() {
     misfit(&StepContext { node: &copy, ..step(&graph, operand(0), operand(1)) }, "none of the graph's");
     let dense = one_node(Op::FullyConnected, &[placed(DIMS), constant([1, 1, 8, 8])], DIMS.into(), Epilogue::default());
     let inputs = vec![Some(operand(0)), None];
-    misfit(&StepContext { inputs, ..step(&dense, operand(0), operand(1)) }, "weights take");
+    misfit(&StepContext { inputs, ..step(&dense, operand(0), operand(1)) }, "weights (Own) take");
 }
 
 /// A graph whose shapes do not follow from each other has no dispatches.
