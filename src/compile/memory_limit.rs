@@ -91,7 +91,7 @@ impl MemoryLimit {
 
 impl CompiledModel {
     /// Returns the error of the search that found this plan, if the plan exceeds the budget that was requested.
-    #[cfg(feature = "gpu")]
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn refusal(&self) -> Option<CompileError> {
         let exceeded = MemoryLimit::of(self.requested).filter(|limit| !limit.holds_compiled(self));
         exceeded.map(|limit| limit.refused(Some(self), self.stopped, self.too_many_rows))
