@@ -12,7 +12,7 @@ pub struct EpilogueParams {
     pub add: bool,
     /// First parameters of the functions: slopes, bounds.
     pub alphas: [f32; 2],
-    /// Second parameters as bits; for PReLU, the texel of its alphas, as kernels count them ([`StepContext::section`]).
+    /// Second parameters as bits; for PReLU, the texel of its alphas, as kernels count them (`StepContext::section`).
     pub betas: [u32; 2],
     /// True if there are PReLU alphas. They are stored among the weights.
     has_alphas: bool,
