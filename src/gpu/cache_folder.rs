@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::part_file::is_part;
+use crate::import::is_part;
 
 /// Name by which backup programs recognise a folder that they may skip.
 const TAG: &str = "CACHEDIR.TAG";
@@ -42,18 +42,19 @@ pub fn make_cache_folder(folder: &Path, is_own: &dyn Fn(&str, &Metadata) -> bool
 }
 
 /// Returns whether an entry of a cache folder is the folder of plans or of weights and holds nothing else.
-fn is_kept(folder: &Path, name: &str, found: &Metadata) -> bool {
-    let ending = match name {
+fn is_kept(folder: &Path, subfolder: &str, found: &Metadata) -> bool {
+    let is_own = |name: &str, found: &Metadata| found.is_file() && (is_part(name) || is_kept_name(subfolder, name));
+    [PLANS, WEIGHTS].contains(&subfolder) && found.is_dir() && all_entries(&folder.join(subfolder), is_own)
+}
+
+/// Returns whether texpool gives such names to the files in a subfolder of the cache folder, [`PLANS`] or [`WEIGHTS`]: a
+/// name, a hash and the ending of their kind.
+pub fn is_kept_name(subfolder: &str, name: &str) -> bool {
+    let ending = match subfolder {
         PLANS => ".plan",
         WEIGHTS => ".weights",
         _ => return false,
     };
-    let is_own = |name: &str, found: &Metadata| found.is_file() && (is_part(name) || is_hashed(name, ending));
-    found.is_dir() && all_entries(&folder.join(name), is_own)
-}
-
-/// Returns whether a name ends in a hash and `ending`, as those of plans and packed weights.
-fn is_hashed(name: &str, ending: &str) -> bool {
     let digits = name.strip_suffix(ending).and_then(|name| name.rsplit_once('-')).map(|(_, digits)| digits);
     digits.is_some_and(|digits| {
         digits.len() == 16 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))

@@ -93,7 +93,7 @@ pub use weights::SharedWeights;
 pub(crate) use wait::now;
 #[cfg(not(target_arch = "wasm32"))]
 pub use {
-    cache_folder::{PLANS, WEIGHTS, make_cache_folder},
+    cache_folder::{PLANS, WEIGHTS, is_kept_name, make_cache_folder},
     kept_file::{check_replaceable, open_kept, open_lock, read_kept},
     part_file::PartFile,
 };

@@ -2,20 +2,13 @@
 
 use std::{
     fs::{self, File, Metadata},
-    hash::{BuildHasher, RandomState},
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use super::kept_file::{check_replaceable, open_kept};
-use crate::import::folder_of;
-
-/// Prefix and suffix of the names of unfinished files. Between them is this number of random hexadecimal digits, so
-/// that names do not collide.
-const BEGINNING: &str = ".texpool-";
-const DIGITS: usize = 16;
-const ENDING: &str = ".part";
+use crate::import::{folder_of, is_part, part_path};
 
 /// Upper limit on the time between creating such a file and locking it.
 const UNLOCKED: Duration = Duration::from_secs(60);
@@ -35,8 +28,7 @@ impl<'p> PartFile<'p> {
         fs::create_dir_all(folder)?;
         check_replaceable(target)?;
         remove_abandoned(folder);
-        // The standard library seeds this hasher with random numbers from the system.
-        let path = folder.join(format!("{BEGINNING}{:016x}{ENDING}", RandomState::new().hash_one(())));
+        let path = part_path(folder);
         let file = File::options().read(true).write(true).create_new(true).open(&path)?;
         let part = Self { file, path, target };
         part.file.lock()?;
@@ -86,14 +78,6 @@ fn remove_abandoned(folder: &Path) {
             let _ = fs::remove_file(&path);
         }
     }
-}
-
-/// Returns whether a name has the pattern of [`PartFile::create`].
-pub(super) fn is_part(name: &str) -> bool {
-    let digits = name.strip_prefix(BEGINNING).and_then(|rest| rest.strip_suffix(ENDING));
-    digits.is_some_and(|digits| {
-        digits.len() == DIGITS && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-    })
 }
 
 /// Returns whether a file belongs to the user of this process.

@@ -21,6 +21,7 @@ mod op_registry;
 mod options;
 mod outline;
 mod own_copy;
+mod part_name;
 mod plain_file;
 mod tflite;
 
@@ -47,6 +48,8 @@ pub use tflite::micro;
 
 use crate::graph::Graph;
 use model_file::{FileBytes, Owner};
+#[doc(hidden)]
+pub use part_name::{is_part, part_path};
 #[doc(hidden)]
 pub use plain_file::{Links, check_plain, folder_of, open_plain_file};
 
@@ -98,8 +101,7 @@ pub fn open_with_metadata(
     options: &ImportOptions,
 ) -> Result<(Graph, ModelMetadata), ImportError> {
     let path = path.as_ref();
-    let owner: Owner =
-        Arc::new(FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?);
+    let owner = load(path)?;
     let metadata = metadata((*owner).as_ref(), Some(path))?;
     Ok((open_owned(owner, path, options)?.0, metadata))
 }
@@ -111,8 +113,19 @@ pub fn open_with_metadata(
 #[doc(hidden)]
 pub fn open_listing(path: impl AsRef<Path>, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
     let path = path.as_ref();
-    let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
-    open_owned(Arc::new(bytes), path, options)
+    open_owned(load(path)?, path, options)
+}
+
+/// Loads the bytes of a model file, as [`open`] does.
+///
+/// # Errors
+/// [`ImportError::Read`].
+#[doc(hidden)]
+pub fn load(path: &Path) -> Result<Arc<dyn AsRef<[u8]> + Send + Sync>, ImportError> {
+    match FileBytes::read(path) {
+        Ok(bytes) => Ok(Arc::new(bytes)),
+        Err(source) => Err(ImportError::Read { path: path.to_owned(), source }),
+    }
 }
 
 fn open_owned(owner: Owner, path: &Path, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
@@ -196,8 +209,7 @@ impl OutlineSource {
     /// If the file cannot be read.
     pub fn open(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, ImportError> {
         let path = path.as_ref();
-        let bytes = FileBytes::read(path).map_err(|source| ImportError::Read { path: path.to_owned(), source })?;
-        Ok(Self { owner: Arc::new(bytes), path: Some(path.to_owned()), options: options.clone() })
+        Ok(Self { owner: load(path)?, path: Some(path.to_owned()), options: options.clone() })
     }
 
     /// Takes a model in shared bytes.

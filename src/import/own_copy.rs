@@ -69,13 +69,10 @@ fn nameless(folder: &Path) -> io::Result<File> {
 /// Creates a file in a folder and removes its name at once.
 #[cfg(unix)]
 fn unlinked(folder: &Path) -> io::Result<File> {
-    use std::{
-        hash::{BuildHasher as _, RandomState},
-        os::unix::fs::OpenOptionsExt as _,
-    };
+    use super::part_name::part_path;
+    use std::os::unix::fs::OpenOptionsExt as _;
 
-    // The standard library seeds this hasher with random numbers from the system.
-    let path = folder.join(format!(".texpool-{:016x}.part", RandomState::new().hash_one(())));
+    let path = part_path(folder);
     let own = File::options().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
     std::fs::remove_file(&path)?;
     Ok(own)

@@ -29,8 +29,8 @@ pub struct Model {
 }
 
 impl Model {
-    /// Reads a `.tflite` or `.onnx` file into memory. A file of more than 1 GiB is memory-mapped instead, and must not
-    /// change while the model is in use.
+    /// Reads a `.tflite` or `.onnx` file into memory. A file of more than 1 GiB is mapped instead, as
+    /// [`import::open`](crate::import::open) explains.
     ///
     /// # Errors
     /// [`Error::Import`] if the file cannot be read, is damaged, or uses unsupported features, which are all listed.

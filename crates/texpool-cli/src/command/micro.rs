@@ -2,18 +2,17 @@
 
 use super::{error::CliError, model_source::ModelSource, out, progress, stopped};
 use crate::{
-    io::{DistinctFiles, IoError, printable},
+    io::{DistinctFiles, printable},
     report::{grouped, size},
 };
 use serde::Serialize;
 use std::{
-    io::{self, Read},
     path::Path,
     time::{Duration, Instant},
 };
 use texpool::{
     compile::parse_size,
-    import::{Links, micro::MicroArena, open_plain_file},
+    import::{load, micro::MicroArena},
     plan::{ArenaPlan, ArenaProof},
 };
 
@@ -63,9 +62,9 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let MicroArgs { write, scratch, deadline } = *args;
     files.reads("the model", &model.path)?;
-    let bytes = read(&model.path).map_err(|error| IoError::read(&model.path, error))?;
+    let bytes = load(&model.path).map_err(|source| CliError::Unreadable(Box::new(source)))?;
     let micro = |source| CliError::Micro { path: model.path.clone(), source: Box::new(source) };
-    let mut arena = MicroArena::read(&bytes).map_err(micro)?;
+    let mut arena = MicroArena::read((*bytes).as_ref()).map_err(micro)?;
     for &(operator, bytes) in scratch {
         arena.scratch(operator, bytes).map_err(micro)?;
     }
@@ -92,13 +91,6 @@ pub(super) fn run(
     }
     stopped::say(plan.stopped, begun);
     stopped::exit(plan.stopped, 0)
-}
-
-fn read(path: &Path) -> io::Result<Vec<u8>> {
-    let (mut file, _) = open_plain_file(path, Links::Followed)?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 fn text(answer: &Answer<'_>, plan: &ArenaPlan) -> String {

@@ -65,12 +65,16 @@ fn make_cache_for(folder: &Path, catalog: &Catalog) -> io::Result<()> {
         true => is_work_folder(name),
         // A file of another size is the user's, and the fetcher gives it another name.
         false if found.is_file() => {
-            let is_profile = name.strip_prefix(PROFILE).is_some_and(|name| name.ends_with(".json"));
             let mut files = catalog.files.iter();
-            name == LOCK || is_profile || files.any(|entry| entry.file == name && entry.bytes == found.len())
+            name == LOCK || is_profile(name) || files.any(|entry| entry.file == name && entry.bytes == found.len())
         }
         false => false,
     })
+}
+
+/// Returns true if texpool gives such names to profiles of devices.
+pub(super) fn is_profile(name: &str) -> bool {
+    name.strip_prefix(PROFILE).is_some_and(|name| name.ends_with(".json"))
 }
 
 /// Returns true if `path` holds exactly the entry's bytes.

@@ -136,7 +136,7 @@ pub struct PublishedPreprocessing {
     pub source: String,
 }
 
-/// How the outputs of a model are read, as its publisher's programs read them.
+/// Decoding of a model's outputs, as the publisher's programs decode them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PublishedDecoding {
     /// The decoding.

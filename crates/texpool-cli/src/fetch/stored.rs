@@ -1,12 +1,16 @@
 //! The files that texpool keeps in the cache folder, told from files of others by their names and places.
 
-use super::{Catalog, FetchError, Kind, cache::holds};
+use super::{
+    Catalog, FetchError, Kind,
+    cache::{holds, is_profile},
+};
 use serde::Serialize;
 use std::{
     fs::{self, Metadata},
     io,
     path::{Path, PathBuf},
 };
+use texpool::gpu::{PLANS, WEIGHTS, is_kept_name};
 
 /// What a kept file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -82,8 +86,8 @@ pub(super) fn list(folder: &Path, catalog: &Catalog) -> Vec<Stored> {
         }
     }
     for (kind, folder) in [
-        (StoredKind::Plan, folder.join("plans")),
-        (StoredKind::Weights, folder.join("weights")),
+        (StoredKind::Plan, folder.join(PLANS)),
+        (StoredKind::Weights, folder.join(WEIGHTS)),
         (StoredKind::Profile, folder.into()),
     ] {
         for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -131,18 +135,12 @@ fn own(path: &Path) -> Option<Metadata> {
     Some(found)
 }
 
-/// Returns true if texpool gives such names to files of the kind: a name, a hash and the kind's ending.
+/// Returns true if texpool gives such names to files of the kind.
 fn is_called(kind: StoredKind, name: &str) -> bool {
-    let hashed = |ending: &str| {
-        let digits = name.strip_suffix(ending).and_then(|rest| rest.rsplit_once('-')).map(|(_, digits)| digits);
-        digits.is_some_and(|digits| {
-            digits.len() == 16 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'))
-        })
-    };
     match kind {
-        StoredKind::Plan => hashed(".plan"),
-        StoredKind::Weights => hashed(".weights"),
-        StoredKind::Profile => name.starts_with("device_profile-") && name.ends_with(".json"),
+        StoredKind::Plan => is_kept_name(PLANS, name),
+        StoredKind::Weights => is_kept_name(WEIGHTS, name),
+        StoredKind::Profile => is_profile(name),
         StoredKind::Model | StoredKind::Picture | StoredKind::Labels | StoredKind::Package => false,
     }
 }
