@@ -15,13 +15,13 @@ const BOX: usize = 4;
 /// A detector with anchors: logits of scores, and a box and points for each, in pixels of the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Anchors {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
     /// Each grid's number of cells along an edge, and its anchors in a cell.
     pub grids: Vec<[usize; 2]>,
     /// Names of the points.
     pub points: Vec<String>,
-    /// Least score.
+    /// Minimum score.
     pub threshold: f32,
     /// Boxes that overlap by more than this are of the same thing.
     pub overlap: f32,

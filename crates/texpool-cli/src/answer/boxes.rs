@@ -1,4 +1,4 @@
-//! Boxes around what a detector found.
+//! Boxes around the objects that a detector finds.
 
 use super::{
     bounds::Bounds,
@@ -14,11 +14,11 @@ const SHOWN: usize = 5;
 /// A detector's answer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Boxes {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
-    /// What was found, the best first.
+    /// The objects, the best first.
     pub boxes: Vec<Found>,
-    /// Least score of what is found.
+    /// Minimum score of an object.
     pub threshold: f32,
     /// Number of candidates that were looked at.
     pub candidates: usize,
@@ -29,7 +29,7 @@ pub struct Boxes {
     pub top: Option<usize>,
 }
 
-/// A box around something.
+/// A box around an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Found {
     /// Its class, if the detector finds several.

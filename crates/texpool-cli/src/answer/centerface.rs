@@ -15,11 +15,11 @@ const STRIDE: f32 = 4.0;
 /// CenterFace's outputs: heat, extents, offsets and points. Of a batch, the first picture counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Centerface {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
     /// Names of the five points.
     pub points: [String; 5],
-    /// Least score.
+    /// Minimum score.
     pub threshold: f32,
     /// Boxes that overlap by more than this are of the same face.
     pub overlap: f32,

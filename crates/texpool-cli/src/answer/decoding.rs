@@ -24,7 +24,7 @@ use image::RgbImage;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How the outputs of a network are read.
+/// Decoding of a network's outputs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Decoding {

@@ -13,7 +13,7 @@ pub struct FaceCheck {
     /// Names of the points; empty for a network without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<String>,
-    /// Least score.
+    /// Minimum score.
     pub threshold: f32,
 }
 

@@ -45,7 +45,7 @@ pub struct Score {
     /// True for a logit.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub logit: bool,
-    /// Least score of something that is there.
+    /// Minimum score at which the object counts as present.
     pub threshold: f32,
 }
 

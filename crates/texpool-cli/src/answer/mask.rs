@@ -13,7 +13,7 @@ use std::fmt;
 /// An output with a value from 0 to 1 for each pixel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct MaskOutput {
-    /// What the mask shows, with an article.
+    /// Object that the mask shows, with an article.
     pub what: String,
     /// Least value of a pixel that belongs to it.
     pub threshold: f32,

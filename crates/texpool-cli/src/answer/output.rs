@@ -18,7 +18,7 @@ pub enum DecodeError {
     /// The outputs have other extents than the decoding is for.
     #[error("the catalogue's decoding is for {expected}, and the outputs are {found}")]
     Extents {
-        /// What the decoding is for.
+        /// Extents that the decoding expects.
         expected: String,
         /// The extents that the outputs have.
         found: String,

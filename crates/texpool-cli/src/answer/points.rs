@@ -36,7 +36,7 @@ pub struct Points {
     /// Probability that it is in the picture, if the network says it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
-    /// Least score for which it is called found.
+    /// Minimum score at which the point counts as found.
     pub threshold: f32,
     /// True if it is found.
     pub found: bool,

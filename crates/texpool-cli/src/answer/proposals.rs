@@ -16,9 +16,9 @@ const LAST: usize = 12;
 /// MTCNN's proposals: corrections of windows and probabilities, columns in front of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposals {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
-    /// Least score.
+    /// Minimum score.
     pub threshold: f32,
     /// Windows that overlap by more than this are of the same face.
     pub overlap: f32,

@@ -16,11 +16,11 @@ const GRIDS: [(usize, [f32; 2]); 3] = [(32, [32.0, 16.0]), (16, [8.0, 4.0]), (8,
 /// RetinaFace's outputs: for each grid the probabilities, the boxes and the points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Retinaface {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
     /// Names of the five points.
     pub points: [String; 5],
-    /// Least score.
+    /// Minimum score.
     pub threshold: f32,
     /// Boxes that overlap by more than this are of the same face.
     pub overlap: f32,

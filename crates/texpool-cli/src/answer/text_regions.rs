@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// reads boxes of any angle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TextRegions {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
     /// Least probability of a pixel in a region.
     pub pixel: f32,

@@ -14,11 +14,11 @@ const BOX: usize = 5;
 /// An output of boxes and their classes in each cell of a grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Yolo {
-    /// One of what is looked for, and several.
+    /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
     /// Width and height of each anchor in cells.
     pub anchors: Vec<[f32; 2]>,
-    /// Least score.
+    /// Minimum score.
     pub threshold: f32,
     /// Boxes of a class that overlap by more than this are of the same object.
     pub overlap: f32,

@@ -2,7 +2,7 @@
 
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
-    bench_steps::steps,
+    bench_steps::{profile, steps},
     compare_plans::{self, Compared},
     error::CliError,
     inputs::random,
@@ -10,7 +10,7 @@ use super::{
     saved_plan::SavedPlanArgs,
     setup_model::PlanSource,
     stats::{ms, percentile},
-    timed_work::for_time,
+    timed_work::{MIN_RUNS, for_time},
 };
 use crate::{
     io::printable,
@@ -26,14 +26,11 @@ use std::{
 };
 use texpool::{
     compile::option_text::{parse_seconds, parse_texture_planner},
-    gpu::{DispatchTime, Executor, ExecutorOptions},
+    gpu::ExecutorOptions,
     graph::{Graph, TensorId},
     plan::Planner,
 };
 
-/// Minimum number of runs, however short the given time is. With fewer, the tenth and ninetieth percentiles would be
-/// meaningless.
-const MIN_RUNS: usize = 5;
 /// Share of the measuring time for profiled runs. They are slower, because each dispatch has a separate pass.
 const PROFILE_SHARE: f64 = 0.2;
 
@@ -200,18 +197,6 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
 fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
     Output { name: graph.tensors[tensor].name.clone(), values: ValueSummary::from_slice(values) }
-}
-
-/// Measures every dispatch, run after run; empty if the device has no timestamps.
-fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
-    let mut profiles = Vec::new();
-    for_time("measuring steps", time, MIN_RUNS, || {
-        let times = session.profile()?;
-        let timed = times.is_some();
-        profiles.extend(times);
-        Ok(timed)
-    })?;
-    Ok(profiles)
 }
 
 fn spread(values: &[f64]) -> Spread {

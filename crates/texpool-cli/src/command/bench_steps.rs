@@ -1,8 +1,12 @@
-//! Times and work of the steps of a session, for `texpool bench`.
+//! Times and work of the steps of a session.
 
-use super::stats::percentile;
+use super::{
+    error::CliError,
+    stats::percentile,
+    timed_work::{MIN_RUNS, for_time},
+};
 use crate::report::{MemoryReport, StepTime};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 use texpool::{
     WeightFormat,
     compile::CompiledModel,
@@ -10,6 +14,18 @@ use texpool::{
     graph::{Graph, Node, NodeId},
     ops,
 };
+
+/// Measures every dispatch, run after run; empty if the device has no timestamps.
+pub(super) fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
+    let mut profiles = Vec::new();
+    for_time("measuring steps", time, MIN_RUNS, || {
+        let times = session.profile()?;
+        let timed = times.is_some();
+        profiles.extend(times);
+        Ok(timed)
+    })?;
+    Ok(profiles)
+}
 
 /// Lists the operators in the order of their first steps. With bands of rows, each has a step per band.
 pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<StepTime> {

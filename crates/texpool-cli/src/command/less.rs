@@ -1,7 +1,7 @@
 //! The line about memory: how a smaller plan compares, as far as that is known without a search.
 
 use super::{
-    args::{ModelArgs, PlanSetting, Search},
+    args::{ModelArgs, PlanSetting},
     setup_model,
 };
 use crate::report::{rounded, size};
@@ -48,7 +48,6 @@ pub(super) fn line(args: &ModelArgs, model: &str, graph: &Graph, gpu: &Gpu, comp
 
 /// Returns the plan for the smallest budget that an earlier call found and kept.
 fn kept(args: &ModelArgs, graph: &Graph, gpu: &Gpu, compiled: &CompiledModel) -> Option<(&'static str, CompiledModel)> {
-    let Search { cache: Some(_), .. } = args.search() else { return None };
     let folder = args.search().plans()?;
     BUDGETS.into_iter().rev().find_map(|(name, bytes)| {
         let setting = PlanSetting { name: name.to_owned(), phases: Phases::DeviceBudget(bytes) };

@@ -26,7 +26,7 @@ pub(super) struct AnswerArgs {
     pub(super) draw: Option<PathBuf>,
 }
 
-/// How the outputs of a model are read.
+/// Decoding of a model's outputs, with the user's options.
 pub(super) struct Reading {
     decoding: Option<Decoding>,
     /// Names of the classes.

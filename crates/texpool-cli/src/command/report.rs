@@ -9,10 +9,12 @@ use serde::Serialize;
 
 use super::{
     args::{AdapterArgs, ModelArgs, PlanSetting},
+    bench_steps::profile,
     error::CliError,
     inputs::random,
     out, progress, setup_model,
     stats::{ms, percentile},
+    timed_work::{MIN_RUNS, for_time},
 };
 use crate::{
     io::{DistinctFiles, printable},
@@ -21,13 +23,10 @@ use crate::{
 };
 use texpool::{
     compile::{CompileOptions, CompiledModel, Phases, option_text::parse_seconds},
-    gpu::{Executor, ExecutorOptions, Gpu},
+    gpu::{ExecutorOptions, Gpu},
     graph::Graph,
     plan::{PlanError, Planner, Progress, SearchBudget, StopReason, Strategy, internal::try_strategy, offsets, solve},
 };
-
-/// Minimum number of runs, however short the given time is.
-const MIN_RUNS: usize = 5;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -195,44 +194,34 @@ fn measured(
     options: &ExecutorOptions,
     time: Duration,
 ) -> Result<MeasuredRun, CliError> {
-    let doing = "measuring the plan";
-    let measured = progress::with_progress(None, |control| -> Result<MeasuredRun, CliError> {
-        control.report(Progress::new(doing, 0, 0));
-        let steps = run.schedule().steps.len();
-        let mut session = Executor::from_compiled(gpu, run, options)?;
-        let inputs = random(graph);
-        let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-        let mut outputs = session.run(&slices)?;
-        let mut wall = Vec::new();
-        let end = Instant::now() + time;
-        while !control.should_stop() && (wall.len() < MIN_RUNS || Instant::now() < end) {
-            let begun = Instant::now();
-            session.run_into(&slices, &mut outputs)?;
-            wall.push(ms(begun.elapsed()));
-            control.report(Progress::new(doing, wall.len() as u64, 0));
-        }
-        // Read before the dispatches are timed, which takes buffers that a run does not have.
-        let memory = DeviceMemoryReport::from_memory(&session.memory());
-        let mut step_ms: Vec<Vec<f64>> = vec![Vec::new(); steps];
-        let mut profiled_runs = 0;
-        while !control.should_stop() && profiled_runs < MIN_RUNS {
-            let Some(dispatches) = session.profile()? else { break };
-            let mut sums = vec![0.0; steps];
-            for dispatch in &dispatches {
-                if let Some(sum) = dispatch.step.and_then(|step| sums.get_mut(step)) {
-                    *sum += dispatch.ms;
-                }
-            }
-            step_ms.iter_mut().zip(sums).for_each(|(times, sum)| times.push(sum));
-            profiled_runs += 1;
-        }
-        let nanoseconds = |times: &Vec<f64>| (percentile(times, 0.5) * 1e6).round() as u64;
-        let step_ns = if profiled_runs > 0 { step_ms.iter().map(nanoseconds).collect() } else { Vec::new() };
-        let adapter = gpu.device.adapter_info().name;
-        Ok(MeasuredRun { adapter, memory, runs: wall.len(), wall_ms: percentile(&wall, 0.5), profiled_runs, step_ns })
+    let steps = run.schedule().steps.len();
+    let mut session = setup_model::loaded(gpu, run, options)?;
+    let inputs = random(graph);
+    let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+    let mut outputs = session.run(&slices)?;
+    let mut wall = Vec::new();
+    for_time("measuring the plan", time, MIN_RUNS, || {
+        let begun = Instant::now();
+        session.run_into(&slices, &mut outputs)?;
+        wall.push(ms(begun.elapsed()));
+        Ok(true)
     })?;
-    setup_model::check_interrupted(doing)?;
-    Ok(measured)
+    // Read before the dispatches are timed, which takes buffers that a run does not have.
+    let memory = DeviceMemoryReport::from_memory(&session.memory());
+    let profiles = profile(&mut session, Duration::ZERO)?;
+    let mut step_ms = vec![vec![0.0; profiles.len()]; steps];
+    for (run, dispatches) in profiles.iter().enumerate() {
+        for dispatch in dispatches {
+            if let Some(times) = dispatch.step.and_then(|step| step_ms.get_mut(step)) {
+                times[run] += dispatch.ms;
+            }
+        }
+    }
+    let nanoseconds = |times: &Vec<f64>| (percentile(times, 0.5) * 1e6).round() as u64;
+    // Empty if the device has no timestamps.
+    let step_ns = if profiles.is_empty() { vec![] } else { step_ms.iter().map(nanoseconds).collect() };
+    let (adapter, runs, profiled_runs) = (gpu.device.adapter_info().name, wall.len(), profiles.len());
+    Ok(MeasuredRun { adapter, memory, runs, wall_ms: percentile(&wall, 0.5), profiled_runs, step_ns })
 }
 
 fn text(answer: &Answer, args: &Args) -> String {

@@ -7,6 +7,10 @@ use super::{
 };
 use std::time::{Duration, Instant};
 
+/// Minimum number of runs, however short the given time is. With fewer, the tenth and ninetieth percentiles would be
+/// meaningless.
+pub(super) const MIN_RUNS: usize = 5;
+
 /// Repeats `work` until `time` is over, at least `least` times, or until it returns false. The bar moves between the
 /// repetitions.
 ///
