@@ -74,12 +74,12 @@ fn whole_quotient(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     return select(exact, a / b, no_number(rest));
 }
 
-// Whole exponents of a few factors are multiplied out: powers of whole numbers are then exact.
 // Marks the lanes that are infinite, by their bits, since compilers may assume that there are none.
 fn is_infinite(x: vec4<f32>) -> vec4<bool> {
     return (bitcast<vec4<u32>>(x) & vec4(0x7fffffffu)) == vec4(0x7f800000u);
 }
 
+// `a^b`. Whole exponents of a few factors are multiplied out: powers of whole numbers are then exact.
 fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     let whole = b == trunc(b);
     let odd = whole & (abs(b) - 2.0 * trunc(abs(b) * 0.5) == vec4(1.0));
@@ -87,8 +87,8 @@ fn power(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
     // The logarithm of zero has a bound, so that a zero to the power of a negative number is as large as there is.
     var by_logarithm = select(exp2(b * log2(abs(a))), vec4(0.0), (a == vec4(0.0)) & (b > vec4(0.0)));
     by_logarithm = select(by_logarithm, -by_logarithm, negative & odd);
-    // The logarithm of a negative number is NaN, so the power is, too, except of infinity.
-    by_logarithm = select(by_logarithm, log2(a), negative & !whole & !is_infinite(a));
+    // A negative number has no fractional powers, except infinity.
+    by_logarithm = select(by_logarithm, nan(), negative & !whole & !is_infinite(a));
     var product = vec4(1.0);
     for (var factor = 0u; factor < 16u; factor++) {
         product = select(product, product * a, vec4(f32(factor)) < abs(b));
@@ -136,7 +136,7 @@ fn apply(a: vec4<f32>, b: vec4<f32>) -> vec4<f32> {
         case BINARY_ZERO_UNLESS: { return select(vec4(0.0), b, yes_a); }
         case BINARY_ZERO_IF: { return select(b, vec4(0.0), yes_a); }
         case BINARY_PRELU: { return select(a, a * b, a < vec4(0.0)); }
-        default: { return no_case(); }
+        default: { return nan(); }
     }
 }
 
@@ -157,7 +157,7 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
         switch CONSTANT {
             case CONSTANT_LEFT: { left = constant; }
             case CONSTANT_RIGHT: { right = constant; }
-            default: { left = no_case(); }
+            default: { left = nan(); }
         }
     }
     return apply(left, right);

@@ -78,7 +78,7 @@ fn compute(dst: Tensor, o: OutputTexel) -> vec4<f32> {
                 case POOL_MAX: { value = select(value, v, (v > value) | no_number(v) | vec4(count == 0u)); }
                 case POOL_AVERAGE: { value += v; }
                 case POOL_NORM: { value += power(v, args.power); }
-                default: { value = no_case(); }
+                default: { value = nan(); }
             }
             count++;
         }

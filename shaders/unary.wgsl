@@ -175,7 +175,7 @@ fn inverse_hyperbolic_cosine(x: vec4<f32>) -> vec4<f32> {
     let t = x - 1.0;
     let found = select(log_plus_one(t + sqrt(t * (t + 2.0))), logarithm(x) + 0.69314718, x > vec4(4096.0));
     // Below -1 the root is a number again, but no answer.
-    return select(found, no_case(), x < vec4(1.0));
+    return select(found, nan(), x < vec4(1.0));
 }
 
 fn inverse_hyperbolic_tangent(x: vec4<f32>) -> vec4<f32> {

@@ -37,7 +37,7 @@ fn term(x: vec4<f32>, base: vec4<f32>) -> vec4<f32> {
         case REDUCE_L1: { return abs(x); }
         case REDUCE_LOG_SUM_EXP: { return exponential(x - base); }
         case REDUCE_MEAN, REDUCE_SUM, REDUCE_PROD, REDUCE_LOG_SUM: { return x; }
-        default: { return no_case(); }
+        default: { return nan(); }
     }
 }
 
@@ -100,6 +100,6 @@ fn result_of(all: vec4<f32>, base: vec4<f32>) -> vec4<f32> {
         case REDUCE_LOG_SUM: { return logarithm(all); }
         case REDUCE_LOG_SUM_EXP: { return base + logarithm(all); }
         case REDUCE_MEAN, REDUCE_SUM, REDUCE_SUM_SQUARE, REDUCE_PROD, REDUCE_L1: { return all; }
-        default: { return no_case(); }
+        default: { return nan(); }
     }
 }

@@ -141,9 +141,9 @@ fn truth(yes: vec4<bool>) -> vec4<f32> {
     return select(vec4(0.0), vec4(1.0), yes);
 }
 
-// NaN: the answer of a `switch` that has no case for the function asked for. WGSL refuses a constant NaN, so the bits
+// NaN, also the result of a `switch` without a case for its selector. WGSL refuses a constant NaN, so the bits
 // depend on `origin`, which is zero.
-fn no_case() -> vec4<f32> {
+fn nan() -> vec4<f32> {
     return bitcast<vec4<f32>>(vec4(0x7fc00000u | origin));
 }
 
@@ -169,9 +169,10 @@ fn exponential(x: vec4<f32>) -> vec4<f32> {
     return select(exp(x), x, no_number(x));
 }
 
-// `ln x` that passes NaN on; SwiftShader's `log` returns a number for it.
+// `ln x` that passes NaN on and is NaN below zero; SwiftShader's `log` returns numbers for both.
 fn logarithm(x: vec4<f32>) -> vec4<f32> {
-    return select(log(x), x, no_number(x));
+    let found = select(log(x), nan(), x < vec4(0.0));
+    return select(found, x, no_number(x));
 }
 
 // `x^y` for `x >= 0` that passes NaN on; drivers return arbitrary numbers, since they go through the logarithm.
@@ -253,7 +254,7 @@ fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<
         case ACT_SOFTPLUS: { return softplus(x); }
         case ACT_MISH: { return mish(x); }
         case ACT_FAKE_QUANT: { return fake_quantised(x, alpha, beta); }
-        default: { return no_case(); }
+        default: { return nan(); }
     }
 }
 

@@ -11,6 +11,7 @@ use texpool::{
 
 use crate::{
     planned::planned,
+    shared_weights,
     support::{hash::bits, models::model, open},
 };
 
@@ -68,7 +69,7 @@ fn everything_on_the_device_is_within_the_budget() {
 const ALIGNMENTS: u64 = 6 << 10;
 
 /// Asserts that the bytes reckoned without a device are an upper limit on the driver's count, and a tight one.
-pub(crate) fn is_counted(what: &str, peak: u64, reckoned: u64) {
+fn is_counted(what: &str, peak: u64, reckoned: u64) {
     assert!(peak <= reckoned && reckoned <= peak + ALIGNMENTS, "{what}: {peak} by the driver, {reckoned} reckoned");
 }
 
@@ -97,6 +98,15 @@ fn what_is_reckoned_is_what_the_driver_counts() {
             }
         }
     }
+}
+
+/// Weights that several operators share are counted once.
+#[test]
+fn shared_weights_are_reckoned_as_the_driver_counts() {
+    let gpu = open();
+    let (mut session, reckoned) = session(&gpu, &shared_weights::branches(0..8), &CompileOptions::default());
+    session.run(&[&shared_weights::values()]).unwrap();
+    is_counted("branches", session.memory().peak.unwrap().allocated, reckoned);
 }
 
 /// With a budget of at least one allocator block, the blocks that the allocator takes from the driver stay within it,

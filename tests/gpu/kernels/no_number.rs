@@ -27,7 +27,8 @@ fn signed_holes(x: f32) -> f32 {
 
 /// NaN and infinities among the values.
 fn ends(x: f32) -> f32 {
-    match (x.abs() * 8192.0) as u32 % 7 {
+    // Not modulo 7: the random values are 3.5 apart then, and take two of the seven cases.
+    match (x.abs() * 8192.0) as u32 % 5 {
         0 => f32::NAN,
         1 => f32::INFINITY,
         2 => f32::NEG_INFINITY,
