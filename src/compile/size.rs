@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_size_is_refused() {
+    fn text_that_is_no_size_is_refused() {
         for (why, texts) in [
             ("no size", &["", "MiB", "two", "nan", "inf", "-inf", "1 parsec", "1XB"][..]),
             ("less than a byte", &["-1", "-1KiB", "0", "0MiB", "0.5"]),

@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_in_the_middle_divides() {
+    fn nodes_left_in_the_middle_divide_a_partition() {
         // 0 -> 1 (left) -> 2, and 0 -> 2: the two taken nodes cannot form one set.
         assert_eq!(found(&[&[], &[0], &[0, 1]], &[true, false, true]), [[[0], [2]], [[0], [2]]]);
         assert_eq!(found(&[&[], &[0], &[0], &[1, 2]], &[true; 4]), [[[0, 1, 2, 3]], [[0, 1, 2, 3]]]);

@@ -73,7 +73,7 @@ mod tests {
     use super::stacks;
 
     #[test]
-    fn what_follows_a_guard_is_a_stack() {
+    fn a_mapping_behind_a_guard_is_a_stack() {
         let maps = "\
             7f00000000-7f00001000 ---p 00000000 00:00 0 \n\
             7f00001000-7f00801000 rw-p 00000000 00:00 0 \n\

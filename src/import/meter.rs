@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_taken_is_gone_and_what_is_too_much_is_not_taken() {
+    fn the_meter_subtracts_grants_and_refuses_excess() {
         let mut meter = Meter::new(0);
         assert_eq!(meter.memory((BASE_BYTES - 1) as usize), Ok(()));
         let excess = Excess { resource: Resource::Memory, asked: 2, left: 1, allowed: BASE_BYTES };
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stated_counts_up_to_a_bound() {
+    fn stated_sizes_count_up_to_a_bound() {
         let [mut few, mut many] = [Meter::new(0), Meter::new(0)];
         few.state(MAX_STATED as usize);
         many.state(usize::MAX);

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_happens_to_a_file_later_changes_no_bytes() {
+    fn later_changes_of_a_file_do_not_change_its_loaded_bytes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("model");
         std::fs::write(&path, [7; 100_000]).unwrap();

@@ -86,7 +86,7 @@ mod tests {
     const LOOPS: &[Loop] = loops![row[texel], lane];
 
     #[test]
-    fn rounds_are_those_of_nested_loops_and_of_loops_that_follow_each_other() {
+    fn nested_loops_multiply_rounds_and_sequential_loops_add_them() {
         let count = |row, texel, lane| rounds(LOOPS, &[("row", row), ("texel", texel), ("lane", lane)]);
         let fixed = Loop::UNROLLED_ROUNDS;
         // Each row takes one round plus three texel rounds and one final texel round. The final row round also takes
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stated_on_one_side_alone_is_beyond_any_limit() {
+    fn rounds_stated_on_one_side_only_exceed_any_limit() {
         assert_eq!(rounds(LOOPS, &[("row", 1), ("texel", 1)]), u64::MAX);
         assert_eq!(rounds(LOOPS, &[("row", 1), ("texel", 1), ("lane", 1), ("slice", 1)]), u64::MAX);
         assert_eq!(rounds(&[], &[("row", 1)]), u64::MAX);

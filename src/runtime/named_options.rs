@@ -392,7 +392,7 @@ mod tests {
     /// Checks that the defaults equal those of the command: inputs and outputs go through the pool, in the smallest
     /// plan weights do too, and a budget makes all of these choices.
     #[test]
-    fn what_is_not_said_follows_from_what_is() {
+    fn unset_options_follow_from_the_others() {
         let streamed = |options: &[(&str, &str)]| {
             let found = parse(options).unwrap();
             (found.compile().weights, found.compile().stream_io, found.compile().phases)
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_refused_by_its_name() {
+    fn unknown_options_are_refused_by_name() {
         for (options, said) in [
             (&[("speed", "high")][..], "there is no option `speed`; there are: adapter, timeout, dim"),
             (&[("budget", "2 parsec")], "option `budget`: `2 parsec` is no size"),

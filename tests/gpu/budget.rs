@@ -75,7 +75,7 @@ fn is_counted(what: &str, peak: u64, reckoned: u64) {
 
 /// Every texture and buffer is counted the way the session makes it, for every choice of streaming and every format.
 #[test]
-fn what_is_reckoned_is_what_the_driver_counts() {
+fn computed_bytes_equal_the_drivers_count() {
     let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
     let some = WeightStorage::Streamed { resident_below: 64 << 10, tile_bytes: 128 << 10 };
     for file in ["blaze_face_short_range.tflite", "face_landmark.tflite"] {
@@ -102,7 +102,7 @@ fn what_is_reckoned_is_what_the_driver_counts() {
 
 /// Weights that several operators share are counted once.
 #[test]
-fn shared_weights_are_reckoned_as_the_driver_counts() {
+fn computed_bytes_of_shared_weights_equal_the_drivers_count() {
     let gpu = open();
     let (mut session, reckoned) = session(&gpu, &shared_weights::branches(0..8), &CompileOptions::default());
     session.run(&[&shared_weights::values()]).unwrap();

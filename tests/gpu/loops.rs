@@ -223,7 +223,7 @@ fn reductions_are_refused_nowhere() {
 }
 
 #[test]
-fn what_is_not_refused_is_right_to_the_last_element() {
+fn accepted_reductions_are_right_to_the_last_element() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
     let limited = gpu.device.adapter_info().driver == "llvmpipe";
     let long = LONG.iter().map(|(case, most)| (case, *most));

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_concatenations_do_beside_putting_together_is_done_by_their_neighbours() {
+    fn neighbours_take_over_zeros_and_activations_of_concatenations() {
         let cases = [
             ("face_detection_front_128x128_barracuda.onnx", "concat-zeros", 11, 51, 40),
             ("face_detection_back_256x256_barracuda.onnx", "concat-zeros", 2, 74, 72),

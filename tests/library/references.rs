@@ -439,7 +439,7 @@ fn normalizations_and_running_sums() {
 
 /// NaN passes through functions as in ONNX's reference implementation, NumPy.
 #[test]
-fn what_is_no_number_goes_through() {
+fn functions_pass_nan_on() {
     const NAN: f32 = f32::NAN;
     let one = |unary, x: f32| run(Op::Unary(unary), [1, 1, 1, 1], &[x], &[], [1, 1, 1, 1])[0];
     for unary in [

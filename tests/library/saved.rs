@@ -84,7 +84,7 @@ fn front() -> Graph {
 }
 
 #[test]
-fn what_is_loaded_is_what_was_compiled() {
+fn a_loaded_plan_equals_the_compiled_one() {
     let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
     for graph in [tiny(), joined(), networks::mobilenet_v2(), networks::squeezenet()] {
         for (phases, format) in [Phases::Off, Phases::Auto].into_iter().zip(formats) {
@@ -179,7 +179,7 @@ fn a_byte_that_changed_is_an_error() {
 
 /// With a valid checksum, only the reader and the checkers can reject a wrong plan.
 #[test]
-fn a_byte_that_was_changed_on_purpose_is_an_error_or_a_plan_that_holds() {
+fn a_changed_byte_gives_an_error_or_a_valid_plan() {
     let mut held = 0;
     for (graph, bytes) in small_plans() {
         for at in BEGIN..bytes.len() {
@@ -264,7 +264,7 @@ fn other_weights_and_names_have_the_same_plan() {
 }
 
 #[test]
-fn what_is_no_plan_and_what_is_of_another_version_is_told_apart() {
+fn other_files_and_other_versions_have_different_errors() {
     let (graph, bytes) = small_plans().swap_remove(0);
     for bytes in [&b""[..], b"GIF89a", b"texplan", b"texplam\0 and more"] {
         let said = refused(&graph, bytes, LIMITS);

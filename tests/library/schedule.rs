@@ -140,7 +140,7 @@ fn a_view_shares_its_operands_storage_and_has_rows_of_its_own() {
 }
 
 #[test]
-fn a_view_that_goes_out_is_written_straight_into_the_outputs_texture() {
+fn an_output_view_is_written_into_the_outputs_texture() {
     let mut g = view_graph(&[2]);
     g.nodes.pop();
     let made = schedule(&g, &nodes([1])).unwrap();
@@ -212,7 +212,7 @@ fn graphs_that_cannot_be_executed_are_refused() {
 
 /// A step writes through a view into an output, in rows of the view's shape.
 #[test]
-fn an_output_that_is_a_view_has_other_rows_than_the_step_that_writes_it() {
+fn an_output_view_has_other_rows_than_its_step() {
     for shapes in [[[1, 6, 1, 4], [1, 6, 1, 4], [1, 1, 6, 4]], [[1, 1, 6, 4], [1, 1, 6, 4], [1, 6, 1, 4]]] {
         let mut g = graph(&shapes, &[0], &[2]);
         node(&mut g, RELU, &[0], 1);
@@ -387,7 +387,7 @@ fn parts_of_concatenations_are_written_in_place() {
 }
 
 #[test]
-fn what_cannot_be_written_in_place_stays_a_step() {
+fn concatenations_that_cannot_be_in_place_stay_steps() {
     let in_place = |g: &Graph| rewrite(g, &Rules::only(&["in-place"]).unwrap());
     let mut unaligned = nested(3);
     for tensor in [1, 3, 5] {

@@ -363,7 +363,7 @@ fn names(line: &str) -> impl Iterator<Item = &str> {
 /// An unhandled function, kind or mode must not be computed as another one. Each constant of a family with cases is
 /// read somewhere, and the default of a `switch` gives NaN.
 #[test]
-fn what_no_case_fits_is_not_answered() {
+fn a_selector_without_a_case_gives_nan() {
     let mut defaults = 0;
     for &(name, constants) in CONSTANTS {
         let text = source(kernels(name)[0], TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);

@@ -99,7 +99,7 @@ fn a_tall_tensor_takes_a_wider_texture() {
 }
 
 #[test]
-fn what_is_no_element_has_no_position_and_other_numbers_of_values_no_bytes() {
+fn positions_outside_and_wrong_lengths_are_refused() {
     let layout = TextureLayout::new(&tensor(&[2, 3, 5]), TexelFormat::Rgba32Float, 8192);
     assert_eq!((&layout.dims[..], layout.shape), (&[2, 3, 5][..], [1, 2, 3, 5]));
     assert_eq!(layout.position(&[1, 2, 4]), Some((11, 0, 0)));
@@ -150,7 +150,7 @@ fn prefixes_do_not_meet() {
 
 /// A prefix that is not an identifier is inserted unchanged, and the shader compiler reports the error.
 #[test]
-fn a_prefix_that_is_no_identifier_is_refused_by_the_shaders_compiler() {
+fn a_prefix_that_is_no_identifier_fails_to_compile() {
     let layout = TextureLayout::new(&tensor(&[2, 3, 5]), TexelFormat::Rgba32Float, 8192);
     for prefix in ["1", "a b", "a-b", "__a", "a;", "\u{0}", "{"] {
         assert!(valid(&layout.wgsl(prefix)).is_err(), "{prefix:?}");

@@ -162,7 +162,7 @@ fn a_saved_plan_knows_its_format() {
 
 /// A file of 16-bit weights: as they lie in it they take half the bytes of the device.
 #[test]
-fn what_a_file_holds_in_16_bits_takes_half_the_bytes() {
+fn weights_of_16_bit_files_take_half_the_bytes() {
     let graph = texpool::import::open(model("face_detection_short_range.tflite")).unwrap();
     let [floats, file] = [WeightFormat::F32, WeightFormat::File].map(|format| compiled(&graph, format));
     let saved = floats.device_bytes() - file.device_bytes();

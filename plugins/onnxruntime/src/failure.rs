@@ -58,7 +58,7 @@ mod tests {
     /// Programs must be able to distinguish a lost device, after which they should create a new session, from one
     /// that is too slow or too small.
     #[test]
-    fn what_the_device_says_has_codes_of_its_own() {
+    fn device_errors_have_their_own_codes() {
         let of = |error| Failure::from(Error::Gpu(error));
         let lost = of(GpuError::Lost { reason: None, message: "it was removed".into() });
         assert_eq!(lost.code, ErrorCode::DeviceReset);
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_for_others_to_do() {
+    fn unreadable_graphs_are_left_to_other_providers() {
         let failure = Failure::from(Model::from_bytes([0; 3]).unwrap_err());
         assert_eq!(failure.code, ErrorCode::EpFail);
     }

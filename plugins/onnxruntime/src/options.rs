@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_refused_by_its_name() {
+    fn unknown_options_are_refused_by_name() {
         for (option, said) in [
             (("speed", "high"), "there is no option `speed`; there are: adapter"),
             (("speed", "high"), "cache_dir, min_operations, report, verbose"),

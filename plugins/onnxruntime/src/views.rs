@@ -94,7 +94,7 @@ mod tests {
     use super::view;
 
     #[test]
-    fn what_is_no_tensor_is_refused() {
+    fn values_that_are_no_tensors_are_refused() {
         let words = [0u32, 1, 2, 3];
         // SAFETY: four words have sixteen bytes.
         let bytes: &[u8] = unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), 16) };

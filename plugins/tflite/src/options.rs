@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_nothing_is_refused_by_its_name() {
+    fn unknown_options_are_refused_by_name() {
         for (options, said) in [
             (&[("speed", "high")][..], "there is no option `speed`"),
             (&[("min_operations", "-1")], "option `min_operations`: `-1` is no whole number"),

@@ -157,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_is_named_with_its_reason() {
+    fn nodes_left_are_named_with_a_reason() {
         let node = |index, left: Option<&str>| NodeReport {
             index,
             operator: "REVERSE_V2".to_owned(),

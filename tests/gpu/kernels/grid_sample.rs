@@ -40,7 +40,7 @@ fn places_that_are_hard_to_round() {
 
 /// Every form of epilogue behind a sample.
 #[test]
-fn what_follows_a_sample() {
+fn epilogues_after_a_sample() {
     let mut harness = Harness::new();
     let op = Op::GridSample(GridSample { linear: true, border: true, align_corners: false });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), constant([1, 4, 2, 2])], [1, 4, 2, 5], true);

@@ -257,7 +257,7 @@ fn limits_that_are_too_low_are_told_by_name() {
 
 /// An encoder that was dropped, and one that was finished and not submitted.
 #[test]
-fn what_was_never_submitted_is_told() {
+fn reading_before_a_submission_is_an_error() {
     let context = context();
     let model = compiled(&context, network(["image", "scale"], ["scaled", "sums"]));
     let mut session: Session = model.session().unwrap();

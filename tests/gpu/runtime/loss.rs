@@ -15,7 +15,7 @@ use super::{compiled, context, encoder, gain, image, model, run, submit};
 use crate::support::callers_device;
 
 #[test]
-fn every_call_on_a_lost_device_says_so_and_the_caller_hears_of_it_once() {
+fn calls_on_a_lost_device_fail_and_the_caller_is_notified_once() {
     for tells in [false, true] {
         let (device, queue) = callers_device(wgpu::Limits::default());
         let context = Context::from_wgpu(device.clone(), queue).unwrap();

@@ -150,7 +150,7 @@ fn a_pool_that_is_trimmed_is_there_again_for_who_enters() {
 
 /// Work submitted before a pool is trimmed still completes.
 #[test]
-fn what_was_submitted_before_a_pool_is_trimmed_is_read_after_it() {
+fn a_submission_before_a_pools_trim_is_read_after_it() {
     let context = context();
     for [net, _] in both(&context) {
         let right = answer(&net, 2);

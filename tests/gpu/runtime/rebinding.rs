@@ -37,7 +37,7 @@ fn frame(session: &mut Session, texture: &wgpu::Texture) -> Vec<u32> {
 }
 
 #[test]
-fn a_hundred_frames_over_three_textures_are_as_by_value_and_make_nothing() {
+fn a_hundred_frames_over_three_textures_allocate_nothing() {
     for compiled in compiled(&context()) {
         let textures = frames(&compiled, 3);
         let (mut session, answers) = prepared(&compiled, 3);
@@ -70,7 +70,7 @@ fn five_textures_in_turns_are_as_by_value_and_do_not_pile_up() {
 }
 
 #[test]
-fn an_input_that_is_unbound_wants_values_until_it_is_written_or_bound_again() {
+fn an_unbound_input_needs_values_or_a_new_binding() {
     for compiled in compiled(&context()) {
         let textures = frames(&compiled, 2);
         let (mut session, answers) = prepared(&compiled, 3);
@@ -119,7 +119,7 @@ fn textures_that_a_session_does_not_use_any_more_are_freed() {
 }
 
 #[test]
-fn a_texture_that_is_bound_after_a_run_was_encoded_is_that_of_the_next_run() {
+fn a_texture_bound_after_encoding_belongs_to_the_next_run() {
     for compiled in compiled(&context()) {
         let context = compiled.context();
         let textures = frames(&compiled, 3);

@@ -108,7 +108,7 @@ fn weights_that_another_session_uses_stay() {
 
 /// Work submitted before a `trim` still completes.
 #[test]
-fn what_was_submitted_before_a_trim_is_read_after_it() {
+fn a_submission_before_a_trim_is_read_after_it() {
     for compiled in compiled(&context()) {
         let mut session = compiled.session().unwrap();
         session.write("gain", TensorView::from(&gain())).unwrap();

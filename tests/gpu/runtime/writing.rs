@@ -6,7 +6,7 @@ use super::{answer, bits, compiled, context, encoder, fill, filled, gain, image,
 use crate::support::callers_device;
 
 #[test]
-fn what_was_submitted_is_read_later() {
+fn a_submission_is_read_later() {
     for compiled in compiled(&context()) {
         let mut session = compiled.session().unwrap();
         session.write("gain", TensorView::from(&gain())).unwrap();

@@ -8,7 +8,7 @@ const LIMIT: u32 = 3 << 20;
 
 /// The out-of-memory error states how many bytes were requested.
 #[test]
-fn what_has_no_room_is_named_in_bytes() {
+fn allocations_that_fail_are_named_in_bytes() {
     let name = "scarce::textures_that_have_no_room_are_named_in_bytes";
     let outcome = Child::new().only(name).within(LIMIT).run().must_pass();
     let errors = outcome.values(NO_ROOM);

@@ -215,7 +215,7 @@ fn constants_cross_no_border() {
 /// Nodes that depend on extents known only in a run are left to the runtime, because it cannot allocate their
 /// tensors.
 #[test]
-fn what_reads_extents_of_a_run_is_left() {
+fn nodes_that_read_extents_of_a_run_are_left() {
     let nodes: [(&str, &[usize], Verdict); 4] = [
         ("WHERE", &[0], refused()),
         ("NEG", &[1], Verdict::Computed),
@@ -231,7 +231,7 @@ fn what_reads_extents_of_a_run_is_left() {
 
 /// Nodes that ONNX Runtime computes before a run are neither taken nor left, and do not split partitions.
 #[test]
-fn what_is_known_is_nobodys() {
+fn constants_belong_to_no_partition() {
     let nodes: [(&str, &[usize], Verdict); 4] = [
         ("Relu", &[0], Verdict::Computed),
         ("Shape", &[1], Verdict::Known),
@@ -248,7 +248,7 @@ fn what_is_known_is_nobodys() {
 
 /// Bodies of control flow read tensors of the enclosing graph that are not listed as operands.
 #[test]
-fn what_bodies_read_is_waited_for() {
+fn nodes_wait_for_values_that_their_bodies_read() {
     let nodes: [(&str, &[usize], Verdict); 3] =
         [("Relu", &[0], Verdict::Computed), ("If", &[0], refused()), ("Add", &[1, 2], Verdict::Computed)];
     let mut graph = graph(1, &[], &nodes, &[3]);

@@ -119,7 +119,7 @@ fn a_scratch_buffer_lies_apart_from_what_its_operator_uses() {
 }
 
 #[test]
-fn what_the_runtime_cannot_place_is_refused_by_name() {
+fn tensors_that_the_runtime_cannot_place_are_refused_by_name() {
     let mut strings = Model::new();
     let text = strings.tensor("text", &[1], 5);
     let bytes = strings.bytes(&[text], &[text]);

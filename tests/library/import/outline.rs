@@ -48,7 +48,7 @@ fn nodes_of_constants_are_known() {
 }
 
 #[test]
-fn what_is_no_model_is_an_error() {
+fn a_file_that_is_no_model_is_an_error() {
     assert!(matches!(outline(Vec::new()), Err(ImportError::Empty)));
     let mut m = Model::new();
     let x = m.floats("x", &[1]);

@@ -133,7 +133,7 @@ fn an_input_without_a_shape_takes_it_from_what_is_bound() {
 /// SAME requires strides times extents, but a window smaller than its stride computes fewer. The result has the
 /// computed extents, as in ONNX Runtime.
 #[test]
-fn transposed_convolutions_with_strides_beyond_the_window_are_as_large_as_they_get() {
+fn transposed_convolutions_with_strides_beyond_the_window_are_bounded() {
     let m = model(|m| {
         m.input("x", &[1, 1, 2, 3]);
         m.floats("w", &[1, 1, 1, 1], &[2.0]);

@@ -21,7 +21,7 @@ fn names_that_share_a_kilobyte_are_two() {
 }
 
 #[test]
-fn what_has_one_name_twice_is_refused_by_it() {
+fn duplicate_names_are_refused_by_name() {
     let model = |build: &dyn Fn(&mut Model)| {
         let mut m = Model::new();
         m.input("x", &[1]);

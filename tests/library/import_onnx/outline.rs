@@ -47,7 +47,7 @@ fn broken_chain() -> Model {
 }
 
 #[test]
-fn what_a_refused_node_gives_is_taken_as_stated() {
+fn results_of_refused_nodes_have_their_stated_shapes() {
     let silent = outline(&broken_chain(), &[]);
     assert_eq!(verdicts(&silent), "cru");
     assert!(reason(&silent, 2).contains("does not state the extents of its operand `b`"));
@@ -70,7 +70,7 @@ fn what_a_refused_node_gives_is_taken_as_stated() {
 
 /// The shapes of some unsupported operators' results are known.
 #[test]
-fn what_is_like_its_operand_needs_no_statement() {
+fn results_shaped_like_their_operand_need_no_statement() {
     let mut m = Model::new();
     m.input("x", &[3, 4]);
     m.ints("lengths", &[2; 4]);
@@ -151,7 +151,7 @@ fn an_operator_set_that_is_not_read_refuses_all() {
 
 /// A shape that both branches of a condition state is the shape of its result.
 #[test]
-fn what_bodies_state_is_known() {
+fn shapes_stated_by_both_branches_are_known() {
     let body = |name: &str, extent| {
         let result = bytes(12, &typed("r", FLOAT, &[number(1, 2), number(1, extent)]));
         bytes(5, &[bytes(1, name.as_bytes()), bytes(6, &result)].concat())

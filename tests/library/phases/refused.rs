@@ -19,7 +19,7 @@ fn chain() -> Graph {
 
 /// The kernels index memory by these shapes without further checks.
 #[test]
-fn what_the_checker_refuses_is_never_prepared() {
+fn graphs_refused_by_the_checker_are_never_prepared() {
     type Case = (&'static str, fn(&mut Graph), fn(&CheckError) -> bool);
     let damages: [Case; 6] = [
         ("a result larger than is computed", |g| widen(g, 2), |e| matches!(e, CheckError::Disagrees { .. })),

@@ -109,7 +109,7 @@ fn a_budget_takes_the_fastest_plan_that_fits() {
 
 /// If the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
 #[test]
-fn a_budget_that_the_plan_without_phases_fits_takes_the_front_all_the_same() {
+fn a_budget_met_by_the_plain_plan_still_takes_the_fastest() {
     let graph = networks::squeezenet();
     for device_profile in [DeviceProfile::default(), DeviceProfile { dispatch_us: 300.0, ..DeviceProfile::default() }] {
         let options =

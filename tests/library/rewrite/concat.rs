@@ -302,7 +302,7 @@ fn a_part_that_has_no_room_left_keeps_it_for_all() {
 }
 
 #[test]
-fn what_a_concatenation_adds_stays_with_it() {
+fn an_addition_stays_with_its_concatenation() {
     let (mut net, x) = net();
     let a = net.conv(x, 2, 1);
     let b = net.conv(x, 3, 1);

@@ -87,7 +87,7 @@ fn neutral_constants_are_taken_out_on_the_sides_where_they_are() {
 }
 
 #[test]
-fn what_changes_something_stays() {
+fn nodes_with_an_effect_stay() {
     let cases = [
         (Op::Reshape, vec![1, 4, 3, 5]),
         (Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None }), vec![1, 3, 8, 5]),
@@ -125,7 +125,7 @@ fn an_output_is_written_by_the_node_before() {
 }
 
 #[test]
-fn between_an_input_and_an_output_or_two_outputs_something_must_copy() {
+fn a_copy_stays_between_an_input_and_an_output() {
     let mut net = Net::default();
     let x = net.input(&[1, 1, 1, 7]);
     let y = net.reshape(x, &[1, 7]);

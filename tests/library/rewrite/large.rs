@@ -110,7 +110,7 @@ fn thousands_of_concatenations_are_no_product() {
 
 /// One concatenation of thousands of parts, three of which share a texel. Each insertion once moved all nodes.
 #[test]
-fn thousands_of_channels_are_put_together_without_moving_all_nodes() {
+fn concatenations_of_thousands_of_channels_do_not_move_all_nodes() {
     let mut b = GraphBuilder::new("split");
     let x = b.input("x", &[1, 2, 2, 1]).unwrap();
     let parts: Vec<TensorId> =

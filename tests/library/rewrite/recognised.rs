@@ -51,7 +51,7 @@ fn each_stays_where_a_number_is_slightly_off() {
 }
 
 #[test]
-fn a_number_in_the_way_is_told() {
+fn another_constant_is_reported() {
     let mut net = Net::default();
     let x = net.input(&[1, 2, 2, 4]);
     let gate = net.unary(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, x);
@@ -61,7 +61,7 @@ fn a_number_in_the_way_is_told() {
 }
 
 #[test]
-fn what_follows_is_kept_and_what_an_epilogue_holds_is_seen() {
+fn recognition_keeps_successors_and_sees_epilogues() {
     // The sum carries its bound in its epilogue, as a file may have it.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
@@ -91,7 +91,7 @@ fn a_value_that_is_no_tensor_is_not_read() {
 }
 
 #[test]
-fn an_operand_that_is_broadcast_is_told() {
+fn a_broadcast_operand_is_reported() {
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 1]);
     let wide = net.constant(&[1, 1, 1, 6], &[0.0; 6]);

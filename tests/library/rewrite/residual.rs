@@ -69,7 +69,7 @@ fn a_convolution_waits_for_an_addend_that_comes_later() {
 }
 
 #[test]
-fn of_two_convolutions_the_later_adds_the_earlier() {
+fn the_later_of_two_convolutions_adds_the_earlier() {
     let (mut net, x) = net();
     let a = net.conv(x, 5, 1);
     let b = net.conv(x, 5, 3);
@@ -79,7 +79,7 @@ fn of_two_convolutions_the_later_adds_the_earlier() {
 }
 
 #[test]
-fn where_the_later_cannot_the_earlier_adds() {
+fn the_earlier_convolution_adds_if_the_later_cannot() {
     let (mut net, x) = net();
     let a = net.conv(x, 5, 1);
     let b = net.conv(x, 5, 3);
@@ -89,7 +89,7 @@ fn where_the_later_cannot_the_earlier_adds() {
 }
 
 #[test]
-fn what_cannot_be_added_in_stays() {
+fn incompatible_additions_stay() {
     let (mut net, x) = net();
     let one = net.conv(x, 1, 1);
     let y = net.conv(x, 5, 1);

@@ -70,7 +70,7 @@ fn a_window_over_a_whole_long_axis_is_cut() {
 }
 
 #[test]
-fn what_is_small_or_has_no_halves_is_left_alone() {
+fn small_and_indivisible_windows_are_left_alone() {
     let none = Padding::default();
     for op in [
         Op::Pool2d(Pool2d::plain(PoolKind::Max, [127, 129], [1, 1], none)),
@@ -92,7 +92,7 @@ fn what_is_small_or_has_no_halves_is_left_alone() {
 }
 
 #[test]
-fn more_texels_than_a_workgroup_reduces_are_reduced_within_rows_first() {
+fn reductions_beyond_a_workgroup_reduce_rows_first() {
     for (kind, first, second) in [
         (ReduceKind::Sum, "SUM", "SUM"),
         (ReduceKind::SumSquare, "ReduceSumSquare", "SUM"),

@@ -168,7 +168,7 @@ fn integers_are_the_nearest_and_within_their_type() {
 }
 
 #[test]
-fn what_is_no_number_is_no_integer() {
+fn nan_does_not_convert_to_an_integer() {
     let values = [0.0, 1.0, f32::NAN, f32::NAN];
     for element_type in [ElementType::I64, ElementType::U8, ElementType::Bool] {
         let error = read_reals(&values, spec(&[4], element_type)).unwrap_err();

@@ -96,7 +96,7 @@ fn onnx_inputs_and_outputs_have_the_types_that_are_stated() {
 }
 
 #[test]
-fn what_64_bit_floats_hold_is_no_input() {
+fn doubles_are_refused_as_inputs() {
     let error = import(onnx_model(11, "Identity", &[], None).bytes()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -82,7 +82,7 @@ fn a_view_may_see_nothing() {
 }
 
 #[test]
-fn what_is_no_view_is_an_error() {
+fn inconsistent_views_are_errors() {
     let values = counted(6);
     let text = |view: Result<TensorView<'_>, TensorError>| view.unwrap_err().to_string();
     assert_eq!(text(TensorView::new(&values, &[2, 2])), "[2, 2] is 4 elements, but there are 6");

@@ -132,7 +132,7 @@ mod tests {
     use image::{Rgb, RgbImage};
 
     #[test]
-    fn what_is_outside_the_picture_is_cut() {
+    fn drawing_outside_the_picture_is_cut() {
         let mut picture = RgbImage::new(40, 30);
         let mut canvas = Canvas::new(&mut picture);
         canvas.rectangle([-1e30, 5.0, 1e30, f32::MAX], [255; 3]);

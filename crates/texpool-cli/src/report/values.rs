@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_not_finite_is_counted_and_is_in_no_range() {
+    fn non_finite_values_are_counted_and_left_out_of_the_range() {
         let values = ValueSummary::from_slice(&[1.0, f32::NAN, -3.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN]);
         assert_eq!((values.min, values.max, values.mean), (Some(-3.0), Some(1.0), Some(-1.0)));
         let text = "-3 to 1, mean -1; 4 of 6 values are not finite: 2 NaN, 1 +inf, 1 -inf";

@@ -201,7 +201,7 @@ fn networks_without_trained_weights_say_so() {
 }
 
 #[test]
-fn every_network_but_that_for_sentences_has_a_decoding_with_its_source() {
+fn every_network_except_minilm_has_a_decoding_with_its_source() {
     let catalogue = Catalog::builtin().unwrap();
     for entry in catalogue.files.iter().filter(|entry| entry.kind == Kind::Model) {
         let known = entry.decoding.as_ref();
@@ -223,7 +223,7 @@ fn own(folder: &Path) -> (String, String) {
 }
 
 #[test]
-fn a_model_of_ones_own_shows_numbers_or_the_classes_that_are_named() {
+fn an_own_model_shows_numbers_or_labelled_classes() {
     let dir = tempfile::tempdir().unwrap();
     let (model, input) = own(dir.path());
     let said = text(&["run", &model, "--input", &input]);

@@ -187,7 +187,7 @@ fn names_of_files_do_not_steer_the_terminal() {
 /// Guards scripts: a reader that closes the pipe causes neither a failure nor a panic, but a full disk behind
 /// standard output is a failure.
 #[test]
-fn what_cannot_be_printed_is_a_failure_unless_nobody_reads() {
+fn a_failed_write_to_standard_output_fails_unless_the_pipe_is_closed() {
     let dir = tempfile::tempdir().unwrap();
     for args in [&["plan", TINY][..], &["plan", TINY, "--json"], &["models", "list"], &["--help"], &["--version"]] {
         let mut child = texpool(dir.path(), args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

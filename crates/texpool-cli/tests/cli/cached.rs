@@ -206,7 +206,7 @@ fn refusal(place: &Place, args: &[&str]) -> String {
 /// The result of a stopped search that missed its budget is not run. The same command gives the same refusal without a
 /// search, and the next search with more time starts from it.
 #[test]
-fn a_budget_that_was_not_met_in_time_is_refused_until_there_is_more_time() {
+fn an_unmet_budget_is_refused_again_until_given_more_time() {
     let place = Place::new();
     let least = device_bytes_of(&place.run(&[&MIN[..], &["--no-cache", "--deadline", "none"]].concat()));
     let args = ["--budget", &least.to_string()];
@@ -414,7 +414,7 @@ fn pipe(path: &Path) {
 /// Guards against waiting for ever, and against writing through a link, since others may write to a cache folder,
 /// too.
 #[test]
-fn what_is_no_plain_file_is_neither_read_nor_replaced() {
+fn only_plain_files_are_read_or_replaced() {
     use std::os::unix::fs::{FileTypeExt, symlink};
 
     let place = Place::new();

@@ -92,7 +92,7 @@ fn the_published_tables_have_what_was_found_in_time() {
 }
 
 #[test]
-fn what_cannot_be_asked_for_is_a_usage_error() {
+fn impossible_requests_are_usage_errors() {
     let code = |args: &[&str]| texpool(&[&["csdf"], args].concat()).0;
     assert_eq!(code(&[]), Some(2));
     assert_eq!(code(&[FACES, "--phases", "0"]), Some(2));

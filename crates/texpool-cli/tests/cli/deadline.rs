@@ -66,7 +66,7 @@ fn a_deadline_answers_with_the_best_so_far_and_says_so() {
 /// Guards commands that have no partial result: they fail at the deadline, and the message says how to allow more
 /// time.
 #[test]
-fn what_is_no_answer_by_halves_names_the_deadline() {
+fn commands_without_partial_results_fail_at_the_deadline() {
     let folder = tempfile::tempdir().unwrap();
     let model = long(folder.path());
     for args in [&["plan", &model, "--budget", "600KiB", "--deadline", "0"][..], &["csdf", &model, "--deadline", "0"]] {

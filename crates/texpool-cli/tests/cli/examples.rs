@@ -64,7 +64,7 @@ fn blazeface_finds_the_face_draws_it_and_reports() {
 }
 
 #[test]
-fn blazeface_refuses_what_is_no_photo_in_words() {
+fn blazeface_explains_a_file_that_is_no_photo() {
     let dir = tempfile::tempdir().unwrap();
     let photo = dir.path().join("photo.jpg");
     fs::write(&photo, "no photo").unwrap();

@@ -54,7 +54,7 @@ fn unbroken(text: &str) -> String {
 }
 
 #[test]
-fn where_nothing_is_left_one_line_says_so() {
+fn a_model_taken_whole_is_explained_in_one_line() {
     let said = answer(&[FACES, "--host", "tflite"]);
     assert_eq!(said.lines().filter(|line| !line.starts_with(' ')).count(), 1, "{said}");
     let said = unbroken(&said);
@@ -71,7 +71,7 @@ fn where_nothing_is_left_one_line_says_so() {
 }
 
 #[test]
-fn what_is_left_is_told_with_the_reason_and_the_border_with_its_bytes() {
+fn nodes_left_have_reasons_and_borders_have_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let path = model(dir.path(), "foo.onnx", &[1, 3, 8, 8].map(|extent| number(1, extent)));
     let said = answer(&[&path, "--host", "onnxruntime"]);
@@ -96,7 +96,7 @@ fn what_is_left_is_told_with_the_reason_and_the_border_with_its_bytes() {
 }
 
 #[test]
-fn what_is_not_known_beforehand_is_no_number() {
+fn unknown_sizes_are_not_printed_as_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = model(dir.path(), "open.onnx", &[bytes(2, b"batch"), number(1, 3)]);
     let args = [&*path, "--host", "onnxruntime"];

@@ -183,7 +183,7 @@ fn a_model_that_no_package_carries_is_written_and_checked() {
 
 /// The other file may be the user's, so it is renamed and not lost.
 #[test]
-fn a_file_of_other_contents_in_the_cache_is_renamed_and_fetched_again() {
+fn a_cached_file_with_other_contents_is_set_aside_and_fetched_again() {
     let place = Place::new();
     place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
     let fetcher = place.fetcher("good");
@@ -203,7 +203,7 @@ fn a_file_of_other_contents_in_the_cache_is_renamed_and_fetched_again() {
 }
 
 #[test]
-fn a_file_nearby_with_the_pinned_hash_needs_no_fetch_and_another_is_not_taken() {
+fn only_a_nearby_file_with_the_pinned_hash_replaces_a_fetch() {
     let place = Place::new();
     let mut fetcher = place.fetcher("good");
     fetcher.search_dirs.push(place.0.path().into());
@@ -237,7 +237,7 @@ fn a_download_always_cut_is_an_error_and_the_next_fetch_starts_anew() {
 }
 
 #[test]
-fn what_a_killed_process_left_is_cleared_away() {
+fn leftovers_of_a_killed_process_are_removed() {
     let place = Place::new();
     place.serve("good.tgz", tgz(&[("in/thing.bin", CONTENT)]));
     let stale = place.cache().join(".texpool-fetch-0123456789abcdeF/package");
@@ -314,7 +314,7 @@ fn a_cache_folder_of_texpools_files_alone_is_tagged() {
 /// Guards against an endless wait, and against replacing an object that is not a file.
 #[cfg(unix)]
 #[test]
-fn what_is_no_plain_file_in_the_cache_is_an_error() {
+fn only_plain_files_in_the_cache_are_read() {
     use rustix::fs::{CWD, FileType, Mode, mknodat};
 
     let pipe = |path: &Path| mknodat(CWD, path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
@@ -397,7 +397,7 @@ fn packages_that_are_no_archives_or_lack_the_file_are_refused() {
 }
 
 #[test]
-fn what_the_client_says_becomes_an_error_with_a_remedy() {
+fn errors_of_the_package_client_come_with_a_remedy() {
     let place = Place::new();
     let offline = place.refused("offline");
     assert!(matches!(offline, FetchError::Offline { .. }), "{offline}");
@@ -446,7 +446,7 @@ impl Progress for Notes {
 }
 
 #[test]
-fn a_client_to_which_nothing_arrives_is_stopped_with_all_that_it_started() {
+fn a_stalled_client_is_stopped_with_its_children() {
     for stop in [false, true] {
         let (place, notes) = (Place::new(), Notes { stop, ..Notes::default() });
         let mut fetcher = place.fetcher("stall");
@@ -478,7 +478,7 @@ fn a_slow_download_that_goes_on_is_not_stopped() {
 /// pip normally runs a source package's own code to learn its name and version. That code must not run, even if the
 /// package is the pinned one.
 #[test]
-fn nothing_of_a_source_package_is_run_and_one_that_is_not_pinned_is_refused() {
+fn source_packages_run_no_code_and_have_to_be_pinned() {
     let place = Place::new();
     let ran = place.0.path().join("ran");
     let setup = format!("open({:?}, 'w')\nimport setuptools\nsetuptools.setup(name='good', version='1.0.0')\n", ran);

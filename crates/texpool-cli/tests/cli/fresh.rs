@@ -6,7 +6,7 @@ const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 
 /// Bare containers have no runtime folder for sockets; libwayland complains about that although no window is opened.
 #[test]
-fn a_command_that_succeeds_prints_no_error_where_there_is_no_runtime_folder() {
+fn success_prints_no_error_without_a_runtime_folder() {
     for folder in [None, Some("")] {
         let mut command = Command::new(TEXPOOL);
         command.arg("devices").env_remove("XDG_RUNTIME_DIR");
@@ -18,7 +18,7 @@ fn a_command_that_succeeds_prints_no_error_where_there_is_no_runtime_folder() {
 
 /// The restart with such a folder preserves arguments, standard input and exit codes.
 #[test]
-fn what_the_user_typed_arrives_where_there_is_no_runtime_folder() {
+fn arguments_and_input_arrive_without_a_runtime_folder() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = Command::new(TEXPOOL);
     command.args(["plan", "no such file"]).current_dir(folder.path()).env_remove("XDG_RUNTIME_DIR");

@@ -135,7 +135,7 @@ fn a_large_photo_is_read_in_bounded_memory() {
 }
 
 #[test]
-fn what_is_brought_by_mistake_is_named_with_the_command_that_converts_it() {
+fn other_kinds_of_files_are_named_with_a_command_that_converts_them() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let zip = |name: &str, files: &[&str]| {

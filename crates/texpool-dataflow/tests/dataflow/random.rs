@@ -134,7 +134,7 @@ fn two_ways() -> Csdf {
 }
 
 #[test]
-fn where_channels_stand_in_each_other_s_way_the_least_sum_is_found() {
+fn competing_channels_get_the_smallest_sum() {
     let csdf = two_ways();
     let found = least_buffers(&csdf).unwrap();
     assert!(found.executions > 1, "{found:?}");
@@ -209,7 +209,7 @@ fn a_search_that_is_stopped_says_why() {
 
 /// A few bytes can declare many layers of many rows, whose phases would take gigabytes.
 #[test]
-fn phases_beyond_all_measure_are_refused_before_they_are_written_out() {
+fn excessive_phases_are_refused_before_expansion() {
     let layer = |index: usize| Layer {
         name: "same".into(),
         op: "copy".into(),

@@ -10,7 +10,7 @@ fn megabytes(bytes: u64) -> u64 {
 }
 
 #[test]
-fn four_networks_are_met_to_the_last_digit_and_the_others_as_stated() {
+fn four_networks_match_to_the_last_digit_and_the_others_as_stated() {
     let found = |row: &texpool_dataflow::published::PublishedNetwork| row.found().unwrap().map(megabytes);
     for row in NETWORKS.iter().filter(|row| row.differs.is_none()) {
         assert_eq!(found(row), row.megabytes, "{}", row.network);

@@ -73,7 +73,7 @@ fn read(text: &str) -> (Csdf, Vec<u64>) {
 }
 
 #[test]
-fn what_is_written_is_read_back() {
+fn written_graphs_are_read_back_equal() {
     for example in &EXAMPLES {
         let csdf = example.csdf().unwrap();
         let sizes = least_buffers(&csdf).unwrap().capacities;
@@ -103,7 +103,7 @@ fn names_of_any_kind_survive() {
 }
 
 #[test]
-fn what_xml_cannot_hold_is_replaced() {
+fn characters_invalid_in_xml_are_replaced() {
     let actor = Actor { name: "a\0b\u{1b}c\u{ffff}".into(), op: "x".into(), phases: 2 };
     let csdf = Csdf { name: String::new(), actors: vec![actor], channels: Vec::new() };
     let (read, _) = read(&to_sdf3(&csdf, &[], 4));

@@ -63,14 +63,14 @@ fn values_that_are_no_floats_of_ours_stay() {
 }
 
 #[test]
-fn what_another_provider_has_is_not_spoken_of() {
+fn nodes_of_other_providers_are_not_reported() {
     let mut graph = chain(&["Relu", "Exp", "Tanh"], &fixed());
     graph.nodes[1].assigned = true;
     assert_eq!(parts(&graph), (vec![vec![0], vec![2]], vec![]));
 }
 
 #[test]
-fn what_only_passes_values_on_stays() {
+fn nodes_that_only_pass_values_on_stay() {
     let (parts, left) = parts(&chain(&["Identity"], &fixed()));
     assert!(parts.is_empty());
     assert!(left[0].1.contains("only passes values on"), "{}", left[0].1);

@@ -206,7 +206,7 @@ fn means_channels_and_crops_are_as_asked() {
 }
 
 #[test]
-fn what_is_done_to_a_picture_is_said_in_words() {
+fn preprocessing_is_described_in_words() {
     let mut how = Preprocessing { crop_pct: 0.875, ..Preprocessing::new(Fit::Centre, Range::Imagenet) };
     assert_eq!(how.to_string(), "centre crop of 0.875, ImageNet mean and deviation");
     how = Preprocessing { channels: ChannelOrder::Bgr, ..Preprocessing::new(Fit::Letterbox, Range::Signed) };

@@ -116,7 +116,7 @@ fn integers_that_floats_would_round_are_refused_with_their_place() {
 
 /// Guards the message for non-numeric types, and that no such value is interpreted.
 #[test]
-fn arrays_of_what_is_no_number_are_refused_in_words() {
+fn arrays_of_other_types_are_refused_by_type() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.npy");
     for (descr, words) in [
@@ -184,7 +184,7 @@ fn files_without_end_are_read_as_far_as_needed_or_refused() {
 
 /// Guards against devices without end, and against folders and sockets.
 #[test]
-fn what_is_no_file_is_refused_by_name() {
+fn devices_folders_and_sockets_are_refused_by_name() {
     let dir = tempfile::tempdir().unwrap();
     let socket = dir.path().join("socket");
     let _listening = UnixListener::bind(&socket).unwrap();

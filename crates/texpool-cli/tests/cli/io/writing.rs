@@ -158,7 +158,7 @@ fn permissions_and_owner_of_a_replaced_file_are_kept() {
 
 /// Guards permissions, which hold although a rename would circumvent them.
 #[test]
-fn what_may_not_be_written_or_read_is_a_typed_error_and_stays() {
+fn forbidden_files_are_typed_errors_and_stay_unchanged() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
