@@ -1,7 +1,7 @@
 //! texpool runs neural networks on the GPU, through [wgpu], out of a fixed pool of textures.
 //!
-//! A `.tflite` or `.onnx` file goes in. Every operator becomes a compute shader; a planner decides which tensor lies in
-//! which texture at every step, within the bytes that it is given, and the plan is checked before a texture is made.
+//! It reads a `.tflite` or `.onnx` file and turns every operator into a compute shader. A planner decides which tensor
+//! lies in which texture at every step, within a given number of bytes, and checks its plan before a texture is created.
 //!
 #![cfg_attr(feature = "gpu", doc = "```no_run")]
 #![cfg_attr(not(feature = "gpu"), doc = "```ignore")]
@@ -23,26 +23,26 @@
 //! | task | items |
 //! |---|---|
 //! | open a device, or use the one that a program has | [`Context`], [`GpuOptions`] |
-//! | read a model, see names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`], [`ModelMetadata`]; [`import`] for formats, operators and open extents |
-//! | say what a run may take, and plan it | [`Context::compile`], [`CompileBuilder`]; [`Context::calibrate`] for this device's figures |
+//! | read a model; list names, extents and types of its inputs and outputs | [`Model`], [`TensorInfo`], [`ModelMetadata`]; [`import`] for formats, operators and open extents |
+//! | limit the memory of a run, and plan it | [`Context::compile`], [`CompileBuilder`]; [`Context::calibrate`] for this device's figures |
 //! | take options by name, from a file or from another language | [`NamedOptions`] |
 //! | keep a plan in a file, since planning may take seconds | [`CompiledModel::save`], [`Context::load`] |
 //! | keep weights off the device, and packed in a file | [`CompileBuilder::stream_weights`], [`Context::with_weights_folder`] |
-//! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results; [`Session::run_into`] for results in memory of the caller's |
+//! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results; [`Session::run_into`] for results in the caller's memory |
 //! | keep frames on the GPU | [`Session::bind_input`], [`Session::encode`], [`Session::output_texture`] |
 //! | write an input or read an output in a shader | [`texture`], [`TextureLayout`] |
 //! | read outputs later, or without blocking | [`Session::encode_read`], [`Readback`], [`Session::run_async`] |
 //! | run several models in the memory of the largest | [`Context::pool`], [`Pool`] |
-//! | see what memory a session takes, give it back, take it again | [`Session::memory`], [`Session::trim`], [`Session::restore`] |
-//! | see what a run met that its answers do not show: values that 16 bits do not hold, indices outside an axis | [`Session::warnings`], [`RunWarnings`], [`ClampedValues`], [`NotFiniteOutput`], [`Clamp`] |
-//! | tell what went wrong | [`Error`], [`Error::is_lost`], [`Error::is_timeout`], [`Error::is_out_of_memory`] |
+//! | see the memory of a session, release it, allocate it again | [`Session::memory`], [`Session::trim`], [`Session::restore`] |
+//! | find values that a run could not represent: beyond 16 bits, or indices outside an axis | [`Session::warnings`], [`RunWarnings`], [`ClampedValues`], [`NotFiniteOutput`], [`Clamp`] |
+//! | distinguish errors | [`Error`], [`Error::is_lost`], [`Error::is_timeout`], [`Error::is_out_of_memory`] |
 //! | end a blocking call early | [`GpuOptions::interrupt`], [`Interrupt`] |
 //! | build a model without a file | [`graph::GraphBuilder`], [`Model::from_graph`] |
 //! | choose how a model is rewritten before it is planned | [`rewrite`], [`CompileBuilder::rules`] |
 //! | place buffers in an arena, or tensors in textures, without a model or a GPU | [`plan`] |
 //!
-//! The repository's [examples] are one each of ten lines, a loop over a camera's frames, two models in one pool, shaders
-//! that write an input and read an output, a saved plan, and the planner on a CSV.
+//! The repository's [examples] show the shortest program, a loop over a camera's frames, two models in one pool, shaders
+//! that write an input and read an output, a saved plan, and the planner on a CSV file.
 //!
 //! # Blocking, tasks and threads
 //!
@@ -59,12 +59,12 @@
 //!
 //! # Features
 //!
-//! | feature | what is built |
+//! | feature | adds |
 //! |---|---|
 //! | none (`default-features = false`) | [`plan`], [`graph`], [`import`], [`rewrite`] and host tensors; the crate `texpool-plan` is [`plan`] alone, for any target |
-//! | `gpu` | and all the rest of this page, on a device of the caller's |
-//! | `vulkan`, `metal`, `dx12` (default), `webgpu` | `gpu`, and opening a device on these, where the platform has them |
-//! | `serde` | plans, records and device profiles can be written and read |
+//! | `gpu` | all the rest of this page, on a device that the caller opens |
+//! | `vulkan`, `metal`, `dx12` (default), `webgpu` | `gpu`, and opening a device through this interface, on platforms that have it |
+//! | `serde` | serialisation of plans, records and device profiles |
 //!
 //! # Stability
 //!
@@ -81,8 +81,8 @@ pub mod rewrite;
 #[cfg(feature = "gpu")]
 pub mod texture;
 
-// Public for the crates of this repository and its tests: no promise is made of the modules that follow. What an embedder
-// needs of them is exported below.
+// The modules that follow are public only for this repository's crates and tests, and are not stable. The exports below
+// them are the public part.
 
 #[doc(hidden)]
 pub mod compile;
