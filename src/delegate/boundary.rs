@@ -49,13 +49,13 @@ impl Borders {
         let mut apart = self.known.clone();
         nodes.iter().for_each(|&node| apart[node] = true);
         let mut crosses: Vec<bool> = self.constant.iter().map(|constant| !constant).collect();
-        let mut wanted = vec![false; graph.tensors.len()];
-        graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
+        let mut is_read = vec![false; graph.tensors.len()];
+        graph.outputs.iter().for_each(|&tensor| is_read[tensor] = true);
         let others = graph.nodes.iter().zip(&apart).filter(|(_, apart)| !**apart);
-        others.flat_map(|(node, _)| reads(node)).for_each(|tensor| wanted[tensor] = true);
+        others.flat_map(|(node, _)| reads(node)).for_each(|tensor| is_read[tensor] = true);
 
         let results = nodes.iter().flat_map(|&node| graph.nodes[node].outputs.iter().copied());
-        let outputs = results.filter(|&tensor| crosses[tensor] && wanted[tensor]).collect();
+        let outputs = results.filter(|&tensor| crosses[tensor] && is_read[tensor]).collect();
         // A tensor that is computed here does not come from outside. Every other tensor is copied once.
         let computed = nodes.iter().flat_map(|&node| &graph.nodes[node].outputs);
         computed.for_each(|&tensor| crosses[tensor] = false);

@@ -119,18 +119,18 @@ impl<'g> TfLiteRules<'g> {
 
     /// A delegate does not return constants, so the runtime computes those that it reads.
     fn leave_constants_that_are_read(&mut self) {
-        let mut wanted = vec![false; self.graph.tensors.len()];
-        self.graph.outputs.iter().for_each(|&tensor| wanted[tensor] = true);
+        let mut is_read = vec![false; self.graph.tensors.len()];
+        self.graph.outputs.iter().for_each(|&tensor| is_read[tensor] = true);
         // Backwards: readers of a constant come after its producer, and a producer that is left reads others.
         for (index, node) in self.graph.nodes.iter().enumerate().rev() {
-            if self.constant[index] && node.outputs.iter().any(|&tensor| wanted[tensor]) {
+            if self.constant[index] && node.outputs.iter().any(|&tensor| is_read[tensor]) {
                 self.left[index].get_or_insert_with(|| Refusal {
                     reason: "its result is a constant that the runtime reads".to_owned(),
                     hint: "it is computed once".to_owned(),
                 });
             }
             if self.left[index].is_some() {
-                node.inputs.iter().for_each(|&tensor| wanted[tensor] = true);
+                node.inputs.iter().for_each(|&tensor| is_read[tensor] = true);
             }
         }
     }

@@ -62,8 +62,8 @@ mod tests {
     #[test]
     fn copies_count() {
         for (operations, calls, taken) in [(299, 2, false), (300, 2, true), (109, 0, true), (u64::MAX, 1 << 40, true)] {
-            let found = too_small(work(operations, calls * BYTES_OF_A_CALL), false, 100);
-            assert_eq!(found.is_none(), taken, "{found:?}");
+            let reason = too_small(work(operations, calls * BYTES_OF_A_CALL), false, 100);
+            assert_eq!(reason.is_none(), taken, "{reason:?}");
         }
         assert!(too_small(work(u64::MAX, u64::MAX), false, u64::MAX).is_some());
         assert!(too_small(work(1, u64::MAX), true, u64::MAX).is_none());

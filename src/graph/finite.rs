@@ -16,20 +16,20 @@ pub struct NotFinite {
 impl NotFinite {
     /// Counts the values that are not finite.
     pub fn of(values: &[f32]) -> Self {
-        let mut found = Self::default();
+        let mut counts = Self::default();
         // Nearly always all values are finite. This check needs no branch per value.
         if values.iter().fold(true, |finite, value| finite & value.is_finite()) {
-            return found;
+            return counts;
         }
         for value in values.iter().filter(|value| !value.is_finite()) {
             let count = match value {
-                value if value.is_nan() => &mut found.nan,
-                value if *value > 0.0 => &mut found.positive,
-                _ => &mut found.negative,
+                value if value.is_nan() => &mut counts.nan,
+                value if *value > 0.0 => &mut counts.positive,
+                _ => &mut counts.negative,
             };
             *count += 1;
         }
-        found
+        counts
     }
 
     /// Total number of values that are not finite.

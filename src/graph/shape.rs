@@ -41,8 +41,8 @@ impl Shape {
             return None;
         }
         let mut all = [1; 4];
-        let kept = &dims[extra..];
-        all[4 - kept.len()..].copy_from_slice(kept);
+        let inner = &dims[extra..];
+        all[4 - inner.len()..].copy_from_slice(inner);
         Some(Self::from(all))
     }
 

@@ -172,29 +172,29 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
     }
     let mut steps_of = IdVec::from_elem(0, &graph.nodes);
     schedule.steps.iter().for_each(|step| steps_of[step.node] += 1);
-    let mut made = Schedule {
+    let mut streamed_schedule = Schedule {
         storages: schedule.storages.clone(),
         storage_of: schedule.storage_of.clone(),
         subtensors: schedule.subtensors.clone(),
         ..Schedule::default()
     };
-    let mut inputs = Inputs::new(graph, &mut made, streaming);
+    let mut inputs = Inputs::new(graph, &mut streamed_schedule, streaming);
     let downloaded = streaming.downloaded(graph, schedule);
     for &output in &downloaded {
         // Gets its number together with all other records.
-        made.storages[output].kind = StorageKind::Intermediate(usize::MAX);
+        streamed_schedule.storages[output].kind = StorageKind::Intermediate(usize::MAX);
     }
     // Storage of the weights of each node that has several steps.
     let mut uploaded: IdVec<NodeId, Option<StorageId>> = IdVec::from_elem(None, &graph.nodes);
     for step in &schedule.steps {
-        inputs.upload(&mut made, step);
+        inputs.upload(&mut streamed_schedule, step);
         let streamed = streaming.get(step.node).filter(|_| step.kind == StepKind::Compute);
         let Some(streamed) = streamed else {
-            made.steps.push(step.clone());
+            streamed_schedule.steps.push(step.clone());
             continue;
         };
         if let Some(weights) = uploaded[step.node] {
-            made.steps.push(reading(step.clone(), weights, streamed.texels));
+            streamed_schedule.steps.push(reading(step.clone(), weights, streamed.texels));
             continue;
         }
         let tiles: Vec<Range<u32>> = match steps_of[step.node] {
@@ -202,20 +202,20 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
             _ => Vec::new(),
         };
         if tiles.len() < 2 {
-            let weights = made.upload(step, step.slices.clone(), streamed.texels);
+            let weights = streamed_schedule.upload(step, step.slices.clone(), streamed.texels);
             uploaded[step.node] = Some(weights);
-            made.steps.push(reading(step.clone(), weights, streamed.texels));
+            streamed_schedule.steps.push(reading(step.clone(), weights, streamed.texels));
             continue;
         }
         for slices in tiles {
             let texels = streamed.texels_of(&slices);
-            let weights = made.upload(step, slices.clone(), texels);
-            let writes = made.writes_of_slices(graph, step, &slices);
-            made.steps.push(reading(Step { slices, writes, ..step.clone() }, weights, texels));
+            let weights = streamed_schedule.upload(step, slices.clone(), texels);
+            let writes = streamed_schedule.writes_of_slices(graph, step, &slices);
+            streamed_schedule.steps.push(reading(Step { slices, writes, ..step.clone() }, weights, texels));
         }
     }
-    made.download(&downloaded);
-    made.numbered()
+    streamed_schedule.download(&downloaded);
+    streamed_schedule.numbered()
 }
 
 /// Graph inputs that are uploaded into the pool, with their progress.

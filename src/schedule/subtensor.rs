@@ -134,14 +134,14 @@ impl Region {
 
 /// Drops empty runs and joins adjacent ones. The runs must be in order.
 pub(super) fn merged(runs: impl Iterator<Item = Range<u32>>) -> Vec<Range<u32>> {
-    let mut made: Vec<Range<u32>> = Vec::new();
+    let mut joined: Vec<Range<u32>> = Vec::new();
     for run in runs.filter(|run| !run.is_empty()) {
-        match made.last_mut() {
+        match joined.last_mut() {
             Some(last) if last.end == run.start => last.end = run.end,
-            _ => made.push(run),
+            _ => joined.push(run),
         }
     }
-    made
+    joined
 }
 
 impl Schedule {

@@ -93,13 +93,13 @@ fn propagate(
             unbalanced(cycles[other].unwrap_or(Ratio { numerator: 1, denominator: 1 })).unwrap_or_else(overflow)
         );
     }
-    let asked = known.scaled(given, taken).ok_or_else(overflow)?;
+    let expected = known.scaled(given, taken).ok_or_else(overflow)?;
     match cycles[other] {
         None => {
-            cycles[other] = Some(asked);
+            cycles[other] = Some(expected);
             Ok(Some(other))
         }
-        Some(there) if there == asked => Ok(None),
+        Some(there) if there == expected => Ok(None),
         Some(there) => Err(unbalanced(there).unwrap_or_else(overflow)),
     }
 }

@@ -57,7 +57,7 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
     // `satisfy` fires until the sink has its tokens, which terminates only in a live graph.
     check_live(csdf)?;
     let whole = Machine::new(csdf)?;
-    let mut found = Buffers { capacities: vec![0; csdf.channels.len()], executions: 0 };
+    let mut buffers = Buffers { capacities: vec![0; csdf.channels.len()], executions: 0 };
     let blocks = blocks(csdf);
     let count = blocks.len() as u64;
     for (done, channels) in (0..).zip(blocks) {
@@ -66,11 +66,11 @@ pub fn least_buffers_within(csdf: &Csdf, limit: u64, control: &SearchControl<'_>
         let block = Machine::of_block(csdf, &whole, &channels);
         let (capacities, executions) = search(&block, limit, &progress)?;
         for (channel, capacity) in channels.into_iter().zip(capacities) {
-            found.capacities[channel] = capacity;
+            buffers.capacities[channel] = capacity;
         }
-        found.executions += executions;
+        buffers.executions += executions;
     }
-    Ok(found)
+    Ok(buffers)
 }
 
 /// Number of firings between two checks of the deadline; each check reads the clock.
@@ -143,14 +143,14 @@ impl Machine {
 
     /// Fires only the actors that the sink's next firing waits for. This terminates, because the graph is live.
     fn satisfy(&self, sink: usize, state: &mut State) {
-        let mut wanted = vec![sink];
-        while let Some(&actor) = wanted.last() {
+        let mut waiting = vec![sink];
+        while let Some(&actor) = waiting.last() {
             match self.lacking(actor, state) {
-                Some(channel) => wanted.push(self.links[channel].from),
+                Some(channel) => waiting.push(self.links[channel].from),
                 None => {
-                    wanted.pop();
+                    waiting.pop();
                     // The sink itself is at the bottom of the stack; the caller fires it.
-                    if !wanted.is_empty() {
+                    if !waiting.is_empty() {
                         self.fire(actor, state);
                     }
                 }

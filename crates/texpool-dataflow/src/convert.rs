@@ -63,7 +63,7 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
     let mut csdf = Csdf { name: network.name.clone(), ..Csdf::default() };
     let mut edges_made = Vec::new();
     for (index, layer) in layers.iter().enumerate() {
-        let mut kept = vec![0; bands[index].len()];
+        let mut kept_elements = vec![0; bands[index].len()];
         for input in &layer.inputs {
             let source = &layers[input.from];
             let band_rows = BandRows::new(input, layer, source.rows, &bands[index]);
@@ -72,19 +72,19 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
             let (produced, consumed): (Vec<u64>, Vec<u64>) = if again {
                 (elements(&band_rows.spans), elements(&band_rows.spans))
             } else {
-                for (kept, rows) in kept.iter_mut().zip(&band_rows.kept) {
-                    *kept += (rows * source.row_elements) as u64;
+                for (kept_elements, rows) in kept_elements.iter_mut().zip(&band_rows.kept) {
+                    *kept_elements += (rows * source.row_elements) as u64;
                 }
                 (produced(source, &bands[input.from]), elements(&band_rows.taken))
             };
             edges_made.push((input.from, index, produced, consumed));
         }
-        if kept.iter().any(|&tokens| tokens > 0) {
-            let mut taken = kept.clone();
+        if kept_elements.iter().any(|&tokens| tokens > 0) {
+            let mut taken = kept_elements.clone();
             // A phase takes the rows that the phase before it kept. The first takes those kept by the last, which
             // keeps no rows.
             taken.rotate_right(1);
-            edges_made.push((index, index, kept, taken));
+            edges_made.push((index, index, kept_elements, taken));
         }
     }
     // A cycle must fit all incoming and outgoing sequences of an actor, so all edges must exist by now.
@@ -120,14 +120,14 @@ fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowErr
         return Err(DataflowError::Bands { expected: layers.len(), found: counts.len() });
     }
     let height = |(index, layer): (usize, &Layer)| {
-        let wanted = match bands {
+        let band_count = match bands {
             Bands::Rows => layer.rows,
             Bands::AtMost(most) => *most,
             Bands::PerLayer(counts) => counts[index],
         };
         let whole = layer.inputs.iter().any(|input| input.rows == InputRows::All);
         // A layer that needs all rows for each row of its result cannot start a band early, so it gets one band.
-        if whole { layer.rows } else { layer.rows.div_ceil(wanted.clamp(1, layer.rows)) }
+        if whole { layer.rows } else { layer.rows.div_ceil(band_count.clamp(1, layer.rows)) }
     };
     let heights: Vec<usize> = layers.iter().enumerate().map(height).collect();
     let count = |layer: usize| layers[layer].rows.div_ceil(heights[layer]) as u64;

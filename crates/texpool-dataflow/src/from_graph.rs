@@ -15,9 +15,9 @@ impl Network {
     /// [`ScheduleError`] if the nodes of the graph are not in order.
     pub fn from_graph(graph: &Graph) -> Result<Self, ScheduleError> {
         let mut network = Self { name: graph.name.clone(), layers: Vec::new() };
-        let mut made: IdVec<_, Option<usize>> = IdVec::from_elem(None, &graph.tensors);
+        let mut layer_of: IdVec<_, Option<usize>> = IdVec::from_elem(None, &graph.tensors);
         for &input in &graph.inputs {
-            made[input] = Some(network.layers.len());
+            layer_of[input] = Some(network.layers.len());
             network.layers.push(layer(graph, input, "input", Vec::new()));
         }
         for node in &graph.nodes {
@@ -30,21 +30,21 @@ impl Network {
                     parameters += graph.shape(operand).len() as u64;
                     continue;
                 }
-                let Some(from) = made[operand] else {
+                let Some(from) = layer_of[operand] else {
                     let tensor = graph.tensors[operand].name.clone();
                     return Err(ScheduleError::NotYetComputed { node: node.op_index, op: node.op.name(), tensor });
                 };
                 inputs.push(Input { from, rows: input_rows_of(graph, node, index) });
             }
-            if made[result].is_some() || graph.is_constant(result) {
+            if layer_of[result].is_some() || graph.is_constant(result) {
                 let tensor = graph.tensors[result].name.clone();
                 return Err(ScheduleError::WrittenTwice { node: node.op_index, op: node.op.name(), tensor });
             }
-            made[result] = Some(network.layers.len());
+            layer_of[result] = Some(network.layers.len());
             network.layers.push(Layer { parameters, ..layer(graph, result, node.op.name(), inputs) });
         }
         for (index, &output) in graph.outputs.iter().enumerate() {
-            let Some(from) = made[output] else {
+            let Some(from) = layer_of[output] else {
                 let tensor = graph.tensors[output].name.clone();
                 return Err(ScheduleError::OutputNotComputed { index, tensor });
             };

@@ -54,7 +54,7 @@ pub struct Band {
 
 /// Returns the schedule whose steps are the bands of `segments`, in demand-driven order. The storages do not change.
 pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]) -> Schedule {
-    let mut made = Schedule {
+    let mut phased = Schedule {
         storages: schedule.storages.clone(),
         storage_of: schedule.storage_of.clone(),
         subtensors: schedule.subtensors.clone(),
@@ -83,23 +83,23 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
             slices: whole.slices.clone(),
             ..*whole
         };
-        let number = made.steps.len();
-        let uses = made.uses_of(&step);
+        let number = phased.steps.len();
+        let uses = phased.uses_of(&step);
         for &record in uses.reads.iter().chain(&uses.writes) {
             let span = touched[record].get_or_insert((number, number));
             span.1 = number;
         }
-        made.steps.push(step);
-        made.uses.push(uses);
+        phased.steps.push(step);
+        phased.uses.push(uses);
     }
-    for storage in &made.storages {
+    for storage in &phased.storages {
         // Records without any band stay in the list, because `StorageKind::Intermediate` refers to records by index.
         if let StorageKind::Intermediate(record) = storage.kind {
             let (first, last) = touched[record].unwrap_or_default();
-            made.records.push(UsageRecord::new(first, last, storage.texels()));
+            phased.records.push(UsageRecord::new(first, last, storage.texels()));
         }
     }
-    made
+    phased
 }
 
 /// Returns the overlap of `rows` with `all`.

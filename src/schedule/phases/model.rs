@@ -219,12 +219,12 @@ impl OperandUse {
 
 /// For each tensor, the operators that write it.
 fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer>> {
-    let mut made: IdVec<_, Vec<Producer>> = IdVec::from_elem(Vec::new(), &graph.tensors);
+    let mut producers_of: IdVec<_, Vec<Producer>> = IdVec::from_elem(Vec::new(), &graph.tensors);
     let mut steps = schedule.steps.iter().enumerate().peekable();
     for (id, node) in graph.nodes.iter_enumerated() {
         // Steps are in node order and none is cut into phases yet, so one pass over both is enough.
         let step = steps.next_if(|(_, step)| step.node == id);
-        let parts = || node.inputs.iter().flat_map(|&operand| made[operand].iter().copied());
+        let parts = || node.inputs.iter().flat_map(|&operand| producers_of[operand].iter().copied());
         let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });
         let producers = match step {
             Some((_, step)) if step.kind != StepKind::PadBorder => own.into_iter().collect(),
@@ -232,9 +232,9 @@ fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer
             // border). Their rows come from the producers of their operands.
             _ => parts().chain(own).collect(),
         };
-        made[node.output] = producers;
+        producers_of[node.output] = producers;
     }
-    made
+    producers_of
 }
 
 /// Returns the row of the storage where a node's result begins.
