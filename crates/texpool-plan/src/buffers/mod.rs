@@ -17,6 +17,7 @@ mod order_search;
 mod pieces;
 mod plain;
 mod planner;
+mod sequences;
 mod without_pairs;
 
 pub use arena_plan::{ArenaPlan, ArenaProof};

@@ -97,7 +97,7 @@ pub(super) fn plan(
             continue;
         }
         tried = Some(units);
-        match fit_by_search(&records, units, nodes, control) {
+        match fit_by_search(&records, &[], units, nodes, control) {
             Fit::Fits(layout) => {
                 let found = found(&layout, bound, None);
                 if found.total <= capacity {

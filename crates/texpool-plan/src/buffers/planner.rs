@@ -15,7 +15,9 @@ use super::{
     exact,
     found::Found,
     order_search::OrderSearch,
-    plain, without_pairs,
+    plain,
+    sequences::Sequences,
+    without_pairs,
 };
 use crate::{
     control::{Progress, SearchControl, StopReason},
@@ -301,7 +303,9 @@ impl<'a> ArenaPlanner<'a> {
                 return Ok(Found { stopped, ..without_pairs::plan(buffers, widest)? });
             }
         };
-        let best = self.search_pairs(buffers, in_place, &conflicts, widest, unit, control)?;
+        let sequences = Sequences::new(buffers, in_place);
+        let exact = small || sequences.as_ref().is_some_and(Sequences::is_exact);
+        let best = self.search_pairs(buffers, in_place, &conflicts, sequences, widest, unit, control)?;
         let stopped = best.stopped.or(control.stopped());
         // The search may have been stopped before it completed its first plan.
         let best = if stopped.is_some() && !conflicts.few {
@@ -309,7 +313,7 @@ impl<'a> ArenaPlanner<'a> {
         } else {
             best
         };
-        let beyond_exact = (!small && *effort > 0).then_some(StopReason::TooManyTensors);
+        let beyond_exact = (!exact && *effort > 0).then_some(StopReason::TooManyTensors);
         Ok(Found { stopped: stopped.or(beyond_exact), ..best })
     }
 
@@ -319,6 +323,7 @@ impl<'a> ArenaPlanner<'a> {
         buffers: &[Buffer],
         in_place: &[(usize, usize)],
         conflicts: &Conflicts,
+        sequences: Option<Sequences<'_>>,
         widest: u64,
         unit: Option<u64>,
         control: &SearchControl<'_>,
@@ -327,18 +332,24 @@ impl<'a> ArenaPlanner<'a> {
         let small = exact::takes(buffers);
         let enough = capacity.unwrap_or(widest);
         let mut orders = OrderSearch::new(buffers, conflicts, widest, enough, control);
-        // The exact search needs a good plan to start from. If it does not run, the order search gets all of the
-        // effort.
-        orders.improve(if small { effort / 8 } else { effort }, control);
+        // The exact searches need a good plan to start from. If neither runs, the order search gets all of the effort.
+        if small || sequences.is_some() {
+            orders.improve(effort / 8, &control.share(1, 8));
+        } else {
+            orders.improve(effort, control);
+        }
         let mut best = orders.best().clone();
         let open = |best: &Found| {
             let decided = capacity.is_some_and(|capacity| best.bound > capacity);
-            small && effort > 0 && !decided && best.total > enough.max(best.bound)
+            effort > 0 && !decided && best.total > enough.max(best.bound)
         };
         if let Some(unit) = unit.filter(|_| open(&best)) {
             best = best.or_smaller(plain::plan(buffers, unit, capacity, effort, &control.share(1, 3))?);
         }
-        if open(&best) {
+        if let Some(sequences) = sequences.filter(|_| open(&best)) {
+            best = sequences.improve(best, capacity, effort, &control.share(1, 2));
+        }
+        if small && open(&best) {
             let control = control.share(1, 2);
             best = exact::improve(best, buffers, in_place, conflicts, capacity, effort / 2, &control);
         }

@@ -3,7 +3,7 @@
 
 use super::{
     best_greedy::best_greedy,
-    search::{Fit, search},
+    search::{Constraint, Fit, search},
 };
 use crate::{
     bounds::{max_breadth, naive_total},
@@ -38,18 +38,33 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchC
     if layout.total() <= capacity {
         return Ok(Fit::Fits(layout));
     }
-    Ok(fit_by_search(records, capacity, nodes, control))
+    Ok(fit_by_search(records, &[], capacity, nodes, control))
 }
 
 /// Like [`fit()`], without the greedy strategies.
-pub(crate) fn fit_by_search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
+pub(crate) fn fit_by_search(
+    records: &[UsageRecord],
+    constraints: &[Constraint],
+    capacity: u64,
+    nodes: u64,
+    control: &SearchControl<'_>,
+) -> Fit {
     // The search stacks tensors, so the heights that it reaches are sums of sizes and multiples of their greatest
     // common divisor. With the capacity rounded down to such a multiple, more branches are recognised as too high.
-    let capacity = capacity - capacity % granularity(records);
-    search(records, capacity, nodes, control)
+    let capacity = capacity - capacity % granularity(records, constraints);
+    search(records, constraints, capacity, nodes, control)
 }
 
-/// Returns the greatest common divisor of all sizes. The smallest arena is a multiple of it.
-pub(super) fn granularity(records: &[UsageRecord]) -> u64 {
-    records.iter().fold(0, |divisor, record| gcd(divisor, record.size)).max(1)
+/// Returns a number that the smallest arena is a multiple of: the greatest common divisor of all sizes and fixed
+/// offsets, and of the alignments that do not divide it.
+pub(crate) fn granularity(records: &[UsageRecord], constraints: &[Constraint]) -> u64 {
+    let given = constraints.iter().filter_map(|constraint| constraint.given);
+    let mut divisor = records.iter().map(|record| record.size).chain(given).fold(0, gcd).max(1);
+    // An offset that is rounded up to a multiple of an alignment remains a multiple of what divides the alignment.
+    while let Some(constraint) =
+        constraints.iter().find(|c| !divisor.is_multiple_of(c.align) && !c.align.is_multiple_of(divisor))
+    {
+        divisor = gcd(divisor, constraint.align);
+    }
+    divisor
 }

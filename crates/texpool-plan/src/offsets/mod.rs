@@ -16,8 +16,9 @@ mod strip;
 
 pub(super) use arena::Arena;
 pub(super) use best_greedy::{best_greedy, fast_greedy};
-pub(super) use fit::fit_by_search;
-pub(super) use search::takes as search_takes;
+pub(super) use fit::{fit_by_search, granularity};
+pub(super) use search::{Constraint, takes as search_takes};
+pub(super) use smallest::smaller;
 // Users use `Strategy`; the tests call the strategies directly.
 #[doc(hidden)]
 pub use arena::Gap;

@@ -4,7 +4,7 @@
 use super::{
     best_greedy::best_greedy,
     fit::{fit_by_search, granularity},
-    search::{Fit, takes},
+    search::{Constraint, Fit, takes},
 };
 use crate::{
     bounds::{max_breadth, naive_total},
@@ -52,35 +52,67 @@ const NODES_GROWTH: u64 = 8;
 /// ```
 pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>) -> Result<Smallest, PlanError> {
     naive_total(records)?;
-    let mut bound = max_breadth(records);
-    let mut layout = best_greedy(records, bound, control)?;
+    let bound = max_breadth(records);
+    let layout = best_greedy(records, bound, control)?;
     if nodes > 0 && layout.total() > bound && !takes(records) {
         return Ok(Smallest { layout, bound, stopped: control.stopped().or(Some(StopReason::TooManyTensors)) });
     }
-    let step = granularity(records);
+    let found = smaller(records, &[], bound, layout.total(), nodes, control);
+    Ok(Smallest { layout: found.layout.unwrap_or(layout), bound: found.bound, stopped: found.stopped })
+}
+
+/// A layout smaller than a known one, if the search found any.
+pub(crate) struct Smaller {
+    pub(crate) layout: Option<Layout>,
+    /// A lower bound on the arena.
+    pub(crate) bound: u64,
+    stopped: Option<StopReason>,
+}
+
+/// Searches like [`smallest()`] for tensors with constraints, between a lower bound and the total of a known layout.
+pub(crate) fn smaller(
+    records: &[UsageRecord],
+    constraints: &[Constraint],
+    bound: u64,
+    known: u64,
+    nodes: u64,
+    control: &SearchControl<'_>,
+) -> Smaller {
+    let step = granularity(records, constraints);
+    let mut bound = bound.next_multiple_of(step);
+    let (mut layout, mut total) = (None, known);
     let mut round_nodes = nodes.min(FIRST_NODES);
     loop {
         // The lowest capacity still undecided in this round. The widest step comes first and is nearly always enough.
         let mut undecided = bound;
         let mut capacity = bound;
-        while undecided < layout.total() && control.stopped().is_none() {
+        while undecided < total && control.stopped().is_none() {
             let progress = Progress::new("smallest arena", round_nodes, nodes);
-            control.report(Progress { best: Some(layout.total()), ..progress });
+            control.report(Progress { best: Some(total), ..progress });
             // The lowest capacity is tried with the nodes of the next round, see `NODES_GROWTH`.
             let more = round_nodes.saturating_mul(NODES_GROWTH).min(nodes);
-            match fit_by_search(records, capacity, if capacity == bound { more } else { round_nodes }, control) {
-                Fit::Fits(found) => layout = found,
+            match fit_by_search(
+                records,
+                constraints,
+                capacity,
+                if capacity == bound { more } else { round_nodes },
+                control,
+            ) {
+                Fit::Fits(found) => {
+                    total = found.total();
+                    layout = Some(found);
+                }
                 Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
                 Fit::BudgetExhausted => undecided = capacity + step,
             }
             // Only multiples of `step` can be the smallest capacity.
-            capacity = undecided + layout.total().saturating_sub(undecided) / step / 2 * step;
+            capacity = undecided + total.saturating_sub(undecided) / step / 2 * step;
         }
-        let done = bound >= layout.total() || round_nodes >= nodes || control.stopped().is_some();
+        let done = bound >= total || round_nodes >= nodes || control.stopped().is_some();
         if done {
             // A stop after the end of the last search did not cut anything short.
-            let stopped = control.stopped().filter(|_| bound < layout.total());
-            return Ok(Smallest { layout, bound, stopped });
+            let stopped = control.stopped().filter(|_| bound < total);
+            return Smaller { layout, bound, stopped };
         }
         round_nodes = round_nodes.saturating_mul(NODES_GROWTH).min(nodes);
     }

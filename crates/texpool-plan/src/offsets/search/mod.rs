@@ -6,13 +6,19 @@
 //! rank for equal offsets), each tensor rests on tensors listed before it. It is therefore enough to search these
 //! sequences. Each tensor is tried at a single offset, the end of the highest placed tensor that overlaps it in time.
 //! [`Pruning`] lists the cuts that this allows.
+//!
+//! Alignments, fixed offsets and gaps do not change this. A tensor is tried at the next multiple of its alignment at
+//! which it leaves those with fixed offsets their place. A tensor with a fixed offset has its place in the sequence, and
+//! no tensor after that place is tried before it. In a gap a tensor overlaps no other.
 
 mod bits;
+mod constraint;
 mod instance;
 mod partial_layout;
 mod preordering;
 mod pruning;
 
+pub(crate) use constraint::Constraint;
 use instance::{Instance, independent_groups};
 use partial_layout::{PartialLayout, Partition, SequenceKey};
 use preordering::Preordering;
@@ -52,7 +58,13 @@ pub(crate) fn takes(records: &[UsageRecord]) -> bool {
 
 /// Searches for a layout within `capacity`, placing at most `nodes` tensors in total. Groups of tensors that are
 /// never alive at the same time are searched one after another.
-pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchControl<'_>) -> Fit {
+pub(super) fn search(
+    records: &[UsageRecord],
+    constraints: &[Constraint],
+    capacity: u64,
+    nodes: u64,
+    control: &SearchControl<'_>,
+) -> Fit {
     let groups = independent_groups(records);
     if groups.iter().any(|group| group.len() > MAX_TENSORS) {
         return Fit::BudgetExhausted;
@@ -60,7 +72,7 @@ pub(super) fn search(records: &[UsageRecord], capacity: u64, nodes: u64, control
     let mut offsets = vec![None; records.len()];
     let mut used = 0;
     for group in groups {
-        let Some(instance) = Instance::new(records, group, control) else { return Fit::BudgetExhausted };
+        let Some(instance) = Instance::new(records, constraints, group, control) else { return Fit::BudgetExhausted };
         match search_group(&instance, capacity, nodes, &mut used, control) {
             Fit::Fits(found) => {
                 for (&record, offset) in instance.records.iter().zip(found) {
@@ -239,12 +251,14 @@ impl<'a> Search<'a> {
     ) -> Option<(SequenceKey, usize)> {
         let PartialLayout { min_offsets, offset_bounds, ranks, instance, unplaced, .. } = &self.layout;
         let Pruning { check_dominance, identical_tensors, .. } = self.pruning;
+        let latest = self.layout.first_given(partition);
         let mut best: Option<(SequenceKey, usize)> = None;
         for tensor in self.layout.unplaced_in(partition) {
             let key = SequenceKey { offset: min_offsets[tensor], rank: ranks[tensor] };
             let eligible = key.offset == offset_bounds[tensor]
                 && (key.offset < min_height || !check_dominance)
-                && key >= resume_at;
+                && key >= resume_at
+                && latest.is_none_or(|latest| key <= latest);
             if eligible
                 && best.is_none_or(|(least, _)| key < least)
                 && !(identical_tensors && instance.tensors[tensor].identical.is_some_and(|i| bits::has(unplaced, i)))
@@ -313,7 +327,7 @@ mod tests {
             let records = full_steps(capacity, 8, &mut random);
             for group in independent_groups(&records) {
                 let control = SearchControl::new();
-                let instance = Instance::new(&records, group, &control).expect("nothing stops it");
+                let instance = Instance::new(&records, &[], group, &control).expect("nothing stops it");
                 for preordering in Preordering::ROUND_ROBIN {
                     let answers = variants().map(|(name, pruning)| {
                         let mut search = Search::new(&instance, capacity as u64, preordering, pruning, 100_000);
@@ -353,7 +367,7 @@ mod tests {
             for (cuts, pruning) in variants() {
                 let mut nodes = 0;
                 for group in independent_groups(&records) {
-                    let instance = Instance::new(&records, group, &control).expect("nothing stops it");
+                    let instance = Instance::new(&records, &[], group, &control).expect("nothing stops it");
                     let fewest = Preordering::ROUND_ROBIN.map(|preordering| {
                         let mut search = Search::new(&instance, 1_048_576, preordering, pruning, limit);
                         let found = search.run(&control, &Progress::new("", 0, 0));

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, ops::Range};
 
 use super::{
     bits::{clear, has, mask, ones, set, words},
-    instance::Instance,
+    instance::{Instance, Tensor},
     preordering::{PreorderData, Preordering},
     pruning::Pruning,
 };
@@ -48,7 +48,8 @@ pub(super) struct PartialLayout<'a> {
     pub(super) unplaced: Vec<u64>,
     /// Offsets of the placed tensors.
     pub(super) offsets: Vec<u64>,
-    /// For each tensor, the end of the highest placed tensor that overlaps it in time.
+    /// For each tensor, the lowest offset above all placed tensors that overlap it in time at which it leaves those
+    /// with fixed offsets their place. For a tensor with a fixed offset, that offset.
     pub(super) min_offsets: Vec<u64>,
     /// For each tensor, a lower bound on its offset in all layouts that the search still considers. It is at least
     /// the minimum offset. A tensor whose bound is above its minimum offset cannot be placed yet.
@@ -84,9 +85,11 @@ impl<'a> PartialLayout<'a> {
         let mut cuts = vec![0; instance.section_count];
         for (tensor, t) in instance.tensors.iter().enumerate() {
             set(&mut unplaced, tensor);
-            totals[t.sections()].iter_mut().for_each(|total| *total += t.size);
+            instance.needed_sections(tensor).for_each(|section| totals[section] += t.size);
             cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
         }
+        let lowest = |(tensor, t): (usize, &Tensor)| t.given.unwrap_or_else(|| instance.lowest_free(tensor, 0));
+        let min_offsets: Vec<u64> = instance.tensors.iter().enumerate().map(lowest).collect();
         Self {
             instance,
             capacity,
@@ -94,8 +97,8 @@ impl<'a> PartialLayout<'a> {
             skipped: SkippedTensors { set: vec![0; unplaced.len()], open: Vec::new() },
             unplaced,
             offsets: vec![0; count],
-            min_offsets: vec![0; count],
-            offset_bounds: vec![0; count],
+            offset_bounds: min_offsets.clone(),
+            min_offsets,
             ranks: vec![0; count],
             floors: vec![0; instance.section_count],
             totals,
@@ -135,7 +138,7 @@ impl<'a> PartialLayout<'a> {
                 Some(Change::Placed(tensor)) => {
                     let t = self.instance.tensors[tensor as usize];
                     set(&mut self.unplaced, tensor as usize);
-                    self.totals[t.sections()].iter_mut().for_each(|total| *total += t.size);
+                    self.instance.needed_sections(tensor as usize).for_each(|section| self.totals[section] += t.size);
                     self.cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
                 }
                 None => return,
@@ -192,9 +195,21 @@ impl<'a> PartialLayout<'a> {
         into.extend(last);
     }
 
-    /// Returns whether every section's total fits into the capacity. All later checks look only at changed sections.
+    /// Returns whether every section's total and every tensor fits into the capacity. All later checks look only at
+    /// changed sections.
     pub(super) fn sections_fit(&self) -> bool {
-        self.totals.iter().all(|&total| total <= self.capacity)
+        let mut ends =
+            self.instance.tensors.iter().zip(&self.min_offsets).map(|(t, offset)| offset.saturating_add(t.size));
+        ends.all(|end| end <= self.capacity) && self.totals.iter().all(|&total| total <= self.capacity)
+    }
+
+    /// Returns the first position in the sequence that an unplaced tensor with a fixed offset has. Tensors after it
+    /// cannot be placed before it.
+    pub(super) fn first_given(&self, partition: Partition) -> Option<SequenceKey> {
+        let (from, to) = partition.tensors;
+        let unplaced = |&&tensor: &&usize| (from..to).contains(&tensor) && has(&self.unplaced, tensor);
+        let key = |&tensor: &usize| SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
+        self.instance.given.iter().filter(unplaced).map(key).min()
     }
 
     /// Places a tensor at its minimum offset. Tensors placed later will not be lower. Returns `None` if no layout can
@@ -206,7 +221,7 @@ impl<'a> PartialLayout<'a> {
         self.offsets[tensor] = key.offset;
         clear(&mut self.unplaced, tensor);
         self.changes.push(Change::Placed(tensor as u32));
-        for section in t.sections() {
+        for section in self.instance.needed_sections(tensor) {
             self.totals[section] -= t.size;
             self.set_floor(section, end);
         }
@@ -234,14 +249,18 @@ impl<'a> PartialLayout<'a> {
                 if before >= end {
                     continue;
                 }
-                self.min_offsets[other] = end;
+                if self.instance.tensors[other].given.is_some() {
+                    return None;
+                }
+                let lowest = self.instance.lowest_free(other, end);
+                self.min_offsets[other] = lowest;
                 if self.offset_bounds[other] == before {
                     self.changes.push(Change::MinOffsetAndBound(other as u32, before));
-                    self.offset_bounds[other] = end;
+                    self.offset_bounds[other] = lowest;
                     self.mark_stale_floors(other, before, &mut touched);
                 } else {
                     self.changes.push(Change::MinOffset(other as u32, before));
-                    self.raise_bound(other, end, &mut touched);
+                    self.raise_bound(other, lowest, &mut touched);
                 }
             }
         }
@@ -326,6 +345,10 @@ impl<'a> PartialLayout<'a> {
         skipped.fill(0);
         for tensor in self.unplaced_in(partition) {
             let own = SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
+            // A tensor with a fixed offset is never skipped, see `first_given`.
+            if tensors[tensor].given.is_some() {
+                continue;
+            }
             if own.offset < self.offset_bounds[tensor] || own < key {
                 open.push((tensor, u64::MAX));
                 set(skipped, tensor);
@@ -349,7 +372,8 @@ impl<'a> PartialLayout<'a> {
     fn settle_skipped(&mut self, open: &mut Vec<(usize, u64)>, touched: &mut Range<usize>) -> bool {
         let tensors = &self.instance.tensors;
         loop {
-            let bound = |&(tensor, lowest): &(usize, u64)| lowest.max(self.offset_bounds[tensor]);
+            let bound =
+                |&(tensor, lowest): &(usize, u64)| tensors[tensor].aligned(lowest).max(self.offset_bounds[tensor]);
             let Some(next) = (0..open.len()).min_by_key(|&i| bound(&open[i])) else { return true };
             let (tensor, offset) = (open[next].0, bound(&open[next]));
             open.swap_remove(next);
