@@ -1,9 +1,9 @@
 //! Plans buffers in one arena with all constraints that a compiler may have: live ranges, sizes, alignments, gaps in
 //! live ranges, fixed offsets, and pairs that may be computed in place.
 //!
-//! [`ArenaPlanner`] takes the buffers and returns an [`ArenaPlan`]. Buffers that differ only in live range and size
-//! are passed to the searches of [`offsets`](super::offsets). All others have separate searches, which use only the
-//! forbidden differences between the offsets of each pair of buffers.
+//! [`ArenaPlanner`] takes the buffers and returns an [`ArenaPlan`]. All buffers are passed to the searches of
+//! [`offsets`](super::offsets). Those with windows or pairs computed in place also have an exact search of their own,
+//! which uses only the forbidden differences between the offsets of each pair of buffers.
 
 mod arena_plan;
 mod bound;

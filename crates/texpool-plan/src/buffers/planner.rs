@@ -51,10 +51,11 @@ use crate::{
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
 ///
-/// Up to 256 buffers with up to 512 gaps are searched exactly, with any constraints, until the effort is spent. More
-/// buffers are searched exactly if they have only live ranges, sizes and alignments that divide the sizes. For others
-/// only orders of placement are tried; if more than four million pairs of them are alive together, only a greedy plan
-/// is made, which ignores gaps. Unless such a plan is proven by other means, [`ArenaPlan::stopped`] is then
+/// Buffers with live ranges, sizes, alignments, fixed offsets and gaps are searched exactly, up to 16,384 of them that
+/// are connected by overlaps in time. Windows and pairs computed in place are simplified in that search, which then
+/// finds plans but no proof; up to 256 such buffers with up to 512 gaps have an exact search besides. If more than four
+/// million pairs of constrained buffers are alive together, only a greedy plan is made, which ignores gaps. If the
+/// exact search is left out and the plan is not proven by other means, [`ArenaPlan::stopped`] is
 /// [`StopReason::TooManyTensors`]. [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search
 /// uses one thread.
 ///
