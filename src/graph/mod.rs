@@ -44,6 +44,7 @@ pub use crate::ops::{
     op::*,
     pad::{PadAxis, PadMode},
     pool::PoolKind,
+    recurrent::{Cell, CellFunction},
     reduce::ReduceKind,
     resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},
     schema::ShapeError,

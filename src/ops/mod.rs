@@ -36,6 +36,7 @@ macro_rules! operators {
                 lrn::Lrn,
                 normalize::Normalize,
                 cum_sum::CumSum,
+                recurrent::Recurrent,
             }
             none {
                 fully_connected::FullyConnected,
@@ -69,6 +70,7 @@ mod operator;
 pub(crate) mod pad;
 pub(crate) mod pool;
 pub(crate) mod prelu;
+pub(crate) mod recurrent;
 pub(crate) mod reduce;
 pub mod reference;
 pub(crate) mod reshape;

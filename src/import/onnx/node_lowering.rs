@@ -188,6 +188,11 @@ impl NodeLowering<'_> {
         self.attribute(name).map(|a| a.ints.clone())
     }
 
+    /// Returns a list of texts; empty if it is missing.
+    pub(super) fn texts(&self, name: &str) -> &[String] {
+        self.attribute(name).map_or(&[], |a| a.texts.as_slice())
+    }
+
     /// Returns a list of floats.
     pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
         self.attribute(name).map(|a| a.floats.clone())

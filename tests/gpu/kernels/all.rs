@@ -1,9 +1,10 @@
 //! A case of every operator: one that has none, or whose kernel was forgotten, is named here.
 
 use texpool::graph::{
-    Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather, GatherElements,
-    GridSample, Lrn, MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce, ReduceKind,
-    Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose, TransposeConv, Unary,
+    Binary, Cell, CellFunction, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
+    GatherElements, GridSample, Lrn, MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
+    Recurrent, Reduce, ReduceKind, Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose,
+    TransposeConv, Unary,
 };
 
 use super::{Source, case, constant, harness::Harness, placed};
@@ -14,6 +15,18 @@ const CONV: Conv2d =
 
 /// An operand that is computed.
 const X: [usize; 4] = [2, 4, 6, 8];
+
+/// A cell in both directions that gives the values of all steps and the final ones.
+const PLAIN_CELL: Recurrent = Recurrent {
+    cell: Cell::Plain,
+    reverse: [false, true],
+    functions: [CellFunction::plain(Unary::Tanh); 3],
+    clip: None,
+    initial: false,
+    lengths: false,
+    sequence: true,
+    finals: true,
+};
 
 /// An operator with its operands and the extents of its result.
 type Case = (Op, Vec<Source>, [usize; 4]);
@@ -56,6 +69,7 @@ fn cases() -> Vec<Case> {
         (Op::Lrn(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }), vec![x()], X),
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
+        (Op::Recurrent(PLAIN_CELL), vec![placed([2, 2, 6, 8]), constant([1, 2, 18, 8])], [2, 2, 7, 8]),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),
         (Op::Tile, vec![x()], [2, 8, 6, 16]),

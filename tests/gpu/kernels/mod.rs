@@ -12,6 +12,7 @@ mod lines;
 mod misfits;
 mod moves;
 mod no_number;
+mod recurrent;
 mod rng;
 mod windows;
 

@@ -23,6 +23,7 @@ const CASES: &[Case] = &[
     ("Not", &[2], &[], &[0.0, 0.0]),
     ("ReduceLogSumExp", &[1, 2], &[], &[2.313_261_7]),
     ("SimplifiedLayerNormalization", &[1, 2], &[("epsilon", Attr::Float(0.0))], &[0.632_455_5, 1.264_911]),
+    ("com.microsoft.DynamicQuantizeLSTM", &[1, 1, 1], &[], &[0.174_269_7]),
     ("com.microsoft.Gelu", &[2], &[], &[0.841_344_7, 1.954_499_7]),
     ("com.microsoft.QuickGelu", &[2], &[("alpha", Attr::Float(1.0))], &[0.731_058_6, 1.761_594_2]),
 ];
@@ -33,6 +34,14 @@ fn others(name: &str, m: &mut Model) -> Vec<&'static str> {
         "SimplifiedLayerNormalization" => {
             m.floats("scale", &[2], &[1.0, 1.0]);
             vec!["x", "scale"]
+        }
+        "com.microsoft.DynamicQuantizeLSTM" => {
+            // With a scale of 0.25 and a zero point of 1, every input weight is 0.5.
+            m.floats("w", &[1, 1, 4], &[3.0; 4]);
+            m.floats("r", &[1, 1, 4], &[9.0; 4]);
+            m.floats("scale", &[1], &[0.25]);
+            m.floats("zero", &[1], &[1.0]);
+            vec!["x", "w", "r", "", "", "", "", "", "scale", "zero", "scale", "zero"]
         }
         _ => vec!["x"],
     }

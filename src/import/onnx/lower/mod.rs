@@ -13,6 +13,7 @@ mod max_indices;
 mod norm;
 mod pool;
 mod quant;
+mod recurrent;
 mod reduce;
 mod shapes;
 mod slice;
@@ -26,7 +27,7 @@ pub(super) use wrap::wrapped;
 use super::op_registry::{OnnxOpEntry, own_domain};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 14] = [
+static OPERATORS: [&[OnnxOpEntry]; 15] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -41,6 +42,7 @@ static OPERATORS: [&[OnnxOpEntry]; 14] = [
     gather::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
+    recurrent::OPERATORS,
 ];
 
 /// Iterates over all operators.

@@ -1,0 +1,216 @@
+// A recurrent cell, one batch and direction a workgroup. Its memory holds the hidden values, the cell of an LSTM, and the
+// gates of a step. In each step the lanes first compute the gates' sums, then the new state.
+
+struct Params {
+    alphas: vec3<f32>,    // first parameters of the functions: gates, candidate, cell
+    clip: f32,            // limit on the magnitude of what they are applied to
+    betas: vec3<u32>,     // second parameters, as `activate` wants them
+    inner: vec3<f32>,     // factors of arguments
+    scale: vec3<f32>,     // factors of results
+    offset: vec3<f32>,    // terms of results
+    reverse: vec2<u32>,   // whether steps of a direction go from the last to the first
+}
+
+// A kind of `src/ops/recurrent/kernel.rs`.
+override CELL: u32 = CELL_LSTM;
+// These are no parameters, because all lanes must provably reach the same barriers.
+override STEPS: u32 = 1u;
+// Slices of the hidden values, and rounds of a sum, each of which takes four of them.
+override HIDDEN_SLICES: u32 = 1u;
+override ROUNDS: u32 = 1u;
+override GATE_FUNCTION: u32 = ACT_LOGISTIC;
+override CANDIDATE_FUNCTION: u32 = ACT_TANH;
+override CELL_FUNCTION: u32 = ACT_TANH;
+override CLIPPED: bool = false;
+// What the second tensor holds: the state before the first step, numbers of steps.
+override INITIAL: bool = false;
+override LENGTHS: bool = false;
+// What the result holds: hidden values of all steps, the state behind the last.
+override SEQUENCE: bool = true;
+override FINALS: bool = false;
+
+// Pixels of the weights in front of the recurrent ones: biases, and peepholes or recurrent biases.
+const EXTRA: u32 = 1u;
+const FIRST_TERM: u32 = 2u;
+
+var<workgroup> memory: array<vec4<f32>, RECURRENT_TEXELS>;
+
+fn is_lstm() -> bool { return CELL == CELL_LSTM || CELL == CELL_LSTM_COUPLED; }
+fn gate_count() -> u32 { return select(select(3u, 1u, CELL == CELL_PLAIN), 4u, is_lstm()); }
+// Texels of a part of the memory: hidden values, the cell, and each gate.
+fn part() -> u32 { return ROUNDS * 4u; }
+fn gates_start() -> u32 { return part() * select(1u, 2u, is_lstm()); }
+fn gate_at(gate: u32, s: u32) -> u32 { return gates_start() + gate * part() + s; }
+
+// Where weights of a direction are in their texture.
+struct Weights {
+    first: u32,
+    pixels: u32,
+    shift: u32,
+}
+
+// Texel of pixel `pixel` of a slice of the gates.
+fn weight_of(w: Weights, slice: u32, pixel: u32) -> vec4<f32> {
+    return weight_values(w.first + slice * w.pixels + pixel, w.shift);
+}
+
+fn four(w: Weights, texel: u32, h: vec4<f32>) -> vec4<f32> {
+    let a = weight_values(texel, w.shift) * h.x + weight_values(texel + 1u, w.shift) * h.y;
+    return a + weight_values(texel + 2u, w.shift) * h.z + weight_values(texel + 3u, w.shift) * h.w;
+}
+
+// The product of values of the memory from `start` on with the recurrent weights of a slice.
+fn recurrent_sum(w: Weights, slice: u32, start: u32, before: vec4<f32>) -> vec4<f32> {
+    var sum = before;
+    var texel = w.first + slice * w.pixels + FIRST_TERM;
+    for (var term = 0u; term < ROUNDS; term++) {
+        let s = start + term * 4u;
+        sum += four(w, texel, memory[s]);
+        sum += four(w, texel + 4u, memory[s + 1u]);
+        sum += four(w, texel + 8u, memory[s + 2u]);
+        sum += four(w, texel + 12u, memory[s + 3u]);
+        texel += 16u;
+    }
+    return sum;
+}
+
+fn clipped(x: vec4<f32>) -> vec4<f32> {
+    if CLIPPED {
+        let clip = params().clip;
+        return bounded(x, vec4(-clip), vec4(clip));
+    }
+    return x;
+}
+
+fn gate_function(x: vec4<f32>) -> vec4<f32> {
+    let p = params();
+    return activate(GATE_FUNCTION, clipped(x) * p.inner.x, 0u, p.alphas.x, p.betas.x) * p.scale.x + p.offset.x;
+}
+
+fn candidate_function(x: vec4<f32>) -> vec4<f32> {
+    let p = params();
+    return activate(CANDIDATE_FUNCTION, clipped(x) * p.inner.y, 0u, p.alphas.y, p.betas.y) * p.scale.y + p.offset.y;
+}
+
+fn cell_function(x: vec4<f32>) -> vec4<f32> {
+    let p = params();
+    return activate(CELL_FUNCTION, x * p.inner.z, 0u, p.alphas.z, p.betas.z) * p.scale.z + p.offset.z;
+}
+
+// The new hidden values of a slice; an LSTM's cell is changed.
+fn new_hidden(w: Weights, s: u32, from_input: vec4<f32>) -> vec4<f32> {
+    let h = memory[s];
+    switch CELL {
+        case CELL_PLAIN: { return candidate_function(memory[gate_at(0u, s)]); }
+        case CELL_GRU: {
+            let update = gate_function(memory[gate_at(0u, s)]);
+            return (1.0 - update) * candidate_function(memory[gate_at(2u, s)]) + update * h;
+        }
+        case CELL_GRU_RESET_AFTER: {
+            let update = gate_function(memory[gate_at(0u, s)]);
+            let reset = gate_function(memory[gate_at(1u, s)]);
+            let candidate = candidate_function(from_input + reset * memory[gate_at(2u, s)]);
+            return (1.0 - update) * candidate + update * h;
+        }
+        case CELL_LSTM, CELL_LSTM_COUPLED: {
+            let c = memory[part() + s];
+            let add = gate_function(memory[gate_at(0u, s)] + weight_of(w, s, EXTRA) * c);
+            var keep = 1.0 - add;
+            if CELL == CELL_LSTM {
+                keep = gate_function(memory[gate_at(2u, s)] + weight_of(w, 2u * HIDDEN_SLICES + s, EXTRA) * c);
+            }
+            let new_c = keep * c + add * candidate_function(memory[gate_at(3u, s)]);
+            memory[part() + s] = new_c;
+            let show = gate_function(memory[gate_at(1u, s)] + weight_of(w, HIDDEN_SLICES + s, EXTRA) * new_c);
+            return show * cell_function(new_c);
+        }
+        default: { return nan(); }
+    }
+}
+
+@compute @workgroup_size(LANES)
+fn main(
+    @builtin(global_invocation_id) global: vec3<u32>,
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(local_invocation_index) lane: u32,
+) {
+    // Every lane reaches every barrier: a group beyond the last row repeats it and stores nothing.
+    let id = begin(global, group);
+    let dispatch = dispatch_params();
+    let stores = id < dispatch.items;
+    let src = input_tensor();
+    let dst = output_tensor();
+    let state = second_tensor();
+    let row = dispatch.first_row + min(id, dispatch.items - 1u) / LANES;
+    let direction = row % dst.h;
+    let pixels = FIRST_TERM + ROUNDS * 16u;
+    let first = dispatch.weight_base + direction * gate_count() * HIDDEN_SLICES * pixels;
+    let w = Weights(first, pixels, dispatch.weight_shift);
+    let reverse = params().reverse[direction] != 0u;
+    var length = STEPS;
+    if LENGTHS {
+        let told = read_second(state, texel_of(state, row, 0u, state.w - 1u)).x;
+        length = u32(clamp(told, 0.0, f32(STEPS)));
+    }
+    for (var own = lane; own < part(); own += LANES) {
+        var h = vec4(0.0);
+        var c = vec4(0.0);
+        if INITIAL && own < HIDDEN_SLICES {
+            h = read_second(state, texel_of(state, row, own, 0u));
+            if is_lstm() { c = read_second(state, texel_of(state, row, own, 1u)); }
+        }
+        memory[own] = h;
+        if is_lstm() { memory[part() + own] = c; }
+        // Sums read the values that a GRU has reset up to the end of their part.
+        if CELL == CELL_GRU { memory[gate_at(1u, own)] = vec4(0.0); }
+    }
+    workgroupBarrier();
+    for (var step = 0u; step < STEPS; step++) {
+        let lives = step < length;
+        let at_step = select(step, length - 1u - step, reverse && lives);
+        let gates = select(gate_count(), 2u, CELL == CELL_GRU) * HIDDEN_SLICES;
+        for (var gate = lane; gate < gates; gate += LANES) {
+            var before: vec4<f32>;
+            if CELL == CELL_GRU_RESET_AFTER && gate >= 2u * HIDDEN_SLICES {
+                before = weight_of(w, gate, EXTRA);
+            } else {
+                before = read_input(src, texel_of(src, row, gate, at_step)) + weight_of(w, gate, 0u);
+            }
+            memory[gate_at(gate / HIDDEN_SLICES, gate % HIDDEN_SLICES)] = recurrent_sum(w, gate, 0u, before);
+        }
+        workgroupBarrier();
+        if CELL == CELL_GRU {
+            for (var reset = lane; reset < HIDDEN_SLICES; reset += LANES) {
+                let kept = gate_function(memory[gate_at(1u, reset)]) * memory[reset];
+                memory[gate_at(1u, reset)] = select(vec4(0.0), kept, has_channels(dst, reset));
+            }
+            workgroupBarrier();
+            for (var candidate = lane; candidate < HIDDEN_SLICES; candidate += LANES) {
+                let slice = 2u * HIDDEN_SLICES + candidate;
+                let before = read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+                memory[gate_at(2u, candidate)] = recurrent_sum(w, slice, gate_at(1u, 0u), before);
+            }
+        }
+        for (var own = lane; own < HIDDEN_SLICES; own += LANES) {
+            var h = vec4(0.0);
+            if lives {
+                var from_input = vec4(0.0);
+                if CELL == CELL_GRU_RESET_AFTER {
+                    let slice = 2u * HIDDEN_SLICES + own;
+                    from_input = read_input(src, texel_of(src, row, slice, at_step)) + weight_of(w, slice, 0u);
+                }
+                h = select(vec4(0.0), new_hidden(w, own, from_input), has_channels(dst, own));
+                memory[own] = h;
+            }
+            if SEQUENCE && stores { store_output(dst, row, at_step, own, h); }
+        }
+        workgroupBarrier();
+    }
+    if FINALS && stores {
+        let behind = select(0u, STEPS, SEQUENCE);
+        for (var own = lane; own < HIDDEN_SLICES; own += LANES) {
+            store_output(dst, row, behind, own, memory[own]);
+            if is_lstm() { store_output(dst, row, behind + 1u, own, memory[part() + own]); }
+        }
+    }
+}

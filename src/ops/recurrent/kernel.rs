@@ -1,0 +1,126 @@
+//! Kernel of recurrent cells: a workgroup takes all steps of a batch and direction.
+
+use super::{Cell, CellFunction, Recurrent};
+use crate::kernels::{
+    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, epilogue,
+    grid::LANES,
+    loops::loops,
+    wgsl::{shader_params, shared_constants},
+};
+
+pub(crate) const SHADER: Shader = Shader::new("recurrent", include_str!("../../../shaders/recurrent.wgsl"))
+    .constants(&[CELLS])
+    .params::<Params>()
+    .loops(loops![own, step [gate [term], reset, candidate [term], own], own]);
+
+shared_constants! {
+    /// Sizes and kinds of cells of `recurrent.wgsl`.
+    CELLS:
+    /// Texels of a workgroup's memory, all that core WebGPU has.
+    RECURRENT_TEXELS = 1024,
+    CELL_PLAIN = 0,
+    CELL_GRU = 1,
+    CELL_GRU_RESET_AFTER = 2,
+    CELL_LSTM = 3,
+    CELL_LSTM_COUPLED = 4,
+}
+
+pub(crate) const TEXELS: u32 = RECURRENT_TEXELS;
+/// Hidden values that a round of the sum multiplies.
+pub(crate) const TERMS: usize = 16;
+
+shader_params! {
+    struct Params {
+        alphas: [f32; 3],
+        clip: f32,
+        betas: [u32; 3],
+        inner: [f32; 3],
+        scale: [f32; 3],
+        offset: [f32; 3],
+        reverse: [u32; 2],
+    }
+}
+
+/// Returns the override constant that names a cell.
+const fn code(cell: Cell) -> u32 {
+    match cell {
+        Cell::Plain => CELL_PLAIN,
+        Cell::Gru { reset_after: false } => CELL_GRU,
+        Cell::Gru { reset_after: true } => CELL_GRU_RESET_AFTER,
+        Cell::Lstm { coupled: false } => CELL_LSTM,
+        Cell::Lstm { coupled: true } => CELL_LSTM_COUPLED,
+    }
+}
+
+/// Returns the code of a function in `activate` of `texel.wgsl`, and its parameters.
+fn function(step: &StepContext<'_>, function: CellFunction) -> Result<(u32, f32, u32), KernelError> {
+    match function.function {
+        None => Ok((epilogue::ACT_NONE, 0.0, 0)),
+        Some(unary) => {
+            epilogue::function(unary).ok_or_else(|| step.unsupported(format!("no cell can hold {}", unary.name())))
+        }
+    }
+}
+
+/// Computes all steps of a batch and direction per workgroup.
+pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec<Dispatch>, KernelError> {
+    common::constant(step, 1)?;
+    let x = common::placed(step, 0)?;
+    let state = if cell.initial || cell.lengths { Some(common::placed(step, 2)?) } else { None };
+    if state.is_some() {
+        common::no_added_tensor(step)?;
+    }
+    let [a, b, c] = cell.functions;
+    let functions = [function(step, a)?, function(step, b)?, function(step, c)?];
+    let epilogue = EpilogueParams::new(step);
+    let items = step.rows.len() as u32 * LANES;
+    let params = Params {
+        alphas: functions.map(|(_, alpha, _)| alpha),
+        clip: cell.clip.unwrap_or_default(),
+        betas: functions.map(|(_, _, beta)| beta),
+        inner: cell.functions.map(|function| function.inner),
+        scale: cell.functions.map(|function| function.scale),
+        offset: cell.functions.map(|function| function.offset),
+        reverse: cell.reverse.map(u32::from),
+    };
+    let mut params = KernelParams::new(step, &epilogue, items).input(x).params(&params);
+    if let Some(state) = state {
+        params = params.second(state);
+    }
+    let (hidden, steps, lanes) = (step.output.shape.c, x.shape.w, LANES as usize);
+    let slices = step.output.shape.slices();
+    let rounds = Recurrent::terms(hidden) / TERMS;
+    // The candidate of a GRU that resets before the product waits for the other gates.
+    let waits = cell.cell == Cell::Gru { reset_after: false };
+    let gates = cell.cell.gates() - usize::from(waits);
+    let own = slices.div_ceil(lanes);
+    let after = if waits { own } else { 0 };
+    let extents = [
+        ("own", own.max(rounds * 4 / lanes + 1)),
+        ("step", steps),
+        ("gate", (gates * slices).div_ceil(lanes)),
+        ("term", rounds),
+        ("reset", after),
+        ("candidate", after),
+    ];
+    let constants = vec![
+        ("CELL", f64::from(code(cell.cell))),
+        ("STEPS", steps as f64),
+        ("HIDDEN_SLICES", slices as f64),
+        ("ROUNDS", rounds as f64),
+        ("GATE_FUNCTION", f64::from(functions[0].0)),
+        ("CANDIDATE_FUNCTION", f64::from(functions[1].0)),
+        ("CELL_FUNCTION", f64::from(functions[2].0)),
+        ("CLIPPED", common::flag(cell.clip.is_some())),
+        ("INITIAL", common::flag(cell.initial)),
+        ("LENGTHS", common::flag(cell.lengths)),
+        ("SEQUENCE", common::flag(cell.sequence)),
+        ("FINALS", common::flag(cell.finals)),
+    ];
+    let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
+    let dispatch = dispatch.reading(x).reading_weights(step);
+    Ok(vec![match state {
+        Some(state) => dispatch.reading_second(state),
+        None => dispatch,
+    }])
+}

@@ -1,0 +1,96 @@
+//! Recurrent cells of every kind, with states, lengths, limits and functions.
+
+use texpool::graph::{Cell, CellFunction, Op, Recurrent, Unary};
+
+use super::{Source, case, constant, harness::Harness, placed};
+
+const CELLS: [Cell; 5] = [
+    Cell::Plain,
+    Cell::Gru { reset_after: false },
+    Cell::Gru { reset_after: true },
+    Cell::Lstm { coupled: false },
+    Cell::Lstm { coupled: true },
+];
+
+fn plain(cell: Cell) -> Recurrent {
+    let [gate, line] = [Unary::Logistic, Unary::Tanh].map(CellFunction::plain);
+    let (clip, reverse) = (None, [false, true]);
+    let functions = [gate, line, line];
+    Recurrent { cell, reverse, functions, clip, initial: false, lengths: false, sequence: true, finals: true }
+}
+
+/// Checks a cell over `[batches, directions, steps, hidden]`.
+fn check(harness: &mut Harness, op: Recurrent, [b, d, steps, hidden]: [usize; 4]) {
+    let gates = op.cell.gates() * Recurrent::padded(hidden);
+    // Small enough that rounding errors do not grow from step to step.
+    let mut weights = constant([1, d, 2 + Recurrent::terms(hidden), gates]);
+    if let Source::Constant(_, values) = &mut weights {
+        values.iter_mut().for_each(|value| *value /= (hidden as f32).sqrt());
+    }
+    let mut operands = vec![placed([b, d, steps, gates]), weights];
+    let states = op.cell.states();
+    let kept = if op.initial { states } else { 0 } + usize::from(op.lengths);
+    if kept > 0 {
+        operands.push(placed([b, d, kept, hidden]));
+    }
+    let w = if op.sequence { steps } else { 0 } + if op.finals { states } else { 0 };
+    case(harness, Op::Recurrent(op), &operands, [b, d, w, hidden]);
+}
+
+/// Hidden values that fill no slice, one slice, and more slices than a workgroup has lanes.
+#[test]
+fn cells_of_any_size() {
+    let mut harness = Harness::new();
+    for cell in CELLS {
+        for dims in [[2, 2, 3, 5], [1, 1, 1, 1], [3, 1, 4, 16], [1, 2, 2, 67], [1, 1, 2, 270]] {
+            check(&mut harness, plain(cell), dims);
+        }
+    }
+    harness.finish();
+}
+
+/// States before the first step, numbers of steps beyond and below the extent, and parts of the result.
+#[test]
+fn cells_with_states_and_lengths() {
+    let mut harness = Harness::new();
+    for cell in CELLS {
+        for (initial, lengths) in [(true, false), (false, true), (true, true)] {
+            // The numbers of steps are between -8 and 8.
+            harness.inputs(if lengths { |x| (x * 8.0).round() } else { |x| x });
+            for (sequence, finals) in [(true, lengths), (false, true)] {
+                let op = Recurrent { initial, lengths, sequence, finals, ..plain(cell) };
+                check(&mut harness, op, [3, 2, 5, 6]);
+            }
+        }
+    }
+    harness.finish();
+}
+
+/// Limits of arguments, and functions with factors.
+#[test]
+fn cells_with_limits_and_other_functions() {
+    let mut harness = Harness::new();
+    harness.inputs(|x| x * 3.0);
+    let scaled = CellFunction { inner: 0.5, scale: 1.5, ..CellFunction::plain(Unary::Tanh) };
+    let affine = CellFunction { function: None, inner: 1.0, scale: 0.25, offset: 0.125 };
+    let hard = CellFunction::plain(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 });
+    for cell in CELLS {
+        for functions in [[hard, scaled, affine], [hard, affine, scaled]] {
+            for clip in [None, Some(0.75)] {
+                check(&mut harness, Recurrent { clip, functions, ..plain(cell) }, [2, 2, 3, 6]);
+            }
+        }
+    }
+    harness.finish();
+}
+
+/// NaN reaches the steps after it in its own batch and direction, and no other.
+#[test]
+fn no_number_stays_in_its_sequence() {
+    let mut harness = Harness::new();
+    harness.inputs(|x| if (x * 8192.0) as i32 % 151 == 0 { f32::NAN } else { x });
+    for cell in CELLS {
+        check(&mut harness, Recurrent { clip: Some(2.0), initial: true, ..plain(cell) }, [4, 2, 3, 5]);
+    }
+    harness.finish();
+}
