@@ -1,6 +1,6 @@
 //! Kernel of recurrent cells: a workgroup takes all steps of a batch and direction.
 
-use super::{Cell, CellFunction, Recurrent};
+use super::{Cell, CellFunction, Recurrent, TERMS, TEXELS};
 use crate::kernels::{
     Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, epilogue,
     grid::LANES,
@@ -16,18 +16,13 @@ pub(crate) const SHADER: Shader = Shader::new("recurrent", include_str!("../../.
 shared_constants! {
     /// Sizes and kinds of cells of `recurrent.wgsl`.
     CELLS:
-    /// Texels of a workgroup's memory, all that core WebGPU has.
-    RECURRENT_TEXELS = 1024,
+    RECURRENT_TEXELS = TEXELS as u32,
     CELL_PLAIN = 0,
     CELL_GRU = 1,
     CELL_GRU_RESET_AFTER = 2,
     CELL_LSTM = 3,
     CELL_LSTM_COUPLED = 4,
 }
-
-pub(crate) const TEXELS: u32 = RECURRENT_TEXELS;
-/// Hidden values that a round of the sum multiplies.
-pub(crate) const TERMS: usize = 16;
 
 shader_params! {
     struct Params {

@@ -4,11 +4,19 @@ mod kernel;
 mod lowering;
 mod reference;
 
-use super::schema::{
-    OpSchema, ShapeError,
-    shapes::{same, times},
+use super::{
+    schema::{
+        OpSchema, ShapeError,
+        shapes::{same, times},
+    },
+    unary::Unary,
 };
-use crate::graph::{Shape, Unary};
+use crate::graph::Shape;
+
+/// Texels of a workgroup's memory, all that core WebGPU has. They hold the states and the gates of a step.
+const TEXELS: usize = 1024;
+/// Hidden values that a round of the kernel's sum multiplies.
+const TERMS: usize = 16;
 
 /// A recurrent cell. Operands are the products of the inputs with their weights, `[B, D, T, G * P]`, the constant
 /// weights `[1, D, 2 + N, G * P]`, and, if [`initial`](Self::initial) or [`lengths`](Self::lengths) is set, the state
@@ -94,7 +102,7 @@ impl Cell {
 
     /// Returns the largest number of hidden values that fit in the memory of a workgroup.
     pub const fn most_hidden(self) -> usize {
-        kernel::TERMS * (4 * kernel::TEXELS as usize / kernel::TERMS / (self.gates() + self.states()))
+        TERMS * (4 * TEXELS / TERMS / (self.gates() + self.states()))
     }
 }
 
@@ -106,7 +114,7 @@ impl Recurrent {
 
     /// Returns the pixels of the recurrent weights for `hidden` values: the kernel multiplies that many at once.
     pub const fn terms(hidden: usize) -> usize {
-        hidden.next_multiple_of(kernel::TERMS)
+        hidden.next_multiple_of(TERMS)
     }
 }
 

@@ -24,7 +24,8 @@ use crate::{
 };
 
 /// Limitations of all recurrent operators.
-const LIMITS: &str = "weights must be known; the same activations in both directions, none of Softsign and ThresholdedRelu";
+const LIMITS: &str =
+    "weights must be known; the same activations in both directions, none of Softsign and ThresholdedRelu";
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("RNN", 7, Floats, "matmul, recurrent", Any, |c| {
