@@ -306,7 +306,7 @@ impl<'a> ArenaPlanner<'a> {
         };
         let sequences = Sequences::new(buffers, in_place);
         let exact = small || sequences.as_ref().is_some_and(Sequences::is_exact);
-        let best = self.search_pairs(buffers, in_place, &conflicts, sequences, widest, unit, control)?;
+        let best = self.search_pairs(buffers, in_place, &conflicts, sequences, widest, control)?;
         let stopped = best.stopped.or(control.stopped());
         // The search may have been stopped before it completed its first plan.
         let best = if stopped.is_some() && !conflicts.few {
@@ -326,10 +326,10 @@ impl<'a> ArenaPlanner<'a> {
         conflicts: &Conflicts,
         sequences: Option<Sequences<'_>>,
         widest: u64,
-        unit: Option<u64>,
         control: &SearchControl<'_>,
     ) -> Result<Found, PlanError> {
         let Self { capacity, effort, .. } = *self;
+        let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
         let small = exact::takes(buffers);
         let enough = capacity.unwrap_or(widest);
         let mut orders = OrderSearch::new(buffers, conflicts, widest, enough, control);
