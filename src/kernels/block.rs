@@ -9,9 +9,24 @@ shared_constants! {
     MAX_SLICES = 4,
 }
 
+/// Kind of a block. Kernels of different kinds differ in speed, so each kind of a convolution has its own
+/// cost classes (`ops/conv/kernel.rs`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum BlockKind {
+    /// One pixel, because there are too few for more.
+    FewPixels,
+    /// One slice, because there are no more.
+    OneSlice,
+    /// The largest block, which pays off for long sums.
+    LongSums,
+    /// The block of all others.
+    Usual,
+}
+
 /// Output pixels and output slices per invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Block {
+    pub(crate) kind: BlockKind,
     pub(crate) pixels: usize,
     pub(crate) slices: usize,
 }
@@ -23,12 +38,19 @@ impl Block {
     /// long sums. One or two pixels cannot fill a block of eight, so such layers (a classifier's last) use one pixel
     /// and up to four slices.
     pub(crate) fn for_convolution(pixels: usize, slices: usize, depth: usize) -> Self {
-        match (pixels, slices) {
+        let kind = match (pixels, slices) {
+            (0..=2, _) => BlockKind::FewPixels,
+            (_, 1) => BlockKind::OneSlice,
+            (_, 4..) if depth >= 96 => BlockKind::LongSums,
+            _ => BlockKind::Usual,
+        };
+        let [pixels, slices] = match kind {
             // Rounded up to reduce the number of pipelines; the shader does not store slices past the last.
-            (0..=2, _) => Self { pixels: 1, slices: (MAX_SLICES as usize).min(slices.next_power_of_two()) },
-            (_, 1) => Self { pixels: MAX_PIXELS as usize, slices: 1 },
-            (_, 4..) if depth >= 96 => Self { pixels: MAX_PIXELS as usize, slices: MAX_SLICES as usize },
-            _ => Self { pixels: MAX_PIXELS as usize, slices: 2 },
-        }
+            BlockKind::FewPixels => [1, (MAX_SLICES as usize).min(slices.next_power_of_two())],
+            BlockKind::OneSlice => [MAX_PIXELS as usize, 1],
+            BlockKind::LongSums => [MAX_PIXELS as usize, MAX_SLICES as usize],
+            BlockKind::Usual => [MAX_PIXELS as usize, 2],
+        };
+        Self { kind, pixels, slices }
     }
 }

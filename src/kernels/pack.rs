@@ -36,6 +36,16 @@ pub(crate) fn whole_operand(graph: &Graph, node: &Node, index: usize) -> Vec<Wei
     operand.map(section).into_iter().collect()
 }
 
+/// Returns the index of the constant among a node's first two operands, if there is one.
+pub(crate) fn constant_of_two(graph: &Graph, node: &Node) -> Option<usize> {
+    node.inputs.iter().take(2).position(|&tensor| graph.is_constant(tensor))
+}
+
+/// Returns the constant among a node's first two operands as a whole tensor.
+pub(crate) fn whole_of_two(graph: &Graph, node: &Node) -> Vec<WeightSection> {
+    constant_of_two(graph, node).map_or_else(Vec::new, |index| whole_operand(graph, node, index))
+}
+
 /// One value per channel, four per texel; zeros if there is no constant.
 #[derive(Debug)]
 struct Channels {

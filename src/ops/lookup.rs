@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     op::Op,
     operator::{Kernels, Operator, Properties},
-    reference::{Operands, ReferenceError},
+    reference::{Operands, Reference, ReferenceError},
     rows::RowMap,
     work::Work,
 };
@@ -18,6 +18,13 @@ use crate::{
 macro_rules! lookup {
     (attributes { $($module:ident::$name:ident,)* } none { $($plain_module:ident::$plain:ident,)* }) => {
         fn operator(op: &Op) -> &dyn Operator {
+            match op {
+                $(Op::$name(operator) => operator,)*
+                $(Op::$plain => &super::$plain_module::$plain,)*
+            }
+        }
+
+        fn on_the_cpu(op: &Op) -> &dyn Reference {
             match op {
                 $(Op::$name(operator) => operator,)*
                 $(Op::$plain => &super::$plain_module::$plain,)*
@@ -94,5 +101,5 @@ pub(super) fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, Kernel
 
 /// Computes the result of a node on the CPU, without its epilogue.
 pub(super) fn reference(operands: &Operands<'_>, node: &Node, out: Shape) -> Result<Vec<f32>, ReferenceError> {
-    operator(&node.op).reference(operands, out)
+    on_the_cpu(&node.op).reference(operands, out)
 }

@@ -1,7 +1,7 @@
 //! Operators with their attributes. Every extent is `[B, H, W, C]` ([`Shape`](crate::graph::Shape)); every padding is
 //! explicit.
 
-use super::schema::{OpSchema, ShapeError};
+use super::schema::{OpSchema, Origin, ShapeError};
 use crate::graph::Shape;
 
 /// Generates [`Op`] from the table of operators.
@@ -49,13 +49,16 @@ impl Op {
 
     /// Returns whether each value of the result is a value of an operand.
     pub fn moves_only(&self) -> bool {
-        self.schema().moves_only()
+        self.schema().origin() == Origin::Moved
     }
 
     /// Returns the index and the name of each operand that must be part of the model, because it is packed once
     /// before any run.
     pub(crate) fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        self.schema().constant_operands()
+        match self.schema().origin() {
+            Origin::Moved | Origin::Computed => &[],
+            Origin::Weights(operands) => operands,
+        }
     }
 }
 

@@ -1,14 +1,10 @@
-//! Defines how operators run.
+//! Defines how operators run on the device.
 
 use std::ops::Range;
 
-use super::{
-    reference::{Operands, ReferenceError},
-    rows::RowMap,
-    work::Work,
-};
+use super::{rows::RowMap, work::Work};
 use crate::{
-    graph::{Graph, Node, Padding, Shape, TensorId},
+    graph::{Graph, Node, Padding, TensorId},
     kernels::{ChannelWeights, Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
 };
 
@@ -37,7 +33,9 @@ pub(crate) struct Properties {
     pub(crate) weights: Option<ChannelWeights>,
 }
 
-/// Execution of an operator: its dependencies, costs, weights, dispatches and result. No method has a default.
+/// Execution of an operator on the device: its dependencies, costs, weights and dispatches.
+///
+/// No method has a default. Methods that are the same for a whole category of operators come from `category!`.
 pub(crate) trait Operator {
     /// Returns constants, attributes and indices.
     fn properties(&self, graph: &Graph, node: &Node) -> Properties;
@@ -60,10 +58,83 @@ pub(crate) trait Operator {
 
     /// Returns the dispatches of a step, in order.
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError>;
-
-    /// Computes the result on the CPU, without the epilogue and independently of the kernels.
-    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError>;
 }
+
+/// Implements the methods of [`Operator`] that the operators of a category share. An operator that fits no category
+/// implements every method itself.
+macro_rules! category {
+    // Moves values of its operand to other places, without weights and with attributes limited by extents.
+    (moves_values) => {
+        category!(one_operand);
+
+        fn work(&self, graph: &$crate::graph::Graph, node: &$crate::graph::Node) -> $crate::ops::work::Work {
+            $crate::ops::work::Work::new(graph, node, $crate::ops::work::CostClass::Move, 1, 1)
+        }
+    };
+    // Computes its result from one operand, without weights and with attributes limited by extents.
+    (one_operand) => {
+        category!(one_operand_with_properties);
+
+        fn properties(
+            &self,
+            _graph: &$crate::graph::Graph,
+            _node: &$crate::graph::Node,
+        ) -> $crate::ops::operator::Properties {
+            $crate::ops::operator::plain($crate::ops::operator::ConstantOperands::AfterFirst)
+        }
+    };
+    // Computes its result from one operand, without weights. Attributes or indices have limits of their own.
+    (one_operand_with_properties) => {
+        category!(undivided_weights);
+
+        fn weights(
+            &self,
+            _graph: &$crate::graph::Graph,
+            _node: &$crate::graph::Node,
+        ) -> Vec<$crate::kernels::WeightSection> {
+            Vec::new()
+        }
+    };
+    // Computes each row from the same row of two operands, one of which may be a constant.
+    (two_operands) => {
+        category!(undivided_weights);
+
+        fn properties(
+            &self,
+            _graph: &$crate::graph::Graph,
+            _node: &$crate::graph::Node,
+        ) -> $crate::ops::operator::Properties {
+            $crate::ops::operator::plain($crate::ops::operator::ConstantOperands::OneOfTwo)
+        }
+
+        fn input_rows(&self, map: &$crate::ops::rows::RowMap<'_>) -> Vec<std::ops::Range<u32>> {
+            map.same()
+        }
+
+        fn weights(
+            &self,
+            graph: &$crate::graph::Graph,
+            node: &$crate::graph::Node,
+        ) -> Vec<$crate::kernels::WeightSection> {
+            $crate::kernels::pack::whole_of_two(graph, node)
+        }
+    };
+    // Writes the whole result in one dispatch, with weights that are not divided by slices of the result.
+    (undivided_weights) => {
+        fn dispatch_rows(&self, graph: &$crate::graph::Graph, node: &$crate::graph::Node) -> Vec<std::ops::Range<u32>> {
+            $crate::ops::operator::one_dispatch(graph, node)
+        }
+
+        fn weight_sections(
+            &self,
+            _graph: &$crate::graph::Graph,
+            _node: &$crate::graph::Node,
+        ) -> Option<$crate::kernels::WeightSections> {
+            None
+        }
+    };
+}
+pub(super) use category;
 
 /// The shaders of an operator.
 pub(crate) trait Kernels {

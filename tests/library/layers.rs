@@ -254,20 +254,21 @@ fn circle<'a>(from: &'a Module, uses: &BTreeMap<&'a Module, BTreeSet<&'a Module>
     None
 }
 
-/// The layer of a file: its folder, but in `src/ops`, where what an operator is belongs to the graph, and its kernel to the
-/// kernels.
+/// The layer of a file: its folder, but in `src/ops`, where the definition of an operator belongs to the graph. Only its
+/// `reference`, `execution` or `weights` and files that end in `kernel` stand above the kernels.
 fn layer_of<'a>(module: &'a Module, sources: &Sources) -> &'a str {
     let [folder, below @ ..] = &module[..] else { unreachable!("{module:?} is below src") };
     if folder != "ops" {
         return folder;
     }
-    let is_operator =
-        |name: &str| sources.imports.contains_key(&[folder.as_str(), name, "lowering"].map(str::to_owned)[..]);
+    let has =
+        |name: &str, part: &str| sources.imports.contains_key(&[folder.as_str(), name, part].map(str::to_owned)[..]);
+    let is_operator = |name: &str| has(name, "reference") || has(name, "execution");
+    let runs = |part: &str| matches!(part, "reference" | "execution" | "weights") || part.ends_with("kernel");
     match below {
         [file] if file == "op" => "graph",
         [file, ..] if file == "schema" => "graph",
-        [operator, part] if is_operator(operator) && (part == "lowering" || part == "reference") => "ops",
-        [operator, part] if is_operator(operator) && part.ends_with("kernel") => "kernels",
+        [operator, part] if is_operator(operator) && runs(part) => "ops",
         [operator, ..] if is_operator(operator) => "graph",
         _ => "ops",
     }

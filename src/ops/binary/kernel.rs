@@ -1,17 +1,38 @@
 //! Kernel of functions of two values with broadcasting, including PReLU. Matrix products use its helpers for constant
 //! operands, too.
 
+use super::Binary;
 use crate::{
-    graph::{Binary, Graph, Node},
+    graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         loops::loops,
         pack,
         params::ConstantTensor,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
     },
+    ops::{
+        operator::{Kernels, Operator, category},
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Binary {
+    const SHADERS: &'static [Shader] = &[SHADER];
+}
+
+impl Operator for Binary {
+    category!(two_operands);
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, CostClass::Elementwise, 1, 1)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        dispatches(step, code(*self))
+    }
+}
 
 pub(crate) const SHADER: Shader = Shader::new("binary", include_str!("../../../shaders/binary.wgsl"))
     .constants(&[FUNCTIONS, CONSTANT_OPERANDS])
@@ -99,16 +120,6 @@ pub(crate) const fn code(binary: Binary) -> u32 {
     }
 }
 
-/// Returns the index of the constant operand, if there is one.
-pub(crate) fn constant(graph: &Graph, node: &Node) -> Option<usize> {
-    node.inputs.iter().take(2).position(|&tensor| graph.is_constant(tensor))
-}
-
-/// Returns the constant operand as a whole tensor.
-pub(crate) fn weights(graph: &Graph, node: &Node) -> Vec<WeightSection> {
-    constant(graph, node).map_or_else(Vec::new, |index| pack::whole_operand(graph, node, index))
-}
-
 /// Returns the value of `CONSTANT` if operand `index` is constant.
 pub(crate) fn which(index: usize) -> f64 {
     f64::from(if index == 0 { CONSTANT_LEFT } else { CONSTANT_RIGHT })
@@ -119,7 +130,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, function: u32) -> Result<Vec<Di
     let items = common::texels(step);
     let function = ("FUNCTION", f64::from(function));
     // The constant is stored among the weights, so the second input is free for the tensor that the epilogue adds.
-    if let Some(index) = constant(step.graph, step.node) {
+    if let Some(index) = pack::constant_of_two(step.graph, step.node) {
         let shape = step.graph.shape(step.node.inputs[index]);
         let input = common::placed(step, 1 - index)?;
         let epilogue = EpilogueParams::new(step);

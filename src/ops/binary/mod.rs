@@ -1,11 +1,10 @@
 //! Functions of two values, `a, b`; each pair of extents is equal, or one of them is one.
 
 pub(super) mod kernel;
-mod lowering;
 pub(super) mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{broadcast, pair},
 };
 use crate::graph::Shape;
@@ -22,11 +21,7 @@ impl OpSchema for Binary {
         broadcast(a, b)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

@@ -6,13 +6,74 @@
 
 use std::ops::Range;
 
+use super::Concat;
 use crate::{
     graph::{Constant, Graph, Node, Shape, TensorId},
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Operand, SectionLayout, SectionRole, Shader, StepContext,
-        WeightPieces, WeightSection, common, pack, wgsl::shader_params,
+        WeightPieces, WeightSection, WeightSections, common, pack, wgsl::shader_params,
+    },
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, plain},
+        rows::RowMap,
+        work::{CostClass, Work},
     },
 };
+
+impl Kernels for Concat {
+    const SHADERS: &'static [Shader] = &[SHADER];
+}
+
+impl Operator for Concat {
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::Any)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        let front = map.node.inputs[..map.operand].iter();
+        let begin: usize = front.map(|&tensor| map.graph.shape(tensor).dims()[self.axis]).sum();
+        match self.axis {
+            0 => map.shifted([-(begin as isize), 0], [1, 1]),
+            1 => map.shifted([0, -(begin as isize)], [1, 1]),
+            _ => map.same(),
+        }
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        dispatch_rows(graph, node, self.axis)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, CostClass::Concat, 1, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        weights(graph, node, self.axis)
+    }
+
+    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
+        None
+    }
+
+    /// Returns one dispatch for each part that owns a texel of the step's rows.
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        let out = step.output.shape;
+        let pieces = pieces(&parts(step.graph, step.node, self.axis), self.axis);
+        let epilogue = EpilogueParams::new(step);
+        let mut base = 0;
+        let mut dispatches = Vec::with_capacity(pieces.len());
+        for piece in &pieces {
+            if piece.placed.len() > 2 {
+                let reason = format!("{} computed parts meet in a texel; two are possible", piece.placed.len());
+                return Err(step.unsupported(reason));
+            }
+            let texels = piece.constant_texels(self.axis, out);
+            dispatches.extend(dispatch(step, self.axis, piece, &epilogue, base)?);
+            base += texels;
+        }
+        Ok(dispatches)
+    }
+}
 
 pub(crate) const SHADER: Shader =
     Shader::new("concat", include_str!("../../../shaders/concat.wgsl")).params::<Params>();
@@ -204,25 +265,6 @@ impl SectionLayout for Joined {
             texels
         })
     }
-}
-
-/// Returns one dispatch for each part that owns a texel of the step's rows.
-pub(crate) fn dispatches(step: &StepContext<'_>, axis: usize) -> Result<Vec<Dispatch>, KernelError> {
-    let out = step.output.shape;
-    let pieces = pieces(&parts(step.graph, step.node, axis), axis);
-    let epilogue = EpilogueParams::new(step);
-    let mut base = 0;
-    let mut dispatches = Vec::with_capacity(pieces.len());
-    for piece in &pieces {
-        if piece.placed.len() > 2 {
-            let reason = format!("{} computed parts meet in a texel; two are possible", piece.placed.len());
-            return Err(step.unsupported(reason));
-        }
-        let texels = piece.constant_texels(axis, out);
-        dispatches.extend(dispatch(step, axis, piece, &epilogue, base)?);
-        base += texels;
-    }
-    Ok(dispatches)
 }
 
 fn dispatch(

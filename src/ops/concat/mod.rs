@@ -1,11 +1,10 @@
 //! Concatenation: joins tensors along an axis.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{AXIS, same},
 };
 use crate::graph::Shape;
@@ -42,11 +41,7 @@ impl OpSchema for Concat {
         Ok(dims.into())
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

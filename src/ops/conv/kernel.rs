@@ -1,20 +1,93 @@
 //! Kernels of 2-D convolutions: a pointwise one, and a general one with windows, strides, dilation, padding and
 //! groups.
 
-use super::Groups;
+use std::ops::Range;
+
+use super::{
+    Conv2d,
+    weights::{ConvGeometry, WeightLayout},
+};
 use crate::{
-    graph::{Constant, Conv2d, Graph, Node, Padding, Reals, Shape},
+    graph::{Graph, Node, Padding},
     kernels::{
-        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, SectionLayout, SectionRole, Shader,
-        StepContext, WeightPieces, WeightSection, WeightSections,
-        block::Block,
+        ChannelWeights, Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection,
+        WeightSections,
+        block::{Block, BlockKind},
         common,
         loops::loops,
-        pack,
         shader::helpers::{BLOCK, WEIGHTS},
         wgsl::shader_params,
     },
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, around, one_dispatch, pairs, plain},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Conv2d {
+    const SHADERS: &'static [Shader] = &[CONV, POINTWISE];
+}
+
+impl Operator for Conv2d {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        properties(self, channel_weights(graph, node, self, WeightLayout::Full))
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        input_rows(map, self)
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        work(graph, node, self, WeightLayout::Full)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        weights(graph, node, self, WeightLayout::Full)
+    }
+
+    fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections> {
+        Some(sections(graph, node, self, WeightLayout::Full))
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        dispatches(step, self, WeightLayout::Full)
+    }
+}
+
+/// Returns the properties of a convolution, depthwise or not.
+pub(crate) fn properties(conv: &Conv2d, weights: ChannelWeights) -> Properties {
+    let attributes =
+        [&pairs("stride", conv.stride)[..], &pairs("dilation", conv.dilation), &around(conv.padding)].concat();
+    Properties { attributes, weights: Some(weights), ..plain(ConstantOperands::AfterFirst) }
+}
+
+/// Returns the rows under the window of a convolution, depthwise or not.
+pub(crate) fn input_rows(map: &RowMap<'_>, conv: &Conv2d) -> Vec<Range<u32>> {
+    let taps = map.shape(1).map_or(1, |weights| weights.h);
+    map.window(taps, [conv.stride[0], conv.dilation[0], conv.padding.top])
+}
+
+/// Returns the work of a convolution that runs in the general kernels, for any weight layout.
+pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout) -> Work {
+    let tiling = tiling(graph, node, conv, kind);
+    let block = tiling.block;
+    // Each kind of block has classes of its own, because its kernel has a speed of its own.
+    let class = match (block.kind, tiling.pointwise) {
+        (BlockKind::FewPixels, _) => CostClass::Dense,
+        (BlockKind::OneSlice, _) => CostClass::Narrow,
+        (BlockKind::LongSums, true) => CostClass::PointwiseDeep,
+        (BlockKind::LongSums, false) => CostClass::WindowDeep,
+        (BlockKind::Usual, true) => CostClass::Pointwise,
+        (BlockKind::Usual, false) => CostClass::Window,
+    };
+    // Each lane of the result needs four products and four sums per tap and slice of the operand.
+    Work::new(graph, node, class, 8 * tiling.taps * tiling.span, block.pixels * block.slices)
+}
 
 pub(crate) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl"))
     .helpers(&[BLOCK, WEIGHTS])
@@ -35,136 +108,6 @@ shader_params! {
         padding: [usize; 2],
         out_group: usize,
         in_group: usize,
-    }
-}
-
-/// Layout of the weights in the file.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum WeightLayout {
-    /// `[O, KH, KW, I / groups]`
-    Full,
-    /// `[1, KH, KW, O]`, one group per input channel.
-    Depthwise,
-    /// `[O, I]`
-    FullyConnected,
-}
-
-/// A convolution in the form that kernels compute. A depthwise one with several outputs per input is a
-/// convolution with many groups.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ConvGeometry {
-    /// `[O, KH, KW, I / groups]`, or `[1, KH, KW, O]` for a depthwise convolution.
-    pub(crate) weights: Shape,
-    depthwise: bool,
-    pub(crate) groups: Groups,
-    in_slices: usize,
-}
-
-impl ConvGeometry {
-    pub(crate) fn new(graph: &Graph, node: &Node, groups: usize, kind: WeightLayout) -> Self {
-        let input = graph.shape(node.inputs[0]);
-        let file = graph.shape(node.inputs[1]);
-        match kind {
-            WeightLayout::Full => Self::of(file, Groups::new(input.c, file.b, groups), input.slices()),
-            WeightLayout::Depthwise => {
-                let groups = Groups::new(input.c, file.c, input.c);
-                Self { depthwise: true, ..Self::of(file, groups, input.slices()) }
-            }
-            WeightLayout::FullyConnected => Self::dense([file.c, file.w]),
-        }
-    }
-
-    /// Returns the geometry of a dense layer with `[inputs, outputs]`.
-    pub(crate) fn dense([inputs, outputs]: [usize; 2]) -> Self {
-        Self::of(Shape::new(outputs, 1, 1, inputs), Groups::new(inputs, outputs, 1), inputs.div_ceil(4))
-    }
-
-    const fn of(weights: Shape, groups: Groups, in_slices: usize) -> Self {
-        Self { weights, depthwise: false, groups, in_slices }
-    }
-
-    /// Returns the sections of a convolution whose invocations compute `block` output slices, which share a span.
-    pub(crate) fn sections(self, graph: &Graph, node: &Node, block: usize) -> Vec<WeightSection> {
-        let span = self.groups.span(block);
-        // If a span is the whole operand, the block does not matter.
-        let block = if span == self.in_slices { 1 } else { block };
-        let biases = pack::biases(graph, node, self.groups.out);
-        let matrices = Matrices { geometry: self, span, block };
-        vec![WeightSection::new(SectionRole::Own, vec![node.inputs[1]], matrices), biases]
-    }
-
-    pub(crate) fn slices(&self) -> usize {
-        self.groups.out.div_ceil(4)
-    }
-
-    /// Returns the first input slice that a block of output slices starting at `slice` reads; it reads `span` slices.
-    pub(crate) fn start(&self, slice: usize, span: usize) -> usize {
-        // All blocks use the span of the widest one. At the end of the operand the span starts earlier and covers
-        // zero weights.
-        self.groups.first(slice).min(self.in_slices - span)
-    }
-
-    fn block(&self, pixels: usize) -> Block {
-        Block::for_convolution(pixels, self.slices(), self.in_slices)
-    }
-
-    /// Returns the weight of output channel `o` for input channel `i` of the whole input; zero outside its group.
-    pub(crate) fn weight(&self, values: &Reals<'_>, o: usize, ky: usize, kx: usize, i: usize) -> f32 {
-        let Groups { out, out_group, in_group } = self.groups;
-        let first = o / out_group * in_group;
-        if o >= out || !(first..first + in_group).contains(&i) {
-            0.0
-        } else if self.depthwise {
-            values.get(self.weights.index(0, ky, kx, o))
-        } else {
-            values.get(self.weights.index(o, ky, kx, i - first))
-        }
-    }
-}
-
-/// Weights by output slice, tap and input slice.
-#[derive(Clone, Copy, Debug)]
-struct Matrices {
-    geometry: ConvGeometry,
-    /// Input slices of an output slice.
-    span: usize,
-    /// Output slices with the same input slices.
-    block: usize,
-}
-
-impl Matrices {
-    /// Packs an output slice.
-    fn slice(self, values: &Reals<'_>, slice: usize) -> Vec<[f32; 4]> {
-        let Self { geometry, span, block } = self;
-        let mut texels = Vec::with_capacity(geometry.weights.h * geometry.weights.w * span * 4);
-        // An invocation reads the operand once for all slices of its block, so they share the span of the first
-        // slice.
-        let start = geometry.start(slice / block * block, span);
-        for ky in 0..geometry.weights.h {
-            for kx in 0..geometry.weights.w {
-                for k in start..start + span {
-                    texels.extend(pack::matrix(|i, o| geometry.weight(values, slice * 4 + o, ky, kx, k * 4 + i)));
-                }
-            }
-        }
-        texels
-    }
-}
-
-impl SectionLayout for Matrices {
-    fn texels(&self) -> u64 {
-        let ConvGeometry { weights, .. } = self.geometry;
-        (self.geometry.slices() * weights.h * weights.w * self.span * 4) as u64
-    }
-
-    /// Returns one piece per output slice.
-    fn pieces<'a>(&self, constants: &[&'a Constant]) -> WeightPieces<'a> {
-        let matrices = *self;
-        let of_constant = move |constant: &'a Constant| {
-            let values = constant.reals();
-            (0..matrices.geometry.slices()).map(move |slice| matrices.slice(&values, slice))
-        };
-        Box::new(constants.first().copied().into_iter().flat_map(of_constant))
     }
 }
 

@@ -1,14 +1,11 @@
 //! 2-D convolutions, with groups.
 
-mod groups;
 pub(crate) mod kernel;
-pub(super) mod lowering;
-pub(super) mod reference;
-
-use groups::Groups;
+mod reference;
+pub(super) mod weights;
 
 use super::schema::{
-    OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+    OpSchema, Origin, ShapeError, WEIGHTS_AND_BIAS,
     shapes::{bias_fits, multiple, same, weighted},
     window::slide,
 };
@@ -43,11 +40,7 @@ impl OpSchema for Conv2d {
         Ok(Shape::new(x.b, h, w, weights.b))
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &WEIGHTS_AND_BIAS
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Weights(&WEIGHTS_AND_BIAS)
     }
 }

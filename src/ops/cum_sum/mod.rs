@@ -1,10 +1,9 @@
 //! Running sums along an axis.
 
 mod kernel;
-mod lowering;
 mod reference;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Running sums of `x` along an axis.
@@ -27,11 +26,7 @@ impl OpSchema for CumSum {
         if self.axis > 3 { Err(ShapeError::Axes { what: "the axis summed along" }) } else { only(inputs) }
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

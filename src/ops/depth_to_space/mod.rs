@@ -1,10 +1,9 @@
 //! Depth to space: moves channels into blocks of pixels.
 
-mod lowering;
-mod reference;
+mod execution;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{multiple, only, times},
 };
 use crate::graph::Shape;
@@ -39,11 +38,7 @@ impl OpSchema for DepthToSpace {
         Ok(Shape::new(x.b, times(x.h, self.block)?, times(x.w, self.block)?, x.c / area))
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

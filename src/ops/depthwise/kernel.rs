@@ -1,6 +1,9 @@
 //! Kernel of depthwise convolutions with one output per input channel. Others run as convolutions with many groups
 //! (`conv`).
 
+use std::ops::Range;
+
+use super::DepthwiseConv2d;
 use crate::{
     graph::{Constant, Conv2d, Graph, Node, Shape},
     kernels::{
@@ -10,8 +13,78 @@ use crate::{
         pack,
         wgsl::{shader_params, shared_constants},
     },
-    ops::conv::kernel::{self as conv, WeightLayout},
+    ops::{
+        conv::{kernel as conv, weights::WeightLayout},
+        operator::{Kernels, Operator, Properties, one_dispatch},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for DepthwiseConv2d {
+    const SHADERS: &'static [Shader] = &[SHADER, conv::CONV];
+}
+
+impl Operator for DepthwiseConv2d {
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        conv::properties(&self.0, channel_weights(graph, node, &self.0))
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        conv::input_rows(map, &self.0)
+    }
+
+    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
+        one_dispatch(graph, node)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        match tiling(graph, node, &self.0) {
+            Some(tiling) => Work::new(graph, node, CostClass::Depthwise, 2 * tiling.taps, tiling.pixels),
+            // With several outputs per input, or with a wide window, it runs as a convolution with many groups.
+            None => conv::work(graph, node, &self.0, WeightLayout::Depthwise),
+        }
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        weights(graph, node, &self.0)
+    }
+
+    fn weight_sections(&self, graph: &Graph, node: &Node) -> Option<WeightSections> {
+        sections(graph, node, &self.0)
+    }
+
+    /// Returns one dispatch over the step's rows.
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        let conv = &self.0;
+        common::constant(step, 1)?;
+        let window = step.graph.shape(step.node.inputs[1]);
+        let out = step.output.shape;
+        let Some(Tiling { pixels, .. }) = tiling(step.graph, step.node, conv) else {
+            return conv::dispatches(step, conv, WeightLayout::Depthwise);
+        };
+        let input = common::placed(step, 0)?;
+        let epilogue = EpilogueParams::new(step);
+        // A block never spans two rows, because it saves time by loading the columns of one row only once.
+        let blocks = out.w.div_ceil(pixels);
+        let items = (blocks * step.rows.len() * out.slices()) as u32;
+        let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
+        let params = Params { blocks, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
+        let params = KernelParams::new(step, &epilogue, items).biases(step).input(input).params(&params);
+        let constants = vec![
+            ("PIXELS", pixels as f64),
+            ("WINDOW_Y", window.h as f64),
+            ("WINDOW_X", window.w as f64),
+            ("STRIDE_X", conv.stride[1] as f64),
+            ("DILATION_X", conv.dilation[1] as f64),
+            ("COLUMNS", columns(conv, window.w, pixels) as f64),
+        ];
+        let shader = SHADER.reading(step.weights.packing);
+        let extents = [("ky", window.h), ("c", columns(conv, window.w, pixels)), ("kx", window.w)];
+        let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, &extents);
+        Ok(vec![dispatch.reading(input).reading_weights(step)])
+    }
+}
 
 pub(crate) const SHADER: Shader = Shader::new("depthwise", include_str!("../../../shaders/depthwise.wgsl"))
     .constants(&[LIMITS])
@@ -124,34 +197,4 @@ pub(crate) fn channel_weights(graph: &Graph, node: &Node, conv: &Conv2d) -> Chan
 /// Returns the division of the weights by slices of the result, if it runs as a convolution with many groups.
 pub(crate) fn sections(graph: &Graph, node: &Node, conv: &Conv2d) -> Option<WeightSections> {
     (!is_plain(graph, node, conv)).then(|| conv::sections(graph, node, conv, WeightLayout::Depthwise))
-}
-
-/// Returns one dispatch over the step's rows.
-pub(crate) fn dispatches(step: &StepContext<'_>, conv: &Conv2d) -> Result<Vec<Dispatch>, KernelError> {
-    common::constant(step, 1)?;
-    let window = step.graph.shape(step.node.inputs[1]);
-    let out = step.output.shape;
-    let Some(Tiling { pixels, .. }) = tiling(step.graph, step.node, conv) else {
-        return conv::dispatches(step, conv, WeightLayout::Depthwise);
-    };
-    let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step);
-    // A block never spans two rows, because it saves time by loading the columns of one row only once.
-    let blocks = out.w.div_ceil(pixels);
-    let items = (blocks * step.rows.len() * out.slices()) as u32;
-    let [stride_y, dilation_y] = [conv.stride[0], conv.dilation[0]];
-    let params = Params { blocks, stride_y, dilation_y, padding: [conv.padding.top, conv.padding.left] };
-    let params = KernelParams::new(step, &epilogue, items).biases(step).input(input).params(&params);
-    let constants = vec![
-        ("PIXELS", pixels as f64),
-        ("WINDOW_Y", window.h as f64),
-        ("WINDOW_X", window.w as f64),
-        ("STRIDE_X", conv.stride[1] as f64),
-        ("DILATION_X", conv.dilation[1] as f64),
-        ("COLUMNS", columns(conv, window.w, pixels) as f64),
-    ];
-    let shader = SHADER.reading(step.weights.packing);
-    let extents = [("ky", window.h), ("c", columns(conv, window.w, pixels)), ("kx", window.w)];
-    let dispatch = common::dispatch(step, shader, &epilogue, params, items, constants, &extents);
-    Ok(vec![dispatch.reading(input).reading_weights(step)])
 }

@@ -1,13 +1,12 @@
 //! Depthwise 2-D convolutions, which process each input channel separately.
 
 pub(crate) mod kernel;
-mod lowering;
 mod reference;
 
 use super::{
     conv::Conv2d,
     schema::{
-        OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+        OpSchema, Origin, ShapeError, WEIGHTS_AND_BIAS,
         shapes::{bias_fits, multiple, same, weighted},
         window::slide,
     },
@@ -34,11 +33,7 @@ impl OpSchema for DepthwiseConv2d {
         Ok(Shape::new(x.b, h, w, weights.c))
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &WEIGHTS_AND_BIAS
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Weights(&WEIGHTS_AND_BIAS)
     }
 }

@@ -1,11 +1,10 @@
 //! Fully connected layers.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+    OpSchema, Origin, ShapeError, WEIGHTS_AND_BIAS,
     shapes::{bias_fits, count, multiple, same, weighted},
 };
 use crate::graph::Shape;
@@ -36,11 +35,7 @@ impl OpSchema for FullyConnected {
         Ok(stated)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &WEIGHTS_AND_BIAS
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Weights(&WEIGHTS_AND_BIAS)
     }
 }

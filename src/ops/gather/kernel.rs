@@ -1,6 +1,9 @@
 //! Kernel for looking up elements by index. The operand and the indices may each be computed or constant. A constant
 //! operand is stored among the weights, constant indices among the parameters, where every index is exact.
 
+use std::ops::Range;
+
+use super::Gather;
 use crate::{
     graph::{Graph, Node, Shape},
     kernels::{
@@ -9,8 +12,67 @@ use crate::{
         shader::helpers::ONE_TEXEL,
         wgsl::{self, ShaderParams, shader_params, shared_constants},
     },
-    ops::gather::named,
+    ops::{
+        gather::named,
+        operator::{ConstantOperands, Kernels, Operator, Properties, category, plain},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Gather {
+    const SHADERS: &'static [Shader] = &[SHADER];
+}
+
+impl Operator for Gather {
+    category!(undivided_weights);
+
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        properties(graph, node, self.axis)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        match (map.operand, self.axis) {
+            (0, 0 | 1) => named_rows(map, self.axis),
+            (0, _) => map.same(),
+            // The indices are the channels of one row.
+            _ => map.everything(),
+        }
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, CostClass::Move, 1, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        weights(graph, node)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        dispatches(step, self.axis, false)
+    }
+}
+
+/// Returns the properties of a node that looks up elements of its first operand along an axis by its second operand.
+pub(crate) fn properties(graph: &Graph, node: &Node, axis: usize) -> Properties {
+    let indices = match node.inputs[..] {
+        [table, indices, ..] => Some((indices, graph.shape(table).dims()[axis])),
+        _ => None,
+    };
+    Properties { indices, ..plain(ConstantOperands::Any) }
+}
+
+/// Returns the rows or batches that constant indices select, or all rows if the indices are computed.
+fn named_rows(map: &RowMap<'_>, axis: usize) -> Vec<Range<u32>> {
+    let indices = map.node.inputs.get(1).and_then(|&tensor| map.graph.tensors[tensor].constant.as_ref());
+    let Some(constant) = indices else { return map.everything() };
+    let extent = [map.from.b, map.from.h][axis];
+    let named: Vec<usize> = constant.to_f32().iter().map(|&index| named(index, extent)).collect();
+    map.mapped(|mut at| {
+        at[axis] = *named.get(at[axis])?;
+        Some(at)
+    })
+}
 
 pub(crate) const SHADER: Shader = Shader::new("gather", include_str!("../../../shaders/gather.wgsl"))
     .constants(&[INDEX_PLACES])

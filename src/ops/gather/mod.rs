@@ -1,14 +1,10 @@
 //! Looks up elements along an axis by a list of indices.
 
-mod index;
 pub(super) mod kernel;
-pub(super) mod lowering;
 mod reference;
 
-pub(crate) use index::named;
-
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{pair, same},
 };
 use crate::graph::Shape;
@@ -36,11 +32,17 @@ impl OpSchema for Gather {
         Ok(dims.into())
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
+}
 
-    fn moves_only(&self) -> bool {
-        true
-    }
+/// Returns the element of an axis of `extent` for `index`. Negative indices count from the end; indices outside are
+/// clamped.
+pub(crate) fn named(index: f32, extent: usize) -> usize {
+    // The cast saturates and maps NaN to 0, so every float selects an element.
+    let index = index as isize;
+    let from_start = if index < 0 { index.saturating_add_unsigned(extent) } else { index };
+    // `clamp` panics if the upper limit is below the lower one.
+    from_start.clamp(0, (extent as isize - 1).max(0)).unsigned_abs()
 }

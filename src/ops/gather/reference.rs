@@ -1,17 +1,22 @@
 //! CPU reference of looking up elements along an axis.
 
+use super::Gather;
 use crate::{
     graph::Shape,
     ops::{
         gather::named,
-        reference::view::{View, each},
+        reference::{Operands, Reference, ReferenceError, each},
     },
 };
 
-/// Returns the elements along `axis` that the indices select.
-pub(crate) fn gather(x: &View<'_>, indices: &View<'_>, axis: usize, out: Shape) -> Vec<f32> {
-    each(out, |mut index| {
-        index[axis] = named(indices.data[index[axis]], x.shape.dims()[axis]);
-        x.at(index)
-    })
+impl Reference for Gather {
+    /// Returns the elements along `axis` that the indices select.
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let x = &operands.get(0)?;
+        let indices = &operands.get(1)?;
+        Ok(each(out, |mut index| {
+            index[self.axis] = named(indices.data[index[self.axis]], x.shape.dims()[self.axis]);
+            x.at(index)
+        }))
+    }
 }

@@ -1,9 +1,8 @@
 //! Looks up each element along an axis with a separate index.
 
-mod lowering;
-mod reference;
+mod execution;
 
-use super::schema::{OpSchema, ShapeError, shapes::pair};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::pair};
 use crate::graph::Shape;
 
 /// `x, indices`; each element of the result is the operand's element at the same position, except along `axis`, where
@@ -34,11 +33,7 @@ impl OpSchema for GatherElements {
         Ok(indices)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

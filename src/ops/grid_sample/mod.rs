@@ -1,11 +1,10 @@
 //! Grid sampling: reads pixels of an image at positions from a grid.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{pair, same},
 };
 use crate::graph::Shape;
@@ -34,11 +33,7 @@ impl OpSchema for GridSample {
         Ok(Shape { c: x.c, ..grid })
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

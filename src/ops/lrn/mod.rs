@@ -1,10 +1,9 @@
 //! Local response normalization over channels.
 
 mod kernel;
-mod lowering;
 mod reference;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// `x / (bias + alpha / size * sum)^beta` over channels. `sum` is the sum of squares of the `size` channels from `c -
@@ -30,11 +29,7 @@ impl OpSchema for Lrn {
         if self.size == 0 { Err(ShapeError::Zero { what: "the window over channels" }) } else { only(inputs) }
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

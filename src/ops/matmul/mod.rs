@@ -1,11 +1,10 @@
 //! Matrix products of two tensors, one of which may be a constant.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{broadcast, pair, same},
 };
 use crate::graph::Shape;
@@ -30,11 +29,7 @@ impl OpSchema for MatMul {
         Ok(Shape { w: a.w, c: columns, ..outer })
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

@@ -2,10 +2,9 @@
 //! one.
 
 mod kernel;
-mod lowering;
 mod reference;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// `x / max(sqrt(scale * statistic + epsilon) + offset, least)` over the marked axes; with the variance, the distance
@@ -71,11 +70,7 @@ impl OpSchema for Normalize {
         only(inputs)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

@@ -1,14 +1,63 @@
 //! Kernel of pools: the maximum, the mean or the norm of a window.
 
+use std::ops::Range;
+
+use super::{IMAGE, Pool2d};
 use crate::{
-    graph::{Padding, Pool2d, PoolKind, Shape},
+    graph::{Graph, Node, Padding, PoolKind, ReduceKind, Shape},
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         loops::loops,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
     },
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, around, category, pairs, plain},
+        reduce,
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Pool2d {
+    const SHADERS: &'static [Shader] = &[SHADER, reduce::kernel::MEAN, reduce::kernel::WIDE];
+}
+
+impl Operator for Pool2d {
+    category!(one_operand_with_properties);
+
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        let pool = self;
+        let counted = pool.counted.unwrap_or_default();
+        let attributes = [
+            &pairs("window", pool.window)[..],
+            &pairs("stride", pool.stride),
+            &pairs("dilation", pool.dilation),
+            &around(pool.padding),
+            &around(counted),
+        ]
+        .concat();
+        Properties { attributes, ..plain(ConstantOperands::AfterFirst) }
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.window(self.window[0], [self.stride[0], self.dilation[0], self.padding.top])
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, CostClass::Pool, self.window[0] * self.window[1], 1)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        match step.node.inputs.first() {
+            // Uses the kernel of means, because `rewrite::row_means` relies on its order of addition.
+            Some(&x) if self.is_mean_of(step.graph.shape(x)) => {
+                reduce::kernel::dispatches(step, ReduceKind::Mean, IMAGE)
+            }
+            _ => dispatches(step, self),
+        }
+    }
+}
 
 pub(crate) const SHADER: Shader = Shader::new("pool", include_str!("../../../shaders/pool.wgsl"))
     .constants(&[KINDS])

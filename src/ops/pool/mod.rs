@@ -1,11 +1,10 @@
 //! 2-D pools: the maximum, the mean or the norm of a window.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::only,
     window::{every_window_meets_the_image, slide},
 };
@@ -42,6 +41,9 @@ pub struct Pool2d {
     /// beyond this part never count.
     pub counted: Option<Padding>,
 }
+
+/// Reduced axes of a pool over the whole image, which is the mean over height and width.
+const IMAGE: [bool; 4] = [false, true, true, false];
 
 impl Pool2d {
     /// Creates a pool without dilation in which only pixels of the image count.
@@ -95,11 +97,7 @@ impl OpSchema for Pool2d {
         Ok(Shape { h, w, ..x })
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        self.kind == PoolKind::Max
+    fn origin(&self) -> Origin {
+        if self.kind == PoolKind::Max { Origin::Moved } else { Origin::Computed }
     }
 }

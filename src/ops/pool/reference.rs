@@ -1,9 +1,20 @@
 //! CPU reference of pools.
 
+use super::{IMAGE, Pool2d};
 use crate::{
-    graph::{Padding, Pool2d, PoolKind, Shape, evaluate},
-    ops::reference::view::{View, each, inside},
+    graph::{Padding, PoolKind, ReduceKind, Shape, evaluate},
+    ops::{
+        reduce::reference::reduce,
+        reference::{Operands, Reference, ReferenceError, View, each, inside},
+    },
 };
+
+impl Reference for Pool2d {
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let x = operands.get(0)?;
+        Ok(if self.is_mean_of(x.shape) { reduce(&x, ReduceKind::Mean, IMAGE, out) } else { pool(&x, self, out) })
+    }
+}
 
 /// Computes the maximum, the mean or the norm of the window's pixels inside the image.
 pub(crate) fn pool(x: &View<'_>, pool: &Pool2d, out: Shape) -> Vec<f32> {

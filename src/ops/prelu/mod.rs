@@ -1,9 +1,9 @@
 //! PReLU: `x < 0 ? alpha * x : x`, with a second operand of alphas.
 
-mod lowering;
+mod execution;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{broadcast, pair},
 };
 use crate::graph::Shape;
@@ -23,11 +23,7 @@ impl OpSchema for Prelu {
         if broadcast(x, alpha)? == x { Ok(x) } else { Err(ShapeError::Broadcast { a: x, b: alpha }) }
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

@@ -1,12 +1,55 @@
 //! Kernel of recurrent cells: a workgroup takes all steps of a batch and direction.
 
+use std::ops::Range;
+
 use super::{Cell, CellFunction, Recurrent, TERMS, TEXELS};
-use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, epilogue,
-    grid::LANES,
-    loops::loops,
-    wgsl::{shader_params, shared_constants},
+use crate::{
+    graph::{Graph, Node},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common, epilogue,
+        grid::LANES,
+        loops::loops,
+        pack,
+        wgsl::{shader_params, shared_constants},
+    },
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, category, plain},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Recurrent {
+    const SHADERS: &'static [Shader] = &[SHADER];
+}
+
+impl Operator for Recurrent {
+    category!(undivided_weights);
+
+    fn properties(&self, _graph: &Graph, _node: &Node) -> Properties {
+        plain(ConstantOperands::AfterFirst)
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        // A row is a whole sequence of one batch and direction.
+        map.same()
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        // Each hidden value of a step is the sum of a product with all hidden values, once per gate.
+        let out = graph.shape(node.output);
+        let steps = node.inputs.first().map_or(1, |&x| graph.shape(x).w).div_ceil(out.w.max(1));
+        Work::new(graph, node, CostClass::Rows, 2 * self.cell.gates() * Self::terms(out.c) * steps, 1)
+    }
+
+    fn weights(&self, graph: &Graph, node: &Node) -> Vec<WeightSection> {
+        pack::whole_operand(graph, node, 1)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        dispatches(step, self)
+    }
+}
 
 pub(crate) const SHADER: Shader = Shader::new("recurrent", include_str!("../../../shaders/recurrent.wgsl"))
     .constants(&[CELLS])

@@ -1,12 +1,11 @@
 //! Recurrent cells that walk along the width: LSTM, GRU and the plain cell.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::{
     schema::{
-        OpSchema, ShapeError,
+        OpSchema, Origin, ShapeError,
         shapes::{same, times},
     },
     unary::Unary,
@@ -169,11 +168,7 @@ impl OpSchema for Recurrent {
         Ok(Shape { b: x.b, h: x.h, w, c: hidden })
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[(1, "weights")]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Weights(&[(1, "weights")])
     }
 }

@@ -3,7 +3,7 @@
 use super::{Cell, CellFunction, Recurrent};
 use crate::{
     graph::{Shape, evaluate},
-    ops::reference::view::View,
+    ops::reference::{Operands, Reference, ReferenceError, View},
 };
 
 impl CellFunction {
@@ -75,14 +75,14 @@ impl Direction<'_> {
     }
 }
 
+impl Reference for Recurrent {
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(recurrent(&operands.get(0)?, &operands.get(1)?, operands.optional(2)?.as_ref(), self, out))
+    }
+}
+
 /// Computes all steps of every batch and direction.
-pub(crate) fn recurrent(
-    x: &View<'_>,
-    weights: &View<'_>,
-    state: Option<&View<'_>>,
-    cell: &Recurrent,
-    out: Shape,
-) -> Vec<f32> {
+fn recurrent(x: &View<'_>, weights: &View<'_>, state: Option<&View<'_>>, cell: &Recurrent, out: Shape) -> Vec<f32> {
     let mut result = vec![0.0; out.len()];
     for row in 0..out.b * out.h {
         let (b, d) = (row / out.h, row % out.h);

@@ -1,8 +1,10 @@
 //! Kernels of reductions over axes.
 
+use std::ops::Range;
+
 use super::LARGE_MEAN;
 use crate::{
-    graph::ReduceKind,
+    graph::{Graph, Node, Reduce, ReduceKind},
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
         grid::LANES,
@@ -10,7 +12,44 @@ use crate::{
         shader::helpers::{ONE_TEXEL, REDUCTION, REGION},
         wgsl::{shader_params, shared_constants},
     },
+    ops::{
+        operator::{ConstantOperands, Kernels, Operator, Properties, category, plain},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Reduce {
+    const SHADERS: &'static [Shader] = &[MEAN, REDUCE, WIDE];
+}
+
+impl Operator for Reduce {
+    category!(one_operand_with_properties);
+
+    fn properties(&self, graph: &Graph, node: &Node) -> Properties {
+        // Reported because an index is stored as a float, and 16-bit floats represent whole numbers only up to 2048.
+        let answered = match (self.kind.is_index(), &node.inputs[..]) {
+            (true, &[x, ..]) => {
+                let extents = graph.shape(x).dims();
+                Some((node.output, (0..4).filter(|&axis| self.axes[axis]).map(|axis| extents[axis]).product()))
+            }
+            _ => None,
+        };
+        Properties { indices: answered, ..plain(ConstantOperands::AfterFirst) }
+    }
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.reduced(self.axes)
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::of_all_texels(graph, node, CostClass::Reduce)
+    }
+
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        dispatches(step, self.kind, self.axes)
+    }
+}
 
 pub(crate) const MEAN: Shader = Shader::new("mean", include_str!("../../../shaders/mean.wgsl"))
     .constants(&[STORED_MEANS])

@@ -1,13 +1,9 @@
 //! Reductions: combine all elements along some axes.
 
 pub(super) mod kernel;
-mod kind;
-mod lowering;
 pub(super) mod reference;
 
-pub use kind::ReduceKind;
-
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Minimum number of pixels for which a mean over height and width takes two steps in every plan, because an
@@ -21,6 +17,71 @@ pub struct Reduce {
     pub kind: ReduceKind,
     /// Axes to reduce to one element, in `B, H, W, C` order.
     pub axes: [bool; 4],
+}
+
+/// Functions of all values along some axes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ReduceKind {
+    /// Arithmetic mean.
+    Mean,
+    /// Sum.
+    Sum,
+    /// Sum of the squares.
+    SumSquare,
+    /// Maximum.
+    Max,
+    /// Minimum.
+    Min,
+    /// Product.
+    Prod,
+    /// Sum of the absolute values.
+    L1,
+    /// Square root of the sum of the squares.
+    L2,
+    /// Natural logarithm of the sum.
+    LogSum,
+    /// Natural logarithm of the sum of `e^x`.
+    LogSumExp,
+    /// Index of the maximum along the only marked axis.
+    ArgMax {
+        /// If true, the last of equal values counts instead of the first.
+        last: bool,
+    },
+    /// Index of the minimum along the only marked axis.
+    ArgMin {
+        /// If true, the last of equal values counts instead of the first.
+        last: bool,
+    },
+}
+
+impl ReduceKind {
+    /// Returns the name from the TensorFlow Lite schema, or the ONNX name if the schema has none.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mean => "MEAN",
+            Self::Sum => "SUM",
+            Self::SumSquare => "ReduceSumSquare",
+            Self::Max => "REDUCE_MAX",
+            Self::Min => "REDUCE_MIN",
+            Self::Prod => "REDUCE_PROD",
+            Self::L1 => "ReduceL1",
+            Self::L2 => "ReduceL2",
+            Self::LogSum => "ReduceLogSum",
+            Self::LogSumExp => "ReduceLogSumExp",
+            Self::ArgMax { .. } => "ARG_MAX",
+            Self::ArgMin { .. } => "ARG_MIN",
+        }
+    }
+
+    /// Returns whether the function of a single value is that value.
+    pub const fn keeps_one(self) -> bool {
+        matches!(self, Self::Mean | Self::Sum | Self::Max | Self::Min | Self::Prod | Self::LogSumExp)
+    }
+
+    /// Returns whether the result is an index along an axis.
+    pub const fn is_index(self) -> bool {
+        matches!(self, Self::ArgMax { .. } | Self::ArgMin { .. })
+    }
 }
 
 impl OpSchema for Reduce {
@@ -41,11 +102,7 @@ impl OpSchema for Reduce {
         Ok(dims.into())
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

@@ -2,11 +2,17 @@
 
 use crate::{
     graph::{
-        ReduceKind, Shape,
+        Reduce, ReduceKind, Shape,
         evaluate::{greater, lesser},
     },
-    ops::reference::view::View,
+    ops::reference::{Operands, Reference, ReferenceError, View},
 };
+
+impl Reference for Reduce {
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        Ok(reduce(&operands.get(0)?, self.kind, self.axes, out))
+    }
+}
 
 /// Reduces the marked axes to one element: row by row, and from left to right within a row. A mean over height and
 /// width is the mean of the means of rows.

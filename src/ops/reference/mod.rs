@@ -4,11 +4,11 @@
 //! They are slow and meant to be obviously correct. They are independent of textures, placement and shaders. The
 //! graph must have passed its checker, because extents are not verified here.
 
-mod epilogue;
 mod operands;
 mod run;
-pub(super) mod view;
+mod view;
 
-pub(crate) use operands::Operands;
 pub use operands::ReferenceError;
+pub(crate) use operands::{Operands, Reference};
 pub use run::{graph, node, outputs};
+pub(super) use view::{View, bias_of, dot, each, each_pixel, inside};

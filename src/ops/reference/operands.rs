@@ -97,3 +97,9 @@ impl<'a> Operands<'a> {
         self.graph.shape(self.node.output)
     }
 }
+
+/// Computation of an operator on the CPU, from its definition and independently of its kernels.
+pub(crate) trait Reference {
+    /// Computes the result, without the epilogue.
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError>;
+}

@@ -1,9 +1,9 @@
 //! Reshape: changes the shape and keeps the elements in dense order.
 
-mod lowering;
+mod execution;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{count, only, same},
 };
 use crate::graph::Shape;
@@ -23,11 +23,7 @@ impl OpSchema for Reshape {
         Ok(stated)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

@@ -1,17 +1,16 @@
 //! Resize: changes height and width.
+//!
+//! The definitions are those of ONNX's operator Resize as implemented in ONNX Runtime, and include TensorFlow's three
+//! conventions. `in` and `out` are whole numbers of pixels, even if the scale does not lead to a whole number.
 
 mod axis;
 mod kernel;
-mod lowering;
-mod mode;
 mod reference;
 mod resample_kernel;
-mod tensorflow;
 
 pub use axis::{ResizeAxis, Taps};
-pub use mode::{CoordMode, ResizeMode, Rounding};
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Resizes height and width of `x`.
@@ -23,6 +22,70 @@ pub struct Resize {
     pub coords: CoordMode,
     /// Scale of height and width (output by input); if `None`, the quotients of the extents.
     pub scale: Option<[f32; 2]>,
+}
+
+/// Rounding of a position between two pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Rounding {
+    /// To the nearest pixel; the middle rounds down.
+    PreferFloor,
+    /// To the nearest pixel; the middle rounds up.
+    PreferCeil,
+    /// Down.
+    Floor,
+    /// Up.
+    Ceil,
+}
+
+/// Interpolation between pixels.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum ResizeMode {
+    /// One pixel.
+    Nearest(Rounding),
+    /// Linear in both directions, between two pixels.
+    Linear,
+    /// Cubic in both directions, between four pixels.
+    Cubic {
+        /// Parameter of the cubic; -0.75 and -0.5 are common.
+        a: f32,
+        /// If true, pixels outside the image are left out; otherwise, border pixels are repeated.
+        exclude_outside: bool,
+    },
+}
+
+impl ResizeMode {
+    /// Returns TensorFlow's nearest-pixel mode for one of its three conventions.
+    pub const fn nearest_in(coords: CoordMode) -> Self {
+        match coords {
+            CoordMode::HalfPixel | CoordMode::AlignCorners => Self::Nearest(Rounding::PreferCeil),
+            _ => Self::Nearest(Rounding::Floor),
+        }
+    }
+}
+
+/// Position of an output pixel `x` in the input image; `scale` is output by input. An axis whose scale is 1 is not
+/// changed, even if a crop is specified.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum CoordMode {
+    /// `x / scale`
+    Asymmetric,
+    /// `(x + 0.5) / scale - 0.5`
+    HalfPixel,
+    /// Like [`HalfPixel`](Self::HalfPixel), but 0 if the result has only one pixel.
+    PytorchHalfPixel,
+    /// `x * (in - 1) / (out - 1)`
+    AlignCorners,
+    /// Like [`HalfPixel`](Self::HalfPixel), but centred on the image if the result's extent was rounded.
+    HalfPixelSymmetric,
+    /// `start * (in - 1) + x * (end - start) * (in - 1) / (out - 1)`, TensorFlow's crop and resize.
+    TfCropAndResize {
+        /// First corner `[y, x]` as a fraction of the image.
+        start: [f32; 2],
+        /// Last corner `[y, x]` as a fraction of the image.
+        end: [f32; 2],
+        /// Value of pixels outside the image.
+        extrapolation: f32,
+    },
 }
 
 impl OpSchema for Resize {
@@ -47,11 +110,53 @@ impl OpSchema for Resize {
         Ok(Shape { b: x.b, c: x.c, ..stated })
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
+}
 
-    fn moves_only(&self) -> bool {
-        false
+/// Position of an output pixel in the input, in TensorFlow Lite's conventions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coords {
+    /// [`CoordMode::Asymmetric`]
+    Asymmetric,
+    /// [`CoordMode::HalfPixel`]
+    HalfPixel,
+    /// [`CoordMode::AlignCorners`]
+    AlignCorners,
+}
+
+/// One of TensorFlow Lite's resizes, whose reference computes in 32 bits and in a specific order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TensorFlowResize {
+    /// True for bilinear, false for the nearest pixel.
+    bilinear: bool,
+    /// Position of an output pixel in the input.
+    coords: Coords,
+}
+
+impl TensorFlowResize {
+    /// Converts a resize, if it is one of TensorFlow Lite's.
+    fn of(resize: &Resize) -> Option<Self> {
+        // TensorFlow Lite always uses the quotient of the extents.
+        let Resize { mode, coords, scale: None } = *resize else { return None };
+        let bilinear = mode == ResizeMode::Linear;
+        let coords = match (mode, coords) {
+            (ResizeMode::Linear | ResizeMode::Nearest(Rounding::Floor), CoordMode::Asymmetric) => Coords::Asymmetric,
+            (ResizeMode::Linear | ResizeMode::Nearest(Rounding::PreferCeil), CoordMode::HalfPixel) => Coords::HalfPixel,
+            (ResizeMode::Linear | ResizeMode::Nearest(Rounding::PreferCeil), CoordMode::AlignCorners) => {
+                Coords::AlignCorners
+            }
+            _ => return None,
+        };
+        Some(Self { bilinear, coords })
+    }
+}
+
+impl Resize {
+    /// Returns whether this is one of TensorFlow Lite's resizes, whose reference computes in 32 bits and in a
+    /// specific order.
+    pub fn follows_tensorflow(&self) -> bool {
+        TensorFlowResize::of(self).is_some()
     }
 }

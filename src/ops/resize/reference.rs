@@ -1,11 +1,21 @@
 //! CPU references of resizes: TensorFlow Lite's conventions in the 32-bit arithmetic of its reference kernels, all
 //! others from their taps.
 
-use super::tensorflow::{Coords, TensorFlowResize};
+use super::{Coords, Resize, TensorFlowResize};
 use crate::{
-    graph::{CoordMode, Resize, ResizeAxis, Shape},
-    ops::reference::view::{View, each},
+    graph::{CoordMode, ResizeAxis, Shape},
+    ops::reference::{Operands, Reference, ReferenceError, View, each},
 };
+
+impl Reference for Resize {
+    fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let x = operands.get(0)?;
+        Ok(match TensorFlowResize::of(self) {
+            Some(resize) => tensorflow(&x, resize, out),
+            None => taps(&x, self, out),
+        })
+    }
+}
 
 /// Resizes in one of TensorFlow Lite's conventions.
 pub(crate) fn tensorflow(

@@ -19,12 +19,20 @@ pub(crate) trait OpSchema {
     /// `stated` gives the shape and is checked for validity.
     fn shape(&self, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError>;
 
-    /// Returns the index and the name of each operand that must be part of the model, because it is packed once
-    /// before any run.
-    fn constant_operands(&self) -> &'static [(usize, &'static str)];
+    /// Returns where the values of the result come from.
+    fn origin(&self) -> Origin;
+}
 
-    /// Returns whether each value of the result is a value of an operand.
-    fn moves_only(&self) -> bool;
+/// Origin of the values of a result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// Each is a value of an operand.
+    Moved,
+    /// They are computed from the operands, any of which may be computed in turn.
+    Computed,
+    /// They are computed with operands that must be part of the model, because these are packed once before any run:
+    /// the index and the name of each.
+    Weights(&'static [(usize, &'static str)]),
 }
 
 /// The operands of convolutions and fully connected layers that must be part of the model.

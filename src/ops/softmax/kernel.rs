@@ -1,12 +1,58 @@
 //! Kernel of softmax over channels, and of its logarithm.
 
-use crate::kernels::{
-    Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
-    grid::LANES,
-    loops::{loops, taken_a_round},
-    shader::helpers::SOFTMAX,
-    wgsl::shader_params,
+use std::ops::Range;
+
+use super::Softmax;
+use crate::{
+    graph::{Graph, Node},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common,
+        grid::LANES,
+        loops::{loops, taken_a_round},
+        shader::helpers::SOFTMAX,
+        wgsl::shader_params,
+    },
+    ops::{
+        operator::{Kernels, Operator, category},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Softmax {
+    const SHADERS: &'static [Shader] = &[NARROW, WIDE];
+}
+
+impl Operator for Softmax {
+    category!(one_operand);
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.same()
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, CostClass::Softmax, 1, 1)
+    }
+
+    /// Computes one pixel per invocation, or one pixel per workgroup if there are many channels and few pixels.
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        let input = common::placed(step, 0)?;
+        let epilogue = EpilogueParams::new(step);
+        let pixels = step.rows.len() as u32 * input.shape.w as u32;
+        // Decided by the whole tensor, not by a band of it, so that every plan adds up in the same order.
+        let shape = input.shape;
+        let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY_PIXELS * shape.slices();
+        let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
+        let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { beta: self.beta });
+        let slices = if wide { shape.slices().div_ceil(LANES as usize) } else { shape.slices() };
+        let taken = taken_a_round(slices);
+        // The narrow shader has no loop that combines lanes.
+        let extents = [("s", slices.div_ceil(taken)), ("i", LANES as usize)];
+        let extents = if wide { &extents[..] } else { &extents[..1] };
+        let constants = vec![("LOG", common::flag(self.log)), ("TAKEN", taken as f64)];
+        Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants, extents).reading(input)])
+    }
+}
 
 pub(crate) const NARROW: Shader = Shader::new("softmax", include_str!("../../../shaders/softmax.wgsl"))
     .params::<Params>()
@@ -31,22 +77,3 @@ const WIDE_SLICES: usize = LANES as usize / 2;
 /// lavapipe. Classifiers have few: one pixel of 251 slices. The value lies between the two; nothing in between was
 /// measured.
 const MANY_PIXELS: usize = 8;
-
-/// Computes one pixel per invocation, or one pixel per workgroup if there are many channels and few pixels.
-pub(crate) fn dispatches(step: &StepContext<'_>, beta: f32, log: bool) -> Result<Vec<Dispatch>, KernelError> {
-    let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step);
-    let pixels = step.rows.len() as u32 * input.shape.w as u32;
-    // Decided by the whole tensor, not by a band of it, so that every plan adds up in the same order.
-    let shape = input.shape;
-    let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY_PIXELS * shape.slices();
-    let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { beta });
-    let slices = if wide { shape.slices().div_ceil(LANES as usize) } else { shape.slices() };
-    let taken = taken_a_round(slices);
-    // The narrow shader has no loop that combines lanes.
-    let extents = [("s", slices.div_ceil(taken)), ("i", LANES as usize)];
-    let extents = if wide { &extents[..] } else { &extents[..1] };
-    let constants = vec![("LOG", common::flag(log)), ("TAKEN", taken as f64)];
-    Ok(vec![common::dispatch(step, shader, &epilogue, params, items, constants, extents).reading(input)])
-}

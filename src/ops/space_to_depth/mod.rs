@@ -1,10 +1,9 @@
 //! Space to depth: moves blocks of pixels into channels.
 
-mod lowering;
-mod reference;
+mod execution;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{multiple, only, times},
 };
 use crate::graph::Shape;
@@ -29,11 +28,7 @@ impl OpSchema for SpaceToDepth {
         Ok(Shape::new(x.b, x.h / self.block, x.w / self.block, times(times(x.c, self.block)?, self.block)?))
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

@@ -1,9 +1,8 @@
 //! Strided slice: takes elements at a fixed distance from a range of each axis.
 
-mod lowering;
-mod reference;
+mod execution;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Strided slice of `x`: output index `i` of an axis reads element `begin + i * stride`.
@@ -39,11 +38,7 @@ impl OpSchema for StridedSlice {
         Ok(stated)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

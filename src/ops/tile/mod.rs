@@ -1,10 +1,9 @@
 //! Tile: repeats a whole tensor along each axis.
 
-mod lowering;
-mod reference;
+mod execution;
 
 use super::schema::{
-    OpSchema, ShapeError,
+    OpSchema, Origin, ShapeError,
     shapes::{AXIS, multiple, only},
 };
 use crate::graph::Shape;
@@ -28,11 +27,7 @@ impl OpSchema for Tile {
         Ok(stated)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

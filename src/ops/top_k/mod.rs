@@ -1,10 +1,9 @@
 //! Finds the greatest or least channels of each pixel.
 
 mod kernel;
-mod lowering;
 mod reference;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// The `k` greatest or least channels of each pixel of `x`, sorted; among equal values, the lower channel comes
@@ -33,11 +32,7 @@ impl OpSchema for TopK {
         }
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

@@ -1,9 +1,8 @@
 //! Transpose: reorders the axes.
 
-mod lowering;
-mod reference;
+mod execution;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Reorders the axes of `x`: output axis `i` is input axis `perm[i]`.
@@ -28,11 +27,7 @@ impl OpSchema for Transpose {
         Ok(self.perm.map(|axis| dims[axis]).into())
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        true
+    fn origin(&self) -> Origin {
+        Origin::Moved
     }
 }

@@ -1,11 +1,10 @@
 //! Transposed 2-D convolutions.
 
 mod kernel;
-mod lowering;
 mod reference;
 
 use super::schema::{
-    OpSchema, ShapeError, WEIGHTS_AND_BIAS,
+    OpSchema, Origin, ShapeError, WEIGHTS_AND_BIAS,
     shapes::{bias_fits, multiple, same, weighted},
     window::{nonzero, reach},
 };
@@ -56,11 +55,7 @@ impl OpSchema for TransposeConv {
         Ok(Shape { b: x.b, c: weights.b, ..stated })
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &WEIGHTS_AND_BIAS
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Weights(&WEIGHTS_AND_BIAS)
     }
 }

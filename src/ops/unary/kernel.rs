@@ -1,13 +1,51 @@
 //! Kernel of functions of one value.
 
+use std::ops::Range;
+
+use super::Unary;
 use crate::{
-    graph::Unary,
+    graph::{Graph, Node},
     kernels::{
         Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, common, epilogue,
         shader::helpers::ONE_TEXEL,
         wgsl::{shader_params, shared_constants},
     },
+    ops::{
+        operator::{Kernels, Operator, category},
+        rows::RowMap,
+        work::{CostClass, Work},
+    },
 };
+
+impl Kernels for Unary {
+    const SHADERS: &'static [Shader] = &[SHADER];
+}
+
+impl Operator for Unary {
+    category!(one_operand);
+
+    fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
+        map.same()
+    }
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        Work::new(graph, node, CostClass::Elementwise, 0, 1)
+    }
+
+    /// Computes one texel per invocation.
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        let input = common::placed(step, 0)?;
+        let epilogue = EpilogueParams::new(step);
+        let own = || own(*self).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
+        let Some((code, alpha, beta)) = epilogue::function(*self).or_else(own) else {
+            return Err(step.unsupported(format!("there is no kernel for {}", self.name())));
+        };
+        let items = common::texels(step);
+        let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { alpha, beta });
+        let function = ("FUNCTION", f64::from(code));
+        Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, vec![function], &[]).reading(input)])
+    }
+}
 
 pub(crate) const SHADER: Shader = Shader::new("unary", include_str!("../../../shaders/unary.wgsl"))
     .constants(&[FUNCTIONS])
@@ -55,20 +93,6 @@ shader_params! {
         alpha: f32,
         beta: u32,
     }
-}
-
-/// Computes one texel per invocation.
-pub(crate) fn dispatches(step: &StepContext<'_>, unary: Unary) -> Result<Vec<Dispatch>, KernelError> {
-    let input = common::placed(step, 0)?;
-    let epilogue = EpilogueParams::new(step);
-    let own = || own(unary).map(|(code, [alpha, beta])| (code, alpha, beta.to_bits()));
-    let Some((code, alpha, beta)) = epilogue::function(unary).or_else(own) else {
-        return Err(step.unsupported(format!("there is no kernel for {}", unary.name())));
-    };
-    let items = common::texels(step);
-    let params = KernelParams::new(step, &epilogue, items).input(input).params(&Params { alpha, beta });
-    let function = ("FUNCTION", f64::from(code));
-    Ok(vec![common::dispatch(step, SHADER, &epilogue, params, items, vec![function], &[]).reading(input)])
 }
 
 /// Returns the code and the two parameters of a function that only `unary.wgsl` supports.

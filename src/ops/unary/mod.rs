@@ -1,10 +1,9 @@
 //! Functions of one value, `x`.
 
 mod kernel;
-mod lowering;
 mod reference;
 
-use super::schema::{OpSchema, ShapeError, shapes::only};
+use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 pub use crate::graph::function::Unary;
@@ -18,11 +17,7 @@ impl OpSchema for Unary {
         only(inputs)
     }
 
-    fn constant_operands(&self) -> &'static [(usize, &'static str)] {
-        &[]
-    }
-
-    fn moves_only(&self) -> bool {
-        false
+    fn origin(&self) -> Origin {
+        Origin::Computed
     }
 }

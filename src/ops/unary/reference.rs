@@ -1,11 +1,15 @@
 //! CPU reference of functions of one value.
 
+use super::Unary;
 use crate::{
-    graph::{Unary, evaluate},
-    ops::reference::view::View,
+    graph::{Shape, evaluate},
+    ops::reference::{Operands, Reference, ReferenceError},
 };
 
-/// Applies a function to each value.
-pub(crate) fn unary(x: &View<'_>, unary: Unary) -> Vec<f32> {
-    x.data.iter().map(|&x| evaluate::unary(unary, x)).collect()
+impl Reference for Unary {
+    /// Applies a function to each value.
+    fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
+        let x = &operands.get(0)?;
+        Ok(x.data.iter().map(|&x| evaluate::unary(*self, x)).collect())
+    }
 }

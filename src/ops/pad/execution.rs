@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use super::{Pad, reference};
+use super::Pad;
 use crate::{
     graph::{Graph, Node, PadAxis, PadMode, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections, rearrange},
+    kernels::{Dispatch, KernelError, Shader, StepContext, rearrange},
     ops::{
-        operator::{ConstantOperands, Kernels, Operator, Properties, one_dispatch, plain},
-        reference::{Operands, ReferenceError},
+        operator::{ConstantOperands, Kernels, Operator, Properties, category, plain},
+        reference::{Operands, Reference, ReferenceError, each},
         rows::RowMap,
         work::{CostClass, Work},
     },
@@ -19,6 +19,8 @@ impl Kernels for Pad {
 }
 
 impl Operator for Pad {
+    category!(one_operand_with_properties);
+
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
         let amounts = self.before.iter().chain(&self.after).map(|amount| ("padding", amount.unsigned_abs()));
         let extents =
@@ -36,27 +38,32 @@ impl Operator for Pad {
         map.mapped(|at| Some([axes[0]?.source(self.mode, at[0])?, axes[1]?.source(self.mode, at[1])?]))
     }
 
-    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
-        one_dispatch(graph, node)
-    }
-
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         Work::new(graph, node, CostClass::Move, 1, 1)
-    }
-
-    fn weights(&self, _graph: &Graph, _node: &Node) -> Vec<WeightSection> {
-        Vec::new()
-    }
-
-    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
-        None
     }
 
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
         rearrange::dispatches(step, rearrange::pad(self.before, self.after, self.mode))
     }
+}
 
+impl Reference for Pad {
+    /// Adds elements around each axis, or cuts elements off.
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
-        Ok(reference::pad(&operands.get(0)?, self.before, self.after, self.mode, out))
+        let x = &operands.get(0)?;
+        let extents = x.shape.dims();
+        let axes: [Option<PadAxis>; 4] =
+            std::array::from_fn(|axis| PadAxis::new(extents[axis], self.before[axis], self.after[axis]));
+        let outside = if let PadMode::Constant(value) = self.mode { value } else { 0.0 };
+        Ok(each(out, |index| {
+            let mut from = [0; 4];
+            for (axis, from) in from.iter_mut().enumerate() {
+                match axes[axis].and_then(|of| of.source(self.mode, index[axis])) {
+                    Some(source) => *from = source,
+                    None => return outside,
+                }
+            }
+            x.at(from)
+        }))
     }
 }

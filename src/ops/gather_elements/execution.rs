@@ -2,14 +2,14 @@
 
 use std::ops::Range;
 
-use super::{GatherElements, reference};
+use super::GatherElements;
 use crate::{
     graph::{Graph, Node, Shape},
-    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection, WeightSections},
+    kernels::{Dispatch, KernelError, Shader, StepContext, WeightSection},
     ops::{
-        gather,
-        operator::{Kernels, Operator, Properties, one_dispatch},
-        reference::{Operands, ReferenceError},
+        gather::{self, named},
+        operator::{Kernels, Operator, Properties, category},
+        reference::{Operands, Reference, ReferenceError, each},
         rows::RowMap,
         work::{CostClass, Work},
     },
@@ -20,8 +20,10 @@ impl Kernels for GatherElements {
 }
 
 impl Operator for GatherElements {
+    category!(undivided_weights);
+
     fn properties(&self, graph: &Graph, node: &Node) -> Properties {
-        gather::lowering::properties(graph, node, self.axis)
+        gather::kernel::properties(graph, node, self.axis)
     }
 
     fn input_rows(&self, map: &RowMap<'_>) -> Vec<Range<u32>> {
@@ -36,10 +38,6 @@ impl Operator for GatherElements {
         }
     }
 
-    fn dispatch_rows(&self, graph: &Graph, node: &Node) -> Vec<Range<u32>> {
-        one_dispatch(graph, node)
-    }
-
     fn work(&self, graph: &Graph, node: &Node) -> Work {
         Work::new(graph, node, CostClass::Move, 1, 1)
     }
@@ -48,15 +46,19 @@ impl Operator for GatherElements {
         gather::kernel::weights(graph, node)
     }
 
-    fn weight_sections(&self, _graph: &Graph, _node: &Node) -> Option<WeightSections> {
-        None
-    }
-
     fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
         gather::kernel::dispatches(step, self.axis, true)
     }
+}
 
+impl Reference for GatherElements {
+    /// Looks up each element along `axis` with the index at its position.
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
-        Ok(reference::gather_elements(&operands.get(0)?, &operands.get(1)?, self.axis, out))
+        let x = &operands.get(0)?;
+        let indices = &operands.get(1)?;
+        Ok(each(out, |mut index| {
+            index[self.axis] = named(indices.at(index), x.shape.dims()[self.axis]);
+            x.at(index)
+        }))
     }
 }
