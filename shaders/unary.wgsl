@@ -5,7 +5,7 @@ struct Params {
     beta: u32,   // as `activate` wants it
 }
 
-// A function of `src/ops/unary/kernel.rs`, or of `activate`.
+// A function of `src/kernels/functions.rs`, or of `activate`.
 override FUNCTION: u32 = ACT_NONE;
 
 const HALF_PI: f32 = 1.57079632679;

@@ -223,7 +223,7 @@ fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
     return bounded(near, vec4(least), vec4(most)) * scale;
 }
 
-// The function `code` of `src/kernels/epilogue.rs` with its two parameters, of which `beta` may be the bits of a float,
+// The function `code` of `src/kernels/functions.rs` with its two parameters, of which `beta` may be the bits of a float,
 // the texel of PReLU's alphas among the weights, or the limits of a grid.
 fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<f32> {
     switch code {

@@ -11,6 +11,7 @@ pub(crate) mod context;
 mod dispatch;
 pub(crate) mod epilogue;
 pub(crate) mod fill;
+pub(crate) mod functions;
 pub(crate) mod grid;
 pub(crate) mod loops;
 pub(crate) mod pack;

@@ -1,7 +1,7 @@
 //! A shader: the WGSL source of a kernel, and the declarations that the Rust side adds.
 
 use super::{
-    Loop, WeightPacking, block, epilogue, grid, loops, params,
+    Loop, WeightPacking, block, functions, grid, loops, params,
     wgsl::{self, ConstantTable, Field, ShaderParams},
 };
 
@@ -18,7 +18,7 @@ pub(crate) mod helpers {
 
 /// Constants that are declared in every shader.
 const SHARED_CONSTANTS: [ConstantTable; 5] =
-    [grid::GRID, params::POSITIONS, params::COUNTS, epilogue::ACTIVATIONS, block::LIMITS];
+    [grid::GRID, params::POSITIONS, params::COUNTS, functions::ACTIVATIONS, block::LIMITS];
 
 /// A kernel in `shaders/`. All of them are listed in `ops::shaders`, because only kernels can create one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -3,8 +3,8 @@
 //! `mod.rs` defines the operator: its attributes, its name, the shape of its result and the origin of the result's
 //! values (`OpSchema`). `kernel.rs` defines how it runs on the device (`Operator`): the operand rows that a result row
 //! reads, the operands that may be constants, its cost, its weights and its dispatches, with the Rust side of its
-//! shader. `reference.rs` computes its result in plain Rust (`Reference`), independently of the kernel. An operator that
-//! runs in the shader of another has both in `execution.rs`.
+//! shader. `reference.rs` computes its result in plain Rust (`Reference`), independently of the kernel. An operator
+//! that runs in the shader of another has both in `execution.rs`.
 //!
 //! An operator consists of its folder and its row in the table below. The traits have no default methods; methods
 //! that a whole category of operators shares are written by `operator::category!`. No match generated from the table

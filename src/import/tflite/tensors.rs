@@ -7,7 +7,7 @@ use super::{
     sparse,
 };
 use crate::{
-    graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Quantization, Shape, Unary, evaluate},
+    graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Quantization, Shape, Unary},
     import::{error::Problem, meter::Meter, model_file::Owner},
 };
 
@@ -281,7 +281,7 @@ impl Grid {
 
     /// Returns the nearest value of the grid. Ties are rounded away from zero.
     pub(super) fn nearest(self, value: f32) -> f32 {
-        evaluate::unary(self.rounding(), value)
+        self.rounding().of(value)
     }
 
     /// The function that rounds to the grid.

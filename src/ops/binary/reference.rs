@@ -2,13 +2,13 @@
 
 use super::Binary;
 use crate::{
-    graph::{self, Shape},
+    graph::Shape,
     ops::reference::{Operands, Reference, ReferenceError, View, each},
 };
 
 impl Reference for Binary {
     fn reference(&self, operands: &Operands<'_>, out: Shape) -> Result<Vec<f32>, ReferenceError> {
-        Ok(broadcast(&operands.get(0)?, &operands.get(1)?, out, |a, b| graph::evaluate::binary(*self, a, b)))
+        Ok(broadcast(&operands.get(0)?, &operands.get(1)?, out, |a, b| self.of(a, b)))
     }
 }
 

@@ -6,7 +6,7 @@ use super::{Cell, CellFunction, Recurrent, TERMS, TEXELS};
 use crate::{
     graph::{Graph, Node},
     kernels::{
-        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common, epilogue,
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, WeightSection, common, functions,
         grid::LANES,
         loops::loops,
         pack,
@@ -93,9 +93,9 @@ const fn code(cell: Cell) -> u32 {
 /// Returns the code of a function in `activate` of `texel.wgsl`, and its parameters.
 fn function(step: &StepContext<'_>, function: CellFunction) -> Result<(u32, f32, u32), KernelError> {
     match function.function {
-        None => Ok((epilogue::ACT_NONE, 0.0, 0)),
+        None => Ok((functions::ACT_NONE, 0.0, 0)),
         Some(unary) => {
-            epilogue::function(unary).ok_or_else(|| step.unsupported(format!("no cell can hold {}", unary.name())))
+            functions::in_epilogue(unary).ok_or_else(|| step.unsupported(format!("no cell can hold {}", unary.name())))
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use super::{Cell, CellFunction, Recurrent};
 use crate::{
-    graph::{Shape, evaluate},
+    graph::Shape,
     ops::reference::{Operands, Reference, ReferenceError, View},
 };
 
 impl CellFunction {
     fn of(self, x: f32) -> f32 {
         let x = self.inner * x;
-        self.scale * self.function.map_or(x, |function| evaluate::unary(function, x)) + self.offset
+        self.scale * self.function.map_or(x, |function| function.of(x)) + self.offset
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::operands::{Operands, ReferenceError, fits};
 use crate::{
-    graph::{Act, Graph, IdVec, Node, Shape, TensorId, evaluate},
+    graph::{Act, Graph, IdVec, Node, Shape, TensorId},
     ops::lookup,
 };
 
@@ -41,7 +41,7 @@ fn epilogue(operands: &Operands<'_>, mut result: Vec<f32>, out: Shape) -> Result
 fn activate(operands: &Operands<'_>, act: Act, values: &mut [f32], out: Shape) -> Result<(), ReferenceError> {
     match act {
         Act::None => {}
-        Act::Unary(unary) => values.iter_mut().for_each(|x| *x = evaluate::unary(unary, *x)),
+        Act::Unary(unary) => values.iter_mut().for_each(|x| *x = unary.of(*x)),
         Act::Prelu(alpha) => {
             let alpha = operands.tensor(alpha)?;
             for pixel in values.chunks_mut(out.c.max(1)) {

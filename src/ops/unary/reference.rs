@@ -2,7 +2,7 @@
 
 use super::Unary;
 use crate::{
-    graph::{Shape, evaluate},
+    graph::Shape,
     ops::reference::{Operands, Reference, ReferenceError},
 };
 
@@ -10,6 +10,6 @@ impl Reference for Unary {
     /// Applies a function to each value.
     fn reference(&self, operands: &Operands<'_>, _out: Shape) -> Result<Vec<f32>, ReferenceError> {
         let x = &operands.get(0)?;
-        Ok(x.data.iter().map(|&x| evaluate::unary(*self, x)).collect())
+        Ok(x.data.iter().map(|&x| self.of(x)).collect())
     }
 }

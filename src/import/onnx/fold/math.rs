@@ -1,8 +1,8 @@
 //! Evaluates functions of known values element by element. Floats use the same functions as everywhere else
-//! (`graph/evaluate.rs`), integers are computed exactly.
+//! (`graph/function.rs`), integers are computed exactly.
 
 use crate::{
-    graph::{Binary, ElementType, Unary, evaluate},
+    graph::{Binary, ElementType, Unary},
     import::{
         common::extents,
         error::Problem,
@@ -45,7 +45,7 @@ pub(in crate::import::onnx) fn unary(ctx: &mut NodeLowering<'_>, unary: Unary) -
             Array::of_ints(dims, x.element_type(), values)
         }
         None => {
-            let values: Vec<f32> = x.to_f32().iter().map(|&v| evaluate::unary(unary, v)).collect();
+            let values: Vec<f32> = x.to_f32().iter().map(|&v| unary.of(v)).collect();
             Array::of_floats(dims, x.element_type(), &values)
         }
     };
@@ -143,8 +143,7 @@ pub(in crate::import::onnx) fn two(a: &Array, b: &Array, binary: Binary, meter: 
         let values = values.ok_or_else(|| Problem::malformed("it divides integers by zero, or is not for integers"))?;
         return Ok(Array::of_ints(dims, elem, values));
     }
-    let values: Vec<f32> =
-        a.to_f32().iter().zip(b.to_f32().iter()).map(|(&x, &y)| evaluate::binary(binary, x, y)).collect();
+    let values: Vec<f32> = a.to_f32().iter().zip(b.to_f32().iter()).map(|(&x, &y)| binary.of(x, y)).collect();
     Ok(match truth {
         true => Array::of_ints(dims, elem, values.iter().map(|&v| i64::from(v != 0.0)).collect()),
         false if elem.is_float() => Array::of_floats(dims, elem, &values),

@@ -2,7 +2,7 @@
 
 use super::basic::{one, two};
 use crate::{
-    graph::{Binary, Constant, ElementType, QuantParams, Unary, evaluate},
+    graph::{Binary, Constant, ElementType, QuantParams, Unary},
     import::{
         FakeQuant,
         common::extents,
@@ -205,7 +205,7 @@ fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         Ok(match value {
             // Always rounded, whatever the options say, because these values become integers.
             Value::Known(array) => {
-                let values: Vec<f32> = array.to_f32().iter().map(|&v| evaluate::unary(Unary::Round, v)).collect();
+                let values: Vec<f32> = array.to_f32().iter().map(|&v| Unary::Round.of(v)).collect();
                 Value::Known(Array::of_floats(array.dims().to_vec(), ElementType::F32, &values))
             }
             Value::Computed(x) if rounds => Value::Computed(one(ctx, Unary::Round, &x, ElementType::F32)?),
@@ -219,7 +219,7 @@ fn quantize(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let result = match value {
         Value::Known(array) => {
             let bounds = Unary::Clip { min, max };
-            let values = array.to_f32().iter().map(|&v| evaluate::unary(bounds, v) as i64).collect();
+            let values = array.to_f32().iter().map(|&v| bounds.of(v) as i64).collect();
             Value::Known(Array::of_ints(array.dims().to_vec(), elem, values))
         }
         Value::Computed(x) => Value::Computed(one(ctx, Unary::Clip { min, max }, &x, elem)?),
