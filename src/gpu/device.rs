@@ -263,7 +263,7 @@ impl Gpu {
                 .await
                 .map_err(|e| GpuError::NoAdapter { reason: e.to_string() })?,
         };
-        if let Some(reason) = super::unforkable::refusal(&adapter.get_info()) {
+        if let Some(reason) = super::process::refusal(&adapter.get_info()) {
             return Err(GpuError::NoDevice { adapter: adapter.get_info().name, reason });
         }
         // Each dispatch needs a few words of individual parameters. As immediates, they travel with the commands at

@@ -6,7 +6,6 @@ mod allocations;
 mod cache_folder;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
-mod clamped_constants;
 #[cfg(not(target_arch = "wasm32"))]
 mod compare;
 mod device;
@@ -54,7 +53,6 @@ mod texture_format;
 mod texture_problem;
 mod textures;
 mod transfer;
-mod unforkable;
 mod wait;
 mod weight_source;
 mod weights;

@@ -2,16 +2,16 @@
 //! for all sessions of a model.
 
 use std::{
+    collections::BTreeMap,
     mem,
     path::Path,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 use super::{
-    ClampedValues, Gpu, GpuError, Role, TextureSet,
+    Clamp, ClampedValues, Gpu, GpuError, Role, TextureSet,
     account::Account,
     allocations::{Allocations, WEIGHTS},
-    clamped_constants::clamped_constants,
     packed_weights::PackedWeights,
     staging::Staging,
     textures::row_bytes,
@@ -21,9 +21,9 @@ use super::{
 };
 use crate::{
     compile::{CompiledModel, ResidentWeights, piece_bytes, widest_texture},
-    graph::{IdVec, NodeId},
+    graph::{IdVec, NodeId, TensorId},
     kernels::WeightPlace,
-    plan::TextureSpec,
+    plan::{TexelFormat, TextureSpec},
 };
 
 /// Weights of a model on a device.
@@ -221,4 +221,34 @@ impl TexelWriter<'_> {
         self.bytes = bytes;
         Ok(())
     }
+}
+
+/// Returns the constants with finite values that are stored as the largest 16-bit float, in the order of the graph's
+/// tensors. `rounded` has the counts of weights that are 16-bit floats already because they were rounded.
+///
+/// Counts the elements of the model and not packed texels. So a constant counts once however many nodes share it, and
+/// the counts are the same for weights that a file of packed weights holds already.
+fn clamped_constants(source: &WeightSource<'_>, rounded: &BTreeMap<TensorId, u64>) -> Vec<ClampedValues> {
+    let graph = source.graph;
+    let mut counts: BTreeMap<TensorId, u64> = BTreeMap::new();
+    for (id, node) in graph.nodes.iter_enumerated() {
+        for (index, tensor) in node.operands().enumerate() {
+            let Some(constant) = &graph.tensors[tensor].constant else { continue };
+            // Only the weights themselves are packed as words, not biases and alphas.
+            let is_texels = index != 1 || !source.packing(id).is_words();
+            if is_texels && source.format == TexelFormat::Rgba16Float && !rounded.contains_key(&tensor) {
+                counts.entry(tensor).or_insert_with(|| constant.beyond_half());
+            } else if let Some(&count) = rounded.get(&tensor) {
+                counts.insert(tensor, count);
+            }
+        }
+    }
+    let clamped = counts.into_iter().filter(|&(_, count)| count > 0).map(|(tensor, count)| ClampedValues {
+        clamp: Clamp::Saturated,
+        node: None,
+        op: "constant",
+        tensor: graph.tensors[tensor].name.clone(),
+        count,
+    });
+    clamped.collect()
 }

@@ -1,6 +1,6 @@
 //! Packs weights into texels.
 
-use super::weight_section::{SectionLayout, SectionRole, WeightPieces, WeightSection};
+use super::weights::{SectionLayout, SectionRole, WeightPieces, WeightSection};
 use crate::graph::{Constant, Graph, Node, Shape, TensorId};
 
 /// Returns all weights as one piece.

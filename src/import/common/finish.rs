@@ -1,8 +1,14 @@
-//! Final step of importing any graph: pruning and checking.
+//! Final steps of importing any graph: pruning, checking, and a check for integers that floats may not hold exactly.
+
+use std::collections::BTreeSet;
 
 use crate::{
     graph::{Graph, IdVec, TensorId, check},
-    import::{error::ImportError, meter::Meter},
+    import::{
+        error::{ImportError, Problem},
+        meter::Meter,
+    },
+    ops,
 };
 
 /// Removes tensors that the importer created but nothing uses, and checks the graph.
@@ -39,4 +45,20 @@ fn pruned(mut graph: Graph) -> Graph {
         *id = new[*id];
     }
     graph
+}
+
+/// Upper end of the range in which 32-bit floats hold all whole numbers.
+const MOST: u32 = 1 << f32::MANTISSA_DIGITS;
+
+/// Returns the file's nodes whose integers may be rounded whatever the inputs are, by index, with the problem to
+/// report.
+pub(in crate::import) fn inexact(graph: &Graph) -> Option<(BTreeSet<usize>, Problem)> {
+    let nodes = ops::input_ranges(graph, MOST).err()?;
+    let problem = Problem::new(
+        format!(
+            "its integers may not be exact: they are computed in 32-bit floats, which hold every one only up to {MOST}"
+        ),
+        "bound the floats that they are cast from by Clip, or compute in floats and cast the result",
+    );
+    Some((nodes.into_iter().map(|node| node.op_index).collect(), problem))
 }

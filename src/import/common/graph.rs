@@ -1,7 +1,7 @@
 //! Adds tensors and nodes to the graph that are not in the file.
 
 use crate::{
-    graph::{Constant, Epilogue, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer},
+    graph::{Binary, Constant, Epilogue, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer},
     import::error::Problem,
 };
 
@@ -55,4 +55,16 @@ pub(in crate::import) fn inferred(
         ShapeError::Outside { .. } => Problem::unsupported(error.to_string()),
         _ => Problem::malformed(error.to_string()),
     })
+}
+
+/// Lowers `condition ? x : y`, because the graph has no operator with three operands.
+///
+/// Returns the selected elements of `x` and those of `y`; the result is their sum. The other elements are replaced by
+/// zeros, not multiplied by zero, because that would turn NaN and infinities into NaN.
+pub(in crate::import) fn kept_parts<T>(
+    condition: &T,
+    [x, y]: [&T; 2],
+    mut node: impl FnMut(Binary, [&T; 2]) -> Result<T, Problem>,
+) -> Result<[T; 2], Problem> {
+    Ok([node(Binary::ZeroUnless, [condition, x])?, node(Binary::ZeroIf, [condition, y])?])
 }

@@ -46,7 +46,10 @@ pub(super) use outline::outline;
 
 use super::{
     ImportOptions,
-    common::{finish::finished, integers::inexact, refusals::Refusals},
+    common::{
+        finish::{finished, inexact},
+        refusals::Refusals,
+    },
     error::{ImportError, Problem},
     label::label,
     meter::Meter,

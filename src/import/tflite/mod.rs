@@ -24,7 +24,11 @@ pub(super) use outline::outline;
 
 use super::{
     FakeQuant, ModelMetadata,
-    common::{finish::finished, graph::NODE_BYTES, integers::inexact, refusals::Refusals},
+    common::{
+        finish::{finished, inexact},
+        graph::NODE_BYTES,
+        refusals::Refusals,
+    },
     error::{ImportError, Problem},
     label::label,
     meter::Meter,

@@ -4,7 +4,7 @@ use super::align::{align, unexpanded};
 use crate::{
     graph::{Binary, ElementType, Op, Shape, Unary},
     import::{
-        common::select::kept_parts,
+        common::graph::kept_parts,
         error::Problem,
         onnx::{
             fold::math,

@@ -9,7 +9,10 @@ use super::{
 use crate::{
     graph::{Binary, ElementType, Gather, GatherElements, Op, Shape},
     import::{
-        common::{axes::axis, extents, range::AxisRange},
+        common::{
+            axes::{AxisRange, axis},
+            extents,
+        },
         error::Problem,
         onnx::{
             array::{Array, count, ranked, strides, walk},

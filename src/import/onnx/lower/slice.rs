@@ -4,10 +4,7 @@ use super::align::isolate;
 use crate::{
     graph::{Op, StridedSlice},
     import::{
-        common::{
-            axes::named_axes,
-            range::{AxisRange, clamped},
-        },
+        common::axes::{AxisRange, clamped, named_axes},
         error::Problem,
         onnx::{
             array::{Array, count, strides, walk},

@@ -4,7 +4,7 @@ use super::{activation::activation, axes::fold};
 use crate::{
     graph::{Act, Binary, Op, Reduce, ReduceKind, Shape, Softmax, TensorId, Unary},
     import::{
-        common::{axes::axis, extents, select::kept_parts},
+        common::{axes::axis, extents, graph::kept_parts},
         error::Problem,
         op_registry::{All, Floats, Numbers, Support},
         tflite::{

@@ -5,10 +5,7 @@ use super::axes::fold;
 use crate::{
     graph::{Act, Op, StridedSlice, TensorId},
     import::{
-        common::{
-            axes::axis,
-            range::{AxisRange, clamped},
-        },
+        common::axes::{AxisRange, axis, clamped},
         error::Problem,
         tflite::{
             op_registry::{Described::LikeOnnx, TfLiteOpEntry},
