@@ -3,7 +3,7 @@
 
 struct Params {
     alphas: vec3<f32>,    // first parameters of the functions: gates, candidate, cell
-    clip: f32,            // limit on the magnitude of what they are applied to
+    clip: f32,            // limit on the magnitude of arguments of gates and candidate
     betas: vec3<u32>,     // second parameters, as `activate` wants them
     inner: vec3<f32>,     // factors of arguments
     scale: vec3<f32>,     // factors of results
@@ -22,10 +22,10 @@ override GATE_FUNCTION: u32 = ACT_LOGISTIC;
 override CANDIDATE_FUNCTION: u32 = ACT_TANH;
 override CELL_FUNCTION: u32 = ACT_TANH;
 override CLIPPED: bool = false;
-// What the second tensor holds: the state before the first step, numbers of steps.
+// Parts of the second tensor: the state before the first step, and the numbers of steps.
 override INITIAL: bool = false;
 override LENGTHS: bool = false;
-// What the result holds: hidden values of all steps, the state behind the last.
+// Parts of the result: hidden values of all steps, and the final states.
 override SEQUENCE: bool = true;
 override FINALS: bool = false;
 
@@ -42,7 +42,7 @@ fn part() -> u32 { return ROUNDS * 4u; }
 fn gates_start() -> u32 { return part() * select(1u, 2u, is_lstm()); }
 fn gate_at(gate: u32, s: u32) -> u32 { return gates_start() + gate * part() + s; }
 
-// Where weights of a direction are in their texture.
+// Position of a direction's weights in their texture.
 struct Weights {
     first: u32,
     pixels: u32,

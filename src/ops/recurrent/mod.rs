@@ -35,7 +35,7 @@ pub struct Recurrent {
     pub reverse: [bool; 2],
     /// Functions: of the gates, of the candidate (or of a plain cell), and of an LSTM's cell.
     pub functions: [CellFunction; 3],
-    /// Limit on the magnitude of what the functions are applied to.
+    /// Limit on the magnitude of the arguments of the functions, except those of an LSTM's cell.
     pub clip: Option<f32>,
     /// If true, the third operand begins with the hidden values and, for an LSTM, the cell.
     pub initial: bool,
@@ -111,6 +111,12 @@ impl Recurrent {
         hidden.next_multiple_of(4)
     }
 
+    /// Returns the pixels of the result for a number of steps.
+    pub const fn result_pixels(&self, steps: usize) -> usize {
+        let sequence = if self.sequence { steps } else { 0 };
+        if self.finals { sequence + self.cell.states() } else { sequence }
+    }
+
     /// Returns the pixels of the recurrent weights for `hidden` values: the kernel multiplies that many at once.
     pub const fn terms(hidden: usize) -> usize {
         hidden.next_multiple_of(TERMS)
@@ -160,7 +166,7 @@ impl OpSchema for Recurrent {
             let pixels = if self.initial { states } else { 0 } + usize::from(self.lengths);
             same("pixels of the state", pixels, state.w)?;
         }
-        let w = if self.sequence { x.w } else { 0 } + if self.finals { states } else { 0 };
+        let w = self.result_pixels(x.w);
         if w == 0 {
             return Err(ShapeError::Zero { what: "the number of results" });
         }

@@ -426,7 +426,7 @@ fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
     graph
 }
 
-/// How values are stored.
+/// Format of stored values, and the device that stores them.
 struct Stored {
     format: TexelFormat,
     /// Name of the device.

@@ -23,7 +23,7 @@ pub(super) struct Sequences<'a> {
     constraints: Vec<Constraint>,
     /// For each buffer, the index of its record.
     record_of: Vec<usize>,
-    /// Whether nothing is simplified, so that the smallest plan of the records is that of the buffers.
+    /// True if nothing is simplified. The smallest plan of the records is then the smallest of the buffers.
     exact: bool,
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn fit_by_search(
 pub(crate) fn granularity(records: &[UsageRecord], constraints: &[Constraint]) -> u64 {
     let given = constraints.iter().filter_map(|constraint| constraint.given);
     let mut divisor = records.iter().map(|record| record.size).chain(given).fold(0, gcd).max(1);
-    // An offset that is rounded up to a multiple of an alignment remains a multiple of what divides the alignment.
+    // Rounding an offset up to a multiple of an alignment keeps the divisors that it shares with the alignment.
     while let Some(constraint) =
         constraints.iter().find(|c| !divisor.is_multiple_of(c.align) && !c.align.is_multiple_of(divisor))
     {

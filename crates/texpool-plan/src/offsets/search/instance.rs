@@ -10,9 +10,9 @@ use crate::{control::SearchControl, record::UsageRecord};
 
 /// A tensor with the sections `from..to` in which it is alive.
 ///
-/// A section begins at each step at which a tensor is born or at which a gap of it ends, and ends before the next such
-/// step. minimalloc also begins sections where tensors die. The live tensors of those are a subset of the previous section's, so they add
-/// no constraint.
+/// A section begins at each step at which a tensor is born or a gap ends, and ends before the next such step. minimalloc
+/// also begins sections where tensors die. The live tensors of those are a subset of the previous section's, so they
+/// add no constraint.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tensor {
     pub(super) from: usize,
@@ -27,7 +27,7 @@ pub(super) struct Tensor {
     pub(super) align: u64,
     /// Its fixed offset, if it has one.
     pub(super) given: Option<u64>,
-    /// Whether it needs no memory in some of its sections.
+    /// True if it needs no memory in some of its sections.
     pub(super) has_gaps: bool,
 }
 

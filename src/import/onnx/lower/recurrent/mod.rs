@@ -130,17 +130,14 @@ fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &CellWeights) -> Resul
         let reason = format!("its state has {hidden} hidden values, at most {most} fit in the memory of a workgroup");
         return Err(Problem::unsupported(reason));
     }
-    for extent in [steps, batches, inputs, hidden] {
-        if extent == 0 {
-            return Err(Problem::empty("it has no steps, batches, inputs or hidden values"));
-        }
+    if [steps, batches, inputs, hidden].contains(&0) {
+        return Err(Problem::empty("it has no steps, batches, inputs or hidden values"));
     }
     weights.check(sizes, inputs)?;
-    let names: &[&str] = &["Sigmoid", "Tanh", "Tanh"];
     let functions = match cell {
-        Cell::Plain => functions(ctx, sizes.directions, [names[1]]).map(|[f]| [f; 3])?,
-        Cell::Gru { .. } => functions(ctx, sizes.directions, [names[0], names[1]]).map(|[f, g]| [f, g, g])?,
-        Cell::Lstm { .. } => functions(ctx, sizes.directions, [names[0], names[1], names[2]])?,
+        Cell::Plain => functions(ctx, sizes.directions, ["Tanh"]).map(|[f]| [f; 3])?,
+        Cell::Gru { .. } => functions(ctx, sizes.directions, ["Sigmoid", "Tanh"]).map(|[f, g]| [f, g, g])?,
+        Cell::Lstm { .. } => functions(ctx, sizes.directions, ["Sigmoid", "Tanh", "Tanh"])?,
     };
     let clip = if ctx.has("clip") { Some(ctx.float("clip", 0.0)?) } else { None };
     let packed = weights.pack(ctx, cell, sizes)?;
@@ -159,8 +156,7 @@ fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &CellWeights) -> Resul
     };
     let constant = ctx.lowering.constant(&packed.recurrent, shape_of(&packed.recurrent))?;
     let operands: Vec<TensorId> = [products, constant].into_iter().chain(state).collect();
-    let pixels = if op.sequence { steps } else { 0 } + if finals { cell.states() } else { 0 };
-    let shape = Shape::new(batches, sizes.directions, pixels, hidden);
+    let shape = Shape::new(batches, sizes.directions, op.result_pixels(steps), hidden);
     let tensor = ctx.emit(Op::Recurrent(op), &operands, shape)?;
     give(ctx, tensor, op.sequence, &extents, x.element_type())
 }
