@@ -8,7 +8,7 @@ use std::{
 
 use allocation_counter::measure;
 use texpool::{
-    compile::{CompileOptions, Phases, compile},
+    compile::{CompileOptions, Objective, compile},
     delegate::{MIN_OPERATIONS, Offline, select},
     graph::{self, Graph},
     import::{Array, IMAGES, ImportError, ImportOptions, OutlineSource, from_bytes_with},
@@ -20,7 +20,7 @@ use texpool::{
 /// Maximum number of nodes for compiling, because compile time grows with the nodes and the rows.
 const MAX_NODES: usize = 48;
 const MAX_ELEMENTS: usize = 1 << 20;
-/// Maximum number of nodes for the search for bands. It takes much longer: a second for ten nodes of seven rows each,
+/// Maximum number of nodes for the search for stripes. It takes much longer: a second for ten nodes of seven rows each,
 /// during which a thousand files could be imported.
 const MAX_PHASED_NODES: usize = 4;
 const MAX_PHASED_ROWS: usize = 24;
@@ -130,9 +130,9 @@ fn all_of(graph: &Graph) {
         return;
     }
     let rows = graph.tensors.iter().map(|tensor| tensor.shape.rows()).sum::<usize>();
-    let phased = graph.nodes.len() <= MAX_PHASED_NODES && rows <= MAX_PHASED_ROWS;
-    for phases in [Phases::Off, Phases::Min].into_iter().take(1 + usize::from(phased)) {
-        let options = CompileOptions { budget: BUDGET, phases, ..CompileOptions::default() };
+    let tiled = graph.nodes.len() <= MAX_PHASED_NODES && rows <= MAX_PHASED_ROWS;
+    for objective in [Objective::Fastest, Objective::Smallest].into_iter().take(1 + usize::from(tiled)) {
+        let options = CompileOptions { budget: BUDGET, objective, ..CompileOptions::default() };
         if let Ok(compiled) = compile(graph, &options, &SearchControl::new()) {
             let found = graph::check(compiled.graph()).err().map(|e| e.to_string());
             assert_eq!(found, None, "what is rewritten passes the checker");

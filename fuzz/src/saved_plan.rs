@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use allocation_counter::measure;
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, SavedPlanError, compile, load},
+    compile::{CompileOptions, CompiledModel, Objective, SavedPlanError, compile, load},
     graph::{BuildError, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary},
     plan::{SearchControl, TextureLimits, check, check_rows},
 };
@@ -23,7 +23,7 @@ pub(crate) const BEGIN: usize = HEADER + 8;
 /// selects one.
 pub(crate) static GRAPHS: LazyLock<Vec<(Graph, Vec<u8>)>> = LazyLock::new(|| {
     let graphs = graphs().unwrap_or_default();
-    let begun = |graph: Graph| Some((plan(&graph, Phases::Off)?[..BEGIN].to_vec(), graph));
+    let begun = |graph: Graph| Some((plan(&graph, Objective::Fastest)?[..BEGIN].to_vec(), graph));
     graphs.into_iter().filter_map(begun).map(|(begun, graph)| (graph, begun)).collect()
 });
 
@@ -49,8 +49,8 @@ fn graphs() -> Result<Vec<Graph>, BuildError> {
 }
 
 /// Returns a saved plan of a graph.
-pub(crate) fn plan(graph: &Graph, phases: Phases) -> Option<Vec<u8>> {
-    let options = CompileOptions { phases, limits: LIMITS, ..CompileOptions::default() };
+pub(crate) fn plan(graph: &Graph, objective: Objective) -> Option<Vec<u8>> {
+    let options = CompileOptions { objective, limits: LIMITS, ..CompileOptions::default() };
     Some(compile(graph, &options, &SearchControl::new()).ok()?.save())
 }
 
@@ -89,7 +89,7 @@ pub(crate) fn loaded(graph: &Graph, bytes: &[u8]) -> Result<CompiledModel, Saved
 /// Checks the plan again, with the checker for its kind.
 pub(crate) fn holds(model: &CompiledModel) {
     let (schedule, plan, limits) = (model.schedule(), model.plan(), model.limits());
-    let found = match model.phased() {
+    let found = match model.tiled() {
         Some(_) => check_rows(&schedule.tensors(), &schedule.whole(model.graph()), &schedule.row_steps(), plan, limits),
         None => check(&schedule.records, &schedule.tensors(), &schedule.uses, plan, limits),
     };

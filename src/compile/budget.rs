@@ -3,9 +3,9 @@
 //! The search goes through these stages and stops at the first that settles the question:
 //!
 //! 1. Lower bound ([`device_floor`]): a budget below it is refused immediately.
-//! 2. The plan without phases and with all weights on the device, which is usually the fastest.
-//! 3. Any plan that fits: the same search as [`Phases::Min`], stopped at the first plan that fits. This way, a budget
-//!    succeeds whenever [`Phases::Min`] would find a small enough plan in the same time.
+//! 2. The plan with whole tensors and all weights on the device, which is usually the fastest.
+//! 3. Any plan that fits: the same search as [`Objective::Smallest`], stopped at the first plan that fits. This way, a
+//!    budget succeeds whenever [`Objective::Smallest`] would find a small enough plan in the same time.
 //! 4. The fastest plan that fits, over all streaming settings.
 
 use super::{
@@ -17,7 +17,7 @@ use super::{
     lowered::LoweredModel,
     memory_limit::MemoryLimit,
     model::CompiledModel,
-    options::{CompileOptions, DEFAULT_TILE, Phases, StreamedIo, WeightStorage},
+    options::{CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightStorage},
     select::Effort,
     streaming::streaming,
     unmet::Unmet,
@@ -37,7 +37,7 @@ const TILES: [u64; 5] = [512 << 10, 256 << 10, 128 << 10, 64 << 10, 16 << 10];
 /// Number of settings that get a search for their smallest plan when no setting fits at first try.
 const SEARCHED: usize = 2;
 
-/// Slowdown relative to the run without phases above which a second setting is searched with full effort, too. The
+/// Slowdown relative to the run on whole tensors above which a second setting is searched with full effort, too. The
 /// value is a choice: a budget that slows the run down this much is tight, and then free space matters more than a
 /// quick search can see. With one device's profile, MobileNet v2 with 8-bit weights in 1536 KiB needs 453 dispatches
 /// in the setting that looks fastest, and 253 in the smallest one.
@@ -46,13 +46,13 @@ const TIGHT: f64 = 1.25;
 /// Weight storage and streamed inputs/outputs of one setting.
 type Streamed = (WeightStorage, StreamedIo);
 
-/// Default of [`Phases::Min`] if the caller sets nothing: everything is streamed.
+/// Default of [`Objective::Smallest`] if the caller sets nothing: everything is streamed.
 const ALL: Streamed = (WeightStorage::Streamed { resident_below: 0, tile_bytes: DEFAULT_TILE }, StreamedIo::BOTH);
 
 /// A streaming setting that the search can try.
 struct Setting {
     streamed: Streamed,
-    /// Predicted time of a run without phases; a lower bound for all other plans of this setting.
+    /// Predicted time of a run on whole tensors; a lower bound for all other plans of this setting.
     least_us: f64,
 }
 
@@ -85,7 +85,7 @@ fn with(options: &CompileOptions, (weights, stream_io): Streamed) -> CompileOpti
     CompileOptions { weights, stream_io, ..options.clone() }
 }
 
-/// Reduces the search budget for the plan without phases: with uploads that plan has many records, and it is seldom
+/// Reduces the search budget for the plan of whole tensors: with uploads that plan has many records, and it is seldom
 /// chosen.
 fn quick(options: CompileOptions) -> CompileOptions {
     match options.planner {
@@ -98,13 +98,13 @@ fn quick(options: CompileOptions) -> CompileOptions {
 struct Fitting {
     compiled: CompiledModel,
     streamed: Streamed,
-    /// Predicted time of a run without phases.
+    /// Predicted time of a run on whole tensors.
     least_us: f64,
 }
 
 impl Fitting {
     fn predicted_us(&self) -> f64 {
-        self.compiled.phased().map_or(self.least_us, |phased| phased.predicted_us)
+        self.compiled.tiled().map_or(self.least_us, |tiled| tiled.predicted_us)
     }
 }
 
@@ -139,8 +139,8 @@ pub(super) fn within(
     start: Option<&CompiledModel>,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, Unmet> {
-    let options = CompileOptions { phases: Phases::DeviceBudget(bytes), ..options.clone() };
-    let lowered = LoweredModel::for_row_tiling(graph, &options, control)?;
+    let options = CompileOptions { objective: Objective::Device(bytes), ..options.clone() };
+    let lowered = LoweredModel::new(graph, &options, control)?;
     let floor = device_floor(&lowered, options.format);
     if bytes < floor {
         return Err(CompileError::BelowFloor { bytes, floor, wgpu: wgpu_bytes() }.into());
@@ -167,10 +167,10 @@ impl BudgetSearch<'_, '_> {
     fn found(&mut self) -> Result<Option<CompiledModel>, CompileError> {
         let device = MemoryLimit::Device(self.bytes);
         let blocks = (self.bytes >= BLOCK).then_some(MemoryLimit::Blocks(self.bytes));
-        if let Some(whole) = self.without_phases(blocks.unwrap_or(device))? {
+        if let Some(whole) = self.of_whole_tensors(blocks.unwrap_or(device))? {
             return Ok(Some(whole));
         }
-        // Plans that are available already: the plan without phases, in more blocks, or the result of an earlier
+        // Plans that are available already: the plan of whole tensors, in more blocks, or the result of an earlier
         // search.
         let whole = self.smallest.as_ref().map(|(_, whole)| whole.clone()).filter(|whole| device.holds_compiled(whole));
         let start = self.known().filter(|known| device.holds_compiled(known));
@@ -195,20 +195,22 @@ impl BudgetSearch<'_, '_> {
             }
         }
         // The predicted time of another request's plan may be by the figures of another device.
-        let is_comparable = self.start.is_none_or(|start| start.requested == self.options.phases);
+        let is_comparable = self.start.is_none_or(|start| start.objective == self.options.objective);
         let chosen = if is_comparable { faster(found, known) } else { found.or(known) };
         Ok(chosen.map(|chosen| chosen.compiled))
     }
 
-    /// Returns the result of an earlier search as a result of this one, if it has the inputs and outputs in the pool
-    /// that the options request there.
+    /// Returns the result of an earlier search as a result of this one, if its tiling is allowed and it has the inputs
+    /// and outputs in the pool that the options request there.
     fn known(&self) -> Option<CompiledModel> {
         let asked = self.options.stream_io;
         let start = self.start.filter(|start| {
             let StreamedIo { inputs, outputs } = start.lowering.stream_io;
-            (inputs || !asked.inputs) && (outputs || !asked.outputs)
+            (inputs || !asked.inputs)
+                && (outputs || !asked.outputs)
+                && (start.tiled.is_none() || self.options.tiling == Tiling::Rows)
         });
-        start.map(|start| CompiledModel { requested: self.options.phases, ..start.clone() })
+        start.map(|start| CompiledModel { objective: self.options.objective, ..start.clone() })
     }
 
     /// Compiles within a limit, and records the plan if it is the smallest so far that does not fit.
@@ -236,30 +238,27 @@ impl BudgetSearch<'_, '_> {
         Fitting { streamed, least_us: setting.map_or(f64::INFINITY, |setting| setting.least_us), compiled }
     }
 
-    /// Returns the plan without phases and with all weights on the device, if it fits.
-    fn without_phases(&mut self, limit: MemoryLimit) -> Result<Option<CompiledModel>, CompileError> {
+    /// Returns the plan with whole tensors and all weights on the device, if it fits.
+    fn of_whole_tensors(&mut self, limit: MemoryLimit) -> Result<Option<CompiledModel>, CompileError> {
         for streamed in resident(&self.options) {
-            let options = CompileOptions { phases: Phases::Off, ..with(&self.options, streamed) };
+            let options = CompileOptions { tiling: Tiling::Whole, ..with(&self.options, streamed) };
             let Attempt { compiled, fits, .. } = self.attempt(&options, limit, Effort::Quick, None)?;
             if fits {
-                return Ok(Some(CompiledModel { requested: self.options.phases, ..compiled }));
+                return Ok(Some(compiled));
             }
-        }
-        if let Some((_, whole)) = &mut self.smallest {
-            whole.requested = self.options.phases;
         }
         Ok(None)
     }
 
-    /// Returns any plan that fits, with the search of [`Phases::Min`]: first with everything streamed, then with the
-    /// streaming that the options request.
+    /// Returns any plan that fits, with the search of [`Objective::Smallest`]: first with everything streamed, then
+    /// with the streaming that the options request.
     fn any(&mut self, limit: MemoryLimit) -> Result<Option<Fitting>, CompileError> {
         let asked = (self.options.weights, self.options.stream_io);
         for streamed in [Some(ALL), Some(asked).filter(|&asked| asked != ALL)].into_iter().flatten() {
             let options = with(&self.options, streamed);
             let mut found = self.attempt(&quick(options.clone()), limit, Effort::Fitting, self.start)?;
             if !found.fits && !self.control.should_stop() {
-                // The only part of that search still to be done is the plan without phases with full effort.
+                // The only part of that search still to be done is the plan of whole tensors with full effort.
                 found = self.attempt(&options, limit, Effort::Quick, None)?;
             }
             if found.fits {

@@ -6,7 +6,7 @@ use super::{
     lowered::LoweredModel,
     memory_limit::MemoryLimit,
     model::CompiledModel,
-    options::{CompileOptions, Phases},
+    options::{CompileOptions, Objective},
     select::{self, Effort, Selected},
 };
 use crate::{graph::Graph, plan::SearchControl};
@@ -34,16 +34,16 @@ pub(super) fn compile_within(
 ) -> Result<Attempt, CompileError> {
     let options = &options.with_pool_format();
     let lowered = LoweredModel::new(graph, options, control)?;
-    if options.phases == Phases::Off {
+    if !options.considers_tiles() {
         let whole = lowered.planned(options, control)?;
         let compiled = lowered.compiled(whole, options, control);
         let fits = limit.is_none_or(|limit| limit.holds_compiled(&compiled));
         let bound = limit.map_or(0, |_| compiled.device_bytes());
         return Ok(Attempt { compiled, fits, bound });
     }
-    let (whole, fronts) = Fronts::new(&lowered, options, options.phases != Phases::Auto, start, control)?;
+    let (whole, fronts) = Fronts::new(&lowered, options, options.objective != Objective::Balanced, start, control)?;
     let (baseline_us, bound) = (fronts.baseline_us(), limit.map_or(0, |limit| fronts.lower_bound(limit)));
-    let Selected { point, fits } = select::select(&fronts, options.phases, limit, effort, control)?;
+    let Selected { point, fits } = select::select(&fronts, options.objective, limit, effort, control)?;
     // The fronts borrow `lowered`, which is consumed next.
     drop(fronts);
     let compiled = lowered.compiled(whole, options, control).at(point, baseline_us);

@@ -12,10 +12,10 @@ use crate::{
     graph::{Graph, NodeId},
     ops::{Work, dispatch_rows, work},
     plan::TexelFormat,
-    schedule::{Schedule, Step, StepKind, StorageKind, phases::dispatches_of},
+    schedule::{Schedule, Step, StepKind, StorageKind, tiling::dispatches_of},
 };
 
-/// Costs of a network's operators, independent of the bands that they run in.
+/// Costs of a network's operators, independent of the stripes that they run in.
 pub(super) struct CostModel<'a> {
     device_profile: &'a DeviceProfile,
     operators: BTreeMap<NodeId, Operator>,
@@ -34,15 +34,15 @@ struct Operator {
 }
 
 impl<'a> CostModel<'a> {
-    /// Builds the model from `unphased`, a schedule in which every step computes all rows of its result.
-    pub(super) fn new(graph: &Graph, unphased: &Schedule, options: &'a CompileOptions) -> Self {
+    /// Builds the model from `untiled`, a schedule in which every step computes all rows of its result.
+    pub(super) fn new(graph: &Graph, untiled: &Schedule, options: &'a CompileOptions) -> Self {
         // The pool stays on the device; all storage outside the pool crosses between host and device in every run.
-        let outside = unphased.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
+        let outside = untiled.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
         let moved = outside.map(|storage| storage.texels()).sum();
-        Self::of(graph, unphased, moved, &options.device_profile, (options.weights, options.format))
+        Self::of(graph, untiled, moved, &options.device_profile, (options.weights, options.format))
     }
 
-    /// Builds the model from any schedule: the bands of an operator together compute all rows of its result. `moved`
+    /// Builds the model from any schedule: the stripes of an operator together compute all rows of its result. `moved`
     /// is the number of texels of inputs and outputs.
     fn of(
         graph: &Graph,
@@ -93,9 +93,9 @@ impl<'a> CostModel<'a> {
             dispatches += taken;
             let share = |part: usize, all: u32| part as f64 / f64::from(all.max(1));
             let share = share(step.rows.len(), operator.rows) * share(step.slices.len(), operator.slices);
-            // `band_us` already includes one dispatch.
+            // `stripe_us` already includes one dispatch.
             let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
-            predicted_us += self.device_profile.band_us(&operator.work, share) + more;
+            predicted_us += self.device_profile.stripe_us(&operator.work, share) + more;
         }
         let submissions = self.buffers.submissions(u64::max(uploaded, downloaded) * self.texel_bytes);
         predicted_us += self.device_profile.submission_us * submissions.saturating_sub(1) as f64;

@@ -103,16 +103,16 @@ impl DeviceProfile {
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
     }
 
-    /// Returns the microseconds of a band that is `share` of the operator, including its dispatch. Workgroups run in
-    /// waves of [`concurrent_workgroups`](Self::concurrent_workgroups), and a band with fewer workgroups leaves the
+    /// Returns the microseconds of a stripe that is `share` of the operator, including its dispatch. Workgroups run in
+    /// waves of [`concurrent_workgroups`](Self::concurrent_workgroups), and a stripe with fewer workgroups leaves the
     /// device partly idle.
     #[doc(hidden)]
-    pub fn band_us(&self, work: &Work, share: f64) -> f64 {
+    pub fn stripe_us(&self, work: &Work, share: f64) -> f64 {
         let groups = (work.texels / work.block / WORKGROUP_SIZE).max(MIN_WORKGROUPS);
-        let band_groups = (groups * share).max(MIN_WORKGROUPS);
+        let stripe_groups = (groups * share).max(MIN_WORKGROUPS);
         let concurrent_workgroups = self.concurrent_workgroups.max(1.0);
         // A partial workgroup takes time in proportion to its lanes; otherwise workgroups run in whole waves.
-        let waves = if band_groups <= 1.0 { band_groups } else { (band_groups / concurrent_workgroups).ceil() };
+        let waves = if stripe_groups <= 1.0 { stripe_groups } else { (stripe_groups / concurrent_workgroups).ceil() };
         // Every wave takes as long as a full wave of `concurrent_workgroups`, even if it is only partly filled.
         self.dispatch_us + self.work_us(work) * (waves * concurrent_workgroups / groups).max(share)
     }

@@ -1,4 +1,4 @@
-//! A division into segments, together with the assignment of its records to textures. Searches mutate both together.
+//! A division into cascades, together with the assignment of its records to textures. Searches mutate both together.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::{
         SearchControl,
         internal::{AssignmentSearch, assign_rows},
     },
-    schedule::{Contents, Schedule, StorageKind, phases::Segment},
+    schedule::{Contents, Schedule, StorageKind, tiling::Cascade},
 };
 
 /// Identifies a record across divisions: its contents, and the number of earlier records with the same contents (the
@@ -21,7 +21,7 @@ type RecordName = (Contents, usize);
 /// A division whose records are assigned to textures.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Division {
-    pub(super) segments: Vec<Segment>,
+    pub(super) cascades: Vec<Cascade>,
     /// Sum of the textures' peaks.
     pub(super) texels: u64,
     names: Vec<RecordName>,
@@ -40,7 +40,7 @@ impl Division {
         let names = names(schedule);
         let mut texture_of = vec![0; names.len()];
         placed.plan.placements.iter().for_each(|place| texture_of[place.record] = place.texture);
-        Self { segments: placed.segments.clone(), texels, names, texture_of }
+        Self { cascades: placed.cascades.clone(), texels, names, texture_of }
     }
 }
 
@@ -70,7 +70,7 @@ impl Chain<'_, '_> {
     /// random sequence. Returns `None` if more texels are alive at once than `most` allows.
     pub(super) fn assigned(
         &self,
-        segments: Vec<Segment>,
+        cascades: Vec<Cascade>,
         schedule: &Schedule,
         from: Option<&Division>,
         number: u64,
@@ -84,7 +84,7 @@ impl Chain<'_, '_> {
         let sequence = self.number << 32 | number;
         let search = AssignmentSearch { textures: self.textures, from: &from, moves, sequence, most, enough };
         let Some(assigned) = assign_rows(&rows.problem(), &search, self.control)? else { return Ok(None) };
-        Ok(Some(Division { segments, texels: assigned.bound, names, texture_of: assigned.texture_of }))
+        Ok(Some(Division { cascades, texels: assigned.bound, names, texture_of: assigned.texture_of }))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Searches divisions into segments and texture assignments of records together. Used for models whose weights are
+//! Searches divisions into cascades and texture assignments of records together. Used for models whose weights are
 //! uploaded in every run.
 //!
 //! Early in a network there are many rows and few weights; late, few rows and many weights. So the sum of the
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     plan::{SearchControl, internal::LateAcceptance},
-    schedule::phases::Segment,
+    schedule::tiling::Cascade,
 };
 
 // The effort below is a choice and not tuned value by value. With it, MobileNet v2 takes 3 s on two cores.
@@ -42,11 +42,11 @@ const PACKINGS: u64 = 200;
 pub(super) fn search(
     variant: &Variant<'_>,
     finest: u32,
-    starts: &[Vec<Segment>],
+    starts: &[Vec<Cascade>],
     control: &SearchControl<'_>,
 ) -> Result<Vec<PlacedCandidate>, CompileError> {
     let starts = starts.iter().flat_map(|start| TEXTURES.map(|textures| (start, textures)));
-    let chains: Vec<(u64, (&Vec<Segment>, usize))> = (0..).zip(starts).collect();
+    let chains: Vec<(u64, (&Vec<Cascade>, usize))> = (0..).zip(starts).collect();
     let found = parallel_map(&chains, |&(number, (start, textures))| {
         Chain { variant, textures, number, control }.smallest(start, finest)
     });
@@ -55,16 +55,16 @@ pub(super) fn search(
 
 impl Chain<'_, '_> {
     /// Packs the best divisions and returns the one with the smallest pool.
-    fn smallest(&self, start: &[Segment], finest: u32) -> Result<Option<PlacedCandidate>, CompileError> {
+    fn smallest(&self, start: &[Cascade], finest: u32) -> Result<Option<PlacedCandidate>, CompileError> {
         let mut smallest: Option<PlacedCandidate> = None;
-        for Division { segments, texels, texture_of, .. } in self.best(start, finest)? {
+        for Division { cascades, texels, texture_of, .. } in self.best(start, finest)? {
             let bytes = texels * self.variant.options.format.texel_bytes();
             // Divisions are sorted by their peaks, and a pool is never smaller than its peaks, so the rest cannot be
             // better.
             if smallest.as_ref().is_some_and(|smallest| smallest.bytes <= bytes) || self.control.should_stop() {
                 break;
             }
-            let placed = self.variant.placed_in(segments, &texture_of, PACKINGS, self.control)?;
+            let placed = self.variant.placed_in(cascades, &texture_of, PACKINGS, self.control)?;
             smallest = match (placed, smallest) {
                 (Some(placed), Some(smallest)) if placed.running_bytes >= smallest.running_bytes => Some(smallest),
                 (placed, smallest) => placed.or(smallest),
@@ -74,7 +74,7 @@ impl Chain<'_, '_> {
     }
 
     /// Returns the divisions with the least peaks, best first.
-    fn best(&self, start: &[Segment], finest: u32) -> Result<Vec<Division>, CompileError> {
+    fn best(&self, start: &[Cascade], finest: u32) -> Result<Vec<Division>, CompileError> {
         let Some(mut last) = self.first(start)? else { return Ok(Vec::new()) };
         let operators = self.variant.model.operators.len();
         let mut mutator = Mutator::new(finest, self.number);
@@ -85,8 +85,8 @@ impl Chain<'_, '_> {
             if rows >= MAX_ROWS || self.control.should_stop() {
                 break;
             }
-            let segments = mutator.mutate_once_or_twice(&last.segments, operators);
-            let Some(schedule) = self.variant.schedule(&segments) else {
+            let cascades = mutator.mutate_once_or_twice(&last.cascades, operators);
+            let Some(schedule) = self.variant.schedule(&cascades) else {
                 // Finding out that a schedule is too large takes time, too.
                 rows += MAX_ROWS / 10;
                 continue;
@@ -94,7 +94,7 @@ impl Chain<'_, '_> {
             rows += steps_and_rows(&schedule);
             let most = acceptance.most(mutation, last.texels);
             let effort = Effort { moves: MOVES, most, enough: 0 };
-            let mutated = self.assigned(segments, &schedule, Some(&last), mutation, effort)?;
+            let mutated = self.assigned(cascades, &schedule, Some(&last), mutation, effort)?;
             if let Some(mutated) = mutated.filter(|mutated| mutated.texels <= most) {
                 last = mutated;
                 let at = best.partition_point(|better| better.texels <= last.texels);
@@ -108,7 +108,7 @@ impl Chain<'_, '_> {
         Ok(best)
     }
 
-    fn first(&self, start: &[Segment]) -> Result<Option<Division>, CompileError> {
+    fn first(&self, start: &[Cascade]) -> Result<Option<Division>, CompileError> {
         let Some(schedule) = self.variant.schedule(start) else { return Ok(None) };
         let effort = Effort { moves: FIRST_MOVES, most: u64::MAX, enough: 0 };
         self.assigned(start.to_vec(), &schedule, None, MUTATIONS, effort)

@@ -92,18 +92,18 @@ pub enum CompileError {
     /// No plan fits the budget.
     #[error(
         "no plan fits a pool of {bytes} bytes; the smallest that was found takes {least} bytes{}",
-        beyond(*phases, *stopped, *too_many_rows)
+        beyond(*tiled, *stopped, *too_many_rows)
     )]
     Budget {
         /// The budget.
         bytes: u64,
         /// The smallest pool that was found, in bytes.
         least: u64,
-        /// True if the smallest plan runs in phases.
-        phases: bool,
+        /// True if the smallest plan runs in stripes of rows.
+        tiled: bool,
         /// Reason why the search ended early, if it did; a smaller plan may exist.
         stopped: Option<StopReason>,
-        /// Total number of rows of all operators' results, if this is too large for a search for phases.
+        /// Total number of rows of all operators' results, if this is too large for a search for tilings.
         too_many_rows: Option<u64>,
     },
     /// The device budget is below a lower bound on every plan, which is known without a search.
@@ -122,18 +122,18 @@ pub enum CompileError {
     /// No plan keeps the total device memory within the budget.
     #[error(
         "no plan keeps all of the device's memory within {bytes} bytes; the smallest that was found takes {least} bytes{}",
-        beyond(*phases, *stopped, *too_many_rows)
+        beyond(*tiled, *stopped, *too_many_rows)
     )]
     DeviceBudget {
         /// The budget.
         bytes: u64,
-        /// Device memory of the smallest plan that was found, with or without phases, in bytes.
+        /// Device memory of the smallest plan that was found, in bytes.
         least: u64,
-        /// True if the smallest plan runs in phases.
-        phases: bool,
+        /// True if the smallest plan runs in stripes of rows.
+        tiled: bool,
         /// Reason why the search ended early, if it did; a smaller plan may exist.
         stopped: Option<StopReason>,
-        /// Total number of rows of all operators' results, if this is too large for a search for phases.
+        /// Total number of rows of all operators' results, if this is too large for a search for tilings.
         too_many_rows: Option<u64>,
     },
 }
@@ -145,7 +145,7 @@ impl From<CheckError> for CompileError {
 }
 
 /// Explains whether a smaller pool than the smallest found may exist.
-fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
+fn beyond(tiled: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>) -> String {
     match (stopped, too_many_rows) {
         (Some(StopReason::TooManyTensors), _) => {
             "; its tensors are more than the exact search takes, and a smaller one may exist".to_owned()
@@ -153,8 +153,10 @@ fn beyond(phases: bool, stopped: Option<StopReason>, too_many_rows: Option<u64>)
         (Some(reason), _) => {
             format!("; the search was stopped because {reason}, and a smaller one may exist: give it more time")
         }
-        (None, Some(rows)) => format!(", and phases are not looked for where operators have {rows} rows together"),
-        (None, None) if phases => String::new(),
-        (None, None) => ", and phases make none smaller: its operators need whole operands".to_owned(),
+        (None, Some(rows)) => format!(", and operators with {rows} rows together are too many to divide into stripes"),
+        (None, None) if tiled => String::new(),
+        (None, None) => {
+            ", and stripes of rows make none smaller: its operators need whole operands, or tiling is off".to_owned()
+        }
     }
 }

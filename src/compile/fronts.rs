@@ -8,35 +8,35 @@ use super::{
     error::CompileError,
     fewest_steps::Chains,
     front::VariantFront,
-    lowered::{LoweredModel, UnphasedPlan, UnphasedSchedule},
+    lowered::{LoweredModel, UntiledPlan, UntiledSchedule},
     memory_limit::MemoryLimit,
     model::CompiledModel,
-    options::CompileOptions,
+    options::{CompileOptions, Tiling},
     parallel::{join, parallel_map},
     point::Point,
-    variant::{Candidate, PlacedCandidate, Variant, without_phases},
+    variant::{Candidate, PlacedCandidate, Variant, of_whole_tensors},
 };
 use crate::{
     graph::NodeSet,
     plan::{Progress, SearchBudget, SearchControl},
-    schedule::{phases::select_in_place, schedule},
+    schedule::{schedule, tiling::select_in_place},
 };
 
-/// Upper limit on the bands that are simulated to evaluate segments: a high one, and a low one for when only a first
+/// Upper limit on the stripes that are simulated to evaluate cascades: a high one, and a low one for when only a first
 /// division is needed. Both values are a choice.
-const THOROUGH_BANDS: u64 = 3_000_000;
-const QUICK_BANDS: u64 = 1_000_000;
+const THOROUGH_STRIPES: u64 = 3_000_000;
+const QUICK_STRIPES: u64 = 1_000_000;
 
 pub(super) struct Fronts<'a> {
     fronts: Vec<VariantFront<'a>>,
     /// Result of an earlier search, if it belongs to one of the variants.
     start: Option<FrontEntry>,
-    /// The plan without phases.
+    /// The plan of whole tensors.
     whole: PlacedCandidate,
-    unphased: UnphasedSchedule,
+    untiled: UntiledSchedule,
 }
 
-/// A placed division with the index of its front; the index is `None` for the plan without phases.
+/// A placed division with the index of its front; the index is `None` for the plan of whole tensors.
 #[derive(Clone)]
 pub(super) struct FrontEntry {
     front: Option<usize>,
@@ -44,7 +44,7 @@ pub(super) struct FrontEntry {
 }
 
 impl<'a> Fronts<'a> {
-    /// Builds the fronts of all variants of a model, and its plan without phases. A `thorough` search includes the
+    /// Builds the fronts of all variants of a model, and its plan of whole tensors. A `thorough` search includes the
     /// variant that copies every part, because for a few networks it has the smallest pool. `start` is a plan of an
     /// earlier search; if it belongs to one of the variants, it is added to the front.
     pub(super) fn new(
@@ -53,20 +53,20 @@ impl<'a> Fronts<'a> {
         thorough: bool,
         start: Option<&CompiledModel>,
         control: &SearchControl<'_>,
-    ) -> Result<(UnphasedPlan, Self), CompileError> {
-        let variants = || match lowered.too_many_rows() {
-            Some(_) => Ok(Vec::new()),
-            None => variants(lowered, options, thorough, control),
+    ) -> Result<(UntiledPlan, Self), CompileError> {
+        let variants = || match (options.tiling, lowered.too_many_rows()) {
+            (Tiling::Rows, None) => variants(lowered, options, thorough, control),
+            (Tiling::Rows, Some(_)) | (Tiling::Whole, _) => Ok(Vec::new()),
         };
         let (whole, fronts) = join(|| lowered.planned(options, control), variants);
         let (whole, fronts) = (whole?, fronts?);
-        let placed = without_phases(&lowered.graph, &whole, options);
+        let placed = of_whole_tensors(&lowered.graph, &whole, options);
         let start = start.map(|start| known(&fronts, start)).transpose()?.flatten();
-        let unphased = UnphasedSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
-        Ok((whole, Self { fronts, start, whole: placed, unphased }))
+        let untiled = UntiledSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
+        Ok((whole, Self { fronts, start, whole: placed, untiled }))
     }
 
-    /// Returns the predicted time without phases.
+    /// Returns the predicted time of whole tensors.
     pub(super) fn baseline_us(&self) -> f64 {
         self.whole.predicted_us
     }
@@ -95,12 +95,12 @@ impl<'a> Fronts<'a> {
         Ok(placed)
     }
 
-    /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan without phases if the list is empty.
+    /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan of whole tensors if the list is empty.
     pub(super) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
         unbeaten.pop().unwrap_or_else(|| FrontEntry { front: None, placed: self.whole.clone() })
     }
 
-    /// Returns the Pareto front of the given divisions and the plan without phases, smallest last.
+    /// Returns the Pareto front of the given divisions and the plan of whole tensors, smallest last.
     pub(super) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
         let mut all = vec![FrontEntry { front: None, placed: self.whole.clone() }];
         for (front, placed) in placed.iter().enumerate() {
@@ -154,7 +154,7 @@ impl<'a> Fronts<'a> {
         match found.front.and_then(|front| self.fronts.get(front)) {
             Some(front) => front.variant.point(found.placed),
             None => {
-                let UnphasedSchedule { schedule, in_place } = self.unphased.clone();
+                let UntiledSchedule { schedule, in_place } = self.untiled.clone();
                 found.placed.with(schedule, in_place)
             }
         }
@@ -178,13 +178,13 @@ impl<'a> Fronts<'a> {
         }
         let count = candidates.len() as u64;
         for (done, (front, candidate)) in (0..).zip(candidates) {
-            let progress = Progress::new("placing rows of divisions into phases", done, count);
+            let progress = Progress::new("placing rows of tiled plans", done, count);
             if bound(&candidate) >= worth(best.placed.running_bytes, best.placed.predicted_us) || control.should_stop()
             {
                 break;
             }
             let variant = &self.fronts[front].variant;
-            let placed = variant.placed(candidate.segments, SearchBudget::ROWS, &control.stage(progress))?;
+            let placed = variant.placed(candidate.cascades, SearchBudget::ROWS, &control.stage(progress))?;
             let Some(placed) = placed else { continue };
             if worth(placed.running_bytes, placed.predicted_us)
                 < worth(best.placed.running_bytes, best.placed.predicted_us)
@@ -212,7 +212,7 @@ impl<'a> Fronts<'a> {
     }
 }
 
-/// Returns a plan of an earlier search as an entry of its variant's front. Returns `None` if the plan has no phases
+/// Returns a plan of an earlier search as an entry of its variant's front. Returns `None` if the plan is not tiled
 /// or belongs to none of the variants.
 fn known(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
     for (index, front) in fronts.iter().enumerate() {
@@ -231,14 +231,14 @@ fn variants<'a>(
     control: &SearchControl<'_>,
 ) -> Result<Vec<VariantFront<'a>>, CompileError> {
     let LoweredModel { graph, views, in_place, streaming, .. } = lowered;
-    let plain = UnphasedSchedule { schedule: lowered.plain().clone(), in_place: NodeSet::new() };
+    let plain = UntiledSchedule { schedule: lowered.plain().clone(), in_place: NodeSet::new() };
     let plain = Variant::new(graph, plain, streaming, options);
     if in_place.is_empty() {
-        return Ok(vec![VariantFront::new(plain, THOROUGH_BANDS, control)]);
+        return Ok(vec![VariantFront::new(plain, THOROUGH_STRIPES, control)]);
     }
-    let plain = VariantFront::new(plain, if thorough { THOROUGH_BANDS } else { QUICK_BANDS }, control);
-    let Variant { unphased, model, .. } = &plain.variant;
-    let some = select_in_place(graph, unphased, model, &plain.least_bands(), in_place, control);
+    let plain = VariantFront::new(plain, if thorough { THOROUGH_STRIPES } else { QUICK_STRIPES }, control);
+    let Variant { untiled, model, .. } = &plain.variant;
+    let some = select_in_place(graph, untiled, model, &plain.least_stripes(), in_place, control);
     let mut in_place_variants = Vec::new();
     if !some.is_empty() {
         in_place_variants.push(some.clone());
@@ -255,9 +255,9 @@ fn variants<'a>(
     }
     let front = |in_place: &NodeSet| {
         let schedule = schedule(graph, &views.union(in_place))?;
-        let steps = UnphasedSchedule { schedule, in_place: in_place.clone() };
+        let steps = UntiledSchedule { schedule, in_place: in_place.clone() };
         let variant = Variant::new(graph, steps, streaming, options);
-        Ok::<_, CompileError>(VariantFront::new(variant, THOROUGH_BANDS, control))
+        Ok::<_, CompileError>(VariantFront::new(variant, THOROUGH_STRIPES, control))
     };
     for front in parallel_map(&in_place_variants, front) {
         fronts.push(front?);

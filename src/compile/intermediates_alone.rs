@@ -4,7 +4,7 @@ use super::{
     compile_for::compile_within,
     error::CompileError,
     model::CompiledModel,
-    options::{CompileOptions, Phases},
+    options::{CompileOptions, Objective},
     select::Effort,
 };
 use crate::{
@@ -29,15 +29,15 @@ impl CompiledModel {
     /// Plans that pool, which takes milliseconds; `control` can stop it.
     ///
     /// # Errors
-    /// Fails if no texture within the model's limits holds a whole tensor; plans in bands of rows do not need such a
+    /// Fails if no texture within the model's limits holds a whole tensor; plans in stripes of rows do not need such a
     /// texture.
     pub fn intermediates_alone(
         &self,
         graph: &Graph,
         control: &SearchControl<'_>,
     ) -> Result<IntermediatesAlone, CompileError> {
-        let (rules, limits, phases, format) = (self.lowering.rules, self.limits, Phases::Off, self.format);
-        let options = CompileOptions { rules, limits, phases, format, ..CompileOptions::default() };
+        let (rules, limits, objective, format) = (self.lowering.rules, self.limits, Objective::Fastest, self.format);
+        let options = CompileOptions { rules, limits, objective, format, ..CompileOptions::default() };
         let whole = compile_within(graph, &options, None, Effort::Full, None, control)?.compiled;
         let bytes = |texels: u64| texels * format.texel_bytes();
         let bounds = bounds(&whole.schedule.records)?;

@@ -1,4 +1,4 @@
-//! A model in the form in which it runs, and its plan without phases.
+//! A model in the form in which it runs, and its plan of whole tensors.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use super::{
     error::CompileError,
     integers,
     model::{CompiledModel, Lowering},
-    options::{CompileOptions, Phases},
+    options::CompileOptions,
     parallel::parallel_map,
     precision,
     streaming::streaming,
@@ -16,9 +16,8 @@ use crate::{
     plan::{self, Plan, SearchControl, Solution, TexelFormat},
     rewrite::{self, Report, Rewritten, Rules},
     schedule::{
-        Schedule, Streaming,
-        phases::{Band, RowDependencies, select_in_place},
-        schedule, stream,
+        Schedule, Streaming, schedule, stream,
+        tiling::{RowDependencies, Stripe, select_in_place},
     },
 };
 
@@ -29,8 +28,8 @@ pub(super) struct LoweredModel {
     /// True if means over height and width are split into two operators.
     row_means: bool,
     /// Schedules to choose from: first one that copies every part; then, if possible, one that writes those parts in
-    /// place that cost no memory without phases.
-    schedules: Vec<UnphasedSchedule>,
+    /// place that cost no memory with whole tensors.
+    schedules: Vec<UntiledSchedule>,
     /// The reshapes that need no step.
     pub(super) views: NodeSet,
     /// The concatenations and pads whose parts could be written in place.
@@ -39,22 +38,22 @@ pub(super) struct LoweredModel {
     pub(super) streaming: Streaming,
 }
 
-/// Upper limit on the total rows of all operators' results for which phases are searched. Estimated, not measured:
+/// Upper limit on the total rows of all operators' results for which tilings are searched. Estimated, not measured:
 /// the search keeps live range, dependencies and placement of every row, some hundred bytes each, so this many rows
 /// take some hundred megabytes.
 const MAX_ROWS: u64 = 1 << 20;
 
-/// A schedule without phases, uploads and downloads.
+/// A schedule of whole tensors, uploads and downloads.
 #[derive(Clone)]
-pub(super) struct UnphasedSchedule {
+pub(super) struct UntiledSchedule {
     pub(super) schedule: Schedule,
     /// The concatenations and pads whose parts are written in place.
     pub(super) in_place: NodeSet,
 }
 
-/// A plan without phases.
-pub(super) struct UnphasedPlan {
-    pub(super) steps: UnphasedSchedule,
+/// A plan of whole tensors.
+pub(super) struct UntiledPlan {
+    pub(super) steps: UntiledSchedule,
     /// The schedule with uploads and downloads, to which the plan belongs.
     pub(super) streamed: Schedule,
     best: Solution,
@@ -62,21 +61,17 @@ pub(super) struct UnphasedPlan {
 }
 
 impl LoweredModel {
-    /// Lowers the model for the given options, prepared for phases if the options use them.
+    /// Lowers the model for the given options, prepared for tiling if the options use them.
     pub(super) fn new(
         graph: &Graph,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        // Without phases, means stay one operator: only bands of rows need two, and splitting would add a step.
-        let row_means = match options.phases {
-            Phases::Off => false,
-            Phases::Auto | Phases::Min | Phases::Budget(_) | Phases::DeviceBudget(_) => true,
-        };
-        Self::of(graph, row_means, options, control)
+        // On whole tensors, means stay one operator: only stripes of rows need two, and splitting would add a step.
+        Self::of(graph, options.considers_tiles(), options, control)
     }
 
-    /// Lowers the model prepared for phases, regardless of the options.
+    /// Lowers the model prepared for tiling, regardless of the options.
     pub(super) fn for_row_tiling(
         graph: &Graph,
         options: &CompileOptions,
@@ -93,18 +88,18 @@ impl LoweredModel {
     ) -> Result<Self, CompileError> {
         let Rewritten { graph, views, in_place, report } = rewritten(graph, &options.rules, row_means, options.format)?;
         let plain = schedule(&graph, &views)?;
-        let mut schedules = vec![UnphasedSchedule { schedule: plain, in_place: NodeSet::new() }];
+        let mut schedules = vec![UntiledSchedule { schedule: plain, in_place: NodeSet::new() }];
         let plain = &schedules[0].schedule;
-        // The selection keeps live ranges of every row, like the search for phases, so it has the same row limit.
+        // The selection keeps live ranges of every row, like the search for tilings, so it has the same row limit.
         if !in_place.is_empty() && too_many_rows(plain).is_none() {
             let model = RowDependencies::new(&graph, plain);
-            // Without phases each operator is a single band with all its rows.
-            let bands: Vec<Band> =
-                (0..).zip(&plain.steps).map(|(operator, step)| Band { operator, rows: step.rows.clone() }).collect();
-            let some = select_in_place(&graph, plain, &model, &bands, &in_place, control);
+            // With whole tensors each operator is a single stripe with all its rows.
+            let stripes: Vec<Stripe> =
+                (0..).zip(&plain.steps).map(|(operator, step)| Stripe { operator, rows: step.rows.clone() }).collect();
+            let some = select_in_place(&graph, plain, &model, &stripes, &in_place, control);
             if !some.is_empty() {
                 let schedule = schedule(&graph, &views.union(&some))?;
-                schedules.push(UnphasedSchedule { schedule, in_place: some });
+                schedules.push(UntiledSchedule { schedule, in_place: some });
             }
         }
         let streaming = streaming(&graph, options);
@@ -116,21 +111,21 @@ impl LoweredModel {
         &self.schedules[0].schedule
     }
 
-    /// Returns the total number of rows if it is too large for a search for phases.
+    /// Returns the total number of rows if it is too large for a search for tilings.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
         too_many_rows(self.plain())
     }
 
-    /// Plans all schedules without phases, and returns the smaller plan.
+    /// Plans all schedules with whole tensors, and returns the smaller plan.
     pub(super) fn planned(
         &self,
         options: &CompileOptions,
         control: &SearchControl<'_>,
-    ) -> Result<UnphasedPlan, CompileError> {
+    ) -> Result<UntiledPlan, CompileError> {
         let plans = parallel_map(&self.schedules, |steps| {
             let streamed = stream(&self.graph, &steps.schedule, &self.streaming);
             let (best, plan) = planned(&streamed, options, control)?;
-            Ok(UnphasedPlan { steps: steps.clone(), streamed, best, plan })
+            Ok(UntiledPlan { steps: steps.clone(), streamed, best, plan })
         });
         let mut plans = plans.into_iter().collect::<Result<Vec<_>, CompileError>>()?;
         // Writing parts in place saves steps, so it wins if the pool is not larger.
@@ -138,16 +133,16 @@ impl LoweredModel {
         Ok(plans.swap_remove(in_place))
     }
 
-    /// Combines the model with its plan without phases.
+    /// Combines the model with its plan of whole tensors.
     pub(super) fn compiled(
         self,
-        whole: UnphasedPlan,
+        whole: UntiledPlan,
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> CompiledModel {
-        let UnphasedPlan { steps: UnphasedSchedule { in_place, .. }, streamed: schedule, best, plan } = whole;
-        // Reported only if phases were requested.
-        let too_many_rows = self.too_many_rows().filter(|_| options.phases != Phases::Off);
+        let UntiledPlan { steps: UntiledSchedule { in_place, .. }, streamed: schedule, best, plan } = whole;
+        // Reported only if the objective allows tiling.
+        let too_many_rows = self.too_many_rows().filter(|_| options.considers_tiles());
         let (graph, rewriting) = (self.graph, self.report);
         CompiledModel {
             graph,
@@ -167,8 +162,8 @@ impl LoweredModel {
                 weight_format: options.weight_format,
                 stream_io: options.stream_io,
             },
-            requested: options.phases,
-            phased: None,
+            objective: options.objective,
+            tiled: None,
             too_many_rows,
             stopped: control.stopped(),
         }
@@ -197,7 +192,7 @@ pub(super) fn rewritten(
     Ok(rewritten)
 }
 
-/// Returns the total rows of all steps' results if there are too many for a search for phases.
+/// Returns the total rows of all steps' results if there are too many for a search for tilings.
 pub(super) fn too_many_rows(schedule: &Schedule) -> Option<u64> {
     let rows = schedule.steps.iter().map(|step| step.rows.len() as u64).sum();
     Some(rows).filter(|&rows| rows > MAX_ROWS)

@@ -3,7 +3,7 @@
 use super::{
     error::CompileError,
     model::CompiledModel,
-    options::{Phases, WeightStorage},
+    options::{Objective, WeightStorage},
     variant::PlacedCandidate,
 };
 use crate::plan::StopReason;
@@ -20,12 +20,12 @@ pub(super) enum MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// Returns the limit that `phases` requests, if any.
-    pub(super) const fn of(phases: Phases) -> Option<Self> {
-        match phases {
-            Phases::Off | Phases::Auto | Phases::Min => None,
-            Phases::Budget(bytes) => Some(Self::Pool(bytes)),
-            Phases::DeviceBudget(bytes) => Some(Self::Device(bytes)),
+    /// Returns the limit that `objective` sets, if any.
+    pub(super) const fn of(objective: Objective) -> Option<Self> {
+        match objective {
+            Objective::Fastest | Objective::Balanced | Objective::Smallest => None,
+            Objective::Pool(bytes) => Some(Self::Pool(bytes)),
+            Objective::Device(bytes) => Some(Self::Device(bytes)),
         }
     }
 
@@ -73,17 +73,17 @@ impl MemoryLimit {
         match self {
             Self::Pool(bytes) => {
                 let least = smallest.map_or(0, |smallest| smallest.plan().bytes());
-                let phases = smallest.is_none_or(|smallest| smallest.phased().is_some());
-                CompileError::Budget { bytes, least, phases, stopped, too_many_rows }
+                let tiled = smallest.is_none_or(|smallest| smallest.tiled().is_some());
+                CompileError::Budget { bytes, least, tiled, stopped, too_many_rows }
             }
             Self::Device(bytes) | Self::Blocks(bytes) => {
                 let least = smallest.map_or(0, CompiledModel::device_bytes);
                 // If the smallest plan keeps all weights resident, no streaming was tried; it is the plan used without
                 // a budget.
-                let phases = smallest.is_none_or(|smallest| {
-                    smallest.phased().is_some() || smallest.lowering.weights == WeightStorage::Resident
+                let tiled = smallest.is_none_or(|smallest| {
+                    smallest.tiled().is_some() || smallest.lowering.weights == WeightStorage::Resident
                 });
-                CompileError::DeviceBudget { bytes, least, phases, stopped, too_many_rows }
+                CompileError::DeviceBudget { bytes, least, tiled, stopped, too_many_rows }
             }
         }
     }
@@ -93,7 +93,7 @@ impl CompiledModel {
     /// Returns the error of the search that found this plan, if the plan exceeds the budget that was requested.
     #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
     pub(crate) fn refusal(&self) -> Option<CompileError> {
-        let exceeded = MemoryLimit::of(self.requested).filter(|limit| !limit.holds_compiled(self));
+        let exceeded = MemoryLimit::of(self.objective).filter(|limit| !limit.holds_compiled(self));
         exceeded.map(|limit| limit.refused(Some(self), self.stopped, self.too_many_rows))
     }
 }

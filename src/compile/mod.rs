@@ -49,8 +49,8 @@ pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;
 pub use io_texture::io_texture;
-pub use model::{CompiledModel, Frontier, Phased};
-pub use options::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage};
+pub use model::{CompiledModel, Frontier, RowTiling};
+pub use options::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
 #[cfg(feature = "gpu")]
 pub(crate) use placed_steps::PlacedSteps;
 pub use point::{Peak, Point};
@@ -73,7 +73,7 @@ use select::Effort;
 use crate::{graph::Graph, plan::SearchControl};
 
 /// Checks, rewrites, schedules and plans a model, and checks the plan. If `control` stops the search, the result is
-/// the best plan found by then, at least one without phases, and [`CompiledModel::stopped`] gives the reason.
+/// the best plan found by then, at least one with whole tensors, and [`CompiledModel::stopped`] gives the reason.
 ///
 /// # Errors
 /// Fails if the graph is invalid, no texture can hold a tensor, no plan fits the budget, or weights cannot be stored
@@ -98,10 +98,10 @@ pub fn compile_from(
     start: Option<&CompiledModel>,
     control: &SearchControl<'_>,
 ) -> Result<CompiledModel, Unmet> {
-    if let Phases::DeviceBudget(bytes) = options.phases {
+    if let Objective::Device(bytes) = options.objective {
         return Ok(budget::within(graph, options, bytes, start, control)?.with_rounded_weights()?);
     }
-    let limit = MemoryLimit::of(options.phases);
+    let limit = MemoryLimit::of(options.objective);
     let Attempt { compiled, fits, .. } = compile_within(graph, options, limit, Effort::Full, start, control)?;
     match limit.filter(|_| !fits) {
         None => Ok(compiled.with_rounded_weights()?),
@@ -113,8 +113,8 @@ pub fn compile_from(
 }
 
 /// Returns the Pareto front of device memory against predicted time: no point is beaten in both by another, and the
-/// last one is the smallest. [`Phases::Min`] picks the last point, or one with fewer steps that is nearly as small.
-/// Can be stopped like [`compile`].
+/// last one is the smallest. [`Objective::Smallest`] picks the last point, or one with fewer steps that is nearly as
+/// small. Can be stopped like [`compile`].
 ///
 /// # Errors
 /// Fails like [`compile`].
@@ -136,6 +136,6 @@ pub fn frontier(
     let found = Fronts::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
     let (points, baseline_us) = (found.into_iter().map(|found| fronts.point(found)).collect(), fronts.baseline_us());
     drop(fronts);
-    let unphased = lowered.compiled(whole, options, control).with_rounded_weights()?;
-    Ok(Frontier { unphased, points, baseline_us })
+    let untiled = lowered.compiled(whole, options, control).with_rounded_weights()?;
+    Ok(Frontier { untiled, points, baseline_us })
 }

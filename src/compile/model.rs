@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     error::CompileError,
-    options::{Phases, StreamedIo, WeightFormat, WeightStorage},
+    options::{Objective, StreamedIo, WeightFormat, WeightStorage},
     point::{Peak, Point},
     weight_format::{self, Rounded},
 };
@@ -13,7 +13,7 @@ use crate::{
     kernels::WeightPacking,
     plan::{Plan, Solution, StopReason, TexelFormat, TextureLimits},
     rewrite::{Report, Rules},
-    schedule::{Schedule, phases::Segment},
+    schedule::{Schedule, tiling::Cascade},
 };
 
 /// A model ready to be loaded onto a device. Only [`compile`](super::compile), [`frontier`](super::frontier) and
@@ -39,8 +39,8 @@ pub struct CompiledModel {
     pub(crate) packings: IdVec<NodeId, WeightPacking>,
     /// Number of values beyond the range of 16-bit floats, of each constant that was rounded to them.
     pub(crate) rounded_beyond: BTreeMap<TensorId, u64>,
-    pub(crate) requested: Phases,
-    pub(crate) phased: Option<Phased>,
+    pub(crate) objective: Objective,
+    pub(crate) tiled: Option<RowTiling>,
     pub(crate) too_many_rows: Option<u64>,
     pub(crate) stopped: Option<StopReason>,
 }
@@ -61,7 +61,7 @@ impl CompiledModel {
         &self.schedule
     }
 
-    /// Returns the strategies that the planner tried without phases, and its choice; sizes in texels. `None` if the
+    /// Returns the strategies that the planner tried with whole tensors, and its choice; sizes in texels. `None` if the
     /// plan was [loaded](super::load), because loading does not search.
     pub const fn best(&self) -> Option<&Solution> {
         self.best.as_ref()
@@ -87,17 +87,17 @@ impl CompiledModel {
         self.limits
     }
 
-    /// Returns the requested phases.
-    pub const fn requested(&self) -> Phases {
-        self.requested
+    /// Returns the objective that the plan was chosen for.
+    pub const fn objective(&self) -> Objective {
+        self.objective
     }
 
-    /// Returns details of the phases, or `None` for a plan without phases.
-    pub const fn phased(&self) -> Option<&Phased> {
-        self.phased.as_ref()
+    /// Returns details of the tiling, or `None` for a plan of whole tensors.
+    pub const fn tiled(&self) -> Option<&RowTiling> {
+        self.tiled.as_ref()
     }
 
-    /// Returns the total number of rows of all operators' results, if phases were requested but not searched because
+    /// Returns the total number of rows of all operators' results, if tiling was allowed but not searched because
     /// of this number.
     pub const fn too_many_rows(&self) -> Option<u64> {
         self.too_many_rows
@@ -115,7 +115,7 @@ impl CompiledModel {
 pub(super) struct Lowering {
     /// The enabled rewriting rules.
     pub(super) rules: Rules,
-    /// True if means over height and width are split into two operators, as phases need.
+    /// True if means over height and width are split into two operators, as tiling needs.
     pub(super) row_means: bool,
     /// The concatenations and pads of the rewritten graph whose parts are written in place.
     pub(super) in_place: NodeSet,
@@ -127,12 +127,12 @@ pub(super) struct Lowering {
     pub(super) stream_io: StreamedIo,
 }
 
-/// The phases of a compiled model.
+/// The row tiling of a compiled model.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Phased {
-    /// Segments of operators that run interleaved. Operators are numbered by the steps of the schedule without
-    /// phases.
-    pub segments: Vec<Segment>,
+pub struct RowTiling {
+    /// Cascades of operators that run interleaved. Operators are numbered by the steps of the schedule without
+    /// stripes.
+    pub cascades: Vec<Cascade>,
     /// Bytes of the rows alive at the peak, a lower bound on any placement of this schedule.
     pub live_bytes: u64,
     /// The step of the peak.
@@ -141,24 +141,24 @@ pub struct Phased {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_us: f64,
-    /// Bytes of the pool without phases.
+    /// Bytes of the pool of whole tensors.
     pub baseline_bytes: u64,
-    /// Predicted time of a run without phases.
+    /// Predicted time of a run on whole tensors.
     pub baseline_us: f64,
 }
 
 /// Pareto front of plans: no plan is beaten in both bytes and time by another.
 #[derive(Clone, Debug)]
 pub struct Frontier {
-    pub(super) unphased: CompiledModel,
+    pub(super) untiled: CompiledModel,
     pub(super) points: Vec<Point>,
     pub(super) baseline_us: f64,
 }
 
 impl Frontier {
-    /// Returns the model without phases.
-    pub const fn unphased(&self) -> &CompiledModel {
-        &self.unphased
+    /// Returns the model of whole tensors.
+    pub const fn untiled(&self) -> &CompiledModel {
+        &self.untiled
     }
 
     /// Returns the points, fastest first.
@@ -166,7 +166,7 @@ impl Frontier {
         &self.points
     }
 
-    /// Returns the predicted time without phases.
+    /// Returns the predicted time of whole tensors.
     pub const fn baseline_us(&self) -> f64 {
         self.baseline_us
     }
@@ -174,12 +174,12 @@ impl Frontier {
     /// Returns the reason why the search ended early, in which case smaller pools may exist. `None` if the search was
     /// completed.
     pub const fn stopped(&self) -> Option<StopReason> {
-        self.unphased.stopped
+        self.untiled.stopped
     }
 
     /// Returns the model ready to run with the plan of point `index`, or `None` if the index is out of range.
     pub fn compiled(&self, index: usize) -> Option<CompiledModel> {
-        self.points.get(index).map(|point| self.unphased.clone().at(point.clone(), self.baseline_us))
+        self.points.get(index).map(|point| self.untiled.clone().at(point.clone(), self.baseline_us))
     }
 }
 
@@ -198,13 +198,13 @@ impl CompiledModel {
 
     /// Returns the model with the schedule and the plan of `point`.
     pub(super) fn at(mut self, point: Point, baseline_us: f64) -> Self {
-        // For the point without phases, the model is already complete.
-        if !point.segments.is_empty() {
-            let Point { segments, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
+        // For the point of whole tensors, the model is already complete.
+        if !point.cascades.is_empty() {
+            let Point { cascades, live_bytes, peak, dispatches, predicted_us, schedule, plan, .. } = point;
             let baseline_bytes = self.plan.bytes();
             self.lowering.in_place = point.in_place;
-            let phased = Phased { segments, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
-            self.phased = Some(phased);
+            let tiled = RowTiling { cascades, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
+            self.tiled = Some(tiled);
             (self.schedule, self.plan) = (schedule, plan);
         }
         self

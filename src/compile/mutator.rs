@@ -1,14 +1,15 @@
-//! Random small changes of a division into segments. The seed is constant, so the same model always gets the same
+//! Random small changes of a division into cascades. The seed is constant, so the same model always gets the same
 //! plan.
 
 use std::ops::Range;
 
-use crate::schedule::phases::Segment;
+use crate::schedule::tiling::Cascade;
 
-/// Numbers of phases to choose from; the largest means one phase per row.
-const PHASES: &[u32] = &[u32::MAX, 64, 32, 16, 8, 4, 2, 1];
-/// Finer choice of numbers of phases, for bands as high as memory allows. Contains bands of every height of 56 rows.
-const FINE_PHASES: &[u32] = &[u32::MAX, 64, 56, 48, 38, 32, 28, 24, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1];
+/// Numbers of stripes to choose from; the largest means one stripe per row.
+const STRIPES: &[u32] = &[u32::MAX, 64, 32, 16, 8, 4, 2, 1];
+/// Finer choice of numbers of stripes, for stripes as high as memory allows. Contains stripes of every height of 56
+/// rows.
+const FINE_STRIPES: &[u32] = &[u32::MAX, 64, 56, 48, 38, 32, 28, 24, 20, 16, 14, 12, 10, 8, 7, 6, 5, 4, 3, 2, 1];
 /// Upper limit on the size of weight tiles, as a multiple of the requested size.
 const MAX_TILE_SCALE: u32 = 64;
 
@@ -35,20 +36,20 @@ impl TileScales {
 pub(super) struct Mutator {
     state: u64,
     finest: u32,
-    /// If set, tile sizes and numbers of phases may also change by small amounts; the value gives the allowed tile
+    /// If set, tile sizes and numbers of stripes may also change by small amounts; the value gives the allowed tile
     /// sizes.
     fine: Option<TileScales>,
 }
 
 impl Mutator {
-    /// Creates a mutator that uses at most `finest` phases. `sequence` selects one of several random sequences.
+    /// Creates a mutator that uses at most `finest` stripes. `sequence` selects one of several random sequences.
     pub(super) const fn new(finest: u32, sequence: u64) -> Self {
         // Any nonzero seed works; xorshift never leaves zero.
         let state = 0x9e37_79b9_7f4a_7c15_u64.rotate_left(sequence as u32 % u64::BITS);
         Self { state, finest, fine: None }
     }
 
-    /// Creates a mutator with a finer choice of numbers of phases that also grows and shrinks weight tiles.
+    /// Creates a mutator with a finer choice of numbers of stripes that also grows and shrinks weight tiles.
     pub(super) const fn fine(finest: u32, scales: TileScales, sequence: u64) -> Self {
         Self { fine: Some(scales), ..Self::new(finest, sequence) }
     }
@@ -61,15 +62,15 @@ impl Mutator {
         (((self.state >> 32) * limit as u64) >> 32) as usize
     }
 
-    const fn phases(&self) -> &'static [u32] {
-        if self.fine.is_some() { FINE_PHASES } else { PHASES }
+    const fn stripes(&self) -> &'static [u32] {
+        if self.fine.is_some() { FINE_STRIPES } else { STRIPES }
     }
 
-    /// Returns a neighbouring number of phases, smaller or larger at random.
-    fn next_phases(&mut self, phases: u32) -> u32 {
-        let at = self.phases().partition_point(|&greater| greater > phases);
+    /// Returns a neighbouring number of stripes, smaller or larger at random.
+    fn next_stripes(&mut self, stripes: u32) -> u32 {
+        let at = self.stripes().partition_point(|&greater| greater > stripes);
         let next = if self.random_below(2) == 0 { at.saturating_sub(1) } else { at + 1 };
-        self.phases().get(next).copied().unwrap_or(1).min(self.finest)
+        self.stripes().get(next).copied().unwrap_or(1).min(self.finest)
     }
 
     /// Returns a neighbouring tile size, smaller or larger at random.
@@ -85,21 +86,21 @@ impl Mutator {
     }
 
     /// Returns the division with one mutation, or with two in one case of three.
-    pub(super) fn mutate_once_or_twice(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
-        let once = self.mutate(segments, operators);
+    pub(super) fn mutate_once_or_twice(&mut self, cascades: &[Cascade], operators: usize) -> Vec<Cascade> {
+        let once = self.mutate(cascades, operators);
         match self.random_below(3) {
             0 => self.mutate(&once, operators),
             _ => once,
         }
     }
 
-    /// Returns the division with one mutation: a border between segments is moved, removed or inserted, or one
-    /// segment gets another number of phases or another tile size.
-    pub(super) fn mutate(&mut self, segments: &[Segment], operators: usize) -> Vec<Segment> {
-        // Until the borders are put in order below, only the ends of segments are meaningful.
-        let mut made = segments.to_vec();
+    /// Returns the division with one mutation: a border between cascades is moved, removed or inserted, or one
+    /// cascade gets another number of stripes or another tile size.
+    pub(super) fn mutate(&mut self, cascades: &[Cascade], operators: usize) -> Vec<Cascade> {
+        // Until the borders are put in order below, only the ends of cascades are meaningful.
+        let mut made = cascades.to_vec();
         let at = self.random_below(made.len());
-        let phases = self.phases()[self.random_below(self.phases().len())].min(self.finest);
+        let stripes = self.stripes()[self.random_below(self.stripes().len())].min(self.finest);
         match self.random_below(if self.fine.is_some() { 5 } else { 4 }) {
             0 if at + 1 < made.len() => {
                 let step = 1 + self.random_below(3);
@@ -112,25 +113,25 @@ impl Mutator {
             2 => {
                 let Range { start, end } = made[at].operators;
                 let inner = start + 1 + self.random_below((end - start).max(1));
-                let mut first = Segment { operators: start..inner, ..made[at].clone() };
+                let mut first = Cascade { operators: start..inner, ..made[at].clone() };
                 if self.random_below(2) == 0 {
-                    first.phases = phases;
+                    first.stripes = stripes;
                 }
                 made.insert(at, first);
             }
             3 if self.fine.is_some() && self.random_below(2) == 0 => {
-                made[at].phases = self.next_phases(made[at].phases);
+                made[at].stripes = self.next_stripes(made[at].stripes);
             }
             4 => made[at].tile_scale = self.next_tile_scale(made[at].tile_scale),
-            _ => made[at].phases = phases,
+            _ => made[at].stripes = stripes,
         }
-        // A moved border may have passed other borders or the last operator. Empty segments are dropped, so that the
-        // segments still cover every operator once.
+        // A moved border may have passed other borders or the last operator. Empty cascades are dropped, so that the
+        // cascades still cover every operator once.
         let mut begin = 0;
-        made.retain_mut(|segment| {
-            segment.operators = begin..segment.operators.end.min(operators);
-            begin = begin.max(segment.operators.end);
-            !segment.operators.is_empty()
+        made.retain_mut(|cascade| {
+            cascade.operators = begin..cascade.operators.end.min(operators);
+            begin = begin.max(cascade.operators.end);
+            !cascade.operators.is_empty()
         });
         made
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage, size::parse_size};
+use super::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage, size::parse_size};
 use crate::{
     plan::{LayoutKind, Planner, Strategy, TexelFormat},
     rewrite::Rules,
@@ -21,10 +21,10 @@ pub enum Streamed {
 }
 
 impl Streamed {
-    /// Returns the default for these phases. Streamed inputs and outputs are ordinary records whose memory is reused
+    /// Returns the default for this objective. Streamed inputs and outputs are ordinary records whose memory is reused
     /// while they are not alive, so pools are seldom larger for it.
-    pub fn with(phases: Phases) -> Self {
-        if phases == Phases::Min { Self::All } else { Self::Io }
+    pub fn with(objective: Objective) -> Self {
+        if objective == Objective::Smallest { Self::All } else { Self::Io }
     }
 
     /// Sets the streaming options; `tile_bytes` limits the size of weight tiles.
@@ -51,20 +51,30 @@ pub fn parse_streamed(text: &str) -> Result<Streamed, String> {
     }
 }
 
-/// `off`, `auto` or `min`.
-pub fn parse_phases(text: &str) -> Result<Phases, String> {
+/// `fastest`, `balanced` or `smallest`.
+pub fn parse_objective(text: &str) -> Result<Objective, String> {
     match text {
-        "off" => Ok(Phases::Off),
-        "auto" => Ok(Phases::Auto),
-        "min" => Ok(Phases::Min),
-        _ => Err(format!("`{text}` is none of `off`, `auto`, `min`")),
+        "fastest" => Ok(Objective::Fastest),
+        "balanced" => Ok(Objective::Balanced),
+        "smallest" => Ok(Objective::Smallest),
+        _ => Err(format!("`{text}` is none of `fastest`, `balanced`, `smallest`")),
     }
 }
 
-/// `off`, `auto`, `min`, or a size that limits the total device memory.
-pub fn parse_phases_or_budget(text: &str) -> Result<Phases, String> {
-    let budget = |_| parse_size(text).map(Phases::DeviceBudget).map_err(|e| format!("{e}; or `off`, `auto`, `min`"));
-    parse_phases(text).or_else(budget)
+/// `fastest`, `balanced`, `smallest`, or a size that limits the total device memory.
+pub fn parse_objective_or_budget(text: &str) -> Result<Objective, String> {
+    let budget =
+        |_| parse_size(text).map(Objective::Device).map_err(|e| format!("{e}; or `fastest`, `balanced`, `smallest`"));
+    parse_objective(text).or_else(budget)
+}
+
+/// `rows` or `whole`.
+pub fn parse_tiling(text: &str) -> Result<Tiling, String> {
+    match text {
+        "rows" => Ok(Tiling::Rows),
+        "whole" => Ok(Tiling::Whole),
+        _ => Err(format!("`{text}` is none of `rows`, `whole`")),
+    }
 }
 
 /// `f32` or `f16`.
@@ -155,7 +165,7 @@ mod tests {
     use super::parse_weight_tile;
     use crate::compile::options::DEFAULT_TILE;
 
-    /// Budgets search the same plans as `--phases min`, which streams tiles of that size.
+    /// Budgets search the same plans as `--objective smallest`, which streams tiles of that size.
     #[test]
     fn tiles_are_as_large_as_those_that_budgets_begin_with() {
         assert_eq!(parse_weight_tile(None), Ok(DEFAULT_TILE));

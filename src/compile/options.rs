@@ -6,25 +6,36 @@ use crate::{
     rewrite::Rules,
 };
 
-/// Controls whether operators run in bands of rows, and how plans are chosen.
+/// Quality that decides between plans.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Phases {
-    /// Every operator runs once, over all rows.
+pub enum Objective {
+    /// The shortest predicted time: every operator runs once, over whole tensors.
     #[default]
-    Off,
-    /// Picks the point of the front with the least product of device memory and time. Beyond it, saving one percent
-    /// of memory costs more than one percent of time.
-    Auto,
-    /// Picks the plan that takes the least device memory. If weights, inputs or outputs are streamed, picks the plan
-    /// with the fewest steps of those that take at most 1/64 more.
-    Min,
-    /// Picks the fastest plan whose pool takes at most this many bytes.
-    Budget(u64),
-    /// Picks the fastest plan with which a session takes at most this many bytes of device memory in total: pool,
-    /// weights, inputs and outputs, tables, and transfer buffers. If the budget is at least one allocator block, the
-    /// plan keeps the allocator's blocks within it, if possible. Weights, inputs and outputs are streamed if
+    Fastest,
+    /// The least product of device memory and time. Beyond this plan, saving one percent of memory costs more than one
+    /// percent of time.
+    Balanced,
+    /// The least device memory. If weights, inputs or outputs are streamed, the plan with the fewest steps of those
+    /// that take at most 1/64 more.
+    Smallest,
+    /// The shortest predicted time of the plans whose pool takes at most this many bytes.
+    Pool(u64),
+    /// The shortest predicted time of the plans with which a session takes at most this many bytes of device memory in
+    /// total: pool, weights, inputs and outputs, tables, and transfer buffers. If the limit is at least one allocator
+    /// block, the plan keeps the allocator's blocks within it, if possible. Weights, inputs and outputs are streamed if
     /// necessary; inputs and outputs also if requested.
-    DeviceBudget(u64),
+    Device(u64),
+}
+
+/// Division of operators that plans may use to save memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Tiling {
+    /// Operators may run stripe by stripe, a stripe being some rows of the result, in the order in which other
+    /// operators need the rows. Each tensor then holds only the rows that are still needed, as a rolling buffer.
+    #[default]
+    Rows,
+    /// Every operator runs once and writes its whole result.
+    Whole,
 }
 
 /// Location of the weights while a model runs.
@@ -105,15 +116,17 @@ pub struct CompileOptions {
     pub planner: Planner,
     /// Search effort for a better plan.
     pub budget: SearchBudget,
-    /// Controls whether operators run in bands of rows.
-    pub phases: Phases,
+    /// Quality that decides between plans.
+    pub objective: Objective,
+    /// Division of operators that the plan may use.
+    pub tiling: Tiling,
     /// Location of the weights while the model runs.
     pub weights: WeightStorage,
     /// Storage format of the weights on the device.
     pub weight_format: WeightFormat,
     /// Inputs and outputs that go through the pool.
     pub stream_io: StreamedIo,
-    /// Timing figures of the device; used to choose between plans with phases.
+    /// Timing figures of the device; used to choose between plans.
     pub device_profile: DeviceProfile,
     /// Texture limits of the device.
     pub limits: TextureLimits,
@@ -123,6 +136,12 @@ impl CompileOptions {
     /// Returns whether weights, inputs or outputs go through the pool in every run.
     pub(crate) fn streams(&self) -> bool {
         self.weights != WeightStorage::Resident || self.stream_io != StreamedIo::NONE
+    }
+
+    /// Returns whether the search considers plans in stripes of rows. No tiled plan is faster than whole tensors, so
+    /// the fastest plan needs no search.
+    pub(crate) fn considers_tiles(&self) -> bool {
+        self.tiling == Tiling::Rows && self.objective != Objective::Fastest
     }
 
     /// Returns these options with the texel format that the pool actually has.
@@ -149,7 +168,8 @@ impl Default for CompileOptions {
             format: TexelFormat::Rgba32Float,
             planner: Planner::Best,
             budget: SearchBudget::default(),
-            phases: Phases::default(),
+            objective: Objective::default(),
+            tiling: Tiling::default(),
             weights: WeightStorage::default(),
             weight_format: WeightFormat::default(),
             stream_io: StreamedIo::NONE,

@@ -3,7 +3,7 @@
 use crate::{
     graph::NodeSet,
     plan::Plan,
-    schedule::{Schedule, phases::Segment},
+    schedule::{Schedule, tiling::Cascade},
 };
 
 /// The step with the most live texels, which determines the size of the pool.
@@ -15,8 +15,8 @@ pub struct Peak {
     pub operator: &'static str,
     /// Name of the tensor that it writes.
     pub tensor: String,
-    /// Index of its segment, or `None` without phases.
-    pub segment: Option<usize>,
+    /// Index of its cascade, or `None` with whole tensors.
+    pub cascade: Option<usize>,
 }
 
 /// A point of the front: a schedule and its plan.
@@ -35,8 +35,8 @@ pub struct Point {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_us: f64,
-    /// Operators that run interleaved, and their numbers of phases; empty for the point without phases.
-    pub segments: Vec<Segment>,
+    /// Operators that run interleaved, and their numbers of stripes; empty for the point of whole tensors.
+    pub cascades: Vec<Cascade>,
     /// The concatenations and pads whose parts are written in place.
     pub in_place: NodeSet,
     /// The schedule with all steps.

@@ -1,11 +1,11 @@
-//! Selects the point of the front that matches the requested phases.
+//! Selects the point of the front that matches the objective.
 
 use super::{
     error::CompileError,
     fewest_steps::Chains,
     fronts::{FrontEntry, Fronts},
     memory_limit::MemoryLimit,
-    options::Phases,
+    options::Objective,
     point::Point,
 };
 use crate::plan::SearchControl;
@@ -16,7 +16,7 @@ pub(super) enum Effort {
     /// Full search: if nothing fits immediately, searches for the smallest plan; then reduces the steps within the
     /// memory limit.
     Full,
-    /// Like `Full`, but stops at the first plan that fits, as [`Phases::Min`] does.
+    /// Like `Full`, but stops at the first plan that fits, as [`Objective::Smallest`] does.
     Fitting,
     /// Only checks plans that are found immediately; for trying several settings.
     Quick,
@@ -34,13 +34,13 @@ pub(super) struct Selected {
 /// smallest.
 pub(super) fn select(
     fronts: &Fronts<'_>,
-    phases: Phases,
+    objective: Objective,
     limit: Option<MemoryLimit>,
     effort: Effort,
     control: &SearchControl<'_>,
 ) -> Result<Selected, CompileError> {
     let selected = |found: FrontEntry, fits: bool| Selected { point: fronts.point(found), fits };
-    if phases == Phases::Auto {
+    if objective == Objective::Balanced {
         return Ok(selected(fronts.best_product(control)?, true));
     }
     let placed = fronts.placed(control)?;

@@ -23,8 +23,8 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
     blocks.bytes()
 }
 
-/// Calls `visit` with the dispatches of each operator, once for all of its bands of rows and once for all of its weight
-/// tiles of equal size, because these share their blocks and shaders.
+/// Calls `visit` with the dispatches of each operator, once for all of its stripes of rows and once for all of its
+/// weight tiles of equal size, because these share their blocks and shaders.
 pub(super) fn each_dispatch(
     graph: &Graph,
     schedule: &Schedule,
@@ -60,7 +60,7 @@ pub(super) fn each_dispatch(
     let mut seen = BTreeSet::new();
     for step in schedule.steps.iter().filter(|step| !step.kind.is_transfer()) {
         let node = &graph.nodes[step.node];
-        // All bands of an operator share their blocks. Weight tiles of equal size also share them, except for the
+        // All stripes of an operator share their blocks. Weight tiles of equal size also share them, except for the
         // offset of PReLU's alphas.
         let alphas = EpilogueParams::of_node(graph, node).reads_weights();
         let tile = if alphas { step.slices.start } else { step.slices.len() as u32 };

@@ -1,5 +1,5 @@
 //! One variant of a model: its steps, with parts written in place or copied, and the costs of dividing them into
-//! phases.
+//! stripes.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::{
     device_bytes::{BesidePool, pool_allocations, table_allocations},
     device_format::DeviceFormat,
     error::CompileError,
-    lowered::{UnphasedPlan, UnphasedSchedule},
+    lowered::{UntiledPlan, UntiledSchedule},
     model::{CompiledModel, Lowering},
     options::CompileOptions,
     point::{Peak, Point},
@@ -21,18 +21,17 @@ use crate::{
         TextureLimits, check_rows, internal::pack_rows, live_row_peak, place_rows, realize_rows,
     },
     schedule::{
-        Schedule, Streaming,
-        phases::{RowDependencies, Segment, phased},
-        stream,
+        Schedule, Streaming, stream,
+        tiling::{Cascade, RowDependencies, tiled},
     },
 };
 
 /// Upper limit on the rows that the steps of a schedule read in total, because planning and checking visit every one
-/// of them. The maximum in the catalogue is 17.9 million, of RetinaFace in its finest phases; the limit is about four
+/// of them. The maximum in the catalogue is 17.9 million, of RetinaFace in its finest stripes; the limit is about four
 /// times as high, by choice.
 const MAX_ROWS_READ: u64 = 1 << 26;
 
-/// Figures of a division into segments before it has a plan.
+/// Figures of a division into cascades before it has a plan.
 pub(super) struct Candidate {
     pub(super) live_bytes: u64,
     /// Device memory outside the pool, without tables, which depend on the plan.
@@ -40,7 +39,7 @@ pub(super) struct Candidate {
     peak: Peak,
     dispatches: u64,
     pub(super) predicted_us: f64,
-    pub(super) segments: Vec<Segment>,
+    pub(super) cascades: Vec<Cascade>,
 }
 
 impl Candidate {
@@ -50,7 +49,7 @@ impl Candidate {
     }
 }
 
-/// A candidate with its plan. The steps are not stored but recomputed from the segments when needed: there are many
+/// A candidate with its plan. The steps are not stored but recomputed from the cascades when needed: there are many
 /// candidates, and steps would take more memory than everything else.
 #[derive(Clone)]
 pub(super) struct PlacedCandidate {
@@ -69,7 +68,7 @@ pub(super) struct PlacedCandidate {
     peak: Peak,
     pub(super) dispatches: u64,
     pub(super) predicted_us: f64,
-    pub(super) segments: Vec<Segment>,
+    pub(super) cascades: Vec<Cascade>,
     /// Number of steps.
     pub(super) steps: usize,
     pub(super) plan: Plan,
@@ -78,7 +77,7 @@ pub(super) struct PlacedCandidate {
 impl PlacedCandidate {
     fn new(graph: &Graph, candidate: Candidate, schedule: &Schedule, plan: Plan, options: &CompileOptions) -> Self {
         let format = DeviceFormat::of(options);
-        let Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments } = candidate;
+        let Candidate { live_bytes, beside, peak, dispatches, predicted_us, cascades } = candidate;
         let (bytes, steps) = (plan.bytes(), schedule.steps.len());
         let all_tables: Vec<u64> = table_allocations(graph, schedule, &plan, format).collect();
         let tables = all_tables.iter().sum();
@@ -96,7 +95,7 @@ impl PlacedCandidate {
             peak,
             dispatches,
             predicted_us,
-            segments,
+            cascades,
             steps,
             plan,
         }
@@ -104,15 +103,15 @@ impl PlacedCandidate {
 
     /// Converts to a point with the steps of `schedule`, in which the parts of `in_place` are written in place.
     pub(super) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
-        let Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, plan, .. } = self;
-        Point { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, segments, in_place, schedule, plan }
+        let Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, cascades, plan, .. } = self;
+        Point { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, cascades, in_place, schedule, plan }
     }
 }
 
-/// Returns the plan without phases, in which every tensor is stored whole. Does not visit individual rows, because
-/// there may be too many ([`MAX_ROWS_READ`] limits phases only).
-pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &CompileOptions) -> PlacedCandidate {
-    let (unphased, streamed) = (&whole.steps.schedule, &whole.streamed);
+/// Returns the plan of whole tensors, in which every tensor is stored whole. Does not visit individual rows, because
+/// there may be too many ([`MAX_ROWS_READ`] limits tiling only).
+pub(super) fn of_whole_tensors(graph: &Graph, whole: &UntiledPlan, options: &CompileOptions) -> PlacedCandidate {
+    let (untiled, streamed) = (&whole.steps.schedule, &whole.streamed);
     let mut change = vec![0i64; streamed.steps.len() + 1];
     for record in &streamed.records {
         change[record.first] += record.size as i64;
@@ -125,11 +124,11 @@ pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &Comp
             live_peak = LivePeak { step, texels: live.unsigned_abs() };
         }
     }
-    let (dispatches, predicted_us) = CostModel::new(graph, unphased, options).predict(streamed);
+    let (dispatches, predicted_us) = CostModel::new(graph, untiled, options).predict(streamed);
     let live_bytes = live_peak.texels * options.format.texel_bytes();
-    let peak = peak(graph, unphased, &[], streamed, live_peak.step);
+    let peak = peak(graph, untiled, &[], streamed, live_peak.step);
     let beside = BesidePool::new(graph, streamed, DeviceFormat::of(options));
-    let candidate = Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments: Vec::new() };
+    let candidate = Candidate { live_bytes, beside, peak, dispatches, predicted_us, cascades: Vec::new() };
     PlacedCandidate::new(graph, candidate, streamed, whole.plan.clone(), options)
 }
 
@@ -137,8 +136,8 @@ pub(super) fn without_phases(graph: &Graph, whole: &UnphasedPlan, options: &Comp
 pub(super) struct Variant<'a> {
     pub(super) options: &'a CompileOptions,
     pub(super) graph: &'a Graph,
-    /// The schedule without phases, and without uploads of weights.
-    pub(super) unphased: Schedule,
+    /// The schedule of whole tensors, and without uploads of weights.
+    pub(super) untiled: Schedule,
     in_place: NodeSet,
     streaming: &'a Streaming,
     pub(super) model: RowDependencies,
@@ -148,65 +147,65 @@ pub(super) struct Variant<'a> {
 impl<'a> Variant<'a> {
     pub(super) fn new(
         graph: &'a Graph,
-        unphased: UnphasedSchedule,
+        untiled: UntiledSchedule,
         streaming: &'a Streaming,
         options: &'a CompileOptions,
     ) -> Self {
-        let UnphasedSchedule { schedule: unphased, in_place } = unphased;
+        let UntiledSchedule { schedule: untiled, in_place } = untiled;
         Self {
             options,
             graph,
-            model: RowDependencies::new(graph, &unphased).with_streaming(graph, &unphased, streaming),
+            model: RowDependencies::new(graph, &untiled).with_streaming(graph, &untiled, streaming),
             streaming,
-            cost_model: CostModel::new(graph, &unphased, options),
-            unphased,
+            cost_model: CostModel::new(graph, &untiled, options),
+            untiled,
             in_place,
         }
     }
 
-    /// Returns the figures of a division into segments, or `None` if its steps would read too many rows.
-    pub(super) fn candidate(&self, segments: Vec<Segment>) -> Result<Option<Candidate>, CompileError> {
-        let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
-        self.priced(segments, &schedule, &Rows::new(self.graph, &schedule)).map(Some)
+    /// Returns the figures of a division into cascades, or `None` if its steps would read too many rows.
+    pub(super) fn candidate(&self, cascades: Vec<Cascade>) -> Result<Option<Candidate>, CompileError> {
+        let Some(schedule) = self.schedule(&cascades) else { return Ok(None) };
+        self.priced(cascades, &schedule, &Rows::new(self.graph, &schedule)).map(Some)
     }
 
-    /// Returns the plan of a division into segments, or `None` if its steps would read too many rows or the search is
+    /// Returns the plan of a division into cascades, or `None` if its steps would read too many rows or the search is
     /// stopped before a plan is found.
     pub(super) fn placed(
         &self,
-        segments: Vec<Segment>,
+        cascades: Vec<Cascade>,
         effort: SearchBudget,
         control: &SearchControl<'_>,
     ) -> Result<Option<PlacedCandidate>, CompileError> {
         if control.should_stop() {
             return Ok(None);
         }
-        self.laid_out(segments, |problem| place_rows(problem, effort, control))
+        self.laid_out(cascades, |problem| place_rows(problem, effort, control))
     }
 
     /// Plans a division for a given assignment of records to textures.
     pub(super) fn placed_in(
         &self,
-        segments: Vec<Segment>,
+        cascades: Vec<Cascade>,
         texture_of: &[usize],
         packings: u64,
         control: &SearchControl<'_>,
     ) -> Result<Option<PlacedCandidate>, CompileError> {
-        self.laid_out(segments, |problem| pack_rows(problem, texture_of, packings, control))
+        self.laid_out(cascades, |problem| pack_rows(problem, texture_of, packings, control))
     }
 
     fn laid_out(
         &self,
-        segments: Vec<Segment>,
+        cascades: Vec<Cascade>,
         layout: impl Fn(&RowProblem<'_>) -> Result<Option<RowLayout>, PlanError>,
     ) -> Result<Option<PlacedCandidate>, CompileError> {
-        let Some(schedule) = self.schedule(&segments) else { return Ok(None) };
+        let Some(schedule) = self.schedule(&cascades) else { return Ok(None) };
         let rows = Rows::new(self.graph, &schedule);
-        let candidate = self.priced(segments, &schedule, &rows)?;
+        let candidate = self.priced(cascades, &schedule, &rows)?;
         let problem = rows.problem();
         let Some(layout) = layout(&problem)? else { return Ok(None) };
         let mut plan = realize_rows(&layout, &problem, self.options.format, self.options.limits)?;
-        "phases".clone_into(&mut plan.strategy);
+        "tiling".clone_into(&mut plan.strategy);
         // The checker shares no code with the planner, so an error of either shows here.
         rows.check(&plan, self.options.limits)?;
         Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, plan, self.options)))
@@ -223,20 +222,20 @@ impl<'a> Variant<'a> {
     }
 
     /// Returns the steps of a division, or `None` if they would read too many rows.
-    pub(super) fn schedule(&self, segments: &[Segment]) -> Option<Schedule> {
-        let schedule = phased(&self.unphased, &self.model, segments);
-        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(&schedule, segments))
+    pub(super) fn schedule(&self, cascades: &[Cascade]) -> Option<Schedule> {
+        let schedule = tiled(&self.untiled, &self.model, cascades);
+        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(&schedule, cascades))
     }
 
-    /// Adds uploads and downloads to the steps of a division's bands.
-    fn streamed(&self, schedule: &Schedule, segments: &[Segment]) -> Schedule {
-        let scaled = segments.iter().filter(|segment| segment.tile_scale > 1);
-        let of_segment = |segment: &Segment| {
-            let steps = self.unphased.steps.get(segment.operators.clone()).unwrap_or_default();
-            let scale = segment.tile_scale;
+    /// Adds uploads and downloads to the steps of a division's stripes.
+    fn streamed(&self, schedule: &Schedule, cascades: &[Cascade]) -> Schedule {
+        let scaled = cascades.iter().filter(|cascade| cascade.tile_scale > 1);
+        let of_cascade = |cascade: &Cascade| {
+            let steps = self.untiled.steps.get(cascade.operators.clone()).unwrap_or_default();
+            let scale = cascade.tile_scale;
             steps.iter().map(move |step| (step.node, scale))
         };
-        let tile_scales: BTreeMap<NodeId, u32> = scaled.flat_map(of_segment).collect();
+        let tile_scales: BTreeMap<NodeId, u32> = scaled.flat_map(of_cascade).collect();
         match tile_scales.is_empty() {
             true => stream(self.graph, schedule, self.streaming),
             false => stream(self.graph, schedule, &self.streaming.clone().with_tile_scales(tile_scales)),
@@ -245,51 +244,51 @@ impl<'a> Variant<'a> {
 
     /// Returns the point of a placed division, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
-        let schedule = phased(&self.unphased, &self.model, &placed.segments);
-        let schedule = self.streamed(&schedule, &placed.segments);
+        let schedule = tiled(&self.untiled, &self.model, &placed.cascades);
+        let schedule = self.streamed(&schedule, &placed.cascades);
         placed.with(schedule, self.in_place.clone())
     }
 
     /// Checks a plan and returns the point of its division, with the steps of `schedule`.
     pub(super) fn checked(
         &self,
-        segments: Vec<Segment>,
+        cascades: Vec<Cascade>,
         schedule: Schedule,
         rows: &Rows,
         plan: Plan,
     ) -> Result<Point, CompileError> {
         rows.check(&plan, self.options.limits)?;
-        let candidate = self.priced(segments, &schedule, rows)?;
+        let candidate = self.priced(cascades, &schedule, rows)?;
         Ok(PlacedCandidate::new(self.graph, candidate, &schedule, plan, self.options)
             .with(schedule, self.in_place.clone()))
     }
 
     /// Checks a plan from an earlier search like a new one, and returns it as a candidate. Returns `None` if the plan
-    /// has no phases, or belongs to another model or other options.
+    /// is not tiled, or belongs to another model or other options.
     pub(super) fn known(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
         let Self { options, in_place, .. } = self;
         let Lowering { weights, weight_format, stream_io, .. } = compiled.lowering;
         let same = compiled.format == options.format
             && (weights, weight_format, stream_io) == (options.weights, options.weight_format, options.stream_io)
             && compiled.lowering.in_place == *in_place;
-        let Some(phased) = compiled.phased().filter(|_| same) else { return Ok(None) };
-        let segments = phased.segments.clone();
-        let Some(schedule) = self.schedule(&segments).filter(|schedule| *schedule == compiled.schedule) else {
+        let Some(tiled) = compiled.tiled().filter(|_| same) else { return Ok(None) };
+        let cascades = tiled.cascades.clone();
+        let Some(schedule) = self.schedule(&cascades).filter(|schedule| *schedule == compiled.schedule) else {
             return Ok(None);
         };
         let rows = Rows::new(self.graph, &schedule);
         rows.check(&compiled.plan, options.limits)?;
-        let candidate = self.priced(segments, &schedule, &rows)?;
+        let candidate = self.priced(cascades, &schedule, &rows)?;
         Ok(Some(PlacedCandidate::new(self.graph, candidate, &schedule, compiled.plan.clone(), options)))
     }
 
-    fn priced(&self, segments: Vec<Segment>, schedule: &Schedule, rows: &Rows) -> Result<Candidate, CompileError> {
+    fn priced(&self, cascades: Vec<Cascade>, schedule: &Schedule, rows: &Rows) -> Result<Candidate, CompileError> {
         let live_peak = live_row_peak(&rows.problem())?;
         let (dispatches, predicted_us) = self.cost_model.predict(schedule);
         let live_bytes = live_peak.texels * self.options.format.texel_bytes();
-        let peak = peak(self.graph, &self.unphased, &segments, schedule, live_peak.step);
+        let peak = peak(self.graph, &self.untiled, &cascades, schedule, live_peak.step);
         let beside = BesidePool::new(self.graph, schedule, DeviceFormat::of(self.options));
-        Ok(Candidate { live_bytes, beside, peak, dispatches, predicted_us, segments })
+        Ok(Candidate { live_bytes, beside, peak, dispatches, predicted_us, cascades })
     }
 }
 
@@ -315,16 +314,16 @@ impl Rows {
 }
 
 /// Describes the peak of a schedule.
-fn peak(graph: &Graph, unphased: &Schedule, segments: &[Segment], schedule: &Schedule, step: usize) -> Peak {
+fn peak(graph: &Graph, untiled: &Schedule, cascades: &[Cascade], schedule: &Schedule, step: usize) -> Peak {
     let node = schedule.steps.get(step).map(|step| step.node);
-    // Segments number operators by the schedule without phases, in which each node has one step.
-    let operator = unphased.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
+    // Cascades number operators by the schedule of whole tensors, in which each node has one step.
+    let operator = untiled.steps.iter().position(|whole| Some(whole.node) == node).unwrap_or(0);
     let written = schedule.steps.get(step).map(|step| schedule.name_of(graph, step.to));
     Peak {
         step,
         operator: node.map_or("", |node| graph.nodes[node].op.name()),
         tensor: written.unwrap_or_default(),
-        segment: segments.iter().position(|segment| segment.operators.contains(&operator)),
+        cascade: cascades.iter().position(|cascade| cascade.operators.contains(&operator)),
     }
 }
 

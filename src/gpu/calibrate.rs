@@ -56,7 +56,7 @@ pub fn calibrate(
     stopwatch: &Stopwatch<'_>,
     progress: &mut dyn FnMut(usize, usize) -> ControlFlow<()>,
 ) -> Result<DeviceProfile, GpuError> {
-    // In processor time, an idle core costs nothing. A band of few workgroups then costs no more than its share, so
+    // In processor time, an idle core costs nothing. A stripe of few workgroups then costs no more than its share, so
     // the number of concurrent workgroups is 1.
     let device_profile = DeviceProfile {
         clock: stopwatch.clock,
@@ -123,7 +123,7 @@ struct Sample {
 
 impl Calibrator<'_> {
     /// Measures the cost of a dispatch and of a run, with a short and a long chain of the smallest operators.
-    /// Neighbours are of different kinds, as in a network that runs in phases, so each dispatch changes the pipeline.
+    /// Neighbours are of different kinds, as in a network that runs in stripes, so each dispatch changes the pipeline.
     fn dispatches(&mut self) -> Result<(), GpuError> {
         let small = |links: usize| {
             let kinds = [Unary::Abs, Unary::Relu, Unary::Neg, Unary::Square];
@@ -197,8 +197,8 @@ impl Calibrator<'_> {
             session.run_into(&[&values], &mut outputs)?;
             best = best.min(self.since(begun) * 1e6);
         }
-        let known =
-            self.device_profile.run_us + self.device_profile.band_us(&work(&graph, &graph.nodes[NodeId::new(0)]), 1.0);
+        let known = self.device_profile.run_us
+            + self.device_profile.stripe_us(&work(&graph, &graph.nodes[NodeId::new(0)]), 1.0);
         let texels = 2 * graph.shape(graph.inputs[0]).texels();
         self.device_profile.transfer_us = (best - known).max(0.0) / (texels as f64 / 1e3);
         Ok(())

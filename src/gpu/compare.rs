@@ -117,7 +117,7 @@ pub fn compare_compiled(
             at: [y / shape.h, y % shape.h, x, place % shape.c],
             device: values.get(at).copied().unwrap_or(0.0),
             reference: expected.get(place).copied().unwrap_or(0.0),
-            // Computed over the whole tensor, so that the tolerance of a band does not depend on the cut.
+            // Computed over the whole tensor, so that the tolerance of a stripe does not depend on the cut.
             largest: largest_magnitude(expected),
             device_not_finite: NotFinite::of(values),
             reference_not_finite: NotFinite::of(there),

@@ -26,7 +26,7 @@ impl PackingKey {
         form.text(source.format);
         for group in groups {
             form.text(group.packing);
-            // Excludes numbers of tensors, because a graph that was rewritten for phases may have different ones.
+            // Excludes numbers of tensors, because a graph that was rewritten for tiling may have different ones.
             for GroupSection { section, texels, .. } in &group.sections {
                 form.number(*texels);
                 form.number((section.role == SectionRole::Own).into());

@@ -208,7 +208,7 @@ impl Params {
 }
 
 /// Deduplicates parameter blocks while dispatches are created, so that host memory does not grow with the number of
-/// bands.
+/// stripes.
 #[derive(Debug, Default)]
 pub(super) struct SharedBlocks {
     blocks: HashSet<Arc<[u32]>>,
@@ -247,7 +247,7 @@ mod tests {
 
     /// A graph whose operators encode their rows in different ways.
     fn graph() -> Graph {
-        let mut b = GraphBuilder::new("bands");
+        let mut b = GraphBuilder::new("stripes");
         let same = Padding { top: 1, bottom: 1, left: 1, right: 1 };
         let conv = |padding| Conv2d { stride: [1; 2], dilation: [1; 2], padding, groups: 1 };
         let weights =
@@ -278,19 +278,19 @@ mod tests {
         Operand { shape, texture, shift: 8, texels: 1 << 20, rows, pitch: shape.w as u32 }
     }
 
-    /// Returns the dispatches of all steps, each split into bands of `band` rows.
-    fn dispatches(graph: &Graph, band: u32, scattered: bool) -> Vec<Dispatch> {
+    /// Returns the dispatches of all steps, each split into stripes of `stripe` rows.
+    fn dispatches(graph: &Graph, stripe: u32, scattered: bool) -> Vec<Dispatch> {
         let mut all = Vec::new();
         for node in graph.nodes.iter() {
             let place = |tensor: TensorId| operand(graph.shape(tensor), tensor.index(), scattered);
-            for first in (0..ROWS).step_by(band as usize) {
+            for first in (0..ROWS).step_by(stripe as usize) {
                 let step = StepContext {
                     graph,
                     node,
                     inputs: node.inputs.iter().map(|&t| (!graph.is_constant(t)).then(|| place(t))).collect(),
                     add: None,
                     output: place(node.output),
-                    rows: first..first + band,
+                    rows: first..first + stripe,
                     slices: 0..graph.shape(node.output).slices() as u32,
                     weights: WeightPlace { end: 1 << 20, ..WeightPlace::default() },
                 };
@@ -307,18 +307,18 @@ mod tests {
         [made.uniform.end * 4, made.own.words.len() * 4]
     }
 
-    /// Table size does not depend on the number of bands: a row needs a word only if rows are not at equal distances.
+    /// Table size does not depend on the number of stripes: a row needs a word only if rows are not at equal distances.
     #[test]
-    fn tables_do_not_grow_with_the_number_of_bands() {
+    fn tables_do_not_grow_with_the_number_of_stripes() {
         let graph = graph();
         for scattered in [false, true] {
-            let [whole, bands] = [ROWS, 1].map(|band| dispatches(&graph, band, scattered));
-            assert!(bands.len() >= 24 * whole.len() && whole.len() >= 7);
+            let [whole, stripes] = [ROWS, 1].map(|stripe| dispatches(&graph, stripe, scattered));
+            assert!(stripes.len() >= 24 * whole.len() && whole.len() >= 7);
             let immediates = DispatchBinding::Immediates;
-            assert_eq!(bytes(&whole, immediates), bytes(&bands, immediates));
-            assert_eq!(bytes(&bands, immediates)[1], 0);
-            let most = 256 * bands.len();
-            let [tables, own] = bytes(&bands, DispatchBinding::Uniform);
+            assert_eq!(bytes(&whole, immediates), bytes(&stripes, immediates));
+            assert_eq!(bytes(&stripes, immediates)[1], 0);
+            let most = 256 * stripes.len();
+            let [tables, own] = bytes(&stripes, DispatchBinding::Uniform);
             assert!(tables == bytes(&whole, immediates)[0] && own <= most, "{tables} and {own} bytes");
         }
         // An operand whose rows are evenly spaced takes one word in total; an operand with scattered rows takes a

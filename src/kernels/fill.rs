@@ -56,7 +56,7 @@ pub(crate) fn pad_border(
     let part = graph.shape(part);
     let row_texels = output.shape.row_texels() as u32;
     let [first_part_row, end_part_row] = [row, row + part.rows()];
-    // Clamped like in the shader: a band above or below the part has no rows next to it.
+    // Clamped like in the shader: a stripe above or below the part has no rows next to it.
     let first = (first_part_row as u32).clamp(rows.start, rows.end);
     let beside = (end_part_row as u32).clamp(first, rows.end) - first;
     let items = rows.len() as u32 * row_texels - beside * part.row_texels() as u32;

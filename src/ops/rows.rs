@@ -1,4 +1,4 @@
-//! Row dependencies: the operand rows that an operator reads to write one row of its result. Phases are based on
+//! Row dependencies: the operand rows that an operator reads to write one row of its result. Tiling is based on
 //! these.
 //!
 //! Rows are numbered over `B * H`: row `r` is image row `r % H` of batch `r / H`. An operator that needs all rows

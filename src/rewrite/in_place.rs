@@ -1,6 +1,6 @@
 //! Finds concatenations that need no step, because the nodes that compute their parts can write them in place, and
 //! pads whose step only writes the border. Decides only whether this is possible. Whether it is worth the memory
-//! depends on the schedule (`schedule::phases::select_in_place`).
+//! depends on the schedule (`schedule::tiling::select_in_place`).
 
 use std::collections::BTreeSet;
 

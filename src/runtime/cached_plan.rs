@@ -19,7 +19,7 @@ use std::{
 };
 
 use crate::{
-    compile::{CompileError, CompileOptions, CompiledModel, Phases, Unmet, WeightStorage, load},
+    compile::{CompileError, CompileOptions, CompiledModel, Objective, Unmet, WeightStorage, load},
     gpu::{PartFile, open_kept, read_kept},
     graph::Graph,
     plan::StopReason,
@@ -42,8 +42,8 @@ const MOST_OTHERS: usize = 3;
 #[derive(Debug)]
 pub struct CachedPlan {
     folder: PathBuf,
-    /// Beginning of the file name, shared by all plans of the model that differ only in phases, budgets, streamed
-    /// weights and the device's speed.
+    /// Beginning of the file name, shared by all plans of the model that differ only in objective, tiling, budgets,
+    /// streamed weights and the device's speed.
     family: String,
     path: PathBuf,
     /// Hash of the program that found the plan, because another build may find a different one.
@@ -123,18 +123,18 @@ impl KeptPlan {
 impl CachedPlan {
     /// Returns the path in `folder` for the plan of `graph` with `options`, if such plans take long to find: those
     /// with row tiling or streamed weights. The name contains the model's name and two hashes of its operators and
-    /// shapes and of options: one without phases, budget, streamed weights and the figures of the device profile, and
-    /// one of everything. Models that differ only in the values of their weights share a plan.
+    /// shapes and of options: one with whole tensors, budget, streamed weights and the figures of the device profile,
+    /// and one of everything. Models that differ only in the values of their weights share a plan.
     pub fn new(folder: &Path, graph: &Graph, options: &CompileOptions) -> Option<Self> {
         // The name does not include limits on the search itself.
-        if options.phases == Phases::Off && options.weights == WeightStorage::Resident {
+        if options.objective == Objective::Fastest && options.weights == WeightStorage::Resident {
             return None;
         }
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
         // File names are limited to 255 bytes.
         let name: String = graph.name.chars().map(plain).take(100).collect();
-        let (phases, weights, device_profile) = Default::default();
-        let shared = CompileOptions { phases, weights, device_profile, ..options.clone() };
+        let (objective, weights, device_profile) = Default::default();
+        let shared = CompileOptions { objective, weights, device_profile, ..options.clone() };
         let family = format!("{name}-{:016x}-", hash(format_args!("{graph:?} {shared:?}")));
         let asked = hash(format_args!("{graph:?} {options:?}"));
         // A rebuilt version may search differently. Its executable differs in size or time of modification.
@@ -210,13 +210,13 @@ impl CachedPlan {
     fn load(&self, graph: &Graph, options: &CompileOptions) -> Option<KeptPlan> {
         let kept = self.load_file(&self.path, graph, options)?;
         // A valid plan may still be of another request, if somebody copied the file to this name.
-        Some(kept).filter(|kept| kept.compiled.requested() == options.phases)
+        Some(kept).filter(|kept| kept.compiled.objective() == options.objective)
     }
 
     /// Returns a plan of another request for this model that keeps within the requested budget of device memory, the
     /// largest of them.
     fn other_within(&self, graph: &Graph, options: &CompileOptions) -> Option<CompiledModel> {
-        let Phases::DeviceBudget(bytes) = options.phases else { return None };
+        let Objective::Device(bytes) = options.objective else { return None };
         let mut others: Vec<(u64, PathBuf)> = fs::read_dir(&self.folder)
             .into_iter()
             .flatten()

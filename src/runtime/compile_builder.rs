@@ -10,14 +10,13 @@ use super::{CompiledModel, Context, Error, Model, NamedOptions};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::PLANS;
 use crate::{
-    compile::{self, CompileError, CompileOptions, DeviceProfile, Phases, WeightFormat, WeightStorage},
+    compile::{self, CompileError, CompileOptions, DeviceProfile, Objective, Tiling, WeightFormat, WeightStorage},
     graph::Graph,
     plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
     rewrite::Rules,
 };
 
-/// Options for compiling a model. The defaults are one band of rows per operator, the smallest pool for that, and
-/// 32-bit texels.
+/// Options for compiling a model. The defaults are whole tensors, the smallest pool for them, and 32-bit texels.
 ///
 /// ```no_run
 /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
@@ -62,10 +61,10 @@ impl CompileBuilder<'static> {
 }
 
 impl<'a> CompileBuilder<'a> {
-    /// Chooses the fastest plan found whose pool takes at most `bytes`. Operators run band by band of rows if
+    /// Chooses the fastest plan found whose pool takes at most `bytes`. Operators run stripe by stripe of rows if
     /// necessary.
     pub fn memory_budget(mut self, bytes: u64) -> Self {
-        self.options.phases = Phases::Budget(bytes);
+        self.options.objective = Objective::Pool(bytes);
         self
     }
 
@@ -76,7 +75,7 @@ impl<'a> CompileBuilder<'a> {
     /// from the driver ([`MemoryPeak::reserved`](crate::MemoryPeak::reserved)) also stay within the budget, if such a
     /// plan exists, texpool opened the device, and the device has one kind of memory.
     pub fn device_budget(mut self, bytes: u64) -> Self {
-        self.options.phases = Phases::DeviceBudget(bytes);
+        self.options.objective = Objective::Device(bytes);
         self
     }
 
@@ -104,13 +103,19 @@ impl<'a> CompileBuilder<'a> {
     /// Chooses the plan with the least device memory found, regardless of the number of dispatches. The memory is the
     /// pool and everything beside it; without [streaming](Self::stream_weights), nearly only the pool can shrink.
     pub fn smallest(mut self) -> Self {
-        self.options.phases = Phases::Min;
+        self.options.objective = Objective::Smallest;
         self
     }
 
     /// Chooses the plan at which saving another percent of device memory starts to cost more than a percent of time.
     pub fn balanced(mut self) -> Self {
-        self.options.phases = Phases::Auto;
+        self.options.objective = Objective::Balanced;
+        self
+    }
+
+    /// Keeps every tensor whole: no operator runs in stripes of rows, even if that would save memory.
+    pub fn whole_tensors(mut self) -> Self {
+        self.options.tiling = Tiling::Whole;
         self
     }
 

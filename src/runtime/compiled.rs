@@ -59,7 +59,7 @@ impl Context {
 
 impl CompiledModel {
     pub(super) fn new(context: &Context, model: &Model, compiled: compile::CompiledModel) -> Self {
-        let predicted_us = compiled.phased().map(|phased| phased.predicted_us);
+        let predicted_us = compiled.tiled().map(|tiled| tiled.predicted_us);
         Self::with_prediction(context, model, compiled, predicted_us)
     }
 
@@ -158,8 +158,8 @@ impl CompiledModel {
         &self.inner.compiled.plan
     }
 
-    /// Returns the time of a run as predicted from the device's profile. It is known for plans with bands of rows, and
-    /// for all plans of [`CompileBuilder::frontier`](crate::CompileBuilder::frontier).
+    /// Returns the time of a run as predicted from the device's profile. It is known for plans with stripes of rows,
+    /// and for all plans of [`CompileBuilder::frontier`](crate::CompileBuilder::frontier).
     pub fn predicted_time(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.inner.predicted_us? / 1e6).ok()
     }

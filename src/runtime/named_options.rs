@@ -11,10 +11,10 @@ use super::{Context, Error};
 use crate::gpu::{WEIGHTS, make_cache_folder};
 use crate::{
     compile::{
-        CompileOptions, Phases, StreamedIo,
+        CompileOptions, Objective, StreamedIo,
         option_text::{
-            Streamed, parse_deadline, parse_phases, parse_precision, parse_rules, parse_seconds, parse_streamed,
-            parse_texture_planner, parse_weight_format, parse_weight_tile,
+            Streamed, parse_deadline, parse_objective, parse_precision, parse_rules, parse_seconds, parse_streamed,
+            parse_texture_planner, parse_tiling, parse_weight_format, parse_weight_tile,
         },
         parse_size,
     },
@@ -35,8 +35,9 @@ use crate::{
 /// | `precision` | `f32`, `f16` | storage of activations and weights: [`CompileBuilder::texels`] |
 /// | `weights` | `f32`, `f16`, `file`, `int8` | storage of weights: [`CompileBuilder::weight_format`] |
 /// | `budget` | `2MiB`, `512KiB`, `1500000` | limit on all device memory: [`CompileBuilder::device_budget`] |
-/// | `phases` | `off`, `auto`, `min` | bands of rows; not together with a budget: [`balanced`], [`smallest`] |
-/// | `stream` | `none`, `weights`, `io`, `all` | data that goes through the pool in every run; not together with a budget. Default: `all` with `phases=min`, else `io`. With `io`, no textures of the program can be bound |
+/// | `objective` | `fastest`, `balanced`, `smallest` | quality that decides between plans; not together with a budget. Default: `fastest`. [`balanced`], [`smallest`] |
+/// | `tiling` | `rows`, `whole` | whether operators may run in stripes of rows to save memory. Default: `rows`. [`Tiling`] |
+/// | `stream` | `none`, `weights`, `io`, `all` | data that goes through the pool in every run; not together with a budget. Default: `all` with `objective=smallest`, else `io`. With `io`, no textures of the program can be bound |
 /// | `weight_tile` | a size, default `64KiB` | tiles of streamed weights; not together with a budget: [`CompileBuilder::stream_weights`] |
 /// | `strategy` | `best`, `optimum`, `banks`, or a strategy's name | [`CompileBuilder::planner`] |
 /// | `rules` | `default`, `exact`, `all`, `none`, or names separated by commas | [`CompileBuilder::rules`] |
@@ -119,7 +120,7 @@ enum Part {
 
 const DIM: &str = "dim";
 
-const OPTIONS: [(&str, Part); 14] = [
+const OPTIONS: [(&str, Part); 15] = [
     ("adapter", Part::Device),
     ("timeout", Part::Device),
     (DIM, Part::Import),
@@ -127,7 +128,8 @@ const OPTIONS: [(&str, Part); 14] = [
     ("precision", Part::Plan),
     ("weights", Part::Plan),
     ("budget", Part::Plan),
-    ("phases", Part::Plan),
+    ("objective", Part::Plan),
+    ("tiling", Part::Plan),
     ("stream", Part::Plan),
     ("weight_tile", Part::Plan),
     ("strategy", Part::Plan),
@@ -137,10 +139,11 @@ const OPTIONS: [(&str, Part); 14] = [
 ];
 
 /// Options that conflict with a budget, because the budget determines their values.
-const DECIDED_BY_BUDGET: [&str; 3] = ["phases", "stream", "weight_tile"];
+const DECIDED_BY_BUDGET: [&str; 3] = ["objective", "stream", "weight_tile"];
 
 /// Options that shape a plan, but not the results, or that store files.
-const LEFT_OUT_OF_TRIALS: [&str; 6] = ["budget", "phases", "stream", "weight_tile", "strategy", "cache_dir"];
+const LEFT_OUT_OF_TRIALS: [&str; 7] =
+    ["budget", "objective", "tiling", "stream", "weight_tile", "strategy", "cache_dir"];
 
 fn all_names() -> String {
     OPTIONS.map(|(name, _)| name).join(", ")
@@ -188,7 +191,7 @@ impl NamedOptions {
         }
         let wrong = |why| OptionError::Value { name: "weight_tile", why };
         let tile = parse_weight_tile(weight_tile).map_err(wrong)?;
-        streamed.unwrap_or(Streamed::with(parsed.compile.phases)).ask(&mut parsed.compile, tile);
+        streamed.unwrap_or(Streamed::with(parsed.compile.objective)).ask(&mut parsed.compile, tile);
         Ok(parsed)
     }
 
@@ -206,8 +209,9 @@ impl NamedOptions {
             "fake_quant" => import.fake_quant = parse_fake_quant(text)?,
             "precision" => compile.format = parse_precision(text)?,
             "weights" => compile.weight_format = parse_weight_format(text)?,
-            "budget" => compile.phases = Phases::DeviceBudget(parse_size(text)?),
-            "phases" => compile.phases = parse_phases(text)?,
+            "budget" => compile.objective = Objective::Device(parse_size(text)?),
+            "objective" => compile.objective = parse_objective(text)?,
+            "tiling" => compile.tiling = parse_tiling(text)?,
             "strategy" => compile.planner = parse_texture_planner(text)?,
             "rules" => compile.rules = parse_rules(text)?,
             "deadline" => self.deadline = parse_deadline(text)?,
@@ -254,14 +258,14 @@ impl NamedOptions {
 
     /// Returns the budget for all device memory of a session, if there is one.
     pub const fn budget(&self) -> Option<u64> {
-        match self.compile.phases {
-            Phases::DeviceBudget(bytes) => Some(bytes),
+        match self.compile.objective {
+            Objective::Device(bytes) => Some(bytes),
             _ => None,
         }
     }
 
     /// Returns these options for a quick compilation that only shows whether a device can compute a model: without
-    /// budget, bands of rows, streams and stored files, and planned by a single strategy. Options that change results
+    /// budget, stripes of rows, streams and stored files, and planned by a single strategy. Options that change results
     /// stay as they are.
     ///
     /// ```
@@ -325,7 +329,7 @@ impl NamedOptions {
 mod tests {
     use super::{NamedOptions, OPTIONS, OptionError};
     use crate::{
-        compile::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage},
+        compile::{CompileOptions, Objective, StreamedIo, WeightFormat, WeightStorage},
         import::FakeQuant,
         plan::{Planner, Strategy, TexelFormat},
         rewrite::Rules,
@@ -346,7 +350,7 @@ mod tests {
             ("fake_quant", "off"),
             ("precision", "f16"),
             ("weights", "int8"),
-            ("phases", "min"),
+            ("objective", "smallest"),
             ("stream", "weights"),
             ("weight_tile", "4KiB"),
             ("strategy", "banks"),
@@ -362,8 +366,9 @@ mod tests {
         );
         let dims: Vec<(&str, usize)> = found.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
         assert_eq!((dims, found.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
-        let CompileOptions { rules, format, planner, phases, weights, weight_format, stream_io, .. } = found.compile();
-        assert_eq!((*format, *phases, *planner), (TexelFormat::Rgba16Float, Phases::Min, Planner::Banks));
+        let CompileOptions { rules, format, planner, objective, weights, weight_format, stream_io, .. } =
+            found.compile();
+        assert_eq!((*format, *objective, *planner), (TexelFormat::Rgba16Float, Objective::Smallest, Planner::Banks));
         assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
         assert_eq!(*weight_format, WeightFormat::Int8);
         assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });
@@ -395,21 +400,21 @@ mod tests {
     fn unset_options_follow_from_the_others() {
         let streamed = |options: &[(&str, &str)]| {
             let found = parse(options).unwrap();
-            (found.compile().weights, found.compile().stream_io, found.compile().phases)
+            (found.compile().weights, found.compile().stream_io, found.compile().objective)
         };
         let tiles = |tile_bytes| WeightStorage::Streamed { resident_below: 0, tile_bytes };
-        assert_eq!(streamed(&[]), (WeightStorage::Resident, StreamedIo::BOTH, Phases::Off));
+        assert_eq!(streamed(&[]), (WeightStorage::Resident, StreamedIo::BOTH, Objective::Fastest));
         assert_eq!(format!("{:?}", parse(&[]).unwrap()), format!("{:?}", NamedOptions::default()));
-        assert_eq!(streamed(&[("phases", "min")]), (tiles(64 << 10), StreamedIo::BOTH, Phases::Min));
-        assert_eq!(streamed(&[("stream", "none")]), (WeightStorage::Resident, StreamedIo::NONE, Phases::Off));
+        assert_eq!(streamed(&[("objective", "smallest")]), (tiles(64 << 10), StreamedIo::BOTH, Objective::Smallest));
+        assert_eq!(streamed(&[("stream", "none")]), (WeightStorage::Resident, StreamedIo::NONE, Objective::Fastest));
         assert_eq!(
-            streamed(&[("phases", "min"), ("stream", "none")]),
-            (WeightStorage::Resident, StreamedIo::NONE, Phases::Min)
+            streamed(&[("objective", "smallest"), ("stream", "none")]),
+            (WeightStorage::Resident, StreamedIo::NONE, Objective::Smallest)
         );
         let budget = streamed(&[("budget", "2MiB"), ("deadline", "5")]);
-        assert_eq!(budget, (WeightStorage::Resident, StreamedIo::BOTH, Phases::DeviceBudget(2 << 20)));
+        assert_eq!(budget, (WeightStorage::Resident, StreamedIo::BOTH, Objective::Device(2 << 20)));
         assert_eq!(parse(&[("budget", "2MiB")]).unwrap().budget(), Some(2 << 20));
-        assert_eq!(parse(&[("phases", "min")]).unwrap().budget(), None);
+        assert_eq!(parse(&[("objective", "smallest")]).unwrap().budget(), None);
     }
 
     #[test]
@@ -417,7 +422,7 @@ mod tests {
         for (options, said) in [
             (&[("speed", "high")][..], "there is no option `speed`; there are: adapter, timeout, dim"),
             (&[("budget", "2 parsec")], "option `budget`: `2 parsec` is no size"),
-            (&[("phases", "most")], "option `phases`: `most` is none of `off`, `auto`, `min`"),
+            (&[("objective", "most")], "option `objective`: `most` is none of `fastest`, `balanced`, `smallest`"),
             (&[("strategy", "offsets_greedy_by_size")], "option `strategy`: "),
             (&[("rules", "")], "option `rules`: "),
             (&[("weight_tile", "0")], "option `weight_tile`: `0` is less than a byte"),

@@ -6,9 +6,9 @@
 mod build;
 mod downloads;
 mod error;
-pub mod phases;
 mod streaming;
 mod subtensor;
+pub mod tiling;
 
 use std::ops::Range;
 

@@ -26,8 +26,8 @@ pub struct Streaming {
     outputs: bool,
 }
 
-/// Weights of an operator that are uploaded in every run: all before its first band, or tile by tile if it has one
-/// band. All fields are 0 if the operator has no weights or they stay on the device.
+/// Weights of an operator that are uploaded in every run: all before its first stripe, or tile by tile if it has one
+/// stripe. All fields are 0 if the operator has no weights or they stay on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OperatorWeights {
     /// Texels of all weights.
@@ -39,15 +39,15 @@ pub struct OperatorWeights {
 }
 
 impl OperatorWeights {
-    /// Returns the number of texels of weights in the pool while the operator runs in `bands` bands.
-    pub(super) fn live(&self, bands: u64) -> u64 {
-        if bands > 1 { self.texels } else { self.tile_texels }
+    /// Returns the number of texels of weights in the pool while the operator runs in `stripes` stripes.
+    pub(super) fn live(&self, stripes: u64) -> u64 {
+        if stripes > 1 { self.texels } else { self.tile_texels }
     }
 
     /// Returns the number of extra steps: one upload per tile, and one more step of the operator per tile after the
     /// first.
-    pub(super) fn steps(&self, bands: u64) -> u64 {
-        match (self.tiles, bands) {
+    pub(super) fn steps(&self, stripes: u64) -> u64 {
+        match (self.tiles, stripes) {
             (0, _) => 0,
             (tiles, 1) => 2 * tiles - 1,
             _ => 1,
@@ -311,7 +311,7 @@ impl Schedule {
             for access in step.reads.iter().chain(&step.writes) {
                 spans[access.storage].get_or_insert((number, number)).1 = number;
             }
-            // A band of a pad may write nothing but still holds its storage.
+            // A stripe of a pad may write nothing but still holds its storage.
             spans[step.to].get_or_insert((number, number)).1 = number;
         }
         let mut order: Vec<StorageId> = (0..self.storages.len()).collect();

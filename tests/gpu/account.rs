@@ -1,8 +1,8 @@
-//! The account of a session's memory: each byte of its device has a part, and peaks are peaks. That a stream of sessions
-//! is accounted for and leaves nothing behind is in `stream.rs`.
+//! The account of a session's memory: each byte of its device has a part, and peaks are peaks. That a stream of
+//! sessions is accounted for and leaves nothing behind is in `stream.rs`.
 
 use texpool::{
-    compile::{CompileOptions, Phases},
+    compile::{CompileOptions, Objective},
     gpu::{Executor, ExecutorOptions, Gpu, MemoryParts},
     graph::{Act, Graph, GraphBuilder},
     plan::TexelFormat,
@@ -16,8 +16,8 @@ const ROUNDING: u64 = 16384;
 /// Upper limit on the textures or buffers of a part: inputs and outputs of the networks here, each with a buffer.
 const IN_A_PART: u64 = 8;
 
-fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, phases: Phases, format: TexelFormat) {
-    let compile = CompileOptions { phases, format, ..CompileOptions::default() };
+fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, objective: Objective, format: TexelFormat) {
+    let compile = CompileOptions { objective, format, ..CompileOptions::default() };
     let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::new(gpu, graph, &options).unwrap();
     let loaded = session.memory();
@@ -29,7 +29,7 @@ fn is_complete(gpu: &Gpu, name: &str, graph: &Graph, phases: Phases, format: Tex
     let report = gpu.device.generate_allocator_report().unwrap();
     let memory = session.memory();
     let (planned, allocated, peak) = (memory.planned, memory.allocated.unwrap(), memory.peak.unwrap());
-    println!("{name}, {phases:?}, {format:?}: {memory:?}");
+    println!("{name}, {objective:?}, {format:?}: {memory:?}");
     // Every allocation on the device is counted exactly once.
     assert_eq!(allocated.sum(), report.total_allocated_bytes, "{name}: {report:?}");
     assert_eq!(memory.reserved, Some(report.total_reserved_bytes));
@@ -56,15 +56,15 @@ fn parts(of: MemoryParts) -> [u64; 6] {
 /// Networks of the catalogue, each alone on a device.
 #[test]
 fn each_byte_of_the_device_is_in_one_part() {
-    for (file, phases) in [
-        ("face_detection_short_range.tflite", Phases::Off),
-        ("face_detection_short_range.tflite", Phases::Min),
-        ("mobilenet_v1_1.0_224.tflite", Phases::Off),
-        ("face_landmark.tflite", Phases::Off),
+    for (file, objective) in [
+        ("face_detection_short_range.tflite", Objective::Fastest),
+        ("face_detection_short_range.tflite", Objective::Smallest),
+        ("mobilenet_v1_1.0_224.tflite", Objective::Fastest),
+        ("face_landmark.tflite", Objective::Fastest),
     ] {
         let graph = texpool::import::open(models::model(file)).unwrap();
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
-            is_complete(&open(), file, &graph, phases, format);
+            is_complete(&open(), file, &graph, objective, format);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use texpool::{
-    compile::{CompileOptions, Phases, StreamedIo, WeightFormat, WeightStorage, compile},
+    compile::{CompileOptions, Objective, StreamedIo, WeightFormat, WeightStorage, compile},
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole},
     graph::Graph,
     plan::{SearchControl, TexelFormat},
@@ -48,7 +48,7 @@ fn everything_on_the_device_is_within_the_budget() {
         for &bytes in budgets {
             // A fresh device, since the driver's memory count covers the whole device.
             let gpu = open();
-            let options = CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
+            let options = CompileOptions { objective: Objective::Device(bytes), ..CompileOptions::default() };
             let (mut session, reckoned) = session(&gpu, &graph, &options);
             for _ in 0..2 {
                 assert_eq!(bits(&session.run(&[&values]).unwrap()), whole, "{file}, {bytes} bytes");
@@ -119,7 +119,7 @@ fn blocks_are_within_the_budget() {
         let (graph, values) = loaded(file);
         for bytes in budgets {
             let gpu = open();
-            let options = CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
+            let options = CompileOptions { objective: Objective::Device(bytes), ..CompileOptions::default() };
             let (mut session, _) = session(&gpu, &graph, &options);
             session.run(&[&values]).unwrap();
             let peak = session.memory().peak.unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use texpool::{
     Clamp, ClampedValues, Context, Model, TensorView,
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightFormat, WeightStorage, compile},
+    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightFormat, WeightStorage, compile},
     gpu::{Executor, ExecutorOptions, Gpu, RunWarnings, SharedWeights},
     graph::{
         Act, Binary, Conv2d, Gather, GatherElements, Graph, GraphBuilder, Op, Padding, ReduceKind, TensorId, Unary,
@@ -100,8 +100,8 @@ fn norms_of_large_and_of_no_values_are_right_in_16_bits() {
     }
 }
 
-/// The norm as `torch.nn.functional.normalize` is exported: the lower bound of 1e-12 is expanded before the division, and
-/// would be stored as zero in 16 bits.
+/// The norm as `torch.nn.functional.normalize` is exported: the lower bound of 1e-12 is expanded before the division,
+/// and would be stored as zero in 16 bits.
 #[test]
 fn a_norm_whose_denominator_is_expanded_is_right_for_no_values_in_16_bits() {
     let gpu = open();
@@ -178,9 +178,9 @@ fn the_border_is_where_rounding_would_reach_infinity() {
     assert!(warnings.to_string().starts_with(&finite), "{warnings}");
 }
 
-/// A network with some values beyond 16 bits, which runs band by band.
+/// A network with some values beyond 16 bits, which runs stripe by stripe.
 fn network() -> Graph {
-    let mut b = GraphBuilder::new("bands");
+    let mut b = GraphBuilder::new("stripes");
     let mut x = b.input("x", &[1, 24, 16, 6]).unwrap();
     for (i, scale) in [60.0, 80.0, 0.01, 40.0].into_iter().enumerate() {
         let weights: Vec<f32> = numbers(6 * 9 * 6).iter().map(|w| w * scale).collect();
@@ -201,9 +201,9 @@ fn every_plan_counts_the_same() {
     assert!(first.count(Clamp::Saturated) > 50, "{first}");
     let mut plans: Vec<CompiledModel> = every_plan(&graph, &plain).into_iter().map(|(_, compiled)| compiled).collect();
     for stream_io in [StreamedIo::NONE, StreamedIo::BOTH] {
-        plans.push(compiled(&graph, &CompileOptions { phases: Phases::Min, stream_io, ..plain.clone() }));
+        plans.push(compiled(&graph, &CompileOptions { objective: Objective::Smallest, stream_io, ..plain.clone() }));
     }
-    assert!(plans.iter().any(|plan| plan.schedule().steps.len() > 8), "one runs band by band");
+    assert!(plans.iter().any(|plan| plan.schedule().steps.len() > 8), "one runs stripe by stripe");
     for plan in plans {
         let (_, found) = run(&gpu, plan, &[&values]);
         assert_eq!(places(&found), places(&first));
@@ -331,8 +331,8 @@ fn with_constant(read: Reader) -> Graph {
     b.finish(&[y]).unwrap()
 }
 
-/// Whatever an operator does with a constant, its values beyond 16 bits are counted under its name: not before a run, and
-/// not for 32-bit texels.
+/// Whatever an operator does with a constant, its values beyond 16 bits are counted under its name: not before a run,
+/// and not for 32-bit texels.
 #[test]
 fn constants_beyond_16_bits_are_counted_by_name() {
     let gpu = open();

@@ -3,25 +3,25 @@
 use std::ops::ControlFlow;
 
 use texpool::{
-    compile::{CompileOptions, Phases},
+    compile::{CompileOptions, Objective},
     gpu::{GpuError, compare, tolerance},
     plan::TexelFormat,
 };
 
 use crate::support::{goldens::golden, models, open};
 
-/// `compare` finds no difference in a correct run, in phases and in place too.
+/// `compare` finds no difference in a correct run, in stripes and in place too.
 #[test]
 fn every_step_of_every_kind_of_plan_is_near_its_reference() {
     let golden = golden("blazeface_short_range");
     let graph = texpool::import::open(models::model(&golden.model)).unwrap();
     let gpu = open();
-    for (format, phases) in [
-        (TexelFormat::Rgba32Float, Phases::Off),
-        (TexelFormat::Rgba16Float, Phases::Off),
-        (TexelFormat::Rgba32Float, Phases::Min),
+    for (format, objective) in [
+        (TexelFormat::Rgba32Float, Objective::Fastest),
+        (TexelFormat::Rgba16Float, Objective::Fastest),
+        (TexelFormat::Rgba32Float, Objective::Smallest),
     ] {
-        let compile = CompileOptions { format, phases, ..CompileOptions::default() };
+        let compile = CompileOptions { format, objective, ..CompileOptions::default() };
         let mut told = Vec::new();
         let progress = |done, of| {
             told.push((done, of));
@@ -29,7 +29,7 @@ fn every_step_of_every_kind_of_plan_is_near_its_reference() {
         };
         let steps = compare(&gpu, &graph, compile, &[&golden.input], tolerance(format), progress).unwrap();
         let worst = steps.iter().map(|step| step.relative()).fold(0.0, f32::max);
-        println!("{format:?} {phases:?}: {} steps, {worst:e} of the largest", steps.len());
+        println!("{format:?} {objective:?}: {} steps, {worst:e} of the largest", steps.len());
         assert!(worst <= tolerance(format), "{:?}", steps.last());
         assert_eq!(told.last(), Some(&(steps.len(), steps.len())));
     }

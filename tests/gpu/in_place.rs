@@ -5,7 +5,7 @@
 use std::ops::ControlFlow;
 
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
+    compile::{CompileOptions, CompiledModel, Objective, compile, frontier},
     gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines, compare, tolerance},
     graph::{
         Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
@@ -85,8 +85,8 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
         assert_eq!(frames_and_copies(&plain), (0, 1));
         let expected = run(&gpu, plain, &pipelines, &input);
         let whole = compile(&graph, &options, &SearchControl::new()).unwrap();
-        assert_eq!(frames_and_copies(&whole), (3, 0), "without phases");
-        assert_eq!(run(&gpu, whole, &pipelines, &input), expected, "without phases, {format:?}");
+        assert_eq!(frames_and_copies(&whole), (3, 0), "with whole tensors");
+        assert_eq!(run(&gpu, whole, &pipelines, &input), expected, "with whole tensors, {format:?}");
         let front = frontier(&graph, &options, &SearchControl::new()).unwrap();
         let mut framed = 0;
         for (index, point) in front.points().iter().enumerate() {
@@ -94,7 +94,7 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
             framed += usize::from(frames_and_copies(&compiled).0 > 3);
             assert_eq!(run(&gpu, compiled, &pipelines, &input), expected, "{} bytes, {format:?}", point.bytes);
         }
-        assert!(framed > 0, "no point of the front has borders in bands");
+        assert!(framed > 0, "no point of the front has borders in stripes");
     }
 }
 
@@ -103,13 +103,13 @@ fn steps_beside_borders_are_what_their_references_say() {
     let gpu = open();
     let graph = network();
     let input = numbers(14 * 9 * 6);
-    for phases in [Phases::Off, Phases::Min] {
-        let options = CompileOptions { phases, limits: gpu.texture_limits(), ..CompileOptions::default() };
+    for objective in [Objective::Fastest, Objective::Smallest] {
+        let options = CompileOptions { objective, limits: gpu.texture_limits(), ..CompileOptions::default() };
         let near = tolerance(TexelFormat::Rgba32Float);
         let steps = compare(&gpu, &graph, options, &[&input], near, |_, _| ControlFlow::Continue(())).unwrap();
-        assert!(steps.len() >= 8, "{phases:?}: {} steps", steps.len());
+        assert!(steps.len() >= 8, "{objective:?}: {} steps", steps.len());
         for step in steps {
-            assert!(step.relative() <= near, "{phases:?}: {step:?}");
+            assert!(step.relative() <= near, "{objective:?}: {step:?}");
         }
     }
 }

@@ -2,7 +2,7 @@
 //! after process.
 
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, compile},
+    compile::{CompileOptions, CompiledModel, Objective, compile},
     gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
     graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind},
     plan::{Planner, SearchControl, Strategy, TexelFormat},
@@ -111,7 +111,7 @@ fn large_reductions(format: TexelFormat) -> Graph {
     b.finish(&outputs).unwrap()
 }
 
-/// Pools and reductions in two steps or by workgroups give the same bits under every plan and in phases.
+/// Pools and reductions in two steps or by workgroups give the same bits under every plan and in stripes.
 #[test]
 fn large_reductions_agree() {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
@@ -119,11 +119,11 @@ fn large_reductions_agree() {
         let graph = large_reductions(format);
         let options = CompileOptions { format, limits: gpu.texture_limits(), ..CompileOptions::default() };
         let options = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options };
-        let with = |phases| CompileOptions { phases, ..options.clone() };
-        let planned = |phases| compile(&graph, &with(phases), &SearchControl::new()).unwrap();
-        let naive = run(&gpu, planned(Phases::Off), &pipelines, false, 1);
-        let phased = planned(Phases::Min);
-        assert_eq!(naive, run(&gpu, phased, &pipelines, true, 2), "phases, {format:?}");
+        let with = |objective| CompileOptions { objective, ..options.clone() };
+        let planned = |objective| compile(&graph, &with(objective), &SearchControl::new()).unwrap();
+        let naive = run(&gpu, planned(Objective::Fastest), &pipelines, false, 1);
+        let tiled = planned(Objective::Smallest);
+        assert_eq!(naive, run(&gpu, tiled, &pipelines, true, 2), "tiled, {format:?}");
         for (planner, compiled) in every_plan(&graph, &options) {
             assert_eq!(naive, run(&gpu, compiled, &pipelines, true, 1), "{planner}, {format:?}");
         }

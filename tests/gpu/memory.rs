@@ -1,5 +1,5 @@
-//! Compares the driver's memory count for the pool with the plan. Plans in phases are compared where they are run
-//! (`phases/`).
+//! Compares the driver's memory count for the pool with the plan. Plans in stripes are compared where they are run
+//! (`tiling/`).
 
 use std::{sync::mpsc, time::Duration};
 

@@ -1,7 +1,7 @@
 //! A network that looks up, pads, repeats and resamples, against its CPU reference under every strategy.
 
 use texpool::{
-    compile::{CompileOptions, Phases, compile},
+    compile::{CompileOptions, Objective, compile},
     gpu::{Executor, ExecutorOptions, SharedPipelines},
     graph::{
         Act, CoordMode, DepthOrder, DepthToSpace, Gather, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d,
@@ -61,10 +61,10 @@ fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
     let mut first: Option<Vec<Vec<f32>>> = None;
     for rules in [Rules::all(), Rules::none()] {
         let plain = CompileOptions { rules, ..CompileOptions::default() };
-        let phased = CompileOptions { phases: Phases::Min, ..plain.clone() };
-        let small = compile(&graph, &phased, &SearchControl::new()).unwrap();
+        let tiled = CompileOptions { objective: Objective::Smallest, ..plain.clone() };
+        let small = compile(&graph, &tiled, &SearchControl::new()).unwrap();
         let whole = every_plan(&graph, &plain).into_iter().map(|(planner, compiled)| (planner.to_string(), compiled));
-        for (what, compiled) in whole.chain([("in phases".to_owned(), small)]) {
+        for (what, compiled) in whole.chain([("in stripes".to_owned(), small)]) {
             let pipelines = pipelines.clone();
             let options = ExecutorOptions { pipelines, poison: true, ..ExecutorOptions::default() };
             let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();

@@ -2,7 +2,7 @@
 
 use texpool::{
     WeightFormat,
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
+    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile},
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, TensorId, TransposeConv, Unary},
     plan::{SearchControl, TexelFormat},
@@ -141,9 +141,11 @@ fn operators_with_biases_of_their_own_share_weights() {
     let graph = branches(0..8);
     let shared = TEXELS - BIAS + 8 * BIAS + BIAS;
     let halved = CompileOptions { format: TexelFormat::Rgba16Float, ..CompileOptions::default() };
-    for options in
-        [CompileOptions::default(), CompileOptions { phases: Phases::Min, ..CompileOptions::default() }, halved]
-    {
+    for options in [
+        CompileOptions::default(),
+        CompileOptions { objective: Objective::Smallest, ..CompileOptions::default() },
+        halved,
+    ] {
         let (found, compiled) = outputs(&gpu, &graph, options.clone());
         assert_eq!(compiled.resident_weight_bytes(), shared * options.format.texel_bytes(), "{options:?}");
         for (i, found) in found.into_iter().enumerate() {
@@ -159,10 +161,10 @@ fn a_budget_counts_shared_weights_once() {
     let gpu = open();
     let graph = branches(0..8);
     let whole = compiled(&gpu, &graph, CompileOptions::default()).device_bytes();
-    let options = CompileOptions { phases: Phases::DeviceBudget(whole), ..CompileOptions::default() };
+    let options = CompileOptions { objective: Objective::Device(whole), ..CompileOptions::default() };
     let (_, within) = outputs(&gpu, &graph, options);
     assert!(within.device_bytes() <= whole);
-    assert!(within.schedule().streamed().is_empty() && within.phased().is_none());
+    assert!(within.schedule().streamed().is_empty() && within.tiled().is_none());
 }
 
 /// Weights of fewer bits and weights that are uploaded in every run are shared with the same answers.

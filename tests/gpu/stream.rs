@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use texpool::{
     Context, Model, TensorView,
-    compile::{CompileOptions, Phases},
+    compile::{CompileOptions, Objective},
     gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, SharedPipelines, TIMEOUT},
     graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind, Unary},
     plan::TexelFormat,
@@ -66,7 +66,7 @@ impl Lane {
         let graph = &networks()[random.below(3)];
         let compile = CompileOptions {
             format: [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float, TexelFormat::Rgba32Uint][random.below(3)],
-            phases: [Phases::Off, Phases::Min][random.below(2)],
+            objective: [Objective::Fastest, Objective::Smallest][random.below(2)],
             ..CompileOptions::default()
         };
         let poison = random.below(2) == 0;

@@ -2,7 +2,7 @@
 //! outputs that are reshapes of each other.
 
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, compile},
+    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, compile},
     gpu::{Executor, ExecutorOptions, GpuError, SharedPipelines, TensorRole},
     graph::{Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary},
     plan::SearchControl,
@@ -37,10 +37,11 @@ fn outputs_of_all_kinds_are_as_from_textures() {
     let graph = graph();
     let values: Vec<f32> = (0..24 * 20 * 5).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect();
     let (gpu, pipelines) = (open(), SharedPipelines::default());
-    let compiled = |phases: Phases, stream_io: StreamedIo| {
-        let options = CompileOptions { phases, stream_io, limits: gpu.texture_limits(), ..CompileOptions::default() };
+    let compiled = |objective: Objective, stream_io: StreamedIo| {
+        let options =
+            CompileOptions { objective, stream_io, limits: gpu.texture_limits(), ..CompileOptions::default() };
         let search = || vec![compile(&graph, &options, &SearchControl::new()).unwrap()];
-        planned(&format!("{} {phases:?} {stream_io:?}", graph.name), &graph, options.limits, search).remove(0)
+        planned(&format!("{} {objective:?} {stream_io:?}", graph.name), &graph, options.limits, search).remove(0)
     };
     let answer = |compiled: CompiledModel, poison: bool| {
         let options = ExecutorOptions { poison, pipelines: pipelines.clone(), ..ExecutorOptions::default() };
@@ -50,13 +51,13 @@ fn outputs_of_all_kinds_are_as_from_textures() {
         assert_eq!(first, bits(&session.run(&[&values]).unwrap()));
         (first, session.memory().planned)
     };
-    let (expected, apart) = answer(compiled(Phases::Off, StreamedIo::NONE), false);
-    for phases in [Phases::Off, Phases::Auto, Phases::Min] {
+    let (expected, apart) = answer(compiled(Objective::Fastest, StreamedIo::NONE), false);
+    for objective in [Objective::Fastest, Objective::Balanced, Objective::Smallest] {
         for (inputs, outputs) in [(true, false), (false, true), (true, true)] {
-            let streamed = compiled(phases, StreamedIo { inputs, outputs });
+            let streamed = compiled(objective, StreamedIo { inputs, outputs });
             for poison in [false, true] {
                 let (found, memory) = answer(streamed.clone(), poison);
-                assert_eq!(found, expected, "{phases:?}, inputs {inputs}, outputs {outputs}, poison {poison}");
+                assert_eq!(found, expected, "{objective:?}, inputs {inputs}, outputs {outputs}, poison {poison}");
                 assert!(memory.io < apart.io, "{memory:?}");
             }
         }

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use half::f16;
 use texpool::{
     WeightFormat,
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
+    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile},
     gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
     graph::{Act, Constant, Conv2d, ElementType, Graph, GraphBuilder, Padding, QuantParams},
     plan::{Planner, SearchControl, Strategy, TexelFormat},
@@ -144,7 +144,7 @@ fn keeps_every_bit(file: &str, part: f64) {
     }
 }
 
-/// Every plan gives the same bits with a weight format: whole or in phases, with weights on the device, uploaded, or
+/// Every plan gives the same bits with a weight format: whole or in stripes, with weights on the device, uploaded, or
 /// mixed.
 #[test]
 fn plans_agree_in_every_format() {
@@ -168,16 +168,16 @@ fn plans_agree_in_every_format() {
             CompileOptions { planner: Planner::Banks, ..whole.clone() },
             CompileOptions { weights: streamed(0), ..whole.clone() },
             CompileOptions { weights: streamed(4 << 10), stream_io: StreamedIo::BOTH, ..whole.clone() },
-            CompileOptions { phases: Phases::Min, weights: streamed(1 << 10), ..whole.clone() },
+            CompileOptions { objective: Objective::Smallest, weights: streamed(1 << 10), ..whole.clone() },
         ] {
             let mut session = session(&options, true);
             let streamed = session.compiled().schedule().streamed();
             assert_eq!(streamed.is_empty(), options.weights == WeightStorage::Resident);
-            let CompileOptions { phases, weights: storage, planner, .. } = options;
+            let CompileOptions { objective, weights: storage, planner, .. } = options;
             assert_eq!(
                 bits(&run(&mut session)),
                 expected,
-                "{weights:?}, {format:?}: {planner}, {phases:?}, {storage:?}"
+                "{weights:?}, {format:?}: {planner}, {objective:?}, {storage:?}"
             );
         }
     }

@@ -16,7 +16,6 @@ mod integers;
 mod layers;
 mod loops;
 mod packing;
-mod phases;
 mod precision;
 mod promises;
 mod published_totals;
@@ -24,6 +23,7 @@ mod real_models_import;
 mod real_models_rewrite;
 mod reference_goldens;
 mod references;
+mod tiling;
 
 mod rewrite;
 mod saved;

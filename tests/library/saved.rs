@@ -8,7 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use proptest::prelude::*;
 use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan, sealed};
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Phases, SavedPlanError, compile, frontier, load},
+    compile::{CompileError, CompileOptions, CompiledModel, Objective, SavedPlanError, compile, frontier, load},
     graph::{Act, Concat, Conv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Unary},
     import::open,
     plan::{LayoutError, PlanError, Planner, SearchBudget, SearchControl, Strategy, TexelFormat, TextureLimits},
@@ -16,19 +16,19 @@ use texpool::{
 };
 
 use crate::{
-    phases::{
+    rewrite::property::graphs,
+    support::models::model,
+    tiling::{
         networks,
         properties::{inputs, network},
     },
-    rewrite::property::graphs,
-    support::models::model,
 };
 
 /// A small budget for each search; the quality of the plan does not matter here.
 const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget::PORTFOLIO };
 
-fn options(phases: Phases) -> CompileOptions {
-    CompileOptions { phases, budget: BUDGET, limits: LIMITS, ..CompileOptions::default() }
+fn options(objective: Objective) -> CompileOptions {
+    CompileOptions { objective, budget: BUDGET, limits: LIMITS, ..CompileOptions::default() }
 }
 
 /// Compiles, saves and loads a model. Checks that the loaded model equals the compiled one.
@@ -42,8 +42,8 @@ fn alike(graph: &Graph, compiled: &CompiledModel) {
     let loaded = load(graph, &compiled.save(), compiled.limits()).unwrap();
     assert_eq!(loaded.schedule(), compiled.schedule());
     assert_eq!(loaded.plan(), compiled.plan());
-    assert_eq!(loaded.phased(), compiled.phased());
-    assert_eq!(loaded.requested(), compiled.requested());
+    assert_eq!(loaded.tiled(), compiled.tiled());
+    assert_eq!(loaded.objective(), compiled.objective());
     assert_eq!(loaded.too_many_rows(), compiled.too_many_rows());
     assert_eq!(loaded.stopped(), compiled.stopped());
     assert_eq!((loaded.format(), loaded.limits()), (compiled.format(), compiled.limits()));
@@ -87,23 +87,23 @@ fn front() -> Graph {
 fn a_loaded_plan_equals_the_compiled_one() {
     let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
     for graph in [tiny(), joined(), networks::mobilenet_v2(), networks::squeezenet()] {
-        for (phases, format) in [Phases::Off, Phases::Auto].into_iter().zip(formats) {
-            kept(&graph, &CompileOptions { format, ..options(phases) });
+        for (objective, format) in [Objective::Fastest, Objective::Balanced].into_iter().zip(formats) {
+            kept(&graph, &CompileOptions { format, ..options(objective) });
         }
     }
     let graph = front();
     for format in formats {
-        assert!(kept(&graph, &CompileOptions { format, ..options(Phases::Off) }).phased().is_none());
-        assert!(kept(&graph, &CompileOptions { format, ..options(Phases::Auto) }).phased().is_some());
+        assert!(kept(&graph, &CompileOptions { format, ..options(Objective::Fastest) }).tiled().is_none());
+        assert!(kept(&graph, &CompileOptions { format, ..options(Objective::Balanced) }).tiled().is_some());
     }
 }
 
-/// Every kind of plan without phases: objects, banks, and separate memory for each tensor.
+/// Every kind of plan of whole tensors: objects, banks, and separate memory for each tensor.
 #[test]
 fn whoever_found_the_plan_is_named() {
     let graph = networks::resnet18();
     for planner in [Planner::Best, Planner::Optimum, Planner::Banks, Planner::Strategy(Strategy::Naive)] {
-        kept(&graph, &CompileOptions { planner, ..options(Phases::Off) });
+        kept(&graph, &CompileOptions { planner, ..options(Objective::Fastest) });
     }
 }
 
@@ -112,7 +112,7 @@ fn whoever_found_the_plan_is_named() {
 fn every_point_of_a_front_is_loaded() {
     let mut in_place = Vec::new();
     for graph in [joined(), networks::mobilenet_v1()] {
-        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         for (index, point) in front.points().iter().enumerate() {
             in_place.push(point.in_place.len());
             alike(&graph, &front.compiled(index).unwrap());
@@ -125,8 +125,8 @@ fn every_point_of_a_front_is_loaded() {
 fn rules_are_those_of_the_saved_plan() {
     let graph = joined();
     for rules in [Rules::none(), Rules::exact(), Rules::all(), Rules::without(&["in-place"]).unwrap()] {
-        for phases in [Phases::Off, Phases::Min] {
-            kept(&graph, &CompileOptions { rules, ..options(phases) });
+        for objective in [Objective::Fastest, Objective::Smallest] {
+            kept(&graph, &CompileOptions { rules, ..options(objective) });
         }
     }
 }
@@ -135,7 +135,7 @@ fn rules_are_those_of_the_saved_plan() {
 fn a_search_that_was_stopped_still_was() {
     let graph = networks::mobilenet_v1();
     let control = SearchControl::new().timeout(Duration::ZERO);
-    let compiled = compile(&graph, &options(Phases::Min), &control).unwrap();
+    let compiled = compile(&graph, &options(Objective::Smallest), &control).unwrap();
     assert!(compiled.stopped().is_some());
     alike(&graph, &compiled);
 }
@@ -144,22 +144,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn plans_of_random_graphs_are_loaded(graph in graphs(), phases in any::<bool>()) {
-        kept(&graph, &options(if phases { Phases::Auto } else { Phases::Off }));
+    fn plans_of_random_graphs_are_loaded(graph in graphs(), objective in any::<bool>()) {
+        kept(&graph, &options(if objective { Objective::Balanced } else { Objective::Fastest }));
     }
 
     #[test]
     fn phased_plans_of_random_graphs_are_loaded((layers, two, _) in inputs()) {
-        kept(&network(&layers, two), &options(Phases::Auto));
+        kept(&network(&layers, two), &options(Objective::Balanced));
     }
 }
 
-/// Plans of each of two small models, without phases and with, and one whose rows are scattered.
+/// Plans of each of two small models, with whole tensors and with, and one whose rows are scattered.
 fn small_plans() -> Vec<(Graph, Vec<u8>)> {
     assert_eq!(GRAPHS.len(), 2);
     let graphs = GRAPHS.iter().map(|(graph, _)| graph);
-    let plans = graphs.flat_map(|graph| [Phases::Off, Phases::Min].map(|phases| (graph.clone(), plan(graph, phases))));
-    let scattered = (tiny(), plan(&tiny(), Phases::Min));
+    let plans = graphs.flat_map(|graph| {
+        [Objective::Fastest, Objective::Smallest].map(|objective| (graph.clone(), plan(graph, objective)))
+    });
+    let scattered = (tiny(), plan(&tiny(), Objective::Smallest));
     plans.chain([scattered]).map(|(graph, plan)| (graph, plan.unwrap())).collect()
 }
 
@@ -221,8 +223,8 @@ fn refused(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> SavedPlanError
 #[test]
 fn a_plan_of_another_model_is_refused_and_both_are_named() {
     let [resnet, mobilenet] = [networks::resnet18(), networks::mobilenet_v1()];
-    for phases in [Phases::Off, Phases::Auto] {
-        let bytes = compile(&resnet, &options(phases), &SearchControl::new()).unwrap().save();
+    for objective in [Objective::Fastest, Objective::Balanced] {
+        let bytes = compile(&resnet, &options(objective), &SearchControl::new()).unwrap().save();
         let error = refused(&mobilenet, &bytes, LIMITS);
         assert!(matches!(error, SavedPlanError::OtherModel { .. }), "{error}");
         let said = error.to_string();
@@ -238,7 +240,7 @@ fn a_plan_of_another_model_is_refused_and_both_are_named() {
         let z = net.unary("z", unary, y).unwrap();
         net.finish(&[z]).unwrap()
     };
-    let bytes = compile(&net(8, Unary::Sin), &options(Phases::Off), &SearchControl::new()).unwrap().save();
+    let bytes = compile(&net(8, Unary::Sin), &options(Objective::Fastest), &SearchControl::new()).unwrap().save();
     assert!(load(&net(8, Unary::Sin), &bytes, LIMITS).is_ok());
     for other in [net(9, Unary::Sin), net(8, Unary::Cos)] {
         assert!(matches!(refused(&other, &bytes, LIMITS), SavedPlanError::OtherModel { .. }));
@@ -257,7 +259,7 @@ fn other_weights_and_names_have_the_same_plan() {
         let z = net.unary("z", Unary::Cos, z).unwrap();
         net.finish(&[z]).unwrap()
     };
-    let compiled = compile(&net("old", 0.25), &options(Phases::Off), &SearchControl::new()).unwrap();
+    let compiled = compile(&net("old", 0.25), &options(Objective::Fastest), &SearchControl::new()).unwrap();
     let loaded = load(&net("new", 0.75), &compiled.save(), LIMITS).unwrap();
     assert_eq!((loaded.schedule(), loaded.plan()), (compiled.schedule(), compiled.plan()));
     assert_eq!(loaded.graph().name, "new");
@@ -286,7 +288,7 @@ fn other_files_and_other_versions_have_different_errors() {
 #[test]
 fn a_device_that_allows_less_is_told_which_texture_is_too_large() {
     let graph = networks::resnet18();
-    let compiled = compile(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+    let compiled = compile(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
     let widest = compiled.plan().textures.iter().map(|texture| texture.width.max(texture.height)).max().unwrap();
     assert!(load(&graph, &compiled.save(), TextureLimits { max_extent: widest }).is_ok());
     let error = refused(&graph, &compiled.save(), TextureLimits { max_extent: widest - 1 });
@@ -305,22 +307,23 @@ fn a_graph_that_is_not_whole_is_refused() {
 
 #[test]
 fn a_plan_that_breaks_a_rule_is_refused_by_the_checker() {
-    let [_, _, (graph, mut whole), (_, phased), _]: [_; 5] = small_plans().try_into().unwrap();
-    // The last bytes are the texture and the first texel of two tensors; the second is put where the first is read from.
+    let [_, _, (graph, mut whole), (_, tiled), _]: [_; 5] = small_plans().try_into().unwrap();
+    // The last bytes are the texture and the first texel of two tensors; the second is put where the first is read
+    // from.
     let [first, second] = [4, 2].map(|from_end| whole.len() - from_end);
     whole[second] = whole[first];
     let error = loaded(&graph, &sealed(&whole)).map(|_| ()).unwrap_err();
     let overlap = matches!(error, SavedPlanError::Plan(PlanError::Layout(LayoutError::Overlap { a: 0, b: 1, .. })));
     assert!(overlap, "{error}");
     assert!(error.to_string().contains("compile the model again"), "{error}");
-    // In phases rows overwrite each other.
+    // In stripes rows overwrite each other.
     let overwritten = |&(at, change): &(usize, u8)| {
-        let mut bytes = phased.clone();
+        let mut bytes = tiled.clone();
         bytes[at] ^= change;
         let found = loaded(&graph, &sealed(&bytes));
         matches!(found, Err(SavedPlanError::Plan(PlanError::Layout(LayoutError::RowNotThere { .. }))))
     };
-    let changes = (BEGIN..phased.len()).flat_map(|at| (1..8).map(move |change| (at, change)));
+    let changes = (BEGIN..tiled.len()).flat_map(|at| (1..8).map(move |change| (at, change)));
     assert!(changes.filter(overwritten).count() > 0);
 }
 
@@ -346,10 +349,10 @@ fn plans_that_were_saved_before_are_loaded() {
     let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds/saved_plan");
     fs::create_dir_all(&made).unwrap();
     for (number, (graph, _)) in (0u8..).zip(&*GRAPHS) {
-        for (name, phases) in [("whole", Phases::Off), ("phased", Phases::Min)] {
-            let bytes = [&[number], &plan(graph, phases).unwrap()[BEGIN..]].concat();
+        for (name, objective) in [("whole", Objective::Fastest), ("tiled", Objective::Smallest)] {
+            let bytes = [&[number], &plan(graph, objective).unwrap()[BEGIN..]].concat();
             fs::write(made.join(format!("{}_{name}", graph.name)), &bytes).unwrap();
-            assert_eq!(drive(&bytes).unwrap().unwrap().phased().is_some(), phases == Phases::Min);
+            assert_eq!(drive(&bytes).unwrap().unwrap().tiled().is_some(), objective == Objective::Smallest);
         }
     }
     let fuzz = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz");

@@ -12,9 +12,8 @@ use texpool::{
     plan::{RowTable, SearchControl, StepUse, UsageRecord},
     rewrite::{Rules, SkipReason, rewrite},
     schedule::{
-        Schedule, ScheduleError, Step, StepKind, StorageId, StorageKind, SubtensorLayout,
-        phases::{RowDependencies, Segment, SegmentCosts, phased},
-        schedule,
+        Schedule, ScheduleError, Step, StepKind, StorageId, StorageKind, SubtensorLayout, schedule,
+        tiling::{Cascade, CascadeCosts, RowDependencies, tiled},
     },
 };
 
@@ -222,8 +221,8 @@ fn an_output_view_has_other_rows_than_its_step() {
         let steps = schedule(&g, &views).unwrap();
         assert_eq!(steps.last_uses(), [[]], "nothing of it is in the pool");
         let model = RowDependencies::new(&g, &steps);
-        let (_, segments) = SegmentCosts::new(&model, 1 << 20, &SearchControl::new()).least(false);
-        let made = phased(&steps, &model, &segments);
+        let (_, cascades) = CascadeCosts::new(&model, 1 << 20, &SearchControl::new()).least(false);
+        let made = tiled(&steps, &model, &cascades);
         let rows: u32 = made.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
         assert_eq!(rows as usize, shapes[1][1], "all rows are made");
     }
@@ -296,7 +295,7 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         assert!(written(&made, outer).iter().all(|&times| times == 1), "{before:?} {after:?}");
         // Rows without a border take no step.
         let model = RowDependencies::new(&g, &made);
-        let rows = phased(&made, &model, &[Segment::new(0..3, u32::MAX)]);
+        let rows = tiled(&made, &model, &[Cascade::new(0..3, u32::MAX)]);
         let frames: Vec<Range<u32>> =
             rows.steps.iter().filter(|step| step.kind == StepKind::PadBorder).map(|step| step.rows.clone()).collect();
         match touches {

@@ -53,7 +53,7 @@ impl Trials {
         None
     }
 
-    /// Compiles a model without searching for the plan that the options ask for. A failure is not final: in bands of
+    /// Compiles a model without searching for the plan that the options ask for. A failure is not final: in stripes of
     /// rows, the model may fit limits that it exceeds here.
     fn compile_quickly(&self, model: &Model) -> Result<(), Error> {
         self.context.compile(model).named_options(&self.options.named.for_trial()).build()?.session().map(drop)
@@ -143,7 +143,7 @@ mod tests {
         assert!(found(open(), &[("budget", "1MiB"), ("dim", "length=64")]).unwrap().is_ok());
         assert!(found(Extent::Unknown, &[("dim", "x:1=64")]).unwrap().is_ok());
         assert!(found(open(), &[("budget", "1MiB")]).is_none());
-        assert!(found(Extent::Unknown, &[("phases", "min")]).is_none());
+        assert!(found(Extent::Unknown, &[("objective", "smallest")]).is_none());
         // That no plan fits is also found only once.
         let refused = found(Extent::Known(64), &[("budget", "1KiB")]).unwrap().unwrap_err();
         assert!(refused.to_string().starts_with("no plan keeps"), "{refused}");

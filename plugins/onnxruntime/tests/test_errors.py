@@ -55,7 +55,7 @@ class Errors(unittest.TestCase):
             ({"speed": "high"}, "there is no option `speed`; there are: adapter, .*, report, verbose"),
             ({"budget": "much"}, "option `budget`: `much` is no size"),
             ({"verbose": "perhaps"}, "option `verbose`: `perhaps` is neither `on` nor `off`"),
-            ({"budget": "1MiB", "phases": "min"}, "options `budget` and `phases` do not go together"),
+            ({"budget": "1MiB", "objective": "smallest"}, "options `budget` and `objective` do not go together"),
             ({"adapter": "no such adapter"}, "no such adapter"),
         ]:
             with self.subTest(options), self.assertRaisesRegex(Exception, f"texpool: .*{said}"):

@@ -42,7 +42,7 @@ class Command(unittest.TestCase):
         whole = texpool.InferenceSession(path)
         feed = values(whole)
         expected = by_the_command("blazeface", feed)
-        least = texpool.InferenceSession(path, phases="min", stream="none")
+        least = texpool.InferenceSession(path, objective="smallest", stream="none")
         self.assertLess(least.pool_bytes, whole.pool_bytes // 4)
         budget = texpool.InferenceSession(path, budget=3 << 19)
         self.assertLessEqual(budget.memory()["planned"]["total"], 3 << 19)
@@ -51,7 +51,7 @@ class Command(unittest.TestCase):
             saved = texpool.InferenceSession(path, plan=f"{folder}/least.plan")
             self.assertEqual(saved.pool_bytes, least.pool_bytes)
             command = subprocess.run(
-                [COMMAND, "compile", "blazeface", "--phases", "auto", "-o", f"{folder}/auto.plan"], capture_output=True
+                [COMMAND, "compile", "blazeface", "--objective", "balanced", "-o", f"{folder}/auto.plan"], capture_output=True
             )
             self.assertEqual(command.returncode, 0, command.stderr)
             of_the_command = texpool.InferenceSession(path, plan=Path(folder, "auto.plan").read_bytes())

@@ -24,7 +24,7 @@ class Errors(unittest.TestCase):
             (ValueError, "option `budget`: `2 parsec` is no size", {"budget": "2 parsec"}),
             (ValueError, "budget must be at least 1", {"budget": 0}),
             (ValueError, "budget must be at least 1", {"budget": 1 << 64}),
-            (ValueError, "option `phases`: `all` is none of `off`, `auto`, `min`", {"phases": "all"}),
+            (ValueError, "option `objective`: `all` is none of `fastest`, `balanced`, `smallest`", {"objective": "all"}),
             (ValueError, "option `stream`: `outputs` is none of", {"stream": "outputs"}),
             (ValueError, "`budget` and `stream` do not go together", {"budget": 1 << 20, "stream": "all"}),
             (ValueError, "leave precision out", {"plan": b"", "precision": "f16"}),

@@ -108,7 +108,7 @@ class Package(unittest.TestCase):
         self.assertTrue(same_bits(smallest.run(None, feed), session.run(None, feed)))
 
     def test_the_map_keeps_the_pools_rule(self) -> None:
-        for options in [{}, {"phases": "auto"}]:
+        for options in [{}, {"objective": "balanced"}]:
             session = texpool.InferenceSession(BLAZEFACE, **options)
             pool = session.memory_map()
             self.assertEqual(sum(pool.textures), session.pool_bytes)

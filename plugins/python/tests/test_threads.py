@@ -189,8 +189,8 @@ class Signals(unittest.TestCase):
             self.assertTrue(same_bits(session.run(None, feed), expected))
 
     def test_ctrl_c_ends_a_long_run(self) -> None:
-        # When streamed band by band, a run of this network takes seconds.
-        session = texpool.InferenceSession(SLOW, phases="min", stream="weights", deadline=5)
+        # When streamed stripe by stripe, a run of this network takes seconds.
+        session = texpool.InferenceSession(SLOW, objective="smallest", stream="weights", deadline=5)
         feed = values(session)
         begun = time.monotonic()
         expected = session.run(None, feed)
@@ -206,7 +206,7 @@ class Signals(unittest.TestCase):
         begun = time.monotonic()
         with self.assertRaises(KeyboardInterrupt), ctrl_c(0.3):
             while True:
-                texpool.InferenceSession(SLOW, phases="min")
+                texpool.InferenceSession(SLOW, objective="smallest")
         self.assertLess(time.monotonic() - begun, 10)
 
     def test_ctrl_c_ends_the_wait_for_another_thread(self) -> None:
@@ -253,7 +253,7 @@ class ProgressOfSearches(unittest.TestCase):
             told.append((now, threading.get_ident()))
             return len(told) < 3
 
-        session = texpool.InferenceSession(SLOW, phases="min", progress=progress)
+        session = texpool.InferenceSession(SLOW, objective="smallest", progress=progress)
         self.assertEqual((session.stopped, len(told)), ("cancelled", 3))
         self.assertTrue(all(isinstance(now.stage, str) and thread == main for now, thread in told))
 
@@ -262,11 +262,11 @@ class ProgressOfSearches(unittest.TestCase):
             raise LookupError(now.stage)
 
         with self.assertRaises(LookupError):
-            texpool.InferenceSession(SLOW, phases="min", progress=progress)
+            texpool.InferenceSession(SLOW, objective="smallest", progress=progress)
 
     def test_a_deadline_ends_a_search(self) -> None:
         begun = time.monotonic()
-        session = texpool.InferenceSession(SLOW, phases="min", deadline=0.2)
+        session = texpool.InferenceSession(SLOW, objective="smallest", deadline=0.2)
         self.assertEqual(session.stopped, "deadline")
         self.assertLess(time.monotonic() - begun, 20)
 

@@ -56,7 +56,7 @@ class Errors(unittest.TestCase):
             ({"speed": "high"}, "texpool: there is no option `speed`; there are: adapter"),
             ({"budget": "much"}, "texpool: option `budget`: `much` is no size"),
             ({"whole_graph": "maybe"}, "option `whole_graph`: `maybe` is neither 0 nor 1"),
-            ({"budget": "4MiB", "phases": "min"}, "options `budget` and `phases` do not go together"),
+            ({"budget": "4MiB", "objective": "smallest"}, "options `budget` and `objective` do not go together"),
             ({"device": "llvmpipe", "adapter": "llvmpipe"}, "option `adapter` is given twice"),
             ({"dim": "batch=1"}, "option `dim` is for .onnx files"),
             ({"report": ""}, "option `report`: it must name a file"),
@@ -127,7 +127,7 @@ class Errors(unittest.TestCase):
 class Cache(unittest.TestCase):
     def test_a_plan_is_kept_and_taken_again(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
-            options = {"cache_dir": folder, "phases": "min"}
+            options = {"cache_dir": folder, "objective": "smallest"}
             first = run(interpreter(tiny.split(), delegate(**options)))
             plans = sorted(Path(folder, "plans").iterdir())
             self.assertEqual([plan.suffix for plan in plans], [".plan"] * 2)

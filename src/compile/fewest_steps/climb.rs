@@ -13,7 +13,7 @@ use crate::{
     plan::internal::LateAcceptance,
     schedule::{
         Schedule,
-        phases::{Segment, SegmentCosts},
+        tiling::{Cascade, CascadeCosts},
     },
 };
 
@@ -40,8 +40,8 @@ const PACKINGS: u64 = 1_000;
 const RETRIES: u64 = 3;
 const RETRY: u64 = 4;
 
-/// Numbers of phases to try first for each segment, in increasing order of steps.
-const COARSE_PHASES: [u32; 12] = [1, 2, 3, 4, 7, 10, 14, 20, 28, 38, 56, 112];
+/// Numbers of stripes to try first for each cascade, in increasing order of steps.
+const COARSE_STRIPES: [u32; 12] = [1, 2, 3, 4, 7, 10, 14, 20, 28, 38, 56, 112];
 
 /// A division and its number of steps.
 #[derive(Clone)]
@@ -53,7 +53,7 @@ pub(super) struct Counted {
 impl Counted {
     /// Returns the division of a plan, or `None` if examining it would use a large part of the search's work limit.
     pub(super) fn of(variant: &Variant<'_>, placed: &PlacedCandidate) -> Option<Self> {
-        let schedule = variant.schedule(&placed.segments)?;
+        let schedule = variant.schedule(&placed.cascades)?;
         let texels = placed.bytes / variant.options.format.texel_bytes();
         let few = steps_and_rows(&schedule) <= START_ROWS;
         few.then(|| Self { steps: schedule.steps.len(), division: Division::of(placed, &schedule, texels) })
@@ -63,14 +63,14 @@ impl Counted {
     /// the random sequence for its texture assignment, as for mutations.
     pub(super) fn alive_within(
         chain: &Chain<'_, '_>,
-        costs: &SegmentCosts,
+        costs: &CascadeCosts,
         texels: u64,
         number: u64,
     ) -> Result<Option<Self>, CompileError> {
-        let Some(segments) = costs.within(texels) else { return Ok(None) };
-        let Some(schedule) = chain.variant.schedule(&segments) else { return Ok(None) };
+        let Some(cascades) = costs.within(texels) else { return Ok(None) };
+        let Some(schedule) = chain.variant.schedule(&cascades) else { return Ok(None) };
         let effort = Effort { moves: FIRST_MOVES, most: u64::MAX, enough: texels };
-        let division = chain.assigned(segments, &schedule, None, number, effort)?;
+        let division = chain.assigned(cascades, &schedule, None, number, effort)?;
         Ok(division.map(|division| Self { steps: schedule.steps.len(), division }))
     }
 }
@@ -83,7 +83,7 @@ pub(super) struct Climb<'a, 'c> {
     chain: Chain<'a, 'c>,
     /// Upper limit on the sum of the textures' peaks, in texels.
     room: u64,
-    /// Maximum number of phases.
+    /// Maximum number of stripes.
     finest: u32,
     tile_scales: TileScales,
     /// Number of mutations per round.
@@ -107,7 +107,7 @@ enum Packed {
 }
 
 impl<'a, 'c> Climb<'a, 'c> {
-    /// Creates a search that starts from the division `first`, with at most `finest` phases per segment and
+    /// Creates a search that starts from the division `first`, with at most `finest` stripes per cascade and
     /// `mutations` mutations per round.
     pub(super) fn new(
         chain: Chain<'a, 'c>,
@@ -148,8 +148,8 @@ impl<'a, 'c> Climb<'a, 'c> {
         let Chain { variant, control, .. } = self.chain;
         let mut least: Option<u64> = None;
         for Counted { division, .. } in self.best.iter().take_while(|found| found.steps < steps) {
-            let segments = division.segments.clone();
-            let Some(placed) = variant.placed_in(segments, &division.texture_of, PACKINGS, control)? else { continue };
+            let cascades = division.cascades.clone();
+            let Some(placed) = variant.placed_in(cascades, &division.texture_of, PACKINGS, control)? else { continue };
             if limit.holds(&placed) {
                 return Ok(Packed::Fits(Box::new(placed)));
             }
@@ -163,40 +163,40 @@ impl<'a, 'c> Climb<'a, 'c> {
         (found.division.texels.max(self.room), found.steps)
     }
 
-    /// Gives each segment in turn the largest tiles and the fewest phases that fit.
+    /// Gives each cascade in turn the largest tiles and the fewest stripes that fit.
     fn coarsen(&mut self) -> Result<(), CompileError> {
-        let scaled = |segment, tile_scale| Segment { tile_scale, ..segment };
-        let phased = |segment, phases| Segment { phases, ..segment };
+        let scaled = |cascade, tile_scale| Cascade { tile_scale, ..cascade };
+        let tiled = |cascade, stripes| Cascade { stripes, ..cascade };
         let tile_scales = self.tile_scales.coarse();
-        // These changes keep the number and the order of segments.
-        let segments = 0..self.last.division.segments.len();
-        self.first_that_fits(segments.clone(), tile_scales, scaled)?;
-        for at in segments {
+        // These changes keep the number and the order of cascades.
+        let cascades = 0..self.last.division.cascades.len();
+        self.first_that_fits(cascades.clone(), tile_scales, scaled)?;
+        for at in cascades {
             self.first_that_fits(at..at + 1, tile_scales, scaled)?;
-            self.first_that_fits(at..at + 1, &COARSE_PHASES, phased)?;
+            self.first_that_fits(at..at + 1, &COARSE_STRIPES, tiled)?;
         }
         Ok(())
     }
 
-    /// Replaces a parameter of the given segments with the first value that fits. Values are sorted by increasing
+    /// Replaces a parameter of the given cascades with the first value that fits. Values are sorted by increasing
     /// number of steps, and usually by decreasing memory, so this is a binary search.
     fn first_that_fits(
         &mut self,
         at: Range<usize>,
         values: &[u32],
-        with: impl Fn(Segment, u32) -> Segment,
+        with: impl Fn(Cascade, u32) -> Cascade,
     ) -> Result<(), CompileError> {
         let (mut from, mut to) = (0, values.len());
         while from < to {
             let middle = from.midpoint(to);
-            let mut segments = self.last.division.segments.clone();
-            segments[at.clone()].iter_mut().for_each(|segment| *segment = with(segment.clone(), values[middle]));
-            let Some(schedule) = self.schedule(&segments) else { return Ok(()) };
+            let mut cascades = self.last.division.cascades.clone();
+            cascades[at.clone()].iter_mut().for_each(|cascade| *cascade = with(cascade.clone(), values[middle]));
+            let Some(schedule) = self.schedule(&cascades) else { return Ok(()) };
             if schedule.steps.len() >= self.last.steps {
                 to = middle;
                 continue;
             }
-            match self.assigned(segments, &schedule, middle as u64, self.room)? {
+            match self.assigned(cascades, &schedule, middle as u64, self.room)? {
                 Some(found) if found.division.texels <= self.room => (self.last, to) = (found, middle),
                 _ => from = middle + 1,
             }
@@ -214,11 +214,11 @@ impl<'a, 'c> Climb<'a, 'c> {
             if self.is_done() {
                 break;
             }
-            let segments = mutator.mutate_once_or_twice(&self.last.division.segments, operators);
-            let Some(schedule) = self.schedule(&segments) else { continue };
+            let cascades = mutator.mutate_once_or_twice(&self.last.division.cascades, operators);
+            let Some(schedule) = self.schedule(&cascades) else { continue };
             let most = acceptance.most(mutation, self.cost(&self.last));
             if (self.room, schedule.steps.len()) <= most
-                && let Some(found) = self.assigned(segments, &schedule, mutation, most.0)?
+                && let Some(found) = self.assigned(cascades, &schedule, mutation, most.0)?
                 && self.cost(&found) <= most
             {
                 self.last = found;
@@ -233,11 +233,11 @@ impl<'a, 'c> Climb<'a, 'c> {
     }
 
     /// Returns the steps of a division, or `None` if the work limit is reached or the search is stopped.
-    fn schedule(&mut self, segments: &[Segment]) -> Option<Schedule> {
+    fn schedule(&mut self, cascades: &[Cascade]) -> Option<Schedule> {
         if self.is_done() {
             return None;
         }
-        let schedule = self.chain.variant.schedule(segments);
+        let schedule = self.chain.variant.schedule(cascades);
         let looked_at = schedule.as_ref().map_or(TOO_MANY, steps_and_rows);
         self.rows_left = self.rows_left.saturating_sub(looked_at);
         schedule
@@ -247,13 +247,13 @@ impl<'a, 'c> Climb<'a, 'c> {
     /// are alive at once.
     fn assigned(
         &mut self,
-        segments: Vec<Segment>,
+        cascades: Vec<Cascade>,
         schedule: &Schedule,
         number: u64,
         most: u64,
     ) -> Result<Option<Counted>, CompileError> {
         let effort = Effort { moves: MOVES, most, enough: self.room };
-        let division = self.chain.assigned(segments, schedule, Some(&self.last.division), number, effort)?;
+        let division = self.chain.assigned(cascades, schedule, Some(&self.last.division), number, effort)?;
         let found = division.map(|division| Counted { steps: schedule.steps.len(), division });
         if let Some(found) = found.as_ref().filter(|found| found.division.texels <= self.room) {
             // Keeps one division per number of steps, because divisions with equal numbers of steps are mostly

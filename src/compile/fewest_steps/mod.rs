@@ -1,4 +1,4 @@
-//! Reduces the number of steps of a plan within the available memory, with higher bands and larger weight tiles where
+//! Reduces the number of steps of a plan within the available memory, with higher stripes and larger weight tiles where
 //! the pool is not at its peak. A dispatch of one row takes almost as long as one of several rows.
 //!
 //! Used for models whose weights are uploaded in every run. The live size of a division says little about its pool
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     plan::{Progress, SearchControl},
-    schedule::phases::SegmentCosts,
+    schedule::tiling::CascadeCosts,
 };
 
 // The values below are a choice.
@@ -108,7 +108,7 @@ const SPARE: u64 = 64;
 /// stopped.
 pub(super) fn search(
     variant: &Variant<'_>,
-    costs: &SegmentCosts,
+    costs: &CascadeCosts,
     (from, larger): (&PlacedCandidate, Option<&PlacedCandidate>),
     limit: MemoryLimit,
     chains: Chains,

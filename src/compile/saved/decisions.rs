@@ -2,11 +2,11 @@
 
 use super::{error::SavedPlanError, reader::Reader, writer::Writer};
 use crate::{
-    compile::options::{Phases, StreamedIo, WeightFormat, WeightStorage},
+    compile::options::{Objective, StreamedIo, WeightFormat, WeightStorage},
     graph::{NodeId, NodeSet},
     plan::{LayoutKind, StopReason, TexelFormat},
     rewrite::Rules,
-    schedule::phases::Segment,
+    schedule::tiling::Cascade,
 };
 
 /// The inputs and the results of planning.
@@ -18,7 +18,7 @@ pub(super) struct Decisions {
     pub(super) rules: Rules,
     pub(super) row_means: bool,
     pub(super) format: TexelFormat,
-    pub(super) requested: Phases,
+    pub(super) objective: Objective,
     pub(super) stopped: Option<StopReason>,
     /// The concatenations and pads whose parts are written in place.
     pub(super) in_place: NodeSet,
@@ -30,16 +30,16 @@ pub(super) struct Decisions {
     pub(super) stream_io: StreamedIo,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
-    /// Kind of layout: shared objects or banks without phases, rows with phases.
+    /// Kind of layout: shared objects or banks with whole tensors, rows with stripes.
     pub(super) kind: LayoutKind,
-    /// `None` for a plan without phases.
+    /// `None` for a plan of whole tensors.
     pub(super) division: Option<Division>,
 }
 
-/// Phases, with the figures that cannot be recomputed, because neither the device profile nor the plan without phases
-/// is saved.
+/// The cascades, with the figures that cannot be recomputed, because neither the device profile nor the plan of whole
+/// tensors is saved.
 pub(super) struct Division {
-    pub(super) segments: Vec<Segment>,
+    pub(super) cascades: Vec<Cascade>,
     pub(super) predicted_us: f64,
     pub(super) baseline_us: f64,
     pub(super) baseline_bytes: u64,
@@ -60,15 +60,15 @@ impl Decisions {
             TexelFormat::Rgba16Float => 1,
             TexelFormat::Rgba32Uint => 2,
         });
-        match self.requested {
-            Phases::Off => writer.number(0),
-            Phases::Auto => writer.number(1),
-            Phases::Min => writer.number(2),
-            Phases::Budget(bytes) => {
+        match self.objective {
+            Objective::Fastest => writer.number(0),
+            Objective::Balanced => writer.number(1),
+            Objective::Smallest => writer.number(2),
+            Objective::Pool(bytes) => {
                 writer.number(3);
                 writer.number(bytes);
             }
-            Phases::DeviceBudget(bytes) => {
+            Objective::Device(bytes) => {
                 writer.number(4);
                 writer.number(bytes);
             }
@@ -122,13 +122,13 @@ impl Decisions {
             2 => TexelFormat::Rgba32Uint,
             _ => return Err(reader.damaged("there is no such texel format")),
         };
-        let requested = match reader.number()? {
-            0 => Phases::Off,
-            1 => Phases::Auto,
-            2 => Phases::Min,
-            3 => Phases::Budget(reader.number()?),
-            4 => Phases::DeviceBudget(reader.number()?),
-            _ => return Err(reader.damaged("nothing of the kind is asked of phases")),
+        let objective = match reader.number()? {
+            0 => Objective::Fastest,
+            1 => Objective::Balanced,
+            2 => Objective::Smallest,
+            3 => Objective::Pool(reader.number()?),
+            4 => Objective::Device(reader.number()?),
+            _ => return Err(reader.damaged("there is no such objective")),
         };
         let stopped = match reader.number()? {
             0 => None,
@@ -169,7 +169,7 @@ impl Decisions {
             rules,
             row_means,
             format,
-            requested,
+            objective,
             stopped,
             in_place,
             weights,
@@ -197,12 +197,12 @@ fn nodes(reader: &mut Reader<'_>) -> Result<NodeSet, SavedPlanError> {
 
 impl Division {
     fn write(&self, writer: &mut Writer) {
-        writer.count(self.segments.len());
-        for Segment { operators, phases, tile_scale } in &self.segments {
+        writer.count(self.cascades.len());
+        for Cascade { operators, stripes, tile_scale } in &self.cascades {
             writer.count(operators.len());
             // One phase per row is the largest number and frequent, so it wraps around to zero, which takes a single
             // byte.
-            writer.number(u64::from(phases.wrapping_add(1)));
+            writer.number(u64::from(stripes.wrapping_add(1)));
             writer.number(u64::from(*tile_scale));
         }
         writer.fixed(self.predicted_us.to_le_bytes());
@@ -211,26 +211,26 @@ impl Division {
     }
 
     fn read(reader: &mut Reader<'_>) -> Result<Self, SavedPlanError> {
-        let mut segments = Vec::new();
+        let mut cascades = Vec::new();
         let mut begin = 0usize;
         for _ in 0..reader.count()? {
             let length = reader.at_most(usize::MAX, "there cannot be so many operators")?;
             let end = begin.checked_add(length).filter(|&end| end > begin);
-            let end = end.ok_or_else(|| reader.damaged("a segment has no operators, or too many"))?;
-            // Zero phases cannot occur, so zero stands for the largest number.
-            let phases = reader.word()?.wrapping_sub(1);
-            if phases == 0 {
-                return Err(reader.damaged("a segment has no phases"));
+            let end = end.ok_or_else(|| reader.damaged("a cascade has no operators, or too many"))?;
+            // Zero stripes cannot occur, so zero stands for the largest number.
+            let stripes = reader.word()?.wrapping_sub(1);
+            if stripes == 0 {
+                return Err(reader.damaged("a cascade has no stripes"));
             }
             let tile_scale = reader.word()?;
             if tile_scale == 0 {
-                return Err(reader.damaged("a segment has tiles of no size"));
+                return Err(reader.damaged("a cascade has tiles of no size"));
             }
-            segments.push(Segment { operators: begin..end, phases, tile_scale });
+            cascades.push(Cascade { operators: begin..end, stripes, tile_scale });
             begin = end;
         }
         Ok(Self {
-            segments,
+            cascades,
             predicted_us: reader.time()?,
             baseline_us: reader.time()?,
             baseline_bytes: reader.number()?,

@@ -13,9 +13,9 @@ use super::{
 use crate::{
     compile::{
         CompileError, CompileOptions,
-        lowered::{UnphasedSchedule, rewritten, too_many_rows},
-        model::{CompiledModel, Lowering, Phased},
-        options::Phases,
+        lowered::{UntiledSchedule, rewritten, too_many_rows},
+        model::{CompiledModel, Lowering, RowTiling},
+        options::Objective,
         point::Point,
         streaming::streaming,
         variant::{Rows, Variant},
@@ -23,7 +23,7 @@ use crate::{
     graph::{Graph, IdVec, NodeSet},
     plan::{self, LiveRange, Placement, Plan, TextureLimits, UsageRecord},
     rewrite::Rewritten,
-    schedule::{Schedule, phases::within_bands, schedule, stream},
+    schedule::{Schedule, schedule, stream, tiling::within_stripes},
 };
 
 /// Restores a compiled model from a [saved](CompiledModel::save) plan without a search. The result equals the
@@ -66,7 +66,7 @@ use crate::{
 pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<CompiledModel, SavedPlanError> {
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
-    let Decisions { rules, row_means, format, requested, weights, weight_format, stream_io, .. } = decisions;
+    let Decisions { rules, row_means, format, objective, weights, weight_format, stream_io, .. } = decisions;
     let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
     if fingerprint(&graph) != decisions.fingerprint {
         return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
@@ -76,14 +76,14 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
     }
     let plain = scheduled(&graph, &views)?;
     let too_many_rows = too_many_rows(&plain);
-    let unphased = match decisions.in_place.is_empty() {
+    let untiled = match decisions.in_place.is_empty() {
         true => plain,
         false => scheduled(&graph, &views.union(&decisions.in_place))?,
     };
     let options = CompileOptions {
         rules,
         format,
-        phases: requested,
+        objective,
         weights,
         weight_format,
         stream_io,
@@ -94,25 +94,25 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
     let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io };
     let streaming = streaming(&graph, &options);
     let stopped = decisions.stopped;
-    let (schedule, plan, phased) = match &decisions.division {
+    let (schedule, plan, tiled) = match &decisions.division {
         None => {
-            let streamed = stream(&graph, &unphased, &streaming);
-            let plan = without_phases(&mut reader, &decisions, &streamed, limits)?;
+            let streamed = stream(&graph, &untiled, &streaming);
+            let plan = of_whole_tensors(&mut reader, &decisions, &streamed, limits)?;
             (streamed, plan, None)
         }
         Some(division) => {
             // Memory use per row is bounded by the same limit as in the search for plans.
             if too_many_rows.is_some() {
-                return Err(reader.damaged("the model has too many rows for phases"));
+                return Err(reader.damaged("the model has too many rows for tiling"));
             }
-            let unphased = UnphasedSchedule { schedule: unphased, in_place: decisions.in_place.clone() };
-            let variant = Variant::new(&graph, unphased, &streaming, &options);
+            let untiled = UntiledSchedule { schedule: untiled, in_place: decisions.in_place.clone() };
+            let variant = Variant::new(&graph, untiled, &streaming, &options);
             let Point { schedule, plan, live_bytes, peak, dispatches, .. } =
-                in_phases(&mut reader, &decisions, division, &variant)?;
-            let &Division { ref segments, predicted_us, baseline_us, baseline_bytes } = division;
-            let segments = segments.clone();
-            let phased = Phased { segments, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
-            (schedule, plan, Some(phased))
+                in_stripes(&mut reader, &decisions, division, &variant)?;
+            let &Division { ref cascades, predicted_us, baseline_us, baseline_bytes } = division;
+            let cascades = cascades.clone();
+            let tiled = RowTiling { cascades, live_bytes, peak, dispatches, predicted_us, baseline_bytes, baseline_us };
+            (schedule, plan, Some(tiled))
         }
     };
     reader.end()?;
@@ -127,10 +127,10 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         lowering,
         packings: IdVec::new(),
         rounded_beyond: BTreeMap::new(),
-        requested,
-        phased,
-        // Reported only if phases were requested.
-        too_many_rows: too_many_rows.filter(|_| requested != Phases::Off),
+        objective,
+        tiled,
+        // Reported only if the objective allows tiling.
+        too_many_rows: too_many_rows.filter(|_| objective != Objective::Fastest),
         stopped,
     };
     Ok(compiled.with_rounded_weights()?)
@@ -141,7 +141,7 @@ fn scheduled(graph: &Graph, free: &NodeSet) -> Result<Schedule, SavedPlanError> 
 }
 
 /// Reads and checks a plan in which every tensor is stored whole.
-fn without_phases(
+fn of_whole_tensors(
     reader: &mut Reader<'_>,
     decisions: &Decisions,
     schedule: &Schedule,
@@ -157,21 +157,21 @@ fn without_phases(
 }
 
 /// Returns the steps of a division, with the plan of their rows, which is read and checked.
-fn in_phases(
+fn in_stripes(
     reader: &mut Reader<'_>,
     decisions: &Decisions,
     division: &Division,
     variant: &Variant<'_>,
 ) -> Result<Point, SavedPlanError> {
-    let segments = &division.segments;
-    if segments.last().map_or(0, |last| last.operators.end) != variant.model.operators.len() {
-        return Err(reader.damaged("the segments are not those of the model's operators"));
+    let cascades = &division.cascades;
+    if cascades.last().map_or(0, |last| last.operators.end) != variant.model.operators.len() {
+        return Err(reader.damaged("the cascades are not those of the model's operators"));
     }
-    let fine = "the segments have more bands than are planned";
-    if !within_bands(&variant.model, segments) {
+    let fine = "the cascades have more stripes than are planned";
+    if !within_stripes(&variant.model, cascades) {
         return Err(reader.damaged(fine));
     }
-    let schedule = variant.schedule(segments).ok_or_else(|| reader.damaged(fine))?;
+    let schedule = variant.schedule(cascades).ok_or_else(|| reader.damaged(fine))?;
     let rows = Rows::new(variant.graph, &schedule);
     let tensors = &rows.tensors;
     let known = Known { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
@@ -183,7 +183,7 @@ fn in_phases(
         last: rows.iter().flatten().map(|row| row.last).max().unwrap_or(0),
     });
     let plan = placed(decisions, places, lives);
-    Ok(variant.checked(segments.clone(), schedule, &rows, plan)?)
+    Ok(variant.checked(cascades.clone(), schedule, &rows, plan)?)
 }
 
 /// Combines locations and live ranges to a plan.

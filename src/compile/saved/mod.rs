@@ -1,6 +1,6 @@
 //! Saves plans as bytes, so that a model compiled once can be loaded again without a search.
 //!
-//! A saved plan holds decisions only: rules, texel format, parts written in place, segments with their phases, and
+//! A saved plan holds decisions only: rules, texel format, parts written in place, cascades with their stripes, and
 //! locations of rows. Loading rewrites and schedules the model like compiling does, and checks the plan with the same
 //! checkers. So the bytes need not be trusted, and steps and weights need not be saved.
 //!

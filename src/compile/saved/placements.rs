@@ -73,7 +73,7 @@ pub(super) fn read(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Places,
             return Err(reader.damaged("there is no such texture"));
         }
         if known.whole && form != WHOLE {
-            return Err(reader.damaged("without phases the rows of a tensor lie one after another"));
+            return Err(reader.damaged("with whole tensors the rows of a tensor lie one after another"));
         }
         places.push((texture, table(reader, form, *tensor)?));
     }

@@ -6,7 +6,7 @@ use super::{
     frame, placements,
     writer::Writer,
 };
-use crate::compile::model::{CompiledModel, Lowering, Phased};
+use crate::compile::model::{CompiledModel, Lowering, RowTiling};
 
 impl CompiledModel {
     /// Returns the plan as bytes for [`load`](super::load). They take only some kilobytes, because they contain
@@ -14,11 +14,11 @@ impl CompiledModel {
     /// differently, which loading detects.
     pub fn save(&self) -> Vec<u8> {
         let Lowering { rules, row_means, in_place, weights, weight_format, stream_io } = &self.lowering;
-        let division = |phased: &Phased| Division {
-            segments: phased.segments.clone(),
-            predicted_us: phased.predicted_us,
-            baseline_us: phased.baseline_us,
-            baseline_bytes: phased.baseline_bytes,
+        let division = |tiled: &RowTiling| Division {
+            cascades: tiled.cascades.clone(),
+            predicted_us: tiled.predicted_us,
+            baseline_us: tiled.baseline_us,
+            baseline_bytes: tiled.baseline_bytes,
         };
         let decisions = Decisions {
             fingerprint: fingerprint(&self.graph),
@@ -26,7 +26,7 @@ impl CompiledModel {
             rules: *rules,
             row_means: *row_means,
             format: self.format,
-            requested: self.requested,
+            objective: self.objective,
             stopped: self.stopped,
             in_place: in_place.clone(),
             weights: *weights,
@@ -34,7 +34,7 @@ impl CompiledModel {
             stream_io: *stream_io,
             strategy: self.plan.strategy.clone(),
             kind: self.plan.problem,
-            division: self.phased.as_ref().map(division),
+            division: self.tiled.as_ref().map(division),
         };
         let mut writer = Writer::default();
         decisions.write(&mut writer);

@@ -46,7 +46,7 @@ impl Operator for CumSum {
         let epilogue = EpilogueParams::new(step);
         let x = input.shape;
         // A sum needs all earlier elements, so an invocation follows a line along rows completely and stores only the
-        // band's part.
+        // stripe's part.
         let (outer, lines) = match self.axis {
             0 => (0..x.h as u32, x.row_texels()),
             1 => (common::images(step), x.row_texels()),

@@ -39,7 +39,7 @@ impl Operator for Softmax {
         let input = common::placed(step, 0)?;
         let epilogue = EpilogueParams::new(step);
         let pixels = step.rows.len() as u32 * input.shape.w as u32;
-        // Decided by the whole tensor, not by a band of it, so that every plan adds up in the same order.
+        // Decided by the whole tensor, not by a stripe of it, so that every plan adds up in the same order.
         let shape = input.shape;
         let wide = shape.slices() >= WIDE_SLICES && shape.pixels() < MANY_PIXELS * shape.slices();
         let (shader, items) = if wide { (WIDE, pixels * LANES) } else { (NARROW, pixels) };

@@ -2,8 +2,8 @@
 //!
 //! Tensors lie at odd bases, whole, in rings, or with their rows shuffled, their slices next to each other or apart, in
 //! textures far wider or narrower than they are, alone or two in one texture, and everything around them is NaN. What
-//! must hold: the result is the reference's, lanes past the last channel are zero, and no texel outside the rows asked for
-//! was touched.
+//! must hold: the result is the reference's, lanes past the last channel are zero, and no texel outside the rows asked
+//! for was touched.
 
 use std::ops::Range;
 
@@ -241,17 +241,17 @@ impl Harness {
         };
 
         let shape = graph.shape(result);
-        for band in bands(shape.rows() as u32, arrangement) {
+        for stripe in stripes(shape.rows() as u32, arrangement) {
             let mut contents = TextureContents { texels: Vec::new() };
             let mut placement = contents.place(&mut rng, shape, arrangement);
             if arrangement % 4 == 2 {
-                // Allocates only the rows of the band.
+                // Allocates only the rows of the stripe.
                 let base = 2 * rng.below(9) as u32 + 1;
                 let row_texels = Placement::span(shape, placement.pitch);
-                let room = (base + row_texels * band.len() as u32 + 2) as usize;
+                let room = (base + row_texels * stripe.len() as u32 + 2) as usize;
                 contents.texels.resize(room.max(contents.texels.len()), POISON);
                 placement.rows =
-                    RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: band.len() as u32 };
+                    RowTable::Ring { base, rows: shape.rows() as u32, row_texels, ring: stripe.len() as u32 };
             }
             let output = contents.create(&mut textures, width(4), *format)?;
             let mut dispatches = Vec::new();
@@ -262,7 +262,7 @@ impl Harness {
                     inputs: node.inputs.iter().map(|&tensor| operand(&textures, tensor)).collect(),
                     add: node.epilogue.add.and_then(|tensor| operand(&textures, tensor)),
                     output: placement.clone().operand(shape, &textures, output),
-                    rows: band.clone(),
+                    rows: stripe.clone(),
                     slices: slices.clone(),
                     weights: weights(tile),
                 };
@@ -272,16 +272,16 @@ impl Harness {
             program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
             let found = textures.read(output).map_err(|e| e.to_string())?;
             let stored = Stored { format: *format, driver: self.gpu.device.adapter_info().name };
-            compare(&found, expected, shape, &placement, band, &stored)?;
+            compare(&found, expected, shape, &placement, stripe, &stored)?;
         }
         Ok(())
     }
 }
 
 /// Row ranges that together are the whole result.
-fn bands(rows: u32, arrangement: u64) -> Vec<Range<u32>> {
+fn stripes(rows: u32, arrangement: u64) -> Vec<Range<u32>> {
     let cut = if arrangement < 2 { 0 } else { rows / 3 };
-    [0..cut, cut..rows].into_iter().filter(|band| !band.is_empty()).collect()
+    [0..cut, cut..rows].into_iter().filter(|stripe| !stripe.is_empty()).collect()
 }
 
 impl TextureContents {
@@ -446,7 +446,7 @@ fn compare(
     expected: &[f32],
     shape: Shape,
     placement: &Placement,
-    band: Range<u32>,
+    stripe: Range<u32>,
     stored: &Stored,
 ) -> Result<(), String> {
     let finite = expected.iter().filter(|v| v.is_finite());
@@ -454,7 +454,7 @@ fn compare(
     // Drivers may round halves or truncate them; below 6e-5 halves are a fixed step apart.
     let (relative, least) = if stored.format == TexelFormat::Rgba16Float { (1e-3, 6e-8) } else { (1e-5, 0.0) };
     let mut touched = vec![false; found.len()];
-    for row in band {
+    for row in stripe {
         for slice in 0..shape.slices() {
             for x in 0..shape.w {
                 let at = placement.texel(row as usize, slice, x);

@@ -94,7 +94,7 @@ fn reductions_over_any_axes() {
 }
 
 /// Regions so large that a workgroup computes one texel of the result, over every set of axes: several results, rows
-/// of a band, and a partial last slice.
+/// of a stripe, and a partial last slice.
 #[test]
 fn reductions_of_very_many_texels() {
     let mut harness = Harness::new();

@@ -74,12 +74,12 @@ fn a_child_opens_a_device_of_its_own() {
     }
     let context = open_context();
     assert!(!context.is_inherited());
-    let [compiled, phased] = compiled(&context);
+    let [compiled, tiled] = compiled(&context);
     let mut session = Some(compiled.session().unwrap());
     let right = run(session.as_mut().unwrap(), 3);
     let mut pool = Some(context.pool([&compiled]).unwrap());
     let mut pooled = Some(compiled.session_in(pool.as_ref().unwrap()).unwrap());
-    let mut streamed = Some(phased.session().unwrap());
+    let mut streamed = Some(tiled.session().unwrap());
 
     in_child("does nothing", || {});
     in_child("uses its parent's device", || {

@@ -66,11 +66,11 @@ fn model() -> Model {
     Model::from_graph(network()).unwrap()
 }
 
-/// Two plans for the network: one band per operator, and the bands that make the pool smallest.
+/// Two plans for the network: one stripe per operator, and the stripes that make the pool smallest.
 fn compiled(context: &Context) -> [CompiledModel; 2] {
     static SAVED: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
     let plans = both_plans(context, &model(), &SAVED);
-    assert!(plans[1].pool_bytes() < plans[0].pool_bytes(), "the phases save nothing");
+    assert!(plans[1].pool_bytes() < plans[0].pool_bytes(), "the tiling saves nothing");
     plans
 }
 

@@ -29,7 +29,7 @@ fn run_other(session: &mut Session, seed: usize) -> Vec<u32> {
     bits(&session.run([("x", TensorView::from(&values(seed, OTHER)))]).unwrap())
 }
 
-/// Two plans for each network: one band per operator, and the smallest pool.
+/// Two plans for each network: one stripe per operator, and the smallest pool.
 fn both(context: &Context) -> [[CompiledModel; 2]; 2] {
     static SAVED: OnceLock<[Vec<u8>; 2]> = OnceLock::new();
     let [other, small_other] = both_plans(context, &Model::from_graph(other()).unwrap(), &SAVED);

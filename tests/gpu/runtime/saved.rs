@@ -46,7 +46,7 @@ fn a_plan_of_another_model_is_refused() {
     refused(&context, &other, &saved);
 }
 
-/// Compiles with phases and a plan folder; also returns whether a search was made.
+/// Compiles with tiling and a plan folder; also returns whether a search was made.
 fn kept(context: &Context, model: &Model, folder: &Path, texels: TexelFormat) -> (CompiledModel, bool) {
     let mut searched = false;
     let told = |_| {
@@ -81,7 +81,7 @@ fn a_plan_that_is_kept_is_not_searched_for_again() {
     // Equal except for the duration of the search, in bytes 8 to 16.
     let made = fs::read(&file).unwrap();
     assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]));
-    // A plan without phases takes no time to find and is not saved. If the folder cannot be written, each build
+    // A plan of whole tensors takes no time to find and is not saved. If the folder cannot be written, each build
     // searches.
     context.compile(&model).plan_folder(&plans).build().unwrap();
     assert_eq!(files().len(), 2);
@@ -94,7 +94,7 @@ fn a_plan_that_is_kept_is_not_searched_for_again() {
 fn a_cache_folder_keeps_plans() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().to_str().unwrap();
-    let options = NamedOptions::parse([("phases", "min"), ("cache_dir", path)]).unwrap();
+    let options = NamedOptions::parse([("objective", "smallest"), ("cache_dir", path)]).unwrap();
     context().compile(&model()).named_options(&options).build().unwrap();
     assert_eq!(fs::read_dir(folder.path().join("plans")).unwrap().count(), 1);
     let tag = fs::read_to_string(folder.path().join("CACHEDIR.TAG")).unwrap();

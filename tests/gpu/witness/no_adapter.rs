@@ -9,8 +9,8 @@ const NEED_NONE: [&str; 9] = [
     "kernels::elementwise::two_operands_and_an_added_tensor_are_refused",
     "kernels::misfits::graphs_that_are_not_whole_are_refused",
     "kernels::misfits::operands_that_are_not_the_nodes_are_refused",
-    "phases::every_network_of_the_catalogue_is_tested",
-    "phases::no_test_is_skipped_by_the_name_of_another",
+    "tiling::every_network_of_the_catalogue_is_tested",
+    "tiling::no_test_is_skipped_by_the_name_of_another",
     "portability::dialect::",
     "split::others_stay_as_they_are",
 ];

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use super::Child;
-use crate::{phases::networks, support::ADAPTER};
+use crate::{support::ADAPTER, tiling::networks};
 
 /// Manifest of the driver as installed by Debian's package.
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
 /// Set to run every network here too, however long that takes.
 const EVERY_NETWORK: &str = "TEXPOOL_EVERY_NETWORK";
-/// Size, in millions of multiply-adds, of the largest network whose phases are run here by default: the driver does
-/// 300 to 500 of them a second, and a network runs eight to ten times.
+/// Size, in millions of multiply-adds, of the largest network whose tiled plans are run here by default: the driver
+/// does 300 to 500 of them a second, and a network runs eight to ten times.
 const MOST: f64 = 60.0;
 
 /// A second driver, with another compiler: what holds on lavapipe by chance fails here.
@@ -22,7 +22,7 @@ fn everything_holds_on_swiftshader() {
         .skip("portability::")
         // ONNX's small cases of every operator, which the kernels' own tests run here in all their forms.
         .skip("onnx_nodes::")
-        // An image takes a second: the small network runs under every strategy, and the models run as in `phases::`.
+        // An image takes a second: the small network runs under every strategy, and the models run as in `tiling::`.
         .skip("invariance::every_strategy::")
         // The state of a session after an error and the waking of tasks depend on wgpu and this library, not on the
         // driver.
@@ -30,7 +30,7 @@ fn everything_holds_on_swiftshader() {
         .skip("tasks::")
         // Limits requested from a device, all of which this driver has; the models run below.
         .skip("core_only::")
-        // A budget chooses among plans, and `phases::` and `streamed_io::` run all kinds of those.
+        // A budget chooses among plans, and `tiling::` and `streamed_io::` run all kinds of those.
         .skip("budget::")
         // Effects of rounding on answers, and estimates made without a device. The tests of the values that kernels
         // read still run.

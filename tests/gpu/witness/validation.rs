@@ -28,11 +28,11 @@ fn the_validation_layer_is_silent() {
         .one_at_a_time()
         // Creates sessions, but never runs them.
         .skip("portability::")
-        // Models run by their naïve and their smallest plans in `phases::`, the small network under every strategy.
+        // Models run by their naïve and their smallest plans in `tiling::`, the small network under every strategy.
         .skip("invariance::every_strategy::")
         // The kernels' own tests run every kernel in more shapes.
         .skip("onnx_nodes::")
-        // A budget chooses among plans, and `phases::` and `streamed_io::` run all kinds of those.
+        // A budget chooses among plans, and `tiling::` and `streamed_io::` run all kinds of those.
         .skip("budget::")
         // The catalogue's networks only add shapes, and the kernels' own tests cover more of those.
         .skip("zoo")

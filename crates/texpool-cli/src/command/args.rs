@@ -16,8 +16,8 @@ use clap::ValueEnum;
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use texpool::{
     compile::{
-        CompileOptions, CompiledModel, Phases, StreamedIo, WeightFormat,
-        option_text::{Streamed, WEIGHT_TILE, parse_phases_or_budget, parse_seconds},
+        CompileOptions, CompiledModel, Objective, StreamedIo, Tiling, WeightFormat,
+        option_text::{Streamed, WEIGHT_TILE, parse_objective_or_budget, parse_seconds},
         parse_size,
     },
     gpu::{Gpu, GpuError, GpuOptions, PLANS, SharedWeights, WEIGHTS},
@@ -76,19 +76,22 @@ pub(super) struct PlanArgs {
     /// MODEL --why` shows the effect of each rule on numbers.
     #[arg(long, default_value = "default", value_parser = rules, help_heading = RESEARCH)]
     rules: Rules,
-    /// Run operators in bands of rows, so that tensors are never stored whole. The results have the same bits, and
-    /// the pool is smaller. Default: `off`.
+    /// Quality that decides between plans. All but `fastest` run operators in stripes of rows if that saves memory, so
+    /// that tensors are never stored whole; the results have the same bits. Default: `fastest`.
     #[arg(long, value_enum)]
-    phases: Option<PhasesArg>,
+    objective: Option<ObjectiveArg>,
     /// Use the fastest plan found within this limit on all device memory, such as 2MiB, 512KiB or 1500000. It runs
-    /// operators in bands of rows and streams weights if necessary. Speeds are predicted from this device's
+    /// operators in stripes of rows and streams weights if necessary. Speeds are predicted from this device's
     /// measurements if `texpool devices --measure` has made them (it takes 60 MB of the device), and otherwise from
     /// typical ones.
-    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "phases")]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "objective")]
     budget: Option<u64>,
+    /// Division of operators that the plan may use.
+    #[arg(long, value_enum, default_value_t, help_heading = RESEARCH)]
+    tiling: TilingArg,
     /// Tensors that pass through the pool in every run instead of staying on the device beside it. Default: `io`;
-    /// `all` with `--phases min`; with `--budget`, also weights if necessary. `none` matches published tables, whose
-    /// pools contain intermediate tensors only.
+    /// `all` with `--objective smallest`; with `--budget`, also weights if necessary. `none` matches published tables,
+    /// whose pools contain intermediate tensors only.
     #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
     stream: Option<StreamArg>,
     /// Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Weights that
@@ -107,13 +110,31 @@ pub(super) struct PlanArgs {
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
-enum PhasesArg {
-    /// All operators whole.
-    Off,
+enum ObjectiveArg {
+    /// The shortest time: whole tensors.
+    Fastest,
     /// The point at which another percent of memory saved would cost more than a percent of time.
-    Auto,
-    /// The smallest pool, or up to 1.6 % more with fewer steps.
-    Min,
+    Balanced,
+    /// The least memory, or up to 1.6 % more with fewer steps.
+    Smallest,
+}
+
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+enum TilingArg {
+    /// Stripes of rows, if they save memory.
+    #[default]
+    Rows,
+    /// Whole tensors only.
+    Whole,
+}
+
+impl From<TilingArg> for Tiling {
+    fn from(tiling: TilingArg) -> Self {
+        match tiling {
+            TilingArg::Rows => Self::Rows,
+            TilingArg::Whole => Self::Whole,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -176,13 +197,13 @@ enum Precision {
 #[derive(Clone, Debug)]
 pub(super) struct PlanSetting {
     pub(super) name: String,
-    pub(super) phases: Phases,
+    pub(super) objective: Objective,
 }
 
-/// Parses `off`, `auto`, `min`, or a budget.
+/// Parses `fastest`, `balanced`, `smallest`, or a budget.
 pub(super) fn plan_setting(text: &str) -> Result<PlanSetting, String> {
-    let phases = parse_phases_or_budget(text)?;
-    Ok(PlanSetting { name: text.to_owned(), phases })
+    let objective = parse_objective_or_budget(text)?;
+    Ok(PlanSetting { name: text.to_owned(), objective })
 }
 
 /// Value of `plan --strategy`.
@@ -205,13 +226,13 @@ impl PlanArgs {
 
     /// Returns the options for the plan.
     pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
-        let phases = match (self.budget, self.phases) {
-            (Some(bytes), _) => Phases::DeviceBudget(bytes),
-            (None, None | Some(PhasesArg::Off)) => Phases::Off,
-            (None, Some(PhasesArg::Auto)) => Phases::Auto,
-            (None, Some(PhasesArg::Min)) => Phases::Min,
+        let objective = match (self.budget, self.objective) {
+            (Some(bytes), _) => Objective::Device(bytes),
+            (None, None | Some(ObjectiveArg::Fastest)) => Objective::Fastest,
+            (None, Some(ObjectiveArg::Balanced)) => Objective::Balanced,
+            (None, Some(ObjectiveArg::Smallest)) => Objective::Smallest,
         };
-        self.options_for(planner, phases)
+        self.options_for(planner, objective)
     }
 
     /// Returns the name of the plan that the flags select, or `None` if they leave open which plan.
@@ -220,13 +241,13 @@ impl PlanArgs {
             value.map(|value| format!("{flag} {}", value.get_name()))
         };
         let stream = self.stream.and_then(|stream| named("stream", stream.to_possible_value()));
-        let phases = self.phases.and_then(|phases| named("phases", phases.to_possible_value()));
-        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(phases).or(stream)
+        let objective = self.objective.and_then(|objective| named("objective", objective.to_possible_value()));
+        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(objective).or(stream)
     }
 
-    /// Returns the options of the plain plan: the best without phases, with weights on the device.
+    /// Returns the options of the plain plan: the best of whole tensors, with weights on the device.
     pub(super) fn plain_options(&self) -> CompileOptions {
-        self.streaming_options(Planner::Best, Phases::Off, Streamed::with(Phases::Off))
+        self.streaming_options(Planner::Best, Objective::Fastest, Streamed::with(Objective::Fastest))
     }
 
     /// Returns the options for comparing with published figures. There, inputs and outputs are not records unless
@@ -239,14 +260,16 @@ impl PlanArgs {
         options
     }
 
-    /// Returns the options with these phases.
-    pub(super) fn options_for(&self, planner: Planner, phases: Phases) -> CompileOptions {
-        self.streaming_options(planner, phases, self.stream.map_or(Streamed::with(phases), StreamArg::streamed))
+    /// Returns the options with this objective.
+    pub(super) fn options_for(&self, planner: Planner, objective: Objective) -> CompileOptions {
+        self.streaming_options(planner, objective, self.stream.map_or(Streamed::with(objective), StreamArg::streamed))
     }
 
-    fn streaming_options(&self, planner: Planner, phases: Phases, streamed: Streamed) -> CompileOptions {
+    fn streaming_options(&self, planner: Planner, objective: Objective, streamed: Streamed) -> CompileOptions {
         let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
-        let mut options = CompileOptions { rules, format, planner, phases, weight_format, ..CompileOptions::default() };
+        let tiling = self.tiling.into();
+        let mut options =
+            CompileOptions { rules, format, planner, objective, tiling, weight_format, ..CompileOptions::default() };
         streamed.ask(&mut options, self.weight_tile);
         options
     }
@@ -263,9 +286,9 @@ impl ModelArgs {
         self.plan.compile_options(self.strategy)
     }
 
-    /// Returns the options with the phases of a setting.
+    /// Returns the options with the objective of a setting.
     pub(super) fn options_for(&self, setting: &PlanSetting) -> CompileOptions {
-        self.plan.options_for(self.strategy, setting.phases)
+        self.plan.options_for(self.strategy, setting.objective)
     }
 
     /// Returns the settings of the search for the plan.

@@ -45,14 +45,14 @@ pub(super) struct Args {
     /// Duration of the measurement, after the first runs.
     #[arg(long, default_value = "3", value_parser = parse_seconds, help_heading = "Measurement")]
     seconds: Duration,
-    /// Compare plans in alternating runs: `off`, `auto`, `min` and budgets such as `2MiB`, separated by commas.
-    /// Ratios refer to the first plan.
+    /// Compare plans in alternating runs: `fastest`, `balanced`, `smallest` and budgets such as `2MiB`, separated by
+    /// commas. Ratios refer to the first plan.
     #[arg(
         long,
         value_name = "LIST",
         value_delimiter = ',',
         value_parser = args::plan_setting,
-        conflicts_with_all = ["phases", "budget", "plan"],
+        conflicts_with_all = ["objective", "budget", "plan"],
         help_heading = "Measurement"
     )]
     plans: Vec<PlanSetting>,
@@ -135,7 +135,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let graph = found.import()?;
     let gpu = args.adapter.open(true)?;
     let plans =
-        args.plans.iter().map(|setting| (Compared::Phases(setting.name.clone()), args.model.options_for(setting)));
+        args.plans.iter().map(|setting| (Compared::Objective(setting.name.clone()), args.model.options_for(setting)));
     let with = |&planner: &Planner| (Compared::Strategy(planner.to_string()), args.model.options_with(planner));
     let settings: Vec<_> = plans.chain(args.strategies.iter().map(with)).collect();
     if !settings.is_empty() {
@@ -232,16 +232,17 @@ fn short(answer: &Answer, top: usize) -> String {
     let mut text = step_table(&answer.steps, &answer.by_operator, top);
     let [device, pool] = [answer.device_memory.parts.sum(), answer.pool_bytes].map(size);
     let _ = writeln!(text, "  memory: {device} of the device, {pool} of them the pool");
-    text += "  next: --details has every step in order and the parts of the memory; --plans off,SIZE compares plans\n";
+    text +=
+        "  next: --details has every step in order and the parts of the memory; --plans fastest,SIZE compares plans\n";
     text
 }
 
 /// The parts of the memory, and every step in order.
 fn details(answer: &Answer) -> String {
     let mut text = format!("{}\n", answer.device_memory);
-    for StepTime { step, bands, operator, tensor, shape, kernels, gpu_ms, flops, bytes, .. } in &answer.steps {
+    for StepTime { step, stripes, operator, tensor, shape, kernels, gpu_ms, flops, bytes, .. } in &answer.steps {
         let time = gpu_ms.map(|ms| format!("{ms:8.3} ms ")).unwrap_or_default();
-        let bands = if *bands == 1 { String::new() } else { format!(" in {bands} bands") };
+        let stripes = if *stripes == 1 { String::new() } else { format!(" in {stripes} stripes") };
         let work = [
             flops.map(|flops| format!("{:.1} MFLOP", flops / 1e6)),
             bytes.map(|bytes| format!("{} bytes", grouped(bytes))),
@@ -249,7 +250,8 @@ fn details(answer: &Answer) -> String {
         let work = work.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let tensor = printable(tensor);
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?}{bands} {} ({work})", kernels.join(" "));
+        let _ =
+            writeln!(text, "  {step:>4} {time}{operator} {tensor} {shape:?}{stripes} {} ({work})", kernels.join(" "));
     }
     text
 }

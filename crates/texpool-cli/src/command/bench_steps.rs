@@ -27,13 +27,13 @@ pub(super) fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<
     Ok(profiles)
 }
 
-/// Lists the operators in the order of their first steps. With bands of rows, each has a step per band.
+/// Lists the operators in the order of their first steps. With stripes of rows, each has a step per stripe.
 pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<StepTime> {
     let compiled = session.compiled();
     let rows = MemoryReport::from_compiled(compiled).rows;
     let mut made: Vec<StepTime> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
-    // A table instead of a search, because a plan with bands has tens of thousands of steps, and every run has a time
+    // A table instead of a search, because a plan with stripes has tens of thousands of steps, and every run has a time
     // for each dispatch.
     let mut of_step = Vec::with_capacity(rows.len());
     for ((number, row), step) in rows.into_iter().enumerate().zip(&compiled.schedule().steps) {
@@ -46,7 +46,7 @@ pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<S
             made.push(without_time(compiled, step.node, number, (row.operator, row.writes)));
             made.len() - 1
         });
-        made[at].bands += 1;
+        made[at].stripes += 1;
         of_step.push(Some(at));
     }
     let mut times = vec![vec![0.0; profiles.len()]; made.len()];
@@ -73,7 +73,7 @@ fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, te
     let flops = ops::work(graph, node).flops;
     StepTime {
         step,
-        bands: 0,
+        stripes: 0,
         operator,
         tensor,
         shape: graph.tensors[node.output].dims.clone(),

@@ -1,5 +1,5 @@
-//! `texpool bench --plans` and `--strategies`: compares plans of a model in alternating runs, so that other load on the machine affects
-//! them equally.
+//! `texpool bench --plans` and `--strategies`: compares plans of a model in alternating runs, so that other load on the
+//! machine affects them equally.
 
 use super::{
     args::Search,
@@ -69,14 +69,14 @@ struct TimedPlan {
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Compared {
-    Phases(String),
+    Objective(String),
     Strategy(String),
 }
 
 impl Compared {
     fn name(&self) -> &str {
         match self {
-            Self::Phases(name) | Self::Strategy(name) => name,
+            Self::Objective(name) | Self::Strategy(name) => name,
         }
     }
 }
@@ -142,7 +142,7 @@ fn plan(compared: &Compared, timed_plan: &TimedPlan, first: &TimedPlan) -> Plan 
         pool_bytes: memory.planned.pool,
         device_bytes: timed_plan.session.compiled().device_bytes(),
         dispatches: timed_plan.session.dispatches(),
-        predicted_ms: timed_plan.session.compiled().phased().map(|phased| phased.predicted_us / 1e3),
+        predicted_ms: timed_plan.session.compiled().tiled().map(|tiled| tiled.predicted_us / 1e3),
         wall_ms: times(&timed_plan.wall),
         cpu_ms: times(&timed_plan.cpu),
         wall_ratio: ratio(&timed_plan.wall, &first.wall),

@@ -26,7 +26,7 @@ struct Device {
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Measure the device and store the results. They decide between plans in phases.
+    /// Measure the device and store the results. They decide between tiled plans.
     #[arg(long, help_heading = "Device")]
     measure: bool,
     #[command(flatten)]

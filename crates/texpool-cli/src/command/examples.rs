@@ -29,13 +29,13 @@ Examples:
             "\
 Examples:
   texpool report mobilenet_v2
-  texpool report model.tflite --phases min --frontier --measure -o model.html"
+  texpool report model.tflite --objective smallest --frontier --measure -o model.html"
         }
         "compile" => {
             "\
 Examples:
   texpool compile mobilenet_v2 --budget 2MiB -o mobilenet_v2.plan
-  texpool compile model.onnx --phases min --deadline none -o model.plan"
+  texpool compile model.onnx --objective smallest --deadline none -o model.plan"
         }
         "explain" => {
             "\
@@ -54,7 +54,7 @@ Examples:
             "\
 Examples:
   texpool bench mobilenet_v2
-  texpool bench model.onnx --plans off,auto,min,2MiB --seconds 10
+  texpool bench model.onnx --plans fastest,auto,min,2MiB --seconds 10
   texpool bench mobilenet_v2 --plan mobilenet_v2.plan --json"
         }
         "compare" => {
@@ -67,7 +67,7 @@ Examples:
             "\
 Examples:
   texpool table --plan-only
-  texpool table mobilenet_v1 mobilenet_v2 --phases min --json"
+  texpool table mobilenet_v1 mobilenet_v2 --objective smallest --json"
         }
         "models" => {
             "\

@@ -20,7 +20,7 @@ use std::{
     fmt::Write,
 };
 use texpool::{
-    compile::{Phases, parse_size},
+    compile::{Objective, parse_size},
     plan::{Planner, StopReason},
 };
 
@@ -42,7 +42,7 @@ fn size_arg(text: &str) -> Result<Size, String> {
 // The question is which plan fits, so flags that choose a plan are refused, and not shown.
 #[derive(Debug, clap::Args)]
 #[command(
-    mut_arg("phases", |arg| arg.hide(true)),
+    mut_arg("objective", |arg| arg.hide(true)),
     mut_arg("budget", |arg| arg.hide(true)),
     mut_arg("stream", |arg| arg.hide(true)),
     mut_arg("weight_tile", |arg| arg.hide(true))
@@ -51,7 +51,7 @@ pub(super) struct Args {
     /// Limit on all device memory of a model, such as 8MiB, 512KiB or 1500000.
     #[arg(
         value_parser = size_arg,
-        conflicts_with_all = ["phases", "budget", "stream", "weight_tile"],
+        conflicts_with_all = ["objective", "budget", "stream", "weight_tile"],
         help_heading = "Input"
     )]
     size: Size,
@@ -116,10 +116,10 @@ fn row(args: &Args, model: &OsStr) -> Result<PlanRow, CliError> {
     }
     // The search compiles the model again, and two copies of large weights would lie in memory.
     drop(whole);
-    let phases = Phases::DeviceBudget(args.size.bytes);
-    let wanted = Wanted { name, flags: format!("--budget {}", args.size.text), phases };
+    let objective = Objective::Device(args.size.bytes);
+    let wanted = Wanted { name, flags: format!("--budget {}", args.size.text), objective };
     let search = Search { deadline: args.deadline.0, cache: (!args.no_cache).then(cache_folder).and_then(Result::ok) };
-    let options = args.plan.options_for(Planner::Best, phases);
+    let options = args.plan.options_for(Planner::Best, objective);
     let (row, _) = fitting::search(&graph, &wanted, &options, &plain, (&search, search.deadline))?;
     Ok(row)
 }

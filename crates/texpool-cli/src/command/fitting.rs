@@ -4,7 +4,7 @@ use super::{args::Search, error::CliError, setup_model};
 use crate::report::{Fit, MemoryReport, PlanFigures, PlanRow};
 use std::time::Duration;
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, DeviceProfile, Phases},
+    compile::{CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective},
     graph::Graph,
     plan::StopReason,
 };
@@ -14,7 +14,7 @@ pub(super) struct Wanted {
     pub(super) name: String,
     /// Flags of `run` that select it.
     pub(super) flags: String,
-    pub(super) phases: Phases,
+    pub(super) objective: Objective,
 }
 
 /// The plain plan of a model, which other plans are compared with.

@@ -25,7 +25,7 @@ use crate::{
 };
 use texpool::{
     compile::{
-        CompileOptions, CompiledModel, Phases,
+        CompileOptions, CompiledModel, Objective,
         option_text::{in_textures, parse_seconds},
         parse_size,
     },
@@ -55,7 +55,7 @@ pub(super) struct Args {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["model", "why", "frontier", "phases", "budget", "measure"],
+        conflicts_with_all = ["model", "why", "frontier", "objective", "budget", "measure"],
         help_heading = "Input"
     )]
     records: Option<PathBuf>,
@@ -83,7 +83,7 @@ pub(super) struct Args {
     write: Option<PathBuf>,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
     /// that runtime use the plan.
-    #[arg(long, conflicts_with_all = ["records", "why", "frontier", "phases", "budget", "strategy", "details"], help_heading = "Plan")]
+    #[arg(long, conflicts_with_all = ["records", "why", "frontier", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
     arena: bool,
     /// With --arena: leave room for the scratch buffer of an operator's kernel, such as 12=4096. Operators are counted
     /// from 0. Repeat for each buffer.
@@ -95,7 +95,7 @@ pub(super) struct Args {
     /// Print the two published tables of Pisarchyk and Lee cell by cell beside the results of this program.
     #[arg(
         long,
-        conflicts_with_all = ["model", "records", "why", "frontier", "phases", "budget", "measure"],
+        conflicts_with_all = ["model", "records", "why", "frontier", "objective", "budget", "measure"],
         help_heading = RESEARCH
     )]
     published: bool,
@@ -103,7 +103,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with_all = ["json", "measure"], help_heading = "Output")]
     why: bool,
     /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
-    #[arg(long, conflicts_with_all = ["why", "budget", "phases"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["why", "budget", "objective"], help_heading = "Output")]
     frontier: bool,
     /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. Draws the plain plan unless
     /// flags select another. With --frontier: memory against time.
@@ -183,9 +183,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         StrategyArg::All => Planner::Best,
     };
     let options = args.plan.compile_options(planner);
-    if strategy == StrategyArg::All && options.phases != Phases::Off {
+    if strategy == StrategyArg::All && options.objective != Objective::Fastest {
         return Err(CliError::Usage(
-            "--strategy all compares plans of whole tensors: leave out --phases and --budget".into(),
+            "--strategy all compares plans of whole tensors: leave out --objective and --budget".into(),
         ));
     }
     let graph = args.plan.dims.find(model)?.import_apart(&mut files)?;
@@ -227,7 +227,7 @@ fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, j
     picture::write(args.picture.as_deref(), files, || Ok(report::picture(&compiled)?))?;
     if args.details && !json {
         let report = setup_model::report(graph, &compiled, search.deadline);
-        let assumed = if report.phases.is_some() { ASSUMED } else { "" };
+        let assumed = if report.tiling.is_some() { ASSUMED } else { "" };
         return out::text(&format!("{report}{}{assumed}", hint::stopped(report.stopped)));
     }
     let predicted_for = device.as_ref().map_or(TYPICAL, |device| &device.name);
@@ -238,7 +238,7 @@ fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, j
         }
         None => {
             let search = Search { deadline: args.time(TABLE_DEADLINE), ..search.clone() };
-            let options = |phases| for_device(args.plan.options_for(Planner::Best, phases));
+            let options = |objective| for_device(args.plan.options_for(Planner::Best, objective));
             let keep = device.is_some();
             let of = RowsOf { graph, plain: &compiled, options: &options, predicted_for, keep };
             plan_rows::find(&of, &search)?
@@ -280,10 +280,10 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
     let (steps, naive) = (compiled.schedule().steps.len(), size(table.naive_device_bytes));
     let mut text =
         format!("{name}: {steps} steps; {naive} of device memory with a texture for every tensor\n\n{table}");
-    let phases = MemoryReport::from_compiled(compiled).phases_why;
-    if let Some(why) = phases.filter(|_| !several) {
+    let why = MemoryReport::from_compiled(compiled).tiling_why;
+    if let Some(why) = why.filter(|_| !several) {
         // Writing to a string cannot fail.
-        let _ = writeln!(text, "  phases: {why}");
+        let _ = writeln!(text, "  row tiling: {why}");
     }
     let stopped: Vec<&PlanRow> = table.rows.iter().filter(|row| row.stopped.is_some()).collect();
     if let Some(reason) = stopped.first().and_then(|row| row.stopped) {

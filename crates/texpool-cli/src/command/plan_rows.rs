@@ -8,7 +8,7 @@ use super::{
 use crate::report::{PlanRow, PlanRows};
 use std::time::Instant;
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases},
+    compile::{CompileOptions, CompiledModel, Objective},
     graph::Graph,
 };
 
@@ -23,8 +23,8 @@ pub(super) struct RowsOf<'a> {
     pub(super) graph: &'a Graph,
     /// The model with its plain plan.
     pub(super) plain: &'a CompiledModel,
-    /// Returns the options for these phases.
-    pub(super) options: &'a dyn Fn(Phases) -> CompileOptions,
+    /// Returns the options for this objective.
+    pub(super) options: &'a dyn Fn(Objective) -> CompileOptions,
     /// The device that the options' profile is of.
     pub(super) predicted_for: &'a str,
     /// True if the plans will be run.
@@ -36,13 +36,13 @@ type Found = (PlanRow, Option<CompiledModel>);
 
 /// Searches for the rows; all searches together take the deadline of `search`.
 pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<CompiledModel>), CliError> {
-    let profile = (of.options)(Phases::Off).device_profile;
+    let profile = (of.options)(Objective::Fastest).device_profile;
     let plain = Plain::new(of.plain, &profile);
     let sizes = SIZES.into_iter().filter(|(_, _, bytes)| *bytes < plain.device_bytes);
-    let sizes = sizes.map(|(name, flags, bytes)| (name, flags, Phases::DeviceBudget(bytes)));
+    let sizes = sizes.map(|(name, flags, bytes)| (name, flags, Objective::Device(bytes)));
     let wanted: Vec<Wanted> = sizes
-        .chain([("smallest", "--phases min", Phases::Min)])
-        .map(|(name, flags, phases)| Wanted { name: name.to_owned(), flags: flags.to_owned(), phases })
+        .chain([("smallest", "--objective smallest", Objective::Smallest)])
+        .map(|(name, flags, objective)| Wanted { name: name.to_owned(), flags: flags.to_owned(), objective })
         .collect();
     let (begun, count) = (Instant::now(), wanted.len());
     // A stored plan is good enough if its search had most of an equal share, whatever the other rows leave over this
@@ -53,7 +53,7 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
     for (index, wanted) in wanted.iter().enumerate() {
         let left = (count - index) as u32;
         let time = search.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()) / left);
-        let options = (of.options)(wanted.phases);
+        let options = (of.options)(wanted.objective);
         let (row, compiled) = fitting::search(of.graph, wanted, &options, &plain, (&shared, time))?;
         found.push((row, compiled.filter(|_| of.keep)));
     }

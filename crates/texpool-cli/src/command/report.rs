@@ -22,7 +22,7 @@ use crate::{
     report::{DeviceMemoryReport, MemoryReport, grouped},
 };
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, option_text::parse_seconds},
+    compile::{CompileOptions, CompiledModel, Objective, option_text::parse_seconds},
     gpu::{ExecutorOptions, Gpu},
     graph::Graph,
     plan::{PlanError, Planner, Progress, SearchBudget, StopReason, Strategy, internal::try_strategy, offsets, solve},
@@ -115,7 +115,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     setup_model::check_answered()
 }
 
-/// Adds the plan of whole tensors with all strategies, and the plan in phases if it was asked for. Returns the model with
+/// Adds the plan of whole tensors with all strategies, and the tiled plan if it was asked for. Returns the model with
 /// the last of them.
 fn add_plans(
     page: &mut ReportPage,
@@ -124,7 +124,7 @@ fn add_plans(
     options: &CompileOptions,
 ) -> Result<CompiledModel, CliError> {
     let search = args.model.search();
-    let off = PlanSetting { name: "off".to_owned(), phases: Phases::Off };
+    let off = PlanSetting { name: "fastest".to_owned(), objective: Objective::Fastest };
     let whole = setup_model::compiled(graph, &args.model.options_for(&off), search.deadline);
     let refused = match whole {
         Ok(whole) => {
@@ -133,29 +133,29 @@ fn add_plans(
                 page.set_solution(schedule, best);
             }
             add_strategies(page, schedule, &whole, search.deadline)?;
-            if options.phases == Phases::Off {
+            if options.objective == Objective::Fastest {
                 return Ok(whole);
             }
             None
         }
-        // Some models fit into textures only in bands of rows.
-        Err(CliError::Compile(error)) if options.phases != Phases::Off => {
+        // Some models fit into textures only in stripes of rows.
+        Err(CliError::Compile(error)) if options.objective != Objective::Fastest => {
             Some(format!("as whole tensors, the model has no plan: {error}"))
         }
         Err(error) => return Err(error),
     };
-    let phased = setup_model::kept_or_compiled(graph, options, &search)?.0;
-    let name = if phased.phased().is_some() { "tiles" } else { "whole tensors, as phases leave them" };
-    page.add_plan(name, notes(&phased).into_iter().chain(refused).collect(), &phased)?;
-    Ok(phased)
+    let tiled = setup_model::kept_or_compiled(graph, options, &search)?.0;
+    let name = if tiled.tiled().is_some() { "tiles" } else { "whole tensors: tiling saves nothing" };
+    page.add_plan(name, notes(&tiled).into_iter().chain(refused).collect(), &tiled)?;
+    Ok(tiled)
 }
 
 /// Returns the reasons for a compiled model's plan.
 fn notes(compiled: &CompiledModel) -> Vec<String> {
     let report = MemoryReport::from_compiled(compiled);
     let stopped = report.stopped.map(|reason| format!("search stopped: {reason}; a smaller pool may exist"));
-    let chosen = compiled.best().filter(|_| compiled.phased().is_none()).map(|best| best.reason.clone());
-    report.phases_why.into_iter().chain(chosen).chain(stopped).collect()
+    let chosen = compiled.best().filter(|_| compiled.tiled().is_none()).map(|best| best.reason.clone());
+    report.tiling_why.into_iter().chain(chosen).chain(stopped).collect()
 }
 
 /// Adds the layout of every strategy, and of the searches for banks and for one arena.
@@ -242,8 +242,8 @@ fn text(answer: &Answer, args: &Args) -> String {
         printable(file),
         grouped(*file_bytes as u64)
     );
-    if args.model.compile_options().phases == Phases::Off {
-        text += "  --phases min adds the plan in bands of rows\n";
+    if args.model.compile_options().objective == Objective::Fastest {
+        text += "  --objective smallest adds the plan in stripes of rows\n";
     }
     if !args.frontier {
         text += "  --frontier adds a slider along the front of bytes and time\n";

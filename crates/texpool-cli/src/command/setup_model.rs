@@ -15,7 +15,8 @@ use std::{
 };
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Phases, compile, compile_from, frontier,
+        CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Objective, compile, compile_from,
+        frontier,
     },
     gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
@@ -82,14 +83,14 @@ pub(super) fn check_answered() -> Result<(), CliError> {
 
 /// Returns the options for this device, with its profile if that affects the choice between plans.
 pub(super) fn options_for(gpu: &Gpu, options: CompileOptions) -> Result<CompileOptions, CliError> {
-    let device_profile = match options.phases {
-        Phases::Auto | Phases::Budget(_) => device_profile(gpu, options.format, false)?,
+    let device_profile = match options.objective {
+        Objective::Balanced | Objective::Pool(_) => device_profile(gpu, options.format, false)?,
         // Measuring would take 60 MB of device memory, but a device budget covers all memory.
-        Phases::DeviceBudget(_) => {
+        Objective::Device(_) => {
             setup::kept_device_profile(gpu, options.format, &cache_folder()?).unwrap_or(options.device_profile)
         }
         // These plans do not depend on the profile, so the device does not have to be measured.
-        Phases::Off | Phases::Min => options.device_profile,
+        Objective::Fastest | Objective::Smallest => options.device_profile,
     };
     Ok(CompileOptions { limits: gpu.texture_limits(), device_profile, ..options })
 }
@@ -143,7 +144,7 @@ pub(super) fn report(graph: &Graph, compiled: &CompiledModel, deadline: Option<D
     let report = MemoryReport::from_compiled(compiled);
     match progress::with_progress(deadline, |control| compiled.intermediates_alone(graph, control)) {
         Ok(alone) => report.with_intermediates_alone(alone),
-        // Some models fit into textures only in bands of rows.
+        // Some models fit into textures only in stripes of rows.
         Err(error) => {
             tracing::debug!(%error, "intermediate tensors have no plan as wholes");
             report

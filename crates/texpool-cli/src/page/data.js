@@ -45,14 +45,14 @@ function scheduleOf(index) {
 }
 
 function readSchedule(index) {
-  const { graph: graphIndex, steps, records, segments = [], segment_of_node, record_of_tensor } = data.schedules[index];
+  const { graph: graphIndex, steps, records, cascades = [], cascade_of_node, record_of_tensor } = data.schedules[index];
   const graph = data.graphs[graphIndex];
   const tensor = readColumn(records.tensor);
   const node = readColumn(records.node);
   const name = Array.from(tensor, (t, record) =>
     t > 0 ? graph.tensors[t - 1].name : `weights of ${graph.tensors[graph.nodes[node[record] - 1].output].name}`);
   const made = {
-    index, graph, graphIndex, segments,
+    index, graph, graphIndex, cascades,
     count: steps.count,
     node: readColumn(steps.node),
     kind: readColumn(steps.kind),
@@ -67,7 +67,7 @@ function readSchedule(index) {
       rowTexels: readColumn(records.row_texels),
     },
     recordOfTensor: readColumn(record_of_tensor),
-    segmentOfNode: segment_of_node === undefined ? null : readColumn(segment_of_node),
+    cascadeOfNode: cascade_of_node === undefined ? null : readColumn(cascade_of_node),
   };
   made.stepsOfNode = Array.from(graph.nodes, () => []);
   for (let step = 0; step < made.count; step++) {

@@ -14,8 +14,8 @@ use super::{
 };
 use crate::report::DeviceMemoryReport;
 
-/// Upper limit on the data of a front's plans, in bytes. A plan of 20,000 steps takes a third of a MiB. A choice: a page of
-/// this size still opens in half a second and can be sent.
+/// Upper limit on the data of a front's plans, in bytes. A plan of 20,000 steps takes a third of a MiB. A choice: a
+/// page of this size still opens in half a second and can be sent.
 const FRONT_BYTES: usize = 6 << 20;
 
 /// A report of a model's plans as a page.
@@ -41,7 +41,7 @@ pub struct ReportPage {
     measured: Option<MeasuredRun>,
 }
 
-/// The choice of the plan without phases, with the proof of its lower bound. Sizes are in texels.
+/// The choice of the plan of whole tensors, with the proof of its lower bound. Sizes are in texels.
 #[derive(Debug, Serialize)]
 struct SolutionData {
     schedule: usize,
@@ -130,7 +130,8 @@ impl ReportPage {
         }
     }
 
-    /// Adds the plan of a compiled model, which is shown first until another is added. Returns the index of its schedule.
+    /// Adds the plan of a compiled model, which is shown first until another is added. Returns the index of its
+    /// schedule.
     ///
     /// # Errors
     /// A [`PlanError`] if its steps contradict each other, which no compiled model's do.
@@ -163,7 +164,7 @@ impl ReportPage {
         self.not_tried.push(not_tried);
     }
 
-    /// Adds the reason for the plan without phases, and the proof of its bound.
+    /// Adds the reason for the plan of whole tensors, and the proof of its bound.
     pub fn set_solution(&mut self, schedule: usize, solution: &Solution) {
         let case = |case: &Case| match case {
             Case::Leaf(Prices { clique, count, refund }) => {
@@ -191,7 +192,7 @@ impl ReportPage {
     /// # Errors
     /// As [`add_plan`](Self::add_plan).
     pub fn set_front(&mut self, front: &Frontier, clock: Clock) -> Result<(), PlanError> {
-        let graph = self.add_graph(front.unphased());
+        let graph = self.add_graph(front.untiled());
         let mut points: Vec<FrontPlan> = front
             .points()
             .iter()

@@ -43,7 +43,7 @@ class GraphView {
     for (const [index, node] of graph.nodes.entries()) {
       const { x, y } = places[index];
       const name = graph.tensors[node.output].name;
-      const segment = schedule.segmentOfNode === null ? 0 : schedule.segmentOfNode[index];
+      const cascade = schedule.cascadeOfNode === null ? 0 : schedule.cascadeOfNode[index];
       const stepsOf = schedule.stepsOfNode[index].length;
       const fused = (node.fused ?? []).length > 0 ? ` + ${node.fused.map(text => text.split(" ")[0]).join(" + ")}` : "";
       const title = `${node.op}${fused} → ${name}, [${graph.tensors[node.output].dims}], ${stepsOf === 0 ? "a view or written in place: no step" : count(stepsOf, "step")}`;
@@ -52,7 +52,7 @@ class GraphView {
         svgElement("rect", { width: NODE.width, height: NODE.height, rx: 5 }),
         svgElement("text", { x: 10, y: 14, class: "op" }, cutEnd(node.op + fused, 22)),
         svgElement("text", { x: 10, y: 27, class: "name" }, cut(name, 26)));
-      if (segment > 0) group.append(svgElement("rect", { class: "segment", width: 4, height: NODE.height, rx: 2, fill: `hsl(${hue(segment)} 60% 50%)` }));
+      if (cascade > 0) group.append(svgElement("rect", { class: "cascade", width: 4, height: NODE.height, rx: 2, fill: `hsl(${hue(cascade)} 60% 50%)` }));
       const choose = () => {
         selectTensor(node.output);
         if (stepsOf > 0) showStep(schedule.stepsOfNode[index][0]);
@@ -67,7 +67,7 @@ class GraphView {
     if (this.nodes.length > 0) this.nodes[0].setAttribute("tabindex", "0");
     const fusions = graph.nodes.reduce((sum, node) => sum + (node.fused ?? []).length, 0);
     this.note.textContent = `${count(graph.nodes.length, "node")}, with ${count(fusions, "operation")} fused into others`
-      + (schedule.segments.length > 0 ? `; ${count(schedule.segments.length, "segment")}, marked by colour: ${segmentText(schedule.segments)}` : "");
+      + (schedule.cascades.length > 0 ? `; ${count(schedule.cascades.length, "cascade")}, marked by colour: ${cascadeText(schedule.cascades)}` : "");
   }
 
   /** Arrow keys follow the edges. */
@@ -128,12 +128,12 @@ function cutEnd(text, most) {
   return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
-/** Segments in words, those that are alike and follow each other as one. */
-function segmentText(segments) {
+/** Cascades in words, those that are alike and follow each other as one. */
+function cascadeText(cascades) {
   const texts = [];
-  for (const { operators, phases } of segments) {
-    const bands = phases === undefined ? "bands of one row" : phases === 1 ? "one band" : `${phases} bands`;
-    const text = `${count(operators, "operator")} in ${bands}`;
+  for (const { operators, stripes } of cascades) {
+    const cut = stripes === undefined ? "stripes of one row" : stripes === 1 ? "one stripe" : `${stripes} stripes`;
+    const text = `${count(operators, "operator")} in ${cut}`;
     const last = texts.at(-1);
     if (last?.text === text) last.times += 1;
     else texts.push({ text, times: 1 });

@@ -135,7 +135,7 @@ impl PlanData {
                 ("inputs and outputs beside the pool", io),
                 ("tables, transfer buffers and wgpu's own", rest),
             ],
-            predicted_ms: compiled.phased().map(|phased| phased.predicted_us / 1e3),
+            predicted_ms: compiled.tiled().map(|tiled| tiled.predicted_us / 1e3),
         })
     }
 

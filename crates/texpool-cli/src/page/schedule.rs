@@ -10,7 +10,7 @@ use texpool::{
 };
 
 use super::column::Column;
-use crate::report::{SegmentReport, segments};
+use crate::report::{CascadeReport, cascades};
 
 /// Steps and records of a schedule.
 #[derive(Debug, Default, Serialize)]
@@ -19,15 +19,15 @@ pub(super) struct ScheduleData {
     graph: usize,
     steps: StepColumns,
     records: RecordColumns,
-    /// For each tensor of the graph, one more than the index of the record that holds it, also as a part or a view; 0 for
-    /// tensors outside the pool.
+    /// For each tensor of the graph, one more than the index of the record that holds it, also as a part or a view; 0
+    /// for tensors outside the pool.
     record_of_tensor: Column,
-    /// The segments.
+    /// The cascades.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    segments: Vec<SegmentReport>,
-    /// For each node, one more than the index of its segment, or 0.
+    cascades: Vec<CascadeReport>,
+    /// For each node, one more than the index of its cascade, or 0.
     #[serde(skip_serializing_if = "Option::is_none")]
-    segment_of_node: Option<Column>,
+    cascade_of_node: Option<Column>,
 }
 
 /// A row per step.
@@ -131,26 +131,26 @@ impl ScheduleData {
         }
         let held = schedule.storage_of.iter().map(|storage| storage.and_then(|storage| schedule.record(storage)));
         data.record_of_tensor = held.map(|record| record.map_or(0, |record| 1 + record as u64)).collect();
-        data.add_segments(compiled);
+        data.add_cascades(compiled);
         data
     }
 
-    /// Adds the segments, if the operators that they number are those that have steps.
-    fn add_segments(&mut self, compiled: &CompiledModel) {
-        let Some(phased) = compiled.phased() else { return };
-        // Segments number operators by the schedule without phases, in which nodes have one step each, in order.
+    /// Adds the cascades, if the operators that they number are those that have steps.
+    fn add_cascades(&mut self, compiled: &CompiledModel) {
+        let Some(tiled) = compiled.tiled() else { return };
+        // Cascades number operators by the schedule of whole tensors, in which nodes have one step each, in order.
         let computes = compiled.schedule().steps.iter().filter(|step| !step.kind.is_transfer());
         let operators: BTreeSet<usize> = computes.map(|step| step.node.index()).collect();
-        self.segments = segments(&phased.segments);
-        if phased.segments.last().is_none_or(|last| last.operators.end != operators.len()) {
+        self.cascades = cascades(&tiled.cascades);
+        if tiled.cascades.last().is_none_or(|last| last.operators.end != operators.len()) {
             return;
         }
         let mut of_node = vec![0; compiled.graph().nodes.len()];
         for (operator, &node) in operators.iter().enumerate() {
-            let segment = phased.segments.iter().position(|segment| segment.operators.contains(&operator));
-            of_node[node] = segment.map_or(0, |segment| 1 + segment as u64);
+            let cascade = tiled.cascades.iter().position(|cascade| cascade.operators.contains(&operator));
+            of_node[node] = cascade.map_or(0, |cascade| 1 + cascade as u64);
         }
-        self.segment_of_node = Some(of_node.into_iter().collect());
+        self.cascade_of_node = Some(of_node.into_iter().collect());
     }
 
     /// Returns the length of its columns as text.

@@ -1,11 +1,11 @@
 //! Builds the report of a compiled model from its graph, schedule and plan.
 
 use super::DeviceMemoryReport;
-use super::{IntermediatesReport, MemoryReport, PeakReport, PhaseReport, ReportInputs, SegmentReport, StepRow};
+use super::{CascadeReport, IntermediatesReport, MemoryReport, PeakReport, ReportInputs, StepRow, TilingReport};
 use texpool::gpu::Memory;
 use texpool::{
-    compile::{CompiledModel, IntermediatesAlone, Peak, Phases},
-    schedule::{StepKind, Storage, StorageKind, phases::Segment},
+    compile::{CompiledModel, IntermediatesAlone, Objective, Peak},
+    schedule::{StepKind, Storage, StorageKind, tiling::Cascade},
 };
 
 impl MemoryReport {
@@ -40,15 +40,15 @@ impl MemoryReport {
         report.stopped = compiled.stopped();
         report.device_bytes = Some(compiled.device_bytes());
         report.weight_format = Some(compiled.weight_format().name().to_owned());
-        report.phases_why = why(compiled);
-        report.phases = compiled.phased().map(|phased| PhaseReport {
-            segments: segments(&phased.segments),
-            live_bytes: phased.live_bytes,
-            peak: PeakReport::from_peak(&phased.peak),
-            dispatches: phased.dispatches,
-            predicted_ms: phased.predicted_us / 1e3,
-            baseline_bytes: phased.baseline_bytes,
-            without_ms: phased.baseline_us / 1e3,
+        report.tiling_why = why(compiled);
+        report.tiling = compiled.tiled().map(|tiled| TilingReport {
+            cascades: cascades(&tiled.cascades),
+            live_bytes: tiled.live_bytes,
+            peak: PeakReport::from_peak(&tiled.peak),
+            dispatches: tiled.dispatches,
+            predicted_ms: tiled.predicted_us / 1e3,
+            baseline_bytes: tiled.baseline_bytes,
+            baseline_ms: tiled.baseline_us / 1e3,
         });
         report
     }
@@ -104,38 +104,38 @@ pub(super) fn pool_operators(compiled: &CompiledModel) -> Vec<String> {
 impl PeakReport {
     /// Creates the report of a peak.
     pub fn from_peak(peak: &Peak) -> Self {
-        Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), segment: peak.segment }
+        Self { step: peak.step, operator: peak.operator.to_owned(), tensor: peak.tensor.clone(), cascade: peak.cascade }
     }
 }
 
-/// Returns the reason for the chosen phases.
+/// Returns the reason for the row tiling or its absence.
 fn why(compiled: &CompiledModel) -> Option<String> {
     if let Some(rows) = compiled.too_many_rows() {
         return Some(format!("none: operators have {rows} rows together, too many to look for any"));
     }
-    let why = match (compiled.requested(), compiled.phased().is_some()) {
-        (Phases::Off, _) => return None,
-        (Phases::Auto, true) => {
+    let why = match (compiled.objective(), compiled.tiled().is_some()) {
+        (Objective::Fastest, _) => return None,
+        (Objective::Balanced, true) => {
             "with fewer bytes of the device a percent of them would cost more than a percent of time"
         }
-        (Phases::Auto, false) => "none: a percent of the device's bytes would cost more than a percent of time",
-        (Phases::Min, true) => "the fewest bytes of the device that were found",
-        (Phases::Min, false) if compiled.stopped().is_some() => "none: none with fewer bytes was found in time",
-        (Phases::Min, false) => "none: no division into bands of rows takes fewer bytes",
-        (Phases::Budget(_), true) => "the fastest plan that was found within the budget",
-        (Phases::Budget(_), false) => "none: the pool is within the budget without",
-        (Phases::DeviceBudget(_), true) => "the fastest plan that was found with all of the device within the budget",
-        (Phases::DeviceBudget(_), false) => "none: all of the device is within the budget without",
+        (Objective::Balanced, false) => "none: a percent of the device's bytes would cost more than a percent of time",
+        (Objective::Smallest, true) => "the fewest bytes of the device that were found",
+        (Objective::Smallest, false) if compiled.stopped().is_some() => "none: none with fewer bytes was found in time",
+        (Objective::Smallest, false) => "none: no division into stripes of rows takes fewer bytes",
+        (Objective::Pool(_), true) => "the fastest plan that was found within the budget",
+        (Objective::Pool(_), false) => "none: the pool is within the budget without",
+        (Objective::Device(_), true) => "the fastest plan that was found with all of the device within the budget",
+        (Objective::Device(_), false) => "none: all of the device is within the budget without",
     };
     Some(why.to_owned())
 }
 
-/// Converts segments to their reports.
-pub(crate) fn segments(segments: &[Segment]) -> Vec<SegmentReport> {
-    let of = |segment: &Segment| SegmentReport {
-        operators: segment.operators.len(),
-        // `u32::MAX` stands for one phase per row, however many rows exist.
-        phases: (segment.phases != u32::MAX).then_some(segment.phases),
+/// Converts cascades to their reports.
+pub(crate) fn cascades(cascades: &[Cascade]) -> Vec<CascadeReport> {
+    let of = |cascade: &Cascade| CascadeReport {
+        operators: cascade.operators.len(),
+        // `u32::MAX` stands for one stripe per row, however many rows exist.
+        stripes: (cascade.stripes != u32::MAX).then_some(cascade.stripes),
     };
-    segments.iter().map(of).collect()
+    cascades.iter().map(of).collect()
 }

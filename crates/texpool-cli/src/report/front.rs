@@ -1,6 +1,6 @@
-//! The Pareto front of phased plans: device memory against predicted time.
+//! The Pareto front of tiled plans: device memory against predicted time.
 
-use super::{PeakReport, SegmentReport, compiled::segments, grouped};
+use super::{CascadeReport, PeakReport, compiled::cascades, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use texpool::{
@@ -43,8 +43,8 @@ pub struct FrontPoint {
     pub wall_ms: Option<f64>,
     /// The step that keeps the schedule from a smaller pool.
     pub peak: PeakReport,
-    /// Operators that run interleaved; empty without phases.
-    pub segments: Vec<SegmentReport>,
+    /// Operators that run interleaved; empty for whole tensors.
+    pub cascades: Vec<CascadeReport>,
 }
 
 impl FrontReport {
@@ -59,7 +59,7 @@ impl FrontReport {
             measured_ms: None,
             wall_ms: None,
             peak: PeakReport::from_peak(&point.peak),
-            segments: segments(&point.segments),
+            cascades: cascades(&point.cascades),
         };
         let points = front.points().iter().map(point).collect();
         // Predictions are wall time, unless the caller planned with a device profile and sets another clock.
@@ -89,16 +89,16 @@ impl fmt::Display for FrontReport {
         if measured {
             write!(f, " {:>9} {:>6} {:>9}", "ms", "off by", "wall ms")?;
         }
-        writeln!(f, "  segments")?;
+        writeln!(f, "  cascades")?;
         for p in &self.points {
-            let segments = match p.segments.len() {
-                0 => "no phases".to_owned(),
-                // Rows are placed individually, unlike in the plan without phases, although no operator runs in
-                // bands.
-                segments if p.segments.iter().all(|segment| segment.phases == Some(1)) => {
-                    format!("{segments}, no bands")
+            let cascades = match p.cascades.len() {
+                0 => "whole tensors".to_owned(),
+                // Rows are placed individually, unlike in the plan of whole tensors, although every operator
+                // runs once.
+                cascades if p.cascades.iter().all(|cascade| cascade.stripes == Some(1)) => {
+                    format!("{cascades}, one stripe each")
                 }
-                segments => segments.to_string(),
+                cascades => cascades.to_string(),
             };
             let [device, bytes, live] = [p.device_bytes, p.bytes, p.live_bytes].map(grouped);
             write!(f, "  {device:>14} {bytes:>14} {live:>14} {:>11} {:>10.1}", p.dispatches, p.predicted_ms)?;
@@ -106,7 +106,7 @@ impl fmt::Display for FrontReport {
                 let wall = p.wall_ms.unwrap_or(ms);
                 write!(f, " {ms:>9.1} {:>+4.0} % {wall:>9.1}", 100.0 * (p.predicted_ms / ms - 1.0))?;
             }
-            writeln!(f, "  {segments}")?;
+            writeln!(f, "  {cascades}")?;
         }
         if let Some(reason) = self.stopped {
             writeln!(f)?;

@@ -24,7 +24,7 @@ use texpool::plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelForma
 
 pub use chart::picture;
 pub use clamped::{ClampedPlace, ClampedReport};
-pub(crate) use compiled::{io_bytes, segments};
+pub(crate) use compiled::{cascades, io_bytes};
 pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
 pub use device_memory::{DeviceMemoryReport, PartBytes};
 pub use digits::{grouped, rounded, size};
@@ -54,12 +54,12 @@ pub struct MemoryReport {
     /// Reason why the search for the plan was stopped early, if it was; a smaller pool may exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<StopReason>,
-    /// Reason for the chosen phases; only if phases were requested.
+    /// Reason for the row tiling or its absence; only if the objective allows tiling.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases_why: Option<String>,
-    /// Description of the plan's phases, if it has any.
+    pub tiling_why: Option<String>,
+    /// Description of the plan's row tiling, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub phases: Option<PhaseReport>,
+    pub tiling: Option<TilingReport>,
     /// Figures by the papers' convention, for intermediate tensors only; present on request, if textures hold whole
     /// tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -97,11 +97,11 @@ pub struct IntermediatesReport {
     pub pool_bytes: u64,
 }
 
-/// Operators that run band by band of rows.
+/// Operators that run stripe by stripe of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct PhaseReport {
+pub struct TilingReport {
     /// Runs of operators that are interleaved.
-    pub segments: Vec<SegmentReport>,
+    pub cascades: Vec<CascadeReport>,
     /// Bytes of the rows alive at the peak. No placement of this schedule can be smaller.
     pub live_bytes: u64,
     /// The step of that peak.
@@ -110,12 +110,12 @@ pub struct PhaseReport {
     pub dispatches: u64,
     /// Predicted time of a run.
     pub predicted_ms: f64,
-    /// Bytes of the pool without phases. Older reports lack this field and can still be read.
+    /// Bytes of the pool with whole tensors. Older reports lack this field and can still be read.
     #[serde(default)]
     pub baseline_bytes: u64,
-    /// Predicted time of a run without phases.
+    /// Predicted time of a run on whole tensors.
     #[serde(default)]
-    pub without_ms: f64,
+    pub baseline_ms: f64,
 }
 
 /// Layout of a tensor's rows.
@@ -140,18 +140,18 @@ pub struct PeakReport {
     pub operator: String,
     /// The tensor it writes.
     pub tensor: String,
-    /// Segment of the operator, counted from zero; `None` without phases.
+    /// Cascade of the operator, counted from zero; `None` for whole tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub segment: Option<usize>,
+    pub cascade: Option<usize>,
 }
 
 /// Operators that run interleaved.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SegmentReport {
+pub struct CascadeReport {
     /// Number of operators.
     pub operators: usize,
-    /// Number of bands of each operator, limited by its rows; `None` for one row per band.
-    pub phases: Option<u32>,
+    /// Number of stripes of each operator, limited by its rows; `None` for one row per stripe.
+    pub stripes: Option<u32>,
 }
 
 /// The two lower bounds.
@@ -314,8 +314,8 @@ impl MemoryReport {
                 placements: inputs.plan.placements.iter().map(placement).collect(),
             },
             stopped: None,
-            phases_why: None,
-            phases: None,
+            tiling_why: None,
+            tiling: None,
             intermediates_alone: None,
             driver_bytes: None,
             io_bytes: inputs.io_bytes,

@@ -11,8 +11,8 @@ use super::rounded;
 pub struct StepTime {
     /// First step of the operator.
     pub step: usize,
-    /// Number of bands of rows, each of which is a step.
-    pub bands: usize,
+    /// Number of stripes of rows, each of which is a step.
+    pub stripes: usize,
     /// Kind of operator.
     pub operator: String,
     /// The tensor that it writes.
@@ -108,11 +108,11 @@ pub fn step_table(steps: &[StepTime], kinds: &[KindTime], top: usize) -> String 
     let mut sum = 0.0;
     for (step, ms) in timed.iter().take(top) {
         sum += ms;
-        let bands = if step.bands == 1 { String::new() } else { format!(" in {} bands", step.bands) };
+        let stripes = if step.stripes == 1 { String::new() } else { format!(" in {} stripes", step.stripes) };
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "  {:>5} {ms:>9.3} {:>7} {:>8} {:>8} {:>7}  {} {} {:?}{bands}",
+            "  {:>5} {ms:>9.3} {:>7} {:>8} {:>8} {:>7}  {} {} {:?}{stripes}",
             step.step,
             percent(*ms),
             percent(sum),

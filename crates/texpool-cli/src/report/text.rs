@@ -25,7 +25,7 @@ impl fmt::Display for MemoryReport {
         }
         // A plan with row tiling comes from none of the strategies above, and a loaded plan has no list of
         // strategies.
-        if self.phases.is_some() || self.bounds.is_none() {
+        if self.tiling.is_some() || self.bounds.is_none() {
             let (bytes, textures) = (self.plan.bytes, self.plan.textures.len());
             let share = self.share(bytes);
             writeln!(f, "* {:<46} {:>14} {textures:>9} {share:>9}", self.plan.strategy, grouped(bytes))?;
@@ -50,20 +50,20 @@ impl fmt::Display for MemoryReport {
         if let Some(reason) = self.stopped {
             writeln!(f, "    search stopped: {reason}; a smaller pool may exist")?;
         }
-        if let Some(why) = &self.phases_why {
-            writeln!(f, "    phases: {why}")?;
+        if let Some(why) = &self.tiling_why {
+            writeln!(f, "    row tiling: {why}")?;
         }
-        if let Some(phases) = &self.phases {
-            let (segments, dispatches) = (phases.segments.len(), phases.dispatches);
-            let note = format!("about {:.1} ms; here about {:.1} ms", phases.without_ms, phases.predicted_ms);
-            line(f, "pool without phases", phases.baseline_bytes, &note)?;
+        if let Some(tiling) = &self.tiling {
+            let (cascades, dispatches) = (tiling.cascades.len(), tiling.dispatches);
+            let note = format!("about {:.1} ms; here about {:.1} ms", tiling.baseline_ms, tiling.predicted_ms);
+            line(f, "pool of whole tensors", tiling.baseline_bytes, &note)?;
             let forms = [(RowForm::Scattered, "scattered"), (RowForm::Ring, "in rings"), (RowForm::Whole, "whole")];
             let count = |form| self.plan.placements.iter().filter(|placement| placement.form == form).count();
             let forms: Vec<String> = forms.iter().map(|&(form, name)| format!("{} {name}", count(form))).collect();
             writeln!(f, "    rows of tensors: {}", forms.join(", "))?;
-            let note = format!("{segments} segments, {dispatches} dispatches");
-            line(f, "rows alive at the peak of its phases", phases.live_bytes, &note)?;
-            writeln!(f, "    which is {}", phases.peak)?;
+            let note = format!("{cascades} cascades, {dispatches} dispatches");
+            line(f, "rows alive at the peak", tiling.live_bytes, &note)?;
+            writeln!(f, "    which is {}", tiling.peak)?;
         }
         if let Some(alone) = self.intermediates_alone {
             let [naive, bound] = [alone.naive_bytes, alone.lower_bound_bytes].map(grouped);
@@ -114,6 +114,6 @@ impl MemoryReport {
 impl fmt::Display for PeakReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "step {} ({}, {})", self.step, self.operator, printable(&self.tensor))?;
-        self.segment.map_or(Ok(()), |segment| write!(f, " of segment {segment}"))
+        self.cascade.map_or(Ok(()), |cascade| write!(f, " of cascade {cascade}"))
     }
 }

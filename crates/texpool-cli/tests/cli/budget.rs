@@ -1,4 +1,4 @@
-//! Figures on a model's memory that the command prints: those of the papers, phases, budgets and fronts.
+//! Figures on a model's memory that the command prints: those of the papers, tiling, budgets and fronts.
 
 #![cfg(test)]
 #![cfg(unix)]
@@ -15,7 +15,7 @@ fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
     let planned = |model: &str, args: &[&str]| json(&[&["plan", model, "--json", "--strategy", "best"], args].concat());
     let all_ways: [(&str, &[&[&str]]); 2] = [
         (&large, &[&[], &["--stream", "none"], &["--stream", "all"]]),
-        (small, &[&[], &["--stream", "none"], &["--phases", "min"], &["--budget", "600KiB"]]),
+        (small, &[&[], &["--stream", "none"], &["--objective", "smallest"], &["--budget", "600KiB"]]),
     ];
     for (model, ways) in all_ways {
         let (default, apart) = (planned(model, &[]), planned(model, &["--stream", "none"]));
@@ -35,7 +35,7 @@ fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
 }
 
 #[test]
-fn phases_are_asked_for_by_name_and_by_budget() {
+fn plans_are_asked_for_by_objective_and_by_budget() {
     let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/face_detection_front_2019.tflite");
     let front: Value =
         serde_json::from_slice(&texpool(&["plan", model, "--frontier", "--stream", "none", "--json"]).stdout).unwrap();
@@ -45,10 +45,10 @@ fn phases_are_asked_for_by_name_and_by_budget() {
         let asked = ["plan", model, "--json", "--strategy", "best"];
         serde_json::from_slice(&texpool(&[&asked, args].concat()).stdout).unwrap()
     };
-    let least = planned(&["--phases", "min", "--stream", "none"])["plan"]["bytes"].as_u64().unwrap();
+    let least = planned(&["--objective", "smallest", "--stream", "none"])["plan"]["bytes"].as_u64().unwrap();
     assert!(least <= bytes[bytes.len() - 1]);
     // With weights and inputs in the pool, the pool is larger and nothing lies outside it.
-    let streamed = planned(&["--phases", "min"]);
+    let streamed = planned(&["--objective", "smallest"]);
     assert!(streamed["plan"]["bytes"].as_u64().unwrap() > least && streamed["weight_bytes"] == 0, "{streamed}");
     // The device memory that a plan reports is a sufficient budget for it.
     let plain = planned(&[]);
@@ -56,7 +56,7 @@ fn phases_are_asked_for_by_name_and_by_budget() {
     assert_eq!((&again["plan"], &again["device_bytes"]), (&plain["plan"], &plain["device_bytes"]));
     // The budget covers everything on the device.
     let [large, small] = ["64MiB", "1500KiB"].map(|budget| planned(&["--budget", budget]));
-    assert!(large["phases"].is_null() && large["weight_bytes"].as_u64().unwrap() > 0, "{large}");
+    assert!(large["tiling"].is_null() && large["weight_bytes"].as_u64().unwrap() > 0, "{large}");
     assert!(small["plan"]["bytes"].as_u64().unwrap() < large["plan"]["bytes"].as_u64().unwrap(), "{small}");
     let none = texpool(&["plan", model, "--budget", "1KiB"]);
     assert_eq!(none.status.code(), Some(1));
@@ -88,7 +88,7 @@ fn a_budget_that_is_no_size_is_a_usage_error_that_shows_sizes() {
             assert!(words.iter().all(|word| said.contains(word)), "{budget}: {said}");
         }
     }
-    let both = texpool(&["plan", "mobilenet_v1", "--budget", "1MiB", "--phases", "min"]);
+    let both = texpool(&["plan", "mobilenet_v1", "--budget", "1MiB", "--objective", "smallest"]);
     assert_eq!(both.status.code(), Some(2));
     assert!(stderr(&both).contains("cannot be used with"), "{}", stderr(&both));
 }
@@ -103,13 +103,13 @@ fn every_point_of_a_front_is_run_and_plans_are_compared() {
         }
         assert!(point["peak"]["operator"].is_string(), "{point}");
     }
-    let found = json(&["bench", model, "--plans", "off,min,2MiB", "--seconds", "0.2", "--json"]);
+    let found = json(&["bench", model, "--plans", "fastest,smallest,2MiB", "--seconds", "0.2", "--json"]);
     let plans = found["plans"].as_array().unwrap();
     assert_eq!(plans.len(), 3);
     assert!(plans.iter().all(|plan| plan["same_bits"] == true), "{found}");
     assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
     assert!(plans[2]["device_bytes"].as_u64().unwrap() <= 2 << 20, "{found}");
-    assert_eq!(["phases", "strategy"].map(|key| plans[1][key].as_str()), [Some("min"), None]);
+    assert_eq!(["objective", "strategy"].map(|key| plans[1][key].as_str()), [Some("smallest"), None]);
     let found = json(&["bench", model, "--strategies", "naive,best", "--seconds", "0.2", "--json"]);
     let plans = found["plans"].as_array().unwrap();
     assert_eq!([&plans[0], &plans[1]].map(|plan| plan["strategy"].as_str()), [Some("naive"), Some("best")]);

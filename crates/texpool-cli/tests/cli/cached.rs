@@ -120,7 +120,7 @@ fn timeless_of(bytes: &[u8]) -> Vec<u8> {
     [&bytes[..8], &bytes[16..32], &bytes[40..]].concat()
 }
 
-const MIN: [&str; 2] = ["--phases", "min"];
+const MIN: [&str; 2] = ["--objective", "smallest"];
 
 /// Measuring a device takes more of its memory than a budget may allow, so that never happens implicitly.
 #[test]
@@ -140,7 +140,7 @@ fn a_plan_is_searched_for_once() {
     assert_eq!(first["plan_source"], "search");
     let second = place.run(&MIN);
     assert_eq!(second["plan_source"], "cache");
-    for key in ["plan", "phases", "outputs", "device_memory"] {
+    for key in ["plan", "tiling", "outputs", "device_memory"] {
         assert_eq!(first[key], second[key], "{key}");
     }
     // Plans with different requests or search options are different cache entries.
@@ -156,7 +156,7 @@ fn a_plan_is_searched_for_once() {
         assert_eq!(place.run(&args)["plan_source"], "cache", "{other:?}");
     }
     assert_eq!(place.run(&MIN)["plan_source"], "cache");
-    // Without phases the search is quick, so nothing is cached, and every plan tried is reported.
+    // With whole tensors the search is quick, so nothing is cached, and every plan tried is reported.
     let whole = || place.run(&[]);
     assert_eq!([&whole()["plan_source"], &whole()["plan_source"]], ["search", "search"]);
 }
@@ -339,8 +339,8 @@ fn weights_are_packed_once() {
     let made = number();
     let second = place.run(&STREAMED);
     assert_eq!((&second["outputs"], number()), (&first["outputs"], made));
-    // Neither phases nor tile sizes change the packing of weights.
-    let other = place.run(&["--stream=weights", "--weight-tile=4KiB", "--rules=exact", "--phases", "min"]);
+    // Neither tiling nor tile sizes change the packing of weights.
+    let other = place.run(&["--stream=weights", "--weight-tile=4KiB", "--rules=exact", "--objective", "smallest"]);
     assert_eq!((&other["outputs"], number(), place.kept("weights").len()), (&first["outputs"], made, 1));
     assert_eq!(place.run(&[&STREAMED[..], &["--no-cache"]].concat())["outputs"], first["outputs"]);
     // Another texel format needs its own packed weights.

@@ -150,12 +150,12 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     let file = file.to_str().unwrap();
     let (model, photo) = (fetched("blazeface"), fetched("astronaut"));
     // Without a deadline, since a search that is cut short may find another plan.
-    const MIN: [&str; 4] = ["--phases", "min", "--deadline", "none"];
+    const MIN: [&str; 4] = ["--objective", "smallest", "--deadline", "none"];
     let made = json(&[&["compile", &model, "-o", file, "--json"][..], &MIN].concat());
     assert_eq!(made["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
     let run = |plan: &[&str]| json(&[&["run", &model, "--input", &photo, "--json"], plan].concat());
     let (loaded, searched) = (run(&["--plan", file]), run(&[&MIN[..], &["--no-cache"]].concat()));
-    for key in ["plan", "phases", "outputs"] {
+    for key in ["plan", "tiling", "outputs"] {
         assert_eq!(loaded[key], searched[key], "{key}");
     }
     assert_eq!((&loaded["plan_source"], &searched["plan_source"]), (&json!("file"), &json!("search")));
@@ -169,7 +169,7 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);
     fails(&["run", &model, "--plan", &photo], &["astronaut.png is no saved plan", "`texpool compile MODEL -o FILE`"]);
     fails(&["run", &model, "--plan", crate::ABSENT], &[crate::ABSENT]);
-    for decided in [["--phases", "min"], ["--stream", "none"], ["--weight-tile", "1KiB"]] {
+    for decided in [["--objective", "smallest"], ["--stream", "none"], ["--weight-tile", "1KiB"]] {
         let refused = texpool(&[&["run", &model, "--plan", file], &decided[..]].concat());
         assert_eq!(refused.status.code(), Some(2), "{decided:?}");
     }
@@ -213,13 +213,13 @@ fn a_bench_prints_one_document_with_every_number() {
     // 64 x 64 results of 24 channels, each of 5 x 5 x 3 products, in lanes of four.
     assert!(conv["flops"].as_f64().unwrap() >= 2.0 * 64.0 * 64.0 * 24.0 * 75.0, "{conv}");
     assert!(conv["gflop_per_s"].as_f64().unwrap() > 0.0 && conv["gb_per_s"].as_f64().unwrap() > 0.0, "{conv}");
-    // In phases a row is an operator, however many bands it has.
-    let phased = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1", "--phases", "min"]);
-    let rows = phased["steps"].as_array().unwrap();
-    let bands: u64 = rows.iter().map(|row| row["bands"].as_u64().unwrap()).sum();
-    // A band of a concatenation whose parts are copied takes a dispatch a part.
-    let dispatches = phased["dispatches"].as_u64().unwrap();
-    assert!(bands <= dispatches && dispatches < bands + bands / 10, "{bands} {dispatches}");
+    // In stripes a row is an operator, however many stripes it has.
+    let tiled = json(&["bench", &fetched("blazeface"), "--json", "--seconds", "0.1", "--objective", "smallest"]);
+    let rows = tiled["steps"].as_array().unwrap();
+    let stripes: u64 = rows.iter().map(|row| row["stripes"].as_u64().unwrap()).sum();
+    // A stripe of a concatenation whose parts are copied takes a dispatch a part.
+    let dispatches = tiled["dispatches"].as_u64().unwrap();
+    assert!(stripes <= dispatches && dispatches < stripes + stripes / 10, "{stripes} {dispatches}");
     assert!(rows.len() <= operators + 2, "{}", rows.len());
 }
 

@@ -59,7 +59,7 @@ fn documents_of_plans_fit_their_schemas() {
     let csv = csv.to_str().unwrap();
     for args in [
         &["plan", TINY][..],
-        &["plan", TINY, "--phases", "min"],
+        &["plan", TINY, "--objective", "smallest"],
         &["plan", TINY, "--strategy", "all"],
         &["plan", TINY, "--frontier"],
         &["plan", "--records", RECORDS, "--deadline", "1"],
@@ -89,11 +89,11 @@ fn documents_of_runs_fit_their_schemas() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (plan, results, blazeface) = (at("tiny.plan"), at("results"), fetched("blazeface"));
-    fits("compile", &["compile", TINY, "--phases", "min", "--no-cache", "-o", &plan], 0);
+    fits("compile", &["compile", TINY, "--objective", "smallest", "--no-cache", "-o", &plan], 0);
     fits("run", &["run", TINY, "--random", "--plan", &plan, "--output", &results], 0);
     fits("run", &["run", &blazeface, "--input", &fetched("astronaut"), "--precision", "f16"], 0);
     fits("bench", &["bench", TINY, "--seconds", "0.1"], 0);
-    fits("bench", &["bench", TINY, "--plans", "off,min", "--seconds", "0.1"], 0);
+    fits("bench", &["bench", TINY, "--plans", "fastest,smallest", "--seconds", "0.1"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu", "--tolerance", "0", "--precision", "f16"], 1);
     fits("devices", &["devices"], 0);

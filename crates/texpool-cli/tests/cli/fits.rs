@@ -57,7 +57,9 @@ fn each_answer_has_its_exit_code() {
 #[test]
 fn questions_that_are_none_are_usage_errors() {
     let cache = tempfile::tempdir().unwrap();
-    for wrong in [&["2MiB", TINY, "--budget", "1MiB"][..], &["2MiB", TINY, "--phases", "min"], &["large", TINY], &[]] {
+    for wrong in
+        [&["2MiB", TINY, "--budget", "1MiB"][..], &["2MiB", TINY, "--objective", "smallest"], &["large", TINY], &[]]
+    {
         assert_eq!(fits(cache.path(), wrong).0, Some(2), "{wrong:?}");
     }
     let (code, _, err) = fits(cache.path(), &["2MiB"]);

@@ -49,10 +49,10 @@ fn nothing_to_plan_is_a_usage_error() {
     assert_eq!(texpool(&["plan", "x", "--published"]).0, Some(2));
     let tiny = "tests/data/tiny.tflite";
     for wrong in [
-        &["plan", tiny, "--strategy", "all", "--phases", "min"][..],
+        &["plan", tiny, "--strategy", "all", "--objective", "smallest"][..],
         &["plan", "--published", "--frontier"],
         &["plan", "--records", "records.csv", "--budget", "1MiB"],
-        &["csdf", tiny, "--phases", "0"],
+        &["csdf", tiny, "--stripes", "0"],
     ] {
         let (code, _, err) = texpool(wrong);
         assert_eq!(code, Some(2), "{wrong:?}: {err}");
@@ -92,22 +92,22 @@ fn pools_and_fronts_are_drawn() {
         assert!(err.contains(&format!("wrote the picture to {}, ", path(name))), "{err}");
         (serde_json::from_str::<Value>(&out).unwrap(), svg)
     };
-    for phases in ["off", "min"] {
-        let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--phases", phases]);
+    for objective in ["fastest", "smallest"] {
+        let (report, svg) = drawn("pool.svg", &["plan", model, "--json", "--objective", objective]);
         // One path per tensor, one frame per texture.
         let plan = &report["plan"];
-        assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{phases}");
-        assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{phases}");
+        assert_eq!(svg.matches("<path ").count(), plan["placements"].as_array().unwrap().len(), "{objective}");
+        assert_eq!(svg.matches("<title>texture ").count(), plan["textures"].as_array().unwrap().len(), "{objective}");
         // The axis, the size of each texture, operators that fit, and the peak.
         assert!(svg.contains(">steps of a run</text>") && svg.contains(" KiB</text>"), "{svg}");
         assert!(svg.contains(">peak: step ") && svg.contains(" KiB alive</text>"), "{svg}");
         // Whole tensors have room for the names of their operators; rows may have none.
-        assert!(phases == "min" || svg.contains("text-anchor=\"middle\">CONV_2D"), "{svg}");
+        assert!(objective == "smallest" || svg.contains("text-anchor=\"middle\">CONV_2D"), "{svg}");
         assert!(svg.contains("<title>DEPTHWISE_CONV_2D ") && svg.contains("prefers-color-scheme:dark"), "{svg}");
         // If rows are placed separately, all row starts are listed.
         let scattered =
             |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
-        assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), phases == "min");
+        assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), objective == "smallest");
     }
     let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
     assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
@@ -144,7 +144,8 @@ fn a_model_is_answered_by_a_table_of_plans() {
     let json = |args: &[&str]| serde_json::from_str::<Value>(&planned(&[args, &["--json"]].concat())).unwrap();
     let text = planned(&["--deadline", "2"]);
     assert!((7..=15).contains(&text.lines().count()), "{text}");
-    for words in ["texture for every tensor", "predicted time", "  plain ", "  smallest ", "--phases min", "--details"]
+    for words in
+        ["texture for every tensor", "predicted time", "  plain ", "  smallest ", "--objective smallest", "--details"]
     {
         assert!(text.contains(words), "{words} is missing: {text}");
     }
@@ -263,7 +264,8 @@ fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     let (code, _, err) = texpool(&["plan", "--records", &wrong]);
     assert_eq!(code, Some(1));
     assert!(err.contains("wrong.csv: line 2, column 13: the gap 5-11 is not within the life 0-9"), "{err}");
-    // All columns that minimalloc knows: the window of the first lets the second in beneath it, but not beside the third.
+    // All columns that minimalloc knows: the window of the first lets the second in beneath it, but not beside the
+    // third.
     let all = file(
         "all.csv",
         "id,lower,upper,size,alignment,hint,gaps,offset\na,0,3,8,1,-1,1-2@6:8,\nb,1,2,5,4,0,,\nc,1,2,3,1,-1,,8\n",

@@ -163,19 +163,22 @@ fn row(name: &str, flags: &str, mib: Option<u64>) -> PlanRow {
 
 #[test]
 fn plans_stand_side_by_side() {
-    let rows =
-        vec![row("plain", "", Some(20)), row("8 MiB", "--budget 8MiB", None), row("smallest", "--phases min", Some(2))];
+    let rows = vec![
+        row("plain", "", Some(20)),
+        row("8 MiB", "--budget 8MiB", None),
+        row("smallest", "--objective smallest", Some(2)),
+    ];
     let table = PlanRows { naive_device_bytes: 40 << 20, predicted_for: "a device".into(), plain_ms: 12.345, rows };
     let expected = "  plan          device        pool  of naive  predicted time
   plain       20.0 MiB    10.0 MiB    50.0 %           1.00x
   8 MiB      not found in time; the smallest so far takes 9.0 MiB
-  smallest     2.0 MiB     1.0 MiB     5.0 %          10.00x  --phases min
+  smallest     2.0 MiB     1.0 MiB     5.0 %          10.00x  --objective smallest
 
   times: predicted for a device, 12.3 ms for the plain plan
 ";
     assert_eq!(table.to_string(), expected);
     let measured = table.measured(8.0, &[8.0, 12.0]).to_string();
-    assert!(measured.contains("measured time") && measured.contains(" 1.50x  --phases min"), "{measured}");
+    assert!(measured.contains("measured time") && measured.contains(" 1.50x  --objective smallest"), "{measured}");
     assert!(measured.contains("times: measured, 8 ms for the plain plan"), "{measured}");
 }
 
@@ -183,7 +186,7 @@ fn plans_stand_side_by_side() {
 fn slow_steps_come_first_with_their_speeds() {
     let step = |step, operator: &str, ms: f64, flops| StepTime {
         step,
-        bands: 1,
+        stripes: 1,
         operator: operator.into(),
         tensor: format!("t{step}"),
         shape: vec![1, 8],
@@ -221,8 +224,8 @@ fn only_unbeaten_points_of_a_front_are_joined() {
         predicted_ms,
         measured_ms: Some(measured_ms),
         wall_ms: None,
-        peak: PeakReport { step: 0, operator: "ADD".into(), tensor: "t".into(), segment: None },
-        segments: vec![],
+        peak: PeakReport { step: 0, operator: "ADD".into(), tensor: "t".into(), cascade: None },
+        cascades: vec![],
     };
     let points = vec![point(16, 10.0, 12.0), point(8, 11.0, 10.0), point(4, 12.0, 15.0), point(2, 13.0, 14.0)];
     let svg = FrontReport { model: "a<b".into(), clock: Clock::Wall, points, stopped: None }.svg();

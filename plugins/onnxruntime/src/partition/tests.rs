@@ -93,7 +93,7 @@ fn plans_of_past_shapes_are_kept() {
     let open = [Extent::Known(1), Extent::Named("length".into())];
     let options = |plan: &[(&str, &str)]| Options::parse(plan.iter().copied()).unwrap();
     let made = |plan| partition(&context, open.clone(), options(plan)).unwrap();
-    let (usual, least) = (made(&[("budget", "1MiB")]), made(&[("phases", "min")]));
+    let (usual, least) = (made(&[("budget", "1MiB")]), made(&[("objective", "smallest")]));
     for length in [64, 65] {
         run(&usual, &vec![0.5; length]).unwrap();
         run(&least, &vec![0.5; length]).unwrap();

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
-Phases: TypeAlias = Literal["off", "auto", "min"]
+Objective: TypeAlias = Literal["fastest", "balanced", "smallest"]
+Tiling: TypeAlias = Literal["rows", "whole"]
 Stream: TypeAlias = Literal["none", "weights", "io", "all"]
 Precision: TypeAlias = Literal["f32", "f16"]
 Weights: TypeAlias = Literal["f32", "f16", "file", "int8"]
@@ -110,7 +111,8 @@ def _folder_text(name: str, folder: Any) -> str:
 # Converter from value to string for each argument.
 _TEXTS: dict[str, Callable[[str, Any], str]] = {
     "budget": _size_text,
-    "phases": _word_text,
+    "objective": _word_text,
+    "tiling": _word_text,
     "stream": _word_text,
     "weight_tile": _size_text,
     "precision": _word_text,

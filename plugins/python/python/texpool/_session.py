@@ -13,12 +13,13 @@ from ._batches import Batches
 from ._errors import Error
 from ._memory import Memory, MemoryBlock, MemoryMap
 from ._options import (
-    Phases,
+    Objective,
     Precision,
     ProgressCallback,
     Size,
     Source,
     Stream,
+    Tiling,
     Weights,
     checked_plan,
     checked_source,
@@ -115,62 +116,63 @@ class FrontierPoint(NamedTuple):
 
 
 class InferenceSession:
-    """A model on a device, as ONNX Runtime's class of this name.
+    """A model on a device, with the interface of ONNX Runtime's class of this name.
 
-    `path_or_bytes` is a `.tflite` or `.onnx` file, or its bytes. All other arguments are by keyword, and mean what
-    the command's flags of these names do:
+    `path_or_bytes` is a `.tflite` or `.onnx` file, or its bytes. All other arguments are keywords with the meaning of
+    the command's flags:
 
     budget
-        A number of bytes or a text such as "2MiB", that all of the device's memory is kept within: pool, weights,
-        inputs and outputs, tables, transfers. Inputs and outputs go through the pool; operators run band by band of rows,
-        and weights are streamed, where they must; the answer has the same bits.
-    phases
-        Without a budget: "off" runs operators whole, "min" band by band in the smallest pool that is found, "auto" as
-        far as a percent of bytes still costs less than a percent of time.
+        Upper limit on all device memory, in bytes or as a text such as "2MiB": pool, weights, inputs and outputs,
+        tables, transfers. Inputs and outputs go through the pool. If necessary, operators run in stripes of rows and
+        weights are streamed. The results have the same bits.
+    objective
+        Quality that decides between plans if there is no budget: "fastest" (the default), "smallest" in device memory,
+        or "balanced", up to the point where saving another percent of memory costs more than a percent of time.
+    tiling
+        "rows" (the default) lets operators run in stripes of rows to save memory; "whole" keeps every tensor whole.
     stream
-        What goes into the pool, or out of it, in the middle of every run instead of lying beside it: "none", "weights",
-        "io" (inputs and outputs) or "all"; "all" with phases="min", else "io".
+        Data that passes through the pool in every run instead of staying on the device: "none", "weights", "io" (inputs
+        and outputs) or "all". Defaults to "all" with objective="smallest", else "io".
     weight_tile
-        Without a budget: tiles that an operator which runs over all its rows at once has streamed weights in; "64KiB".
+        Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Defaults to
+        "64KiB". Not together with a budget.
     device
-        Part of an adapter's name, or its PCI address (`texpool.list_adapters()`); by default the one that wgpu prefers.
-        Sessions of a process share their device.
+        Part of an adapter's name, or its PCI address (`texpool.list_adapters()`). Defaults to the adapter that wgpu
+        prefers. Sessions of a process share their device.
     precision
-        "f32", or "f16" to store activations and weights in 16 bits.
+        Storage of activations and weights: "f32" or "f16".
     weights
-        How weights are stored: "f32", "f16", "file" for the bits that the file has, or "int8", which quantises them by
-        output channel.
+        Storage of weights: "f32", "f16", "file" for the file's own format, or "int8", quantized by output channel.
     strategy
-        How the pool is planned: "best", "optimum", "banks", or a strategy's name.
+        Planner of the pool: "best", "optimum", "banks", or a strategy's name.
     cache_dir
-        A folder for plans that took long to find, and for weights that are streamed, packed once.
+        Folder for packed weights, and for plans whose search takes long.
     plan
-        A plan that `save_plan` or `texpool compile` has written: a file, or bytes. It says all that decides on a plan.
+        A plan that `save_plan` or `texpool compile` has written, as a file or as bytes. It replaces all other options of
+        the plan.
     progress
-        Called with a `Progress` some twenty times a second while a plan is searched for; where it returns `False`, the
+        Called with a `Progress` about twenty times a second during the search for a plan. If it returns `False`, the
         search ends with the best plan so far.
     deadline
-        Seconds after which the search ends with the best plan so far. Without it the same model has the same plan on
-        every machine.
+        Time limit of the search in seconds; then the best plan so far is used. Without a deadline, a model gets the same
+        plan on every machine.
     timeout
-        Seconds that the device may take for a run; 600 by default.
+        Time limit of a run on the device, in seconds. Defaults to 600.
     dims
-        Extents that an `.onnx` file leaves open, by name: `{"batch": 8}`. If only batches are open, they count as 1,
-        with a `UserWarning`, and the first run of another batch plans for that one with the same options; the last four
-        are kept, and with a budget only the last one used holds memory of the device. With `plan`, only its batch runs.
-        Shapes, memory and plan that the session tells are those of the batch of 1. If other extents are open, the error
-        names all of them.
+        Extents that an `.onnx` file leaves open, by name: `{"batch": 8}`. If only batches are open, they are 1, with a
+        `UserWarning`, and the first run of another batch plans for it with the same options. The last four plans are
+        kept; with a budget only the last one used holds device memory. With `plan`, only its batch runs. Shapes, memory
+        and plan of the session are those of the batch of 1. If other extents are open, the error names all of them.
     rules
-        Which rewrites are made: "default", "exact", "all", "none", or a list of names.
+        Rewrite rules: "default", "exact", "all", "none", or a list of names.
     fake_quant
-        Whether values that a file stores in 8 bits are rounded to what those can say.
+        Whether values that the file stores in 8 bits are rounded to 8 bits.
 
     sess_options, providers, provider_options, disabled_optimizers, enable_fallback
-        Accepted and ignored, so that a program that was written for ONNX Runtime needs no change: the device runs all of
-        the model.
+        Accepted and ignored, so that programs written for ONNX Runtime need no change. The device runs the whole model.
 
-    Threads may share a session; their runs follow each other. A session pickles by its path or bytes, its options and its
-    plan, and is made anew where it is unpickled, without another search.
+    Threads may share a session; their runs follow each other. A session pickles its path or bytes, its options and its
+    plan, so unpickling needs no search.
     """
 
     def __init__(
@@ -181,7 +183,8 @@ class InferenceSession:
         provider_options: Sequence[Mapping[str, object]] | None = None,
         *,
         budget: Size | None = None,
-        phases: Phases | None = None,
+        objective: Objective | None = None,
+        tiling: Tiling | None = None,
         stream: Stream | None = None,
         weight_tile: Size | None = None,
         device: str | None = None,
@@ -202,7 +205,8 @@ class InferenceSession:
     ) -> None:
         self._options: dict[str, Any] = {
             "budget": budget,
-            "phases": phases,
+            "objective": objective,
+            "tiling": tiling,
             "stream": stream,
             "weight_tile": weight_tile,
             "precision": precision,
@@ -294,7 +298,7 @@ class InferenceSession:
 
     @property
     def predicted_seconds(self) -> float | None:
-        """How long a run is predicted to take, where operators run band by band."""
+        """How long a run is predicted to take, where operators run stripe by stripe."""
         return self._session.predicted_seconds
 
     @property

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
+    compile::{CompileOptions, CompiledModel, Objective, compile, frontier},
     plan::{SearchControl, Strategy},
 };
 use texpool_cli::page::ReportPage;
@@ -21,7 +21,7 @@ use super::{
 /// A page of the plan of a compiled model, beside its naive plan.
 fn page(compiled: &CompiledModel) -> ReportPage {
     let mut page = ReportPage::new(&compiled.graph().name);
-    if compiled.phased().is_some() {
+    if compiled.tiled().is_some() {
         let whole = compile(compiled.graph(), &CompileOptions::default(), &SearchControl::new()).unwrap();
         let schedule = page.add_plan("whole tensors", vec![], &whole).unwrap();
         page.set_solution(schedule, whole.best().unwrap());
@@ -29,7 +29,7 @@ fn page(compiled: &CompiledModel) -> ReportPage {
         page.add_layout("naive", schedule, &whole, &naive);
     }
     let schedule = page.add_plan("the plan", vec![], compiled).unwrap();
-    if compiled.phased().is_none() {
+    if compiled.tiled().is_none() {
         page.set_solution(schedule, compiled.best().unwrap());
         let naive = Strategy::Naive.place(&compiled.schedule().records).unwrap();
         page.add_layout("naive", schedule, compiled, &naive);
@@ -276,7 +276,8 @@ fn every_panel_fits(page: &Page) {
 
 #[test]
 fn blazeface_in_tiles_is_read_and_moved_along_its_front() {
-    let compiled = expected::compiled("models/face_detection_front_2019.tflite", Phases::Min, Duration::from_secs(8));
+    let compiled =
+        expected::compiled("models/face_detection_front_2019.tflite", Objective::Smallest, Duration::from_secs(8));
     let mut report = page(&compiled);
     let control = SearchControl::new().timeout(Duration::from_secs(8));
     let front = frontier(compiled.graph(), &CompileOptions::default(), &control).unwrap();
@@ -305,7 +306,7 @@ fn blazeface_in_tiles_is_read_and_moved_along_its_front() {
 
 #[test]
 fn mobilenet_v2_in_tiles_is_read() {
-    let compiled = expected::compiled("mobilenet_v2", Phases::Min, Duration::from_secs(8));
+    let compiled = expected::compiled("mobilenet_v2", Objective::Smallest, Duration::from_secs(8));
     let page = is_read(&compiled, &page(&compiled).html().unwrap());
     // The same tensors in buffers of their own, on the same scale.
     page.eval("document.getElementById('scale').click(); document.querySelector('#quick button').click()");
@@ -319,20 +320,20 @@ fn mobilenet_v2_in_tiles_is_read() {
 
 #[test]
 fn densenet_121_is_read() {
-    let compiled = expected::compiled("light_densenet121", Phases::Off, Duration::from_secs(20));
+    let compiled = expected::compiled("light_densenet121", Objective::Fastest, Duration::from_secs(20));
     is_read(&compiled, &page(&compiled).html().unwrap());
 }
 
 #[test]
 fn retinaface_of_very_many_steps_is_read() {
-    let compiled = expected::compiled("retinaface", Phases::Min, Duration::from_secs(20));
+    let compiled = expected::compiled("retinaface", Objective::Smallest, Duration::from_secs(20));
     assert!(compiled.schedule().steps.len() > 10_000, "{}", compiled.schedule().steps.len());
     is_read(&compiled, &page(&compiled).html().unwrap());
 }
 
 #[test]
 fn u2_net_p_of_very_many_steps_is_read() {
-    let compiled = expected::compiled("u2netp", Phases::Min, Duration::from_secs(20));
+    let compiled = expected::compiled("u2netp", Objective::Smallest, Duration::from_secs(20));
     assert!(compiled.schedule().steps.len() > 10_000, "{}", compiled.schedule().steps.len());
     let html = page(&compiled).html().unwrap();
     assert!(!data(&html)["kernels"]["sources"].as_array().unwrap().is_empty());

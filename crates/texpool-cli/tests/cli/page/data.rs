@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, compile, frontier},
+    compile::{CompileOptions, CompiledModel, Objective, compile, frontier},
     graph::{Graph, GraphBuilder, Unary},
     plan::{SearchControl, Strategy},
 };
@@ -47,9 +47,9 @@ fn rows(data: &Value, plan: usize) -> BTreeMap<(usize, u32), Row> {
 
 #[test]
 fn every_row_lies_where_the_plan_puts_it() {
-    for phases in [Phases::Off, Phases::Min] {
-        let compiled = expected::compiled("models/face_detection_front_2019.tflite", phases, Duration::from_secs(4));
-        assert_eq!(compiled.phased().is_some(), phases == Phases::Min);
+    for objective in [Objective::Fastest, Objective::Smallest] {
+        let compiled = expected::compiled("models/face_detection_front_2019.tflite", objective, Duration::from_secs(4));
+        assert_eq!(compiled.tiled().is_some(), objective == Objective::Smallest);
         let data = data(&page(&compiled).html().unwrap());
         assert_eq!(rows(&data, 0), expected::rows(&compiled));
         assert_eq!(data["plans"][0]["bytes"], compiled.plan().bytes());
@@ -66,7 +66,8 @@ fn every_row_lies_where_the_plan_puts_it() {
 
 #[test]
 fn every_step_has_the_rows_that_it_touches() {
-    let compiled = expected::compiled("models/face_detection_front_2019.tflite", Phases::Min, Duration::from_secs(4));
+    let compiled =
+        expected::compiled("models/face_detection_front_2019.tflite", Objective::Smallest, Duration::from_secs(4));
     let data = data(&page(&compiled).html().unwrap());
     let steps = &data["schedules"][0]["steps"];
     for (name, of) in [("reads", 0), ("writes", 1)] {
@@ -83,14 +84,14 @@ fn every_step_has_the_rows_that_it_touches() {
             }
         }
     }
-    let segments = data["schedules"][0]["segments"].as_array().unwrap();
-    assert_eq!(segments.len(), compiled.phased().unwrap().segments.len());
-    assert!(data["schedules"][0]["segment_of_node"].is_string(), "the segments have no nodes");
+    let cascades = data["schedules"][0]["cascades"].as_array().unwrap();
+    assert_eq!(cascades.len(), compiled.tiled().unwrap().cascades.len());
+    assert!(data["schedules"][0]["cascade_of_node"].is_string(), "the cascades have no nodes");
 }
 
 #[test]
 fn layouts_of_strategies_and_the_front_are_on_the_page() {
-    let compiled = expected::compiled("tiny.tflite", Phases::Off, Duration::from_secs(4));
+    let compiled = expected::compiled("tiny.tflite", Objective::Fastest, Duration::from_secs(4));
     let mut page = page(&compiled);
     let records = &compiled.schedule().records;
     let naive = Strategy::Naive.place(records).unwrap();
@@ -134,7 +135,7 @@ fn no_name_leaves_its_place_in_the_page() {
 
 #[test]
 fn the_page_names_no_address_and_is_small_without_data() {
-    let compiled = expected::compiled("tiny.tflite", Phases::Off, Duration::from_secs(4));
+    let compiled = expected::compiled("tiny.tflite", Objective::Fastest, Duration::from_secs(4));
     let html = page(&compiled).html().unwrap();
     let data = html.split_once("id=\"data\">").unwrap().1.split_once("</script>").unwrap().0;
     assert!(html.len() - data.len() < 300_000, "{}", html.len() - data.len());

@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use texpool::{
-    compile::{CompileOptions, CompiledModel, Phases, StreamedIo, WeightStorage, compile},
+    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile},
     import::{self, ImportOptions},
     plan::SearchControl,
 };
@@ -19,7 +19,7 @@ pub(super) struct Row {
 }
 
 /// Compiles a model of the catalogue, or one that is kept here.
-pub(super) fn compiled(name: &str, phases: Phases, deadline: Duration) -> CompiledModel {
+pub(super) fn compiled(name: &str, objective: Objective, deadline: Duration) -> CompiledModel {
     let kept = Path::new(crate::ROOT).join("tests/data").join(name);
     let (path, dims) = if kept.exists() {
         (kept, BTreeMap::new())
@@ -29,11 +29,11 @@ pub(super) fn compiled(name: &str, phases: Phases, deadline: Duration) -> Compil
         (path, fetcher.catalog.entry(name).unwrap().dims.clone())
     };
     let graph = import::open_with(&path, &ImportOptions { dims, ..ImportOptions::default() }).unwrap();
-    let (weights, stream_io) = match phases {
-        Phases::Off => (WeightStorage::Resident, StreamedIo::BOTH),
+    let (weights, stream_io) = match objective {
+        Objective::Fastest => (WeightStorage::Resident, StreamedIo::BOTH),
         _ => (WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 }, StreamedIo::BOTH),
     };
-    let options = CompileOptions { phases, weights, stream_io, ..CompileOptions::default() };
+    let options = CompileOptions { objective, weights, stream_io, ..CompileOptions::default() };
     compile(&graph, &options, &SearchControl::new().timeout(deadline)).unwrap()
 }
 

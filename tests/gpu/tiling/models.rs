@@ -1,4 +1,4 @@
-//! Networks in phases beside the catalogue's cases, fed numbers.
+//! Networks in stripes beside the catalogue's cases, fed numbers.
 
 use super::{Gain::Factor, tested};
 

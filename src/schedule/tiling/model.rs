@@ -1,4 +1,4 @@
-//! The model of a schedule that phases work on: the operators, the rows that each of them needs, and the producers of
+//! The model of a schedule that tiling works on: the operators, the rows that each of them needs, and the producers of
 //! those rows.
 
 use std::ops::Range;
@@ -30,22 +30,22 @@ pub struct OperandUse {
 }
 
 impl Operator {
-    /// Returns the rows of the storage that a band of the result occupies.
-    pub fn written(&self, band: &Range<u32>) -> Range<u32> {
-        self.first + band.start..self.first + band.end
+    /// Returns the rows of the storage that a stripe of the result occupies.
+    pub fn written(&self, stripe: &Range<u32>) -> Range<u32> {
+        self.first + stripe.start..self.first + stripe.end
     }
 
-    /// Returns the number of dispatches needed for a band of the result.
-    pub fn dispatches(&self, band: &Range<u32>) -> u64 {
-        dispatches_of(&self.dispatches, band)
+    /// Returns the number of dispatches needed for a stripe of the result.
+    pub fn dispatches(&self, stripe: &Range<u32>) -> u64 {
+        dispatches_of(&self.dispatches, stripe)
     }
 }
 
 impl OperandUse {
-    /// Returns the rows that a band of the result reads: the range from the first to the last row that any of its
+    /// Returns the rows that a stripe of the result reads: the range from the first to the last row that any of its
     /// rows needs.
-    pub fn rows(&self, band: &Range<u32>) -> Range<u32> {
-        let needed = self.input_rows[band.start as usize..band.end as usize].iter().filter(|rows| !rows.is_empty());
+    pub fn rows(&self, stripe: &Range<u32>) -> Range<u32> {
+        let needed = self.input_rows[stripe.start as usize..stripe.end as usize].iter().filter(|rows| !rows.is_empty());
         let hull = needed.fold(None, |hull: Option<Range<u32>>, rows| {
             Some(hull.map_or(rows.clone(), |hull| hull.start.min(rows.start)..hull.end.max(rows.end)))
         });
@@ -53,7 +53,7 @@ impl OperandUse {
     }
 }
 
-/// An operator of the network: a step of the schedule before it is cut into phases.
+/// An operator of the network: a step of the schedule before it is cut into stripes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     /// Rows of its result.
@@ -88,12 +88,12 @@ pub struct StorageInfo {
     pub output: bool,
     /// First operator that writes part of it.
     pub producer: Option<usize>,
-    /// Set if the storage is a graph input that is uploaded into the pool, each row before the first band that reads
+    /// Set if the storage is a graph input that is uploaded into the pool, each row before the first stripe that reads
     /// it.
     pub uploaded: bool,
 }
 
-/// A network prepared for phases: operators in execution order, and the storages between them.
+/// A network prepared for tiling: operators in execution order, and the storages between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowDependencies {
     /// One entry per operator, in the order of the schedule's steps.
@@ -222,7 +222,7 @@ fn producers(graph: &Graph, schedule: &Schedule) -> IdVec<TensorId, Vec<Producer
     let mut producers_of: IdVec<_, Vec<Producer>> = IdVec::from_elem(Vec::new(), &graph.tensors);
     let mut steps = schedule.steps.iter().enumerate().peekable();
     for (id, node) in graph.nodes.iter_enumerated() {
-        // Steps are in node order and none is cut into phases yet, so one pass over both is enough.
+        // Steps are in node order and none is cut into stripes yet, so one pass over both is enough.
         let step = steps.next_if(|(_, step)| step.node == id);
         let parts = || node.inputs.iter().flat_map(|&operand| producers_of[operand].iter().copied());
         let own = step.map(|(operator, _)| Producer { operator, first: first_row(graph, schedule, node) });
@@ -257,10 +257,10 @@ fn idle(step: &Step, first: u32) -> Range<u32> {
     end - first..step.rows.end
 }
 
-/// Returns the number of dispatches for a band of rows of a node whose [`dispatch_rows`] are `dispatches`.
-pub fn dispatches_of(dispatches: &[Range<u32>], band: &Range<u32>) -> u64 {
+/// Returns the number of dispatches for a stripe of rows of a node whose [`dispatch_rows`] are `dispatches`.
+pub fn dispatches_of(dispatches: &[Range<u32>], stripe: &Range<u32>) -> u64 {
     match dispatches {
         [_] => 1,
-        several => several.iter().filter(|rows| rows.start < band.end && band.start < rows.end).count() as u64,
+        several => several.iter().filter(|rows| rows.start < stripe.end && stripe.start < rows.end).count() as u64,
     }
 }

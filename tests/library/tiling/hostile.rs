@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use texpool::{
-    compile::{CompileOptions, Phases, compile},
+    compile::{CompileOptions, Objective, compile},
     graph::{Act, Concat, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
     plan::SearchControl,
 };
@@ -90,29 +90,29 @@ const DEADLINE: Duration = Duration::from_secs(5);
 const SOON: Duration = Duration::from_secs(60);
 
 fn is_planned_soon(graph: &Graph) {
-    for phases in [Phases::Off, Phases::Auto, Phases::Min] {
+    for objective in [Objective::Fastest, Objective::Balanced, Objective::Smallest] {
         let begun = Instant::now();
-        let options = CompileOptions { phases, ..CompileOptions::default() };
+        let options = CompileOptions { objective, ..CompileOptions::default() };
         let compiled = compile(graph, &options, &SearchControl::new().timeout(DEADLINE)).unwrap();
         let (took, steps) = (begun.elapsed(), compiled.schedule().steps.len());
         println!(
-            "{} {phases:?}: {:.1} s, {steps} steps, {} bytes, {:?}",
+            "{} {objective:?}: {:.1} s, {steps} steps, {} bytes, {:?}",
             graph.name,
             took.as_secs_f64(),
             compiled.plan().bytes(),
             compiled.stopped()
         );
-        assert!(took < SOON, "{} {phases:?} took {took:?}", graph.name);
+        assert!(took < SOON, "{} {objective:?} took {took:?}", graph.name);
     }
 }
 
-/// 2,000 operators of 8,192 rows: more than the search for phases accepts.
+/// 2,000 operators of 8,192 rows: more than the search for tilings accepts.
 #[test]
 fn a_long_chain_of_many_rows() {
     is_planned_soon(&chain(2_000, 8_192));
 }
 
-/// 2,000 operators of 256 rows, which the search for phases accepts.
+/// 2,000 operators of 256 rows, which the search for tilings accepts.
 #[test]
 fn a_long_chain_of_some_rows() {
     is_planned_soon(&chain(2_000, 256));

@@ -1,4 +1,4 @@
-//! Every case of the catalogue in phases, on the picture that the network is made for.
+//! Every case of the catalogue in stripes, on the picture that the network is made for.
 
 use super::{
     Gain::{Factor, Nothing},

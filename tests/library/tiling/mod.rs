@@ -1,4 +1,4 @@
-//! Phases: the rows that operators need, the resulting order of steps, the placement of rows, and the pool sizes
+//! Row tiling: the rows that operators need, the resulting order of steps, the placement of rows, and the pool sizes
 //! reached.
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use std::{
 use super::networks;
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightFormat, WeightStorage,
+        CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage,
         compile, frontier, load,
     },
     graph::Graph,
@@ -22,9 +22,9 @@ use texpool::{
 
 const TILE: u64 = 64 << 10;
 
-fn options(phases: Phases) -> CompileOptions {
+fn options(objective: Objective) -> CompileOptions {
     let weights = WeightStorage::Streamed { resident_below: 0, tile_bytes: TILE };
-    CompileOptions { rules: Rules::none(), phases, weights, ..CompileOptions::default() }
+    CompileOptions { rules: Rules::none(), objective, weights, ..CompileOptions::default() }
 }
 
 fn all() -> [Graph; 4] {
@@ -35,13 +35,13 @@ fn all() -> [Graph; 4] {
 fn front(graph: &Graph) -> Arc<Frontier> {
     static FRONTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Frontier>>>>> = Mutex::new(BTreeMap::new());
     let kept = Arc::clone(FRONTS.lock().unwrap().entry(graph.name.clone()).or_default());
-    let search = || Arc::new(frontier(graph, &options(Phases::Off), &SearchControl::new()).unwrap());
+    let search = || Arc::new(frontier(graph, &options(Objective::Fastest), &SearchControl::new()).unwrap());
     Arc::clone(kept.get_or_init(search))
 }
 
-/// Rows and weights alive at the peak, in MiB: no more than a dynamic programme over borders between segments
-/// finds that counts rows and weights as this does, but for the classifiers, which it leaves out. And the pool of the plan
-/// that takes least of the device, tables and transfer buffers among it, which stays at what was reached.
+/// Rows and weights alive at the peak, in MiB: no more than a dynamic programme over borders between cascades
+/// finds that counts rows and weights as this does, but for the classifiers, which it leaves out. And the pool of the
+/// plan that takes least of the device, tables and transfer buffers among it, which stays at what was reached.
 #[test]
 fn few_rows_and_weights_live_at_once() {
     let most = [(0.889, 0.916), (0.641, 0.713), (1.193, 1.178), (1.563, 1.567)];
@@ -62,8 +62,8 @@ fn nearly_the_smallest_has_fewer_steps() {
     let front = front(&graph);
     let last = front.points().last().unwrap();
     let (smallest, least) = (last.dispatches, last.device_bytes);
-    let compiled = compile(&graph, &options(Phases::Min), &SearchControl::new()).unwrap();
-    let dispatches = compiled.phased().unwrap().dispatches;
+    let compiled = compile(&graph, &options(Objective::Smallest), &SearchControl::new()).unwrap();
+    let dispatches = compiled.tiled().unwrap().dispatches;
     println!("{smallest} dispatches in {least} bytes, {dispatches} in {}", compiled.device_bytes());
     assert!(compiled.device_bytes() <= least + least / 64);
     assert!(2 * dispatches <= smallest);
@@ -73,7 +73,7 @@ fn nearly_the_smallest_has_fewer_steps() {
 #[test]
 fn a_budget_of_the_device_that_nothing_fits_names_the_least() {
     let graph = networks::small();
-    let options = |bytes| CompileOptions { phases: Phases::DeviceBudget(bytes), ..CompileOptions::default() };
+    let options = |bytes| CompileOptions { objective: Objective::Device(bytes), ..CompileOptions::default() };
     let Err(CompileError::BelowFloor { floor, .. }) = compile(&graph, &options(100_000), &SearchControl::new()) else {
         panic!("100,000 bytes are not refused");
     };
@@ -122,8 +122,8 @@ fn every_weight_is_uploaded_once() {
     for (graph, (weight_format, packing)) in
         all().into_iter().flat_map(|graph| formats.map(|pair| (graph.clone(), pair)))
     {
-        for phases in [Phases::Off, Phases::Auto] {
-            let options = CompileOptions { weight_format, ..options(phases) };
+        for objective in [Objective::Fastest, Objective::Balanced] {
+            let options = CompileOptions { weight_format, ..options(objective) };
             let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
             uploads_are_whole(&compiled, packing);
             let loaded = load(&graph, &compiled.save(), compiled.limits()).unwrap();
@@ -138,7 +138,7 @@ fn every_weight_is_uploaded_once() {
 fn weights_of_fewer_bits_take_less_room_in_the_pool() {
     let graph = networks::squeezenet();
     let floats = front(&graph).points().last().unwrap().device_bytes;
-    let options = CompileOptions { weight_format: WeightFormat::Int8, ..options(Phases::Min) };
+    let options = CompileOptions { weight_format: WeightFormat::Int8, ..options(Objective::Smallest) };
     let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
     println!("{floats} bytes of the device, {} with weights in 8 bits", compiled.device_bytes());
     assert!(compiled.device_bytes() + (150 << 10) < floats);
@@ -157,8 +157,8 @@ fn mask() -> Graph {
 #[test]
 fn every_row_of_an_output_is_downloaded_once() {
     for graph in all().into_iter().chain([mask()]) {
-        for phases in [Phases::Off, Phases::Auto] {
-            let options = CompileOptions { stream_io: StreamedIo::BOTH, ..options(phases) };
+        for objective in [Objective::Fastest, Objective::Balanced] {
+            let options = CompileOptions { stream_io: StreamedIo::BOTH, ..options(objective) };
             let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
             let schedule = compiled.schedule();
             for &output in &compiled.graph().outputs {
@@ -181,7 +181,7 @@ fn every_row_of_an_output_is_downloaded_once() {
     }
     // Large tensors are live for some rows only.
     let bytes = |stream_io: StreamedIo| {
-        let options = CompileOptions { stream_io, ..options(Phases::Min) };
+        let options = CompileOptions { stream_io, ..options(Objective::Smallest) };
         compile(&mask(), &options, &SearchControl::new()).unwrap().device_bytes()
     };
     let (through, apart) = (bytes(StreamedIo::BOTH), bytes(StreamedIo { inputs: true, outputs: false }));
@@ -193,7 +193,8 @@ fn every_row_of_an_output_is_downloaded_once() {
 fn small_weights_stay_on_the_device() {
     let graph = networks::mobilenet_v2();
     let weights = WeightStorage::Streamed { resident_below: 100 << 10, tile_bytes: TILE };
-    let compiled = compile(&graph, &CompileOptions { weights, ..options(Phases::Off) }, &SearchControl::new()).unwrap();
+    let compiled =
+        compile(&graph, &CompileOptions { weights, ..options(Objective::Fastest) }, &SearchControl::new()).unwrap();
     for (id, node) in compiled.graph().nodes.iter_enumerated() {
         let bytes = ops::weight_texels(compiled.graph(), node) * 16;
         assert_eq!(compiled.schedule().streamed().contains(id), bytes >= 100 << 10, "{bytes}");

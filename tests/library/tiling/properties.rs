@@ -1,4 +1,4 @@
-//! Random small graphs in random phases. Each band is computed only from the rows that it declares, and every plan
+//! Random small graphs in random cascades. Each stripe is computed only from the rows that it declares, and every plan
 //! passes the checker.
 
 use super::noise;
@@ -15,9 +15,8 @@ use texpool::{
     },
     rewrite::{Rules, rewrite},
     schedule::{
-        Access, Schedule, StepKind, Storage, StorageKind,
-        phases::{RowDependencies, Segment, phased},
-        schedule,
+        Access, Schedule, StepKind, Storage, StorageKind, schedule,
+        tiling::{Cascade, RowDependencies, tiled},
     },
 };
 
@@ -131,14 +130,14 @@ pub(crate) fn network(layers: &[Layer], two_outputs: bool) -> Graph {
     b.finish(&outputs).unwrap()
 }
 
-/// Cuts the operators at the marks; each segment in as many phases as its mark says.
-fn segments(operators: usize, marks: &[(bool, u32)]) -> Vec<Segment> {
-    let mut made: Vec<Segment> = Vec::new();
+/// Cuts the operators at the marks; each cascade in as many stripes as its mark says.
+fn cascades(operators: usize, marks: &[(bool, u32)]) -> Vec<Cascade> {
+    let mut made: Vec<Cascade> = Vec::new();
     for operator in 0..operators {
-        let (cut, phases) = marks[operator % marks.len()];
+        let (cut, stripes) = marks[operator % marks.len()];
         match made.last_mut() {
-            Some(segment) if !cut => segment.operators.end = operator + 1,
-            _ => made.push(Segment::new(operator..operator + 1, phases)),
+            Some(cascade) if !cut => cascade.operators.end = operator + 1,
+            _ => made.push(Cascade::new(operator..operator + 1, stripes)),
         }
     }
     made
@@ -159,7 +158,7 @@ fn case(layers: &[Layer], two_outputs: bool, marks: &[(bool, u32)]) -> Case {
     let in_place: NodeSet = in_place.iter().filter(|id| marks[id.index() % marks.len()].1 != 3).collect();
     let plain = schedule(&graph, &in_place).unwrap();
     let model = RowDependencies::new(&graph, &plain);
-    let schedule = phased(&plain, &model, &segments(plain.steps.len(), marks));
+    let schedule = tiled(&plain, &model, &cascades(plain.steps.len(), marks));
     let (tensors, whole, steps) = (schedule.tensors(), schedule.whole(&graph), schedule.row_steps());
     Case { graph, schedule, tensors, whole, steps }
 }
@@ -245,8 +244,8 @@ fn planned(case: &Case) -> (Plan, u64) {
 }
 
 pub(crate) fn inputs() -> impl Strategy<Value = (Vec<Layer>, bool, Vec<(bool, u32)>)> {
-    let phases = prop::sample::select(vec![1, 2, 3, 5, u32::MAX]);
-    let marks = prop::collection::vec((prop::bool::weighted(0.3), phases), 1..8);
+    let stripes = prop::sample::select(vec![1, 2, 3, 5, u32::MAX]);
+    let marks = prop::collection::vec((prop::bool::weighted(0.3), stripes), 1..8);
     (prop::collection::vec((0u8..12, any::<u8>()), 2..12), any::<bool>(), marks)
 }
 
@@ -254,7 +253,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
     #[test]
-    fn every_band_follows_from_the_rows_it_reads((layers, two, marks) in inputs()) {
+    fn every_stripe_follows_from_the_rows_it_reads((layers, two, marks) in inputs()) {
         let case = case(&layers, two, &marks);
         let input = noise(3, 240);
         let expected = reference::graph(&case.graph, std::slice::from_ref(&input)).unwrap();

@@ -2,31 +2,28 @@
 
 use super::networks;
 use texpool::{
-    compile::{CompileError, CompileOptions, DeviceProfile, Phases, compile, frontier},
+    compile::{CompileError, CompileOptions, DeviceProfile, Objective, compile, frontier},
     graph::Graph,
     plan::{RowTable, SearchControl, TexelFormat},
     rewrite::Rules,
 };
 
-fn options(phases: Phases) -> CompileOptions {
-    CompileOptions { rules: Rules::none(), phases, ..CompileOptions::default() }
+fn options(objective: Objective) -> CompileOptions {
+    CompileOptions { rules: Rules::none(), objective, ..CompileOptions::default() }
 }
 
 /// The smallest pool in MiB of 32-bit and in half of that of 16-bit floats, at most `most`.
 fn is_small(graph: &Graph, most: f64) {
     for (format, most) in [(TexelFormat::Rgba32Float, most), (TexelFormat::Rgba16Float, most / 2.0)] {
         let compiled =
-            compile(graph, &CompileOptions { format, ..options(Phases::Min) }, &SearchControl::new()).unwrap();
-        let phased = compiled.phased().unwrap();
+            compile(graph, &CompileOptions { format, ..options(Objective::Smallest) }, &SearchControl::new()).unwrap();
+        let tiled = compiled.tiled().unwrap();
         let (bytes, name) = (compiled.plan().bytes(), &graph.name);
         let mib = bytes as f64 / f64::from(1 << 20);
-        println!(
-            "{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches",
-            phased.live_bytes, phased.dispatches
-        );
+        println!("{name} {format:?}: {mib:.4} MiB, {} bytes alive, {} dispatches", tiled.live_bytes, tiled.dispatches);
         // The expected figures have three digits.
         assert!(mib < most + 0.0005, "{name}: {mib} MiB, not {most}");
-        assert!(phased.live_bytes <= bytes);
+        assert!(tiled.live_bytes <= bytes);
     }
 }
 
@@ -38,7 +35,7 @@ fn mobilenet_v1() {
 
 #[test]
 fn rows_lie_whole_in_rings_and_scattered() {
-    let compiled = compile(&networks::mobilenet_v1(), &options(Phases::Min), &SearchControl::new()).unwrap();
+    let compiled = compile(&networks::mobilenet_v1(), &options(Objective::Smallest), &SearchControl::new()).unwrap();
     let mut forms = [0; 3];
     for placement in &compiled.plan().placements {
         forms[match placement.rows {
@@ -77,7 +74,7 @@ fn vgg19() {
 #[test]
 fn no_point_of_a_front_is_worse_than_another() {
     for graph in [networks::mobilenet_v1(), networks::resnet18()] {
-        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         let points = front.points();
         assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
         for pair in points.windows(2) {
@@ -86,7 +83,7 @@ fn no_point_of_a_front_is_worse_than_another() {
             // The front compares all device memory, and the pool is only one part.
             assert!(fast.bytes > small.bytes || fast.device_bytes > small.device_bytes);
         }
-        let again = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+        let again = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         assert!(
             points.iter().zip(again.points()).all(|(a, b)| a.plan == b.plan),
             "two fronts of {} differ",
@@ -98,26 +95,29 @@ fn no_point_of_a_front_is_worse_than_another() {
 #[test]
 fn a_budget_takes_the_fastest_plan_that_fits() {
     let graph = networks::mobilenet_v2();
-    let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
+    let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
     let points = front.points();
     let middle = &points[points.len() / 2];
-    let compiled = compile(&graph, &options(Phases::Budget(middle.bytes)), &SearchControl::new()).unwrap();
+    let compiled = compile(&graph, &options(Objective::Pool(middle.bytes)), &SearchControl::new()).unwrap();
     assert_eq!(compiled.plan(), &middle.plan);
     // If everything fits, no operator is divided.
-    assert_eq!(compile(&graph, &options(Phases::Budget(1 << 30)), &SearchControl::new()).unwrap().phased(), None);
+    assert_eq!(compile(&graph, &options(Objective::Pool(1 << 30)), &SearchControl::new()).unwrap().tiled(), None);
 }
 
-/// If the smaller pool without phases copies the parts of a concatenation, writing them in place may be faster.
+/// If the smaller pool of whole tensors copies the parts of a concatenation, writing them in place may be faster.
 #[test]
 fn a_budget_met_by_the_plain_plan_still_takes_the_fastest() {
     let graph = networks::squeezenet();
     for device_profile in [DeviceProfile::default(), DeviceProfile { dispatch_us: 300.0, ..DeviceProfile::default() }] {
-        let options =
-            |phases| CompileOptions { device_profile: device_profile.clone(), phases, ..CompileOptions::default() };
-        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new()).unwrap();
-        for bytes in [u64::MAX, front.unphased().plan().bytes()] {
+        let options = |objective| CompileOptions {
+            device_profile: device_profile.clone(),
+            objective,
+            ..CompileOptions::default()
+        };
+        let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
+        for bytes in [u64::MAX, front.untiled().plan().bytes()] {
             let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
-            let found = compile(&graph, &options(Phases::Budget(bytes)), &SearchControl::new()).unwrap();
+            let found = compile(&graph, &options(Objective::Pool(bytes)), &SearchControl::new()).unwrap();
             assert_eq!(found.plan(), &fitting.plan, "{bytes}");
         }
     }
@@ -126,10 +126,10 @@ fn a_budget_met_by_the_plain_plan_still_takes_the_fastest() {
 #[test]
 fn a_budget_that_nothing_fits_names_the_least() {
     let graph = networks::mobilenet_v1();
-    let Err(error) = compile(&graph, &options(Phases::Budget(1024)), &SearchControl::new()) else {
+    let Err(error) = compile(&graph, &options(Objective::Pool(1024)), &SearchControl::new()) else {
         panic!("1 KiB is enough")
     };
-    let CompileError::Budget { bytes: 1024, least, phases: true, stopped: None, .. } = error else { panic!("{error}") };
-    assert_eq!(compile(&graph, &options(Phases::Min), &SearchControl::new()).unwrap().plan().bytes(), least);
+    let CompileError::Budget { bytes: 1024, least, tiled: true, stopped: None, .. } = error else { panic!("{error}") };
+    assert_eq!(compile(&graph, &options(Objective::Smallest), &SearchControl::new()).unwrap().plan().bytes(), least);
     assert!(error.to_string().contains(&least.to_string()), "{error}");
 }

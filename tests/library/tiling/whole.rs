@@ -1,8 +1,8 @@
-//! Networks that phases cannot help, because an operator needs its whole input for each row of its result. They get a
-//! plan without phases, or an error that states the required memory.
+//! Networks that tiling cannot help, because an operator needs its whole input for each row of its result. They get a
+//! plan of whole tensors, or an error that states the required memory.
 
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
+    compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier},
     graph::{Act, Graph, GraphBuilder, Op, Softmax, Unary},
     plan::SearchControl,
 };
@@ -42,17 +42,17 @@ fn network(operator: Operator, made: bool) -> Graph {
     net.finish(&[out]).unwrap()
 }
 
-fn planned(graph: &Graph, phases: Phases) -> Result<CompiledModel, CompileError> {
-    compile(graph, &CompileOptions { phases, ..CompileOptions::default() }, &SearchControl::new())
+fn planned(graph: &Graph, objective: Objective) -> Result<CompiledModel, CompileError> {
+    compile(graph, &CompileOptions { objective, ..CompileOptions::default() }, &SearchControl::new())
 }
 
 #[test]
 fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
     for operator in [Operator::Dense, Operator::Softmax] {
         let graph = network(operator, false);
-        for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1)] {
-            let compiled = planned(&graph, phases).unwrap();
-            assert_eq!((compiled.plan().bytes(), compiled.phased()), (0, None), "{operator:?}, {phases:?}");
+        for objective in [Objective::Fastest, Objective::Balanced, Objective::Smallest, Objective::Pool(1)] {
+            let compiled = planned(&graph, objective).unwrap();
+            assert_eq!((compiled.plan().bytes(), compiled.tiled()), (0, None), "{operator:?}, {objective:?}");
         }
     }
 }
@@ -63,14 +63,14 @@ fn a_map_that_must_be_whole_stays_whole() {
         let graph = network(operator, true);
         let front = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).unwrap();
         assert_eq!(front.points().len(), 1);
-        for phases in [Phases::Auto, Phases::Min, Phases::Budget(BYTES), Phases::Budget(u64::MAX)] {
-            let compiled = planned(&graph, phases).unwrap();
-            assert_eq!((compiled.plan().bytes(), compiled.phased()), (BYTES, None), "{operator:?}, {phases:?}");
+        for objective in [Objective::Balanced, Objective::Smallest, Objective::Pool(BYTES), Objective::Pool(u64::MAX)] {
+            let compiled = planned(&graph, objective).unwrap();
+            assert_eq!((compiled.plan().bytes(), compiled.tiled()), (BYTES, None), "{operator:?}, {objective:?}");
         }
         for budget in [0, 1, 1024, BYTES - 1] {
-            let Err(error) = planned(&graph, Phases::Budget(budget)) else { panic!("{budget} bytes are enough") };
+            let Err(error) = planned(&graph, Objective::Pool(budget)) else { panic!("{budget} bytes are enough") };
             assert!(
-                matches!(error, CompileError::Budget { bytes, least, phases: false, stopped: None, .. } if (bytes, least) == (budget, BYTES)),
+                matches!(error, CompileError::Budget { bytes, least, tiled: false, stopped: None, .. } if (bytes, least) == (budget, BYTES)),
                 "{error}"
             );
             let said = error.to_string();

@@ -1,11 +1,11 @@
-//! A budget for all of the device's memory misses no known plan: it finds the plan without phases at once, and any
+//! A budget for all of the device's memory misses no known plan: it finds the plan of whole tensors at once, and any
 //! plan that the search for the smallest plan finds.
 
 use super::{networks, properties};
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, DeviceProfile, Phases, StreamedIo, WeightStorage, compile,
+        CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, StreamedIo, WeightStorage, compile,
         compile_from, frontier,
     },
     graph::Graph,
@@ -15,8 +15,8 @@ use texpool::{
 
 const ALL: WeightStorage = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
 
-fn options(phases: Phases, weights: WeightStorage, stream_io: StreamedIo) -> CompileOptions {
-    CompileOptions { phases, weights, stream_io, ..CompileOptions::default() }
+fn options(objective: Objective, weights: WeightStorage, stream_io: StreamedIo) -> CompileOptions {
+    CompileOptions { objective, weights, stream_io, ..CompileOptions::default() }
 }
 
 fn compiled(graph: &Graph, options: &CompileOptions) -> Result<CompiledModel, CompileError> {
@@ -25,13 +25,13 @@ fn compiled(graph: &Graph, options: &CompileOptions) -> Result<CompiledModel, Co
 
 /// A kind of budget, with the options to test it with.
 fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: StreamedIo) {
-    let least = compiled(graph, &options(Phases::Min, weights, stream_io)).unwrap().device_bytes();
-    let whole = compiled(graph, &options(Phases::Off, WeightStorage::Resident, stream_io)).unwrap();
-    let within = |bytes| compiled(graph, &options(Phases::DeviceBudget(bytes), weights, stream_io));
-    // The plan without phases is chosen if it fits, to the byte.
+    let least = compiled(graph, &options(Objective::Smallest, weights, stream_io)).unwrap().device_bytes();
+    let whole = compiled(graph, &options(Objective::Fastest, WeightStorage::Resident, stream_io)).unwrap();
+    let within = |bytes| compiled(graph, &options(Objective::Device(bytes), weights, stream_io));
+    // The plan of whole tensors is chosen if it fits, to the byte.
     let plain = whole.device_bytes();
     let found = within(plain).unwrap();
-    assert_eq!((found.plan(), found.device_bytes(), found.phased()), (whole.plan(), plain, None));
+    assert_eq!((found.plan(), found.device_bytes(), found.tiled()), (whole.plan(), plain, None));
     // The smallest plan's size works as a budget, and so does a size in between.
     for bytes in [least, least.midpoint(plain.max(least))] {
         let found = within(bytes).unwrap();
@@ -47,12 +47,12 @@ fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: Streame
 fn times_are_predicted_as_the_search_did() {
     let (graph, profile) = (networks::small(), DeviceProfile::default());
     let same = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
-    let least = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap();
-    same(least.predicted_us(&profile), least.phased().unwrap().predicted_us);
-    let asked = options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH);
+    let least = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
+    same(least.predicted_us(&profile), least.tiled().unwrap().predicted_us);
+    let asked = options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH);
     let front = frontier(&graph, &asked, &SearchControl::new()).unwrap();
     assert!(front.points().len() > 1);
-    same(front.unphased().predicted_us(&profile), front.baseline_us());
+    same(front.untiled().predicted_us(&profile), front.baseline_us());
     for (index, point) in front.points().iter().enumerate() {
         same(front.compiled(index).unwrap().predicted_us(&profile), point.predicted_us);
     }
@@ -60,22 +60,22 @@ fn times_are_predicted_as_the_search_did() {
     assert!(least.predicted_us(&slow) > 1e6);
 }
 
-/// A search that starts from a plan within the budget returns at least that, even without time, if it has the inputs and
-/// outputs in the pool that are requested there.
+/// A search that starts from a plan within the budget returns at least that, even without time, if it has the inputs
+/// and outputs in the pool that are requested there.
 #[test]
 fn a_known_plan_within_the_budget_is_never_missed() {
     let graph = networks::small();
     let at_once = || SearchControl::new().timeout(std::time::Duration::ZERO);
-    let known = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap();
+    let known = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
     let bytes = known.device_bytes();
     for stream_io in [StreamedIo::BOTH, StreamedIo::NONE] {
-        let asked = options(Phases::DeviceBudget(bytes), WeightStorage::Resident, stream_io);
+        let asked = options(Objective::Device(bytes), WeightStorage::Resident, stream_io);
         assert!(compile_from(&graph, &asked, None, &at_once()).is_err());
         let found = compile_from(&graph, &asked, Some(&known), &at_once()).unwrap();
-        assert_eq!((found.device_bytes() <= bytes, found.requested()), (true, asked.phases));
+        assert_eq!((found.device_bytes() <= bytes, found.objective()), (true, asked.objective));
     }
-    let apart = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::NONE)).unwrap();
-    let asked = options(Phases::DeviceBudget(apart.device_bytes()), WeightStorage::Resident, StreamedIo::BOTH);
+    let apart = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::NONE)).unwrap();
+    let asked = options(Objective::Device(apart.device_bytes()), WeightStorage::Resident, StreamedIo::BOTH);
     if let Ok(found) = compile_from(&graph, &asked, Some(&apart), &at_once()) {
         let is_input = |storage: &Storage| matches!(storage.kind, StorageKind::Input(_));
         assert!(!found.schedule().storages.iter().any(is_input), "an input is not in the pool");
@@ -86,13 +86,13 @@ fn a_known_plan_within_the_budget_is_never_missed() {
 #[test]
 fn a_refusal_does_not_forget_a_smaller_plan() {
     let graph = networks::small();
-    let known = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap();
-    let asked = options(Phases::DeviceBudget(known.device_bytes() - 1), WeightStorage::Resident, StreamedIo::BOTH);
+    let known = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
+    let asked = options(Objective::Device(known.device_bytes() - 1), WeightStorage::Resident, StreamedIo::BOTH);
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
     let unmet = compile_from(&graph, &asked, Some(&known), &control).unwrap_err();
     let smallest = unmet.smallest.unwrap();
     assert!(smallest.device_bytes() <= known.device_bytes());
-    assert_eq!((smallest.stopped(), smallest.requested()), (Some(StopReason::Deadline), asked.phases));
+    assert_eq!((smallest.stopped(), smallest.objective()), (Some(StopReason::Deadline), asked.objective));
 }
 
 fn network() -> impl Strategy<Value = Graph> {
@@ -116,18 +116,19 @@ fn a_network_of_convolutions_fits_wherever_one_of_its_plans_does() {
     finds_what_there_is(&networks::small(), WeightStorage::Resident, StreamedIo::NONE);
 }
 
-/// The plan without phases needs no search time, if it fits.
+/// The plan of whole tensors needs no search time, if it fits.
 #[test]
-fn the_plan_without_phases_needs_no_time() {
+fn the_plan_of_whole_tensors_needs_no_time() {
     let graph = networks::small();
-    let whole = compiled(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
+    let whole = compiled(&graph, &options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
-    let asked = |bytes| options(Phases::DeviceBudget(bytes), WeightStorage::Resident, StreamedIo::BOTH);
+    let asked = |bytes| options(Objective::Device(bytes), WeightStorage::Resident, StreamedIo::BOTH);
     // A search that is stopped at once may return another pool, which must then fit.
-    let stopped = compile(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH), &control).unwrap();
+    let stopped =
+        compile(&graph, &options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH), &control).unwrap();
     let bytes = stopped.device_bytes().max(whole.device_bytes());
     let found = compile(&graph, &asked(bytes), &control).unwrap();
-    assert!(found.phased().is_none());
+    assert!(found.tiled().is_none());
     assert!(found.device_bytes() <= bytes);
 }
 
@@ -136,9 +137,9 @@ fn the_plan_without_phases_needs_no_time() {
 #[test]
 fn refusals_name_a_floor_or_a_plan() {
     let graph = networks::small();
-    let within = |bytes| compiled(&graph, &options(Phases::DeviceBudget(bytes), ALL, StreamedIo::BOTH));
-    let least = compiled(&graph, &options(Phases::Min, ALL, StreamedIo::BOTH)).unwrap().device_bytes();
-    let whole = compiled(&graph, &options(Phases::Off, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
+    let within = |bytes| compiled(&graph, &options(Objective::Device(bytes), ALL, StreamedIo::BOTH));
+    let least = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap().device_bytes();
+    let whole = compiled(&graph, &options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
     let floor = match within(4) {
         Err(error @ CompileError::BelowFloor { bytes: 4, floor, wgpu }) => {
             let said = error.to_string();
@@ -155,7 +156,7 @@ fn refusals_name_a_floor_or_a_plan() {
     }
     // The same holds if the search is stopped before it starts.
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
-    match compile(&graph, &options(Phases::DeviceBudget(floor), ALL, StreamedIo::BOTH), &control) {
+    match compile(&graph, &options(Objective::Device(floor), ALL, StreamedIo::BOTH), &control) {
         Err(CompileError::DeviceBudget { least, stopped: Some(_), .. }) => assert!(least <= 2 * whole.device_bytes()),
         other => panic!("{other:?}"),
     }

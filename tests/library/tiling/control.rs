@@ -7,22 +7,22 @@ use std::{
 
 use super::networks;
 use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Phases, compile, frontier},
+    compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier},
     graph::Graph,
     plan::{Planner, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows},
 };
 
-const MODES: [Phases; 3] = [Phases::Off, Phases::Auto, Phases::Min];
+const MODES: [Objective; 3] = [Objective::Fastest, Objective::Balanced, Objective::Smallest];
 
-fn options(phases: Phases) -> CompileOptions {
-    CompileOptions { phases, ..CompileOptions::default() }
+fn options(objective: Objective) -> CompileOptions {
+    CompileOptions { objective, ..CompileOptions::default() }
 }
 
 /// Checks the plan once more, by the checker of its kind.
 fn holds(compiled: &CompiledModel) {
     let (schedule, plan) = (compiled.schedule(), compiled.plan());
     let limits = TextureLimits { max_extent: 8192 };
-    let found = match compiled.phased() {
+    let found = match compiled.tiled() {
         Some(_) => {
             check_rows(&schedule.tensors(), &schedule.whole(compiled.graph()), &schedule.row_steps(), plan, limits)
         }
@@ -32,13 +32,13 @@ fn holds(compiled: &CompiledModel) {
 }
 
 /// Prepares a model and stops at call number `last` of the callback. Also returns the number of calls.
-fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<CompiledModel, CompileError>, usize) {
+fn broken_off(graph: &Graph, objective: Objective, last: usize) -> (Result<CompiledModel, CompileError>, usize) {
     let mut calls = 0;
     let mut callback = |_: Progress| {
         calls += 1;
         if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = compile(graph, &options(phases), &SearchControl::new().progress(&mut callback));
+    let found = compile(graph, &options(objective), &SearchControl::new().progress(&mut callback));
     (found, calls)
 }
 
@@ -46,36 +46,37 @@ fn broken_off(graph: &Graph, phases: Phases, last: usize) -> (Result<CompiledMod
 #[test]
 fn breaking_off_at_any_call_gives_a_plan_that_holds() {
     let graph = networks::mobilenet_v2();
-    for phases in MODES {
-        let (whole, calls) = broken_off(&graph, phases, usize::MAX);
+    for objective in MODES {
+        let (whole, calls) = broken_off(&graph, objective, usize::MAX);
         let whole = whole.unwrap();
         assert_eq!(whole.stopped(), None);
-        assert!(phases == Phases::Off || calls > 20, "{phases:?} is told of {calls} times");
-        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options(Phases::Off) };
+        assert!(objective == Objective::Fastest || calls > 20, "{objective:?} is told of {calls} times");
+        let naive = CompileOptions { planner: Planner::Strategy(Strategy::Naive), ..options(Objective::Fastest) };
         let naive = compile(&graph, &naive, &SearchControl::new()).unwrap().plan().bytes();
         for last in [1, 2, 3, 5, 8, 20, calls / 4, calls / 2, calls * 3 / 4, calls * 9 / 10] {
-            if last == 0 || last > calls / 2 && phases == Phases::Off {
+            if last == 0 || last > calls / 2 && objective == Objective::Fastest {
                 continue;
             }
-            let found = broken_off(&graph, phases, last).0.unwrap();
+            let found = broken_off(&graph, objective, last).0.unwrap();
             holds(&found);
-            assert_eq!(found.stopped(), Some(StopReason::Cancelled), "{phases:?} at {last} of {calls}");
-            assert!(found.plan().bytes() <= naive, "{phases:?} at {last} of {calls}");
+            assert_eq!(found.stopped(), Some(StopReason::Cancelled), "{objective:?} at {last} of {calls}");
+            assert!(found.plan().bytes() <= naive, "{objective:?} at {last} of {calls}");
         }
     }
 }
 
-/// A deadline of zero still gives the plan without phases.
+/// A deadline of zero still gives the plan of whole tensors.
 #[test]
 fn a_deadline_of_nothing_gives_a_plan_that_holds() {
     for graph in [networks::mobilenet_v1(), networks::resnet18(), networks::squeezenet()] {
-        for phases in MODES {
-            let found = compile(&graph, &options(phases), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+        for objective in MODES {
+            let found = compile(&graph, &options(objective), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
             holds(&found);
-            assert_eq!(found.phased(), None);
-            assert!(phases == Phases::Off || found.stopped() == Some(StopReason::Deadline), "{phases:?}");
+            assert_eq!(found.tiled(), None);
+            assert!(objective == Objective::Fastest || found.stopped() == Some(StopReason::Deadline), "{objective:?}");
         }
-        let front = frontier(&graph, &options(Phases::Off), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+        let front =
+            frontier(&graph, &options(Objective::Fastest), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
         assert_eq!((front.points().len(), front.stopped()), (1, Some(StopReason::Deadline)));
         holds(&front.compiled(0).unwrap());
         assert!(front.compiled(1).is_none());
@@ -86,7 +87,7 @@ fn a_deadline_of_nothing_gives_a_plan_that_holds() {
 #[test]
 fn a_budget_that_time_ran_out_for_says_so() {
     let graph = networks::mobilenet_v1();
-    let found = compile(&graph, &options(Phases::Budget(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
+    let found = compile(&graph, &options(Objective::Pool(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
     let error = found.map(|_| ()).unwrap_err();
     assert!(matches!(error, CompileError::Budget { stopped: Some(StopReason::Deadline), .. }), "{error}");
     let said = error.to_string();
@@ -99,7 +100,7 @@ fn deadlines_are_kept() {
     let graph = networks::mobilenet_v2();
     for milliseconds in [20, 100, 300, 900] {
         let (begun, time) = (Instant::now(), Duration::from_millis(milliseconds));
-        let found = compile(&graph, &options(Phases::Min), &SearchControl::new().timeout(time)).unwrap();
+        let found = compile(&graph, &options(Objective::Smallest), &SearchControl::new().timeout(time)).unwrap();
         holds(&found);
         // A generous limit: the work after a stop competes with everything else on this machine.
         assert!(begun.elapsed() < time + Duration::from_secs(20), "{:?} for {time:?}", begun.elapsed());

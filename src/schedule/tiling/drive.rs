@@ -1,4 +1,4 @@
-//! Demand-driven order of a segment: before a band of rows runs, all rows that it needs are computed.
+//! Demand-driven order of a cascade: before a stripe of rows runs, all rows that it needs are computed.
 
 use std::{
     cmp::{Ordering, Reverse},
@@ -6,23 +6,23 @@ use std::{
     ops::Range,
 };
 
-use super::{Band, RowDependencies, Segment};
+use super::{Cascade, RowDependencies, Stripe};
 use crate::plan::SearchControl;
 
-/// Returns the bands of all segments in execution order. Rows that no operator needs are not computed.
-pub fn order(model: &RowDependencies, segments: &[Segment]) -> Vec<Band> {
-    // This control never stops the search, because a partial list of bands would not be a valid order.
+/// Returns the stripes of all cascades in execution order. Rows that no operator needs are not computed.
+pub fn order(model: &RowDependencies, cascades: &[Cascade]) -> Vec<Stripe> {
+    // This control never stops the search, because a partial list of stripes would not be a valid order.
     let (mut driver, control) = (Driver::new(model), SearchControl::new());
-    segments.iter().for_each(|segment| driver.run(segment, &control));
-    driver.bands
+    cascades.iter().for_each(|cascade| driver.run(cascade, &control));
+    driver.stripes
 }
 
-/// Produces bands in order and tracks how many rows of each operator are done. `produce` uses an explicit stack,
+/// Produces stripes in order and tracks how many rows of each operator are done. `produce` uses an explicit stack,
 /// because recursion would go as deep as the network, and the depth comes from an untrusted file.
 pub(super) struct Driver<'a> {
     model: &'a RowDependencies,
     done: Vec<u32>,
-    pub(super) bands: Vec<Band>,
+    pub(super) stripes: Vec<Stripe>,
 }
 
 /// Rows demanded of an operator. `read` and `producer` mark where the search for missing operands resumes; operands
@@ -64,20 +64,20 @@ impl PartialOrd for Sink {
 
 impl<'a> Driver<'a> {
     pub(super) fn new(model: &'a RowDependencies) -> Self {
-        Self { model, done: vec![0; model.operators.len()], bands: Vec::new() }
+        Self { model, done: vec![0; model.operators.len()], stripes: Vec::new() }
     }
 
-    /// Discards all bands and resets the progress of the operators of `segment`.
-    pub(super) fn reset(&mut self, segment: &Segment) {
-        self.done[segment.operators.clone()].fill(0);
-        self.bands.clear();
+    /// Discards all stripes and resets the progress of the operators of `cascade`.
+    pub(super) fn reset(&mut self, cascade: &Cascade) {
+        self.done[cascade.operators.clone()].fill(0);
+        self.stripes.clear();
     }
 
-    /// Runs a segment from its sinks, the operators that no other operator of the segment reads. The sink with the
-    /// smallest share of rows done goes next. Afterwards, tensors that outlive the segment are completed. If the
-    /// search is stopped this returns early, and the bands are then incomplete and must be discarded.
-    pub(super) fn run(&mut self, segment: &Segment, control: &SearchControl<'_>) {
-        let operators = segment.operators.clone();
+    /// Runs a cascade from its sinks, the operators that no other operator of the cascade reads. The sink with the
+    /// smallest share of rows done goes next. Afterwards, tensors that outlive the cascade are completed. If the
+    /// search is stopped this returns early, and the stripes are then incomplete and must be discarded.
+    pub(super) fn run(&mut self, cascade: &Cascade, control: &SearchControl<'_>) {
+        let operators = cascade.operators.clone();
         let mut read = vec![false; operators.len()];
         for operator in &self.model.operators[operators.clone()] {
             let producers = operator.reads.iter().flat_map(|read| &read.producers).map(|producer| producer.operator);
@@ -92,27 +92,27 @@ impl<'a> Driver<'a> {
             if control.should_stop() {
                 return;
             }
-            self.produce(segment, operator, self.done[operator] + self.band(segment, operator));
+            self.produce(cascade, operator, self.done[operator] + self.stripe(cascade, operator));
             let done = self.done[operator];
             if done < rows {
                 open.push(Reverse(Sink { done, rows, operator }));
             }
         }
-        // Sinks never demand rows that a stride or a slice skips, but readers in later segments may need them.
+        // Sinks never demand rows that a stride or a slice skips, but readers in later cascades may need them.
         for operator in operators.clone() {
             if self.model.outlives(operator, operators.end) {
-                self.produce(segment, operator, self.model.operators[operator].rows);
+                self.produce(cascade, operator, self.model.operators[operator].rows);
             }
         }
     }
 
-    /// Returns the number of rows in one band of an operator.
-    fn band(&self, segment: &Segment, operator: usize) -> u32 {
-        self.model.operators[operator].rows.div_ceil(segment.phases.max(1)).max(1)
+    /// Returns the number of rows in one stripe of an operator.
+    fn stripe(&self, cascade: &Cascade, operator: usize) -> u32 {
+        self.model.operators[operator].rows.div_ceil(cascade.stripes.max(1)).max(1)
     }
 
     /// Computes the rows of `operator` below `until`, after the rows of other operators that they need.
-    fn produce(&mut self, segment: &Segment, operator: usize, until: u32) {
+    fn produce(&mut self, cascade: &Cascade, operator: usize, until: u32) {
         let mut demands = vec![Demand::new(operator, until)];
         while let Some(next) = demands.last_mut() {
             let operator = next.operator;
@@ -122,27 +122,27 @@ impl<'a> Driver<'a> {
                 demands.pop();
                 continue;
             }
-            let rows = self.done[operator]..until.min(self.done[operator] + self.band(segment, operator));
-            match self.missing(segment, next, &rows) {
+            let rows = self.done[operator]..until.min(self.done[operator] + self.stripe(cascade, operator));
+            match self.missing(cascade, next, &rows) {
                 Some((producer, end)) => demands.push(Demand::new(producer, end)),
                 None => {
-                    // The next band needs further rows of every operand, so the search for missing operands starts
+                    // The next stripe needs further rows of every operand, so the search for missing operands starts
                     // over.
                     (next.read, next.producer) = (0, 0);
                     self.done[operator] = rows.end;
                     // A pad's idle rows count as done, so that it can go on with the rows after them. They get no
-                    // band, since a dispatch would write nothing.
+                    // stripe, since a dispatch would write nothing.
                     if !(op.idle.start <= rows.start && rows.end <= op.idle.end) {
-                        self.bands.push(Band { operator, rows });
+                        self.stripes.push(Stripe { operator, rows });
                     }
                 }
             }
         }
     }
 
-    /// Returns the first operator of the segment that lacks rows that `rows` depends on, and the number of rows it
+    /// Returns the first operator of the cascade that lacks rows that `rows` depends on, and the number of rows it
     /// must reach.
-    fn missing(&self, segment: &Segment, demands: &mut Demand, rows: &Range<u32>) -> Option<(usize, u32)> {
+    fn missing(&self, cascade: &Cascade, demands: &mut Demand, rows: &Range<u32>) -> Option<(usize, u32)> {
         let reads = &self.model.operators[demands.operator].reads;
         while let Some(read) = reads.get(demands.read) {
             let end = read.rows(rows).end;
@@ -151,7 +151,7 @@ impl<'a> Driver<'a> {
                 // `end` counts rows of the storage. A producer that writes only a part of it owes the overlap with
                 // that part: no rows if the part starts after `end`, and never more rows than it has.
                 let end = end.saturating_sub(producer.first).min(most);
-                if segment.operators.contains(&producer.operator) && self.done[producer.operator] < end {
+                if cascade.operators.contains(&producer.operator) && self.done[producer.operator] < end {
                     return Some((producer.operator, end));
                 }
                 demands.producer += 1;

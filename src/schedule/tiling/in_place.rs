@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Band, RowDependencies};
+use super::{RowDependencies, Stripe};
 use crate::{
     graph::{Graph, NodeId, NodeSet, SubtensorOffset, TensorId, subtensor_offsets},
     plan::SearchControl,
@@ -12,17 +12,17 @@ use crate::{
 };
 
 /// Returns the nodes of `in_place` that can be written in place without raising the peak number of live texels of
-/// `bands`. `schedule` and `model` must be the ones without in-place writing. If `control` stops the search, this
+/// `stripes`. `schedule` and `model` must be the ones without in-place writing. If `control` stops the search, this
 /// returns the nodes found up to then.
 pub fn select_in_place(
     graph: &Graph,
     schedule: &Schedule,
     model: &RowDependencies,
-    bands: &[Band],
+    stripes: &[Stripe],
     in_place: &NodeSet,
     control: &SearchControl<'_>,
 ) -> NodeSet {
-    let mut blocks = Blocks::new(model, bands);
+    let mut blocks = Blocks::new(model, stripes);
     let most = blocks.alive.iter().copied().max().unwrap_or(0);
     let mut ids: Vec<NodeId> = in_place.iter().collect();
     // Each join uses up some of the room below the peak. Outer joins come first, since they are at least as large as
@@ -32,7 +32,7 @@ pub fn select_in_place(
     ids.filter(|&id| blocks.merge_parts(graph, schedule, id, most).is_some()).collect()
 }
 
-/// First and last band that touch a row; `None` if no band does.
+/// First and last stripe that touch a row; `None` if no stripe does.
 type LiveRange = Option<(usize, usize)>;
 
 /// Unit of placement: a storage, or a storage together with its parts.
@@ -79,27 +79,27 @@ struct Blocks {
     blocks: Vec<Block>,
     /// For each storage, the block that contains it, and the row of the block where the storage begins.
     block_of: Vec<(usize, usize)>,
-    /// Texels alive at each band.
+    /// Texels alive at each stripe.
     alive: Vec<i64>,
 }
 
 impl Blocks {
-    fn new(model: &RowDependencies, bands: &[Band]) -> Self {
+    fn new(model: &RowDependencies, stripes: &[Stripe]) -> Self {
         let mut blocks: Vec<Block> = model
             .storages
             .iter()
             .map(|held| Block { row_texels: held.row_texels, whole: held.whole, live: vec![None; held.rows as usize] })
             .collect();
-        for (number, band) in bands.iter().enumerate() {
-            let op = &model.operators[band.operator];
-            let reads = op.reads.iter().map(|read| (read.storage, read.rows(&band.rows)));
-            for (storage, rows) in reads.chain([(op.writes, op.written(&band.rows))]) {
+        for (number, stripe) in stripes.iter().enumerate() {
+            let op = &model.operators[stripe.operator];
+            let reads = op.reads.iter().map(|read| (read.storage, read.rows(&stripe.rows)));
+            for (storage, rows) in reads.chain([(op.writes, op.written(&stripe.rows))]) {
                 for range in &mut blocks[storage].live[rows.start as usize..rows.end as usize] {
                     *range = hull(*range, Some((number, number)));
                 }
             }
         }
-        let mut change = vec![0; bands.len() + 1];
+        let mut change = vec![0; stripes.len() + 1];
         for block in &mut blocks {
             block.live_as_a_whole();
             block.count(&mut change, 1);
@@ -108,7 +108,7 @@ impl Blocks {
         Self { blocks, block_of, alive: sums(&change) }
     }
 
-    /// Joins a concatenation with its parts, or a pad with its operand, unless a band would then have more than
+    /// Joins a concatenation with its parts, or a pad with its operand, unless a stripe would then have more than
     /// `most` texels alive.
     fn merge_parts(&mut self, graph: &Graph, schedule: &Schedule, id: NodeId, most: i64) -> Option<()> {
         let node = graph.nodes.get(id)?;

@@ -1,74 +1,74 @@
-//! Phases: operators run band by band, a band being some rows, in the order in which the rows are needed. Independent
-//! of textures.
+//! Row tiling: operators run stripe by stripe, a stripe being some rows, in the order in which the rows are needed.
+//! Independent of textures.
 //!
 //! [`input_rows`](crate::ops::input_rows) lists the rows that an operator reads, and [`RowDependencies`] describes a
-//! schedule in those terms. [`order`] runs segments of it on demand. [`SegmentCosts`] chooses segments and numbers of
-//! phases that need few live rows.
+//! schedule in those terms. [`order`] runs cascades of it on demand. [`CascadeCosts`] chooses cascades and numbers of
+//! stripes that need few live rows.
 //!
 //! The model follows Minakova and Stefanov (2020), who run the layers of a network in phases. They give each edge a
 //! separate buffer. Here a schedule only determines the live range of each row, and the planner may place rows
 //! anywhere.
 
+mod cascades;
 mod drive;
 mod in_place;
 mod model;
-mod segments;
 
 use std::{collections::HashMap, ops::Range};
 
+pub use cascades::{CascadeCost, CascadeCosts, within_stripes};
 pub use drive::order;
 pub use in_place::select_in_place;
 pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches_of};
-pub use segments::{SegmentCost, SegmentCosts, within_bands};
 
 use super::{Access, Schedule, Step, StorageId, StorageKind};
 use crate::plan::UsageRecord;
 
-/// Consecutive operators that run interleaved. All results that later segments read are complete when a segment ends.
+/// Consecutive operators that run interleaved. All results that later cascades read are complete when a cascade ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Segment {
+pub struct Cascade {
     /// Indices into [`RowDependencies::operators`].
     pub operators: Range<usize>,
-    /// Number of bands of rows into which each operator is cut. An operator with fewer rows gets one band per row.
-    pub phases: u32,
+    /// Number of stripes of rows into which each operator is cut. An operator with fewer rows gets one stripe per row.
+    pub stripes: u32,
     /// Scale factor for the size of weight tiles set in [`Streaming`](super::Streaming). It applies to operators that
-    /// run as one band and upload their weights tile by tile.
+    /// run as one stripe and upload their weights tile by tile.
     pub tile_scale: u32,
 }
 
-impl Segment {
-    /// Creates a segment of `operators` in `phases` phases, with weight tiles of the normal size.
-    pub const fn new(operators: Range<usize>, phases: u32) -> Self {
-        Self { operators, phases, tile_scale: 1 }
+impl Cascade {
+    /// Creates a cascade of `operators` in `stripes` stripes, with weight tiles of the normal size.
+    pub const fn new(operators: Range<usize>, stripes: u32) -> Self {
+        Self { operators, stripes, tile_scale: 1 }
     }
 }
 
 /// Some rows of one operator's result.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Band {
+pub struct Stripe {
     /// Index into [`RowDependencies::operators`].
     pub operator: usize,
     /// Rows of the result.
     pub rows: Range<u32>,
 }
 
-/// Returns the schedule whose steps are the bands of `segments`, in demand-driven order. The storages do not change.
-pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]) -> Schedule {
-    let mut phased = Schedule {
+/// Returns the schedule whose steps are the stripes of `cascades`, in demand-driven order. The storages do not change.
+pub fn tiled(schedule: &Schedule, model: &RowDependencies, cascades: &[Cascade]) -> Schedule {
+    let mut tiled = Schedule {
         storages: schedule.storages.clone(),
         storage_of: schedule.storage_of.clone(),
         subtensors: schedule.subtensors.clone(),
         ..Schedule::default()
     };
     let mut touched: Vec<Option<(usize, usize)>> = vec![None; schedule.records.len()];
-    // Indexed by storage, because a concatenation of thousands of parts runs in thousands of bands. If a storage
+    // Indexed by storage, because a concatenation of thousands of parts runs in thousands of stripes. If a storage
     // occurs twice, the first entry wins.
     let reads: Vec<HashMap<StorageId, &OperandUse>> = model
         .operators
         .iter()
         .map(|operator| operator.reads.iter().rev().map(|read| (read.storage, read)).collect())
         .collect();
-    for Band { operator, rows } in order(model, segments) {
+    for Stripe { operator, rows } in order(model, cascades) {
         let (whole, reads, operator) = (&schedule.steps[operator], &reads[operator], &model.operators[operator]);
         let read = |touch: &Access| {
             let read = reads.get(&touch.storage);
@@ -83,23 +83,23 @@ pub fn phased(schedule: &Schedule, model: &RowDependencies, segments: &[Segment]
             slices: whole.slices.clone(),
             ..*whole
         };
-        let number = phased.steps.len();
-        let uses = phased.uses_of(&step);
+        let number = tiled.steps.len();
+        let uses = tiled.uses_of(&step);
         for &record in uses.reads.iter().chain(&uses.writes) {
             let span = touched[record].get_or_insert((number, number));
             span.1 = number;
         }
-        phased.steps.push(step);
-        phased.uses.push(uses);
+        tiled.steps.push(step);
+        tiled.uses.push(uses);
     }
-    for storage in &phased.storages {
-        // Records without any band stay in the list, because `StorageKind::Intermediate` refers to records by index.
+    for storage in &tiled.storages {
+        // Records without any stripe stay in the list, because `StorageKind::Intermediate` refers to records by index.
         if let StorageKind::Intermediate(record) = storage.kind {
             let (first, last) = touched[record].unwrap_or_default();
-            phased.records.push(UsageRecord::new(first, last, storage.texels()));
+            tiled.records.push(UsageRecord::new(first, last, storage.texels()));
         }
     }
-    phased
+    tiled
 }
 
 /// Returns the overlap of `rows` with `all`.

@@ -2,7 +2,7 @@
 
 use crate::support::{graphs::n, t};
 use texpool::{
-    compile::{CompileError, CompileOptions, Phases, compile, frontier},
+    compile::{CompileError, CompileOptions, Objective, compile, frontier},
     graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary},
     plan::SearchControl,
 };
@@ -36,10 +36,10 @@ fn graphs_refused_by_the_checker_are_never_prepared() {
     for (what, damage, expected) in damages {
         let mut graph = chain();
         damage(&mut graph);
-        for phases in [Phases::Off, Phases::Auto, Phases::Min, Phases::Budget(1 << 20)] {
-            let options = CompileOptions { phases, ..CompileOptions::default() };
+        for objective in [Objective::Fastest, Objective::Balanced, Objective::Smallest, Objective::Pool(1 << 20)] {
+            let options = CompileOptions { objective, ..CompileOptions::default() };
             let found = compile(&graph, &options, &SearchControl::new()).map(|_| ());
-            assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}, {phases:?}: {found:?}");
+            assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}, {objective:?}: {found:?}");
         }
         let found = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).map(|_| ());
         assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}: {found:?}");

@@ -1,5 +1,5 @@
 //! Runs every network of the catalogue on the device, in both formats. Compares the answers with other runtimes, and
-//! their bits with the naïve plan's under the optimum, banks, the best plan, and plans in phases from the knee of the
+//! their bits with the naïve plan's under the optimum, banks, the best plan, and plans in stripes from the knee of the
 //! front to its end, with rows poisoned as they die.
 
 mod answers;
@@ -10,7 +10,7 @@ use std::{collections::BTreeSet, time::Instant};
 
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, Frontier, Phases, StreamedIo, WeightFormat, WeightStorage,
+        CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage,
         compile, frontier,
     },
     gpu::{Executor, ExecutorOptions, Gpu, Memory, SharedPipelines},
@@ -25,20 +25,20 @@ use crate::{
     support::{IN_32_BITS_ALONE, different, hash::bits, models::model, open, zoo as catalogue},
 };
 
-/// Size in millions of multiply-adds below which a network is run in phases with uploads, too. Chosen for the test's
+/// Size in millions of multiply-adds below which a network is run in stripes with uploads, too. Chosen for the test's
 /// duration.
 const SMALL: f64 = 350.0;
 
-/// Expected effect of phases on a network.
+/// Expected effect of tiling on a network.
 #[derive(Clone, Copy)]
 pub(crate) enum Gain {
     /// The pool becomes smaller by at least this factor.
     Factor(f64),
-    /// The front has no point with phases, for this reason.
+    /// The front has no point with stripes, for this reason.
     Nothing(&'static str),
 }
 
-/// A network that is tested in phases.
+/// A network that is tested in stripes.
 #[derive(Clone, Copy)]
 pub(crate) struct Network {
     /// The path of its test in this binary.
@@ -52,18 +52,18 @@ pub(crate) struct Network {
 macro_rules! tested {
     ($path:literal: $($name:ident, $file:expr, $gain:expr);* $(;)?) => {
         pub(super) const NETWORKS: &[super::Network] = &[$(
-            super::Network { test: concat!("phases::", $path, "::", stringify!($name)), file: $file, gain: $gain }
+            super::Network { test: concat!("tiling::", $path, "::", stringify!($name)), file: $file, gain: $gain }
         ),*];
 
         $(#[test] fn $name() {
-            let test = concat!("phases::", $path, "::", stringify!($name));
+            let test = concat!("tiling::", $path, "::", stringify!($name));
             super::is_invariant(NETWORKS.iter().find(|network| network.test == test).unwrap());
         })*
     };
 }
 use tested;
 
-/// All networks that are tested in phases.
+/// All networks that are tested in stripes.
 pub(crate) fn networks() -> impl Iterator<Item = &'static Network> {
     models::NETWORKS.iter().chain(zoo::NETWORKS)
 }
@@ -119,23 +119,23 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
     Ran { bits: bits(&outputs), outputs, memory: session.memory(), pipelines: session.pipelines().len() }
 }
 
-/// Plans of a network in phases. In texels, 16-bit plans equal those for 32 bits, and their front takes as long to
-/// find, so in 16 bits only the choice of `Phases::Auto` is run.
-fn phased(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
+/// Plans of a network in stripes. In texels, 16-bit plans equal those for 32 bits, and their front takes as long to
+/// find, so in 16 bits only the choice of `Objective::Balanced` is run.
+fn tiled(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
             chosen(&frontier(graph, options, &SearchControl::new()).unwrap())
         }
         TexelFormat::Rgba16Float => {
-            let options = CompileOptions { phases: Phases::Auto, ..options.clone() };
+            let options = CompileOptions { objective: Objective::Balanced, ..options.clone() };
             let compiled = compile(graph, &options, &SearchControl::new()).unwrap();
-            Some(compiled).filter(|compiled| compiled.phased().is_some()).into_iter().collect()
+            Some(compiled).filter(|compiled| compiled.tiled().is_some()).into_iter().collect()
         }
     }
 }
 
-/// Chooses points with phases from a front: the knee, at which `Phases::Auto` aims, one in the middle, one near the
-/// end and the smallest; fewer if the front has fewer.
+/// Chooses points with stripes from a front: the knee, at which `Objective::Balanced` aims, one in the middle, one near
+/// the end and the smallest; fewer if the front has fewer.
 fn chosen(front: &Frontier) -> Vec<CompiledModel> {
     let points = front.points();
     let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
@@ -143,24 +143,24 @@ fn chosen(front: &Frontier) -> Vec<CompiledModel> {
     let last = points.len() - 1;
     let middle = (points.len() / 2).min(last.saturating_sub(2));
     let at = BTreeSet::from([knee, middle, last.saturating_sub(1), last]);
-    at.into_iter().filter(|&i| !points[i].segments.is_empty()).map(|i| front.compiled(i).unwrap()).collect()
+    at.into_iter().filter(|&i| !points[i].cascades.is_empty()).map(|i| front.compiled(i).unwrap()).collect()
 }
 
 /// Plans of a network that stream weights, inputs and outputs through the pool in every run. Only in 32 bits, since
-/// 16 bits do not change anything in the plan; weights as floats and as words as in the file. In phases if planning
+/// 16 bits do not change anything in the plan; weights as floats and as words as in the file. In stripes if planning
 /// and running are quick.
 fn streamed(network: &Network, graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
-    let whole = [(Phases::Off, WeightFormat::F32), (Phases::Off, WeightFormat::File)];
-    let phased = whole.map(|(_, format)| (Phases::Auto, format)).into_iter();
+    let whole = [(Objective::Fastest, WeightFormat::F32), (Objective::Fastest, WeightFormat::File)];
+    let tiled = whole.map(|(_, format)| (Objective::Balanced, format)).into_iter();
     let all = whole
         .into_iter()
-        .chain(phased.filter(|_| network.multiply_adds() < SMALL))
+        .chain(tiled.filter(|_| network.multiply_adds() < SMALL))
         .filter(|_| options.format != TexelFormat::Rgba16Float);
     let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
     let planner = Planner::Strategy(Strategy::GreedyBySize);
-    let compiled = |(phases, weight_format)| {
+    let compiled = |(objective, weight_format)| {
         let stream_io = StreamedIo::BOTH;
-        let streamed = CompileOptions { phases, planner, weights, weight_format, stream_io, ..options.clone() };
+        let streamed = CompileOptions { objective, planner, weights, weight_format, stream_io, ..options.clone() };
         compile(graph, &streamed, &SearchControl::new()).unwrap()
     };
     all.map(compiled).collect()
@@ -194,16 +194,16 @@ fn is_invariant(network: &Network) {
         let plans = |which: &str, search: &dyn Fn() -> Vec<CompiledModel>| {
             planned(&format!("{name} {format:?} {which}"), &graph, options.limits, search)
         };
-        let unphased = plans("unphased", &|| {
+        let untiled = plans("untiled", &|| {
             different(&graph, &options, others.iter().copied()).into_iter().map(|(_, compiled)| compiled).collect()
         });
         let streamed = plans("streamed", &|| streamed(network, &graph, &options));
-        let phased = plans("phased", &|| phased(&graph, &options));
+        let tiled = plans("tiled", &|| tiled(&graph, &options));
         let searched = began.elapsed();
         let mut whole = naive.memory.planned.pool;
         let allocated = |ran: &Ran| ran.memory.allocated.unwrap().sum();
         let mut least_taken = allocated(&naive);
-        for compiled in &unphased {
+        for compiled in &untiled {
             let found = run(&device, compiled, true, &inputs);
             assert_eq!(naive.bits, found.bits, "{name}: {} with poison, {format:?}", compiled.plan().strategy);
             whole = found.memory.planned.pool.min(whole);
@@ -211,11 +211,11 @@ fn is_invariant(network: &Network) {
         }
         for compiled in &streamed {
             let found = run(&device, compiled, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: streamed, {:?}, {format:?}", compiled.requested());
+            assert_eq!(naive.bits, found.bits, "{name}: streamed, {:?}, {format:?}", compiled.objective());
             assert!(found.memory.planned.weights <= naive.memory.planned.weights, "{name}");
         }
         let answered = began.elapsed() - searched;
-        for compiled in &phased {
+        for compiled in &tiled {
             let found = run(&device, compiled, true, &inputs);
             let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
             assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
@@ -225,35 +225,35 @@ fn is_invariant(network: &Network) {
             let taken = allocated(&found);
             assert!(
                 taken < least_taken + (8 << 10) || bytes > whole,
-                "{name}, {format:?}: {taken} bytes for a pool of {bytes}, without phases {least_taken}"
+                "{name}, {format:?}: {taken} bytes for a pool of {bytes}, with whole tensors {least_taken}"
             );
             let most = driver_limit(bytes, compiled.plan().textures.len());
             assert!(
                 (bytes..=most).contains(&pool_driver),
                 "{name}: {bytes} bytes planned, {pool_driver} by the driver"
             );
-            // Bands need no extra pipelines. Poison needs one, and different means in other steps a few.
+            // Stripes need no extra pipelines. Poison needs one, and different means in other steps a few.
             let (few, many) = (naive.pipelines, found.pipelines);
-            assert!(many <= few + 5, "{name}: {few} pipelines without phases, {many} with");
+            assert!(many <= few + 5, "{name}: {few} pipelines with whole tensors, {many} with");
         }
-        let least = phased.last().map_or(whole, |compiled| compiled.plan().bytes());
+        let least = tiled.last().map_or(whole, |compiled| compiled.plan().bytes());
         println!(
-            "{name} {format:?}: {whole} bytes without phases, {least} with; the same bits in {} plans with phases; {:.1} s \
-             searched, {:.1} s run without phases, {:.1} s with",
-            phased.len(),
+            "{name} {format:?}: {whole} bytes with whole tensors, {least} with; the same bits in {} plans with stripes; {:.1} s \
+             searched, {:.1} s run on whole tensors, {:.1} s with",
+            tiled.len(),
             searched.as_secs_f32(),
             answered.as_secs_f32(),
             (began.elapsed() - searched - answered).as_secs_f32(),
         );
         match network.gain {
             Gain::Factor(factor) if format == TexelFormat::Rgba32Float => {
-                assert!(!phased.is_empty(), "{name}: no point with phases");
+                assert!(!tiled.is_empty(), "{name}: no point with stripes");
                 assert!(least as f64 * factor < whole as f64, "{name}: {least} bytes of {whole}");
             }
             Gain::Factor(_) => {}
             Gain::Nothing(why) => {
-                println!("{name} gains nothing from phases: {why}");
-                assert!(phased.is_empty(), "{name} gains from phases after all: {least} bytes of {whole}");
+                println!("{name} gains nothing from tiling: {why}");
+                assert!(tiled.is_empty(), "{name} gains from tiling after all: {least} bytes of {whole}");
             }
         }
     }
@@ -269,7 +269,7 @@ fn every_network_of_the_catalogue_is_tested() {
         let [name, file] = ["name", "file"].map(|key| entry[key].as_str().unwrap());
         // One file of the catalogue is part of two packages; the tests have a third copy of it.
         let fed = models::NETWORKS.iter().any(|network| network.file == Some(file)) || name.starts_with("blazeface");
-        assert!(fed || tested.contains(name), "{name} is not run in phases");
+        assert!(fed || tested.contains(name), "{name} is not run in stripes");
     }
 }
 
