@@ -5,8 +5,8 @@ use super::{networks, properties};
 use proptest::{prelude::*, strategy::Strategy};
 use texpool::{
     compile::{
-        CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, StreamedIo, WeightStorage, compile,
-        compile_from, frontier,
+        CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, StreamedIo, Tiling, WeightStorage,
+        compile, compile_from, frontier,
     },
     graph::Graph,
     plan::{SearchControl, StopReason},
@@ -160,4 +160,31 @@ fn refusals_name_a_floor_or_a_plan() {
         Err(CompileError::DeviceBudget { least, stopped: Some(_), .. }) => assert!(least <= 2 * whole.device_bytes()),
         other => panic!("{other:?}"),
     }
+}
+
+/// With whole tensors alone, every objective gives an untiled plan, a budget still streams what saves memory, and a tiled
+/// plan of an earlier search is not used.
+#[test]
+fn whole_tensors_stay_whole_under_every_objective() {
+    let graph = networks::small();
+    let whole = |objective| CompileOptions {
+        tiling: Tiling::Whole,
+        ..options(objective, WeightStorage::Resident, StreamedIo::NONE)
+    };
+    let plain = compiled(&graph, &whole(Objective::Fastest)).unwrap();
+    for objective in [Objective::Balanced, Objective::Smallest, Objective::Pool(plain.plan().bytes())] {
+        let found = compiled(&graph, &whole(objective)).unwrap();
+        assert_eq!((found.plan(), found.tiled(), found.objective()), (plain.plan(), None, objective));
+    }
+    let streamed = CompileOptions { weights: ALL, stream_io: StreamedIo::BOTH, ..whole(Objective::Smallest) };
+    let bytes = compiled(&graph, &streamed).unwrap().device_bytes();
+    assert!(bytes < plain.device_bytes());
+    let found = compiled(&graph, &whole(Objective::Device(bytes))).unwrap();
+    assert!(found.tiled().is_none() && found.device_bytes() <= bytes);
+
+    let tiled = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
+    assert!(tiled.tiled().is_some() && tiled.device_bytes() < bytes);
+    let asked = whole(Objective::Device(tiled.device_bytes()));
+    assert!(compile_from(&graph, &asked, Some(&tiled), &SearchControl::new()).is_err());
+    assert_eq!(frontier(&graph, &whole(Objective::Fastest), &SearchControl::new()).unwrap().points().len(), 1);
 }
