@@ -126,9 +126,9 @@ pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorV
 #[cfg(feature = "gpu")]
 pub use runtime::{
     AdapterSummary, Clamp, ClampedValues, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory,
-    MemoryParts, MemoryPeak, Model, NamedOptions, NotFiniteOutput, OptionError, Outputs, Pool, PooledSession, Readback,
-    RunWarnings, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout, TextureProblem, Uncomputable,
-    WantedTensor,
+    MemoryParts, MemoryPeak, Model, NamedOptions, NotFiniteOutput, OptionError, OptionHelp, Outputs, Pool,
+    PooledSession, Readback, RunWarnings, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout,
+    TextureProblem, Uncomputable, WantedTensor,
 };
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub use runtime::{DispatchTime, Interrupt, Polling};

@@ -50,6 +50,8 @@ pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;
 pub use io_texture::io_texture;
 pub use model::{CompiledModel, Frontier, RowTiling};
+#[cfg(feature = "gpu")]
+pub(crate) use options::DEFAULT_TILE;
 pub use options::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
 #[cfg(feature = "gpu")]
 pub(crate) use placed_steps::PlacedSteps;

@@ -11,6 +11,68 @@ use crate::{
 /// Default size of the tiles of streamed weights.
 pub const WEIGHT_TILE: &str = "64KiB";
 
+/// An option whose values have names.
+pub trait Choice: Copy + PartialEq + Send + Sync + 'static {
+    /// The values, each with its name and its description.
+    const VALUES: &'static [(Self, &'static str, &'static str)];
+}
+
+impl Choice for Objective {
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::Fastest, "fastest", "The shortest time: whole tensors."),
+        (
+            Self::Balanced,
+            "balanced",
+            "The point at which another percent of memory saved would cost more than a percent of time.",
+        ),
+        (Self::Smallest, "smallest", "The least memory, or up to 1.6 % more with fewer steps."),
+    ];
+}
+
+impl Choice for Tiling {
+    const VALUES: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::Rows, "rows", "Stripes of rows, if they save memory."), (Self::Whole, "whole", "Whole tensors only.")];
+}
+
+impl Choice for Streamed {
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::None, "none", "Nothing: weights stay on the device, and inputs and outputs have separate textures."),
+        (Self::Weights, "weights", "Weights, before the operators that need them."),
+        (Self::Io, "io", "Inputs, row by row when needed, and outputs, row by row when computed."),
+        (Self::All, "all", "Weights, inputs and outputs."),
+    ];
+}
+
+impl Choice for TexelFormat {
+    const VALUES: &'static [(Self, &'static str, &'static str)] =
+        &[(Self::Rgba32Float, "f32", "32-bit floats."), (Self::Rgba16Float, "f16", "16-bit floats.")];
+}
+
+impl Choice for WeightFormat {
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::F32, Self::F32.name(), "32-bit floats, or 16-bit floats with precision `f16`."),
+        (Self::F16, Self::F16.name(), "16-bit floats, rounded to the nearest."),
+        (Self::File, Self::File.name(), "The file's format of 32, 16 or 8 bits, with the same bits in every result."),
+        (Self::Int8, Self::Int8.name(), "8-bit integers with a scale for each output channel, rounded to the nearest."),
+    ];
+}
+
+/// Returns the names of all values, as in messages: `` `rows`, `whole` ``.
+pub fn choices<T: Choice>() -> String {
+    T::VALUES.iter().map(|(_, name, _)| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Parses the name of a value.
+pub fn parse_choice<T: Choice>(text: &str) -> Result<T, String> {
+    let found = T::VALUES.iter().find(|(_, name, _)| *name == text).map(|&(value, ..)| value);
+    found.ok_or_else(|| format!("`{text}` is none of {}", choices::<T>()))
+}
+
+/// Returns the name of a value, unless it has none, as a budget.
+pub fn choice_name<T: Choice>(value: T) -> Option<&'static str> {
+    T::VALUES.iter().find(|(other, ..)| *other == value).map(|&(_, name, _)| name)
+}
+
 /// Data that goes through the pool in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streamed {
@@ -40,66 +102,10 @@ impl Streamed {
     }
 }
 
-/// `none`, `weights`, `io` or `all`.
-pub fn parse_streamed(text: &str) -> Result<Streamed, String> {
-    match text {
-        "none" => Ok(Streamed::None),
-        "weights" => Ok(Streamed::Weights),
-        "io" => Ok(Streamed::Io),
-        "all" => Ok(Streamed::All),
-        _ => Err(format!("`{text}` is none of `none`, `weights`, `io`, `all`")),
-    }
-}
-
-/// `fastest`, `balanced` or `smallest`.
-pub fn parse_objective(text: &str) -> Result<Objective, String> {
-    match text {
-        "fastest" => Ok(Objective::Fastest),
-        "balanced" => Ok(Objective::Balanced),
-        "smallest" => Ok(Objective::Smallest),
-        _ => Err(format!("`{text}` is none of `fastest`, `balanced`, `smallest`")),
-    }
-}
-
 /// `fastest`, `balanced`, `smallest`, or a size that limits the total device memory.
 pub fn parse_objective_or_budget(text: &str) -> Result<Objective, String> {
-    let budget =
-        |_| parse_size(text).map(Objective::Device).map_err(|e| format!("{e}; or `fastest`, `balanced`, `smallest`"));
-    parse_objective(text).or_else(budget)
-}
-
-/// `rows` or `whole`.
-pub fn parse_tiling(text: &str) -> Result<Tiling, String> {
-    match text {
-        "rows" => Ok(Tiling::Rows),
-        "whole" => Ok(Tiling::Whole),
-        _ => Err(format!("`{text}` is none of `rows`, `whole`")),
-    }
-}
-
-/// `f32` or `f16`.
-pub fn parse_precision(text: &str) -> Result<TexelFormat, String> {
-    match text {
-        "f32" => Ok(TexelFormat::Rgba32Float),
-        "f16" => Ok(TexelFormat::Rgba16Float),
-        _ => Err(format!("`{text}` is none of `f32`, `f16`")),
-    }
-}
-
-/// `f32`, `f16`, `file` or `int8`.
-pub fn parse_weight_format(text: &str) -> Result<WeightFormat, String> {
-    match text {
-        "f32" => Ok(WeightFormat::F32),
-        "f16" => Ok(WeightFormat::F16),
-        "file" => Ok(WeightFormat::File),
-        "int8" => Ok(WeightFormat::Int8),
-        _ => Err(format!("`{text}` is none of `f32`, `f16`, `file`, `int8`")),
-    }
-}
-
-/// Parses the size of streamed weight tiles, in bytes.
-pub fn parse_weight_tile(text: Option<&str>) -> Result<u64, String> {
-    parse_size(text.unwrap_or(WEIGHT_TILE))
+    let budget = |_| parse_size(text).map(Objective::Device);
+    parse_choice(text).or_else(budget).map_err(|error| format!("{error}; or {}", choices::<Objective>()))
 }
 
 /// Parses the name of any plan.
@@ -162,12 +168,12 @@ pub fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::parse_weight_tile;
-    use crate::compile::options::DEFAULT_TILE;
+    use super::WEIGHT_TILE;
+    use crate::compile::{options::DEFAULT_TILE, size::parse_size};
 
     /// Budgets search the same plans as `--objective smallest`, which streams tiles of that size.
     #[test]
     fn tiles_are_as_large_as_those_that_budgets_begin_with() {
-        assert_eq!(parse_weight_tile(None), Ok(DEFAULT_TILE));
+        assert_eq!(parse_size(WEIGHT_TILE), Ok(DEFAULT_TILE));
     }
 }

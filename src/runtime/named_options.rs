@@ -1,48 +1,23 @@
 //! Options given as names and texts, as in command lines, configuration files and other languages.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::Path, time::Duration};
 
+use super::option_table::{Effect, OPTIONS, OptionRow, Part, Settings};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{Context, Error};
 #[cfg(not(target_arch = "wasm32"))]
 use crate::gpu::{WEIGHTS, make_cache_folder};
 use crate::{
-    compile::{
-        CompileOptions, Objective, StreamedIo,
-        option_text::{
-            Streamed, parse_deadline, parse_objective, parse_precision, parse_rules, parse_seconds, parse_streamed,
-            parse_texture_planner, parse_tiling, parse_weight_format, parse_weight_tile,
-        },
-        parse_size,
-    },
+    compile::{CompileOptions, Objective},
     gpu::GpuOptions,
-    import::{ImportOptions, parse_dim, parse_fake_quant},
+    import::ImportOptions,
     plan::{Planner, Strategy, printable},
 };
 
 /// Options for the device, the model file and the plan, given as names and texts. For programs that take options from a
 /// file, a command line or another language. The names and texts are those of the command `texpool`.
 ///
-/// | name | text | purpose |
-/// |---|---|---|
-/// | `adapter` | part of an adapter's name, in any case, or its PCI address | the device to open: [`GpuOptions::adapter`] |
-/// | `timeout` | seconds, default `600` | longest wait for the device: [`GpuOptions::timeout`] |
-/// | `dim` | `NAME=VALUE`; may be given several times | value of an extent that an `.onnx` file leaves open: [`ImportOptions::dims`] |
-/// | `fake_quant` | `on`, `off` | rounding of values to the file's 8-bit quantization: [`ImportOptions::fake_quant`] |
-/// | `precision` | `f32`, `f16` | storage of activations and weights: [`CompileBuilder::texels`] |
-/// | `weights` | `f32`, `f16`, `file`, `int8` | storage of weights: [`CompileBuilder::weight_format`] |
-/// | `budget` | `2MiB`, `512KiB`, `1500000` | limit on all device memory: [`CompileBuilder::device_budget`] |
-/// | `objective` | `fastest`, `balanced`, `smallest` | quality that decides between plans; not together with a budget. Default: `fastest`. [`balanced`], [`smallest`] |
-/// | `tiling` | `rows`, `whole` | whether operators may run in stripes of rows to save memory. Default: `rows`. [`Tiling`] |
-/// | `stream` | `none`, `weights`, `io`, `all` | data that goes through the pool in every run; not together with a budget. Default: `all` with `objective=smallest`, else `io`. With `io`, no textures of the program can be bound |
-/// | `weight_tile` | a size, default `64KiB` | tiles of streamed weights; not together with a budget: [`CompileBuilder::stream_weights`] |
-/// | `strategy` | `best`, `optimum`, `banks`, or a strategy's name | [`CompileBuilder::planner`] |
-/// | `rules` | `default`, `exact`, `all`, `none`, or names separated by commas | [`CompileBuilder::rules`] |
-/// | `deadline` | seconds, or `none` (the default) | time limit of the search: [`CompileBuilder::deadline`] |
-/// | `cache_dir` | a folder | cache that speeds up the next start: packed weights in its folder `weights` ([`Context::with_weights_folder`]), plans in `plans` ([`CompileBuilder::plan_folder`]) |
+#[doc = include_str!("OPTIONS.md")]
 ///
 /// ```no_run
 /// use texpool::{Context, Model, NamedOptions};
@@ -53,26 +28,10 @@ use crate::{
 /// let session = context.compile(&model).named_options(&options).build()?.session()?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-///
-/// [`CompileBuilder::texels`]: crate::CompileBuilder::texels
-/// [`CompileBuilder::weight_format`]: crate::CompileBuilder::weight_format
-/// [`CompileBuilder::device_budget`]: crate::CompileBuilder::device_budget
-/// [`balanced`]: crate::CompileBuilder::balanced
-/// [`smallest`]: crate::CompileBuilder::smallest
-/// [`CompileBuilder::stream_weights`]: crate::CompileBuilder::stream_weights
-/// [`CompileBuilder::planner`]: crate::CompileBuilder::planner
-/// [`CompileBuilder::rules`]: crate::CompileBuilder::rules
-/// [`CompileBuilder::deadline`]: crate::CompileBuilder::deadline
-/// [`Context::with_weights_folder`]: crate::Context::with_weights_folder
-/// [`CompileBuilder::plan_folder`]: crate::CompileBuilder::plan_folder
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct NamedOptions {
-    given: Vec<&'static str>,
-    gpu: GpuOptions,
-    import: ImportOptions,
-    compile: CompileOptions,
-    deadline: Option<Duration>,
-    cache_dir: Option<PathBuf>,
+    given: Vec<&'static OptionRow>,
+    settings: Settings,
 }
 
 /// An invalid option name or text.
@@ -109,125 +68,63 @@ pub enum OptionError {
     },
 }
 
-/// The step that an option applies to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
-    Device,
-    Import,
-    Plan,
-    Folder,
-}
-
-const DIM: &str = "dim";
-
-const OPTIONS: [(&str, Part); 15] = [
-    ("adapter", Part::Device),
-    ("timeout", Part::Device),
-    (DIM, Part::Import),
-    ("fake_quant", Part::Import),
-    ("precision", Part::Plan),
-    ("weights", Part::Plan),
-    ("budget", Part::Plan),
-    ("objective", Part::Plan),
-    ("tiling", Part::Plan),
-    ("stream", Part::Plan),
-    ("weight_tile", Part::Plan),
-    ("strategy", Part::Plan),
-    ("rules", Part::Plan),
-    ("deadline", Part::Plan),
-    ("cache_dir", Part::Folder),
-];
-
-/// Options that conflict with a budget, because the budget determines their values.
-const DECIDED_BY_BUDGET: [&str; 3] = ["objective", "stream", "weight_tile"];
-
-/// Options that shape a plan, but not the results, or that store files.
-const LEFT_OUT_OF_TRIALS: [&str; 7] =
-    ["budget", "objective", "tiling", "stream", "weight_tile", "strategy", "cache_dir"];
+const BUDGET: &str = "budget";
 
 fn all_names() -> String {
-    OPTIONS.map(|(name, _)| name).join(", ")
+    OPTIONS.iter().map(|option| option.name).collect::<Vec<_>>().join(", ")
 }
 
-impl Default for NamedOptions {
-    /// The defaults if no option is given.
-    fn default() -> Self {
-        Self {
-            given: Vec::new(),
-            gpu: GpuOptions::default(),
-            import: ImportOptions::default(),
-            // Callers that set options by name never bind textures, so inputs and outputs are streamed.
-            compile: CompileOptions { stream_io: StreamedIo::BOTH, ..CompileOptions::default() },
-            deadline: None,
-            cache_dir: None,
-        }
-    }
+/// Description of an option of [`NamedOptions`], for help texts and forms.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct OptionHelp {
+    /// The name.
+    pub name: &'static str,
+    /// The texts that the option takes, in Markdown.
+    pub texts: String,
+    /// The purpose, in Markdown.
+    pub purpose: &'static str,
 }
 
 impl NamedOptions {
+    /// Describes all options.
+    ///
+    /// ```
+    /// let options = texpool::NamedOptions::help();
+    /// let precision = options.iter().find(|option| option.name == "precision").unwrap();
+    /// assert_eq!(precision.texts, "`f32`, `f16`; default `f32`");
+    /// ```
+    pub fn help() -> Vec<OptionHelp> {
+        let help = |&OptionRow { name, texts, purpose, .. }: &OptionRow| OptionHelp { name, texts: texts(), purpose };
+        OPTIONS.iter().map(help).collect()
+    }
+
     /// Takes options by name and text, in any order.
     ///
     /// # Errors
     /// [`OptionError`].
     pub fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, OptionError> {
-        let mut parsed = Self::default();
-        let (mut streamed, mut weight_tile) = (None, None);
+        let Self { mut given, mut settings } = Self::default();
         for (asked, text) in options {
-            let found = OPTIONS.iter().find(|(name, _)| *name == asked);
-            let &(name, _) = found.ok_or_else(|| OptionError::Unknown { name: asked.to_owned() })?;
-            if parsed.given.contains(&name) && name != DIM {
+            let option = OPTIONS.iter().find(|option| option.name == asked);
+            let option = option.ok_or_else(|| OptionError::Unknown { name: asked.to_owned() })?;
+            let name = option.name;
+            if !option.repeats && given.iter().any(|other| other.name == name) {
                 return Err(OptionError::Twice { name });
             }
-            parsed.given.push(name);
-            let wrong = |why| OptionError::Value { name, why };
-            match name {
-                "stream" => streamed = Some(parse_streamed(text).map_err(wrong)?),
-                "weight_tile" => weight_tile = Some(text),
-                _ => parsed.set(name, text).map_err(wrong)?,
-            }
+            (option.set)(&mut settings, text).map_err(|why| OptionError::Value { name, why })?;
+            given.push(option);
         }
-        if let (true, Some(&other)) = (parsed.has("budget"), DECIDED_BY_BUDGET.iter().find(|name| parsed.has(name))) {
-            return Err(OptionError::Conflict { name: "budget", other });
+        let decided = given.iter().find(|option| option.effect == Effect::ShapeByBudget);
+        if let (true, Some(other)) = (given.iter().any(|option| option.name == BUDGET), decided) {
+            return Err(OptionError::Conflict { name: BUDGET, other: other.name });
         }
-        let wrong = |why| OptionError::Value { name: "weight_tile", why };
-        let tile = parse_weight_tile(weight_tile).map_err(wrong)?;
-        streamed.unwrap_or(Streamed::with(parsed.compile.objective)).ask(&mut parsed.compile, tile);
-        Ok(parsed)
-    }
-
-    fn set(&mut self, name: &str, text: &str) -> Result<(), String> {
-        let Self { gpu, import, compile, .. } = self;
-        match name {
-            "adapter" => gpu.adapter = Some(text.to_owned()),
-            "timeout" => gpu.timeout = parse_seconds(text)?,
-            DIM => {
-                let (dim, extent) = parse_dim(text)?;
-                if import.dims.insert(dim, extent).is_some() {
-                    return Err(format!("`{text}` binds an extent that is bound already"));
-                }
-            }
-            "fake_quant" => import.fake_quant = parse_fake_quant(text)?,
-            "precision" => compile.format = parse_precision(text)?,
-            "weights" => compile.weight_format = parse_weight_format(text)?,
-            "budget" => compile.objective = Objective::Device(parse_size(text)?),
-            "objective" => compile.objective = parse_objective(text)?,
-            "tiling" => compile.tiling = parse_tiling(text)?,
-            "strategy" => compile.planner = parse_texture_planner(text)?,
-            "rules" => compile.rules = parse_rules(text)?,
-            "deadline" => self.deadline = parse_deadline(text)?,
-            "cache_dir" if text.is_empty() => return Err("it must name a folder".to_owned()),
-            _ => self.cache_dir = Some(text.into()),
-        }
-        Ok(())
-    }
-
-    fn has(&self, name: &str) -> bool {
-        self.given.contains(&name)
+        settings.finish();
+        Ok(Self { given, settings })
     }
 
     fn first(&self, is: impl Fn(Part) -> bool) -> Option<&'static str> {
-        let found = |name: &&str| OPTIONS.iter().any(|(other, part)| other == name && is(*part));
-        self.given.iter().copied().find(found)
+        self.given.iter().find(|option| is(option.part)).map(|option| option.name)
     }
 
     /// Returns the first of the given options that concerns opening a device. Such options have no effect on a device
@@ -248,17 +145,17 @@ impl NamedOptions {
 
     /// Returns the options for opening a device.
     pub const fn gpu(&self) -> &GpuOptions {
-        &self.gpu
+        &self.settings.gpu
     }
 
     /// Returns the options for reading a model.
     pub const fn import(&self) -> &ImportOptions {
-        &self.import
+        &self.settings.import
     }
 
     /// Returns the budget for all device memory of a session, if there is one.
     pub const fn budget(&self) -> Option<u64> {
-        match self.compile.objective {
+        match self.settings.compile.objective {
             Objective::Device(bytes) => Some(bytes),
             _ => None,
         }
@@ -275,16 +172,18 @@ impl NamedOptions {
     /// # Ok::<(), texpool::OptionError>(())
     /// ```
     pub fn for_trial(&self) -> Self {
-        let CompileOptions { rules, format, weight_format, .. } = self.compile;
+        let CompileOptions { rules, format, weight_format, .. } = self.settings.compile;
         let planner = Planner::Strategy(Strategy::GreedyBySize);
         let compile = CompileOptions { rules, format, weight_format, planner, ..CompileOptions::default() };
-        let given = self.given.iter().copied().filter(|name| !LEFT_OUT_OF_TRIALS.contains(name)).collect();
-        Self { given, compile, cache_dir: None, ..self.clone() }
+        let given = self.given.iter().copied().filter(|option| option.effect == Effect::Outside).collect();
+        let mut settings = self.settings.clone();
+        (settings.compile, settings.cache_dir) = (compile, None);
+        Self { given, settings }
     }
 
     /// Returns the folder for files that make the next start faster, if there is one.
     pub fn cache_dir(&self) -> Option<&Path> {
-        self.cache_dir.as_deref()
+        self.settings.cache_dir.as_deref()
     }
 
     /// Opens the device.
@@ -293,7 +192,7 @@ impl NamedOptions {
     /// As [`Context::open`].
     #[cfg(not(target_arch = "wasm32"))]
     pub fn open(&self) -> Result<Context, Error> {
-        Ok(self.with_folder(Context::open(&self.gpu)?))
+        Ok(self.with_folder(Context::open(&self.settings.gpu)?))
     }
 
     /// Returns the same context, with packed weights stored as the options state.
@@ -317,17 +216,17 @@ impl NamedOptions {
     }
 
     pub(super) const fn compile(&self) -> &CompileOptions {
-        &self.compile
+        &self.settings.compile
     }
 
     pub(super) const fn deadline(&self) -> Option<Duration> {
-        self.deadline
+        self.settings.deadline
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{NamedOptions, OPTIONS, OptionError};
+    use super::{NamedOptions, OPTIONS, OptionError, OptionHelp};
     use crate::{
         compile::{CompileOptions, Objective, StreamedIo, WeightFormat, WeightStorage},
         import::FakeQuant,
@@ -338,6 +237,15 @@ mod tests {
 
     fn parse(options: &[(&str, &str)]) -> Result<NamedOptions, OptionError> {
         NamedOptions::parse(options.iter().copied())
+    }
+
+    /// The page that documents the options for every language is the table.
+    #[test]
+    fn the_page_of_options_is_the_table() {
+        let row = |option: OptionHelp| format!("| `{}` | {} | {} |\n", option.name, option.texts, option.purpose);
+        let rows: String = NamedOptions::help().into_iter().map(row).collect();
+        let page = format!("| name | text | purpose |\n|---|---|---|\n{rows}");
+        assert!(include_str!("OPTIONS.md") == page, "src/runtime/OPTIONS.md must be:\n{page}");
     }
 
     #[test]
@@ -358,7 +266,12 @@ mod tests {
             ("deadline", "none"),
             ("cache_dir", "/var/cache/x"),
         ];
-        assert!(OPTIONS.iter().all(|(name, _)| *name == "budget" || options.iter().any(|(given, _)| given == name)));
+        assert!(
+            OPTIONS
+                .iter()
+                .map(|option| option.name)
+                .all(|name| name == "budget" || options.iter().any(|(given, _)| *given == name))
+        );
         let found = parse(&options).unwrap();
         assert_eq!(
             (found.gpu().adapter.as_deref(), found.gpu().timeout),
@@ -391,7 +304,8 @@ mod tests {
         assert_eq!((trial.budget(), planner), (None, Planner::Strategy(Strategy::GreedyBySize)));
         assert_eq!((trial.deadline(), trial.cache_dir()), (Some(Duration::from_secs(5)), None));
         assert_eq!((trial.import().dims["n"], trial.gpu().timeout), (2, Duration::from_secs(3)));
-        assert_eq!(trial.given, ["precision", "weights", "rules", "dim", "deadline", "timeout"]);
+        let given: Vec<&str> = trial.given.iter().map(|option| option.name).collect();
+        assert_eq!(given, ["precision", "weights", "rules", "dim", "deadline", "timeout"]);
     }
 
     /// Checks that the defaults equal those of the command: inputs and outputs go through the pool, in the smallest

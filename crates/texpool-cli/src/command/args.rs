@@ -12,12 +12,14 @@ use crate::{
     report::size,
     setup::{self, Install, SetupError},
 };
-use clap::ValueEnum;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use texpool::{
     compile::{
         CompileOptions, CompiledModel, Objective, StreamedIo, Tiling, WeightFormat,
-        option_text::{Streamed, WEIGHT_TILE, parse_objective_or_budget, parse_seconds},
+        option_text::{
+            Choice, Streamed, WEIGHT_TILE, choice_name, parse_choice, parse_objective_or_budget, parse_seconds,
+        },
         parse_size,
     },
     gpu::{Gpu, GpuError, GpuOptions, PLANS, SharedWeights, WEIGHTS},
@@ -42,22 +44,25 @@ pub(super) struct ModelArgs {
     no_cache: bool,
 }
 
+/// Returns the parser of an option whose values have names; help lists them with their descriptions.
+fn choice<T: Choice>() -> impl TypedValueParser<Value = T> {
+    let values = T::VALUES.iter().map(|&(_, name, help)| PossibleValue::new(name).help(help.trim_end_matches('.')));
+    PossibleValuesParser::new(values).try_map(|name| parse_choice(&name))
+}
+
 /// How values are stored.
 #[derive(Clone, Copy, Debug, clap::Args)]
 #[command(next_help_heading = "Plan")]
 pub(super) struct PrecisionArgs {
     /// Storage format of activations and weights. Arithmetic always uses 32 bits.
-    #[arg(long, value_enum, default_value_t)]
-    precision: Precision,
+    #[arg(long, value_parser = choice::<TexelFormat>(), default_value = "f32")]
+    precision: TexelFormat,
 }
 
 impl PrecisionArgs {
     /// Returns the texel format for the requested precision.
     pub(super) fn format(self) -> TexelFormat {
-        match self.precision {
-            Precision::F32 => TexelFormat::Rgba32Float,
-            Precision::F16 => TexelFormat::Rgba16Float,
-        }
+        self.precision
     }
 }
 
@@ -69,8 +74,8 @@ pub(super) struct PlanArgs {
     precision: PrecisionArgs,
     /// Storage format of the weights of convolutions and fully connected layers on the device, streamed ones too.
     /// With `--precision f16`, streamed weights are stored as with `f32`.
-    #[arg(long, value_name = "FORMAT", value_enum, default_value_t)]
-    weights: WeightsArg,
+    #[arg(long, value_name = "FORMAT", value_parser = choice::<WeightFormat>(), default_value = "f32")]
+    weights: WeightFormat,
     /// Rewrite rules: `default` changes results by rounding at most; `exact` keeps every bit; `all` includes rules
     /// that may give a number where the file's nodes overflow; `none`; or names separated by commas. `texpool plan
     /// MODEL --why` shows the effect of each rule on numbers.
@@ -78,8 +83,8 @@ pub(super) struct PlanArgs {
     rules: Rules,
     /// Quality that decides between plans. All but `fastest` run operators in stripes of rows if that saves memory, so
     /// that tensors are never stored whole; the results have the same bits. Default: `fastest`.
-    #[arg(long, value_enum)]
-    objective: Option<ObjectiveArg>,
+    #[arg(long, value_parser = choice::<Objective>())]
+    objective: Option<Objective>,
     /// Use the fastest plan found within this limit on all device memory, such as 2MiB, 512KiB or 1500000. It runs
     /// operators in stripes of rows and streams weights if necessary. Speeds are predicted from this device's
     /// measurements if `texpool devices --measure` has made them (it takes 60 MB of the device), and otherwise from
@@ -87,13 +92,13 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "SIZE", value_parser = parse_size, allow_negative_numbers = true, conflicts_with = "objective")]
     budget: Option<u64>,
     /// Division of operators that the plan may use.
-    #[arg(long, value_enum, default_value_t, help_heading = RESEARCH)]
-    tiling: TilingArg,
+    #[arg(long, value_parser = choice::<Tiling>(), default_value = "rows", help_heading = RESEARCH)]
+    tiling: Tiling,
     /// Tensors that pass through the pool in every run instead of staying on the device beside it. Default: `io`;
     /// `all` with `--objective smallest`; with `--budget`, also weights if necessary. `none` matches published tables,
     /// whose pools contain intermediate tensors only.
-    #[arg(long, value_name = "WHAT", conflicts_with = "budget")]
-    stream: Option<StreamArg>,
+    #[arg(long, value_name = "WHAT", value_parser = choice::<Streamed>(), conflicts_with = "budget")]
+    stream: Option<Streamed>,
     /// Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Weights that
     /// cannot be divided may exceed it.
     #[arg(
@@ -107,90 +112,6 @@ pub(super) struct PlanArgs {
     weight_tile: u64,
     #[command(flatten)]
     pub(super) dims: DimArgs,
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum ObjectiveArg {
-    /// The shortest time: whole tensors.
-    Fastest,
-    /// The point at which another percent of memory saved would cost more than a percent of time.
-    Balanced,
-    /// The least memory, or up to 1.6 % more with fewer steps.
-    Smallest,
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum TilingArg {
-    /// Stripes of rows, if they save memory.
-    #[default]
-    Rows,
-    /// Whole tensors only.
-    Whole,
-}
-
-impl From<TilingArg> for Tiling {
-    fn from(tiling: TilingArg) -> Self {
-        match tiling {
-            TilingArg::Rows => Self::Rows,
-            TilingArg::Whole => Self::Whole,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum StreamArg {
-    /// Nothing: weights stay on the device, and inputs and outputs have separate textures.
-    None,
-    /// Weights, before the operators that need them.
-    Weights,
-    /// Inputs, row by row when needed, and outputs, row by row when computed.
-    Io,
-    /// Weights, inputs and outputs.
-    All,
-}
-
-impl StreamArg {
-    fn streamed(self) -> Streamed {
-        match self {
-            Self::None => Streamed::None,
-            Self::Weights => Streamed::Weights,
-            Self::Io => Streamed::Io,
-            Self::All => Streamed::All,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum WeightsArg {
-    /// 32-bit floats, or 16-bit floats with `--precision f16`.
-    #[default]
-    F32,
-    /// 16-bit floats, rounded to the nearest.
-    F16,
-    /// The file's format of 32, 16 or 8 bits, with the same bits in every result.
-    File,
-    /// 8-bit integers with a scale for each output channel, rounded to the nearest.
-    Int8,
-}
-
-impl From<WeightsArg> for WeightFormat {
-    fn from(format: WeightsArg) -> Self {
-        match format {
-            WeightsArg::F32 => Self::F32,
-            WeightsArg::F16 => Self::F16,
-            WeightsArg::File => Self::File,
-            WeightsArg::Int8 => Self::Int8,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-enum Precision {
-    /// 32-bit floats.
-    #[default]
-    F32,
-    /// 16-bit floats.
-    F16,
 }
 
 /// A plan between the fastest and the smallest, with the text that selected it.
@@ -226,22 +147,14 @@ impl PlanArgs {
 
     /// Returns the options for the plan.
     pub(super) fn compile_options(&self, planner: Planner) -> CompileOptions {
-        let objective = match (self.budget, self.objective) {
-            (Some(bytes), _) => Objective::Device(bytes),
-            (None, None | Some(ObjectiveArg::Fastest)) => Objective::Fastest,
-            (None, Some(ObjectiveArg::Balanced)) => Objective::Balanced,
-            (None, Some(ObjectiveArg::Smallest)) => Objective::Smallest,
-        };
+        let objective = self.budget.map(Objective::Device).or(self.objective).unwrap_or_default();
         self.options_for(planner, objective)
     }
 
     /// Returns the name of the plan that the flags select, or `None` if they leave open which plan.
     pub(super) fn selected(&self) -> Option<String> {
-        let named = |flag: &str, value: Option<clap::builder::PossibleValue>| {
-            value.map(|value| format!("{flag} {}", value.get_name()))
-        };
-        let stream = self.stream.and_then(|stream| named("stream", stream.to_possible_value()));
-        let objective = self.objective.and_then(|objective| named("objective", objective.to_possible_value()));
+        let stream = self.stream.and_then(choice_name).map(|name| format!("stream {name}"));
+        let objective = self.objective.and_then(choice_name).map(|name| format!("objective {name}"));
         self.budget.map(|bytes| format!("budget {}", size(bytes))).or(objective).or(stream)
     }
 
@@ -262,12 +175,12 @@ impl PlanArgs {
 
     /// Returns the options with this objective.
     pub(super) fn options_for(&self, planner: Planner, objective: Objective) -> CompileOptions {
-        self.streaming_options(planner, objective, self.stream.map_or(Streamed::with(objective), StreamArg::streamed))
+        self.streaming_options(planner, objective, self.stream.unwrap_or(Streamed::with(objective)))
     }
 
     fn streaming_options(&self, planner: Planner, objective: Objective, streamed: Streamed) -> CompileOptions {
-        let (rules, format, weight_format) = (self.rules, self.format(), self.weights.into());
-        let tiling = self.tiling.into();
+        let &Self { rules, weights: weight_format, tiling, .. } = self;
+        let format = self.format();
         let mut options =
             CompileOptions { rules, format, planner, objective, tiling, weight_format, ..CompileOptions::default() };
         streamed.ask(&mut options, self.weight_tile);

@@ -1,0 +1,281 @@
+//! The table of options that have names: what each is called, which texts it takes, and what it sets.
+
+use std::{fmt, path::PathBuf, time::Duration};
+
+use crate::{
+    compile::{
+        CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat,
+        option_text::{
+            Choice, Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner,
+        },
+        parse_size,
+    },
+    gpu::GpuOptions,
+    import::{ImportOptions, parse_dim, parse_fake_quant},
+    plan::TexelFormat,
+};
+
+/// The settings that options change.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
+    pub(super) gpu: GpuOptions,
+    pub(super) import: ImportOptions,
+    pub(super) compile: CompileOptions,
+    pub(super) deadline: Option<Duration>,
+    pub(super) cache_dir: Option<PathBuf>,
+    /// `None` if the other options decide.
+    streamed: Option<Streamed>,
+    weight_tile: u64,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            gpu: GpuOptions::default(),
+            import: ImportOptions::default(),
+            // Callers that set options by name never bind textures, so inputs and outputs are streamed.
+            compile: CompileOptions { stream_io: StreamedIo::BOTH, ..CompileOptions::default() },
+            deadline: None,
+            cache_dir: None,
+            streamed: None,
+            weight_tile: DEFAULT_TILE,
+        }
+    }
+}
+
+impl Settings {
+    /// Applies the streaming, which depends on several options.
+    pub(super) fn finish(&mut self) {
+        let streamed = self.streamed.unwrap_or(Streamed::with(self.compile.objective));
+        streamed.ask(&mut self.compile, self.weight_tile);
+    }
+}
+
+/// The step that an option applies to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Device,
+    Import,
+    Plan,
+    Folder,
+}
+
+/// What an option changes, which decides where it may be given.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// The results, the device, or the time of the search.
+    Outside,
+    /// The plan but not the results, or stored files.
+    Shape,
+    /// Like `Shape`, and a budget determines its value.
+    ShapeByBudget,
+}
+
+/// An option.
+pub(super) struct OptionRow {
+    pub(super) name: &'static str,
+    pub(super) part: Part,
+    pub(super) effect: Effect,
+    /// True if the option may be given several times.
+    pub(super) repeats: bool,
+    /// Returns the texts that it takes, in Markdown.
+    pub(super) texts: fn() -> String,
+    /// What it is for, in Markdown.
+    pub(super) purpose: &'static str,
+    pub(super) set: fn(&mut Settings, &str) -> Result<(), String>,
+}
+
+impl fmt::Debug for OptionRow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.name.fmt(f)
+    }
+}
+
+/// Sets a field to the value of a name.
+fn choose<T: Choice>(field: &mut T, text: &str) -> Result<(), String> {
+    *field = parse_choice(text)?;
+    Ok(())
+}
+
+/// All options, in the order of documentation.
+pub(super) static OPTIONS: [OptionRow; 15] = [
+    OptionRow {
+        name: "adapter",
+        part: Part::Device,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || "part of an adapter's name, in any case, or its PCI address".to_owned(),
+        purpose: "The device to open.",
+        set: |to, text| {
+            to.gpu.adapter = Some(text.to_owned());
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "timeout",
+        part: Part::Device,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || "seconds, default `600`".to_owned(),
+        purpose: "Longest wait for the device.",
+        set: |to, text| {
+            to.gpu.timeout = parse_seconds(text)?;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "dim",
+        part: Part::Import,
+        effect: Effect::Outside,
+        repeats: true,
+        texts: || "`NAME=VALUE`; may be given several times".to_owned(),
+        purpose: "Value of an extent that an `.onnx` file leaves open. `INPUT:AXIS` names an extent without a name.",
+        set: |to, text| {
+            let (dim, extent) = parse_dim(text)?;
+            match to.import.dims.insert(dim, extent) {
+                None => Ok(()),
+                Some(_) => Err(format!("`{text}` binds an extent that is bound already")),
+            }
+        },
+    },
+    OptionRow {
+        name: "fake_quant",
+        part: Part::Import,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || "`on`, `off`; default `on`".to_owned(),
+        purpose: "Whether values that the file stores in 8 bits are rounded to 8 bits.",
+        set: |to, text| {
+            to.import.fake_quant = parse_fake_quant(text)?;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "precision",
+        part: Part::Plan,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || format!("{}; default `f32`", choices::<TexelFormat>()),
+        purpose: "Storage of activations and weights. Arithmetic always uses 32 bits.",
+        set: |to, text| choose(&mut to.compile.format, text),
+    },
+    OptionRow {
+        name: "weights",
+        part: Part::Plan,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || format!("{}; default `f32`", choices::<WeightFormat>()),
+        purpose: "Storage of the weights of convolutions and fully connected layers. `file` is the file's format, with \
+                  bit-identical results.",
+        set: |to, text| choose(&mut to.compile.weight_format, text),
+    },
+    OptionRow {
+        name: "budget",
+        part: Part::Plan,
+        effect: Effect::Shape,
+        repeats: false,
+        texts: || "`2MiB`, `512KiB`, `1500000`".to_owned(),
+        purpose: "Upper limit on all device memory of a session. The fastest plan found within it is used; it runs in \
+                  stripes of rows and streams weights if necessary.",
+        set: |to, text| {
+            to.compile.objective = Objective::Device(parse_size(text)?);
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "objective",
+        part: Part::Plan,
+        effect: Effect::ShapeByBudget,
+        repeats: false,
+        texts: || format!("{}; default `fastest`", choices::<Objective>()),
+        purpose: "Quality that decides between plans: time, a balance of time and memory, or memory. Not with a budget.",
+        set: |to, text| choose(&mut to.compile.objective, text),
+    },
+    OptionRow {
+        name: "tiling",
+        part: Part::Plan,
+        effect: Effect::Shape,
+        repeats: false,
+        texts: || format!("{}; default `rows`", choices::<Tiling>()),
+        purpose: "Whether operators may run in stripes of rows to save memory, or every tensor stays whole.",
+        set: |to, text| choose(&mut to.compile.tiling, text),
+    },
+    OptionRow {
+        name: "stream",
+        part: Part::Plan,
+        effect: Effect::ShapeByBudget,
+        repeats: false,
+        texts: || format!("{}; default `all` with objective `smallest`, else `io`", choices::<Streamed>()),
+        purpose: "Data that passes through the pool in every run instead of staying on the device. Not with a budget. \
+                  With `io`, no textures of the program can be bound.",
+        set: |to, text| {
+            to.streamed = Some(parse_choice(text)?);
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "weight_tile",
+        part: Part::Plan,
+        effect: Effect::ShapeByBudget,
+        repeats: false,
+        texts: || "a size, default `64KiB`".to_owned(),
+        purpose: "Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Not \
+                  with a budget.",
+        set: |to, text| {
+            to.weight_tile = parse_size(text)?;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "strategy",
+        part: Part::Plan,
+        effect: Effect::Shape,
+        repeats: false,
+        texts: || "`best`, `optimum`, `banks`, or a strategy's name; default `best`".to_owned(),
+        purpose: "Planner of the pool.",
+        set: |to, text| {
+            to.compile.planner = parse_texture_planner(text)?;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "rules",
+        part: Part::Plan,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || "`default`, `exact`, `all`, `none`, or names separated by commas".to_owned(),
+        purpose: "Rewrite rules. `exact` keeps every bit.",
+        set: |to, text| {
+            to.compile.rules = parse_rules(text)?;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "deadline",
+        part: Part::Plan,
+        effect: Effect::Outside,
+        repeats: false,
+        texts: || "seconds, or `none`; default `none`".to_owned(),
+        purpose: "Time limit of the search for a plan, which then ends with the best plan so far.",
+        set: |to, text| {
+            to.deadline = parse_deadline(text)?;
+            Ok(())
+        },
+    },
+    OptionRow {
+        name: "cache_dir",
+        part: Part::Folder,
+        effect: Effect::Shape,
+        repeats: false,
+        texts: || "a folder".to_owned(),
+        purpose: "Cache that speeds up the next start: packed weights in its folder `weights`, plans in `plans`. Nobody \
+                  else may change files there while they are in use.",
+        set: |to, text| match text {
+            "" => Err("it must name a folder".to_owned()),
+            folder => {
+                to.cache_dir = Some(folder.into());
+                Ok(())
+            }
+        },
+    },
+];
