@@ -10,17 +10,15 @@
 
 use super::{
     allocator_blocks::BLOCK,
-    compile_for::{Attempt, compile_within},
+    compile_for::{Attempt, Effort, compile_within},
     cost_model::CostModel,
     error::CompileError,
     floor::{device_floor, wgpu_bytes},
     lowered::LoweredModel,
     memory_limit::MemoryLimit,
-    model::CompiledModel,
+    model::{CompiledModel, Unmet},
     options::{CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightStorage},
-    select::Effort,
     streaming::streaming,
-    unmet::Unmet,
 };
 use crate::{
     graph::Graph,

@@ -10,10 +10,9 @@ use super::{
     front::VariantFront,
     lowered::{LoweredModel, UntiledPlan, UntiledSchedule},
     memory_limit::MemoryLimit,
-    model::CompiledModel,
+    model::{CompiledModel, Point},
     options::{CompileOptions, Tiling},
     parallel::{join, parallel_map},
-    point::Point,
     variant::{Candidate, PlacedCandidate, Variant, of_whole_tensors},
 };
 use crate::{

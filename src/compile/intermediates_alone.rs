@@ -1,11 +1,10 @@
 //! Memory counted as in published papers: whole intermediate tensors only, without weights, inputs and outputs.
 
 use super::{
-    compile_for::compile_within,
+    compile_for::{Effort, compile_within},
     error::CompileError,
     model::CompiledModel,
     options::{CompileOptions, Objective},
-    select::Effort,
 };
 use crate::{
     graph::Graph,

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use super::{
     error::CompileError,
-    integers,
     model::{CompiledModel, Lowering},
     options::CompileOptions,
     parallel::parallel_map,
@@ -187,7 +186,7 @@ pub(super) fn rewritten(
     // graph gets the same check as a graph from a file.
     graph::check(&rewritten.graph)?;
     precision::check_indices(&rewritten.graph, format)?;
-    integers::limit_inputs(graph, &mut rewritten.graph, format)?;
+    precision::limit_inputs(graph, &mut rewritten.graph, format)?;
     share_constants(&mut rewritten.graph);
     Ok(rewritten)
 }

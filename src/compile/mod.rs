@@ -16,7 +16,6 @@ mod fewest_steps;
 mod floor;
 mod front;
 mod fronts;
-mod integers;
 mod intermediates_alone;
 mod io_texture;
 mod lowered;
@@ -29,16 +28,13 @@ pub mod option_text;
 mod options;
 mod parallel;
 mod placed_steps;
-mod point;
 mod precision;
 mod saved;
-mod select;
 #[cfg(feature = "gpu")]
 mod size;
 mod streaming;
 mod tables;
 mod transfer_buffers;
-mod unmet;
 mod variant;
 mod weight_format;
 mod weight_textures;
@@ -49,28 +45,25 @@ pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;
 pub use io_texture::io_texture;
-pub use model::{CompiledModel, Frontier, RowTiling};
+pub use model::{CompiledModel, Frontier, Peak, Point, RowTiling, Unmet};
 #[cfg(feature = "gpu")]
 pub(crate) use options::DEFAULT_TILE;
 pub use options::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
 #[cfg(feature = "gpu")]
 pub(crate) use placed_steps::PlacedSteps;
-pub use point::{Peak, Point};
 pub use saved::{SavedPlanError, load};
 #[cfg(feature = "gpu")]
 pub use size::parse_size;
 #[cfg(feature = "gpu")]
 pub(crate) use transfer_buffers::TransferBuffers;
-pub use unmet::Unmet;
 #[cfg(feature = "gpu")]
 pub(crate) use weight_textures::{ResidentWeights, widest_texture};
 
-use compile_for::{Attempt, compile_within};
+use compile_for::{Attempt, Effort, compile_within};
 use fewest_steps::Chains;
 use fronts::Fronts;
 use lowered::LoweredModel;
 use memory_limit::MemoryLimit;
-use select::Effort;
 
 use crate::{graph::Graph, plan::SearchControl};
 

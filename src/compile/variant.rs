@@ -10,9 +10,8 @@ use super::{
     device_format::DeviceFormat,
     error::CompileError,
     lowered::{UntiledPlan, UntiledSchedule},
-    model::{CompiledModel, Lowering},
+    model::{CompiledModel, Lowering, Peak, Point},
     options::CompileOptions,
-    point::{Peak, Point},
 };
 use crate::{
     graph::{Graph, NodeId, NodeSet},

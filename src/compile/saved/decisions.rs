@@ -1,6 +1,9 @@
 //! The saved decisions about a model, except for the placement of its tensors.
 
-use super::{error::SavedPlanError, reader::Reader, writer::Writer};
+use super::{
+    bytes::{Reader, Writer},
+    error::SavedPlanError,
+};
 use crate::{
     compile::options::{Objective, StreamedIo, WeightFormat, WeightStorage},
     graph::{NodeId, NodeSet},

@@ -1,6 +1,6 @@
 //! Header of a saved plan: magic bytes, version, length and checksum.
 
-use super::{error::SavedPlanError, fnv::Fnv, reader::Reader};
+use super::{bytes::Reader, error::SavedPlanError, fingerprint::Fnv};
 
 const MAGIC: [u8; 8] = *b"texplan\0";
 /// Format version; must be increased whenever the format changes.

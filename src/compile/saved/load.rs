@@ -3,20 +3,19 @@
 use std::collections::BTreeMap;
 
 use super::{
+    bytes::Reader,
     decisions::{Decisions, Division},
     error::SavedPlanError,
     fingerprint::fingerprint,
     frame,
     placements::{self, Known, Places},
-    reader::Reader,
 };
 use crate::{
     compile::{
         CompileError, CompileOptions,
         lowered::{UntiledSchedule, rewritten, too_many_rows},
-        model::{CompiledModel, Lowering, RowTiling},
+        model::{CompiledModel, Lowering, Point, RowTiling},
         options::Objective,
-        point::Point,
         streaming::streaming,
         variant::{Rows, Variant},
     },

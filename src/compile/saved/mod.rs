@@ -15,16 +15,14 @@
 //!
 //! Fixed-length numbers are little-endian.
 
+mod bytes;
 mod decisions;
 mod error;
 mod fingerprint;
-mod fnv;
 mod frame;
 mod load;
 mod placements;
-mod reader;
 mod save;
-mod writer;
 
 pub use error::SavedPlanError;
 pub use load::load;

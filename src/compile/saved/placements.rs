@@ -1,6 +1,9 @@
 //! Reads and writes textures and the locations of each tensor's rows in them.
 
-use super::{error::SavedPlanError, reader::Reader, writer::Writer};
+use super::{
+    bytes::{Reader, Writer},
+    error::SavedPlanError,
+};
 use crate::plan::{Plan, RowTable, TensorRows, TexelFormat, TextureLimits, TextureSpec};
 
 /// Number and codes of the kinds of row tables.

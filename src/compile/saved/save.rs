@@ -1,10 +1,10 @@
 //! Saves a compiled model's plan as bytes.
 
 use super::{
+    bytes::Writer,
     decisions::{Decisions, Division},
     fingerprint::fingerprint,
     frame, placements,
-    writer::Writer,
 };
 use crate::compile::model::{CompiledModel, Lowering, RowTiling};
 

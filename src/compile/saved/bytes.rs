@@ -1,6 +1,48 @@
-//! Reads numbers and strings from untrusted bytes. Counts are limited by the number of remaining bytes.
+//! Writes numbers and strings as bytes, and reads them from untrusted bytes. Counts are limited by the number of
+//! remaining bytes.
 
 use super::error::SavedPlanError;
+
+/// Writes bytes sequentially.
+#[derive(Default)]
+pub(super) struct Writer {
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Writer {
+    /// Writes a number in LEB128: seven bits per byte, least significant first, with the top bit set on all bytes but
+    /// the last.
+    pub(super) fn number(&mut self, mut number: u64) {
+        while number >= 0x80 {
+            self.bytes.push(number as u8 | 0x80);
+            number >>= 7;
+        }
+        self.bytes.push(number as u8);
+    }
+
+    /// Writes a signed number in zigzag encoding (0, -1, 1, -2 and so on become 0, 1, 2, 3), so that small numbers of
+    /// either sign take few bytes.
+    pub(super) fn signed(&mut self, number: i64) {
+        self.number(((number << 1) ^ (number >> 63)) as u64);
+    }
+
+    pub(super) fn count(&mut self, count: usize) {
+        self.number(count as u64);
+    }
+
+    pub(super) fn flag(&mut self, flag: bool) {
+        self.number(u64::from(flag));
+    }
+
+    pub(super) fn fixed<const N: usize>(&mut self, bytes: [u8; N]) {
+        self.bytes.extend(bytes);
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.bytes.extend(text.as_bytes());
+    }
+}
 
 /// Reads bytes sequentially.
 pub(super) struct Reader<'a> {
@@ -36,7 +78,7 @@ impl<'a> Reader<'a> {
         Ok(fixed)
     }
 
-    /// Reads a number; accepts only the encoding that [`Writer`](super::writer::Writer) produces.
+    /// Reads a number; accepts only the encoding that [`Writer`] produces.
     pub(super) fn number(&mut self) -> Result<u64, SavedPlanError> {
         let mut number = 0;
         for shift in (0..u64::BITS).step_by(7) {
