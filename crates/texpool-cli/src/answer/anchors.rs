@@ -1,7 +1,8 @@
 //! Boxes and points relative to anchors of a grid, as MediaPipe's detectors answer.
 
 use super::{
-    boxes::{Boxes, Candidates, Found},
+    boxes::{Boxes, Found},
+    detection::Detection,
     output::{DecodeError, Output, sigmoid},
     overlap,
     points::Point,
@@ -15,16 +16,13 @@ const BOX: usize = 4;
 /// A detector with anchors: logits of scores, and a box and points for each, in pixels of the input.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Anchors {
-    /// Name of the objects to find, singular and plural.
-    pub what: [String; 2],
+    /// The objects to find.
+    #[serde(flatten)]
+    pub detection: Detection,
     /// Each grid's number of cells along an edge, and its anchors in a cell.
     pub grids: Vec<[usize; 2]>,
     /// Names of the points.
     pub points: Vec<String>,
-    /// Minimum score.
-    pub threshold: f32,
-    /// Boxes that overlap by more than this are of the same thing.
-    pub overlap: f32,
 }
 
 impl Anchors {
@@ -41,7 +39,7 @@ impl Anchors {
             return Err(DecodeError::extents(format!("[1, {anchors}, {each}] and [1, {anchors}, 1]"), outputs));
         }
         let [width, height] = view.input.map(|extent| extent as f32);
-        let mut candidates = Candidates::new(self.threshold);
+        let mut candidates = self.detection.candidates();
         for ((anchor, values), &logit) in self.centres().zip(regressors.chunks_exact(each)).zip(&scores) {
             let score = sigmoid(logit);
             candidates.look(score, || {
@@ -56,7 +54,7 @@ impl Anchors {
                 Found { label: None, score, bounds: view.bounds(bounds), points }
             });
         }
-        Ok(candidates.merged(&self.what, |found| overlap::averages(found, self.overlap)))
+        Ok(self.detection.merged(candidates, overlap::averages))
     }
 
     /// Returns the centre of each anchor, as shares of the input.
@@ -71,11 +69,11 @@ impl Anchors {
 #[cfg(test)]
 mod tests {
     use super::Anchors;
-    use crate::answer::{DecodeError, Output, View};
+    use crate::answer::{DecodeError, Detection, Output, View};
 
     fn decoding() -> Anchors {
-        let what = ["face", "faces"].map(str::to_owned);
-        Anchors { what, grids: vec![[2, 1], [1, 2]], points: vec!["nose".into()], threshold: 0.5, overlap: 0.3 }
+        let detection = Detection { what: ["face", "faces"].map(str::to_owned), threshold: 0.5, overlap: 0.3 };
+        Anchors { detection, grids: vec![[2, 1], [1, 2]], points: vec!["nose".into()] }
     }
 
     #[test]

@@ -1,7 +1,8 @@
 //! CenterFace's heat map of faces, with extents and points at each place.
 
 use super::{
-    boxes::{Boxes, Candidates, Found},
+    boxes::{Boxes, Found},
+    detection::Detection,
     output::{DecodeError, Output, Planes},
     overlap,
     points::Point,
@@ -15,14 +16,11 @@ const STRIDE: f32 = 4.0;
 /// CenterFace's outputs: heat, extents, offsets and points. Of a batch, the first picture counts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Centerface {
-    /// Name of the objects to find, singular and plural.
-    pub what: [String; 2],
+    /// The objects to find.
+    #[serde(flatten)]
+    pub detection: Detection,
     /// Names of the five points.
     pub points: [String; 5],
-    /// Minimum score.
-    pub threshold: f32,
-    /// Boxes that overlap by more than this are of the same face.
-    pub overlap: f32,
 }
 
 impl Centerface {
@@ -33,7 +31,7 @@ impl Centerface {
         else {
             return Err(DecodeError::extents("[N, 1 | 2 | 2 | 10, HEIGHT, WIDTH]", outputs));
         };
-        let mut candidates = Candidates::new(self.threshold);
+        let mut candidates = self.detection.candidates();
         let [width, height] = view.input.map(|extent| extent as f32);
         for [x, y] in heat.places() {
             let score = heat.at(0, y, x);
@@ -50,14 +48,14 @@ impl Centerface {
                 Found { label: None, score, bounds: view.bounds_of_pixels([left, top, left + w, top + h]), points }
             });
         }
-        Ok(candidates.merged(&self.what, |found| overlap::best(found, self.overlap)))
+        Ok(self.detection.merged(candidates, overlap::best))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Centerface;
-    use crate::answer::{Output, View};
+    use crate::answer::{Detection, Output, View};
 
     #[test]
     fn a_place_of_the_heat_map_is_a_face_with_points() {
@@ -71,12 +69,8 @@ mod tests {
         let values = [&heat, &extents, &offsets, &points];
         let outputs: Vec<Output<'_>> =
             dims.iter().zip(values).map(|(dims, values)| Output { name: "y", dims, values }).collect();
-        let decoding = Centerface {
-            what: ["face", "faces"].map(str::to_owned),
-            points: ["a", "b", "c", "d", "e"].map(str::to_owned),
-            threshold: 0.5,
-            overlap: 0.3,
-        };
+        let detection = Detection { what: ["face", "faces"].map(str::to_owned), threshold: 0.5, overlap: 0.3 };
+        let decoding = Centerface { detection, points: ["a", "b", "c", "d", "e"].map(str::to_owned) };
         let found = decoding.decode(&outputs, &View::of_input(32, 32)).unwrap();
         let face = &found.boxes[0];
         // The centre is at (4.5 * 4, 3.5 * 4).

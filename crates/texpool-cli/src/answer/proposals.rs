@@ -1,7 +1,8 @@
 //! MTCNN's first network: windows that may be faces.
 
 use super::{
-    boxes::{Boxes, Candidates, Found},
+    boxes::{Boxes, Found},
+    detection::Detection,
     output::{DecodeError, Output},
     overlap,
     view::View,
@@ -16,12 +17,9 @@ const LAST: usize = 12;
 /// MTCNN's proposals: corrections of windows and probabilities, columns in front of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Proposals {
-    /// Name of the objects to find, singular and plural.
-    pub what: [String; 2],
-    /// Minimum score.
-    pub threshold: f32,
-    /// Windows that overlap by more than this are of the same face.
-    pub overlap: f32,
+    /// The objects to find.
+    #[serde(flatten)]
+    pub detection: Detection,
 }
 
 impl Proposals {
@@ -33,7 +31,7 @@ impl Proposals {
             },
             _ => return Err(DecodeError::extents("two outputs", outputs)),
         };
-        let mut candidates = Candidates::new(self.threshold);
+        let mut candidates = self.detection.candidates();
         let edge = (LAST - FIRST) as f32;
         for (i, (score, by)) in scores.values.chunks_exact(2).zip(corrections.values.chunks_exact(4)).enumerate() {
             candidates.look(score[1], || {
@@ -43,19 +41,19 @@ impl Proposals {
                 Found { label: None, score: score[1], bounds: view.bounds_of_pixels(bounds), points: vec![] }
             });
         }
-        Ok(candidates.merged(&self.what, |found| overlap::best(found, self.overlap)))
+        Ok(self.detection.merged(candidates, overlap::best))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Proposals;
-    use crate::answer::{Output, View};
+    use crate::answer::{Detection, Output, View};
 
     #[test]
     fn windows_are_counted_by_columns() {
         let what = ["face", "faces"].map(str::to_owned);
-        let decoding = Proposals { what, threshold: 0.6, overlap: 0.5 };
+        let decoding = Proposals { detection: Detection { what, threshold: 0.6, overlap: 0.5 } };
         let (mut corrections, mut scores) = (vec![0.0; 3 * 2 * 4], [0.9f32, 0.1].repeat(6));
         // Column 2, row 1.
         scores[5 * 2 + 1] = 0.8;

@@ -1,7 +1,8 @@
 //! RetinaFace's boxes and points on three grids, relative to two anchors in each cell.
 
 use super::{
-    boxes::{Boxes, Candidates, Found},
+    boxes::{Boxes, Found},
+    detection::Detection,
     output::{DecodeError, Output, Planes},
     overlap,
     points::Point,
@@ -16,19 +17,16 @@ const GRIDS: [(usize, [f32; 2]); 3] = [(32, [32.0, 16.0]), (16, [8.0, 4.0]), (8,
 /// RetinaFace's outputs: for each grid the probabilities, the boxes and the points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Retinaface {
-    /// Name of the objects to find, singular and plural.
-    pub what: [String; 2],
+    /// The objects to find.
+    #[serde(flatten)]
+    pub detection: Detection,
     /// Names of the five points.
     pub points: [String; 5],
-    /// Minimum score.
-    pub threshold: f32,
-    /// Boxes that overlap by more than this are of the same face.
-    pub overlap: f32,
 }
 
 impl Retinaface {
     pub(super) fn decode(&self, outputs: &[Output<'_>], view: &View) -> Result<Boxes, DecodeError> {
-        let mut candidates = Candidates::new(self.threshold);
+        let mut candidates = self.detection.candidates();
         if outputs.len() != 3 * GRIDS.len() {
             return Err(DecodeError::extents("nine outputs", outputs));
         }
@@ -64,14 +62,14 @@ impl Retinaface {
                 }
             }
         }
-        Ok(candidates.merged(&self.what, |found| overlap::best(found, self.overlap)))
+        Ok(self.detection.merged(candidates, overlap::best))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Retinaface;
-    use crate::answer::{Output, View};
+    use crate::answer::{Detection, Output, View};
 
     #[test]
     fn boxes_are_relative_to_the_anchor_of_their_scale() {
@@ -88,12 +86,8 @@ mod tests {
             [1, 2, 4].into_iter().flat_map(|cells| [4, 8, 20].map(|c| [1, c, cells, cells])).collect();
         let outputs: Vec<Output<'_>> =
             values.iter().zip(&dims).map(|(values, dims)| Output { name: "y", dims, values }).collect();
-        let decoding = Retinaface {
-            what: ["face", "faces"].map(str::to_owned),
-            points: ["a", "b", "c", "d", "e"].map(str::to_owned),
-            threshold: 0.75,
-            overlap: 0.5,
-        };
+        let detection = Detection { what: ["face", "faces"].map(str::to_owned), threshold: 0.75, overlap: 0.5 };
+        let decoding = Retinaface { detection, points: ["a", "b", "c", "d", "e"].map(str::to_owned) };
         let found = decoding.decode(&outputs, &View::of_input(32, 32)).unwrap();
         // The anchor's centre is at 24, 16, and the box is moved by a quarter of its 16 pixels.
         assert_eq!(found.boxes[0].bounds, [20.0, 8.0, 32.0, 24.0]);

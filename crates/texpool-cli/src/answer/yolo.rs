@@ -1,7 +1,8 @@
 //! YOLO v2's boxes and classes in a grid.
 
 use super::{
-    boxes::{Boxes, Candidates, Found},
+    boxes::{Boxes, Found},
+    detection::Detection,
     output::{DecodeError, Output, largest, sigmoid, softmax},
     overlap,
     view::View,
@@ -14,14 +15,11 @@ const BOX: usize = 5;
 /// An output of boxes and their classes in each cell of a grid.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Yolo {
-    /// Name of the objects to find, singular and plural.
-    pub what: [String; 2],
+    /// The objects to find.
+    #[serde(flatten)]
+    pub detection: Detection,
     /// Width and height of each anchor in cells.
     pub anchors: Vec<[f32; 2]>,
-    /// Minimum score.
-    pub threshold: f32,
-    /// Boxes of a class that overlap by more than this are of the same object.
-    pub overlap: f32,
 }
 
 impl Yolo {
@@ -43,7 +41,7 @@ impl Yolo {
         if let Some(names) = names.filter(|names| names.len() != each - BOX) {
             return Err(DecodeError::Labels { names: names.len(), classes: each - BOX });
         }
-        let mut candidates = Candidates::new(self.threshold);
+        let mut candidates = self.detection.candidates();
         for (i, values) in output.values.chunks_exact(each).enumerate() {
             let classes = softmax(&values[BOX..]);
             let class = largest(classes.iter().copied());
@@ -59,23 +57,19 @@ impl Yolo {
                 Found { label: Some(label), score, bounds, points: vec![] }
             });
         }
-        Ok(candidates.merged(&self.what, |found| overlap::best(found, self.overlap)))
+        Ok(self.detection.merged(candidates, overlap::best))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::Yolo;
-    use crate::answer::{Output, View};
+    use crate::answer::{Detection, Output, View};
 
     #[test]
     fn a_cell_has_boxes_and_each_has_a_class() {
-        let decoding = Yolo {
-            what: ["object", "objects"].map(str::to_owned),
-            anchors: vec![[1.0, 1.0], [2.0, 0.5]],
-            threshold: 0.3,
-            overlap: 0.45,
-        };
+        let detection = Detection { what: ["object", "objects"].map(str::to_owned), threshold: 0.3, overlap: 0.45 };
+        let decoding = Yolo { detection, anchors: vec![[1.0, 1.0], [2.0, 0.5]] };
         let mut values = vec![0.0f32; 2 * 2 * 2 * 7];
         values.chunks_exact_mut(7).for_each(|one| one[4] = -9.0);
         // The second box of the cell in row 1, column 0, certain of the second class.

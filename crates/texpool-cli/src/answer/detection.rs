@@ -1,0 +1,27 @@
+//! What all decodings of boxes have in common: the name of the objects, and which of the candidates count.
+
+use super::boxes::{Boxes, Candidates, Found};
+use serde::{Deserialize, Serialize};
+
+/// The objects to find, and the candidates that are such objects.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Detection {
+    /// Name of the objects to find, singular and plural.
+    pub what: [String; 2],
+    /// Minimum score.
+    pub threshold: f32,
+    /// Boxes that overlap by more than this are of the same object.
+    pub overlap: f32,
+}
+
+impl Detection {
+    /// Begins to look at candidates.
+    pub(super) fn candidates(&self) -> Candidates {
+        Candidates::new(self.threshold)
+    }
+
+    /// Returns the answer with the boxes that `merge` makes of those that overlap by more than the given share.
+    pub(super) fn merged(&self, candidates: Candidates, merge: impl FnOnce(Vec<Found>, f32) -> Vec<Found>) -> Boxes {
+        candidates.merged(&self.what, |found| merge(found, self.overlap))
+    }
+}
