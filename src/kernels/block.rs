@@ -1,6 +1,6 @@
 //! Amount of work per invocation: larger blocks load less, smaller ones leave more invocations to run in parallel.
 
-use super::wgsl::shared_constants;
+use super::{Constants, wgsl::shared_constants};
 
 shared_constants! {
     /// The largest block that shaders support.
@@ -21,6 +21,20 @@ pub(crate) enum BlockKind {
     LongSums,
     /// The block of all others.
     Usual,
+}
+
+/// Returns the reason for the block that a kernel's constants state, for reports. `None` for a kernel without blocks of
+/// pixels and slices.
+pub fn block_reason(constants: &Constants) -> Option<&'static str> {
+    let constant = |wanted: &str| constants.iter().find(|(name, _)| *name == wanted).map(|&(_, value)| value as u32);
+    Some(match (constant("PIXELS")?, constant("SLICES")?) {
+        (1, _) => "there are only one or two pixels, so an invocation computes one and up to four slices",
+        (_, 1) => "there is only one slice, so an invocation computes eight pixels of it",
+        (_, MAX_SLICES) => {
+            "the sums are long, so the largest block pays off: each value that is read is used most often"
+        }
+        _ => "blocks of two slices are nearly as fast as those of four, and compile in half the time",
+    })
 }
 
 /// Output pixels and output slices per invocation.

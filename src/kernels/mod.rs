@@ -22,6 +22,7 @@ mod step;
 mod weights;
 pub(crate) mod wgsl;
 
+pub use block::block_reason;
 pub use dispatch::Dispatch;
 pub use epilogue::EpilogueParams;
 pub(crate) use epilogue::fits_epilogue;

@@ -34,6 +34,7 @@ pub struct Shader {
     /// True if the shader counts something in every texel format.
     counting: bool,
     loops: &'static [Loop],
+    chosen_if: Option<&'static str>,
 }
 
 impl Shader {
@@ -48,6 +49,7 @@ impl Shader {
             any_packing: false,
             counting: false,
             loops: &[],
+            chosen_if: None,
         }
     }
 
@@ -84,6 +86,18 @@ impl Shader {
     pub(crate) const fn loops(mut self, loops: &'static [Loop]) -> Self {
         self.loops = loops;
         self
+    }
+
+    /// States the condition under which an operator with several shaders runs this one, for reports.
+    pub(crate) const fn chosen_if(mut self, condition: &'static str) -> Self {
+        self.chosen_if = Some(condition);
+        self
+    }
+
+    /// Returns the condition under which an operator with several shaders runs this one. `None` for the only shader of its
+    /// operators.
+    pub const fn condition(&self) -> Option<&'static str> {
+        self.chosen_if
     }
 
     /// Declares that the shader reads weights only through the functions of `weight_*.wgsl`, and so supports any

@@ -41,6 +41,19 @@ macro_rules! lookup {
 
 operators!(lookup);
 
+/// Reports say why an operator with several shaders runs one of them, so each states its condition.
+const _: () = {
+    let mut of = 0;
+    while of < SHADERS.len() {
+        let mut shader = 0;
+        while SHADERS[of].len() > 1 && shader < SHADERS[of].len() {
+            assert!(SHADERS[of][shader].condition().is_some(), "an operator's choice of a shader has no reason");
+            shader += 1;
+        }
+        of += 1;
+    }
+};
+
 /// Returns all shaders sorted by name, with one variant per supported weight packing.
 pub fn shaders() -> Vec<Shader> {
     // Filling belongs to no operator, and several operators share a shader. After sorting, duplicates are adjacent.

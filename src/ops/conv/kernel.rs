@@ -90,10 +90,12 @@ pub(crate) fn work(graph: &Graph, node: &Node, conv: &Conv2d, kind: WeightLayout
 }
 
 pub(crate) const POINTWISE: Shader = Shader::new("pointwise", include_str!("../../../shaders/pointwise.wgsl"))
+    .chosen_if("the product is over the channels of single pixels: a window of one pixel, stride 1, no padding")
     .helpers(&[BLOCK, WEIGHTS])
     .loops(loops![k])
     .any_packing();
 pub(crate) const CONV: Shader = Shader::new("conv", include_str!("../../../shaders/conv.wgsl"))
+    .chosen_if("the window, stride, padding or groups need more than the kernels `pointwise` and `depthwise` do")
     .params::<ConvParams>()
     .helpers(&[BLOCK, WEIGHTS])
     .loops(loops![ky[kx[k]]])

@@ -87,6 +87,7 @@ impl Operator for DepthwiseConv2d {
 }
 
 pub(crate) const SHADER: Shader = Shader::new("depthwise", include_str!("../../../shaders/depthwise.wgsl"))
+    .chosen_if("each channel depends on one channel, and a window spans at most 16 columns")
     .constants(&[LIMITS])
     .params::<Params>()
     .loops(loops![ky[c, kx]])

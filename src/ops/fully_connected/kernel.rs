@@ -88,6 +88,7 @@ impl Operator for FullyConnected {
 }
 
 pub(crate) const SHADER: Shader = Shader::new("dense", include_str!("../../../shaders/dense.wgsl"))
+    .chosen_if("the product is over more or fewer values than the channels of a pixel")
     .params::<Params>()
     .helpers(&[WEIGHTS])
     .loops(loops![k])

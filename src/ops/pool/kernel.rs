@@ -60,6 +60,7 @@ impl Operator for Pool2d {
 }
 
 pub(crate) const SHADER: Shader = Shader::new("pool", include_str!("../../../shaders/pool.wgsl"))
+    .chosen_if("it is no mean over the whole picture, which a kernel of means computes")
     .constants(&[KINDS])
     .params::<Params>()
     .helpers(&[ONE_TEXEL])

@@ -52,16 +52,19 @@ impl Operator for Reduce {
 }
 
 pub(crate) const MEAN: Shader = Shader::new("mean", include_str!("../../../shaders/mean.wgsl"))
+    .chosen_if("it is a mean, of few enough texels for an invocation")
     .constants(&[STORED_MEANS])
     .params::<MeanParams>()
     .helpers(&[ONE_TEXEL, REGION])
     .loops(loops![row[texel]]);
 pub(crate) const REDUCE: Shader = Shader::new("reduce", include_str!("../../../shaders/reduce.wgsl"))
+    .chosen_if("it is no mean, and few enough texels for an invocation")
     .constants(&[KINDS])
     .params::<ReduceParams>()
     .helpers(&[ONE_TEXEL, REGION, REDUCTION])
     .loops(loops![best_row[best_texel], row[texel]]);
 pub(crate) const WIDE: Shader = Shader::new("reduce_wide", include_str!("../../../shaders/reduce_wide.wgsl"))
+    .chosen_if("so many texels are reduced to one that a workgroup shares them")
     .constants(&[KINDS])
     .params::<WideParams>()
     .helpers(&[REGION, REDUCTION])

@@ -78,6 +78,7 @@ fn between(map: &RowMap<'_>, TensorFlowResize { bilinear, coords }: TensorFlowRe
 }
 
 pub(crate) const SHADER: Shader = Shader::new("resize", include_str!("../../../shaders/resize.wgsl"))
+    .chosen_if("the positions and weights are those of TensorFlow Lite, which the kernel computes")
     .constants(&[COORDS])
     .params::<Params>()
     .helpers(&[ONE_TEXEL]);

@@ -12,6 +12,7 @@ use crate::{
 };
 
 pub(crate) const SHADER: Shader = Shader::new("resample", include_str!("../../../shaders/resample.wgsl"))
+    .chosen_if("the positions or weights are not those of TensorFlow Lite, so they are read from a table")
     .constants(&[MARKS])
     .params::<Params>()
     .helpers(&[ONE_TEXEL]);

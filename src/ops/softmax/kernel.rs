@@ -55,10 +55,12 @@ impl Operator for Softmax {
 }
 
 pub(crate) const NARROW: Shader = Shader::new("softmax", include_str!("../../../shaders/softmax.wgsl"))
+    .chosen_if("an invocation per pixel fills the device: few channels, or many pixels for each slice")
     .params::<Params>()
     .helpers(&[SOFTMAX])
     .loops(loops![s, s, s]);
 pub(crate) const WIDE: Shader = Shader::new("softmax_wide", include_str!("../../../shaders/softmax_wide.wgsl"))
+    .chosen_if("a workgroup per pixel fills the device: many channels, and few pixels for each slice")
     .params::<Params>()
     .helpers(&[SOFTMAX])
     .loops(loops![s, i, s, i, s]);

@@ -75,9 +75,11 @@ impl Operator for TopK {
 }
 
 pub(crate) const NARROW: Shader = Shader::new("top_k", include_str!("../../../shaders/top_k.wgsl"))
+    .chosen_if("few channels are read for a texel, so an invocation computes each")
     .helpers(&[ONE_TEXEL, TOP_K])
     .loops(loops![place[s[lane]]]);
 pub(crate) const WIDE: Shader = Shader::new("top_k_wide", include_str!("../../../shaders/top_k_wide.wgsl"))
+    .chosen_if("many channels are read for a texel, so a workgroup sorts those of a pixel")
     .constants(&[SIZES])
     .helpers(&[TOP_K])
     .loops(loops![

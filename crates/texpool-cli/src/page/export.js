@@ -15,22 +15,28 @@ function fileName(ending) {
   return `${plain}${ending}`;
 }
 
-/** Events of Chrome's trace format, which Perfetto reads: a slice for each step, counters of live and unused bytes. */
+/** Events of Chrome's trace format, which Perfetto reads: a slice for each step, counters of live and unused bytes. Uploads
+ * and downloads have a track of their own, because they have no times and Perfetto would nest them in the next step. */
 function traceJson(plan) {
   const times = stepTimes(plan);
   const events = [
     { ph: "M", pid: 1, name: "process_name", args: { name: `${data.model}: ${plan.name}` } },
     { ph: "M", pid: 1, tid: 1, name: "thread_name", args: { name: times === null ? "steps, a microsecond each" : "steps" } },
+    { ph: "M", pid: 1, tid: 2, name: "thread_name", args: { name: "uploads and downloads" } },
   ];
+  const bytes = (ts, live) => events.push({ ph: "C", pid: 1, ts, name: "pool bytes", args: { live, unused: plan.bytes - live } });
   let now = 0;
   for (let step = 0; step < plan.schedule.count; step++) {
     const { operator, target, span } = describe(plan.schedule, step);
     const dur = times === null ? 1 : times[step] / 1e3;
     const live = plan.live[step] * plan.texelBytes;
-    events.push({ ph: "X", pid: 1, tid: 1, ts: now, dur, name: operator, cat: "step", args: { step, tensor: target, rows: span, live_bytes: live } });
-    events.push({ ph: "C", pid: 1, ts: now, name: "pool bytes", args: { live, unused: plan.bytes - live } });
+    const tid = plan.schedule.kind[step] < 2 ? 1 : 2;
+    events.push({ ph: "X", pid: 1, tid, ts: now, dur, name: operator, cat: "step", args: { step, tensor: target, rows: span, live_bytes: live } });
+    bytes(now, live);
     now += dur;
   }
+  // Ends the counters with the last step.
+  bytes(now, 0);
   return JSON.stringify({ traceEvents: events, displayTimeUnit: "ns" });
 }
 

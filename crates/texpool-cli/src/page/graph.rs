@@ -5,7 +5,7 @@ use texpool::{
     compile::CompiledModel,
     gpu::{DispatchBinding, ParamBinding, source},
     graph::{Act, Epilogue, Graph, TensorId},
-    kernels::{Constants, Shader},
+    kernels::{Constants, Shader, block_reason},
     plan::TexelFormat,
 };
 
@@ -54,6 +54,8 @@ struct PipelineData {
     kernel: &'static str,
     /// The `override` constants, by which a kernel is specialised for a node.
     constants: Constants,
+    /// Why the operator runs this kernel, and why in such blocks.
+    why: Vec<String>,
     /// Index of its WGSL in [`Kernels::sources`].
     source: usize,
     #[serde(skip)]
@@ -108,11 +110,21 @@ impl Kernels {
                 self.sources.push(text);
                 self.sources.len() - 1
             });
-            let (kernel, constants) = (shader.name(), constants.clone());
-            self.pipelines.push(PipelineData { kernel, constants, source, shader });
+            let (kernel, why, constants) = (shader.name(), reasons(shader, constants), constants.clone());
+            self.pipelines.push(PipelineData { kernel, constants, why, source, shader });
             self.pipelines.len() - 1
         })
     }
+}
+
+/// Returns the reasons for the choice of a kernel: for the shader, for its packing of weights, and for its blocks.
+fn reasons(shader: Shader, constants: &Constants) -> Vec<String> {
+    let chosen = match shader.condition() {
+        Some(condition) => format!("Chosen because {condition}."),
+        None => "Chosen because it is the only kernel of its operator.".to_owned(),
+    };
+    let blocks = block_reason(constants).map(|why| format!("Its blocks: {why}."));
+    std::iter::once(chosen).chain(blocks).collect()
 }
 
 fn indices(tensors: &[TensorId]) -> Vec<usize> {

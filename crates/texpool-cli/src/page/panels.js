@@ -78,14 +78,14 @@ function nodeFacts(graph, index) {
   const node = graph.nodes[index];
   const made = [element("p", { class: "quiet" }, `Operator ${node.file} of the file, ${node.op}.${node.fused ? ` Fused into it: ${node.fused.join(", then ")}.` : ""}`)];
   for (const number of node.kernels ?? []) {
-    const { kernel, constants, source } = data.kernels.pipelines[number];
+    const { kernel, constants, why, source } = data.kernels.pipelines[number];
     const chosen = constants.map(([name, value]) => `${name} = ${value}`).join(", ");
     const details = element("details", {}, element("summary", {}, `Kernel ${kernel}`, chosen ? element("span", { class: "quiet" }, ` specialised by ${chosen}`) : null));
     // The text is added when it is looked at, since it is long.
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) details.append(element("pre", { tabindex: "0" }, data.kernels.sources[source]));
     });
-    made.push(details);
+    made.push(element("p", { class: "why" }, why.join(" ")), details);
   }
   return made;
 }

@@ -169,6 +169,14 @@ fn a_tensor_is_found_and_lit_everywhere(page: &Page, compiled: &CompiledModel) {
     let touched = schedule.row_steps().iter().filter(touch).count() as u64;
     assert_eq!(number(&page.eval("texpool.panels.list[0].panel.touched.size")), touched);
     assert_eq!(page.eval("!!document.querySelector('.steps-row.touched')"), true);
+    // The kernels of its node, each with the reason for the choice.
+    let reasons = page.eval("[...document.querySelectorAll('#detail .why')].map(why => why.textContent)");
+    let kernels = number(&page.eval("document.querySelectorAll('#detail details').length"));
+    assert_eq!(reasons.as_array().unwrap().len() as u64, kernels);
+    assert!(
+        reasons.as_array().unwrap().iter().all(|why| why.as_str().unwrap().starts_with("Chosen because ")),
+        "{reasons}"
+    );
     // In the map, and in the graph.
     let faint = "(() => { const picture = record => {
           texpool.selectRecord(record); texpool.draw(); return document.getElementById('map').toDataURL(); };
@@ -235,8 +243,16 @@ fn exports_are_well_formed(page: &Page, compiled: &CompiledModel) {
     let trace = page.eval("texpool.traceJson(texpool.state.plan)");
     let trace: Value = serde_json::from_str(trace.as_str().unwrap()).unwrap();
     let events = trace["traceEvents"].as_array().unwrap();
-    let slices = events.iter().filter(|event| event["ph"] == "X").count();
-    assert_eq!(slices, compiled.schedule().steps.len());
+    let slices: Vec<&Value> = events.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(slices.len(), compiled.schedule().steps.len());
+    // Perfetto nests slices of one track that begin at one time, so transfers, which have no times, have a track of their own.
+    for (slice, step) in slices.iter().zip(&compiled.schedule().steps) {
+        assert_eq!(slice["tid"], if step.kind.is_transfer() { 2 } else { 1 }, "{slice}");
+    }
+    assert!(
+        events.last().is_some_and(|event| event["ph"] == "C" && event["args"]["live"] == 0),
+        "no end of the counter"
+    );
     let svg = page.eval("texpool.mapSvg(texpool.state.plan)");
     let document = roxmltree::Document::parse(svg.as_str().unwrap()).unwrap();
     let paths =
