@@ -204,9 +204,14 @@ impl ModelArgs {
         self.plan.options_for(self.strategy, setting.objective)
     }
 
+    /// Returns the options of the plain plan.
+    pub(super) fn plain_options(&self) -> CompileOptions {
+        self.plan.plain_options()
+    }
+
     /// Returns the settings of the search for the plan.
     pub(super) fn search(&self) -> Search {
-        Search { deadline: self.deadline.time(), cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
+        Search::new(self.deadline.time(), self.no_cache)
     }
 
     /// Returns the options with another strategy.
@@ -227,9 +232,16 @@ pub(super) struct Search {
     pub(super) deadline: Option<Duration>,
     /// Folder for plans and packed weights. `None` if the user disabled the cache, or the folder cannot be determined.
     pub(super) cache: Option<PathBuf>,
+    /// Name of the row of a table that the search is for.
+    pub(super) row: Option<String>,
 }
 
 impl Search {
+    /// Returns the settings with this time limit, with the cache unless the user disabled it.
+    pub(super) fn new(deadline: Option<Duration>, no_cache: bool) -> Self {
+        Self { deadline, cache: (!no_cache).then(cache_folder).and_then(Result::ok), row: None }
+    }
+
     /// Returns the weights for a session with this plan. Weights that are uploaded in every run are also stored in the
     /// cache folder.
     pub(super) fn weights(&self, compiled: &CompiledModel) -> SharedWeights {

@@ -2,8 +2,9 @@
 
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
-    bench_steps::{profile, steps},
+    bench_steps::{profile, steps, top},
     compare_plans::{self, Compared},
+    device::Device,
     error::CliError,
     inputs::random,
     out,
@@ -74,21 +75,10 @@ pub(super) struct Args {
     details: bool,
 }
 
-/// Parses a number of steps, or `all`.
-fn top(text: &str) -> Result<usize, String> {
-    match text.parse() {
-        Ok(0) => Err("0 steps are no table; write a number from 1 on, or `all`".to_owned()),
-        Ok(number) => Ok(number),
-        Err(_) if text == "all" => Ok(usize::MAX),
-        Err(_) => Err(format!("`{text}` is no number of steps; write a number such as 10, or `all`")),
-    }
-}
-
 #[derive(Serialize)]
 struct Answer {
     model: String,
-    /// Name of the device and its driver.
-    device: String,
+    device: Device,
     runs: usize,
     wall_ms: Spread,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -170,7 +160,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let by_operator = with_speeds(&mut steps);
     let answer = Answer {
         model: graph.name.clone(),
-        device: compare_plans::device_name(&gpu),
+        device: Device::of(&gpu),
         runs: wall.len(),
         wall_ms: spread(&wall),
         gpu_ms: (!sums.is_empty()).then(|| spread(&sums)),

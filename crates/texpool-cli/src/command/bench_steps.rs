@@ -67,6 +67,16 @@ pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<S
     made
 }
 
+/// Parses the number of steps to print, or `all`.
+pub(super) fn top(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(0) => Err("0 steps are no table; write a number from 1 on, or `all`".to_owned()),
+        Ok(number) => Ok(number),
+        Err(_) if text == "all" => Ok(usize::MAX),
+        Err(_) => Err(format!("`{text}` is no number of steps; write a number such as 10, or `all`")),
+    }
+}
+
 fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, tensor): (String, String)) -> StepTime {
     let graph = compiled.graph();
     let node = &graph.nodes[id];

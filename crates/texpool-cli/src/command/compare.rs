@@ -5,6 +5,7 @@
 
 use super::{
     args::{self, AdapterArgs, ModelArgs},
+    device::Device,
     error::CliError,
     inputs::{Input, InputArgs, Inputs},
     lines,
@@ -66,6 +67,7 @@ struct Row {
 
 #[derive(Serialize)]
 struct Answer {
+    device: Device,
     tolerance: f32,
     /// True if all finite values are within the tolerance, and both sides have the same non-finite values.
     agrees: bool,
@@ -102,7 +104,15 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     });
     // If nothing diverges, both sides have the same number of non-finite values.
     let not_compared = rows.iter().map(|row| row.not_finite[1].total()).sum();
-    let answer = Answer { tolerance, agrees: first.is_none(), not_compared, inputs: inputs.described, rows, clamped };
+    let answer = Answer {
+        device: Device::of(&gpu),
+        tolerance,
+        agrees: first.is_none(),
+        not_compared,
+        inputs: inputs.described,
+        rows,
+        clamped,
+    };
     if json { out::json(&answer) } else { out::text(&lines::fitted(&text(&answer))) }?;
     first.map_or(Ok(()), |what| Err(CliError::Diverges(format!("{what} is the first that diverges"))))
 }

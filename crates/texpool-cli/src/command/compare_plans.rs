@@ -3,30 +3,26 @@
 
 use super::{
     args::Search,
+    device::Device,
     error::CliError,
+    in_turns::{self, Timed, ratio},
     inputs::random,
     out, setup_model,
-    stats::{ms, percentile},
-    timed_work::for_time,
+    stats::percentile,
 };
 use crate::report::size;
-use cpu_time::ProcessTime;
 use serde::Serialize;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use texpool::{
     compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions, Gpu},
+    gpu::{ExecutorOptions, Gpu},
     graph::Graph,
 };
-
-/// Minimum number of rounds, however short the given time is.
-const MIN_ROUNDS: usize = 5;
 
 #[derive(Serialize)]
 struct Answer {
     model: String,
-    /// Name of the device and its driver.
-    device: String,
+    device: Device,
     rounds: usize,
     plans: Vec<Plan>,
 }
@@ -58,13 +54,6 @@ struct Times {
     median: f64,
 }
 
-struct TimedPlan {
-    session: Executor,
-    outputs: Vec<Vec<f32>>,
-    wall: Vec<f64>,
-    cpu: Vec<f64>,
-}
-
 /// What distinguishes a plan from the others, as the user wrote it.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -79,12 +68,6 @@ impl Compared {
             Self::Objective(name) | Self::Strategy(name) => name,
         }
     }
-}
-
-/// Returns the name of the device with its driver.
-pub(super) fn device_name(gpu: &Gpu) -> String {
-    let info = gpu.device.adapter_info();
-    format!("{}, {} {}", info.name, info.driver, info.driver_info).trim_end_matches([' ', ',']).to_owned()
 }
 
 /// Plans to compare, duration, and settings of the searches.
@@ -102,53 +85,34 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let timed_plan = |(_, options): &(Compared, CompileOptions)| -> Result<TimedPlan, CliError> {
+    let with = |(_, options): &(Compared, CompileOptions)| {
         let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
-        let (mut session, _) = setup_model::session(gpu, graph, &options, search)?;
-        let outputs = session.run(&slices)?;
-        Ok(TimedPlan { session, outputs, wall: Vec::new(), cpu: Vec::new() })
+        let (session, _) = setup_model::session(gpu, graph, &options, search)?;
+        Timed::new(session, &slices)
     };
-    let mut timed = settings.iter().map(timed_plan).collect::<Result<Vec<_>, _>>()?;
-    let mut rounds = 0;
-    for_time("measuring plans in turns", *time, MIN_ROUNDS, || {
-        for timed_plan in &mut timed {
-            let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
-            timed_plan.session.run_into(&slices, &mut timed_plan.outputs)?;
-            timed_plan.wall.push(ms(begun.elapsed()));
-            timed_plan.cpu.push(ms(cpu_begun.elapsed()));
-        }
-        rounds += 1;
-        Ok(true)
-    })?;
-    let plans =
-        settings.iter().zip(&timed).map(|((compared, _), timed_plan)| plan(compared, timed_plan, &timed[0])).collect();
-    let answer = Answer { model: graph.name.clone(), device: device_name(gpu), rounds, plans };
+    let mut timed = settings.iter().map(with).collect::<Result<Vec<_>, CliError>>()?;
+    let rounds = in_turns::run(&mut timed, &slices, *time)?;
+    let plans = settings.iter().zip(&timed).map(|((compared, _), mine)| plan(compared, mine, &timed[0])).collect();
+    let answer = Answer { model: graph.name.clone(), device: Device::of(gpu), rounds, plans };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
-fn plan(compared: &Compared, timed_plan: &TimedPlan, first: &TimedPlan) -> Plan {
+fn plan(compared: &Compared, timed: &Timed, first: &Timed) -> Plan {
     let fastest = |values: &[f64]| percentile(values, 0.0);
     let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
-    let ratio = |mine: &[f64], others: &[f64]| {
-        // Compared within each round, so that a temporary slowdown of the machine affects both plans.
-        let ratios: Vec<f64> = mine.iter().zip(others).map(|(a, b)| a / b).collect();
-        percentile(&ratios, 0.5)
-    };
-    // Compares bits, because NaN equals nothing and -0 equals 0.
-    let bits = |outputs: &[Vec<f32>]| outputs.iter().flatten().map(|v| v.to_bits()).collect::<Vec<_>>();
-    let memory = timed_plan.session.memory();
+    let memory = timed.session.memory();
     Plan {
         compared: compared.clone(),
         pool_bytes: memory.planned.pool,
-        device_bytes: timed_plan.session.compiled().device_bytes(),
-        dispatches: timed_plan.session.dispatches(),
-        predicted_ms: timed_plan.session.compiled().tiled().map(|tiled| tiled.predicted_us / 1e3),
-        wall_ms: times(&timed_plan.wall),
-        cpu_ms: times(&timed_plan.cpu),
-        wall_ratio: ratio(&timed_plan.wall, &first.wall),
-        cpu_ratio: ratio(&timed_plan.cpu, &first.cpu),
-        fastest_ratio: fastest(&timed_plan.wall) / fastest(&first.wall),
-        same_bits: bits(&timed_plan.outputs) == bits(&first.outputs),
+        device_bytes: timed.session.compiled().device_bytes(),
+        dispatches: timed.session.dispatches(),
+        predicted_ms: timed.session.compiled().tiled().map(|tiled| tiled.predicted_us / 1e3),
+        wall_ms: times(&timed.wall),
+        cpu_ms: times(&timed.cpu),
+        wall_ratio: ratio(&timed.wall, &first.wall),
+        cpu_ratio: ratio(&timed.cpu, &first.cpu),
+        fastest_ratio: fastest(&timed.wall) / fastest(&first.wall),
+        same_bits: timed.has_bits_of(first),
     }
 }
 

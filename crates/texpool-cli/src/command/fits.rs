@@ -10,7 +10,7 @@ use super::{
     setup_model,
 };
 use crate::{
-    fetch::{Bar, Fetcher, Kind, cache_folder},
+    fetch::{Bar, Fetcher, Kind},
     io::printable,
     report::{Fit, PlanRow, size},
 };
@@ -118,7 +118,7 @@ fn row(args: &Args, model: &OsStr) -> Result<PlanRow, CliError> {
     drop(whole);
     let objective = Objective::Device(args.size.bytes);
     let wanted = Wanted { name, flags: format!("--budget {}", args.size.text), objective };
-    let search = Search { deadline: args.deadline.0, cache: (!args.no_cache).then(cache_folder).and_then(Result::ok) };
+    let search = Search::new(args.deadline.0, args.no_cache);
     let options = args.plan.options_for(Planner::Best, objective);
     let (row, _) = fitting::search(&graph, &wanted, &options, &plain, (&search, search.deadline))?;
     Ok(row)

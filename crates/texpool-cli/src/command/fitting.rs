@@ -1,7 +1,7 @@
 //! Searches for a plan within a size. A size that no plan keeps is an answer here, not an error.
 
 use super::{args::Search, error::CliError, setup_model};
-use crate::report::{Fit, MemoryReport, PlanFigures, PlanRow};
+use crate::report::{Fit, MemoryReport, PlanFigures, PlanRow, PlanRows};
 use std::time::Duration;
 use texpool::{
     compile::{CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective},
@@ -19,9 +19,9 @@ pub(super) struct Wanted {
 
 /// The plain plan of a model, which other plans are compared with.
 pub(super) struct Plain {
-    pub(super) naive_device_bytes: u64,
+    naive_device_bytes: u64,
     pub(super) device_bytes: u64,
-    pub(super) predicted_us: f64,
+    predicted_us: f64,
 }
 
 impl Plain {
@@ -33,6 +33,12 @@ impl Plain {
             device_bytes,
             predicted_us: compiled.predicted_us(device_profile),
         }
+    }
+
+    /// Returns the table of these rows.
+    pub(super) fn table(&self, predicted_for: &str, rows: Vec<PlanRow>) -> PlanRows {
+        let (naive_device_bytes, plain_ms) = (self.naive_device_bytes, self.predicted_us / 1e3);
+        PlanRows { naive_device_bytes, predicted_for: predicted_for.to_owned(), plain_ms, rows }
     }
 
     /// Returns the row of a plan.

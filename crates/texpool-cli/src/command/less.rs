@@ -1,13 +1,18 @@
-//! The line about memory: how a smaller plan compares, as far as that is known without a search.
+//! The line about memory: how a smaller plan compares with the plain one. Its time is predicted, or measured on request,
+//! because a measurement takes the device memory of both plans at the same time.
 
 use super::{
-    args::{ModelArgs, PlanSetting},
+    args::{ModelArgs, PlanSetting, Search},
+    error::CliError,
+    in_turns::{self, Timed},
     setup_model,
 };
 use crate::report::{rounded, size};
+use serde::Serialize;
+use std::time::Duration;
 use texpool::{
-    compile::{CompiledModel, Objective},
-    gpu::Gpu,
+    compile::{CompileOptions, CompiledModel, Objective},
+    gpu::{Executor, ExecutorOptions, Gpu},
     graph::Graph,
     runtime::CachedPlan,
 };
@@ -15,30 +20,110 @@ use texpool::{
 /// Plans that are looked up, the smallest budget last.
 const BUDGETS: [(&str, u64); 3] = [("8MiB", 8 << 20), ("4MiB", 4 << 20), ("2MiB", 2 << 20)];
 
-/// Returns the line. `model` is what the user calls the model.
-pub(super) fn line(args: &ModelArgs, model: &str, graph: &Graph, gpu: &Gpu, compiled: &CompiledModel) -> String {
-    if let Some(tiled) = compiled.tiled() {
-        let pool = compiled.plan().bytes();
-        let share = 100.0 * pool as f64 / tiled.baseline_bytes.max(1) as f64;
-        return format!(
-            "In stripes of rows: the pool has {} of the plain plan's {} ({share:.0} %), and a run takes about {}× its time \
-             (predicted), with the same bits.",
-            size(pool),
-            size(tiled.baseline_bytes),
-            times(tiled.predicted_us, tiled.baseline_us),
-        );
+/// Duration of a measurement.
+const TIME: Duration = Duration::from_secs(1);
+
+/// A plan that takes less memory than the plain one.
+#[derive(Serialize)]
+pub(super) struct Smaller {
+    /// True if the runs had this plan; otherwise they had the plain plan, and `flags` selects this one.
+    used: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flags: Option<String>,
+    device_bytes: u64,
+    pool_bytes: u64,
+    plain_pool_bytes: u64,
+    /// Time divided by that of the plain plan.
+    time_ratio: f64,
+    /// False if the ratio is predicted.
+    measured: bool,
+    /// Whether both plans have the same results; only if both ran.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    same_bits: Option<bool>,
+    /// The options of the plan that the runs did not have.
+    #[serde(skip)]
+    other: CompileOptions,
+}
+
+impl Smaller {
+    /// Returns the plan of the runs if it is smaller than the plain one, or else the plan for the smallest budget that an
+    /// earlier call found and kept. Its time is predicted. `is_saved` says that the plan is that of a file, whose precision
+    /// kept plans may not have.
+    pub(super) fn find(
+        args: &ModelArgs,
+        is_saved: bool,
+        (graph, gpu): (&Graph, &Gpu),
+        compiled: &CompiledModel,
+    ) -> Option<Self> {
+        if compiled.tiled().is_some() {
+            return Some(Self::new(compiled, compiled, None, args.plain_options()));
+        }
+        if is_saved || compiled.objective() != Objective::Fastest {
+            return None;
+        }
+        let (budget, options, smaller) = kept(args, graph, gpu, compiled)?;
+        Some(Self::new(&smaller, compiled, Some(format!("--budget {budget}")), options))
     }
-    if compiled.objective() != Objective::Fastest {
-        return format!("Less: no smaller plan was chosen; `texpool plan {model}` shows the plans there are.");
+
+    /// Compares a plan with the plain one; only a plan of whole tensors is compared with `plain` itself.
+    fn new(smaller: &CompiledModel, plain: &CompiledModel, flags: Option<String>, other: CompileOptions) -> Self {
+        // With whole tensors, a plan has the steps of the plain one.
+        let (plain_pool_bytes, time_ratio) = smaller.tiled().map_or((plain.plan().bytes(), 1.0), |tiled| {
+            (tiled.baseline_bytes, tiled.predicted_us / tiled.baseline_us.max(f64::MIN_POSITIVE))
+        });
+        Self {
+            used: flags.is_none(),
+            flags,
+            device_bytes: smaller.device_bytes(),
+            pool_bytes: smaller.plan().bytes(),
+            plain_pool_bytes,
+            time_ratio,
+            measured: false,
+            same_bits: None,
+            other,
+        }
     }
-    match kept(args, graph, gpu, compiled) {
-        Some((budget, smaller)) => {
-            let tiled = smaller.tiled();
-            let times = tiled.map_or("1".into(), |tiled| times(tiled.predicted_us, tiled.baseline_us));
-            let bytes = size(smaller.device_bytes());
-            format!(
-                "Less: --budget {budget} takes {bytes} at most, about {times}× the time (predicted), the same bits."
-            )
+
+    /// Replaces the predicted ratio by that of runs of both plans in turns. `session` has the plan of the runs, and `options`
+    /// are its options.
+    pub(super) fn measured(
+        self,
+        (session, options): (Executor, &ExecutorOptions),
+        (graph, gpu, search): (&Graph, &Gpu, &Search),
+        inputs: &[Vec<f32>],
+    ) -> Result<Self, CliError> {
+        let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
+        let options = ExecutorOptions { compile: self.other.clone(), ..options.clone() };
+        let (other, _) = setup_model::session(gpu, graph, &options, search)?;
+        let mut timed = [Timed::new(session, &inputs)?, Timed::new(other, &inputs)?];
+        in_turns::run(&mut timed, &inputs, TIME)?;
+        let [mine, other] = &timed;
+        let (smaller, plain) = if self.used { (mine, other) } else { (other, mine) };
+        let (time_ratio, same_bits) = (in_turns::ratio(&smaller.wall, &plain.wall), smaller.has_bits_of(plain));
+        Ok(Self { time_ratio, measured: true, same_bits: Some(same_bits), ..self })
+    }
+
+    fn line(&self) -> String {
+        let (about, how) = if self.measured { ("", "measured") } else { ("about ", "predicted; --measure runs both") };
+        let time = format!("{about}{}× the time ({how})", rounded(self.time_ratio, 2));
+        let bits = if self.same_bits == Some(false) { "OTHER BITS" } else { "the same bits" };
+        let [pool, plain] = [self.pool_bytes, self.plain_pool_bytes].map(size);
+        let share = 100.0 * self.pool_bytes as f64 / self.plain_pool_bytes.max(1) as f64;
+        match &self.flags {
+            Some(flags) => format!("Less: {flags} takes {} at most, {time}, {bits}.", size(self.device_bytes)),
+            None => {
+                format!("In stripes of rows: pool {pool} of the plain plan's {plain} ({share:.0} %), {time}, {bits}.")
+            }
+        }
+    }
+}
+
+/// Returns the line. `model` is what the user calls the model; `is_wanted` says that the user asked for a smaller plan.
+pub(super) fn line(smaller: Option<&Smaller>, model: &str, is_wanted: bool) -> String {
+    match smaller {
+        Some(smaller) => smaller.line(),
+        None if is_wanted => {
+            format!("Less: no smaller plan was chosen; `texpool plan {model}` shows the plans there are.")
         }
         None => {
             format!("Less: `texpool plan {model}` shows smaller plans; --budget SIZE keeps to one, with the same bits.")
@@ -46,18 +131,21 @@ pub(super) fn line(args: &ModelArgs, model: &str, graph: &Graph, gpu: &Gpu, comp
     }
 }
 
-/// Returns the plan for the smallest budget that an earlier call found and kept.
-fn kept(args: &ModelArgs, graph: &Graph, gpu: &Gpu, compiled: &CompiledModel) -> Option<(&'static str, CompiledModel)> {
+/// Returns the plan for the smallest budget that an earlier call found and kept, with the budget and the options.
+fn kept(
+    args: &ModelArgs,
+    graph: &Graph,
+    gpu: &Gpu,
+    compiled: &CompiledModel,
+) -> Option<(&'static str, CompileOptions, CompiledModel)> {
     let folder = args.search().plans()?;
+    let setting = |name: &str, bytes| PlanSetting { name: name.to_owned(), phases: Phases::DeviceBudget(bytes) };
+    // Options for different budgets differ in the budget alone, so the profile of the device is read once.
+    let first = BUDGETS.first().map(|&(name, bytes)| args.options_for(&setting(name, bytes)))?;
+    let first = setup_model::options_for(gpu, first).ok()?;
     BUDGETS.into_iter().rev().find_map(|(name, bytes)| {
-        let setting = PlanSetting { name: name.to_owned(), objective: Objective::Device(bytes) };
-        let options = setup_model::options_for(gpu, args.options_for(&setting)).ok()?;
+        let options = CompileOptions { objective: Objective::Device(bytes), ..first.clone() };
         let found = CachedPlan::new(&folder, graph, &options)?.find(graph, &options)?;
-        (found.device_bytes() < compiled.device_bytes()).then_some((name, found))
+        (found.device_bytes() < compiled.device_bytes()).then_some((name, options, found))
     })
-}
-
-/// `1.1` for a time that is a tenth longer.
-fn times(with: f64, without: f64) -> String {
-    rounded(if without > 0.0 { with / without } else { 1.0 }, 2)
 }

@@ -19,7 +19,6 @@ use super::{
     setup_model,
 };
 use crate::{
-    fetch::cache_folder,
     io::DistinctFiles,
     report::{self, FrontReport, MemoryReport, PlanRow, PlanRows, size},
 };
@@ -269,10 +268,7 @@ fn one_row(
 ) -> (PlanRows, Vec<CompiledModel>) {
     let figures = Plain::new(plain, &options.device_profile);
     let row = figures.row(name, "", compiled, &options.device_profile);
-    let Plain { naive_device_bytes, predicted_us, .. } = figures;
-    let predicted_for = predicted_for.to_owned();
-    let rows = PlanRows { naive_device_bytes, predicted_for, plain_ms: predicted_us / 1e3, rows: vec![row] };
-    (rows, vec![plain.clone(), compiled.clone()])
+    (figures.table(predicted_for, vec![row]), vec![plain.clone(), compiled.clone()])
 }
 
 /// The table, notes on what a reader may miss in it, and what to do next.
@@ -309,7 +305,7 @@ impl Args {
 
     /// Returns settings for searches with the cache.
     fn search(&self) -> Search {
-        Search { deadline: None, cache: (!self.no_cache).then(cache_folder).and_then(Result::ok) }
+        Search::new(None, self.no_cache)
     }
 }
 

@@ -54,15 +54,13 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
         let left = (count - index) as u32;
         let time = search.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()) / left);
         let options = (of.options)(wanted.objective);
-        let (row, compiled) = fitting::search(of.graph, wanted, &options, &plain, (&shared, time))?;
+        let search = Search { row: Some(wanted.name.clone()), ..shared.clone() };
+        let (row, compiled) = fitting::search(of.graph, wanted, &options, &plain, (&search, time))?;
         found.push((row, compiled.filter(|_| of.keep)));
     }
     settle_smallest(&mut found);
     let (rows, compiled): (Vec<_>, Vec<_>) = found.into_iter().unzip();
-    let Plain { naive_device_bytes, predicted_us, .. } = plain;
-    let predicted_for = of.predicted_for.to_owned();
-    let rows = PlanRows { naive_device_bytes, predicted_for, plain_ms: predicted_us / 1e3, rows };
-    Ok((rows, compiled.into_iter().flatten().collect()))
+    Ok((plain.table(of.predicted_for, rows), compiled.into_iter().flatten().collect()))
 }
 
 /// Replaces the last row by another that is smaller, since a search that was stopped may not have found the smallest

@@ -14,7 +14,7 @@ use std::{
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::report::grouped;
+use crate::{io::printable, report::grouped};
 use texpool::{
     compile::option_text::parse_deadline,
     plan::{Progress, SearchControl},
@@ -45,13 +45,22 @@ pub(super) fn interrupted() -> bool {
 
 /// Runs a search with a progress bar, until `deadline` or Ctrl-C ends it.
 pub(super) fn with_progress<T>(deadline: Option<Duration>, search: impl FnOnce(&SearchControl<'_>) -> T) -> T {
+    for_row(None, deadline, search)
+}
+
+/// Runs a search like [`with_progress`]. The bar names the row of a table that the search is for.
+pub(super) fn for_row<T>(
+    row: Option<&str>,
+    deadline: Option<Duration>,
+    search: impl FnOnce(&SearchControl<'_>) -> T,
+) -> T {
     HANDLER.call_once(|| {
         // If no handler can be installed, Ctrl-C ends the command as usual.
         let _ = ctrlc::set_handler(pressed);
     });
     // Only changes the idle state, so that after Ctrl-C all later searches end at once too.
     let _ = STATE.compare_exchange(IDLE, SEARCHING, Ordering::Relaxed, Ordering::Relaxed);
-    let mut bar = LateBar::new("searching");
+    let mut bar = LateBar::new(row, "searching");
     let mut tell = |progress: Progress| {
         bar.show(progress);
         if interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
@@ -77,7 +86,7 @@ fn pressed() {
 
 /// Does work that reports no progress, with a spinner if it takes long.
 pub(super) fn during<T>(stage: &'static str, work: impl FnOnce() -> T) -> T {
-    let _bar = LateBar::new(stage);
+    let _bar = LateBar::new(None, stage);
     work()
 }
 
@@ -85,14 +94,18 @@ pub(super) fn during<T>(stage: &'static str, work: impl FnOnce() -> T) -> T {
 /// if standard error is a terminal.
 struct LateBar {
     bar: ProgressBar,
+    /// Written before the stage: the row that the work is for.
+    row: String,
+    stage: &'static str,
     /// The thread that shows the bar, and the sender whose end ends its wait; `None` without a terminal.
     shown_by: Option<(Sender<()>, JoinHandle<()>)>,
 }
 
 impl LateBar {
-    fn new(stage: &'static str) -> Self {
+    fn new(row: Option<&str>, stage: &'static str) -> Self {
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        let mut late = Self { bar, shown_by: None };
+        let row = row.map(|row| format!("{}: ", printable(row))).unwrap_or_default();
+        let mut late = Self { bar, row, stage, shown_by: None };
         late.begin(stage, 0);
         if !ProgressDrawTarget::stderr().is_hidden() {
             let (ended, end) = mpsc::channel();
@@ -119,11 +132,12 @@ impl LateBar {
         if let Ok(style) = ProgressStyle::with_template(template) {
             self.bar.set_style(style.progress_chars("=> "));
         }
-        self.bar.set_prefix(stage);
+        self.stage = stage;
+        self.bar.set_prefix(format!("{}{stage}", self.row));
     }
 
     fn show(&mut self, progress: Progress) {
-        if self.bar.prefix() != progress.stage {
+        if self.stage != progress.stage {
             self.begin(progress.stage, progress.total);
         }
         let best = progress.best.map_or_else(String::new, |best| format!(", best {}", grouped(best)));

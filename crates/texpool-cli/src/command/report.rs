@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use super::{
     args::{AdapterArgs, ModelArgs, PlanSetting},
-    bench_steps::profile,
+    bench_steps::{profile, steps, top},
+    device::Device,
     error::CliError,
     inputs::random,
     out, progress, setup_model,
@@ -19,7 +20,7 @@ use super::{
 use crate::{
     io::{DistinctFiles, printable},
     page::{FrontPlan, MeasuredRun, PlanGroup, ReportPage},
-    report::{DeviceMemoryReport, MemoryReport, grouped},
+    report::{DeviceMemoryReport, KindTime, MemoryReport, StepTime, grouped, step_table, with_speeds},
 };
 use texpool::{
     compile::{CompileOptions, CompiledModel, Objective, option_text::parse_seconds},
@@ -46,6 +47,9 @@ pub(super) struct Args {
     /// With --measure: duration of the measurement.
     #[arg(long, default_value = "1", value_parser = parse_seconds, requires = "measure", help_heading = "Measurement")]
     seconds: Duration,
+    /// With --measure: number of steps to print, the slowest first, or `all`.
+    #[arg(long, value_name = "N", default_value = "5", value_parser = top, requires = "measure", help_heading = "Output")]
+    top: usize,
 }
 
 #[derive(Serialize)]
@@ -59,6 +63,12 @@ struct Answer {
     /// Median wall time of a run; only with `--measure`.
     #[serde(skip_serializing_if = "Option::is_none")]
     wall_ms: Option<f64>,
+    /// The device; only with `--measure`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    device: Option<Device>,
+    /// The operators in order, with their times; only with `--measure`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    steps: Vec<StepTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     stopped: Option<StopReason>,
 }
@@ -90,17 +100,20 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         page.set_front(&front, options.device_profile.clock)?;
         stopped = stopped.or(front.stopped());
     }
-    let mut wall_ms = None;
+    let (mut wall_ms, mut steps) = (None, Vec::new());
+    let device = gpu.as_ref().map(Device::of);
     if let Some(gpu) = gpu {
         setup_model::check_interrupted("planning")?;
         let options = ExecutorOptions { compile: options, weights: search.weights(&run), ..ExecutorOptions::default() };
-        let measured = measured(&gpu, &graph, run, &options, args.seconds)?;
+        let measured;
+        (measured, steps) = self::measured(&gpu, &graph, run, &options, args.seconds)?;
         wall_ms = Some(measured.wall_ms);
         page.set_measured(measured);
     }
 
     let html = page.html()?;
     files.write(&output, html.as_bytes())?;
+    let by_operator = with_speeds(&mut steps);
     let plan = |(name, group, bytes, blocks): (&str, _, _, _)| Plan { name: name.to_owned(), group, bytes, blocks };
     let answer = Answer {
         model: graph.name.clone(),
@@ -109,9 +122,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         plans: page.summary().map(plan).collect(),
         front: page.front_points().to_vec(),
         wall_ms,
+        device,
+        steps,
         stopped,
     };
-    if json { out::json(&answer) } else { out::text(&text(&answer, args)) }?;
+    if json { out::json(&answer) } else { out::text(&text(&answer, &by_operator, args)) }?;
     setup_model::check_answered()
 }
 
@@ -174,7 +189,7 @@ fn add_strategies(
         let arena = offsets::smallest(records, budget.moves, &control.share(1, 3))?;
         page.add_layout("smallest arena", schedule, whole, &arena.layout);
         for (done, &strategy) in (0..).zip(Strategy::ALL) {
-            control.report(Progress::new("all strategies", done, Strategy::ALL.len() as u64));
+            control.report(Progress::new(strategy.name(), done, Strategy::ALL.len() as u64));
             // A quarter of the remaining time, so that one slow strategy does not block all others.
             match try_strategy(strategy, records, &control.share(1, 4))? {
                 Ok(layout) => page.add_layout(strategy.name(), schedule, whole, &layout),
@@ -186,15 +201,15 @@ fn add_strategies(
     Ok(())
 }
 
-/// Runs the plan for some time: its memory, the time of its runs, and that of each step.
+/// Runs the plan for some time: its memory, the time of its runs, that of each step, and that of each operator.
 fn measured(
     gpu: &Gpu,
     graph: &Graph,
     run: CompiledModel,
     options: &ExecutorOptions,
     time: Duration,
-) -> Result<MeasuredRun, CliError> {
-    let steps = run.schedule().steps.len();
+) -> Result<(MeasuredRun, Vec<StepTime>), CliError> {
+    let count = run.schedule().steps.len();
     let mut session = setup_model::loaded(gpu, run, options)?;
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
@@ -209,7 +224,7 @@ fn measured(
     // Read before the dispatches are timed, which takes buffers that a run does not have.
     let memory = DeviceMemoryReport::from_memory(&session.memory());
     let profiles = profile(&mut session, Duration::ZERO)?;
-    let mut step_ms = vec![vec![0.0; profiles.len()]; steps];
+    let mut step_ms = vec![vec![0.0; profiles.len()]; count];
     for (run, dispatches) in profiles.iter().enumerate() {
         for dispatch in dispatches {
             if let Some(times) = dispatch.step.and_then(|step| step_ms.get_mut(step)) {
@@ -221,11 +236,12 @@ fn measured(
     // Empty if the device has no timestamps.
     let step_ns = if profiles.is_empty() { vec![] } else { step_ms.iter().map(nanoseconds).collect() };
     let (adapter, runs, profiled_runs) = (gpu.device.adapter_info().name, wall.len(), profiles.len());
-    Ok(MeasuredRun { adapter, memory, runs, wall_ms: percentile(&wall, 0.5), profiled_runs, step_ns })
+    let measured = MeasuredRun { adapter, memory, runs, wall_ms: percentile(&wall, 0.5), profiled_runs, step_ns };
+    Ok((measured, steps(&session, &profiles)))
 }
 
-fn text(answer: &Answer, args: &Args) -> String {
-    let Answer { model, file, file_bytes, plans, front, .. } = answer;
+fn text(answer: &Answer, by_operator: &[KindTime], args: &Args) -> String {
+    let Answer { model, file, file_bytes, plans, front, steps, .. } = answer;
     let mut text = format!("{model}: plans on the page\n\n");
     for plan in plans.iter().filter(|plan| plan.group == PlanGroup::Runs) {
         text += &format!("  {:<46} {:>14} bytes\n", plan.name, grouped(plan.bytes));
@@ -235,6 +251,9 @@ fn text(answer: &Answer, args: &Args) -> String {
     if !front.is_empty() {
         let drawn = front.iter().filter(|point| point.plan.is_some()).count();
         text += &format!("  and the front, {} points, {drawn} of them with their plans\n", front.len());
+    }
+    if !steps.is_empty() {
+        text += &format!("\n{}", step_table(steps, by_operator, args.top));
     }
     let stopped = super::hint::stopped(answer.stopped);
     text += &format!(

@@ -2,12 +2,14 @@
 
 use super::{
     args::{AdapterArgs, ModelArgs},
+    device::Device,
     error::CliError,
     help::RESEARCH,
     inputs::{Input, InputArgs, InputSet, Inputs},
-    less, out, progress,
+    less::{self, Smaller},
+    out, progress,
     reading::{AnswerArgs, Reading, Reply},
-    run_report::{Device, Document, Output, Run, Shown},
+    run_report::{Document, Output, Run, Shown},
     run_text,
     saved_plan::SavedPlanArgs,
     setup_model,
@@ -24,6 +26,7 @@ use std::{
     time::Instant,
 };
 use texpool::{
+    compile::Phases,
     gpu::{Executor, ExecutorOptions},
     graph::{Graph, Tensor},
 };
@@ -40,6 +43,10 @@ pub(super) struct Args {
     answer: AnswerArgs,
     #[command(flatten)]
     adapter: AdapterArgs,
+    /// Measure the time of a smaller plan divided by that of the plain plan, in runs of both in turns, and compare their
+    /// bits. The runs take the memory of both plans. Default: the ratio is predicted.
+    #[arg(long, conflicts_with = "plan", help_heading = "Device")]
+    measure: bool,
     /// Write each output to `INDEX_NAME.npy` in this folder, which is made if need be; with several pictures, each to a
     /// folder of its own below.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
@@ -92,6 +99,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let memory = session.memory();
     let timing = progress::during("measuring", || timing::timing(&mut session, &slices, &values, time))?;
     drop(slices);
+    // Read by --measure, when the first picture was answered.
+    let measured_inputs = args.measure.then(|| first.values.clone());
 
     let call = Call { args, graph, reading, files, several: !others.is_empty() };
     let mut runs = Vec::new();
@@ -115,6 +124,16 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         MemoryReport::from_compiled(session.compiled())
     };
     let report = report.on_device(&memory);
+    let wants_smaller = session.compiled().requested() != Phases::Off;
+    let is_saved = args.saved_plan.path().is_some();
+    let smaller = Smaller::find(&args.model, is_saved, (&call.graph, &gpu), session.compiled());
+    let smaller = match (smaller, measured_inputs) {
+        (Some(smaller), Some(inputs)) => {
+            let of = (&call.graph, &gpu, &args.model.search());
+            Some(smaller.measured((session, &options), of, &inputs)?)
+        }
+        (smaller, _) => smaller,
+    };
     let device = Device::of(&gpu);
     if json {
         let (run, several) = match &runs[..] {
@@ -122,16 +141,23 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             several => (None, several),
         };
         let Timing { ms: time_ms, runs: timed_runs, .. } = timing;
-        let report = &report;
-        let document =
-            Document { report, plan_source, device: &device, time_ms, timed_runs, cold_ms, run, runs: several };
-        return out::json(&document);
+        return out::json(&Document {
+            report: &report,
+            plan_source,
+            device: &device,
+            time_ms,
+            timed_runs,
+            cold_ms,
+            smaller_plan: smaller.as_ref(),
+            run,
+            runs: several,
+        });
     }
     let called = match &entry {
         Some(entry) if model.path.ends_with(&entry.file) => entry.name.clone(),
         _ => shell_word(&model.path),
     };
-    let less = less::line(&args.model, &called, &call.graph, &gpu, session.compiled());
+    let less = less::line(smaller.as_ref(), &called, wants_smaller);
     let may_be_classes = !is_random && call.reading.may_be_classes(&call.graph);
     let drawn = args.answer.draw.as_deref();
     let shown = Shown { report: &report, device: &device, timing, less, drawn, may_be_classes };

@@ -1,13 +1,12 @@
 //! The results of `texpool run`, and their JSON form.
 
-use super::{inputs::Input, setup_model::PlanSource, timing::Timing};
+use super::{device::Device, inputs::Input, less::Smaller, setup_model::PlanSource, timing::Timing};
 use crate::{
     answer::{Answer, Class},
     report::{ClampedReport, MemoryReport, ValueSummary},
 };
 use serde::Serialize;
 use std::path::Path;
-use texpool::gpu::Gpu;
 
 /// The JSON document.
 #[derive(Serialize)]
@@ -22,20 +21,15 @@ pub(super) struct Document<'a> {
     pub(super) timed_runs: usize,
     /// Time from reading the model to the first answer.
     pub(super) cold_ms: f64,
+    /// How a smaller plan compares with the plain one, if one is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) smaller_plan: Option<&'a Smaller>,
     /// The only run.
     #[serde(flatten)]
     pub(super) run: Option<&'a Run>,
     /// Each run, if there are several.
     #[serde(skip_serializing_if = "<[Run]>::is_empty")]
     pub(super) runs: &'a [Run],
-}
-
-/// The device.
-#[derive(Serialize)]
-pub(super) struct Device {
-    pub(super) name: String,
-    backend: String,
-    driver: String,
 }
 
 /// A run: its inputs, its outputs, and the answer.
@@ -74,15 +68,4 @@ pub(super) struct Shown<'a> {
     pub(super) drawn: Option<&'a Path>,
     /// True if `--labels` could make classes of the output.
     pub(super) may_be_classes: bool,
-}
-
-impl Device {
-    pub(super) fn of(gpu: &Gpu) -> Self {
-        let info = gpu.device.adapter_info();
-        Self {
-            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
-            backend: format!("{:?}", info.backend),
-            name: info.name,
-        }
-    }
 }

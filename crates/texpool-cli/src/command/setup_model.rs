@@ -51,7 +51,7 @@ pub(super) enum PlanSource {
 /// Returns the device's profile. Measures it if none is stored, or if `again` is set.
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
-    Search { deadline: None, cache: Some(folder.clone()) }.make_cache();
+    Search { cache: Some(folder.clone()), ..Search::new(None, true) }.make_cache();
     let found = progress::with_progress(None, |control| {
         let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
         setup::device_profile(gpu, format, &folder, again, &mut tell)
@@ -128,12 +128,14 @@ pub(super) fn kept_or_searched(
     search: &Search,
     time: Option<Duration>,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
+    let row = search.row.as_deref();
     let Some(cached) = search.plans().and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
-        return Ok((compiled(graph, options, time)?, PlanSource::Search));
+        let compiled = progress::for_row(row, time, |control| compile(graph, options, control));
+        return Ok((compiled.or_else(unless_interrupted)?, PlanSource::Search));
     };
     search.make_cache();
     let found = cached.get_or_search(graph, options, search.deadline, |start| {
-        progress::with_progress(time, |control| compile_from(graph, options, start, control))
+        progress::for_row(row, time, |control| compile_from(graph, options, start, control))
     });
     let (found, is_kept) = found.or_else(unless_interrupted)?;
     Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))

@@ -69,7 +69,7 @@ fn the_document_has_the_answer_the_device_and_the_time() {
     let class = &document["answer"]["classes"][0];
     assert!(document["answer"]["kind"] == "classes" && class["label"] == "espresso", "{}", document["answer"]);
     assert_eq!(document["outputs"][0]["classes"][0], *class);
-    for key in ["name", "backend", "driver"] {
+    for key in ["name", "backend", "kind", "driver"] {
         assert!(document["device"][key].as_str().is_some_and(|text| !text.is_empty()), "{}", document["device"]);
     }
     let time = number_of(&document["time_ms"]);

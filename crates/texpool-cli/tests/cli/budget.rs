@@ -4,6 +4,7 @@
 #![cfg(unix)]
 
 use serde_json::{Value, json};
+use std::process::Command;
 
 use crate::command::{fetched, json, stderr, texpool};
 
@@ -114,9 +115,44 @@ fn every_point_of_a_front_is_run_and_plans_are_compared() {
     let plans = found["plans"].as_array().unwrap();
     assert_eq!([&plans[0], &plans[1]].map(|plan| plan["strategy"].as_str()), [Some("naive"), Some("best")]);
     assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
-    assert!(plans[1]["same_bits"] == true && found["device"].as_str().is_some_and(|name| !name.is_empty()), "{found}");
+    assert!(plans[1]["same_bits"] == true && found["device"]["kind"].is_string(), "{found}");
     let measured = json(&["plan", model, "--budget", "2MiB", "--measure", "--seconds", "0.1", "--json"]);
     let row = &measured["rows"][0];
     let ratio = row["measured_ms"].as_f64().unwrap() / measured["plain_ms"].as_f64().unwrap();
     assert!((row["time_ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 1e-9, "{measured}");
+}
+
+/// A run says what a smaller plan takes and how long: by prediction, or by runs of both plans if that was asked for.
+#[test]
+fn a_run_compares_its_plan_with_the_plain_one() {
+    let model = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/face_detection_front_2019.tflite");
+    let cache = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_texpool"));
+        let output =
+            command.args(["run", model, "--random"]).args(args).env("TEXPOOL_CACHE", cache.path()).output().unwrap();
+        assert!(output.status.success(), "{args:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let smaller = |args: &[&str]| -> Value {
+        serde_json::from_str::<Value>(&run(&[args, &["--json"]].concat())).unwrap()["smaller_plan"].clone()
+    };
+    assert!(smaller(&[]).is_null(), "no plan is kept yet");
+    let phased = smaller(&["--budget", "2MiB"]);
+    assert_eq!([&phased["used"], &phased["measured"]], [true, false], "{phased}");
+    assert!(phased["flags"].is_null() && phased["same_bits"].is_null(), "{phased}");
+    assert!(phased["pool_bytes"].as_u64() < phased["plain_pool_bytes"].as_u64(), "{phased}");
+    // The plain plan is compared with the one that was kept.
+    let kept = smaller(&[]);
+    assert_eq!([&kept["used"], &kept["measured"]], [false, false], "{kept}");
+    assert_eq!([&kept["flags"], &kept["time_ratio"]], [&json!("--budget 2MiB"), &phased["time_ratio"]], "{kept}");
+    assert!(kept["device_bytes"].as_u64().unwrap() <= 2 << 20, "{kept}");
+    assert!(run(&[]).contains("\nLess: --budget 2MiB takes 2.0 MiB at most, about "), "{}", run(&[]));
+    assert!(run(&[]).contains("the time (predicted; --measure runs both), the same bits.\n"), "{}", run(&[]));
+    for (args, used) in [(&["--budget", "2MiB", "--measure"][..], true), (&["--measure"], false)] {
+        let found = smaller(args);
+        assert_eq!([&found["used"], &found["measured"], &found["same_bits"]], [used, true, true], "{found}");
+        assert!(found["time_ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{found}");
+        assert!(run(args).contains("the time (measured), the same bits.\n"), "{}", run(args));
+    }
 }

@@ -208,7 +208,11 @@ fn a_bench_prints_one_document_with_every_number() {
     let [shares, kinds] = [sum(&bench["steps"], "share"), sum(&bench["by_operator"], "share")];
     assert!((shares - 1.0).abs() < 1e-6 && (kinds - 1.0).abs() < 1e-6, "{shares} {kinds}");
     assert_eq!(sum(&bench["by_operator"], "count") as usize, operators);
-    assert!(bench["device"].as_str().is_some_and(|device| !device.is_empty()), "{}", bench["device"]);
+    // The device has the names of the list, which also has what it can do.
+    let device = bench["device"].as_object().unwrap();
+    let listed = json(&["devices", "--json"])["devices"].clone();
+    let same = |listed: &Value| device.iter().all(|(key, value)| listed[key] == *value);
+    assert!(device.len() == 4 && listed.as_array().unwrap().iter().any(same), "{device:?}: {listed}");
     let conv = steps.iter().find(|step| step["operator"] == "CONV_2D").unwrap();
     // 64 x 64 results of 24 channels, each of 5 x 5 x 3 products, in lanes of four.
     assert!(conv["flops"].as_f64().unwrap() >= 2.0 * 64.0 * 64.0 * 24.0 * 75.0, "{conv}");

@@ -5,7 +5,10 @@ use std::{collections::BTreeSet, fs, process::Command};
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use crate::command::{fetched, stderr, texpool};
+use crate::{
+    command::{fetched, stderr, texpool},
+    help::subcommands,
+};
 
 const SCHEMAS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/schema");
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite");
@@ -38,10 +41,8 @@ fn fits(name: &str, args: &[&str], code: i32) -> Value {
 fn every_command_has_a_schema_that_refuses_other_documents() {
     let names: BTreeSet<String> =
         fs::read_dir(SCHEMAS).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
-    let help = String::from_utf8(texpool(&["--help"]).stdout).unwrap();
-    let listed = help.split("\n\nOptions:").next().unwrap().lines().filter_map(|line| line.strip_prefix("  "));
-    let commands = listed.map(|line| line.split(' ').next().unwrap()).filter(|name| *name != "help");
-    let expected: BTreeSet<String> = commands.chain(["error"]).map(|name| format!("{name}.json")).collect();
+    let expected: BTreeSet<String> =
+        subcommands().iter().map(String::as_str).chain(["error"]).map(|name| format!("{name}.json")).collect();
     assert_eq!(names, expected);
     for name in names {
         let schema = schema(name.strip_suffix(".json").unwrap());
@@ -92,6 +93,7 @@ fn documents_of_runs_fit_their_schemas() {
     fits("compile", &["compile", TINY, "--objective", "smallest", "--no-cache", "-o", &plan], 0);
     fits("run", &["run", TINY, "--random", "--plan", &plan, "--output", &results], 0);
     fits("run", &["run", &blazeface, "--input", &fetched("astronaut"), "--precision", "f16"], 0);
+    fits("run", &["run", TINY, "--random", "--phases", "min", "--measure"], 0);
     fits("bench", &["bench", TINY, "--seconds", "0.1"], 0);
     fits("bench", &["bench", TINY, "--plans", "fastest,smallest", "--seconds", "0.1"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu"], 0);

@@ -26,6 +26,16 @@ fn progress_is_shown_on_a_terminal_alone() {
     assert!(quick.starts_with("blazeface: ") && quick.lines().count() == 1, "{quick:?}");
 }
 
+/// A table's searches are told apart by the name of the row.
+#[test]
+fn progress_names_the_row_of_a_table() {
+    let model = crate::command::fetched("mobilenet_v2");
+    let shown = on_terminal(&format!("{TEXPOOL} plan {model} --no-cache --deadline 6"), &[]);
+    for row in ["4 MiB: ", "smallest: "] {
+        assert!(shown.contains(row), "{row}: {shown:?}");
+    }
+}
+
 #[test]
 fn help_fits_the_terminal() {
     let widest = |columns: usize| {

@@ -78,10 +78,23 @@ fn a_measured_report_has_the_memory_of_the_device_and_the_time_of_each_step() {
     assert_eq!(code, Some(0), "{err}");
     let answer: Value = serde_json::from_str(&out).unwrap();
     assert!(answer["wall_ms"].as_f64().is_some_and(|ms| ms > 0.0), "{out}");
-    let measured = &data(&fs::read_to_string(folder.path().join("page.html")).unwrap())["measured"];
+    assert!(answer["device"]["name"] == measured(folder.path())["adapter"], "{out}");
+    let measured = measured(folder.path());
     assert!(measured["memory"]["pool"].as_u64().is_some_and(|bytes| bytes > 0));
     assert!(measured["adapter"].as_str().is_some_and(|name| !name.is_empty()));
     if measured["profiled_runs"].as_u64().is_some_and(|runs| runs > 0) {
         assert!(super::contents::column(&measured["step_ns"]).iter().any(|&ns| ns > 0));
+        // The text has the slowest of the steps.
+        let steps = answer["steps"].as_array().unwrap();
+        assert!(steps.len() > 2 && steps.iter().all(|step| step["gpu_ms"].is_number()), "{out}");
+        let (code, out, err) = texpool(folder.path(), &[&args[..7], &["--top", "2"]].concat());
+        assert_eq!(code, Some(0), "{err}");
+        assert!(out.contains(&format!("  {} more steps; --top all lists them", steps.len() - 2)), "{out}");
+        assert!(out.contains("\n  by operator: "), "{out}");
     }
+}
+
+/// What the page says about the measurement.
+fn measured(folder: &std::path::Path) -> Value {
+    data(&fs::read_to_string(folder.join("page.html")).unwrap())["measured"].clone()
 }
