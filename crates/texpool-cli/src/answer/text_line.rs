@@ -7,6 +7,10 @@ use super::{
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// Mean probability below which a reader is told what the network reads. The value is a choice: cut lines are read with
+/// 90 % and more, and a whole page with a quarter.
+const SURE: f32 = 0.5;
+
 /// An output with the probability of each character in each column, and of none (CTC).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TextReader {
@@ -52,9 +56,13 @@ impl TextReader {
 impl fmt::Display for TextLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.text.as_str() {
-            "" => writeln!(f, "  no text was read"),
-            text => writeln!(f, "  {:>5.1} %  “{text}”", 100.0 * self.score),
+            "" => writeln!(f, "  no text was read")?,
+            text => writeln!(f, "  {:>5.1} %  “{text}”", 100.0 * self.score)?,
         }
+        if self.text.is_empty() || self.score < SURE {
+            writeln!(f, "  the network reads one line of text: --crop X,Y,WIDTH,HEIGHT cuts one out")?;
+        }
+        Ok(())
     }
 }
 
@@ -67,7 +75,7 @@ impl TextLine {
 
 #[cfg(test)]
 mod tests {
-    use super::TextReader;
+    use super::{TextLine, TextReader};
     use crate::answer::{DecodeError, Output};
 
     #[test]
@@ -82,6 +90,11 @@ mod tests {
         let read = reader.decode(&[output], Some(&names)).unwrap();
         assert!(read.text == "aa b" && (read.score - 0.7).abs() < 1e-6, "{read:?}");
         assert_eq!(read.to_string(), "   70.0 %  “aa b”\n");
+        let unsure = TextLine { score: 0.26, ..read };
+        assert!(
+            unsure.to_string().starts_with("   26.0 %  “aa b”\n  the network reads one line of text: --crop "),
+            "{unsure}"
+        );
         let other = reader.decode(&[output], Some(&names[..1])).unwrap_err();
         assert_eq!(other, DecodeError::Labels { names: 1, classes: 4 });
     }

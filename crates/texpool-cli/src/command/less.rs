@@ -118,12 +118,23 @@ impl Smaller {
     }
 }
 
-/// Returns the line. `model` is what the user calls the model; `is_wanted` says that the user asked for a smaller plan.
-pub(super) fn line(smaller: Option<&Smaller>, model: &str, is_wanted: bool) -> String {
+/// What the user asked for.
+pub(super) struct Wanted {
+    /// A smaller plan.
+    pub(super) smaller: bool,
+    /// A measurement of it.
+    pub(super) measured: bool,
+}
+
+/// Returns the line. `model` is what the user calls the model.
+pub(super) fn line(smaller: Option<&Smaller>, model: &str, wanted: &Wanted) -> String {
     match smaller {
         Some(smaller) => smaller.line(),
-        None if is_wanted => {
+        None if wanted.smaller => {
             format!("Less: no smaller plan was chosen; `texpool plan {model}` shows the plans there are.")
+        }
+        None if wanted.measured => {
+            format!("Less: no smaller plan is kept, so none was measured; `texpool plan {model}` finds some.")
         }
         None => {
             format!("Less: `texpool plan {model}` shows smaller plans; --budget SIZE keeps to one, with the same bits.")

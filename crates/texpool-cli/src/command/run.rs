@@ -6,7 +6,7 @@ use super::{
     error::CliError,
     help::RESEARCH,
     inputs::{Input, InputArgs, InputSet, Inputs},
-    less::{self, Smaller},
+    less::{self, Smaller, Wanted},
     out, progress,
     reading::{AnswerArgs, Reading, Reply},
     run_report::{Document, Output, Run, Shown},
@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         MemoryReport::from_compiled(session.compiled())
     };
     let report = report.on_device(&memory);
-    let wants_smaller = session.compiled().requested() != Phases::Off;
+    let wanted = Wanted { smaller: session.compiled().requested() != Phases::Off, measured: args.measure };
     let is_saved = args.saved_plan.path().is_some();
     let smaller = Smaller::find(&args.model, is_saved, (&call.graph, &gpu), session.compiled());
     let smaller = match (smaller, measured_inputs) {
@@ -157,7 +157,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(entry) if model.path.ends_with(&entry.file) => entry.name.clone(),
         _ => shell_word(&model.path),
     };
-    let less = less::line(smaller.as_ref(), &called, wants_smaller);
+    let less = less::line(smaller.as_ref(), &called, &wanted);
     let may_be_classes = !is_random && call.reading.may_be_classes(&call.graph);
     let drawn = args.answer.draw.as_deref();
     let shown = Shown { report: &report, device: &device, timing, less, drawn, may_be_classes };

@@ -138,6 +138,7 @@ fn a_run_compares_its_plan_with_the_plain_one() {
         serde_json::from_str::<Value>(&run(&[args, &["--json"]].concat())).unwrap()["smaller_plan"].clone()
     };
     assert!(smaller(&[]).is_null(), "no plan is kept yet");
+    assert!(run(&["--measure"]).contains("\nLess: no smaller plan is kept, so none was measured; "));
     let phased = smaller(&["--budget", "2MiB"]);
     assert_eq!([&phased["used"], &phased["measured"]], [true, false], "{phased}");
     assert!(phased["flags"].is_null() && phased["same_bits"].is_null(), "{phased}");
