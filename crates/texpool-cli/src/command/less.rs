@@ -150,7 +150,7 @@ fn kept(
     compiled: &CompiledModel,
 ) -> Option<(&'static str, CompileOptions, CompiledModel)> {
     let folder = args.search().plans()?;
-    let setting = |name: &str, bytes| PlanSetting { name: name.to_owned(), phases: Phases::DeviceBudget(bytes) };
+    let setting = |name: &str, bytes| PlanSetting { name: name.to_owned(), objective: Objective::Device(bytes) };
     // Options for different budgets differ in the budget alone, so the profile of the device is read once.
     let first = BUDGETS.first().map(|&(name, bytes)| args.options_for(&setting(name, bytes)))?;
     let first = setup_model::options_for(gpu, first).ok()?;

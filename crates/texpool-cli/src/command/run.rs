@@ -26,7 +26,7 @@ use std::{
     time::Instant,
 };
 use texpool::{
-    compile::Phases,
+    compile::Objective,
     gpu::{Executor, ExecutorOptions},
     graph::{Graph, Tensor},
 };
@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         MemoryReport::from_compiled(session.compiled())
     };
     let report = report.on_device(&memory);
-    let wanted = Wanted { smaller: session.compiled().requested() != Phases::Off, measured: args.measure };
+    let wanted = Wanted { smaller: session.compiled().objective() != Objective::Fastest, measured: args.measure };
     let is_saved = args.saved_plan.path().is_some();
     let smaller = Smaller::find(&args.model, is_saved, (&call.graph, &gpu), session.compiled());
     let smaller = match (smaller, measured_inputs) {

@@ -139,14 +139,14 @@ fn a_run_compares_its_plan_with_the_plain_one() {
     };
     assert!(smaller(&[]).is_null(), "no plan is kept yet");
     assert!(run(&["--measure"]).contains("\nLess: no smaller plan is kept, so none was measured; "));
-    let phased = smaller(&["--budget", "2MiB"]);
-    assert_eq!([&phased["used"], &phased["measured"]], [true, false], "{phased}");
-    assert!(phased["flags"].is_null() && phased["same_bits"].is_null(), "{phased}");
-    assert!(phased["pool_bytes"].as_u64() < phased["plain_pool_bytes"].as_u64(), "{phased}");
+    let tiled = smaller(&["--budget", "2MiB"]);
+    assert_eq!([&tiled["used"], &tiled["measured"]], [true, false], "{tiled}");
+    assert!(tiled["flags"].is_null() && tiled["same_bits"].is_null(), "{tiled}");
+    assert!(tiled["pool_bytes"].as_u64() < tiled["plain_pool_bytes"].as_u64(), "{tiled}");
     // The plain plan is compared with the one that was kept.
     let kept = smaller(&[]);
     assert_eq!([&kept["used"], &kept["measured"]], [false, false], "{kept}");
-    assert_eq!([&kept["flags"], &kept["time_ratio"]], [&json!("--budget 2MiB"), &phased["time_ratio"]], "{kept}");
+    assert_eq!([&kept["flags"], &kept["time_ratio"]], [&json!("--budget 2MiB"), &tiled["time_ratio"]], "{kept}");
     assert!(kept["device_bytes"].as_u64().unwrap() <= 2 << 20, "{kept}");
     assert!(run(&[]).contains("\nLess: --budget 2MiB takes 2.0 MiB at most, about "), "{}", run(&[]));
     assert!(run(&[]).contains("the time (predicted; --measure runs both), the same bits.\n"), "{}", run(&[]));
