@@ -202,8 +202,8 @@ fn more_buffers_than_the_exact_search_takes_are_said() {
     let folder = tempfile::tempdir().unwrap();
     let records = folder.path().join("records.csv");
     // The widest step needs 5 bytes, but the third buffer does not fit beside the first two.
-    // A window of a gap leaves the proof to the search for few buffers.
-    let hard = "id,lower,upper,size,offset,gaps\na,0,2,2,2,\nb,0,1,2,,\nc,1,2,3,,\nw,3,9,2,,5-6@0:1\n";
+    // Windows without a common byte leave the proof to the search for few buffers.
+    let hard = "id,lower,upper,size,offset,gaps\na,0,2,2,2,\nb,0,1,2,,\nc,1,2,3,,\nw,3,9,2,,5-6@0:1 7-8@1:2\n";
     let more: String = (0..300).map(|at| format!("{at},{},{},1,,\n", at + 3, at + 4)).collect();
     fs::write(&records, hard.to_owned() + &more).unwrap();
     let (code, out, err) = texpool(&["plan", "--records", records.to_str().unwrap(), "--json"]);

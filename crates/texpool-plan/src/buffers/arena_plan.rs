@@ -11,7 +11,7 @@ use crate::control::StopReason;
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]
 #[non_exhaustive]
 pub enum ArenaProof {
-    /// The total equals the memory needed at one step, or the end of a buffer with a fixed offset.
+    /// The total equals the memory needed at one step, the end of a buffer with a fixed offset, or the size of a buffer.
     WidestStep,
     /// A search has ruled out every smaller plan.
     Search,

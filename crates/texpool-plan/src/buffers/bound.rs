@@ -1,4 +1,4 @@
-//! A lower bound on the arena: the memory needed at the widest step.
+//! A lower bound on the arena: the memory needed at the widest step, or by one buffer.
 
 use super::{buffer::Buffer, pieces::pieces};
 use crate::gcd::gcd;
@@ -14,8 +14,8 @@ pub(super) fn widest_step(buffers: &[Buffer], in_place: &[(usize, usize)]) -> u6
     // Buffers with large alignments may need more, including the padding between them, than all buffers do without
     // padding.
     let largest = units.into_iter().rev().take(MAX_UNITS).map(|unit| widest_of_aligned(unit, buffers, in_place));
-    let given = buffers.iter().filter_map(|b| b.offset.map(|offset| offset + b.size)).max().unwrap_or(0);
-    largest.chain([widest_of_aligned(1, buffers, in_place)]).fold(given, u64::max)
+    let one = buffers.iter().map(|b| b.offset.unwrap_or(0) + b.size).max().unwrap_or(0);
+    largest.chain([widest_of_aligned(1, buffers, in_place)]).fold(one, u64::max)
 }
 
 /// Returns the memory needed at any step by the buffers whose alignment is a multiple of `unit`.

@@ -2,8 +2,9 @@
 //! live ranges, fixed offsets, and pairs that may be computed in place.
 //!
 //! [`ArenaPlanner`] takes the buffers and returns an [`ArenaPlan`]. All buffers are passed to the searches of
-//! [`offsets`](super::offsets). Those with windows or pairs computed in place also have an exact search of their own,
-//! which uses only the forbidden differences between the offsets of each pair of buffers.
+//! [`offsets`](super::offsets), which build a plan from the floor up and find small plans of many buffers. Few buffers
+//! with constraints also have an exact search of their own, which uses only the forbidden differences between the
+//! offsets of each pair. It narrows the offsets of all buffers at once, and so proves more of them.
 
 mod arena_plan;
 mod bound;
@@ -13,6 +14,7 @@ mod conflicts;
 mod exact;
 mod first_fit;
 mod found;
+mod joints;
 mod order_search;
 mod pieces;
 mod plain;

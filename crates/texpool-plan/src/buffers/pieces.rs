@@ -3,14 +3,7 @@
 use std::ops::Range;
 
 use super::buffer::Buffer;
-
-/// Steps during which a buffer needs the same range of its bytes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
-    pub(crate) steps: Range<usize>,
-    /// Relative to the buffer's start; never empty.
-    pub(crate) bytes: Range<u64>,
-}
+pub(crate) use crate::offsets::Piece;
 
 /// Returns the pieces in the order of steps, without those that need no bytes. The buffer must be valid.
 pub(crate) fn pieces(buffer: &Buffer) -> Vec<Piece> {

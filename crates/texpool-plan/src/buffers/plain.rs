@@ -9,7 +9,7 @@ use crate::{
     error::PlanError,
     gcd::gcd,
     layout::Layout,
-    offsets::{Arena, Fit, Gap, best_greedy, fast_greedy, fit_by_search, search_takes, smallest},
+    offsets::{Arena, Constraints, Fit, Gap, best_greedy, fast_greedy, fit_by_search, search_takes, smallest},
     record::UsageRecord,
 };
 
@@ -97,7 +97,7 @@ pub(super) fn plan(
             continue;
         }
         tried = Some(units);
-        match fit_by_search(&records, &[], units, nodes, control) {
+        match fit_by_search(&records, &Constraints::NONE, units, nodes, control) {
             Fit::Fits(layout) => {
                 let found = found(&layout, bound, None);
                 if found.total <= capacity {

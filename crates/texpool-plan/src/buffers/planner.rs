@@ -51,12 +51,12 @@ use crate::{
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
 ///
-/// Buffers with live ranges, sizes, alignments, fixed offsets and gaps are searched exactly, up to 16,384 of them that
-/// are connected by overlaps in time. Windows and pairs computed in place are simplified in that search, which then
-/// finds plans but no proof; up to 256 such buffers with up to 512 gaps have an exact search besides. If more than four
-/// million pairs of constrained buffers are alive together, only a greedy plan is made, which ignores gaps. If the
-/// exact search is left out and the plan is not proven by other means, [`ArenaPlan::stopped`] is
-/// [`StopReason::TooManyTensors`]. [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search
+/// Buffers are searched exactly, up to 16,384 of them that are connected by overlaps in time. Three things are
+/// simplified in that search, which then finds plans but no proof: windows of a buffer without a common byte, pairs
+/// computed in place without one, and more than 256 sets of buffers that can begin at one offset. Up to 256 buffers with
+/// up to 512 gaps have another exact search without these limits. If more than four million pairs of constrained
+/// buffers are alive together, only a greedy plan is made, which ignores gaps. If the exact search is left out and the
+/// plan is not proven by other means, [`ArenaPlan::stopped`] is [`StopReason::TooManyTensors`]. [`ArenaPlan::proof`] shows whether the plan is proven to be the smallest. A search
 /// uses one thread.
 ///
 /// Effort is counted in placements, so that the same buffers get the same plan on every machine. A deadline or a
@@ -287,9 +287,9 @@ impl<'a> ArenaPlanner<'a> {
         control: &SearchControl<'_>,
     ) -> Result<Found, PlanError> {
         let Self { capacity, effort, .. } = self;
-        let small = exact::takes(buffers);
         let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
         // In such units each buffer is followed by its padding, which the last buffer of the arena does not need.
+        let small = exact::takes(buffers);
         if let Some(unit) = unit.filter(|&unit| !small || plain::padding(buffers, unit) == 0) {
             return plain::plan(buffers, unit, *capacity, *effort, control);
         }
@@ -304,7 +304,7 @@ impl<'a> ArenaPlanner<'a> {
                 return Ok(Found { stopped, ..without_pairs::plan(buffers, widest)? });
             }
         };
-        let sequences = Sequences::new(buffers, in_place);
+        let sequences = Sequences::new(buffers, in_place, &conflicts);
         let exact = small || sequences.as_ref().is_some_and(Sequences::is_exact);
         let best = self.search_pairs(buffers, in_place, &conflicts, sequences, widest, control)?;
         let stopped = best.stopped.or(control.stopped());
@@ -330,9 +330,9 @@ impl<'a> ArenaPlanner<'a> {
     ) -> Result<Found, PlanError> {
         let Self { capacity, effort, .. } = *self;
         let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
-        let small = exact::takes(buffers);
         let enough = capacity.unwrap_or(widest);
         let mut orders = OrderSearch::new(buffers, conflicts, widest, enough, control);
+        let small = exact::takes(buffers);
         // The exact searches need a good plan to start from. If neither runs, the order search gets all of the effort.
         if small || sequences.is_some() {
             orders.improve(effort / 8, &control.share(1, 8));
@@ -347,12 +347,11 @@ impl<'a> ArenaPlanner<'a> {
         if let Some(unit) = unit.filter(|_| open(&best)) {
             best = best.or_smaller(plain::plan(buffers, unit, capacity, effort, &control.share(1, 3))?);
         }
-        if let Some(sequences) = sequences.filter(|_| open(&best)) {
-            best = sequences.improve(best, capacity, effort, &control.share(1, 2));
-        }
         if small && open(&best) {
-            let control = control.share(1, 2);
-            best = exact::improve(best, buffers, in_place, conflicts, capacity, effort / 2, &control);
+            best = exact::improve(best, buffers, in_place, conflicts, capacity, effort / 2, &control.share(1, 3));
+        }
+        if let Some(sequences) = sequences.filter(|_| open(&best)) {
+            best = sequences.improve(best, capacity, effort, &control.share(2, 3));
         }
         if open(&best) {
             orders.improve(effort / 2, control);

@@ -1,18 +1,19 @@
-//! Places buffers by the search of [`offsets`](crate::offsets), with their alignments, fixed offsets and gaps.
+//! Places buffers with any constraints by the search of [`offsets`](crate::offsets).
 //!
-//! Two things are simplified, and then the search proves nothing: a buffer occupies all of its bytes where it needs a
-//! window of them, and of buffers that may be computed in place of each other those of one size are placed as one.
+//! The search takes buffers that need some byte at every step at which they need any, alone and placed as one with
+//! others. For the rest something is simplified, and then the search proves nothing.
 
 use super::{
     buffer::Buffer,
+    conflicts::Conflicts,
     found::Found,
+    joints::Joints,
     pieces::{Piece, pieces},
 };
 use crate::{
     control::SearchControl,
-    gcd::gcd,
     layout::Layout,
-    offsets::{Constraint, Fit, fit_by_search, granularity, search_takes, smaller},
+    offsets::{Constraint, Constraints, Fit, common_byte, fit_by_search, granularity, search_takes, smaller},
     record::UsageRecord,
 };
 
@@ -20,40 +21,33 @@ use crate::{
 pub(super) struct Sequences<'a> {
     buffers: &'a [Buffer],
     records: Vec<UsageRecord>,
-    constraints: Vec<Constraint>,
-    /// For each buffer, the index of its record.
-    record_of: Vec<usize>,
+    constraints: Constraints,
     /// True if nothing is simplified. The smallest plan of the records is then the smallest of the buffers.
     exact: bool,
 }
 
 impl<'a> Sequences<'a> {
     /// Converts buffers to records; `None` if more of them are connected by overlaps in time than the search takes.
-    pub(super) fn new(buffers: &'a [Buffer], in_place: &[(usize, usize)]) -> Option<Self> {
-        let groups = placed_as_one(buffers, in_place);
-        let mut record_of = vec![0; buffers.len()];
-        let (mut records, mut constraints) = (Vec::new(), Vec::new());
-        let mut exact = in_place.is_empty();
-        for group in groups {
-            let mut needs: Vec<Piece> = group.members.iter().flat_map(|&member| pieces(&buffers[member])).collect();
-            needs.sort_by_key(|piece| piece.steps.start);
-            let size = group.members.first().map_or(0, |&first| buffers[first].size);
-            exact &= size == 0 || (!needs.is_empty() && needs.iter().all(|piece| piece.bytes == (0..size)));
-            let mut gaps = Vec::new();
-            let mut end = needs.first().map_or(0, |piece| piece.steps.start);
-            let first = end;
-            for Piece { steps, .. } in &needs {
-                if end < steps.start {
-                    gaps.push(end..steps.start);
-                }
-                end = end.max(steps.end);
+    pub(super) fn new(buffers: &'a [Buffer], in_place: &[(usize, usize)], conflicts: &Conflicts) -> Option<Self> {
+        let joints = Joints::new(buffers, in_place, conflicts);
+        let mut exact = joints.complete;
+        let mut records = Vec::with_capacity(buffers.len());
+        let mut constraints = Constraints { of_each: Vec::with_capacity(buffers.len()), joints: joints.found };
+        for buffer in buffers {
+            let mut pieces = pieces(buffer);
+            exact &= widen_to_a_common_byte(&mut pieces);
+            let first = pieces.first().map_or(buffer.live.start, |piece| piece.steps.start);
+            let last = pieces.last().map_or(first, |piece| piece.steps.end - 1);
+            let size = if pieces.is_empty() { 0 } else { buffer.size };
+            if let [Piece { bytes, .. }] = &pieces[..]
+                && *bytes == (0..size)
+            {
+                pieces.clear();
             }
-            group.members.iter().for_each(|&member| record_of[member] = records.len());
-            let size = if needs.is_empty() { 0 } else { size };
-            records.push(UsageRecord::new(first, end.saturating_sub(1).max(first), size));
-            constraints.push(Constraint { align: group.align, given: group.given, gaps });
+            records.push(UsageRecord::new(first, last, size));
+            constraints.of_each.push(Constraint { align: buffer.align, given: buffer.offset, pieces });
         }
-        let found = Self { buffers, records, constraints, record_of, exact };
+        let found = Self { buffers, records, constraints, exact };
         search_takes(&found.records).then_some(found)
     }
 
@@ -89,46 +83,21 @@ impl<'a> Sequences<'a> {
     }
 
     fn offsets(&self, layout: &Layout) -> Vec<u64> {
-        let offset = |(buffer, &record): (&Buffer, &usize)| match self.records[record].size {
+        let offset = |((buffer, record), place): ((&Buffer, &UsageRecord), u64)| match record.size {
             0 => buffer.offset.unwrap_or(0),
-            _ => layout.places[record].offset,
+            _ => place,
         };
-        self.buffers.iter().zip(&self.record_of).map(offset).collect()
+        let places = layout.places.iter().map(|place| place.offset);
+        self.buffers.iter().zip(&self.records).zip(places).map(offset).collect()
     }
 }
 
-/// Buffers that get the same offset.
-struct Group {
-    members: Vec<usize>,
-    align: u64,
-    given: Option<u64>,
-}
-
-/// Groups buffers that follow each other in place and have one size. A buffer joins at most one before it and one
-/// after it.
-fn placed_as_one(buffers: &[Buffer], in_place: &[(usize, usize)]) -> Vec<Group> {
-    let single = |(i, b): (usize, &Buffer)| Some(Group { members: vec![i], align: b.align, given: b.offset });
-    let mut groups: Vec<Option<Group>> = buffers.iter().enumerate().map(single).collect();
-    let mut group_of: Vec<usize> = (0..buffers.len()).collect();
-    for &(before, after) in in_place {
-        let (into, from) = (group_of[before], group_of[after]);
-        if into == from || buffers[before].size != buffers[after].size {
-            continue;
-        }
-        let (Some(first), Some(second)) = (&groups[into], &groups[from]) else { continue };
-        let adjacent = first.members.last() == Some(&before) && second.members.first() == Some(&after);
-        let given = first.given.or(second.given);
-        let align = (first.align / gcd(first.align, second.align)).checked_mul(second.align);
-        let Some(align) = align.filter(|&align| {
-            let same = first.given.is_none() || second.given.is_none() || first.given == second.given;
-            adjacent && same && given.is_none_or(|given| given.is_multiple_of(align))
-        }) else {
-            continue;
-        };
-        let members = [first.members.as_slice(), second.members.as_slice()].concat();
-        members.iter().for_each(|&member| group_of[member] = into);
-        groups[from] = None;
-        groups[into] = Some(Group { members, align, given });
+/// Widens pieces that have no byte in common until they have one. Returns false if it changed them.
+fn widen_to_a_common_byte(pieces: &mut [Piece]) -> bool {
+    if common_byte(pieces).is_some() {
+        return true;
     }
-    groups.into_iter().flatten().collect()
+    let byte = pieces.iter().map(|piece| piece.bytes.start).max().unwrap_or(0);
+    pieces.iter_mut().for_each(|piece| piece.bytes.end = piece.bytes.end.max(byte + 1));
+    false
 }

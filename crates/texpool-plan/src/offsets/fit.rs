@@ -3,7 +3,7 @@
 
 use super::{
     best_greedy::best_greedy,
-    search::{Constraint, Fit, search},
+    search::{Constraints, Fit, search},
 };
 use crate::{
     bounds::{max_breadth, naive_total},
@@ -38,13 +38,13 @@ pub fn fit(records: &[UsageRecord], capacity: u64, nodes: u64, control: &SearchC
     if layout.total() <= capacity {
         return Ok(Fit::Fits(layout));
     }
-    Ok(fit_by_search(records, &[], capacity, nodes, control))
+    Ok(fit_by_search(records, &Constraints::NONE, capacity, nodes, control))
 }
 
 /// Like [`fit()`], without the greedy strategies.
 pub(crate) fn fit_by_search(
     records: &[UsageRecord],
-    constraints: &[Constraint],
+    constraints: &Constraints,
     capacity: u64,
     nodes: u64,
     control: &SearchControl<'_>,
@@ -55,16 +55,18 @@ pub(crate) fn fit_by_search(
     search(records, constraints, capacity, nodes, control)
 }
 
-/// Returns a number that the smallest arena is a multiple of: the greatest common divisor of all sizes and fixed
-/// offsets, and of the alignments that do not divide it.
-pub(crate) fn granularity(records: &[UsageRecord], constraints: &[Constraint]) -> u64 {
-    let given = constraints.iter().filter_map(|constraint| constraint.given);
-    let mut divisor = records.iter().map(|record| record.size).chain(given).fold(0, gcd).max(1);
+/// Returns a number that the smallest arena is a multiple of: the greatest common divisor of all sizes, ends of needed
+/// bytes and fixed offsets, and of the alignments that do not divide it.
+pub(crate) fn granularity(records: &[UsageRecord], constraints: &Constraints) -> u64 {
+    let sizes = records.iter().map(|record| record.size);
+    let given = constraints.of_each.iter().filter_map(|constraint| constraint.given);
+    let pieces = constraints.of_each.iter().flat_map(|constraint| &constraint.pieces);
+    let ends = pieces.flat_map(|piece| [piece.bytes.start, piece.bytes.end]);
+    let mut divisor = sizes.chain(given).chain(ends).fold(0, gcd).max(1);
     // Rounding an offset up to a multiple of an alignment keeps the divisors that it shares with the alignment.
-    while let Some(constraint) =
-        constraints.iter().find(|c| !divisor.is_multiple_of(c.align) && !c.align.is_multiple_of(divisor))
-    {
-        divisor = gcd(divisor, constraint.align);
+    let aligns = || constraints.of_each.iter().map(|constraint| constraint.align);
+    while let Some(align) = aligns().find(|align| !divisor.is_multiple_of(*align) && !align.is_multiple_of(divisor)) {
+        divisor = gcd(divisor, align);
     }
     divisor
 }

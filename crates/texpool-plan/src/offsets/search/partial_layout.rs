@@ -4,15 +4,15 @@ use std::{cmp::Reverse, ops::Range};
 
 use super::{
     bits::{clear, has, mask, ones, set, words},
-    instance::{Instance, Tensor},
+    instance::{Instance, Need, Tensor},
     preordering::{PreorderData, Preordering},
     pruning::Pruning,
 };
 
-/// Position of a tensor in the sequence in which a layout is built: by offset, and by rank for equal offsets.
+/// Place of a tensor in the sequence in which a layout is built: by position, and by rank for equal positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct SequenceKey {
-    pub(super) offset: u64,
+    pub(super) position: u64,
     pub(super) rank: u32,
 }
 
@@ -25,15 +25,17 @@ pub(super) struct Partition {
 
 /// One change, with the previous value.
 enum Change {
-    /// Changes [`PartialLayout::min_offsets`] and [`PartialLayout::offset_bounds`], which were equal. Most changes
-    /// affect both.
-    MinOffsetAndBound(u32, u64),
-    MinOffset(u32, u64),
-    OffsetBound(u32, u64),
+    /// Changes [`PartialLayout::lowest`] and [`PartialLayout::bounds`], which were equal. Most changes affect both.
+    LowestAndBound(u32, u64),
+    Lowest(u32, u64),
+    Bound(u32, u64),
     Floor(u32, u64),
     Rank(u32, u32),
-    Placed(u32),
+    Removed(u32),
 }
+
+/// A position at which no tensor can be.
+const NOWHERE: u64 = 1 << 63;
 
 /// Upper limit on the logged changes: 64 MiB of them. A search that needs more gives up. A guess, which prevents a
 /// hostile file from using up all memory.
@@ -44,21 +46,25 @@ pub(super) struct PartialLayout<'a> {
     pub(super) instance: &'a Instance,
     capacity: u64,
     pruning: Pruning,
-    /// The set of unplaced tensors.
+    /// The set of tensors that are not placed and can still be.
     pub(super) unplaced: Vec<u64>,
-    /// Offsets of the placed tensors.
+    /// Offsets of the placed records.
     pub(super) offsets: Vec<u64>,
-    /// For each tensor, the lowest offset above all placed tensors that overlap it in time at which it leaves those
-    /// with fixed offsets their place. For a tensor with a fixed offset, that offset.
-    pub(super) min_offsets: Vec<u64>,
-    /// For each tensor, a lower bound on its offset in all layouts that the search still considers. It is at least
-    /// the minimum offset. A tensor whose bound is above its minimum offset cannot be placed yet.
-    pub(super) offset_bounds: Vec<u64>,
+    /// For each tensor, the lowest position above all placed tensors that overlap it in time at which it leaves those
+    /// with fixed offsets their place. For a tensor with a fixed offset, its position there.
+    pub(super) lowest: Vec<u64>,
+    /// For each tensor, a lower bound on its position in all layouts that the search still considers. It is at least
+    /// the lowest position. A tensor whose bound is above its lowest position cannot be placed yet.
+    pub(super) bounds: Vec<u64>,
     pub(super) ranks: Vec<u32>,
-    /// For each section, the lowest offset at which an unplaced tensor can still be placed.
+    /// For each section, the lowest offset at which the bytes of an unplaced tensor can still begin.
     floors: Vec<u64>,
-    /// For each section, the sum of the sizes of its unplaced tensors.
+    /// For each section, the sum of the bytes that its unplaced records need.
     totals: Vec<u64>,
+    /// For each section, the bytes that unplaced members of joints can share.
+    shareable: Vec<u64>,
+    /// For each entry of [`Instance::shared`], the number of unplaced joints with that entry.
+    sharing: Vec<u32>,
     /// For each section, the number of unplaced tensors that live on into the next one. The timeline can be cut where
     /// this is 0.
     cuts: Vec<u32>,
@@ -80,32 +86,79 @@ impl<'a> PartialLayout<'a> {
     /// Creates a layout without placed tensors.
     pub(super) fn new(instance: &'a Instance, capacity: u64, pruning: Pruning) -> Self {
         let count = instance.tensors.len();
-        let mut unplaced = vec![0; words(0, count).len()];
-        let mut totals = vec![0; instance.section_count];
-        let mut cuts = vec![0; instance.section_count];
-        for (tensor, t) in instance.tensors.iter().enumerate() {
-            set(&mut unplaced, tensor);
-            instance.needed_sections(tensor).for_each(|section| totals[section] += t.size);
-            cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
-        }
         let lowest = |(tensor, t): (usize, &Tensor)| t.given.unwrap_or_else(|| instance.lowest_free(tensor, 0));
-        let min_offsets: Vec<u64> = instance.tensors.iter().enumerate().map(lowest).collect();
-        Self {
+        let lowest: Vec<u64> = instance.tensors.iter().enumerate().map(lowest).collect();
+        let set_words = words(0, count).len();
+        let mut layout = Self {
             instance,
             capacity,
             pruning,
-            skipped: SkippedTensors { set: vec![0; unplaced.len()], open: Vec::new() },
-            unplaced,
-            offsets: vec![0; count],
-            offset_bounds: min_offsets.clone(),
-            min_offsets,
+            skipped: SkippedTensors { set: vec![0; set_words], open: Vec::new() },
+            unplaced: vec![0; set_words],
+            offsets: vec![0; instance.records.len()],
+            bounds: lowest.clone(),
+            lowest,
             ranks: vec![0; count],
             floors: vec![0; instance.section_count],
-            totals,
-            cuts,
+            totals: vec![0; instance.section_count],
+            shareable: vec![0; instance.section_count],
+            sharing: vec![0; instance.shared.len()],
+            cuts: vec![0; instance.section_count],
             changes: Vec::new(),
             stale_floors: vec![false; instance.section_count],
+        };
+        let fits = |&tensor: &usize| {
+            instance.members[tensor].len() == 1 || instance.tensors[tensor].end(layout.lowest[tensor]) <= capacity
+        };
+        (0..count).filter(fits).collect::<Vec<_>>().into_iter().for_each(|tensor| layout.add(tensor));
+        layout
+    }
+
+    /// Adds a tensor to those that are unplaced.
+    fn add(&mut self, tensor: usize) {
+        let instance = self.instance;
+        let t = &instance.tensors[tensor];
+        set(&mut self.unplaced, tensor);
+        self.cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
+        if instance.members[tensor].len() == 1 {
+            for need in &instance.needs[tensor] {
+                self.totals[need.sections.clone()].iter_mut().for_each(|total| *total += need.bytes());
+            }
         }
+        for &entry in &instance.shared_by[tensor] {
+            let shared = instance.shared[entry];
+            if self.sharing[entry] == 0 {
+                self.shareable[shared.section] += shared.bytes;
+            }
+            self.sharing[entry] += 1;
+        }
+    }
+
+    /// Removes a tensor from those that are unplaced. Returns whether the timeline may now be split.
+    fn remove(&mut self, tensor: usize) -> bool {
+        let instance = self.instance;
+        let t = &instance.tensors[tensor];
+        clear(&mut self.unplaced, tensor);
+        self.changes.push(Change::Removed(tensor as u32));
+        for &entry in &instance.shared_by[tensor] {
+            let shared = instance.shared[entry];
+            self.sharing[entry] -= 1;
+            if self.sharing[entry] == 0 {
+                self.shareable[shared.section] -= shared.bytes;
+            }
+        }
+        if instance.members[tensor].len() == 1 {
+            for need in &instance.needs[tensor] {
+                self.totals[need.sections.clone()].iter_mut().for_each(|total| *total -= need.bytes());
+            }
+        }
+        // The timeline can be split where no unplaced tensor lives on from one section to the next.
+        let mut divided = false;
+        for cut in &mut self.cuts[t.from..t.to - 1] {
+            *cut -= 1;
+            divided |= *cut == 0;
+        }
+        divided
     }
 
     /// Returns the partition of all tensors.
@@ -127,20 +180,15 @@ impl<'a> PartialLayout<'a> {
     pub(super) fn undo(&mut self, mark: usize) {
         while self.changes.len() > mark {
             match self.changes.pop() {
-                Some(Change::MinOffsetAndBound(tensor, before)) => {
-                    self.min_offsets[tensor as usize] = before;
-                    self.offset_bounds[tensor as usize] = before;
+                Some(Change::LowestAndBound(tensor, before)) => {
+                    self.lowest[tensor as usize] = before;
+                    self.bounds[tensor as usize] = before;
                 }
-                Some(Change::MinOffset(tensor, before)) => self.min_offsets[tensor as usize] = before,
-                Some(Change::OffsetBound(tensor, before)) => self.offset_bounds[tensor as usize] = before,
+                Some(Change::Lowest(tensor, before)) => self.lowest[tensor as usize] = before,
+                Some(Change::Bound(tensor, before)) => self.bounds[tensor as usize] = before,
                 Some(Change::Floor(section, before)) => self.floors[section as usize] = before,
                 Some(Change::Rank(tensor, before)) => self.ranks[tensor as usize] = before,
-                Some(Change::Placed(tensor)) => {
-                    let t = self.instance.tensors[tensor as usize];
-                    set(&mut self.unplaced, tensor as usize);
-                    self.instance.needed_sections(tensor as usize).for_each(|section| self.totals[section] += t.size);
-                    self.cuts[t.from..t.to - 1].iter_mut().for_each(|cut| *cut += 1);
-                }
+                Some(Change::Removed(tensor)) => self.add(tensor as usize),
                 None => return,
             }
         }
@@ -163,7 +211,7 @@ impl<'a> PartialLayout<'a> {
     pub(super) fn rank(&mut self, partition: Partition, preordering: Preordering) {
         let key = |tensor: usize| {
             let t = &self.instance.tensors[tensor];
-            let total = self.totals[t.sections()].iter().copied().max().unwrap_or(0);
+            let total = t.sections().map(|section| self.total(section)).max().unwrap_or(0);
             let overlaps = self.unplaced_overlaps(tensor, partition).count() as u64;
             let sections = t.sections().len() as u64;
             Reverse(preordering.key(&PreorderData { width: t.width, sections, size: t.size, total, overlaps }))
@@ -195,71 +243,102 @@ impl<'a> PartialLayout<'a> {
         into.extend(last);
     }
 
-    /// Returns whether every section's total and every tensor fits into the capacity. All later checks look only at
+    /// Returns whether every section's total and every record fits into the capacity. All later checks look only at
     /// changed sections.
     pub(super) fn sections_fit(&self) -> bool {
-        let mut ends =
-            self.instance.tensors.iter().zip(&self.min_offsets).map(|(t, offset)| offset.saturating_add(t.size));
-        ends.all(|end| end <= self.capacity) && self.totals.iter().all(|&total| total <= self.capacity)
+        (0..self.instance.tensors.len()).all(|tensor| self.fits(tensor))
+            && (0..self.instance.section_count).all(|section| self.total(section) <= self.capacity)
     }
 
-    /// Returns the first position in the sequence that an unplaced tensor with a fixed offset has. Tensors after it
-    /// cannot be placed before it.
+    /// Returns whether a tensor at its bound ends within the capacity, or need not be placed.
+    fn fits(&self, tensor: usize) -> bool {
+        self.instance.tensors[tensor].end(self.bounds[tensor]) <= self.capacity
+            || !self.instance.rivals[tensor].is_empty()
+    }
+
+    /// Returns whether a tensor can be placed now: at its lowest position, within the capacity.
+    pub(super) fn is_open(&self, tensor: usize) -> bool {
+        let lowest = self.lowest[tensor];
+        lowest == self.bounds[tensor] && self.instance.tensors[tensor].end(lowest) <= self.capacity
+    }
+
+    fn key(&self, tensor: usize) -> SequenceKey {
+        SequenceKey { position: self.lowest[tensor], rank: self.ranks[tensor] }
+    }
+
+    /// Returns the first place in the sequence at which a record with a fixed offset must have been placed. Tensors
+    /// after it cannot be placed before it.
     pub(super) fn first_given(&self, partition: Partition) -> Option<SequenceKey> {
         let (from, to) = partition.tensors;
         let unplaced = |&&tensor: &&usize| (from..to).contains(&tensor) && has(&self.unplaced, tensor);
-        let key = |&tensor: &usize| SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
-        self.instance.given.iter().filter(unplaced).map(key).min()
+        // It is placed alone or in a joint.
+        let latest = |&tensor: &usize| {
+            let joints = self.instance.rivals[tensor].iter().filter(|&&joint| has(&self.unplaced, joint));
+            let keys = joints.chain([&tensor]).map(|&tensor| self.key(tensor));
+            keys.filter(|key| key.position < NOWHERE).max().unwrap_or(SequenceKey { position: 0, rank: 0 })
+        };
+        self.instance.given.iter().filter(unplaced).map(latest).min()
     }
 
-    /// Places a tensor at its minimum offset. Tensors placed later will not be lower. Returns `None` if no layout can
-    /// follow, and otherwise whether the unplaced tensors of the partition may now be split.
+    /// Places a tensor at its lowest position. Tensors placed later will not have a lower position. Returns `None` if
+    /// no layout can follow, and otherwise whether the unplaced tensors of the partition may now be split.
     pub(super) fn place(&mut self, tensor: usize, partition: Partition) -> Option<bool> {
-        let t = self.instance.tensors[tensor];
-        let key = SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
-        let end = key.offset + t.size;
-        self.offsets[tensor] = key.offset;
-        clear(&mut self.unplaced, tensor);
-        self.changes.push(Change::Placed(tensor as u32));
-        for section in self.instance.needed_sections(tensor) {
-            self.totals[section] -= t.size;
-            self.set_floor(section, end);
+        let instance = self.instance;
+        let t = instance.tensors[tensor];
+        let key = self.key(tensor);
+        for &member in &instance.members[tensor] {
+            self.offsets[member] = key.position - t.anchor;
         }
-        // The timeline can be split where no unplaced tensor lives on from one section to the next.
-        let mut divided = false;
-        for cut in &mut self.cuts[t.from..t.to - 1] {
-            *cut -= 1;
-            divided |= *cut == 0;
+        let mut touched = t.sections();
+        let mut divided = self.remove(tensor);
+        for &rival in &instance.rivals[tensor] {
+            if has(&self.unplaced, rival) {
+                divided |= self.remove(rival);
+                let Tensor { from, to, .. } = instance.tensors[rival];
+                touched = touched.start.min(from)..touched.end.max(to);
+            }
         }
-        // Offsets only rise from here on, so in sections that this tensor does not touch the floor rises to its
-        // offset.
+        for Need { sections, above, .. } in &instance.needs[tensor] {
+            sections.clone().for_each(|section| self.set_floor(section, key.position + above));
+        }
+        // Positions only rise from here on, so in sections that this tensor does not touch the floor rises to its
+        // position, less the bytes that any tensor needs below its own.
         let (from, to) = partition.sections;
-        let fits =
-            |section: usize| self.floors[section].max(key.offset).saturating_add(self.totals[section]) <= self.capacity;
-        if !(from..to).all(|section| self.totals[section] == 0 || fits(section)) {
+        if !(from..to).all(|section| self.has_room(section, key.position)) {
             return None;
         }
         self.stale_floors[from..to].fill(false);
-        self.stale_floors[t.sections()].fill(true);
-        let mut touched = t.sections();
-        let row = self.instance.overlaps.row(tensor);
+        self.stale_floors[touched.clone()].fill(true);
+        let row = instance.overlaps.row(tensor);
         for word in words(partition.tensors.0, partition.tensors.1) {
             for other in ones(word, self.unplaced[word] & row[word]) {
-                let before = self.min_offsets[other];
+                let before = self.lowest[other];
+                let end = key.position + instance.distance(tensor, other);
                 if before >= end {
                     continue;
                 }
-                if self.instance.tensors[other].given.is_some() {
+                let is_optional = !instance.rivals[other].is_empty();
+                let given = instance.tensors[other].given.is_some();
+                if given && !is_optional {
                     return None;
                 }
-                let lowest = self.instance.lowest_free(other, end);
-                self.min_offsets[other] = lowest;
-                if self.offset_bounds[other] == before {
-                    self.changes.push(Change::MinOffsetAndBound(other as u32, before));
-                    self.offset_bounds[other] = lowest;
+                let lowest = if given { NOWHERE } else { instance.lowest_free(other, end) };
+                if instance.tensors[other].end(lowest) > self.capacity {
+                    if !is_optional {
+                        return None;
+                    }
+                    if instance.members[other].len() > 1 {
+                        divided |= self.remove(other);
+                        continue;
+                    }
+                }
+                self.lowest[other] = lowest;
+                if self.bounds[other] == before {
+                    self.changes.push(Change::LowestAndBound(other as u32, before));
+                    self.bounds[other] = lowest;
                     self.mark_stale_floors(other, before, &mut touched);
                 } else {
-                    self.changes.push(Change::MinOffset(other as u32, before));
+                    self.changes.push(Change::Lowest(other as u32, before));
                     self.raise_bound(other, lowest, &mut touched);
                 }
             }
@@ -267,8 +346,21 @@ impl<'a> PartialLayout<'a> {
         let possible = self.bound_skipped(partition, key, &mut touched)
             && touched
                 .into_iter()
-                .all(|section| !self.stale_floors[section] || self.update_floor(section, partition, key.offset));
+                .all(|section| !self.stale_floors[section] || self.update_floor(section, partition, key.position));
         possible.then_some(divided)
+    }
+
+    /// Returns the least bytes that the unplaced tensors of a section need.
+    fn total(&self, section: usize) -> u64 {
+        self.totals[section].saturating_sub(self.shareable[section])
+    }
+
+    /// Returns whether the unplaced tensors of a section fit above its floor, if none of them will have a position
+    /// below `position`.
+    fn has_room(&self, section: usize, position: u64) -> bool {
+        let floor = self.floors[section].max(position.saturating_sub(self.instance.depths[section]));
+        let total = self.total(section);
+        total == 0 || floor.saturating_add(total) <= self.capacity
     }
 
     fn set_floor(&mut self, section: usize, floor: u64) {
@@ -276,19 +368,20 @@ impl<'a> PartialLayout<'a> {
         self.floors[section] = floor;
     }
 
-    /// Records that the offset of a tensor is at least `offset`.
-    fn raise_bound(&mut self, tensor: usize, offset: u64, touched: &mut Range<usize>) {
-        let before = self.offset_bounds[tensor];
-        if before < offset {
-            self.changes.push(Change::OffsetBound(tensor as u32, before));
-            self.offset_bounds[tensor] = offset;
+    /// Records that the position of a tensor is at least `position`.
+    fn raise_bound(&mut self, tensor: usize, position: u64, touched: &mut Range<usize>) {
+        let before = self.bounds[tensor];
+        if before < position {
+            self.changes.push(Change::Bound(tensor as u32, before));
+            self.bounds[tensor] = position;
             self.mark_stale_floors(tensor, before, touched);
         }
     }
 
     /// Marks the sections whose floor may rise because the bound of a tensor rose from `before`.
     fn mark_stale_floors(&mut self, tensor: usize, before: u64, touched: &mut Range<usize>) {
-        let sections = self.instance.tensors[tensor].sections();
+        let t = &self.instance.tensors[tensor];
+        let (sections, before) = (t.sections(), before.saturating_sub(t.depth));
         *touched = touched.start.min(sections.start)..touched.end.max(sections.end);
         // A floor below the old bound is determined by another tensor.
         for (stale, &floor) in self.stale_floors[sections.clone()].iter_mut().zip(&self.floors[sections]) {
@@ -298,7 +391,7 @@ impl<'a> PartialLayout<'a> {
 
     /// Raises the floor of a section to the lowest bound of its unplaced tensors. Returns whether they still fit
     /// above it.
-    fn update_floor(&mut self, section: usize, partition: Partition, offset: u64) -> bool {
+    fn update_floor(&mut self, section: usize, partition: Partition, position: u64) -> bool {
         if self.totals[section] == 0 {
             return true;
         }
@@ -306,21 +399,22 @@ impl<'a> PartialLayout<'a> {
             let row = self.instance.alive.row(section);
             let (from, to) = partition.tensors;
             let alive = words(from, to).flat_map(|word| ones(word, self.unplaced[word] & row[word]));
-            let lowest = alive.map(|tensor| self.offset_bounds[tensor]).min().unwrap_or(0);
+            let start = |tensor: usize| self.bounds[tensor].saturating_sub(self.instance.below(tensor, section));
+            let lowest = alive.map(start).min().unwrap_or(0);
             if lowest > self.floors[section] {
                 self.set_floor(section, lowest);
             }
         }
-        self.floors[section].max(offset).saturating_add(self.totals[section]) <= self.capacity
+        self.has_room(section, position)
     }
 
     /// Raises the bounds of tensors that were skipped in the sequence. Returns false if one of them no longer fits.
     ///
     /// A tensor was skipped if it could have been placed before `key` and was not. In the remaining layouts it rests
     /// on a tensor that is placed from now on. That tensor begins below the end that the skipped one would have had;
-    /// otherwise the skipped one would have fit beneath it. So the offset of the skipped tensor is at least the
-    /// lowest end of any tensor that can be beneath it, and those may be skipped tensors, too. As in Dijkstra's
-    /// algorithm (1959), the tensor with the lowest bound is final and may lower the bounds of the others.
+    /// otherwise the skipped one would have fit beneath it. So the skipped tensor is at least above the lowest
+    /// tensor that can be beneath it, and those may be skipped tensors, too. As in Dijkstra's algorithm (1959), the
+    /// tensor with the lowest bound is final and may lower the bounds of the others.
     fn bound_skipped(&mut self, partition: Partition, key: SequenceKey, touched: &mut Range<usize>) -> bool {
         if !self.pruning.bound_skipped {
             return true;
@@ -332,35 +426,32 @@ impl<'a> PartialLayout<'a> {
         possible
     }
 
-    /// Lists the skipped tensors of a partition, each with the lowest end of a tensor beneath it that was not
-    /// skipped.
+    /// Lists the skipped tensors of a partition, each with the lowest position above a tensor that was not skipped.
     fn find_skipped(
         &self,
         SkippedTensors { set: skipped, open }: &mut SkippedTensors,
         partition: Partition,
         key: SequenceKey,
     ) {
-        let tensors = &self.instance.tensors;
+        let instance = self.instance;
         open.clear();
         skipped.fill(0);
         for tensor in self.unplaced_in(partition) {
-            let own = SequenceKey { offset: self.min_offsets[tensor], rank: self.ranks[tensor] };
             // A tensor with a fixed offset is never skipped, see `first_given`.
-            if tensors[tensor].given.is_some() {
+            if instance.tensors[tensor].given.is_some() {
                 continue;
             }
-            if own.offset < self.offset_bounds[tensor] || own < key {
+            if self.lowest[tensor] < self.bounds[tensor] || self.key(tensor) < key {
                 open.push((tensor, u64::MAX));
                 set(skipped, tensor);
             }
         }
-        for (tensor, lowest) in open.iter_mut() {
-            let end = self.min_offsets[*tensor] + tensors[*tensor].size;
-            let row = self.instance.overlaps.row(*tensor);
+        for (tensor, above) in open.iter_mut() {
+            let row = instance.overlaps.row(*tensor);
             for word in words(partition.tensors.0, partition.tensors.1) {
                 for other in ones(word, self.unplaced[word] & row[word] & !skipped[word]) {
-                    if self.offset_bounds[other] < end {
-                        *lowest = (*lowest).min(self.offset_bounds[other].saturating_add(tensors[other].size));
+                    if self.bounds[other] < self.lowest[*tensor] + instance.distance(*tensor, other) {
+                        *above = (*above).min(self.bounds[other].saturating_add(instance.distance(other, *tensor)));
                     }
                 }
             }
@@ -370,21 +461,21 @@ impl<'a> PartialLayout<'a> {
     /// Raises the bounds of skipped tensors from the lowest to the highest. Returns false if one of them no longer
     /// fits.
     fn settle_skipped(&mut self, open: &mut Vec<(usize, u64)>, touched: &mut Range<usize>) -> bool {
-        let tensors = &self.instance.tensors;
+        let instance = self.instance;
         loop {
             let bound =
-                |&(tensor, lowest): &(usize, u64)| tensors[tensor].aligned(lowest).max(self.offset_bounds[tensor]);
+                |&(tensor, above): &(usize, u64)| instance.tensors[tensor].aligned(above).max(self.bounds[tensor]);
             let Some(next) = (0..open.len()).min_by_key(|&i| bound(&open[i])) else { return true };
-            let (tensor, offset) = (open[next].0, bound(&open[next]));
+            let (tensor, position) = (open[next].0, bound(&open[next]));
             open.swap_remove(next);
-            let Some(end) = offset.checked_add(tensors[tensor].size).filter(|&end| end <= self.capacity) else {
+            self.raise_bound(tensor, position.min(NOWHERE), touched);
+            if !self.fits(tensor) {
                 return false;
-            };
-            self.raise_bound(tensor, offset, touched);
-            let row = self.instance.overlaps.row(tensor);
-            for (other, lowest) in open.iter_mut() {
-                if has(row, *other) && offset < self.min_offsets[*other] + tensors[*other].size {
-                    *lowest = (*lowest).min(end);
+            }
+            let row = instance.overlaps.row(tensor);
+            for (other, above) in open.iter_mut() {
+                if has(row, *other) && position < self.lowest[*other] + instance.distance(*other, tensor) {
+                    *above = (*above).min(position.saturating_add(instance.distance(tensor, *other)));
                 }
             }
         }
