@@ -22,7 +22,7 @@ use search::Search;
 
 pub use host::Host;
 pub use live::{Live, Offline};
-pub use selection::{Partition, Selection, Standing};
+pub use selection::{NodeStanding, Partition, Selection};
 pub use worth::{BYTES_OF_A_CALL, MIN_OPERATIONS};
 
 /// Selects the nodes of each graph of a file. Sets of fewer than `min_operations` are left, by default

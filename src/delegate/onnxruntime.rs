@@ -5,7 +5,7 @@ use super::{
     boundary::{Borders, producers, reads, waits, work},
     integers::unfit,
     rules::Rules,
-    selection::{Partition, Selection, Standing, circular},
+    selection::{NodeStanding, Partition, Selection, circular},
     turns::{FirstTurn, sets},
     worth::too_small,
 };
@@ -18,7 +18,7 @@ pub(super) struct OnnxRuntimeRules<'g> {
     borders: Borders,
     waits: Vec<Vec<usize>>,
     /// Verdicts on the nodes that are not taken.
-    others: Vec<Option<Standing>>,
+    others: Vec<Option<NodeStanding>>,
     /// Number of nodes that must run.
     required: usize,
 }
@@ -36,12 +36,12 @@ impl<'g> OnnxRuntimeRules<'g> {
 }
 
 /// Returns the verdict on a node, or `None` if it may be taken.
-fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<Standing> {
+fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<NodeStanding> {
     match &node.verdict {
-        Verdict::Known if folded => Some(Standing::Known),
-        Verdict::Computed | Verdict::Passed | Verdict::Known => unfit(graph, node).map(Standing::Left),
-        Verdict::Refused(refusal) => Some(Standing::Left(refusal.clone())),
-        Verdict::Unknown(refusal) => Some(Standing::Unknown(refusal.clone())),
+        Verdict::Known if folded => Some(NodeStanding::Known),
+        Verdict::Computed | Verdict::Passed | Verdict::Known => unfit(graph, node).map(NodeStanding::Left),
+        Verdict::Refused(refusal) => Some(NodeStanding::Left(refusal.clone())),
+        Verdict::Unknown(refusal) => Some(NodeStanding::Unknown(refusal.clone())),
     }
 }
 
@@ -96,12 +96,12 @@ impl Rules for OnnxRuntimeRules<'_> {
         let known = self.graph.nodes[node].verdict == Verdict::Known;
         let other = &mut self.others[node];
         let new = other.is_none();
-        other.get_or_insert(if known { Standing::Known } else { Standing::Left(refusal) });
+        other.get_or_insert(if known { NodeStanding::Known } else { NodeStanding::Left(refusal) });
         new
     }
 
     fn selection(&self, partitions: Vec<Partition>) -> Selection {
-        let others = self.others.iter().map(|other| other.clone().unwrap_or_else(|| Standing::Left(circular())));
+        let others = self.others.iter().map(|other| other.clone().unwrap_or_else(|| NodeStanding::Left(circular())));
         Selection::new(partitions, others.collect())
     }
 }

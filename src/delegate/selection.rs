@@ -6,14 +6,14 @@ use crate::import::Refusal;
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
     /// Verdict on each node.
-    pub standings: Vec<Standing>,
+    pub standings: Vec<NodeStanding>,
     /// Partitions, in an order in which they can run.
     pub partitions: Vec<Partition>,
 }
 
 /// Verdict on a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum NodeStanding {
     /// The node is taken, in the partition of this index.
     Taken(usize),
     /// No run computes the node, because its results follow from the file.
@@ -49,17 +49,17 @@ pub(super) fn circular() -> Refusal {
 
 impl Selection {
     /// Creates a selection from the partitions, with the verdicts on all other nodes.
-    pub(super) fn new(partitions: Vec<Partition>, others: Vec<Standing>) -> Self {
+    pub(super) fn new(partitions: Vec<Partition>, others: Vec<NodeStanding>) -> Self {
         let mut standings = others;
         for (number, partition) in partitions.iter().enumerate() {
-            partition.nodes.iter().for_each(|&node| standings[node] = Standing::Taken(number));
+            partition.nodes.iter().for_each(|&node| standings[node] = NodeStanding::Taken(number));
         }
         Self { standings, partitions }
     }
 
     /// Returns the number of nodes that are left.
     pub(super) fn left(&self) -> usize {
-        let left = |standing: &&Standing| matches!(standing, Standing::Left(_) | Standing::Unknown(_));
+        let left = |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));
         self.standings.iter().filter(left).count()
     }
 }

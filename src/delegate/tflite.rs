@@ -4,7 +4,7 @@
 use super::{
     boundary::{Borders, waits, work},
     rules::Rules,
-    selection::{Partition, Selection, Standing, circular},
+    selection::{NodeStanding, Partition, Selection, circular},
     turns::{FirstTurn, sets},
     worth::too_small,
 };
@@ -187,7 +187,7 @@ impl Rules for TfLiteRules<'_> {
     }
 
     fn selection(&self, partitions: Vec<Partition>) -> Selection {
-        let others = self.left.iter().map(|left| Standing::Left(left.clone().unwrap_or_else(circular)));
+        let others = self.left.iter().map(|left| NodeStanding::Left(left.clone().unwrap_or_else(circular)));
         Selection::new(partitions, others.collect())
     }
 }

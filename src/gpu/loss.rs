@@ -15,9 +15,9 @@ const PROBE_BYTES: u64 = wgpu::COPY_BUFFER_ALIGNMENT;
 /// The first report of a device's loss. Separate from the probe, because a callback must be `Send`, and buffers are
 /// not on WebAssembly.
 #[derive(Debug, Default)]
-struct Told(OnceLock<(Option<wgpu::DeviceLostReason>, String)>);
+struct LossReport(OnceLock<(Option<wgpu::DeviceLostReason>, String)>);
 
-impl Told {
+impl LossReport {
     /// Records why the device was lost. The first report wins.
     fn note(&self, reason: Option<wgpu::DeviceLostReason>, message: String) {
         let _ = self.0.set((reason, message));
@@ -27,7 +27,7 @@ impl Told {
 /// Detects and records the loss of one device.
 #[derive(Debug)]
 pub(super) struct Loss {
-    told: Arc<Told>,
+    told: Arc<LossReport>,
     /// Probe buffer, for a device that the caller supplied.
     probe: Option<Mutex<wgpu::Buffer>>,
 }
@@ -35,7 +35,7 @@ pub(super) struct Loss {
 impl Loss {
     /// Watches a device that we opened, by installing our callback.
     pub(super) fn told_by(device: &wgpu::Device) -> Self {
-        let told = Arc::new(Told::default());
+        let told = Arc::new(LossReport::default());
         let to_tell = Arc::clone(&told);
         device.set_device_lost_callback(move |reason, message| to_tell.note(Some(reason), message));
         Self { told, probe: None }

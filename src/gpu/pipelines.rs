@@ -36,22 +36,22 @@ type DeviceKey = (u64, TexelFormat, Key);
 /// the same pipelines, which live until the last clone is dropped.
 #[derive(Clone, Debug, Default)]
 pub struct SharedPipelines {
-    made: Arc<Made>,
+    made: Arc<PipelineCache>,
 }
 
 #[derive(Debug)]
-struct Made {
+struct PipelineCache {
     process: Process,
     pipelines: Mutex<HashMap<DeviceKey, wgpu::ComputePipeline>>,
 }
 
-impl Default for Made {
+impl Default for PipelineCache {
     fn default() -> Self {
         Self { process: Process::current(), pipelines: Mutex::default() }
     }
 }
 
-impl Drop for Made {
+impl Drop for PipelineCache {
     fn drop(&mut self) {
         // A forked process must not touch the handles of its parent's device, so they are leaked.
         if self.process.was_forked() {

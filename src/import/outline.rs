@@ -188,9 +188,9 @@ impl TensorOutline {
 
 /// Counts refusals, and describes them in words up to a limit.
 #[derive(Debug, Default)]
-pub(super) struct Told(usize);
+pub(super) struct RefusalCount(usize);
 
-impl Told {
+impl RefusalCount {
     /// Creates a refusal for a problem.
     pub(super) fn refusal(&mut self, problem: &Problem) -> Refusal {
         self.0 += 1;

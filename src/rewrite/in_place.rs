@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::{
     context::RewriteContext,
-    report::{Location, Missed, Report},
+    report::{Location, Report, Skipped},
     skip_reason::SkipReason,
 };
 use crate::graph::{IdVec, Node, NodeId, NodeSet, TensorId, may_be_in_place, subtensor_offsets};
@@ -27,7 +27,7 @@ pub(super) fn find(ctx: &RewriteContext, views: &NodeSet, report: &mut Report) -
             Ok(()) => {
                 in_place.insert(id);
             }
-            Err(why) => report.missed.push(Missed { rule: NAME, location: Location::new(&ctx.graph, node), why }),
+            Err(why) => report.missed.push(Skipped { rule: NAME, location: Location::new(&ctx.graph, node), why }),
         }
     }
     tracing::debug!(

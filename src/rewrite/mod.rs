@@ -51,7 +51,7 @@ mod weight_indexing;
 mod weights;
 
 pub use numerics::{MAX_ABSORBED, Numerics};
-pub use report::{Fired, Location, Missed, Report};
+pub use report::{Fired, Location, Report, Skipped};
 pub use row_means::{LARGE_MEAN, row_means};
 pub use rule::Rule;
 pub use rules::{RULES, Rules, UnknownRule};
@@ -155,7 +155,7 @@ fn show(ctx: &mut RewriteContext, id: NodeId, rule: &Rule, report: &mut Report) 
                 ctx.apply(edit);
             }
             Err(why) => {
-                report.missed.push(Missed { rule: rule.name, location: location(), why });
+                report.missed.push(Skipped { rule: rule.name, location: location(), why });
                 break;
             }
         }

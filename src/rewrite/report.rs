@@ -43,7 +43,7 @@ pub struct Fired {
 
 /// A place that a rule examined but left unchanged, in the final graph.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Missed {
+pub struct Skipped {
     /// Name of the rule.
     pub rule: &'static str,
     /// The node.
@@ -58,7 +58,7 @@ pub struct Report {
     /// Changes, in order.
     pub fired: Vec<Fired>,
     /// Places left unchanged, ordered by rule.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<Skipped>,
     /// Number of nodes in the original graph.
     pub nodes_before: usize,
     /// Number of nodes in the resulting graph without views. These are the steps of a run.
@@ -78,7 +78,7 @@ impl fmt::Display for Report {
         for Fired { rule, location } in &self.fired {
             writeln!(f, "{rule}: {location}")?;
         }
-        for Missed { rule, location, why } in &self.missed {
+        for Skipped { rule, location, why } in &self.missed {
             writeln!(f, "{rule}: not {location}: {why}")?;
         }
         Ok(())

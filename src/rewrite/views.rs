@@ -3,7 +3,7 @@
 
 use super::{
     context::RewriteContext,
-    report::{Location, Missed, Report},
+    report::{Location, Report, Skipped},
     skip_reason::SkipReason,
 };
 use crate::graph::{IdVec, Node, NodeSet, Op, TensorId, texels_agree};
@@ -31,7 +31,7 @@ pub(super) fn find(ctx: &RewriteContext, report: &mut Report) -> NodeSet {
                 head[to] = head[from];
                 external[head[from]] = external[head[from]].or(external[to]);
             }
-            Err(why) => report.missed.push(Missed { rule: NAME, location: Location::new(graph, node), why }),
+            Err(why) => report.missed.push(Skipped { rule: NAME, location: Location::new(graph, node), why }),
         }
     }
     views.into_iter().collect()

@@ -21,14 +21,14 @@ const UNROLLED_INSIDE: [&str; 4] = ["conv", "depthwise", "matmul", "pointwise"];
 
 /// A loop in the WGSL, with the loops in the functions that it calls.
 #[derive(Clone, Debug, PartialEq)]
-struct Found {
+struct WgslLoop {
     name: String,
     /// Upper bound of the loop variable, if it is a constant.
     bound: Option<u32>,
     inner: Vec<Self>,
 }
 
-impl Found {
+impl WgslLoop {
     /// True if drivers unroll the loop, so that no shader states it.
     fn is_unrolled(&self) -> bool {
         self.bound.is_some_and(|bound| bound <= Loop::UNROLLED) && self.inner.iter().all(Self::is_unrolled)
@@ -51,7 +51,7 @@ impl Found {
 }
 
 /// Returns the loops of a block of statements, in order.
-fn loops(module: &Module, function: &Function, block: &Block) -> Vec<Found> {
+fn loops(module: &Module, function: &Function, block: &Block) -> Vec<WgslLoop> {
     let inside = |blocks: &[&Block]| blocks.iter().flat_map(|block| loops(module, function, block)).collect::<Vec<_>>();
     let of = |statement: &Statement| match statement {
         Statement::Loop { body, continuing, .. } => {
@@ -59,7 +59,7 @@ fn loops(module: &Module, function: &Function, block: &Block) -> Vec<Found> {
             let name = variable.and_then(|variable| function.local_variables[variable].name.clone());
             let bound = variable.and_then(|variable| bound(module, function, body, variable));
             let inner = inside(&[body, continuing]);
-            vec![Found { name: name.unwrap_or_else(|| "a loop without a variable".to_owned()), bound, inner }]
+            vec![WgslLoop { name: name.unwrap_or_else(|| "a loop without a variable".to_owned()), bound, inner }]
         }
         Statement::Block(block) => inside(&[block]),
         Statement::If { accept, reject, .. } => inside(&[accept, reject]),
@@ -114,7 +114,7 @@ fn bound(module: &Module, function: &Function, body: &Block, variable: Handle<Lo
 }
 
 /// Returns the loops of a shader's entry point.
-fn found(text: &str) -> Vec<Found> {
+fn found(text: &str) -> Vec<WgslLoop> {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(text)));
     let entry = &module.entry_points[0].function;
     loops(&module, entry, &entry.body)
@@ -126,8 +126,8 @@ fn text(shader: Shader) -> String {
 }
 
 /// Formats loops as a shader declares them.
-fn written(found: &[Found]) -> String {
-    let one = |one: &Found| match written(&one.inner).as_str() {
+fn written(found: &[WgslLoop]) -> String {
+    let one = |one: &WgslLoop| match written(&one.inner).as_str() {
         "" => one.name.clone(),
         inner => format!("{} [{inner}]", one.name),
     };
@@ -153,11 +153,11 @@ fn every_loop_of_every_shader_is_stated() {
             "{name} of {packing:?}: its loops in Rust and in WGSL"
         );
         assert_eq!(
-            found.iter().any(Found::has_unrolled_inside),
+            found.iter().any(WgslLoop::has_unrolled_inside),
             UNROLLED_INSIDE.contains(&name),
             "{name}: whether a driver must unroll loops inside others, which is to be measured"
         );
-        let rounds: u64 = found.iter().filter(|one| one.is_unrolled()).map(Found::rounds).sum();
+        let rounds: u64 = found.iter().filter(|one| one.is_unrolled()).map(WgslLoop::rounds).sum();
         assert!(rounds <= Loop::UNROLLED_ROUNDS, "{name}: loops that are not stated take {rounds} rounds");
     }
 }

@@ -4,7 +4,7 @@
 use std::{cmp::Ordering, fmt, str::FromStr};
 
 use super::{
-    banks::{Known, search_banks},
+    banks::{Prior, search_banks},
     bounds::{Bounds, bounds},
     budget::SearchBudget,
     check::check_layout,
@@ -195,7 +195,7 @@ pub(super) fn solve_with_optimum(
             let steps = order.sort_uses(uses);
             let uses = steps.as_ref().map_or(Uses::FirstAndLast, Uses::from);
             let arena = arena.map(|arena| order.sort(arena.clone()));
-            let known = Known { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
+            let known = Prior { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
             let (found, stopped) = search_banks(&sorted, uses, known, budget.moves, control)?;
             match planner {
                 Planner::Best => candidates.offer(RANK_BANKS, "banks", found),

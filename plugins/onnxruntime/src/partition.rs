@@ -83,7 +83,7 @@ pub(crate) struct Partition {
 
 /// Outcome of a search before the partition was created.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct PlannedPartition {
     /// Shape of each input.
     pub(crate) shapes: BTreeMap<String, Vec<usize>>,
     /// The saved plan, or why there is none.
@@ -115,7 +115,7 @@ impl Partition {
         [inputs, outputs]: [Vec<String>; 2],
         context: Context,
         options: Arc<Options>,
-        found: Option<Found>,
+        found: Option<PlannedPartition>,
     ) -> Result<Self, Failure> {
         let find = |name: &String| {
             let found = graph.values.iter().position(|value| value.name == *name);
@@ -153,11 +153,11 @@ impl Partition {
 
     /// Keeps the plan that was found for inputs of these shapes. Fails if the search found that there is none. The plan
     /// is later loaded only if the nodes are the same.
-    fn use_found(&self, found: Option<Found>, shapes: &Shapes) -> Result<(), Failure> {
-        let same = |found: &Found| {
+    fn use_found(&self, found: Option<PlannedPartition>, shapes: &Shapes) -> Result<(), Failure> {
+        let same = |found: &PlannedPartition| {
             self.inputs.iter().zip(shapes).all(|(input, shape)| found.shapes.get(&input.name) == Some(shape))
         };
-        let Some(Found { plan, .. }) = found.filter(same) else { return Ok(()) };
+        let Some(PlannedPartition { plan, .. }) = found.filter(same) else { return Ok(()) };
         let plan = plan.map_err(|error| Failure::from(error).during(&self.during(shapes)))?;
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).push((shapes.clone(), plan));
         Ok(())

@@ -8,7 +8,7 @@ use std::{
 
 use texpool::{
     Error, ImportError, ImportOptions, Model, Uncomputable,
-    delegate::{Live, Partition, Standing, select},
+    delegate::{Live, NodeStanding, Partition, select},
     graph,
     import::{self, FakeQuant, GraphOutline, OutlineSource, Refusal, Verdict},
 };
@@ -76,14 +76,16 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
         },
         Err(error) => {
             let refusal = Refusal { reason: error.to_string(), hint: LEFT.to_owned() };
-            (Survey::default(), vec![Standing::Left(refusal); graph.nodes.len()])
+            (Survey::default(), vec![NodeStanding::Left(refusal); graph.nodes.len()])
         }
     };
     for (index, standing) in standings.into_iter().enumerate().filter(|(index, _)| !graph.nodes[*index].assigned) {
         let why = match standing {
-            Standing::Taken(_) => continue,
-            Standing::Known => "its result follows from extents; it costs the runtime next to nothing".to_owned(),
-            Standing::Left(refusal) | Standing::Unknown(refusal) => format!("{}; {}", refusal.reason, refusal.hint),
+            NodeStanding::Taken(_) => continue,
+            NodeStanding::Known => "its result follows from extents; it costs the runtime next to nothing".to_owned(),
+            NodeStanding::Left(refusal) | NodeStanding::Unknown(refusal) => {
+                format!("{}; {}", refusal.reason, refusal.hint)
+            }
         };
         survey.left.insert(index, why);
     }

@@ -11,7 +11,7 @@ use crate::{
     extents,
     graph::{Graph, Part},
     options::Options,
-    partition::{Found, search},
+    partition::{PlannedPartition, search},
 };
 
 /// The tests for a session of the runtime, and the outcomes of their searches.
@@ -19,7 +19,7 @@ pub(crate) struct Trials {
     context: Context,
     options: Arc<Options>,
     /// Outcomes for the partitions that will contain the nodes, keyed by the names of the nodes' results.
-    outcomes: Mutex<BTreeMap<Vec<String>, Found>>,
+    outcomes: Mutex<BTreeMap<Vec<String>, PlannedPartition>>,
 }
 
 impl Trials {
@@ -70,11 +70,11 @@ impl Trials {
         let shapes = model.inputs().iter().map(|input| (input.name.clone(), input.dims.clone())).collect();
         let results = key(part.outputs.iter().map(|&value| graph.values[value].name.clone()));
         let mut outcomes = self.outcomes.lock().unwrap_or_else(PoisonError::into_inner);
-        outcomes.insert(results, Found { shapes, plan });
+        outcomes.insert(results, PlannedPartition { shapes, plan });
     }
 
     /// Returns the outcome for the nodes with these results, once.
-    pub(crate) fn take(&self, results: impl Iterator<Item = String>) -> Option<Found> {
+    pub(crate) fn take(&self, results: impl Iterator<Item = String>) -> Option<PlannedPartition> {
         self.outcomes.lock().unwrap_or_else(PoisonError::into_inner).remove(&key(results))
     }
 }

@@ -11,10 +11,10 @@ pub(crate) struct Device {
 }
 
 /// Options that select a device, as text.
-type Asked = String;
+type DeviceOptions = String;
 
 /// Devices that are open or were closed.
-type Open = Mutex<Vec<(Asked, Weak<Device>)>>;
+type Open = Mutex<Vec<(DeviceOptions, Weak<Device>)>>;
 
 /// Devices of this process. A forked child opens new devices, since those of its parent do not work there.
 static OPEN: PerProcess<Open> = PerProcess::new();

@@ -7,7 +7,7 @@ use std::{
 
 use texpool::{
     ImportError, ImportOptions, Uncomputable,
-    delegate::{self, Live, Standing},
+    delegate::{self, Live, NodeStanding},
     graph,
     import::{GraphOutline, OutlineSource, Refusal, Verdict},
 };
@@ -190,7 +190,7 @@ impl Loaded<'_, '_> {
     /// Converts the selection into the runtime's indices.
     fn selection(mut self, graph: &GraphOutline, selection: &delegate::Selection) -> Result<Selection, String> {
         let taken: Vec<bool> =
-            selection.standings.iter().map(|standing| matches!(standing, Standing::Taken(_))).collect();
+            selection.standings.iter().map(|standing| matches!(standing, NodeStanding::Taken(_))).collect();
         let previewed = self.preview(&taken)?;
         let mut parts = Vec::with_capacity(previewed.len());
         for (found, partition) in selection.partitions.iter().zip(previewed) {
@@ -202,11 +202,11 @@ impl Loaded<'_, '_> {
                 readable: compiled.map(|at| self.compiled.swap_remove(at).1),
             });
         }
-        let left = |(node, standing): (&Node, &Standing)| match standing {
-            Standing::Left(Refusal { reason, hint }) | Standing::Unknown(Refusal { reason, hint }) => {
+        let left = |(node, standing): (&Node, &NodeStanding)| match standing {
+            NodeStanding::Left(Refusal { reason, hint }) | NodeStanding::Unknown(Refusal { reason, hint }) => {
                 Some((node.index, format!("{reason}; {hint}")))
             }
-            Standing::Taken(_) | Standing::Known => None,
+            NodeStanding::Taken(_) | NodeStanding::Known => None,
         };
         let operators = graph.nodes.iter().map(|node| node.operator.clone());
         Ok(Selection {

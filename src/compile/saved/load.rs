@@ -8,7 +8,7 @@ use super::{
     error::SavedPlanError,
     fingerprint::fingerprint,
     frame,
-    placements::{self, Known, Places},
+    placements::{self, PlacementLimits, Places},
 };
 use crate::{
     compile::{
@@ -147,7 +147,7 @@ fn of_whole_tensors(
     limits: TextureLimits,
 ) -> Result<Plan, SavedPlanError> {
     let tensors = schedule.tensors();
-    let known = Known { tensors: &tensors, whole: true, format: decisions.format, limits };
+    let known = PlacementLimits { tensors: &tensors, whole: true, format: decisions.format, limits };
     let places = placements::read(reader, &known)?;
     let lives = schedule.records.iter().map(|&UsageRecord { first, last, .. }| LiveRange { first, last });
     let plan = placed(decisions, places, lives);
@@ -173,7 +173,7 @@ fn in_stripes(
     let schedule = variant.schedule(cascades).ok_or_else(|| reader.damaged(fine))?;
     let rows = Rows::new(variant.graph, &schedule);
     let tensors = &rows.tensors;
-    let known = Known { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
+    let known = PlacementLimits { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
     let places = placements::read(reader, &known)?;
     let live_ranges = plan::row_live_ranges(tensors, &rows.steps)?;
     // A tensor lives from the start of its first row to the end of its last.

@@ -55,7 +55,7 @@ pub(super) struct Places {
 }
 
 /// Properties of tensors and textures that are known before reading.
-pub(super) struct Known<'a> {
+pub(super) struct PlacementLimits<'a> {
     pub(super) tensors: &'a [TensorRows],
     /// True if every tensor is stored as one contiguous block of rows.
     pub(super) whole: bool,
@@ -65,7 +65,7 @@ pub(super) struct Known<'a> {
 
 /// Reads the output of [`write()`]. Verifies that row locations fit in 32 bits and that the textures are not larger
 /// than the tensors require. The checkers verify later that rows fit in their textures.
-pub(super) fn read(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Places, SavedPlanError> {
+pub(super) fn read(reader: &mut Reader<'_>, known: &PlacementLimits<'_>) -> Result<Places, SavedPlanError> {
     let tensors = known.tensors;
     let textures = textures(reader, known)?;
     let mut places = Vec::with_capacity(tensors.len());
@@ -83,8 +83,8 @@ pub(super) fn read(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Places,
     Ok(Places { textures, places })
 }
 
-fn textures(reader: &mut Reader<'_>, known: &Known<'_>) -> Result<Vec<TextureSpec>, SavedPlanError> {
-    let &Known { tensors, format, limits: TextureLimits { max_extent }, .. } = known;
+fn textures(reader: &mut Reader<'_>, known: &PlacementLimits<'_>) -> Result<Vec<TextureSpec>, SavedPlanError> {
+    let &PlacementLimits { tensors, format, limits: TextureLimits { max_extent }, .. } = known;
     let count = reader.count()?;
     if count > tensors.len() {
         return Err(reader.damaged("there are more textures than tensors"));

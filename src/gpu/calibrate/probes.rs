@@ -8,9 +8,9 @@ use crate::{
     ops::CostClass,
 };
 
-type Made = Result<TensorId, BuildError>;
+type LinkResult = Result<TensorId, BuildError>;
 /// Adds a link to the chain so far. The number is the height and width of its input.
-type Link = fn(&mut GraphBuilder, TensorId, usize) -> Made;
+type Link = fn(&mut GraphBuilder, TensorId, usize) -> LinkResult;
 
 /// One chain.
 pub(super) struct Probe {
@@ -82,41 +82,41 @@ const fn same(window: usize) -> Conv2d {
     Conv2d { stride: [1, 1], dilation: [1, 1], padding, groups: 1 }
 }
 
-fn weights(b: &mut GraphBuilder, dims: &[usize; 4]) -> Made {
+fn weights(b: &mut GraphBuilder, dims: &[usize; 4]) -> LinkResult {
     b.constant("w", dims, &vec![0.0; dims.iter().product()])
 }
 
 /// Adds a convolution with a square window that preserves height and width.
-pub(super) fn conv(b: &mut GraphBuilder, x: TensorId, [from, to]: [usize; 2], window: usize) -> Made {
+pub(super) fn conv(b: &mut GraphBuilder, x: TensorId, [from, to]: [usize; 2], window: usize) -> LinkResult {
     let weights = weights(b, &[to, window, window, from])?;
     b.conv2d("y", same(window), x, weights, None, Act::None)
 }
 
-fn depthwise(b: &mut GraphBuilder, x: TensorId, window: usize) -> Made {
+fn depthwise(b: &mut GraphBuilder, x: TensorId, window: usize) -> LinkResult {
     let weights = weights(b, &[1, window, window, 32])?;
     b.depthwise("y", same(window), x, weights, None, Act::None)
 }
 
-fn pool(b: &mut GraphBuilder, x: TensorId, window: usize, stride: usize) -> Made {
+fn pool(b: &mut GraphBuilder, x: TensorId, window: usize, stride: usize) -> LinkResult {
     let padding = if stride == 1 { same(window).padding } else { Padding::default() };
     b.pool("y", Pool2d::plain(PoolKind::Max, [window; 2], [stride; 2], padding), x)
 }
 
 /// Adds the mean of each row to the input.
-fn mean(b: &mut GraphBuilder, x: TensorId, _: usize) -> Made {
+fn mean(b: &mut GraphBuilder, x: TensorId, _: usize) -> LinkResult {
     let mean = b.mean("m", [false, false, true, false], x)?;
     b.binary("y", Binary::Add, x, mean, Act::None)
 }
 
 /// Doubles height and width, then halves them again.
-fn twice(b: &mut GraphBuilder, x: TensorId, edge: usize) -> Made {
+fn twice(b: &mut GraphBuilder, x: TensorId, edge: usize) -> LinkResult {
     let size = [2 * edge; 2];
     let large = b.resize("large", ResizeMode::Linear, CoordMode::HalfPixel, x, size)?;
     pool(b, large, 2, 2)
 }
 
 /// Doubles height and width by a transposed convolution, then halves them again.
-fn transposed(b: &mut GraphBuilder, x: TensorId, edge: usize) -> Made {
+fn transposed(b: &mut GraphBuilder, x: TensorId, edge: usize) -> LinkResult {
     let size = [2 * edge; 2];
     let weights = weights(b, &[16, 2, 2, 16])?;
     let up = TransposeConv { stride: [2, 2], padding: Padding::default(), dilation: [1, 1], groups: 1 };

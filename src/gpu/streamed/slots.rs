@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     sources::{Run, WHAT},
-    submissions::{Room, Submission, Take},
+    submissions::{OutputRange, Room, Submission},
 };
 use crate::gpu::{
     Gpu, GpuError,
@@ -21,7 +21,7 @@ pub(super) struct Slots {
     download: Option<StagingBuffer>,
     /// Pending mapping from the last submission, with the expected contents of the buffer; `None` once they have been
     /// taken.
-    downloaded: Option<(Mapping, Submitted, Vec<Take>)>,
+    downloaded: Option<(Mapping, Submitted, Vec<OutputRange>)>,
 }
 
 impl Slots {
@@ -58,7 +58,7 @@ impl Slots {
         };
         mapping.finish(gpu, wait, Some(&submitted), RUN).await?;
         let view = buffer.get_mapped_range(..).map_err(|error| gpu.unmapped(error))?;
-        for Take { output, range, offset } in takes {
+        for OutputRange { output, range, offset } in takes {
             if let Some(texels) = received.get_mut(&output).and_then(|bytes| bytes.get_mut(range.clone())) {
                 texels.copy_from_slice(&view[offset..offset + range.len()]);
             }
@@ -103,7 +103,7 @@ impl Slots {
         &mut self,
         (upload, download): (Option<Mapping>, Option<Mapping>),
         submitted: &Submitted,
-        takes: &[Take],
+        takes: &[OutputRange],
     ) {
         self.uploaded = upload.map(|mapping| (mapping, submitted.clone()));
         self.downloaded = download.map(|mapping| (mapping, submitted.clone(), takes.to_vec()));

@@ -17,7 +17,7 @@ pub(super) struct Submission {
     /// Uploaded bytes, with their offsets in the buffer.
     pub(super) fills: Vec<(Bytes, usize)>,
     /// Downloaded bytes.
-    pub(super) takes: Vec<Take>,
+    pub(super) takes: Vec<OutputRange>,
 }
 
 /// One command to encode.
@@ -30,7 +30,7 @@ pub(super) enum Command {
 
 /// A byte range of an output, with its offset in the buffer.
 #[derive(Clone, Debug)]
-pub(super) struct Take {
+pub(super) struct OutputRange {
     pub(super) output: usize,
     pub(super) range: Range<usize>,
     pub(super) offset: usize,
@@ -171,7 +171,7 @@ impl Divided {
                 Piece::Download { output, range } => {
                     let taken = range.start..range.start + length;
                     range.start = taken.end;
-                    last.download(Take { output: *output, range: taken, offset: used }, copy);
+                    last.download(OutputRange { output: *output, range: taken, offset: used }, copy);
                     self.downloaded += length;
                 }
             }
@@ -196,7 +196,7 @@ impl Submission {
     }
 
     /// Adds a download, merged in the same way.
-    fn download(&mut self, take: Take, copy: Copy) {
+    fn download(&mut self, take: OutputRange, copy: Copy) {
         match self.takes.last_mut() {
             Some(last) if last.output == take.output && last.range.end == take.range.start => {
                 last.range.end = take.range.end;

@@ -23,7 +23,7 @@ use crate::{
         ImportOptions,
         error::{ImportError, Problem, UnresolvedDim},
         label::label,
-        outline::{OpenExtent, TensorOutline, Told, Verdict},
+        outline::{OpenExtent, RefusalCount, TensorOutline, Verdict},
     },
     ops,
 };
@@ -48,7 +48,7 @@ pub(super) struct Outliner<'m> {
     values: ValueSource,
     /// Names whose extents may depend on a typical value.
     uncertain: HashSet<&'m str>,
-    told: Told,
+    refusals: RefusalCount,
 }
 
 impl<'m> Outliner<'m> {
@@ -73,7 +73,7 @@ impl<'m> Outliner<'m> {
             names,
             values,
             uncertain: HashSet::new(),
-            told: Told::default(),
+            refusals: RefusalCount::default(),
         })
     }
 
@@ -141,7 +141,7 @@ impl<'m> Outliner<'m> {
     /// Returns the verdicts if no node can be examined.
     pub(super) fn none(&mut self, error: &ImportError) -> Vec<(Verdict, u64)> {
         let problem = Problem::new(error.to_string(), "export the model with another operator set");
-        self.file.nodes.iter().map(|_| (Verdict::Refused(self.told.refusal(&problem)), 0)).collect()
+        self.file.nodes.iter().map(|_| (Verdict::Refused(self.refusals.refusal(&problem)), 0)).collect()
     }
 
     /// Returns the verdict and the elementary operations of each node.
@@ -165,9 +165,9 @@ impl<'m> Outliner<'m> {
         let verdict = match (self.unreadable(node), outcome, missing) {
             (_, Err(problem), _) | (Some(problem), ..) => {
                 let problem = if uncertain { problem.with_bound_extents() } else { problem };
-                Verdict::Refused(self.told.refusal(&problem))
+                Verdict::Refused(self.refusals.refusal(&problem))
             }
-            (None, Ok(()), Some(operand)) => Verdict::Unknown(self.told.refusal(&Problem::new(
+            (None, Ok(()), Some(operand)) => Verdict::Unknown(self.refusals.refusal(&Problem::new(
                 format!("the file does not state the extents of its operand `{operand}`, which is left"),
                 "save the model with shapes inferred (onnx.shape_inference), or export it with fixed shapes",
             ))),

@@ -184,7 +184,7 @@ fn begun<'a>(
 }
 
 /// Verifies everything that a root table's declaration reaches, and returns the table.
-fn verified<S: Schema>(bytes: &[u8]) -> Result<S::Of<'_>, ImportError> {
+fn verified<S: Schema>(bytes: &[u8]) -> Result<S::Wrapper<'_>, ImportError> {
     let damaged = |what: String| ImportError::Malformed { what };
     // Tables may share parts, so the verifier may visit more bytes than the file has. The limit prevents a small file
     // with heavy sharing from keeping the verifier busy.

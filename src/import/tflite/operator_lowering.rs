@@ -101,7 +101,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 
     /// Returns the options. Fails if they belong to another operator, that is, have another type than `O`.
-    pub(super) fn options<O: Options>(&self) -> Result<O::Of<'a>, Problem> {
+    pub(super) fn options<O: Options>(&self) -> Result<O::Wrapper<'a>, Problem> {
         self.operator.options::<O>().ok_or_else(|| Problem::malformed("its options are another operator's"))
     }
 

@@ -17,7 +17,7 @@ use crate::{
         label::label,
         meter::Meter,
         model_file::Owner,
-        outline::{Format, GraphOutline, NodeOutline, Outline, PartReader, TensorOutline, Told, Verdict},
+        outline::{Format, GraphOutline, NodeOutline, Outline, PartReader, RefusalCount, TensorOutline, Verdict},
     },
     ops,
 };
@@ -27,10 +27,10 @@ pub(in crate::import) fn outline(owner: Owner, fake_quant: FakeQuant) -> Result<
     let bytes = (*owner).as_ref();
     let model = supported(bytes)?;
     let subgraphs = model.subgraphs().unwrap_or_default();
-    let (mut graphs, mut told, mut meter) = (Vec::new(), Told::default(), Meter::new(bytes.len()));
+    let (mut graphs, mut refusals, mut meter) = (Vec::new(), RefusalCount::default(), Meter::new(bytes.len()));
     for (index, subgraph) in subgraphs.iter().enumerate() {
         let found;
-        (found, meter) = graph(&model, subgraph, &owner, meter, &mut told)?;
+        (found, meter) = graph(&model, subgraph, &owner, meter, &mut refusals)?;
         let owner = Owner::clone(&owner);
         let reader = PartReader::new(move |part| read_nodes(Owner::clone(&owner), fake_quant, index, part));
         graphs.push(GraphOutline { reader, ..found });
@@ -46,7 +46,7 @@ fn graph<'a>(
     subgraph: &SubGraph<'a>,
     owner: &Owner,
     meter: Meter,
-    told: &mut Told,
+    refusals: &mut RefusalCount,
 ) -> Result<(GraphOutline, Meter), ImportError> {
     let [inputs, outputs] = ports(subgraph);
     let file = (**owner).as_ref().len();
@@ -55,7 +55,7 @@ fn graph<'a>(
     let mut nodes = Vec::new();
     let mut made = 0;
     lower_each(&mut lowering, owner, &subgraph.operators().unwrap_or_default(), &codes, |lowering, lowered| {
-        let verdict = verdict(lowering, &lowered, made, told);
+        let verdict = verdict(lowering, &lowered, made, refusals);
         let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(made));
         made = lowering.graph.nodes.len();
         let node = NodeOutline { operations, ..node(&lowering.tensors, &lowered, verdict) };
@@ -76,10 +76,15 @@ fn graph<'a>(
     Ok((outline, lowering.meter))
 }
 
-fn verdict(lowering: &SubgraphLowering<'_>, lowered: &Lowered<'_, '_>, before: usize, told: &mut Told) -> Verdict {
+fn verdict(
+    lowering: &SubgraphLowering<'_>,
+    lowered: &Lowered<'_, '_>,
+    before: usize,
+    refusals: &mut RefusalCount,
+) -> Verdict {
     let mut made = lowering.graph.nodes.iter().skip(before).peekable();
     match &lowered.outcome {
-        Err(problem) => Verdict::Refused(told.refusal(problem)),
+        Err(problem) => Verdict::Refused(refusals.refusal(problem)),
         Ok(()) if made.peek().is_none() => Verdict::Known,
         Ok(()) if made.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
             Verdict::Passed

@@ -163,31 +163,31 @@ numbers!(i32, i64, u16, u8, f32);
 /// A table type of the schema, which wraps a [`Table`].
 pub(super) trait Schema: Verifiable + 'static {
     /// Type of the wrapper.
-    type Of<'a>;
+    type Wrapper<'a>;
     /// Wraps a table.
-    fn wrap(table: Table<'_>) -> Self::Of<'_>;
+    fn wrap(table: Table<'_>) -> Self::Wrapper<'_>;
 }
 
 /// A table.
 #[derive(Debug)]
-pub(super) struct One<S>(PhantomData<S>);
+pub(super) struct TableOf<S>(PhantomData<S>);
 
-impl<S: Schema> Kind for One<S> {
+impl<S: Schema> Kind for TableOf<S> {
     type Checked = ForwardsUOffset<S>;
-    type Value<'a> = S::Of<'a>;
-    fn read(bytes: &[u8], position: usize) -> Option<S::Of<'_>> {
+    type Value<'a> = S::Wrapper<'a>;
+    fn read(bytes: &[u8], position: usize) -> Option<S::Wrapper<'_>> {
         follow(bytes, position).map(|position| S::wrap(Table { bytes, position }))
     }
 }
 
 /// A vector of tables.
 #[derive(Debug)]
-pub(super) struct Many<S>(PhantomData<S>);
+pub(super) struct TablesOf<S>(PhantomData<S>);
 
-impl<S: Schema> Kind for Many<S> {
+impl<S: Schema> Kind for TablesOf<S> {
     type Checked = ForwardsUOffset<Vector<'static, ForwardsUOffset<S>>>;
-    type Value<'a> = Vec<S::Of<'a>>;
-    fn read(bytes: &[u8], position: usize) -> Option<Vec<S::Of<'_>>> {
+    type Value<'a> = Vec<S::Wrapper<'a>>;
+    fn read(bytes: &[u8], position: usize) -> Option<Vec<S::Wrapper<'_>>> {
         let (start, length) = vector(bytes, position)?;
         // Checks that all offsets are present before following any, since a stated length could be arbitrary.
         bytes.get(start..start.checked_add(length.checked_mul(4)?)?)?;

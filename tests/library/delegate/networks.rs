@@ -1,7 +1,7 @@
 //! Real networks that can be imported are taken completely, and only their inputs and outputs are copied.
 
 use texpool::{
-    delegate::{MIN_OPERATIONS, Offline, Standing, select},
+    delegate::{MIN_OPERATIONS, NodeStanding, Offline, select},
     graph::{Graph, TensorId},
     import::{ImportOptions, OutlineSource, open_with},
 };
@@ -31,7 +31,7 @@ fn networks_that_are_imported_are_one_partition() {
         let source = OutlineSource::open(&path, &options).unwrap();
         let (file, selections) = select(&source, MIN_OPERATIONS, &mut Offline).unwrap();
         let selection = &selections[0];
-        let left = |standing: &&Standing| matches!(standing, Standing::Left(_) | Standing::Unknown(_));
+        let left = |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));
         assert_eq!(selection.standings.iter().find(left), None, "{name}");
         assert_eq!(selection.partitions.len(), 1, "{name}");
         let part = &selection.partitions[0];

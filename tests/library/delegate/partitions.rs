@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use proptest::prelude::*;
 use texpool::{
-    delegate::{BYTES_OF_A_CALL, Host, Offline, Selection, Standing, select_of},
+    delegate::{BYTES_OF_A_CALL, Host, NodeStanding, Offline, Selection, select_of},
     graph::ElementType,
     import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict},
 };
@@ -80,7 +80,7 @@ fn producer(graph: &GraphOutline, tensor: usize) -> Option<usize> {
 /// Checks that the partitions and the other nodes can run one after another: repeatedly runs all that are ready.
 fn can_run(graph: &GraphOutline, selection: &Selection) -> bool {
     let unit = |node: usize| match selection.standings[node] {
-        Standing::Taken(partition) => graph.nodes.len() + partition,
+        NodeStanding::Taken(partition) => graph.nodes.len() + partition,
         _ => node,
     };
     let mut done = BTreeSet::new();
@@ -137,9 +137,9 @@ proptest! {
             prop_assert_eq!(selection.standings.len(), graph.nodes.len());
             for (node, standing) in selection.standings.iter().enumerate() {
                 let holding = selection.partitions.iter().enumerate().filter(|(_, part)| part.nodes.contains(&node));
-                let holding: Vec<Standing> = holding.map(|(number, _)| Standing::Taken(number)).collect();
+                let holding: Vec<NodeStanding> = holding.map(|(number, _)| NodeStanding::Taken(number)).collect();
                 match standing {
-                    Standing::Taken(_) => prop_assert_eq!(&holding[..], std::slice::from_ref(standing)),
+                    NodeStanding::Taken(_) => prop_assert_eq!(&holding[..], std::slice::from_ref(standing)),
                     _ => prop_assert!(holding.is_empty()),
                 }
             }
@@ -171,7 +171,7 @@ proptest! {
             }
             if host == Host::TfLite {
                 let taken: Vec<bool> =
-                    selection.standings.iter().map(|standing| matches!(standing, Standing::Taken(_))).collect();
+                    selection.standings.iter().map(|standing| matches!(standing, NodeStanding::Taken(_))).collect();
                 let sets: Vec<Vec<usize>> = selection.partitions.iter().map(|part| part.nodes.clone()).collect();
                 prop_assert_eq!(sets, sets_of_the_runtime(&graph, &taken));
             } else {
@@ -187,7 +187,7 @@ fn left(selection: &Selection) -> Vec<(usize, &str)> {
     let nodes = selection.standings.iter().enumerate();
     nodes
         .filter_map(|(node, standing)| match standing {
-            Standing::Left(refusal) => Some((node, refusal.reason.as_str())),
+            NodeStanding::Left(refusal) => Some((node, refusal.reason.as_str())),
             _ => None,
         })
         .collect()
@@ -241,7 +241,7 @@ fn constants_belong_to_no_partition() {
     let mut graph = graph(1, &[], &nodes, &[4]);
     graph.tensors[2].constant = true;
     let selection = select(&graph, Host::OnnxRuntime, 0);
-    assert_eq!(selection.standings[..3], [Standing::Taken(0), Standing::Known, Standing::Taken(0)]);
+    assert_eq!(selection.standings[..3], [NodeStanding::Taken(0), NodeStanding::Known, NodeStanding::Taken(0)]);
     let part = &selection.partitions[0];
     assert_eq!([&part.nodes[..], &part.inputs[..], &part.outputs[..]], [&[0, 2][..], &[0], &[3]]);
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use texpool::{
-    delegate::{Live, Offline, Partition, Selection, Standing, select},
+    delegate::{Live, NodeStanding, Offline, Partition, Selection, select},
     graph::Graph,
     import::{ImportError, ImportOptions, Outline, OutlineSource, Refusal},
 };
@@ -26,18 +26,18 @@ fn selected(bytes: Vec<u8>) -> (Outline, Selection) {
 
 /// The verdict on each node: the number of its partition, or a letter.
 fn standings(selection: &Selection) -> String {
-    let letter = |standing: &Standing| match standing {
-        Standing::Taken(partition) => partition.to_string(),
-        Standing::Known => "k".to_owned(),
-        Standing::Left(_) => "l".to_owned(),
-        Standing::Unknown(_) => "u".to_owned(),
+    let letter = |standing: &NodeStanding| match standing {
+        NodeStanding::Taken(partition) => partition.to_string(),
+        NodeStanding::Known => "k".to_owned(),
+        NodeStanding::Left(_) => "l".to_owned(),
+        NodeStanding::Unknown(_) => "u".to_owned(),
     };
     selection.standings.iter().map(letter).collect()
 }
 
 fn reason(selection: &Selection, node: usize) -> &str {
     match &selection.standings[node] {
-        Standing::Left(refusal) => &refusal.reason,
+        NodeStanding::Left(refusal) => &refusal.reason,
         other => panic!("{other:?}"),
     }
 }

@@ -73,7 +73,7 @@ fn select(code: i32) -> Vec<f32> {
     one(code, &[condition, X(&[2], TWO), X(&[2], &SIX[4..])], None, &[2])
 }
 
-fn parts(code: i32, operands: &[super::one::Of<'_>], options: Option<Options>) -> Vec<f32> {
+fn parts(code: i32, operands: &[super::one::Operand<'_>], options: Option<Options>) -> Vec<f32> {
     let dims: &[i32] = if options.as_ref().is_some_and(|(tag, _)| *tag == 64) { &[2] } else { &[2, 1] };
     results(code, operands, options, &[(F32, dims); 3]).unwrap().concat()
 }

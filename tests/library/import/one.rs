@@ -8,7 +8,7 @@ use crate::support::tflite::{F32, I32, Model, Options};
 pub(crate) const BOOL: i8 = 6;
 
 /// An operand of a case.
-pub(crate) enum Of<'a> {
+pub(crate) enum Operand<'a> {
     /// Floats, computed.
     X(&'a [i32], &'a [f32]),
     /// Computed values of another type.
@@ -20,12 +20,12 @@ pub(crate) enum Of<'a> {
     /// Constant floats.
     K(&'a [i32], &'a [f32]),
 }
-pub(crate) use Of::{K, N, S, T, X};
+pub(crate) use Operand::{K, N, S, T, X};
 
 /// Returns the results of one operator, with these types and extents.
 pub(crate) fn results(
     code: i32,
-    operands: &[Of<'_>],
+    operands: &[Operand<'_>],
     options: Option<Options>,
     outputs: &[(i8, &[i32])],
 ) -> Result<Vec<Vec<f32>>, String> {
@@ -55,7 +55,7 @@ pub(crate) fn results(
 }
 
 /// Returns the result of an operator with a single output of floats.
-pub(crate) fn one(code: i32, operands: &[Of<'_>], options: Option<Options>, dims: &[i32]) -> Vec<f32> {
+pub(crate) fn one(code: i32, operands: &[Operand<'_>], options: Option<Options>, dims: &[i32]) -> Vec<f32> {
     results(code, operands, options, &[(F32, dims)]).unwrap().remove(0)
 }
 

@@ -4,7 +4,7 @@ use texpool::ops::reference;
 
 use super::{
     import,
-    one::{BOOL, K, N, Of, S, T, X, near, one, results},
+    one::{BOOL, K, N, Operand, S, T, X, near, one, results},
 };
 use crate::support::tflite::{F32, Field, I8, I32, Model, Table, U8, flags, numbers};
 
@@ -95,7 +95,7 @@ fn images_become_batches_and_come_back() {
 }
 
 /// Paddings of two directions.
-fn border(around: [i32; 4]) -> Of<'static> {
+fn border(around: [i32; 4]) -> Operand<'static> {
     N(around.to_vec().leak())
 }
 

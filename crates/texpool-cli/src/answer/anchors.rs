@@ -1,7 +1,7 @@
 //! Boxes and points relative to anchors of a grid, as MediaPipe's detectors answer.
 
 use super::{
-    boxes::{Boxes, Found},
+    boxes::{Boxes, DetectedObject},
     detection::Detection,
     output::{DecodeError, Output, sigmoid},
     overlap,
@@ -51,7 +51,7 @@ impl Anchors {
                     Point::new(Some(name), view.at(x, y))
                 };
                 let points = self.points.iter().enumerate().map(point).collect();
-                Found { label: None, score, bounds: view.bounds(bounds), points }
+                DetectedObject { label: None, score, bounds: view.bounds(bounds), points }
             });
         }
         Ok(self.detection.merged(candidates, overlap::averages))

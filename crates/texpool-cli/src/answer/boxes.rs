@@ -17,7 +17,7 @@ pub struct Boxes {
     /// Name of the objects to find, singular and plural.
     pub what: [String; 2],
     /// The objects, the best first.
-    pub boxes: Vec<Found>,
+    pub boxes: Vec<DetectedObject>,
     /// Minimum score of an object.
     pub threshold: f32,
     /// Number of candidates that were looked at.
@@ -31,7 +31,7 @@ pub struct Boxes {
 
 /// A box around an object.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Found {
+pub struct DetectedObject {
     /// Its class, if the detector finds several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
@@ -49,7 +49,7 @@ pub(super) struct Candidates {
     threshold: f32,
     seen: usize,
     best: Option<f32>,
-    found: Vec<Found>,
+    found: Vec<DetectedObject>,
 }
 
 impl Candidates {
@@ -59,7 +59,7 @@ impl Candidates {
     }
 
     /// Counts a candidate, and adds what `found` returns if its score suffices.
-    pub(super) fn look(&mut self, score: f32, found: impl FnOnce() -> Found) {
+    pub(super) fn look(&mut self, score: f32, found: impl FnOnce() -> DetectedObject) {
         self.seen += 1;
         self.best = Some(self.best.map_or(score, |best| best.max(score)));
         if score >= self.threshold {
@@ -68,7 +68,11 @@ impl Candidates {
     }
 
     /// Returns the answer with the boxes that `merge` leaves.
-    pub(super) fn merged(self, what: &[String; 2], merge: impl FnOnce(Vec<Found>) -> Vec<Found>) -> Boxes {
+    pub(super) fn merged(
+        self,
+        what: &[String; 2],
+        merge: impl FnOnce(Vec<DetectedObject>) -> Vec<DetectedObject>,
+    ) -> Boxes {
         let Self { threshold, seen: candidates, best, found } = self;
         Boxes { what: what.clone(), boxes: merge(found), threshold, candidates, best, top: None }
     }
@@ -123,11 +127,11 @@ impl Boxes {
 
 #[cfg(test)]
 mod tests {
-    use super::{Boxes, Found};
+    use super::{Boxes, DetectedObject};
 
     #[test]
     fn boxes_are_counted_and_what_is_missing_is_explained() {
-        let found = |score| Found { label: None, score, bounds: [1.2, 2.0, 30.7, 40.0], points: vec![] };
+        let found = |score| DetectedObject { label: None, score, bounds: [1.2, 2.0, 30.7, 40.0], points: vec![] };
         let what = ["face", "faces"].map(str::to_owned);
         let mut boxes =
             Boxes { what, boxes: vec![found(0.875)], threshold: 0.5, candidates: 896, best: Some(0.875), top: None };

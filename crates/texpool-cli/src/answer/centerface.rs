@@ -1,7 +1,7 @@
 //! CenterFace's heat map of faces, with extents and points at each place.
 
 use super::{
-    boxes::{Boxes, Found},
+    boxes::{Boxes, DetectedObject},
     detection::Detection,
     output::{DecodeError, Output, Planes},
     overlap,
@@ -45,7 +45,12 @@ impl Centerface {
                     Point::new(Some(name), view.at_pixel(left + px * w, top + py * h))
                 };
                 let points = self.points.iter().enumerate().map(point).collect();
-                Found { label: None, score, bounds: view.bounds_of_pixels([left, top, left + w, top + h]), points }
+                DetectedObject {
+                    label: None,
+                    score,
+                    bounds: view.bounds_of_pixels([left, top, left + w, top + h]),
+                    points,
+                }
             });
         }
         Ok(self.detection.merged(candidates, overlap::best))

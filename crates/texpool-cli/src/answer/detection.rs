@@ -1,6 +1,6 @@
 //! What all decodings of boxes have in common: the name of the objects, and which of the candidates count.
 
-use super::boxes::{Boxes, Candidates, Found};
+use super::boxes::{Boxes, Candidates, DetectedObject};
 use serde::{Deserialize, Serialize};
 
 /// The objects to find, and the candidates that are such objects.
@@ -21,7 +21,11 @@ impl Detection {
     }
 
     /// Returns the answer with the boxes that `merge` makes of those that overlap by more than the given share.
-    pub(super) fn merged(&self, candidates: Candidates, merge: impl FnOnce(Vec<Found>, f32) -> Vec<Found>) -> Boxes {
+    pub(super) fn merged(
+        &self,
+        candidates: Candidates,
+        merge: impl FnOnce(Vec<DetectedObject>, f32) -> Vec<DetectedObject>,
+    ) -> Boxes {
         candidates.merged(&self.what, |found| merge(found, self.overlap))
     }
 }

@@ -30,7 +30,7 @@ mod view;
 mod yolo;
 
 pub use anchors::Anchors;
-pub use boxes::{Boxes, Found};
+pub use boxes::{Boxes, DetectedObject};
 pub use centerface::Centerface;
 pub use classes::{Class, ClassList, Classes};
 pub use decoding::{Answer, Decoding};

@@ -1,6 +1,6 @@
 //! Merges boxes that show the same thing.
 
-use super::boxes::Found;
+use super::boxes::DetectedObject;
 
 /// Intersection over union of two boxes (left, top, right, bottom).
 pub(super) fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
@@ -11,21 +11,21 @@ pub(super) fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
 }
 
 /// Keeps the best of all boxes with the same label that overlap by more than `most`, best first.
-pub(super) fn best(found: Vec<Found>, most: f32) -> Vec<Found> {
+pub(super) fn best(found: Vec<DetectedObject>, most: f32) -> Vec<DetectedObject> {
     groups(found, most).into_iter().filter_map(|group| group.into_iter().next()).collect()
 }
 
 /// Merges all boxes that overlap by more than `most` into their mean, weighted by score, best first.
-pub(super) fn averages(found: Vec<Found>, most: f32) -> Vec<Found> {
+pub(super) fn averages(found: Vec<DetectedObject>, most: f32) -> Vec<DetectedObject> {
     groups(found, most).into_iter().filter_map(|group| average(&group)).collect()
 }
 
 /// Groups boxes by the best one that they overlap, each group and its members best first.
-fn groups(mut found: Vec<Found>, most: f32) -> Vec<Vec<Found>> {
+fn groups(mut found: Vec<DetectedObject>, most: f32) -> Vec<Vec<DetectedObject>> {
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
-    let mut groups: Vec<Vec<Found>> = Vec::new();
+    let mut groups: Vec<Vec<DetectedObject>> = Vec::new();
     for one in found {
-        let same = |group: &&mut Vec<Found>| {
+        let same = |group: &&mut Vec<DetectedObject>| {
             group.first().is_some_and(|best| best.label == one.label && overlap(best.bounds, one.bounds) > most)
         };
         match groups.iter_mut().find(same) {
@@ -36,10 +36,11 @@ fn groups(mut found: Vec<Found>, most: f32) -> Vec<Vec<Found>> {
     groups
 }
 
-fn average(group: &[Found]) -> Option<Found> {
+fn average(group: &[DetectedObject]) -> Option<DetectedObject> {
     let mut merged = group.first()?.clone();
     let total: f32 = group.iter().map(|one| one.score).sum();
-    let mean = |value: &dyn Fn(&Found) -> f32| group.iter().map(|one| one.score * value(one)).sum::<f32>() / total;
+    let mean =
+        |value: &dyn Fn(&DetectedObject) -> f32| group.iter().map(|one| one.score * value(one)).sum::<f32>() / total;
     merged.bounds = std::array::from_fn(|i| mean(&|one| one.bounds[i]));
     for (i, point) in merged.points.iter_mut().enumerate() {
         (point.x, point.y) = (mean(&|one| one.points[i].x), mean(&|one| one.points[i].y));
@@ -50,11 +51,11 @@ fn average(group: &[Found]) -> Option<Found> {
 #[cfg(test)]
 mod tests {
     use super::{averages, best, overlap};
-    use crate::answer::{Found, Point};
+    use crate::answer::{DetectedObject, Point};
 
-    fn found(score: f32, left: f32) -> Found {
+    fn found(score: f32, left: f32) -> DetectedObject {
         let points = vec![Point::new(None, [left, 1.0])];
-        Found { label: None, score, bounds: [left, 0.0, left + 10.0, 10.0], points }
+        DetectedObject { label: None, score, bounds: [left, 0.0, left + 10.0, 10.0], points }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! MTCNN's first network: windows that may be faces.
 
 use super::{
-    boxes::{Boxes, Found},
+    boxes::{Boxes, DetectedObject},
     detection::Detection,
     output::{DecodeError, Output},
     overlap,
@@ -38,7 +38,7 @@ impl Proposals {
                 let [x, y] = [i / rows, i % rows].map(|cell| STRIDE * cell);
                 let corners = [x + FIRST, y + FIRST, x + LAST, y + LAST];
                 let bounds = std::array::from_fn(|i| corners[i] as f32 + by[i] * edge);
-                Found { label: None, score: score[1], bounds: view.bounds_of_pixels(bounds), points: vec![] }
+                DetectedObject { label: None, score: score[1], bounds: view.bounds_of_pixels(bounds), points: vec![] }
             });
         }
         Ok(self.detection.merged(candidates, overlap::best))

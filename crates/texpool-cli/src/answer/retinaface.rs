@@ -1,7 +1,7 @@
 //! RetinaFace's boxes and points on three grids, relative to two anchors in each cell.
 
 use super::{
-    boxes::{Boxes, Found},
+    boxes::{Boxes, DetectedObject},
     detection::Detection,
     output::{DecodeError, Output, Planes},
     overlap,
@@ -57,7 +57,7 @@ impl Retinaface {
                             Point::new(Some(name), view.at_pixel(px, py))
                         };
                         let points = self.points.iter().enumerate().map(point).collect();
-                        Found { label: None, score, bounds: view.bounds_of_pixels(bounds), points }
+                        DetectedObject { label: None, score, bounds: view.bounds_of_pixels(bounds), points }
                     });
                 }
             }

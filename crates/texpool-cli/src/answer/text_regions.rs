@@ -1,7 +1,7 @@
 //! Regions of text in a map of probabilities, as PP-OCR's detector answers (differentiable binarization).
 
 use super::{
-    boxes::{Boxes, Candidates, Found},
+    boxes::{Boxes, Candidates, DetectedObject},
     map::Map,
     output::{DecodeError, Output},
     view::View,
@@ -46,7 +46,7 @@ impl TextRegions {
                 let grow = (w * h) as f32 * self.unclip / (2 * (w + h)) as f32;
                 let [left, top, right, bottom] = [left, top, right, bottom].map(|edge| edge as f32);
                 let bounds = view.bounds_of_pixels([left - grow, top - grow, right + grow, bottom + grow]);
-                Found { label: None, score, bounds, points: vec![] }
+                DetectedObject { label: None, score, bounds, points: vec![] }
             });
         }
         Ok(candidates.merged(&self.what, |mut found| {

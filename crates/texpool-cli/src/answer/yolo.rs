@@ -1,7 +1,7 @@
 //! YOLO v2's boxes and classes in a grid.
 
 use super::{
-    boxes::{Boxes, Found},
+    boxes::{Boxes, DetectedObject},
     detection::Detection,
     output::{DecodeError, Output, largest, sigmoid, softmax},
     overlap,
@@ -54,7 +54,7 @@ impl Yolo {
                 let h = values[3].exp() * anchor_height / rows as f32;
                 let bounds = view.bounds([x - w / 2.0, y - h / 2.0, x + w / 2.0, y + h / 2.0]);
                 let label = names.map_or_else(|| format!("class {class}"), |names| names[class].clone());
-                Found { label: Some(label), score, bounds, points: vec![] }
+                DetectedObject { label: Some(label), score, bounds, points: vec![] }
             });
         }
         Ok(self.detection.merged(candidates, overlap::best))

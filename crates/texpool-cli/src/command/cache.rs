@@ -13,11 +13,11 @@ use std::{collections::BTreeMap, fmt::Write};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List texpool's files in the cache folder, with sizes and totals.
     List,
     /// Remove texpool's files of some kinds from the cache folder; others' files stay.
@@ -97,9 +97,9 @@ struct Cleared {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
-    match &args.what {
-        What::List => list(&fetcher, json),
-        What::Clear(which) => clear(&fetcher, which, json),
+    match &args.action {
+        Action::List => list(&fetcher, json),
+        Action::Clear(which) => clear(&fetcher, which, json),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) enum CliError {
     Setup(#[from] SetupError),
     #[error(transparent)]
     Unreadable(Box<ImportError>),
-    #[error("{}{}: {source}", printable(path), With(dims))]
+    #[error("{}{}: {source}", printable(path), WithFlags(dims))]
     Import { path: PathBuf, dims: String, source: Box<ImportError> },
     /// Extents that the model leaves open. `line` is the command line with values for all of them.
     #[error("{}: {}", printable(path), ImportError::UnresolvedDim(open.clone()))]
@@ -136,9 +136,9 @@ impl CliError {
 }
 
 /// Formats the `--dim` flags of the user, if any.
-struct With<'a>(&'a str);
+struct WithFlags<'a>(&'a str);
 
-impl fmt::Display for With<'_> {
+impl fmt::Display for WithFlags<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, " with {}", printable(self.0)) }
     }

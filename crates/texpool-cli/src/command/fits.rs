@@ -4,7 +4,7 @@ use super::{
     args::{PlanArgs, Search},
     each_model::{self, Failed},
     error::CliError,
-    fitting::{self, Plain, Wanted},
+    fitting::{self, Plain, PlanRequest},
     out,
     progress::{self, Deadline},
     setup_model,
@@ -117,7 +117,7 @@ fn row(args: &Args, model: &OsStr) -> Result<PlanRow, CliError> {
     // The search compiles the model again, and two copies of large weights would lie in memory.
     drop(whole);
     let objective = Objective::Device(args.size.bytes);
-    let wanted = Wanted { name, flags: format!("--budget {}", args.size.text), objective };
+    let wanted = PlanRequest { name, flags: format!("--budget {}", args.size.text), objective };
     let search = Search::new(args.deadline.0, args.no_cache);
     let options = args.plan.options_for(Planner::Best, objective);
     let (row, _) = fitting::search(&graph, &wanted, &options, &plain, (&search, search.deadline))?;

@@ -10,7 +10,7 @@ use texpool::{
 };
 
 /// A plan to search for.
-pub(super) struct Wanted {
+pub(super) struct PlanRequest {
     pub(super) name: String,
     /// Flags of `run` that select it.
     pub(super) flags: String,
@@ -67,12 +67,12 @@ impl Plain {
 /// and the model with the plan if there is one.
 pub(super) fn search(
     graph: &Graph,
-    wanted: &Wanted,
+    wanted: &PlanRequest,
     options: &CompileOptions,
     plain: &Plain,
     (search, time): (&Search, Option<Duration>),
 ) -> Result<(PlanRow, Option<CompiledModel>), CliError> {
-    let Wanted { name, flags, .. } = wanted;
+    let PlanRequest { name, flags, .. } = wanted;
     let missing = |fit, least_bytes, stopped| {
         (PlanRow { name: name.clone(), flags: flags.clone(), fit, figures: None, least_bytes, stopped }, None)
     };

@@ -119,7 +119,7 @@ impl Smaller {
 }
 
 /// What the user asked for.
-pub(super) struct Wanted {
+pub(super) struct LessRequest {
     /// A smaller plan.
     pub(super) smaller: bool,
     /// A measurement of it.
@@ -127,7 +127,7 @@ pub(super) struct Wanted {
 }
 
 /// Returns the line. `model` is what the user calls the model.
-pub(super) fn line(smaller: Option<&Smaller>, model: &str, wanted: &Wanted) -> String {
+pub(super) fn line(smaller: Option<&Smaller>, model: &str, wanted: &LessRequest) -> String {
     match smaller {
         Some(smaller) => smaller.line(),
         None if wanted.smaller => {

@@ -12,11 +12,11 @@ use std::{fmt::Write, path::PathBuf};
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     #[command(subcommand)]
-    what: What,
+    action: Action,
 }
 
 #[derive(Debug, Subcommand)]
-enum What {
+enum Action {
     /// List every model, photo and list of labels that can be fetched.
     List,
     /// Fetch some of them, or all.
@@ -52,9 +52,9 @@ struct Fetched<'a> {
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
-    match &args.what {
-        What::List => list(&fetcher, json),
-        What::Fetch { names } => fetch(&fetcher, names, json),
+    match &args.action {
+        Action::List => list(&fetcher, json),
+        Action::Fetch { names } => fetch(&fetcher, names, json),
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{
     args::Search,
     error::CliError,
-    fitting::{self, Plain, Wanted},
+    fitting::{self, Plain, PlanRequest},
 };
 use crate::report::{PlanRow, PlanRows};
 use std::time::Instant;
@@ -32,7 +32,7 @@ pub(super) struct RowsOf<'a> {
 }
 
 /// A row, and the model with its plan if there is one and it will be run.
-type Found = (PlanRow, Option<CompiledModel>);
+type PlannedRow = (PlanRow, Option<CompiledModel>);
 
 /// Searches for the rows; all searches together take the deadline of `search`.
 pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<CompiledModel>), CliError> {
@@ -40,9 +40,9 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
     let plain = Plain::new(of.plain, &profile);
     let sizes = SIZES.into_iter().filter(|(_, _, bytes)| *bytes < plain.device_bytes);
     let sizes = sizes.map(|(name, flags, bytes)| (name, flags, Objective::Device(bytes)));
-    let wanted: Vec<Wanted> = sizes
+    let wanted: Vec<PlanRequest> = sizes
         .chain([("smallest", "--objective smallest", Objective::Smallest)])
-        .map(|(name, flags, objective)| Wanted { name: name.to_owned(), flags: flags.to_owned(), objective })
+        .map(|(name, flags, objective)| PlanRequest { name: name.to_owned(), flags: flags.to_owned(), objective })
         .collect();
     let (begun, count) = (Instant::now(), wanted.len());
     // A stored plan is good enough if its search had most of an equal share, whatever the other rows leave over this
@@ -65,8 +65,8 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
 
 /// Replaces the last row by another that is smaller, since a search that was stopped may not have found the smallest
 /// plan. Removes it if the plain plan is as small.
-fn settle_smallest(found: &mut Vec<Found>) {
-    let bytes = |(row, _): &Found| row.figures.map_or(u64::MAX, |figures| figures.device_bytes);
+fn settle_smallest(found: &mut Vec<PlannedRow>) {
+    let bytes = |(row, _): &PlannedRow| row.figures.map_or(u64::MAX, |figures| figures.device_bytes);
     let least = (0..found.len()).min_by_key(|&index| bytes(&found[index])).unwrap_or(0);
     let last = found.len() - 1;
     if least == 0 {

@@ -6,7 +6,7 @@ use super::{
     error::CliError,
     help::RESEARCH,
     inputs::{Input, InputArgs, InputSet, Inputs},
-    less::{self, Smaller, Wanted},
+    less::{self, LessRequest, Smaller},
     out, progress,
     reading::{AnswerArgs, Reading, Reply},
     run_report::{Document, Output, Run, Shown},
@@ -124,7 +124,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         MemoryReport::from_compiled(session.compiled())
     };
     let report = report.on_device(&memory);
-    let wanted = Wanted { smaller: session.compiled().objective() != Objective::Fastest, measured: args.measure };
+    let wanted = LessRequest { smaller: session.compiled().objective() != Objective::Fastest, measured: args.measure };
     let is_saved = args.saved_plan.path().is_some();
     let smaller = Smaller::find(&args.model, is_saved, (&call.graph, &gpu), session.compiled());
     let smaller = match (smaller, measured_inputs) {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 use texpool::{
-    delegate::{Host, Partition, Selection, Standing},
+    delegate::{Host, NodeStanding, Partition, Selection},
     import::{GraphOutline, OpenExtent, TensorOutline},
 };
 
@@ -134,12 +134,12 @@ impl GraphReport {
 }
 
 impl NodeReport {
-    fn new(node: usize, [operator, name]: [&String; 2], standing: &Standing) -> Self {
+    fn new(node: usize, [operator, name]: [&String; 2], standing: &NodeStanding) -> Self {
         let (verdict, partition, refusal) = match standing {
-            Standing::Taken(partition) => (NodeVerdict::Taken, Some(*partition), None),
-            Standing::Known => (NodeVerdict::Known, None, None),
-            Standing::Left(refusal) => (NodeVerdict::Left, None, Some(refusal.clone())),
-            Standing::Unknown(refusal) => (NodeVerdict::Unknown, None, Some(refusal.clone())),
+            NodeStanding::Taken(partition) => (NodeVerdict::Taken, Some(*partition), None),
+            NodeStanding::Known => (NodeVerdict::Known, None, None),
+            NodeStanding::Left(refusal) => (NodeVerdict::Left, None, Some(refusal.clone())),
+            NodeStanding::Unknown(refusal) => (NodeVerdict::Unknown, None, Some(refusal.clone())),
         };
         let (reason, hint) = refusal.map(|refusal| (refusal.reason, refusal.hint)).unzip();
         Self { node, operator: operator.clone(), name: name.clone(), verdict, partition, reason, hint }

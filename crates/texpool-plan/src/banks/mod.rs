@@ -98,12 +98,12 @@ pub fn place_banks<'a>(
 ) -> Result<Layout, PlanError> {
     let uses = uses.into();
     uses.check_records(records)?;
-    Ok(search_banks(records, uses, Known { seed, arena: None, bounds: &bounds(records)? }, moves, control)?.0)
+    Ok(search_banks(records, uses, Prior { seed, arena: None, bounds: &bounds(records)? }, moves, control)?.0)
 }
 
 /// Information available before the search for banks.
 #[derive(Clone, Copy)]
-pub(super) struct Known<'a> {
+pub(super) struct Prior<'a> {
     /// Initial plan: a layout of shared objects or banks.
     pub(super) seed: &'a Layout,
     /// The smallest arena found, if one was searched for.
@@ -117,11 +117,11 @@ pub(super) struct Known<'a> {
 pub(super) fn search_banks(
     records: &[UsageRecord],
     uses: Uses<'_>,
-    known: Known<'_>,
+    known: Prior<'_>,
     moves: u64,
     control: &SearchControl<'_>,
 ) -> Result<(Layout, Option<StopReason>), PlanError> {
-    let Known { seed, arena, bounds } = known;
+    let Prior { seed, arena, bounds } = known;
     let widest = bounds.offsets;
     if seed.places.len() != records.len() {
         return Err(

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{buffer::Buffer, conflicts::Conflicts, first_fit::FirstFit, found::Found};
+use super::{buffer::Buffer, conflicts::Conflicts, first_fit::FirstFit, offset_plan::OffsetPlan};
 use crate::{
     control::{Progress, SearchControl},
     random::Random,
@@ -16,7 +16,7 @@ pub(super) struct OrderSearch<'a> {
     bound: u64,
     /// A total at which the search may end.
     enough: u64,
-    best: Found,
+    best: OffsetPlan,
     /// Order of the best plan.
     order: Vec<usize>,
     random: Random,
@@ -40,7 +40,7 @@ impl<'a> OrderSearch<'a> {
         let unstopped = SearchControl::new();
         let first = if conflicts.few { &unstopped } else { control };
         let offsets = FirstFit::new(buffers, conflicts).place_all(&order, first);
-        let best = Found::new(buffers, offsets, bound);
+        let best = OffsetPlan::new(buffers, offsets, bound);
         let used = buffers.len().max(1) as u64;
         let mut search = Self { buffers, conflicts, bound, enough, best, order, random: Random::new(), used };
         for order in orders {
@@ -56,7 +56,7 @@ impl<'a> OrderSearch<'a> {
     }
 
     /// Returns the current best plan.
-    pub(super) fn best(&self) -> &Found {
+    pub(super) fn best(&self) -> &OffsetPlan {
         &self.best
     }
 
@@ -92,10 +92,10 @@ impl<'a> OrderSearch<'a> {
         self.best.total <= self.enough || control.should_stop()
     }
 
-    fn place(&mut self, order: &[usize], control: &SearchControl<'_>) -> Found {
+    fn place(&mut self, order: &[usize], control: &SearchControl<'_>) -> OffsetPlan {
         self.used += order.len().max(1) as u64;
         let offsets = FirstFit::new(self.buffers, self.conflicts).place_all(order, control);
-        Found::new(self.buffers, offsets, self.bound)
+        OffsetPlan::new(self.buffers, offsets, self.bound)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{buffer::Buffer, found::Found};
+use super::{buffer::Buffer, offset_plan::OffsetPlan};
 use crate::{
     bounds::max_breadth,
     control::{SearchControl, StopReason},
@@ -61,14 +61,14 @@ pub(super) fn plan(
     capacity: Option<u64>,
     nodes: u64,
     control: &SearchControl<'_>,
-) -> Result<Found, PlanError> {
+) -> Result<OffsetPlan, PlanError> {
     let records = records(buffers, align);
     // In the last unit, padding may extend past the end of the arena.
     let padding = padding(buffers, align);
     let in_bytes = |units: u64| units.saturating_mul(align).saturating_sub(padding);
     let found = |layout: &Layout, bound, stopped| {
         let offsets = layout.places.iter().map(|place| place.offset * align).collect();
-        Found { stopped, ..Found::new(buffers, offsets, in_bytes(bound)) }
+        OffsetPlan { stopped, ..OffsetPlan::new(buffers, offsets, in_bytes(bound)) }
     };
     let hinted = hinted(buffers, &records);
     let Some(capacity) = capacity else {

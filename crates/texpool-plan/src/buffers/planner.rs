@@ -13,7 +13,7 @@ use super::{
     check::{check_arena, overlapping},
     conflicts::Conflicts,
     exact,
-    found::Found,
+    offset_plan::OffsetPlan,
     order_search::OrderSearch,
     plain,
     sequences::Sequences,
@@ -261,7 +261,7 @@ impl<'a> ArenaPlanner<'a> {
         let enough = found.total <= bound || self.capacity.is_some_and(|capacity| found.total <= capacity);
         let decided = self.capacity.is_some_and(|capacity| bound > capacity);
         let stopped = found.stopped.filter(|_| !enough && !decided);
-        let Found { offsets, total, .. } = found;
+        let OffsetPlan { offsets, total, .. } = found;
         let plan = ArenaPlan { offsets, total, bound, proof, stopped, planner: self.id };
         check_arena(&buffers, &in_place, &plan)?;
         Ok(plan)
@@ -285,7 +285,7 @@ impl<'a> ArenaPlanner<'a> {
         in_place: &[(usize, usize)],
         widest: u64,
         control: &SearchControl<'_>,
-    ) -> Result<Found, PlanError> {
+    ) -> Result<OffsetPlan, PlanError> {
         let Self { capacity, effort, .. } = self;
         let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
         // In such units each buffer is followed by its padding, which the last buffer of the arena does not need.
@@ -301,7 +301,7 @@ impl<'a> ArenaPlanner<'a> {
             Ok(conflicts) => conflicts,
             Err(reason) => {
                 let stopped = control.stopped().or(Some(reason));
-                return Ok(Found { stopped, ..without_pairs::plan(buffers, widest)? });
+                return Ok(OffsetPlan { stopped, ..without_pairs::plan(buffers, widest)? });
             }
         };
         let sequences = Sequences::new(buffers, in_place, &conflicts);
@@ -315,7 +315,7 @@ impl<'a> ArenaPlanner<'a> {
             best
         };
         let beyond_exact = (!exact && *effort > 0).then_some(StopReason::TooManyTensors);
-        Ok(Found { stopped: stopped.or(beyond_exact), ..best })
+        Ok(OffsetPlan { stopped: stopped.or(beyond_exact), ..best })
     }
 
     /// Searches with the forbidden differences of all pairs of buffers.
@@ -327,7 +327,7 @@ impl<'a> ArenaPlanner<'a> {
         sequences: Option<Sequences<'_>>,
         widest: u64,
         control: &SearchControl<'_>,
-    ) -> Result<Found, PlanError> {
+    ) -> Result<OffsetPlan, PlanError> {
         let Self { capacity, effort, .. } = *self;
         let unit = plain::common_unit(buffers).filter(|_| in_place.is_empty());
         let enough = capacity.unwrap_or(widest);
@@ -340,7 +340,7 @@ impl<'a> ArenaPlanner<'a> {
             orders.improve(effort, control);
         }
         let mut best = orders.best().clone();
-        let open = |best: &Found| {
+        let open = |best: &OffsetPlan| {
             let decided = capacity.is_some_and(|capacity| best.bound > capacity);
             effort > 0 && !decided && best.total > enough.max(best.bound)
         };
@@ -386,7 +386,7 @@ fn beyond_reach(
     in_place: &[(usize, usize)],
     widest: u64,
     unit: Option<u64>,
-) -> Result<Found, PlanError> {
+) -> Result<OffsetPlan, PlanError> {
     let greedy = without_pairs::plan(buffers, widest)?;
     let unlimited = SearchControl::new();
     if !Conflicts::are_few(buffers) {

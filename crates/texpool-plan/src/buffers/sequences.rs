@@ -6,8 +6,8 @@
 use super::{
     buffer::Buffer,
     conflicts::Conflicts,
-    found::Found,
     joints::Joints,
+    offset_plan::OffsetPlan,
     pieces::{Piece, pieces},
 };
 use crate::{
@@ -58,7 +58,13 @@ impl<'a> Sequences<'a> {
 
     /// Searches for a plan smaller than `best`, with at most `nodes` nodes for each capacity that is tried. With a
     /// `capacity`, only that one is tried.
-    pub(super) fn improve(&self, best: Found, capacity: Option<u64>, nodes: u64, control: &SearchControl<'_>) -> Found {
+    pub(super) fn improve(
+        &self,
+        best: OffsetPlan,
+        capacity: Option<u64>,
+        nodes: u64,
+        control: &SearchControl<'_>,
+    ) -> OffsetPlan {
         let Self { records, constraints, .. } = self;
         let (layout, bound) = match capacity {
             None => {
@@ -75,9 +81,9 @@ impl<'a> Sequences<'a> {
             },
         };
         let bound = if self.exact { best.bound.max(bound) } else { best.bound };
-        let best = Found { bound, ..best };
+        let best = OffsetPlan { bound, ..best };
         match layout {
-            Some(layout) => best.or_smaller(Found::new(self.buffers, self.offsets(&layout), bound)),
+            Some(layout) => best.or_smaller(OffsetPlan::new(self.buffers, self.offsets(&layout), bound)),
             None => best,
         }
     }

@@ -1,16 +1,16 @@
 //! A greedy plan for which no pairs of buffers are compared: for sets with too many pairs, and for searches without the
 //! time to compare them.
 
-use super::{buffer::Buffer, found::Found};
+use super::{buffer::Buffer, offset_plan::OffsetPlan};
 use crate::{error::PlanError, gcd::gcd, offsets::fast_greedy, record::UsageRecord};
 
 /// Returns a plan in `O(n log n)`. It ignores gaps, and places all buffers without a given place below or above the
 /// given places. Buffers must be valid, and `bound` is the proven lower bound on any plan.
-pub(super) fn plan(buffers: &[Buffer], bound: u64) -> Result<Found, PlanError> {
+pub(super) fn plan(buffers: &[Buffer], bound: u64) -> Result<OffsetPlan, PlanError> {
     let smallest_unit = buffers.iter().fold(0, |divisor, b| gcd(divisor, b.align)).max(1);
-    let best = Found::new(buffers, in_units(buffers, smallest_unit)?, bound);
+    let best = OffsetPlan::new(buffers, in_units(buffers, smallest_unit)?, bound);
     match largest_unit(buffers).filter(|&unit| unit > smallest_unit) {
-        Some(unit) => Ok(best.or_smaller(Found::new(buffers, in_units(buffers, unit)?, bound))),
+        Some(unit) => Ok(best.or_smaller(OffsetPlan::new(buffers, in_units(buffers, unit)?, bound))),
         None => Ok(best),
     }
 }

@@ -153,13 +153,13 @@ fn prelu(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 }
 
 /// Operands in shapes that broadcast, and the extents of the result.
-struct Together {
+struct BroadcastOperands {
     views: Vec<TensorId>,
     dims: Vec<usize>,
     shape: Shape,
 }
 
-fn together(ctx: &mut OperatorLowering<'_, '_>, inputs: &[TensorId]) -> Result<Together, Problem> {
+fn broadcast_operands(ctx: &mut OperatorLowering<'_, '_>, inputs: &[TensorId]) -> Result<BroadcastOperands, Problem> {
     let dims = extents::broadcast(&inputs.iter().map(|&id| ctx.dims(id)).collect::<Vec<_>>())?;
     let all: Vec<Vec<usize>> = inputs.iter().map(|&id| extents::with_leading_ones(ctx.dims(id), dims.len())).collect();
     // Neighbouring axes can be merged if each operand is broadcast along both or along neither.
@@ -171,13 +171,13 @@ fn together(ctx: &mut OperatorLowering<'_, '_>, inputs: &[TensorId]) -> Result<T
         other.iter().zip(&axes.of).for_each(|(extent, &slot)| extents[slot] *= extent);
         views.push(ctx.view(id, extents.into())?);
     }
-    Ok(Together { views, dims, shape: axes.extents.into() })
+    Ok(BroadcastOperands { views, dims, shape: axes.extents.into() })
 }
 
 fn broadcast(ctx: &mut OperatorLowering<'_, '_>, op: Op, act: Act) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let inputs = [ctx.operand(0)?, ctx.operand(1)?];
-    let Together { views, dims, shape } = together(ctx, &inputs)?;
+    let BroadcastOperands { views, dims, shape } = broadcast_operands(ctx, &inputs)?;
     ctx.gives(&dims)?;
     ctx.emit_as(op, &views, act, shape)
 }
@@ -193,7 +193,7 @@ fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem>
         dims[0] = extent;
         condition = ctx.view_as(condition, &dims)?;
     }
-    let Together { views, dims, shape } = together(ctx, &[condition, yes, no])?;
+    let BroadcastOperands { views, dims, shape } = broadcast_operands(ctx, &[condition, yes, no])?;
     ctx.gives(&dims)?;
     let node = |binary, [a, b]: [&TensorId; 2]| ctx.between(Op::Binary(binary), &[*a, *b], shape);
     let parts = kept_parts(&views[0], [&views[1], &views[2]], node)?;

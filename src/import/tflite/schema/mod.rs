@@ -9,7 +9,7 @@ mod table;
 mod union;
 mod vectors;
 
-use super::reader::{Many, Numbers, Octets, One, Table, Text, Unknown};
+use super::reader::{Numbers, Octets, Table, TableOf, TablesOf, Text, Unknown};
 
 pub(super) use options::*;
 use table::tables;
@@ -22,14 +22,14 @@ tables! {
     /// The root of the file.
     Model {
         version: u32 = 4, 0;
-        operator_codes: Many<OperatorCode<'static>> = 6;
-        subgraphs: Many<SubGraph<'static>> = 8;
+        operator_codes: TablesOf<OperatorCode<'static>> = 6;
+        subgraphs: TablesOf<SubGraph<'static>> = 8;
         description: Text = 10;
-        buffers: Many<Buffer<'static>> = 12;
+        buffers: TablesOf<Buffer<'static>> = 12;
     }
     /// The root again, with the facts beside the graphs.
     Described {
-        metadata: Many<Metadata<'static>> = 16;
+        metadata: TablesOf<Metadata<'static>> = 16;
     }
     /// A buffer with facts for a tool or a runtime, by its name.
     Metadata {
@@ -43,10 +43,10 @@ tables! {
     }
     /// A graph.
     SubGraph {
-        tensors: Many<Tensor<'static>> = 4;
+        tensors: TablesOf<Tensor<'static>> = 4;
         inputs: Numbers<i32> = 6;
         outputs: Numbers<i32> = 8;
-        operators: Many<Operator<'static>> = 10;
+        operators: TablesOf<Operator<'static>> = 10;
         name: Text = 12;
     }
     /// A tensor of a graph; `shape` is absent for a scalar.
@@ -55,9 +55,9 @@ tables! {
         dtype: i8 = 6, 0;
         buffer: u32 = 8, 0;
         name: Text = 10;
-        quantization: One<Quantization<'static>> = 12;
+        quantization: TableOf<Quantization<'static>> = 12;
         is_variable: bool = 14, false;
-        sparsity: One<Sparsity<'static>> = 16;
+        sparsity: TableOf<Sparsity<'static>> = 16;
         shape_signature: Numbers<i32> = 18;
     }
     /// Maps a tensor's integers to reals: one scale and zero point for all elements, or one per index of `axis`.
@@ -84,7 +84,7 @@ tables! {
     Sparsity {
         traversal_order: Numbers<i32> = 4;
         block_map: Numbers<i32> = 6;
-        dimensions: Many<Dimension<'static>> = 8;
+        dimensions: TablesOf<Dimension<'static>> = 8;
     }
     /// One level of a sparse tensor.
     Dimension union indices {
@@ -102,7 +102,7 @@ impl OperatorCode<'_> {
 
 impl<'a> Operator<'a> {
     /// The options, with default values if they are missing. `None` if they belong to another operator.
-    pub(crate) fn options<O: Options>(&self) -> Option<O::Of<'a>> {
+    pub(crate) fn options<O: Options>(&self) -> Option<O::Wrapper<'a>> {
         match (self.0.get::<u8>(OPTIONS[0]).unwrap_or(0), Unknown::at(self.0, OPTIONS[1])) {
             (0, _) | (_, None) => Some(O::wrap(Table::EMPTY)),
             (tag, Some(table)) => (tag == O::TAG).then(|| O::wrap(table)),

@@ -43,7 +43,7 @@ macro_rules! tables {
         }
 
         impl $crate::import::tflite::reader::Schema for $name<'static> {
-            type Of<'a> = $name<'a>;
+            type Wrapper<'a> = $name<'a>;
             fn wrap(table: $crate::import::tflite::reader::Table<'_>) -> $name<'_> {
                 $name(table)
             }

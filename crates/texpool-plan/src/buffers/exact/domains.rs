@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::instance::{Apart, Instance, Item, Need, Section};
+use super::instance::{Instance, Item, Need, Section, Separation};
 
 /// Relative position of two items: the offset of `a` minus that of `b` is at least `high`, or at most `low`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl<'a> Domains<'a> {
 
     /// Tightens the bounds of two items so that they stay apart. Returns false if they cannot be apart.
     fn enforce(&mut self, at: usize) -> bool {
-        let Apart { a, b, low, high } = self.instance.aparts[at];
+        let Separation { a, b, low, high } = self.instance.aparts[at];
         let above = self.decided[at] != Some(Side::Below) && self.highest[a] - self.lowest[b] >= high;
         let below = self.decided[at] != Some(Side::Above) && self.lowest[a] - self.highest[b] <= low;
         match (above, below) {
@@ -222,7 +222,7 @@ impl<'a> Domains<'a> {
     fn may_be_equal(&self, section: &Section, x: usize, y: usize, between: &[usize]) -> bool {
         let (x, y) = (section.needs[x].item, section.needs[y].item);
         let apart = |&at: &usize| {
-            let Apart { low, high, .. } = self.instance.aparts[at];
+            let Separation { low, high, .. } = self.instance.aparts[at];
             matches!((self.decided[at], low, high), (Some(Side::Above), _, 1..) | (Some(Side::Below), ..=-1, _))
         };
         self.lowest[x].max(self.lowest[y]) <= self.highest[x].min(self.highest[y]) && !between.iter().any(apart)

@@ -27,7 +27,7 @@ pub(super) struct Item {
 /// A constraint between two items: the offset of `a` minus that of `b` must not lie strictly between `low` and
 /// `high`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Apart {
+pub(super) struct Separation {
     pub(super) a: usize,
     pub(super) b: usize,
     pub(super) low: i64,
@@ -67,7 +67,7 @@ impl Section {
 /// A group of items that are connected by overlapping live ranges, or a single item.
 pub(super) struct Instance {
     pub(super) items: Vec<Item>,
-    pub(super) aparts: Vec<Apart>,
+    pub(super) aparts: Vec<Separation>,
     /// For each item, the indices of its constraints in `aparts`.
     pub(super) aparts_of: Vec<Vec<usize>>,
     pub(super) sections: Vec<Section>,
@@ -120,7 +120,7 @@ impl Instance {
                 if let Some(b) = position(other).filter(|&b| a < b) {
                     aparts_of[a].push(aparts.len());
                     aparts_of[b].push(aparts.len());
-                    aparts.push(Apart { a, b, low, high });
+                    aparts.push(Separation { a, b, low, high });
                 }
             }
         }
@@ -225,7 +225,7 @@ fn section(
 }
 
 /// Returns the pairs of adjacent items that are interchangeable.
-fn ordered(items: &[Item], pieces: &[Vec<Piece>], pairs: &[(usize, usize)], aparts: &[Apart]) -> Vec<usize> {
+fn ordered(items: &[Item], pieces: &[Vec<Piece>], pairs: &[(usize, usize)], aparts: &[Separation]) -> Vec<usize> {
     let same = |a: usize, b: usize| {
         let (x, y) = (&items[a], &items[b]);
         (x.size, x.align) == (y.size, y.align) && x.given.or(y.given).is_none() && pieces[a] == pieces[b]

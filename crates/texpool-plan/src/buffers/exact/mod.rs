@@ -11,7 +11,7 @@ mod domains;
 mod instance;
 mod search;
 
-use super::{buffer::Buffer, conflicts::Conflicts, found::Found};
+use super::{buffer::Buffer, conflicts::Conflicts, offset_plan::OffsetPlan};
 use crate::{
     control::{Progress, SearchControl},
     gcd::gcd,
@@ -38,14 +38,14 @@ const EFFORT_GROWTH: u64 = 8;
 /// Searches for a plan smaller than `best`, until `effort` is spent or `control` stops it. With a `capacity`, the
 /// first plan within it is enough; if no such plan exists, the bound rises above it.
 pub(super) fn improve(
-    mut best: Found,
+    mut best: OffsetPlan,
     buffers: &[Buffer],
     in_place: &[(usize, usize)],
     conflicts: &Conflicts,
     capacity: Option<u64>,
     effort: u64,
     control: &SearchControl<'_>,
-) -> Found {
+) -> OffsetPlan {
     let instances = instances(buffers, in_place, conflicts);
     let mut step = instances.iter().fold(0, |divisor, instance| gcd(divisor, instance.granularity()));
     // A buffer of size 0 is in no instance, but the arena extends up to it.
@@ -53,7 +53,9 @@ pub(super) fn improve(
     let mut search = Search { buffers, instances, effort, used: 0, control };
     if let Some(capacity) = capacity {
         match search.within(capacity, effort, best.total) {
-            Fit::Fits(offsets) => best = Found { stopped: best.stopped, ..Found::new(buffers, offsets, best.bound) },
+            Fit::Fits(offsets) => {
+                best = OffsetPlan { stopped: best.stopped, ..OffsetPlan::new(buffers, offsets, best.bound) }
+            }
             Fit::Infeasible => best.bound = best.bound.max(capacity / step * step + step),
             Fit::BudgetExhausted => {}
         }
@@ -67,7 +69,9 @@ pub(super) fn improve(
             while undecided < best.total && !search.is_over() {
                 let more = round_effort.saturating_mul(EFFORT_GROWTH);
                 match search.within(capacity, if capacity == bound { more } else { round_effort }, best.total) {
-                    Fit::Fits(offsets) => best = Found { stopped: best.stopped, ..Found::new(buffers, offsets, bound) },
+                    Fit::Fits(offsets) => {
+                        best = OffsetPlan { stopped: best.stopped, ..OffsetPlan::new(buffers, offsets, bound) }
+                    }
                     Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
                     Fit::BudgetExhausted => undecided = capacity + step,
                 }
@@ -78,7 +82,7 @@ pub(super) fn improve(
         }
         best.bound = bound.min(best.total);
     }
-    Found { stopped: best.stopped.or(control.stopped()), ..best }
+    OffsetPlan { stopped: best.stopped.or(control.stopped()), ..best }
 }
 
 /// State of a series of searches over the same buffers, each with a different capacity.

@@ -7,7 +7,7 @@
 
 use super::{
     domains::{Domains, Side},
-    instance::{Apart, Instance},
+    instance::{Instance, Separation},
 };
 use crate::{control::SearchControl, offsets::Fit};
 
@@ -49,7 +49,7 @@ pub(super) fn decide(
 fn choose(instance: &Instance, domains: &Domains<'_>) -> Option<(usize, Side)> {
     let Domains { lowest, highest, .. } = domains;
     let mut best: Option<(i128, usize, Side)> = None;
-    for (at, &Apart { a, b, low, high }) in instance.aparts.iter().enumerate() {
+    for (at, &Separation { a, b, low, high }) in instance.aparts.iter().enumerate() {
         let difference = lowest[a] - lowest[b];
         if difference <= low || difference >= high {
             continue;

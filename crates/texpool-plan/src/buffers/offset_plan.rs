@@ -1,11 +1,11 @@
-//! The result of a search.
+//! Offsets that a search found, with its lower bound.
 
 use super::buffer::Buffer;
 use crate::control::StopReason;
 
 /// Offsets, with the proven lower bound.
 #[derive(Clone, Debug)]
-pub(super) struct Found {
+pub(super) struct OffsetPlan {
     pub(super) offsets: Vec<u64>,
     /// One past the last unit in use.
     pub(super) total: u64,
@@ -15,7 +15,7 @@ pub(super) struct Found {
     pub(super) stopped: Option<StopReason>,
 }
 
-impl Found {
+impl OffsetPlan {
     pub(super) fn new(buffers: &[Buffer], offsets: Vec<u64>, bound: u64) -> Self {
         let total = buffers.iter().zip(&offsets).map(|(b, offset)| offset + b.size).max().unwrap_or(0);
         Self { offsets, total, bound, stopped: None }
