@@ -61,7 +61,7 @@ impl CompileBuilder<'static> {
 }
 
 impl<'a> CompileBuilder<'a> {
-    /// Chooses the fastest plan found whose pool takes at most `bytes`. Operators run stripe by stripe of rows if
+    /// Chooses the fastest plan found whose pool takes at most `bytes`. Operators run in stripes of rows if
     /// necessary.
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.options.objective = Objective::Pool(bytes);

@@ -97,7 +97,7 @@ pub struct IntermediatesReport {
     pub pool_bytes: u64,
 }
 
-/// Operators that run stripe by stripe of rows.
+/// Operators that run in stripes of rows.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TilingReport {
     /// Runs of operators that are interleaved.
