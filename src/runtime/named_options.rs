@@ -228,7 +228,7 @@ impl NamedOptions {
 mod tests {
     use super::{NamedOptions, OPTIONS, OptionError, OptionHelp};
     use crate::{
-        compile::{CompileOptions, Objective, StreamedIo, WeightFormat, WeightStorage},
+        compile::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage},
         import::FakeQuant,
         plan::{Planner, Strategy, TexelFormat},
         rewrite::Rules,
@@ -259,6 +259,7 @@ mod tests {
             ("precision", "f16"),
             ("weights", "int8"),
             ("objective", "smallest"),
+            ("tiling", "whole"),
             ("stream", "weights"),
             ("weight_tile", "4KiB"),
             ("strategy", "banks"),
@@ -279,9 +280,10 @@ mod tests {
         );
         let dims: Vec<(&str, usize)> = found.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
         assert_eq!((dims, found.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
-        let CompileOptions { rules, format, planner, objective, weights, weight_format, stream_io, .. } =
+        let CompileOptions { rules, format, planner, objective, tiling, weights, weight_format, stream_io, .. } =
             found.compile();
-        assert_eq!((*format, *objective, *planner), (TexelFormat::Rgba16Float, Objective::Smallest, Planner::Banks));
+        assert_eq!((*format, *planner), (TexelFormat::Rgba16Float, Planner::Banks));
+        assert_eq!((*objective, *tiling), (Objective::Smallest, Tiling::Whole));
         assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
         assert_eq!(*weight_format, WeightFormat::Int8);
         assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });
