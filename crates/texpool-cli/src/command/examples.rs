@@ -54,7 +54,7 @@ Examples:
             "\
 Examples:
   texpool bench mobilenet_v2
-  texpool bench model.onnx --plans fastest,auto,min,2MiB --seconds 10
+  texpool bench model.onnx --plans fastest,balanced,smallest,2MiB --seconds 10
   texpool bench mobilenet_v2 --plan mobilenet_v2.plan --json"
         }
         "compare" => {
