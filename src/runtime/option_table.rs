@@ -6,7 +6,7 @@ use crate::{
     compile::{
         CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat,
         option_text::{
-            Choice, Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner,
+            Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner,
         },
         parse_size,
     },
@@ -60,7 +60,7 @@ pub(super) enum Part {
     Folder,
 }
 
-/// What an option changes, which decides where it may be given.
+/// Effect of an option, which decides whether it applies to trials and goes with a budget.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// The results, the device, or the time of the search.
@@ -80,7 +80,7 @@ pub(super) struct OptionRow {
     pub(super) repeats: bool,
     /// Returns the texts that it takes, in Markdown.
     pub(super) texts: fn() -> String,
-    /// What it is for, in Markdown.
+    /// The purpose, in Markdown.
     pub(super) purpose: &'static str,
     pub(super) set: fn(&mut Settings, &str) -> Result<(), String>,
 }
@@ -91,9 +91,9 @@ impl fmt::Debug for OptionRow {
     }
 }
 
-/// Sets a field to the value of a name.
-fn choose<T: Choice>(field: &mut T, text: &str) -> Result<(), String> {
-    *field = parse_choice(text)?;
+/// Sets a field to a parsed value.
+fn put<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
+    *field = parsed?;
     Ok(())
 }
 
@@ -106,10 +106,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "part of an adapter's name, in any case, or its PCI address".to_owned(),
         purpose: "The device to open.",
-        set: |to, text| {
-            to.gpu.adapter = Some(text.to_owned());
-            Ok(())
-        },
+        set: |to, text| put(&mut to.gpu.adapter, Ok(Some(text.to_owned()))),
     },
     OptionRow {
         name: "timeout",
@@ -118,10 +115,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "seconds, default `600`".to_owned(),
         purpose: "Longest wait for the device.",
-        set: |to, text| {
-            to.gpu.timeout = parse_seconds(text)?;
-            Ok(())
-        },
+        set: |to, text| put(&mut to.gpu.timeout, parse_seconds(text)),
     },
     OptionRow {
         name: "dim",
@@ -145,10 +139,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "`on`, `off`; default `on`".to_owned(),
         purpose: "Whether values that the file stores in 8 bits are rounded to 8 bits.",
-        set: |to, text| {
-            to.import.fake_quant = parse_fake_quant(text)?;
-            Ok(())
-        },
+        set: |to, text| put(&mut to.import.fake_quant, parse_fake_quant(text)),
     },
     OptionRow {
         name: "precision",
@@ -157,7 +148,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || format!("{}; default `f32`", choices::<TexelFormat>()),
         purpose: "Storage of activations and weights. Arithmetic always uses 32 bits.",
-        set: |to, text| choose(&mut to.compile.format, text),
+        set: |to, text| put(&mut to.compile.format, parse_choice(text)),
     },
     OptionRow {
         name: "weights",
@@ -167,7 +158,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || format!("{}; default `f32`", choices::<WeightFormat>()),
         purpose: "Storage of the weights of convolutions and fully connected layers. `file` is the file's format, with \
                   bit-identical results.",
-        set: |to, text| choose(&mut to.compile.weight_format, text),
+        set: |to, text| put(&mut to.compile.weight_format, parse_choice(text)),
     },
     OptionRow {
         name: "budget",
@@ -177,10 +168,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || "`2MiB`, `512KiB`, `1500000`".to_owned(),
         purpose: "Upper limit on all device memory of a session. The fastest plan found within it is used; it runs in \
                   stripes of rows and streams weights if necessary.",
-        set: |to, text| {
-            to.compile.objective = Objective::Device(parse_size(text)?);
-            Ok(())
-        },
+        set: |to, text| put(&mut to.compile.objective, parse_size(text).map(Objective::Device)),
     },
     OptionRow {
         name: "objective",
@@ -189,7 +177,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || format!("{}; default `fastest`", choices::<Objective>()),
         purpose: "Quality that decides between plans: time, a balance of time and memory, or memory. Not with a budget.",
-        set: |to, text| choose(&mut to.compile.objective, text),
+        set: |to, text| put(&mut to.compile.objective, parse_choice(text)),
     },
     OptionRow {
         name: "tiling",
@@ -198,7 +186,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || format!("{}; default `rows`", choices::<Tiling>()),
         purpose: "Whether operators may run in stripes of rows to save memory, or every tensor stays whole.",
-        set: |to, text| choose(&mut to.compile.tiling, text),
+        set: |to, text| put(&mut to.compile.tiling, parse_choice(text)),
     },
     OptionRow {
         name: "stream",
@@ -208,10 +196,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || format!("{}; default `all` with objective `smallest`, else `io`", choices::<Streamed>()),
         purpose: "Data that passes through the pool in every run instead of staying on the device. Not with a budget. \
                   With `io`, no textures of the program can be bound.",
-        set: |to, text| {
-            to.streamed = Some(parse_choice(text)?);
-            Ok(())
-        },
+        set: |to, text| put(&mut to.streamed, parse_choice(text).map(Some)),
     },
     OptionRow {
         name: "weight_tile",
@@ -221,10 +206,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || "a size, default `64KiB`".to_owned(),
         purpose: "Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Not \
                   with a budget.",
-        set: |to, text| {
-            to.weight_tile = parse_size(text)?;
-            Ok(())
-        },
+        set: |to, text| put(&mut to.weight_tile, parse_size(text)),
     },
     OptionRow {
         name: "strategy",
@@ -233,10 +215,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "`best`, `optimum`, `banks`, or a strategy's name; default `best`".to_owned(),
         purpose: "Planner of the pool.",
-        set: |to, text| {
-            to.compile.planner = parse_texture_planner(text)?;
-            Ok(())
-        },
+        set: |to, text| put(&mut to.compile.planner, parse_texture_planner(text)),
     },
     OptionRow {
         name: "rules",
@@ -245,10 +224,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "`default`, `exact`, `all`, `none`, or names separated by commas".to_owned(),
         purpose: "Rewrite rules. `exact` keeps every bit.",
-        set: |to, text| {
-            to.compile.rules = parse_rules(text)?;
-            Ok(())
-        },
+        set: |to, text| put(&mut to.compile.rules, parse_rules(text)),
     },
     OptionRow {
         name: "deadline",
@@ -257,10 +233,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "seconds, or `none`; default `none`".to_owned(),
         purpose: "Time limit of the search for a plan, which then ends with the best plan so far.",
-        set: |to, text| {
-            to.deadline = parse_deadline(text)?;
-            Ok(())
-        },
+        set: |to, text| put(&mut to.deadline, parse_deadline(text)),
     },
     OptionRow {
         name: "cache_dir",
@@ -272,10 +245,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
                   else may change files there while they are in use.",
         set: |to, text| match text {
             "" => Err("it must name a folder".to_owned()),
-            folder => {
-                to.cache_dir = Some(folder.into());
-                Ok(())
-            }
+            folder => put(&mut to.cache_dir, Ok(Some(folder.into()))),
         },
     },
 ];

@@ -1,4 +1,4 @@
-//! What all decodings of boxes have in common: the name of the objects, and which of the candidates count.
+//! Settings that all decodings of boxes share: the name of the objects, and the limits that select candidates.
 
 use super::boxes::{Boxes, Candidates, DetectedObject};
 use serde::{Deserialize, Serialize};

@@ -37,7 +37,7 @@ pub(super) struct Smaller {
     time_ratio: f64,
     /// False if the ratio is predicted.
     measured: bool,
-    /// Whether both plans have the same results; only if both ran.
+    /// True if both plans gave the same results. `None` unless both ran.
     #[serde(skip_serializing_if = "Option::is_none")]
     same_bits: Option<bool>,
     /// The options of the plan that the runs did not have.
@@ -118,7 +118,7 @@ impl Smaller {
     }
 }
 
-/// What the user asked for.
+/// Requests of the user that decide the text if no smaller plan is known.
 pub(super) struct LessRequest {
     /// A smaller plan.
     pub(super) smaller: bool,

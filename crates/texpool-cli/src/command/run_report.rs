@@ -21,7 +21,7 @@ pub(super) struct Document<'a> {
     pub(super) timed_runs: usize,
     /// Time from reading the model to the first answer.
     pub(super) cold_ms: f64,
-    /// How a smaller plan compares with the plain one, if one is known.
+    /// Comparison of a smaller plan with the plain one, if one is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) smaller_plan: Option<&'a Smaller>,
     /// The only run.

@@ -94,7 +94,7 @@ fn a_measured_report_has_the_memory_of_the_device_and_the_time_of_each_step() {
     }
 }
 
-/// What the page says about the measurement.
+/// Text of the page about the measurement.
 fn measured(folder: &std::path::Path) -> Value {
     data(&fs::read_to_string(folder.join("page.html")).unwrap())["measured"].clone()
 }
