@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The shader from the documentation of `texpool::texture`, appended to the generated WGSL that describes this
     // output.
     let device = context.device();
-    let shader = compiled.output_layout(0)?.wgsl("scores") + include_str!("../shaders/callers/read_scores.wgsl");
+    let shader = compiled.output_layout(0)?.wgsl("scores") + include_str!("../src/texture/read_scores.wgsl");
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
         source: wgpu::ShaderSource::Wgsl(shader.into()),

@@ -41,7 +41,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     // The shader from the documentation of `texpool::texture`, appended to the generated WGSL that describes this
     // input.
     let layout = compiled.input_layout("input")?;
-    let shader = layout.wgsl("image") + include_str!("../shaders/callers/write_image.wgsl");
+    let shader = layout.wgsl("image") + include_str!("../src/texture/write_image.wgsl");
     let module = device.create_shader_module(wgpu::ShaderModuleDescriptor {
         label: None,
         source: wgpu::ShaderSource::Wgsl(shader.into()),

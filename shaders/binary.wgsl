@@ -4,7 +4,7 @@ struct Params {
     constant: Tensor,   // the constant operand; its texels are the first weights: rows, slices, pixels
 }
 
-// A function of `src/kernels/binary.rs`.
+// A function of `crates/texpool-ops/src/kernels/binary.rs`.
 override FUNCTION: u32 = BINARY_ADD;
 // Set to the constant operand, if there is one.
 override CONSTANT: u32 = CONSTANT_NONE;

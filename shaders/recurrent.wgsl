@@ -1,5 +1,5 @@
-// A recurrent cell, one batch and direction a workgroup. Its memory holds the hidden values, the cell of an LSTM, and the
-// gates of a step. In each step the lanes first compute the gates' sums, then the new state.
+// A recurrent cell, one batch and direction a workgroup. Its memory holds the hidden values, the cell of an LSTM, and
+// the gates of a step. In each step the lanes first compute the gates' sums, then the new state.
 
 struct Params {
     alphas: vec3<f32>,    // first parameters of the functions: gates, candidate, cell
@@ -11,7 +11,7 @@ struct Params {
     reverse: vec2<u32>,   // whether steps of a direction go from the last to the first
 }
 
-// A kind of `src/ops/recurrent/kernel.rs`.
+// A kind of `crates/texpool-ops/src/ops/recurrent/kernel.rs`.
 override CELL: u32 = CELL_LSTM;
 // These are no parameters, because all lanes must provably reach the same barriers.
 override STEPS: u32 = 1u;

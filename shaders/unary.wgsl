@@ -5,7 +5,7 @@ struct Params {
     beta: u32,   // as `activate` wants it
 }
 
-// A function of `src/kernels/functions.rs`, or of `activate`.
+// A function of `crates/texpool-ops/src/kernels/functions.rs`, or of `activate`.
 override FUNCTION: u32 = ACT_NONE;
 
 const HALF_PI: f32 = 1.57079632679;
@@ -64,7 +64,8 @@ struct Angles {
 // first two parts are exact.
 const NEAR_ANGLE: f32 = 4096.0;
 
-// The binary digits of 2 / pi, behind 32 zeros. Vectors, since glslang rejects the HLSL that naga writes for a constant array.
+// The binary digits of 2 / pi, behind 32 zeros. Vectors, since glslang rejects the HLSL that naga writes for a constant
+// array.
 const TWO_OVER_PI_FRONT = vec4<u32>(0u, 0xa2f9836eu, 0x4e441529u, 0xfc2757d1u);
 const TWO_OVER_PI_BACK = vec4<u32>(0xf534ddc0u, 0xdb629599u, 0x3c439041u, 0xfe5163abu);
 

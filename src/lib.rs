@@ -3,8 +3,7 @@
 //! It reads a `.tflite` or `.onnx` file and turns every operator into a compute shader. A planner decides which tensor
 //! lies in which texture at every step, within a given number of bytes, and checks its plan before a texture is created.
 //!
-#![cfg_attr(feature = "gpu", doc = "```no_run")]
-#![cfg_attr(not(feature = "gpu"), doc = "```ignore")]
+//! ```no_run
 //! use texpool::{Context, Model, TensorView};
 //!
 //! let context = Context::open(&Default::default())?;        // or `Context::from_wgpu(device, queue)?`
@@ -61,85 +60,61 @@
 //!
 //! | feature | adds |
 //! |---|---|
-//! | none (`default-features = false`) | [`plan`], [`graph`], [`import`], [`rewrite`] and host tensors; the crate `texpool-plan` is [`plan`] alone, for any target |
-//! | `gpu` | all the rest of this page, on a device that the caller opens |
-//! | `vulkan`, `metal`, `dx12` (default), `webgpu` | `gpu`, and opening a device through this interface, on platforms that have it |
+//! | `vulkan`, `metal`, `dx12` (default), `webgpu` | opening a device through this interface, on platforms that have it; programs that bring their own device need none |
 //! | `serde` | serialisation of plans, records and device profiles |
 //!
-//! # Stability
+//! # Crates
 //!
-//! These pages show the public interface, which follows semantic versioning. Other modules are public only for the crates
-//! of this repository and its tests, and may change with any version.
+//! This crate is the interface, which follows semantic versioning. It re-exports parts of `texpool-ops` (graph and
+//! operators), `texpool-model` (importers, rewriter), `texpool-compile` (tiling and plans) and `texpool-gpu` (executor).
+//! Those crates may change with any version. `texpool-plan` is the planner alone, for any target, without a GPU.
 //!
 //! [wgpu]: https://docs.rs/wgpu/30
 //! [examples]: https://docs.rs/crate/texpool/latest/source/examples/
 
 pub mod graph;
 pub mod import;
-
 pub mod rewrite;
-#[cfg(feature = "gpu")]
+mod runtime;
 pub mod texture;
 
-// The modules that follow are public only for this repository's crates and tests, and are not stable. The exports below
-// them are the public part.
-
-#[doc(hidden)]
-pub mod compile;
-#[doc(hidden)]
-pub mod delegate;
-#[cfg(feature = "gpu")]
-#[doc(hidden)]
-pub mod gpu;
-#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
-#[doc(hidden)]
-pub mod kernels;
-#[cfg_attr(not(feature = "gpu"), allow(dead_code, unused_imports, reason = "the executor alone reads dispatches"))]
-#[doc(hidden)]
-pub mod ops;
-#[cfg(feature = "gpu")]
-#[doc(hidden)]
-pub mod runtime;
-#[doc(hidden)]
-pub mod schedule;
-#[doc(hidden)]
-pub mod tensor;
-
-#[doc(inline)]
-pub use plan::{Progress, StopReason, TexelFormat};
 /// The memory planner, which is the crate `texpool-plan`.
 #[doc(inline)]
 pub use texpool_plan as plan;
 
 #[doc(inline)]
-pub use compile::WeightFormat;
-pub use compile::{Clock, CompileError, DeviceProfile, Rate, SavedPlanError};
-#[doc(inline)]
 pub use graph::{ElementType, Quantization};
 #[doc(inline)]
 pub use import::{ImportError, ImportOptions, ModelMetadata};
-pub use kernels::KernelError;
-pub use ops::CostClass;
-pub use schedule::ScheduleError;
-pub use tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorViewMut};
-
-#[cfg(feature = "gpu")]
+#[doc(inline)]
+pub use plan::{Progress, StopReason, TexelFormat};
 pub use runtime::{
-    AdapterSummary, Clamp, ClampedValues, CompileBuilder, CompiledModel, Context, Error, GpuError, GpuOptions, Memory,
-    MemoryParts, MemoryPeak, Model, NamedOptions, NotFiniteOutput, OptionError, OptionHelp, Outputs, Pool,
-    PooledSession, Readback, RunWarnings, Session, Submission, TensorInfo, TensorKey, TensorRole, TextureLayout,
-    TextureProblem, Uncomputable, WantedTensor,
+    CompileBuilder, CompiledModel, Context, Error, Model, NamedOptions, OptionError, OptionHelp, Outputs, Pool,
+    PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TextureLayout, Uncomputable, WantedTensor,
 };
-#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-pub use runtime::{DispatchTime, Interrupt, Polling};
+#[doc(inline)]
+pub use texpool_compile::{
+    Clock, CompileError, DeviceProfile, Rate, SavedPlanError, WeightFormat, schedule::ScheduleError,
+};
+#[doc(inline)]
+pub use texpool_gpu::{
+    AdapterSummary, Clamp, ClampedValues, GpuError, GpuOptions, Memory, MemoryParts, MemoryPeak, NotFiniteOutput,
+    RunWarnings, TensorRole, TextureProblem,
+};
+#[cfg(not(target_arch = "wasm32"))]
+#[doc(inline)]
+pub use texpool_gpu::{DispatchTime, Interrupt, Polling};
+#[doc(inline)]
+pub use texpool_model::tensor::{ConvertError, Element, Tensor, TensorError, TensorView, TensorViewMut};
+#[doc(inline)]
+pub use texpool_ops::{kernels::KernelError, ops::CostClass};
 
 /// half 2: what a tensor of 16-bit floats has as elements must be of this version.
 pub use half;
 /// wgpu 30, whose devices, textures and encoders sessions take and give: what a caller uses must be of this version.
-#[cfg(feature = "gpu")]
 pub use wgpu;
 
 /// The library code in the README is compiled with the tests, so that it stays true.
-#[cfg(all(doctest, feature = "gpu"))]
+#[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;

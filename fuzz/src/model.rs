@@ -7,15 +7,14 @@ use std::{
 };
 
 use allocation_counter::measure;
-use texpool::{
-    compile::{CompileOptions, Objective, compile},
+use texpool_compile::{CompileOptions, Objective, compile, schedule::schedule};
+use texpool_model::{
     delegate::{MIN_OPERATIONS, Offline, select},
-    graph::{self, Graph},
     import::{Array, IMAGES, ImportError, ImportOptions, OutlineSource, from_bytes_with},
-    plan::{LayoutKind, SearchBudget, SearchControl, Strategy},
     rewrite::{Rewritten, Rules, rewrite, split},
-    schedule::schedule,
 };
+use texpool_ops::graph::{self, Graph};
+use texpool_plan::{LayoutKind, SearchBudget, SearchControl, Strategy};
 
 /// Maximum number of nodes for compiling, because compile time grows with the nodes and the rows.
 const MAX_NODES: usize = 48;
@@ -29,9 +28,9 @@ const BUDGET: SearchBudget = SearchBudget { nodes: 2, moves: 200, ..SearchBudget
 /// Maximum number of nodes for the greedy strategies, which compare pairs of tensors. Extents are not limited.
 const MAX_GREEDY_NODES: usize = 1 << 10;
 
-/// Upper limit on the memory of an import at any time, in bytes, for a file of this size. It is twice the limit of
-/// the importer's meter (`src/import/meter.rs`), because a growing list may hold twice what was counted. Exceeding it
-/// is a bug, which is detected in a single run regardless of the machine's memory.
+/// Upper limit on the memory of an import at any time, in bytes, for a file of this size. It is twice the limit of the
+/// importer's meter (`crates/texpool-model/src/import/meter.rs`), because a growing list may hold twice what was
+/// counted. Exceeding it is a bug, which is detected in a single run regardless of the machine's memory.
 fn most_memory(file: usize) -> u64 {
     2 * ((128 << 20) + 32 * file as u64)
 }
@@ -153,7 +152,7 @@ fn greedy(graph: &Graph) {
         assert_eq!(strategy.problem(), LayoutKind::SharedObjects);
         if let Ok(layout) = strategy.place(&schedule.records) {
             let found =
-                texpool::plan::check_layout(&schedule.records, &schedule.uses, &layout).err().map(|e| e.to_string());
+                texpool_plan::check_layout(&schedule.records, &schedule.uses, &layout).err().map(|e| e.to_string());
             assert_eq!(found, None, "{} overlaps", strategy.name());
         }
     }

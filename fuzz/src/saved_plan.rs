@@ -5,11 +5,9 @@
 use std::sync::LazyLock;
 
 use allocation_counter::measure;
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, SavedPlanError, compile, load},
-    graph::{BuildError, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary},
-    plan::{SearchControl, TextureLimits, check, check_rows},
-};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, SavedPlanError, compile, load};
+use texpool_ops::graph::{BuildError, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary};
+use texpool_plan::{SearchControl, TextureLimits, check, check_rows};
 
 pub(crate) const LIMITS: TextureLimits = TextureLimits { max_extent: 8192 };
 /// Upper limit on the memory of a load, in bytes. The graphs below have tens of rows, so their plans take kilobytes.

@@ -1,7 +1,7 @@
 // Arithmetic shared by all reductions, independent of the order in which they visit texels. Only `reduce_wide.wgsl`
 // computes means.
 
-// A reduction of `src/ops/reduce/kernel.rs`.
+// A reduction of `crates/texpool-ops/src/ops/reduce/kernel.rs`.
 override KIND: u32 = REDUCE_SUM;
 
 // Best values up to now, and their positions: indices along the reduced axis.

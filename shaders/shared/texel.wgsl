@@ -1,11 +1,12 @@
 // Code shared by every kernel: parameters, the position of a tensor's texels, and the epilogue applied before a value
 // is stored.
 //
-// `src/kernels/shader.rs` puts constants in front, and the functions that read parameters into the structs that stand
-// here and in front of each kernel: `dispatch_params`, `step_params`, `tensor`, `params`. The Rust side states both
-// (`src/kernels/params.rs` those of this file), and writes the last three of a dispatch in that order, then row tables,
-// into its block, which `table` is; `dispatch_table` is the first. Where both lie, `src/gpu/param_binding.rs` says.
-// Behind this comes one of `weight_*.wgsl`, which reads weights as they are packed.
+// `crates/texpool-ops/src/kernels/shader.rs` puts constants in front, and the functions that read parameters into the
+// structs that stand here and in front of each kernel: `dispatch_params`, `step_params`, `tensor`, `params`. The Rust
+// side states both (`crates/texpool-ops/src/kernels/params.rs` those of this file), and writes the last three of a
+// dispatch in that order, then row tables, into its block, which `table` is; `dispatch_table` is the first. Where both
+// lie, `crates/texpool-gpu/src/param_binding.rs` says. Behind this comes one of `weight_*.wgsl`, which reads weights as
+// they are packed.
 @group(0) @binding(1) var target_texture: Writable;
 @group(0) @binding(2) var input_texture: Readable;
 @group(0) @binding(4) var second_texture: Readable;
@@ -59,7 +60,8 @@ fn dispatch_param(i: u32) -> vec4<u32> {
     return dispatch_table.groups[origin + i];
 }
 
-// Adds to one of the counts of the dispatch's node. The first count's number stands behind the output tensor's parameters.
+// Adds to one of the counts of the dispatch's node. The first count's number stands behind the output tensor's
+// parameters.
 fn count_clamped(which: u32, number: u32) {
     let first = param(OUTPUT_TENSOR + COUNTER_GROUP)[COUNTER_LANE];
     atomicAdd(&counters[first + which], number);
@@ -212,8 +214,8 @@ fn mish(x: vec4<f32>) -> vec4<f32> {
     return x * (n / (n + 2.0));
 }
 
-// The nearest value of a grid of `scale` within bounds that are whole numbers of it, two signed halves of `limits`. Halves
-// are rounded away from zero.
+// The nearest value of a grid of `scale` within bounds that are whole numbers of it, two signed halves of `limits`.
+// Halves are rounded away from zero.
 fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
     let q = x / scale;
     let down = trunc(q);
@@ -223,8 +225,8 @@ fn fake_quantised(x: vec4<f32>, scale: f32, limits: u32) -> vec4<f32> {
     return bounded(near, vec4(least), vec4(most)) * scale;
 }
 
-// The function `code` of `src/kernels/functions.rs` with its two parameters, of which `beta` may be the bits of a float,
-// the texel of PReLU's alphas among the weights, or the limits of a grid.
+// The function `code` of `crates/texpool-ops/src/kernels/functions.rs` with its two parameters, of which `beta` may be
+// the bits of a float, the texel of PReLU's alphas among the weights, or the limits of a grid.
 fn activate(code: u32, x: vec4<f32>, slice: u32, alpha: f32, beta: u32) -> vec4<f32> {
     switch code {
         case ACT_NONE: { return x; }

@@ -4,17 +4,16 @@
 use std::path::PathBuf;
 use std::{fmt, ops::ControlFlow, time::Duration};
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::cached_plan::CachedPlan;
 use super::{CompiledModel, Context, Error, Model, NamedOptions};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::PLANS;
-use crate::{
-    compile::{self, CompileError, CompileOptions, DeviceProfile, Objective, Tiling, WeightFormat, WeightStorage},
-    graph::Graph,
-    plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat},
-    rewrite::Rules,
+#[cfg(not(target_arch = "wasm32"))]
+use texpool_cache::{CachedPlan, PLANS};
+use texpool_compile::{
+    self, CompileError, CompileOptions, DeviceProfile, Objective, Tiling, WeightFormat, WeightStorage,
 };
+use texpool_model::rewrite::Rules;
+use texpool_ops::graph::Graph;
+use texpool_plan::{Planner, Progress, ProgressFn, SearchBudget, SearchControl, TexelFormat};
 
 /// Options for compiling a model. The defaults are whole tensors, the smallest pool for them, and 32-bit texels.
 ///
@@ -234,19 +233,19 @@ impl<'a> CompileBuilder<'a> {
     }
 
     #[cfg(not(target_arch = "wasm32"))]
-    fn kept_or_found(&mut self) -> Result<compile::CompiledModel, CompileError> {
+    fn kept_or_found(&mut self) -> Result<texpool_compile::CompiledModel, CompileError> {
         let (model, options, deadline) = (self.model.clone(), self.options.clone(), self.deadline);
         let cached = self.plans.as_deref().and_then(|folder| CachedPlan::new(folder, model.graph(), &options));
-        let Some(cached) = cached else { return self.search(compile::compile) };
+        let Some(cached) = cached else { return self.search(texpool_compile::compile) };
         let found = cached.get_or_search(model.graph(), &options, deadline, |start| {
-            self.search(|graph, options, control| compile::compile_from(graph, options, start, control))
+            self.search(|graph, options, control| texpool_compile::compile_from(graph, options, start, control))
         });
         Ok(found?.0)
     }
 
     #[cfg(target_arch = "wasm32")]
-    fn kept_or_found(&mut self) -> Result<compile::CompiledModel, CompileError> {
-        self.search(compile::compile)
+    fn kept_or_found(&mut self) -> Result<texpool_compile::CompiledModel, CompileError> {
+        self.search(texpool_compile::compile)
     }
 
     /// Runs `search` with the builder's deadline and progress callback.
@@ -266,7 +265,7 @@ impl<'a> CompileBuilder<'a> {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn frontier(mut self) -> Result<Vec<CompiledModel>, Error> {
-        let found = self.search(compile::frontier)?;
+        let found = self.search(texpool_compile::frontier)?;
         let points = found.points().iter().enumerate();
         let points = points.filter_map(|(index, point)| Some((found.compiled(index)?, Some(point.predicted_us))));
         let made = |(compiled, us)| CompiledModel::with_prediction(&self.context, &self.model, compiled, us);

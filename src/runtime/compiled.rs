@@ -3,12 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{Context, Error, Model, TensorInfo, TensorKey, TextureLayout};
-use crate::{
-    compile::{self, WeightFormat},
-    gpu::{ExecutorOptions, SharedWeights, TensorRole},
-    graph::TensorId,
-    plan::{Plan, StopReason, TexelFormat},
-};
+use texpool_compile::WeightFormat;
+use texpool_gpu::{ExecutorOptions, SharedWeights, TensorRole};
+use texpool_ops::graph::TensorId;
+use texpool_plan::{Plan, StopReason, TexelFormat};
 
 /// A model with its plan, for the device of one context. Clones refer to the same object. Any number of sessions can be
 /// created from it; they share the weights.
@@ -21,7 +19,7 @@ pub struct CompiledModel {
 struct Inner {
     context: Context,
     model: Model,
-    compiled: Arc<compile::CompiledModel>,
+    compiled: Arc<texpool_compile::CompiledModel>,
     weights: SharedWeights,
     inputs: Vec<TextureLayout>,
     outputs: Vec<TextureLayout>,
@@ -52,13 +50,13 @@ impl Context {
     /// # Errors
     /// [`Error::SavedPlan`] if the bytes are not a plan, or belong to another model or a device with larger textures.
     pub fn load(&self, model: &Model, plan: &[u8]) -> Result<CompiledModel, Error> {
-        let compiled = compile::load(model.graph(), plan, self.gpu().texture_limits())?;
+        let compiled = texpool_compile::load(model.graph(), plan, self.gpu().texture_limits())?;
         Ok(CompiledModel::new(self, model, compiled))
     }
 }
 
 impl CompiledModel {
-    pub(super) fn new(context: &Context, model: &Model, compiled: compile::CompiledModel) -> Self {
+    pub(super) fn new(context: &Context, model: &Model, compiled: texpool_compile::CompiledModel) -> Self {
         let predicted_us = compiled.tiled().map(|tiled| tiled.predicted_us);
         Self::with_prediction(context, model, compiled, predicted_us)
     }
@@ -67,15 +65,15 @@ impl CompiledModel {
     pub(super) fn with_prediction(
         context: &Context,
         model: &Model,
-        compiled: compile::CompiledModel,
+        compiled: texpool_compile::CompiledModel,
         predicted_us: Option<f64>,
     ) -> Self {
         let (format, limits) = (compiled.format(), context.gpu().texture_limits());
         let layouts = |tensors: &[TensorId]| {
-            let layout = |&id: &TensorId| TextureLayout::new(&compiled.graph.tensors[id], format, limits.max_extent);
+            let layout = |&id: &TensorId| TextureLayout::new(&compiled.graph().tensors[id], format, limits.max_extent);
             tensors.iter().map(layout).collect()
         };
-        let (inputs, outputs) = (layouts(&compiled.graph.inputs), layouts(&compiled.graph.outputs));
+        let (inputs, outputs) = (layouts(&compiled.graph().inputs), layouts(&compiled.graph().outputs));
         let (context, model, weights) = (context.clone(), model.clone(), context.new_weights());
         let compiled = Arc::new(compiled);
         Self { inner: Arc::new(Inner { context, model, compiled, weights, inputs, outputs, predicted_us }) }
@@ -131,7 +129,7 @@ impl CompiledModel {
     /// Returns the range of integer input values for which all computations are exact. `None` if only the texel format
     /// limits them.
     pub(super) fn integer_range(&self, input: usize) -> Option<[i32; 2]> {
-        let graph = &self.inner.compiled.graph;
+        let graph = &self.inner.compiled.graph();
         graph.inputs.get(input).and_then(|&id| graph.tensors[id].integer_range)
     }
 
@@ -143,7 +141,7 @@ impl CompiledModel {
     /// Returns the size of the pool in bytes. [`Session::memory`](crate::Session::memory) returns all memory of a
     /// session.
     pub fn pool_bytes(&self) -> u64 {
-        self.inner.compiled.plan.bytes()
+        self.inner.compiled.plan().bytes()
     }
 
     /// Returns an upper estimate of the bytes that a session takes of the device if it is alone there: pool, weights,
@@ -155,7 +153,7 @@ impl CompiledModel {
 
     /// Returns the plan: the pool's textures, and the position of each intermediate at every step.
     pub fn plan(&self) -> &Plan {
-        &self.inner.compiled.plan
+        self.inner.compiled.plan()
     }
 
     /// Returns the time of a run as predicted from the device's profile. It is known for plans with stripes of rows,
@@ -172,7 +170,7 @@ impl CompiledModel {
 
     /// Returns the steps and placements, for reports.
     #[doc(hidden)]
-    pub fn compiled(&self) -> &Arc<compile::CompiledModel> {
+    pub fn compiled(&self) -> &Arc<texpool_compile::CompiledModel> {
         &self.inner.compiled
     }
 

@@ -4,14 +4,13 @@
 use std::{ops::ControlFlow, path::PathBuf};
 
 use super::Error;
-use crate::gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, SharedWeights, adapters_async};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::{Stopwatch, adapters, calibrate};
+use texpool_compile::{Clock, DeviceProfile};
+use texpool_gpu::{AdapterSummary, Gpu, GpuError, GpuOptions, SharedPipelines, SharedWeights, adapters_async};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::{
-    compile::{Clock, DeviceProfile},
-    plan::TexelFormat,
-};
+use texpool_gpu::{Stopwatch, adapters, calibrate};
+#[cfg(not(target_arch = "wasm32"))]
+use texpool_plan::TexelFormat;
 
 /// A device and its queue, with the resources that its sessions share: pipelines, and the thread that waits for the
 /// device. Clones refer to the same device.

@@ -1,15 +1,11 @@
 //! Errors of reading, compiling and running a model, in the caller's terms.
 
 use super::WantedTensor;
-use crate::{
-    compile::{CompileError, SavedPlanError},
-    gpu::{GpuError, TensorRole},
-    graph::CheckError,
-    import::ImportError,
-    kernels::KernelError,
-    plan::printable,
-    tensor::ConvertError,
-};
+use texpool_compile::{CompileError, SavedPlanError};
+use texpool_gpu::{GpuError, TensorRole};
+use texpool_model::{import::ImportError, tensor::ConvertError};
+use texpool_ops::{graph::CheckError, kernels::KernelError};
+use texpool_plan::printable;
 
 /// Error of reading, compiling or running a model.
 #[derive(Debug, thiserror::Error)]
@@ -178,12 +174,7 @@ impl Error {
 }
 
 fn of_kernel(error: &KernelError) -> Uncomputable {
-    match error {
-        KernelError::Unsupported { op_index, .. } | KernelError::TooLarge { op_index, .. } => {
-            Uncomputable::Node(*op_index)
-        }
-        KernelError::Misfit { .. } | KernelError::Graph(_) => Uncomputable::Model,
-    }
+    error.op_index().map_or(Uncomputable::Model, Uncomputable::Node)
 }
 
 fn of_compiler(error: &CompileError) -> Option<Uncomputable> {

@@ -1,9 +1,7 @@
 //! Inputs and outputs of a model.
 
-use crate::{
-    graph::{ElementType, Graph, Quantization, TensorId},
-    tensor::convert::TensorSpec,
-};
+use texpool_model::tensor::convert::TensorSpec;
+use texpool_ops::graph::{ElementType, Graph, Quantization, TensorId};
 
 /// An input or output of a model.
 #[derive(Clone, Debug, PartialEq)]

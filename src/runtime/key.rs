@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::plan::printable;
+use texpool_plan::printable;
 
 /// Identifies an input or output by name or index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Inputs and outputs by name or index.
 
 use super::{Error, TensorInfo, TensorKey, WantedTensor};
-use crate::gpu::TensorRole;
+use texpool_gpu::TensorRole;
 
 /// Finds the index of the input or output with this key.
 pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>) -> Result<usize, Error> {

@@ -1,7 +1,5 @@
 //! The API for programs that embed texpool: contexts, models, compiled models, sessions and pools.
 
-#[cfg(not(target_arch = "wasm32"))]
-mod cached_plan;
 mod compile_builder;
 mod compiled;
 mod context;
@@ -16,8 +14,6 @@ mod outputs;
 mod pool;
 mod pool_ticket;
 mod readback;
-#[cfg(not(target_arch = "wasm32"))]
-mod report_file;
 mod session;
 mod texture_layout;
 mod texture_wgsl;
@@ -35,18 +31,6 @@ pub use pool::{Pool, PooledSession};
 pub use readback::{Readback, Submission};
 pub use session::Session;
 pub use texture_layout::TextureLayout;
-
-pub use crate::gpu::{
-    AdapterSummary, Clamp, ClampedValues, GpuError, GpuOptions, Memory, MemoryParts, MemoryPeak, NotFiniteOutput,
-    RunWarnings, TensorRole, TextureProblem,
-};
-#[cfg(not(target_arch = "wasm32"))]
-pub use crate::gpu::{DispatchTime, Interrupt, Polling};
-
-#[cfg(not(target_arch = "wasm32"))]
-pub(crate) use crate::gpu::now;
-#[cfg(not(target_arch = "wasm32"))]
-pub use {cached_plan::CachedPlan, report_file::write_report};
 
 /// Compile-time checks of the types that may move to other threads or be shared between them. In a browser, wgpu's
 /// handles stay with their thread.

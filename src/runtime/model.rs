@@ -3,10 +3,10 @@
 use std::{path::Path, sync::Arc};
 
 use super::{Error, TensorInfo, TensorKey, info::infos, lookup::find};
-use crate::{
-    gpu::TensorRole,
+use texpool_gpu::TensorRole;
+use texpool_model::import::{self, ImportOptions, ModelMetadata};
+use texpool_ops::{
     graph::{Graph, check},
-    import::{self, ImportOptions, ModelMetadata},
     ops,
 };
 
@@ -30,7 +30,7 @@ pub struct Model {
 
 impl Model {
     /// Reads a `.tflite` or `.onnx` file into memory. A file of more than 1 GiB is mapped instead, as
-    /// [`import::open`](crate::import::open) explains.
+    /// [`import::open`](texpool_model::import::open) explains.
     ///
     /// # Errors
     /// [`Error::Import`] if the file cannot be read, is damaged, or uses unsupported features, which are all listed.

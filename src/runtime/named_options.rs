@@ -6,13 +6,11 @@ use super::option_table::{Effect, OPTIONS, OptionRow, Part, Settings};
 #[cfg(not(target_arch = "wasm32"))]
 use super::{Context, Error};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::gpu::{WEIGHTS, make_cache_folder};
-use crate::{
-    compile::{CompileOptions, Objective},
-    gpu::GpuOptions,
-    import::ImportOptions,
-    plan::{Planner, Strategy, printable},
-};
+use texpool_cache::{WEIGHTS, make_cache_folder};
+use texpool_compile::{CompileOptions, Objective};
+use texpool_gpu::GpuOptions;
+use texpool_model::import::ImportOptions;
+use texpool_plan::{Planner, Strategy, printable};
 
 /// Options for the device, the model file and the plan, given as names and texts. For programs that take options from a
 /// file, a command line or another language. The names and texts are those of the command `texpool`.
@@ -227,13 +225,10 @@ impl NamedOptions {
 #[cfg(test)]
 mod tests {
     use super::{NamedOptions, OPTIONS, OptionError, OptionHelp};
-    use crate::{
-        compile::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage},
-        import::FakeQuant,
-        plan::{Planner, Strategy, TexelFormat},
-        rewrite::Rules,
-    };
     use std::{path::Path, time::Duration};
+    use texpool_compile::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
+    use texpool_model::{import::FakeQuant, rewrite::Rules};
+    use texpool_plan::{Planner, Strategy, TexelFormat};
 
     fn parse(options: &[(&str, &str)]) -> Result<NamedOptions, OptionError> {
         NamedOptions::parse(options.iter().copied())

@@ -2,18 +2,14 @@
 
 use std::{fmt, path::PathBuf, time::Duration};
 
-use crate::{
-    compile::{
-        CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat,
-        option_text::{
-            Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner,
-        },
-        parse_size,
-    },
-    gpu::GpuOptions,
-    import::{ImportOptions, parse_dim, parse_fake_quant},
-    plan::TexelFormat,
+use texpool_compile::{
+    CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat,
+    option_text::{Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner},
+    parse_size,
 };
+use texpool_gpu::GpuOptions;
+use texpool_model::import::{ImportOptions, parse_dim, parse_fake_quant};
+use texpool_plan::TexelFormat;
 
 /// The settings that options change.
 #[derive(Clone, Debug)]

@@ -3,10 +3,8 @@
 use std::ops::Index;
 
 use super::{Error, TensorInfo, TensorKey};
-use crate::{
-    gpu::TensorRole,
-    tensor::{Tensor, convert::read_reals},
-};
+use texpool_gpu::TensorRole;
+use texpool_model::tensor::{Tensor, convert::read_reals};
 
 /// Results of a run in the model's order, or read results in the requested order. Outputs in textures of the caller
 /// are not included.

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, atomic::AtomicU64};
 
-use super::{CompiledModel, Context, Error, Memory, Session, pool_ticket::PoolTicket};
-use crate::gpu::{PoolTextures, Wait};
+use super::{CompiledModel, Context, Error, Session, pool_ticket::PoolTicket};
+use texpool_gpu::{Memory, PoolTextures, Wait};
 
 /// Textures shared by the sessions of several models, which take turns. Entering borrows the pool, so the Rust compiler
 /// ensures that only one session is in it at a time.
@@ -63,7 +63,7 @@ impl CompiledModel {
     /// [`session`](Self::session).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn session_in(&self, pool: &Pool) -> Result<PooledSession, Error> {
-        super::now(pool.session(self, Wait::Block))
+        texpool_gpu::now(pool.session(self, Wait::Block))
     }
 
     /// Like [`session_in`](Self::session_in), without blocking.

@@ -2,10 +2,10 @@
 
 use std::{future::IntoFuture, pin::Pin};
 
-#[cfg(not(target_arch = "wasm32"))]
-use super::now;
 use super::{Error, Outputs, TensorInfo, outputs::outputs_of};
-use crate::gpu::{self, Answer, Gpu, RUN, Submitted, Wait};
+#[cfg(not(target_arch = "wasm32"))]
+use texpool_gpu::now;
+use texpool_gpu::{self, Answer, Gpu, RUN, Submitted, Wait};
 
 /// A boxed future; on native targets it can move to another thread.
 #[cfg(not(target_arch = "wasm32"))]
@@ -20,11 +20,11 @@ type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 pub struct Readback {
     /// The device, with the session's timeout.
     gpu: Gpu,
-    outputs: Vec<((usize, TensorInfo), gpu::Readback)>,
+    outputs: Vec<((usize, TensorInfo), texpool_gpu::Readback)>,
 }
 
 impl Readback {
-    pub(super) fn new(gpu: &Gpu, outputs: Vec<((usize, TensorInfo), gpu::Readback)>) -> Self {
+    pub(super) fn new(gpu: &Gpu, outputs: Vec<((usize, TensorInfo), texpool_gpu::Readback)>) -> Self {
         Self { gpu: gpu.clone(), outputs }
     }
 
@@ -41,7 +41,7 @@ impl Readback {
     async fn finish(self, wait: Wait) -> Result<Outputs, Error> {
         let mut all = Vec::with_capacity(self.outputs.len());
         for ((output, info), readback) in self.outputs {
-            let mut values = vec![0.0; readback.len()];
+            let mut values = vec![0.0; readback.value_count()];
             readback.finish(&self.gpu, wait, None, "reading outputs", &mut values).await?;
             all.push((output, info, values));
         }

@@ -1,10 +1,9 @@
 //! Positions of an input's or output's elements in its texture.
 
-use crate::{
-    gpu::{TextureProblem, io_texture, lane, pack, texture_format, unpack},
-    graph::{LayoutPermutation, Shape, Tensor},
-    plan::{TexelFormat, TextureSpec},
-};
+use texpool_compile::io_texture;
+use texpool_gpu::{TextureProblem, lane, pack, texture_format, unpack};
+use texpool_ops::graph::{LayoutPermutation, Shape, Tensor};
+use texpool_plan::{TexelFormat, TextureSpec};
 
 /// Required format of the texture of an input or output, and the position of each element in it. See
 /// [`texture`](crate::texture) for the layout as a whole.

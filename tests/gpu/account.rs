@@ -1,12 +1,10 @@
 //! The account of a session's memory: each byte of its device has a part, and peaks are peaks. That a stream of
 //! sessions is accounted for and leaves nothing behind is in `stream.rs`.
 
-use texpool::{
-    compile::{CompileOptions, Objective},
-    gpu::{Executor, ExecutorOptions, Gpu, MemoryParts},
-    graph::{Act, Graph, GraphBuilder},
-    plan::TexelFormat,
-};
+use texpool_compile::{CompileOptions, Objective};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, MemoryParts};
+use texpool_ops::graph::{Act, Graph, GraphBuilder};
+use texpool_plan::TexelFormat;
 
 use crate::support::{models, open};
 
@@ -62,7 +60,7 @@ fn each_byte_of_the_device_is_in_one_part() {
         ("mobilenet_v1_1.0_224.tflite", Objective::Fastest),
         ("face_landmark.tflite", Objective::Fastest),
     ] {
-        let graph = texpool::import::open(models::model(file)).unwrap();
+        let graph = texpool_model::import::open(models::model(file)).unwrap();
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
             is_complete(&open(), file, &graph, objective, format);
         }

@@ -2,12 +2,10 @@
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use texpool::{
-    compile::{CompileOptions, Objective, StreamedIo, WeightFormat, WeightStorage, compile},
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole},
-    graph::Graph,
-    plan::{SearchControl, TexelFormat},
-};
+use texpool_compile::{CompileOptions, Objective, StreamedIo, WeightFormat, WeightStorage, compile};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole};
+use texpool_ops::graph::Graph;
+use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::{
     planned::planned,
@@ -16,7 +14,7 @@ use crate::{
 };
 
 fn loaded(file: &str) -> (Graph, Vec<f32>) {
-    let graph = texpool::import::open(model(file)).unwrap();
+    let graph = texpool_model::import::open(model(file)).unwrap();
     let count = graph.shape(graph.inputs[0]).len();
     (graph, (0..count).map(|i| (i as f32 * 0.618_034).fract() * 2.0 - 1.0).collect())
 }
@@ -142,7 +140,7 @@ fn sessions_that_stream_refuse_what_they_cannot() {
     let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
     assert!(matches!(session.encode(&mut encoder), Err(GpuError::Streamed)));
     let usage = wgpu::TextureUsages::STORAGE_BINDING;
-    let spec = texpool::gpu::io_texture(graph.shape(graph.inputs[0]), options.format, 8192);
+    let spec = texpool_compile::io_texture(graph.shape(graph.inputs[0]), options.format, 8192);
     let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
         label: None,
         size: wgpu::Extent3d { width: spec.width, height: spec.height, depth_or_array_layers: 1 },

@@ -3,18 +3,17 @@
 
 use std::sync::Arc;
 
-use texpool::{
-    Clamp, ClampedValues, Context, Model, TensorView,
-    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightFormat, WeightStorage, compile},
-    gpu::{Executor, ExecutorOptions, Gpu, RunWarnings, SharedWeights},
+use texpool::{Clamp, ClampedValues, Context, Model, TensorView, half};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightFormat, WeightStorage, compile};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, RunWarnings, SharedWeights};
+use texpool_model::{import, rewrite::Rules};
+use texpool_ops::{
     graph::{
         Act, Binary, Conv2d, Gather, GatherElements, Graph, GraphBuilder, Op, Padding, ReduceKind, TensorId, Unary,
     },
-    half, import,
     ops::reference,
-    plan::{SearchControl, TexelFormat},
-    rewrite::Rules,
 };
+use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::support::{
     every_plan,
@@ -363,7 +362,7 @@ fn weights_that_are_rounded_to_16_bits_are_counted() {
     for format in [HALF, FULL] {
         let options = CompileOptions { weight_format: WeightFormat::F16, ..options(&gpu, format) };
         let made = compiled(&graph, &options);
-        let saved = texpool::compile::load(&graph, &made.save(), gpu.texture_limits()).unwrap();
+        let saved = texpool_compile::load(&graph, &made.save(), gpu.texture_limits()).unwrap();
         for made in [made, saved] {
             assert_eq!(places(&run(&gpu, made, &[&[0.0; 24]]).1), [(Clamp::Saturated, "k", 8)], "{format:?}");
         }

@@ -2,11 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use texpool::{
-    compile::{CompileOptions, Objective},
-    gpu::{GpuError, compare, tolerance},
-    plan::TexelFormat,
-};
+use texpool_compile::{CompileOptions, Objective};
+use texpool_gpu::{GpuError, compare, tolerance};
+use texpool_plan::TexelFormat;
 
 use crate::support::{goldens::golden, models, open};
 
@@ -14,7 +12,7 @@ use crate::support::{goldens::golden, models, open};
 #[test]
 fn every_step_of_every_kind_of_plan_is_near_its_reference() {
     let golden = golden("blazeface_short_range");
-    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
     let gpu = open();
     for (format, objective) in [
         (TexelFormat::Rgba32Float, Objective::Fastest),
@@ -38,7 +36,7 @@ fn every_step_of_every_kind_of_plan_is_near_its_reference() {
 #[test]
 fn the_first_step_beyond_the_tolerance_is_the_last_that_is_answered() {
     let golden = golden("blazeface_short_range");
-    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
     let compile = CompileOptions::default();
     let steps = compare(&open(), &graph, compile, &[&golden.input], 0.0, |_, _| ControlFlow::Continue(())).unwrap();
     let (last, before) = steps.split_last().unwrap();
@@ -50,7 +48,7 @@ fn the_first_step_beyond_the_tolerance_is_the_last_that_is_answered() {
 #[test]
 fn a_comparison_that_is_broken_off_is_an_error() {
     let golden = golden("blazeface_short_range");
-    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
     let stop = |done, _| if done == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
     let found = compare(&open(), &graph, CompileOptions::default(), &[&golden.input], 1e-3, stop);
     assert!(matches!(found, Err(GpuError::Cancelled { doing: "comparing" })), "{found:?}");

@@ -1,7 +1,7 @@
 //! Devices need only core WebGPU features. Limits on sizes may be raised, and immediates are used if the adapter has
 //! them.
 
-use texpool::gpu::{DispatchBinding, Executor, ExecutorOptions, Gpu, GpuOptions};
+use texpool_gpu::{DispatchBinding, Executor, ExecutorOptions, Gpu, GpuOptions};
 
 use crate::support::{MODELS, callers_device, models, open, open_with};
 
@@ -44,7 +44,7 @@ fn bare() -> Gpu {
 fn every_model_runs_on_a_callers_device_of_core_limits() {
     let gpu = bare();
     for file in MODELS {
-        let graph = texpool::import::open(models::model(file)).unwrap();
+        let graph = texpool_model::import::open(models::model(file)).unwrap();
         let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| vec![0.5; graph.shape(t).len()]).collect();
         let outputs = session.run(&inputs.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap();

@@ -2,13 +2,11 @@
 
 use std::{fs, ops::ControlFlow};
 
-use texpool::{
-    compile::DeviceProfile,
-    gpu::GpuError,
-    ops::{CostClass, Work},
-    plan::TexelFormat,
-};
 use texpool_cli::setup::{self, SetupError};
+use texpool_compile::DeviceProfile;
+use texpool_gpu::GpuError;
+use texpool_ops::ops::{CostClass, Work};
+use texpool_plan::TexelFormat;
 
 use crate::support::open;
 

@@ -9,11 +9,9 @@ use std::{
     time::Instant,
 };
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Role, TextureSet},
-    graph::{GraphBuilder, Op, Unary},
-    plan::{TexelFormat, TextureSpec},
-};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Role, TextureSet};
+use texpool_ops::graph::{GraphBuilder, Op, Unary};
+use texpool_plan::{TexelFormat, TextureSpec};
 
 use crate::support::{callers_device, open};
 
@@ -25,7 +23,7 @@ fn a_lost_device_is_told_from_other_errors() {
     let gpu = open();
     let mut b = GraphBuilder::new("net");
     let x = b.input("x", &[1, 3, 5, 7]).unwrap();
-    let y = b.node("exp", Op::Unary(Unary::Exp), &[x], texpool::graph::Act::None).unwrap();
+    let y = b.node("exp", Op::Unary(Unary::Exp), &[x], texpool_ops::graph::Act::None).unwrap();
     let graph = b.finish(&[y]).unwrap();
     let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
     let input = vec![0.5; 105];

@@ -1,11 +1,10 @@
 //! Values and textures that the caller passes to a session, and the errors if they do not fit the model: each names
 //! the input or output.
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole, io_texture},
-    graph::{Act, Binary, Graph, GraphBuilder, ReduceKind},
-    plan::TexelFormat,
-};
+use texpool_compile::io_texture;
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, TensorRole};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder, ReduceKind};
+use texpool_plan::TexelFormat;
 
 use crate::support::open;
 

@@ -1,11 +1,9 @@
 //! Real photos through real models, against the reference runtime's answers.
 
-use texpool::{
-    compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions},
-    graph::Graph,
-    plan::TexelFormat,
-};
+use texpool_compile::CompileOptions;
+use texpool_gpu::{Executor, ExecutorOptions};
+use texpool_ops::graph::Graph;
+use texpool_plan::TexelFormat;
 
 use crate::support::{
     first_label,
@@ -14,7 +12,7 @@ use crate::support::{
 };
 
 fn run(golden: &Golden, format: TexelFormat) -> (Graph, Vec<Vec<f32>>) {
-    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
     let gpu = open();
     let compile = CompileOptions { format, ..CompileOptions::default() };
     let mut session = Executor::new(&gpu, &graph, &ExecutorOptions { compile, ..ExecutorOptions::default() }).unwrap();

@@ -4,17 +4,14 @@
 
 use std::ops::ControlFlow;
 
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, compile, frontier},
-    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines, compare, tolerance},
-    graph::{
-        Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
-        Unary,
-    },
-    plan::{SearchControl, TexelFormat},
-    rewrite::Rules,
-    schedule::StepKind,
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, frontier, schedule::StepKind};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines, compare, tolerance};
+use texpool_model::rewrite::Rules;
+use texpool_ops::graph::{
+    Act, Conv2d, CoordMode, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d, PoolKind, ResizeMode, TensorId,
+    Unary,
 };
+use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::support::{hash::bits, open};
 

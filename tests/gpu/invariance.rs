@@ -1,13 +1,11 @@
 //! Plan invariance: a model's outputs have the same bits under every plan, with poison on, run after run, process
 //! after process.
 
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, compile},
-    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
-    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind},
-    plan::{Planner, SearchControl, Strategy, TexelFormat},
-    rewrite::Rules,
-};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
+use texpool_model::rewrite::Rules;
+use texpool_ops::graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind};
+use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
     support::{every_plan, hash::bits, models, open},
@@ -41,7 +39,7 @@ fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, poison: 
 /// first left.
 fn every_strategy_agrees(file: &str) {
     let (gpu, pipelines) = (open(), SharedPipelines::default());
-    let graph = texpool::import::open(models::model(file)).unwrap();
+    let graph = texpool_model::import::open(models::model(file)).unwrap();
     let configurations = [
         (TexelFormat::Rgba32Float, Rules::all()),
         (TexelFormat::Rgba32Float, Rules::none()),
@@ -134,7 +132,7 @@ fn large_reductions_agree() {
 #[test]
 fn one_process() {
     let gpu = open();
-    let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
+    let graph = texpool_model::import::open(models::model("face_detection_short_range.tflite")).unwrap();
     let options = CompileOptions { limits: gpu.texture_limits(), ..CompileOptions::default() };
     let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
     println!("{BITS}{:016x}", run(&gpu, compiled, &SharedPipelines::default(), false, 2));

@@ -1,12 +1,10 @@
 //! Runs of very many dispatches: timed one by one, however many there are.
 
-use texpool::{
-    compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions, GpuOptions},
-    graph::{Graph, GraphBuilder, Unary},
-    plan::{Planner, Strategy},
-    rewrite::Rules,
-};
+use texpool_compile::CompileOptions;
+use texpool_gpu::{Executor, ExecutorOptions, GpuOptions};
+use texpool_model::rewrite::Rules;
+use texpool_ops::graph::{Graph, GraphBuilder, Unary};
+use texpool_plan::{Planner, Strategy};
 
 /// Each a dispatch, in a chain.
 fn chain(links: usize) -> Graph {

@@ -3,16 +3,14 @@
 
 use std::f32::consts::LN_2;
 
-use texpool::{
-    WeightFormat,
-    compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines},
-    graph::{
-        Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
-        ReduceKind, Softmax, TopK,
-    },
-    plan::TexelFormat,
+use texpool::WeightFormat;
+use texpool_compile::CompileOptions;
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, SharedPipelines};
+use texpool_ops::graph::{
+    Act, Conv2d, CumSum, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Padding, Pool2d, PoolKind, Reduce,
+    ReduceKind, Softmax, TopK,
 };
+use texpool_plan::TexelFormat;
 
 use crate::support::open;
 

@@ -3,11 +3,9 @@
 
 use std::{sync::mpsc, time::Duration};
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, Memory, MemoryParts, Role, TextureSet},
-    graph::{Act, Graph, GraphBuilder, Unary},
-    plan::{TexelFormat, TextureSpec},
-};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, Memory, MemoryParts, Role, TextureSet};
+use texpool_ops::graph::{Act, Graph, GraphBuilder, Unary};
+use texpool_plan::{TexelFormat, TextureSpec};
 
 use crate::support::{MODELS, models, open};
 
@@ -22,7 +20,7 @@ const ROUNDING: u64 = 16384;
 
 fn agrees(file: &str) {
     let gpu = open();
-    let graph = texpool::import::open(models::model(file)).unwrap();
+    let graph = texpool_model::import::open(models::model(file)).unwrap();
     let session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
     let memory = session.memory();
     let textures = session.compiled().plan().textures.len();

@@ -1,16 +1,16 @@
 //! A network that looks up, pads, repeats and resamples, against its CPU reference under every strategy.
 
-use texpool::{
-    compile::{CompileOptions, Objective, compile},
-    gpu::{Executor, ExecutorOptions, SharedPipelines},
+use texpool_compile::{CompileOptions, Objective, compile};
+use texpool_gpu::{Executor, ExecutorOptions, SharedPipelines};
+use texpool_model::rewrite::Rules;
+use texpool_ops::{
     graph::{
         Act, CoordMode, DepthOrder, DepthToSpace, Gather, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Pool2d,
         PoolKind, ResizeMode, Rounding, TensorId,
     },
     ops::reference,
-    plan::SearchControl,
-    rewrite::Rules,
 };
+use texpool_plan::SearchControl;
 
 use crate::support::{every_plan, open};
 

@@ -9,11 +9,9 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use texpool::{
-    compile::{CompiledModel, load},
-    graph::Graph,
-    plan::TextureLimits,
-};
+use texpool_compile::{CompiledModel, load};
+use texpool_ops::graph::Graph;
+use texpool_plan::TextureLimits;
 
 /// Environment variable that tells a child which process has started it.
 pub(crate) const STARTED_BY: &str = "TEXPOOL_TESTS_STARTED_BY";

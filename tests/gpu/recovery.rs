@@ -10,14 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use texpool::{
-    gpu::{
-        Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Interrupt, Role, TIMEOUT, TensorRole, TextureSet,
-        io_texture,
-    },
-    graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Unary},
-    plan::TexelFormat,
+use texpool_compile::io_texture;
+use texpool_gpu::{
+    Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Interrupt, Role, TIMEOUT, TensorRole, TextureSet,
 };
+use texpool_ops::graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Unary};
+use texpool_plan::TexelFormat;
 
 use crate::support::{open, open_with};
 

@@ -1,10 +1,8 @@
 //! Devices with little room: anything too large is refused with a typed error that says how much was requested.
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, Role, TextureSet},
-    graph::{Act, Gather, Graph, GraphBuilder, Op, Unary},
-    plan::{TexelFormat, TextureSpec},
-};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, Role, TextureSet};
+use texpool_ops::graph::{Act, Gather, Graph, GraphBuilder, Op, Unary};
+use texpool_plan::{TexelFormat, TextureSpec};
 
 use crate::support::{callers_device, open};
 

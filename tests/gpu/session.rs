@@ -1,13 +1,14 @@
 //! A small network on the device against its CPU reference, under every strategy, with and without poison.
 
-use texpool::{
-    compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions, Gpu, Role, SharedPipelines, TensorRole, TextureSet, io_texture},
+use texpool_compile::CompileOptions;
+use texpool_compile::io_texture;
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, Role, SharedPipelines, TensorRole, TextureSet};
+use texpool_model::rewrite::Rules;
+use texpool_ops::{
     graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Op, Padding, Unary},
     ops::reference,
-    plan::{Planner, Strategy, TexelFormat},
-    rewrite::Rules,
 };
+use texpool_plan::{Planner, Strategy, TexelFormat};
 
 use crate::support::{every_plan, open};
 

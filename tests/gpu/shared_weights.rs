@@ -1,13 +1,13 @@
 //! Weights that several nodes read are packed, stored and counted once, and the answers are those of separate weights.
 
-use texpool::{
-    WeightFormat,
-    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile},
-    gpu::{Executor, ExecutorOptions, Gpu},
-    graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, TensorId, TransposeConv, Unary},
-    plan::{SearchControl, TexelFormat},
-    rewrite::Rules,
+use texpool::WeightFormat;
+use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu};
+use texpool_model::rewrite::Rules;
+use texpool_ops::graph::{
+    Act, Binary, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, TensorId, TransposeConv, Unary,
 };
+use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::support::{hash::bits, open};
 

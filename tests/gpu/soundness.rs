@@ -1,7 +1,7 @@
 //! Shaders are compiled without run-time checks, so numbers that would wrap, or make a loop endless, never reach one.
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError},
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError};
+use texpool_ops::{
     graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, Shape, TensorId, TransposeConv, Unary},
     kernels::KernelError,
 };

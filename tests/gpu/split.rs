@@ -1,11 +1,11 @@
 //! Nodes that no single step can run: more parts in a texel than a step can read, or constants for a kernel that
 //! reads none.
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions},
+use texpool_gpu::{Executor, ExecutorOptions};
+use texpool_model::rewrite::split;
+use texpool_ops::{
     graph::{Act, Binary, Concat, Graph, GraphBuilder, Op, TensorId, Transpose},
     ops::reference,
-    rewrite::split,
 };
 
 use crate::support::open;

@@ -2,13 +2,11 @@
 
 use std::time::Duration;
 
-use texpool::{
-    Context, Model, TensorView,
-    compile::{CompileOptions, Objective},
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, SharedPipelines, TIMEOUT},
-    graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind, Unary},
-    plan::TexelFormat,
-};
+use texpool::{Context, Model, TensorView};
+use texpool_compile::{CompileOptions, Objective};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, SharedPipelines, TIMEOUT};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind, Unary};
+use texpool_plan::TexelFormat;
 
 use crate::support::open_with;
 

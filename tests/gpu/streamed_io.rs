@@ -1,12 +1,10 @@
 //! Inputs and outputs streamed through the pool row by row: outputs with other readers, outputs joined in place, and
 //! outputs that are reshapes of each other.
 
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, compile},
-    gpu::{Executor, ExecutorOptions, GpuError, SharedPipelines, TensorRole},
-    graph::{Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary},
-    plan::SearchControl,
-};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, compile};
+use texpool_gpu::{Executor, ExecutorOptions, GpuError, SharedPipelines, TensorRole};
+use texpool_ops::graph::{Graph, GraphBuilder, Padding, Pool2d, PoolKind, Unary};
+use texpool_plan::SearchControl;
 
 use crate::{
     planned::planned,

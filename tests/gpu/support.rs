@@ -1,11 +1,9 @@
 //! Helpers shared by the tests on a device.
 
-use texpool::{
-    compile::{CompileOptions, CompiledModel, compile},
-    gpu::{Gpu, GpuError, GpuOptions},
-    graph::Graph,
-    plan::{LayoutKind, Planner, SearchControl, Strategy},
-};
+use texpool_compile::{CompileOptions, CompiledModel, compile};
+use texpool_gpu::{Gpu, GpuError, GpuOptions};
+use texpool_ops::graph::Graph;
+use texpool_plan::{LayoutKind, Planner, SearchControl, Strategy};
 
 #[path = "../support/arrays.rs"]
 pub(crate) mod arrays;

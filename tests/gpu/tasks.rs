@@ -183,7 +183,7 @@ fn a_session_runs_on_after_futures_that_were_given_up() {
     run_all(vec![Box::pin(async { late = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
     let error = late.unwrap().expect_err("it was in time");
     assert!(error.is_timeout() && error.to_string().contains("a run of the model"), "{error}");
-    session.set_timeout(texpool::gpu::TIMEOUT);
+    session.set_timeout(texpool_gpu::TIMEOUT);
     assert_eq!(answer(&mut session), right);
 }
 
@@ -200,7 +200,7 @@ fn a_task_is_woken_at_its_deadline() {
     let error = late.unwrap().expect_err("it was done in 5 ms");
     assert!(error.is_timeout(), "{error}");
     assert!(begun.elapsed() < Duration::from_secs(60), "it was late by {:?}", begun.elapsed());
-    session.set_timeout(texpool::gpu::TIMEOUT);
+    session.set_timeout(texpool_gpu::TIMEOUT);
     let mut again = None;
     run_all(vec![Box::pin(async { again = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
     assert_eq!(bits(&again.unwrap().unwrap()), right);

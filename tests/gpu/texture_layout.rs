@@ -1,12 +1,9 @@
 //! Caller-written shaders that write inputs and read outputs with the WGSL of a layout.
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, TensorRole, TextureProblem},
-    graph::{Act, Binary, Graph, GraphBuilder},
-    plan::TexelFormat,
-    runtime::TextureLayout,
-    texture,
-};
+use texpool::{TextureLayout, texture};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, TensorRole, TextureProblem};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder};
+use texpool_plan::TexelFormat;
 use wgpu::{BufferUsages, TextureUsages};
 
 use crate::support::{
@@ -297,11 +294,11 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
     executor.bind_texture(TensorRole::Output, 0, &output).unwrap();
     let found = buffer(&gpu, 4, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
     let mut all = encoder(&gpu);
-    let wgsl = image.wgsl("image") + include_str!("../../shaders/callers/write_image.wgsl");
+    let wgsl = image.wgsl("image") + include_str!("../../src/texture/write_image.wgsl");
     let groups = [(width as u32).div_ceil(8), (height as u32).div_ceil(8), 1];
     dispatch(&gpu, &mut all, &wgsl, &[Bound::Sampled(&picture, &linear), Bound::Written(&input)], groups);
     executor.encode(&mut all).unwrap();
-    let wgsl = scores.wgsl("scores") + include_str!("../../shaders/callers/read_scores.wgsl");
+    let wgsl = scores.wgsl("scores") + include_str!("../../src/texture/read_scores.wgsl");
     dispatch(&gpu, &mut all, &wgsl, &[Bound::Read(&output), Bound::Buffer(&found)], [1, 1, 1]);
     let found = bytes_of(&gpu, all, &found);
     assert_eq!(u32::from_ne_bytes(found.try_into().unwrap()), 1234);

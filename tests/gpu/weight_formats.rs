@@ -4,13 +4,11 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use half::f16;
-use texpool::{
-    WeightFormat,
-    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile},
-    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
-    graph::{Act, Constant, Conv2d, ElementType, Graph, GraphBuilder, Padding, QuantParams},
-    plan::{Planner, SearchControl, Strategy, TexelFormat},
-};
+use texpool::WeightFormat;
+use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
+use texpool_ops::graph::{Act, Constant, Conv2d, ElementType, Graph, GraphBuilder, Padding, QuantParams};
+use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
     planned::planned,
@@ -37,7 +35,7 @@ fn session_with(gpu: &Gpu, graph: &Graph, compile: &CompileOptions, options: &Ex
     format!("{compile:?}").hash(&mut hash);
     let compile = CompileOptions { limits: gpu.texture_limits(), ..compile.clone() };
     let name = format!("weights {} {:x}", graph.name, hash.finish());
-    let search = || vec![texpool::compile::compile(graph, &compile, &SearchControl::new()).unwrap()];
+    let search = || vec![texpool_compile::compile(graph, &compile, &SearchControl::new()).unwrap()];
     let compiled = planned(&name, graph, compile.limits, search).remove(0);
     Executor::from_compiled(gpu, compiled, options).unwrap()
 }
@@ -130,7 +128,7 @@ fn large_networks_keep_every_bit() {
 /// Weights in the file's format give the same answers, and take this part of the bytes.
 fn keeps_every_bit(file: &str, part: f64) {
     let gpu = open();
-    let graph = texpool::import::open(models::model(file)).unwrap();
+    let graph = texpool_model::import::open(models::model(file)).unwrap();
     for format in TEXELS {
         let [floats, stored] = [WeightFormat::F32, WeightFormat::File].map(|weights| {
             let mut session = session(&gpu, &graph, &formatted(weights, format));
@@ -149,7 +147,7 @@ fn keeps_every_bit(file: &str, part: f64) {
 #[test]
 fn plans_agree_in_every_format() {
     let gpu = open();
-    let graph = texpool::import::open(models::model("face_detection_short_range.tflite")).unwrap();
+    let graph = texpool_model::import::open(models::model("face_detection_short_range.tflite")).unwrap();
     let streamed = |resident_below| WeightStorage::Streamed { resident_below, tile_bytes: 8 << 10 };
     let pipelines = SharedPipelines::default();
     let session = |options: &CompileOptions, poison: bool| {
@@ -186,7 +184,7 @@ fn plans_agree_in_every_format() {
 /// The estimate of a session's bytes, made without a device, is at most a few kilobytes above its plan.
 #[test]
 fn the_bytes_are_reckoned() {
-    let graph = texpool::import::open(models::model("mobilenet_v1_1.0_224.tflite")).unwrap();
+    let graph = texpool_model::import::open(models::model("mobilenet_v1_1.0_224.tflite")).unwrap();
     let mut weights = Vec::new();
     for weight_format in [WeightFormat::F32, WeightFormat::F16, WeightFormat::File, WeightFormat::Int8] {
         let gpu = open();
@@ -220,7 +218,7 @@ fn rounded_weights_keep_answers() {
         ("posenet_mv1_075_337", false, 0.03, 0.55),
     ] {
         let golden = golden(name);
-        let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+        let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
         for (weights, allowed) in [(WeightFormat::F16, halves), (WeightFormat::Int8, bytes)] {
             let mut session = session(&gpu, &graph, &formatted(weights, TexelFormat::Rgba32Float));
             let outputs = session.run(&[&golden.input]).unwrap();

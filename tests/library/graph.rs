@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use crate::support::{graphs::n, t};
-use texpool::graph::{
+use texpool_ops::graph::{
     Act, Binary, BuildError, Bytes, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace,
     DepthwiseConv2d, ElementType, Epilogue, Gather, GatherElements, Graph, GraphBuilder, IdVec, Lrn, MatMul, Op, Pad,
     PadMode, Padding, Pool2d, PoolKind, QuantParams, Quantization, Reduce, ReduceKind, ResizeMode, Shape, ShapeError,

@@ -3,13 +3,10 @@
 
 use std::sync::Arc;
 
-use texpool::{
-    compile::{CompileError, CompileOptions, compile},
-    graph::Graph,
-    import::{ImportError, from_bytes},
-    ops::reference,
-    plan::{SearchControl, TexelFormat},
-};
+use texpool_compile::{CompileError, CompileOptions, compile};
+use texpool_model::import::{ImportError, from_bytes};
+use texpool_ops::{graph::Graph, ops::reference};
+use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::support::{
     onnx::{Attr, Model, number},

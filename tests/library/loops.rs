@@ -1,16 +1,16 @@
 //! Checks the loops of all shaders, read from their WGSL. A shader must declare each loop that takes rounds, with its
-//! nesting, so that the rounds of every dispatch are counted (`src/kernels/loops.rs`). A loop that is not counted
-//! fails here.
+//! nesting, so that the rounds of every dispatch are counted (`crates/texpool-ops/src/kernels/loops.rs`). A loop that
+//! is not counted fails here.
 
 #![cfg(test)]
 
 use naga::{Block, Expression, Function, Handle, LocalVariable, Module, Statement};
-use texpool::{
-    gpu::{DispatchBinding, ParamBinding, source},
+use texpool_gpu::{DispatchBinding, ParamBinding, source};
+use texpool_ops::{
     kernels::{Loop, Shader},
     ops::shaders,
-    plan::TexelFormat,
 };
+use texpool_plan::TexelFormat;
 
 /// Pipeline constants that bound loops, with their maximum. They are block sizes (`kernels/block.rs`,
 /// `ops/depthwise/kernel.rs`, where windows are at most as wide as the columns) and the taps of a resize.

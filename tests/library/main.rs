@@ -13,7 +13,7 @@ mod import;
 mod import_onnx;
 mod integers;
 
-mod layers;
+mod circles;
 mod loops;
 mod packing;
 mod precision;

@@ -2,16 +2,16 @@
 
 use std::fmt::Debug;
 
-use texpool::{
-    compile::{CompileOptions, WeightFormat, compile},
+use texpool_compile::{CompileOptions, WeightFormat, compile};
+use texpool_model::rewrite::Rules;
+use texpool_ops::{
     graph::{
         Act, Binary, Constant, Conv2d, ElementType, Graph, GraphBuilder, Padding, QuantParams, Reals, TransposeConv,
     },
     kernels::WeightPacking,
     ops::{self, WeightWords},
-    plan::SearchControl,
-    rewrite::Rules,
 };
+use texpool_plan::SearchControl;
 
 const CONV: Conv2d =
     Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding { top: 1, bottom: 1, left: 1, right: 1 }, groups: 1 };
@@ -142,7 +142,7 @@ fn elements_are_the_same_one_by_one() {
         assert_eq!(constant.to_i64().is_none(), matches!(dtype, F32 | F16));
     }
     // Bytes of a file that are not aligned.
-    let shifted = texpool::graph::Bytes::new(std::sync::Arc::new(stored), 1..93).unwrap();
+    let shifted = texpool_ops::graph::Bytes::new(std::sync::Arc::new(stored), 1..93).unwrap();
     check(&Constant::new(F32, shifted), "shifted");
     check(&Constant::repeated(1.5, 12).unwrap(), "repeated");
 }

@@ -2,11 +2,9 @@
 
 #![cfg(test)]
 
-use texpool::{
-    compile::{CompileError, CompileOptions, compile},
-    graph::{Act, Gather, Graph, GraphBuilder, Op, Reduce, ReduceKind, TopK},
-    plan::{SearchControl, TexelFormat},
-};
+use texpool_compile::{CompileError, CompileOptions, compile};
+use texpool_ops::graph::{Act, Gather, Graph, GraphBuilder, Op, Reduce, ReduceKind, TopK};
+use texpool_plan::{SearchControl, TexelFormat};
 
 /// Returns a graph that looks up three computed indices in a table with this number of rows.
 fn lookup(places: usize) -> Graph {

@@ -5,11 +5,9 @@
 use std::path::Path;
 
 use crate::support::models;
-use texpool::{
-    compile::{CompileOptions, compile},
-    plan::{SearchControl, Strategy, UsageRecord, bounds},
-    rewrite::Rules,
-};
+use texpool_compile::{CompileOptions, compile};
+use texpool_model::rewrite::Rules;
+use texpool_plan::{SearchControl, Strategy, UsageRecord, bounds};
 
 /// `tensor,first_op,last_op,size_bytes,shape,name` of `tests/data/records`, in texels of 16 bytes.
 fn records(name: &str) -> Vec<UsageRecord> {
@@ -28,7 +26,7 @@ fn records(name: &str) -> Vec<UsageRecord> {
 }
 
 fn totals_agree(file: &str, published: &str, rules: &Rules) {
-    let graph = texpool::import::open(models::model(file)).unwrap();
+    let graph = texpool_model::import::open(models::model(file)).unwrap();
     let published_records = records(published);
     let compiled =
         compile(&graph, &CompileOptions { rules: *rules, ..CompileOptions::default() }, &SearchControl::new()).unwrap();

@@ -3,10 +3,8 @@
 use std::{collections::BTreeMap, fs};
 
 use crate::support::{graphs::n, models};
-use texpool::{
-    graph::{Act, Graph, Op, TensorId},
-    import::ImportError,
-};
+use texpool_model::import::ImportError;
+use texpool_ops::graph::{Act, Graph, Op, TensorId};
 
 /// Model file, the records of its tensors, and its operators by count (constants' DEQUANTIZE folded away).
 const MODELS: [(&str, Option<&str>, &str); 8] = [
@@ -45,7 +43,7 @@ const MODELS: [(&str, Option<&str>, &str); 8] = [
 ];
 
 fn import(name: &str) -> Result<Graph, ImportError> {
-    texpool::import::open(models::model(&format!("{name}.tflite")))
+    texpool_model::import::open(models::model(&format!("{name}.tflite")))
 }
 
 fn counts(graph: &Graph) -> BTreeMap<String, usize> {
@@ -103,12 +101,12 @@ fn tensors_live_as_the_records_of_the_same_file_say() {
 
 #[test]
 fn constants_are_borrowed_and_weights_of_16_bits_stay_so() {
-    use texpool::graph::ElementType;
+    use texpool_ops::graph::ElementType;
     for (name, dtype) in [("mobilenet_v1_1.0_224", ElementType::F32), ("face_detection_short_range", ElementType::F16)]
     {
         let path = models::model(&format!("{name}.tflite"));
         let file: std::sync::Arc<Vec<u8>> = std::sync::Arc::new(fs::read(path).unwrap());
-        let graph = texpool::import::from_bytes(file.clone()).unwrap();
+        let graph = texpool_model::import::from_bytes(file.clone()).unwrap();
         let within = file.as_ptr_range();
         let mut seen = 0;
         for tensor in &graph.tensors {
@@ -131,7 +129,7 @@ fn file_facts_that_the_executor_relies_on() {
     let Op::Conv2d(conv) = first.op else { panic!("{:?}", first.op) };
     // 224 with a window of 3, stride 2 and SAME: 112 positions and one pixel of padding at the end.
     assert_eq!([conv.padding.top, conv.padding.bottom, conv.padding.left, conv.padding.right], [0, 1, 0, 1]);
-    assert_eq!(first.epilogue.first, Act::Unary(texpool::graph::Unary::Relu6));
+    assert_eq!(first.epilogue.first, Act::Unary(texpool_ops::graph::Unary::Relu6));
 
     let selfie = import("selfie_segmentation").unwrap();
     let up = selfie.nodes.iter().find(|n| matches!(n.op, Op::TransposeConv(_))).unwrap();
@@ -143,13 +141,13 @@ fn file_facts_that_the_executor_relies_on() {
 fn real_models_cut_or_changed_are_an_answer_or_an_error() {
     for name in ["face_detection_short_range", "selfie_segmentation"] {
         let file = fs::read(models::model(&format!("{name}.tflite"))).unwrap();
-        let import = |bytes: Vec<u8>| texpool::import::from_bytes(std::sync::Arc::new(bytes));
+        let import = |bytes: Vec<u8>| texpool_model::import::from_bytes(std::sync::Arc::new(bytes));
         // The tables precede or follow the weights, so positions across the whole file reach both.
         for place in (0..file.len()).step_by(127) {
             let mut changed = file.clone();
             changed[place] ^= 0xff;
             if let Ok(graph) = import(changed) {
-                assert_eq!(texpool::graph::check(&graph), Ok(()), "{name}, byte {place}");
+                assert_eq!(texpool_ops::graph::check(&graph), Ok(()), "{name}, byte {place}");
             }
         }
         for length in (0..file.len()).step_by(1009) {

@@ -6,14 +6,16 @@
 mod tests {
     use std::fs;
 
-    use texpool::{
-        graph::{Act, Epilogue, Graph, Op, Shape, TensorId, Unary, check},
+    use texpool_compile::schedule::{Schedule, schedule};
+    use texpool_model::{
         import::{ImportOptions, open_with},
-        ops::reference,
-        plan::UsageRecord,
         rewrite::{Rewritten, Rules, rewrite},
-        schedule::{Schedule, schedule},
     };
+    use texpool_ops::{
+        graph::{Act, Epilogue, Graph, Op, Shape, TensorId, Unary, check},
+        ops::reference,
+    };
+    use texpool_plan::UsageRecord;
 
     use crate::support::models;
 
@@ -21,7 +23,7 @@ mod tests {
     const TEXEL: u64 = 16;
 
     fn import(name: &str) -> Graph {
-        texpool::import::open(models::model(&format!("{name}.tflite"))).unwrap()
+        texpool_model::import::open(models::model(&format!("{name}.tflite"))).unwrap()
     }
 
     fn steps(name: &str, rules: &Rules) -> (Rewritten, Schedule) {

@@ -7,7 +7,7 @@ use crate::support::{
     goldens::{Golden, array, golden, output},
     models,
 };
-use texpool::{
+use texpool_ops::{
     graph::{Graph, IdVec, TensorId},
     ops::reference,
 };
@@ -16,7 +16,7 @@ type Values = IdVec<TensorId, Option<Vec<f32>>>;
 
 fn run(name: &str) -> (Golden, Graph, Values) {
     let golden = golden(name);
-    let graph = texpool::import::open(models::model(&golden.model)).unwrap();
+    let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
     let values = reference::graph(&graph, std::slice::from_ref(&golden.input)).unwrap();
     (golden, graph, values)
 }

@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use crate::support::graphs::{Source, add_tensor, n, one_node};
-use texpool::{
+use texpool_ops::{
     graph::{
         Act, Binary, Concat, Constant, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Epilogue,
         Gather, GatherElements, IdVec, Lrn, MatMul, Normalize, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce,

@@ -7,12 +7,13 @@ use std::{fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
 use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan, sealed};
-use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Objective, SavedPlanError, compile, frontier, load},
-    graph::{Act, Concat, Conv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Unary},
-    import::open,
-    plan::{LayoutError, PlanError, Planner, SearchBudget, SearchControl, Strategy, TexelFormat, TextureLimits},
-    rewrite::Rules,
+use texpool_compile::{
+    CompileError, CompileOptions, CompiledModel, Objective, SavedPlanError, compile, frontier, load,
+};
+use texpool_model::{import::open, rewrite::Rules};
+use texpool_ops::graph::{Act, Concat, Conv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Unary};
+use texpool_plan::{
+    LayoutError, PlanError, Planner, SearchBudget, SearchControl, Strategy, TexelFormat, TextureLimits,
 };
 
 use crate::{

@@ -4,18 +4,16 @@
 
 use std::ops::Range;
 
-use texpool::{
-    graph::{
-        Act, Concat, Constant, Epilogue, Graph, IdVec, Node, NodeSet, Op, Pad, PadMode, Shape, SubtensorError, Tensor,
-        Unary,
-    },
-    plan::{RowTable, SearchControl, StepUse, UsageRecord},
-    rewrite::{Rules, SkipReason, rewrite},
-    schedule::{
-        Schedule, ScheduleError, Step, StepKind, StorageId, StorageKind, SubtensorLayout, schedule,
-        tiling::{Cascade, CascadeCosts, RowDependencies, tiled},
-    },
+use texpool_compile::schedule::{
+    Schedule, ScheduleError, Step, StepKind, StorageId, StorageKind, SubtensorLayout, schedule,
+    tiling::{Cascade, CascadeCosts, RowDependencies, tiled},
 };
+use texpool_model::rewrite::{Rules, SkipReason, rewrite};
+use texpool_ops::graph::{
+    Act, Concat, Constant, Epilogue, Graph, IdVec, Node, NodeSet, Op, Pad, PadMode, Shape, SubtensorError, Tensor,
+    Unary,
+};
+use texpool_plan::{RowTable, SearchControl, StepUse, UsageRecord};
 
 use crate::support::{graphs::n, t};
 
@@ -38,7 +36,7 @@ fn nodes<const N: usize>(numbers: [usize; N]) -> NodeSet {
 }
 
 const RELU: Op = Op::Unary(Unary::Relu);
-const ADD: Op = Op::Binary(texpool::graph::Binary::Add);
+const ADD: Op = Op::Binary(texpool_ops::graph::Binary::Add);
 
 /// `0 -> relu -> 1 -> relu -> 2`, `3 = 1 + 2`; the output is 3.
 fn skip_graph() -> Graph {

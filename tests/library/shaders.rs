@@ -4,20 +4,26 @@
 
 #![cfg(test)]
 
-use std::{fs, iter, path::Path, process::Command, sync::Mutex, thread};
+use std::{
+    fs, iter,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Mutex,
+    thread,
+};
 
 use naga::{
     Module,
     back::{PipelineConstants, hlsl, msl, pipeline_constants::process_overrides, spv},
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
-use texpool::{
-    gpu::{DispatchBinding, ParamBinding, source},
+use texpool::TextureLayout;
+use texpool_gpu::{DispatchBinding, ParamBinding, source};
+use texpool_ops::{
     kernels::{Shader, WeightPacking},
     ops::shaders,
-    plan::TexelFormat,
-    runtime::TextureLayout,
 };
+use texpool_plan::TexelFormat;
 
 use crate::support::texture_layouts::Input;
 
@@ -308,17 +314,23 @@ fn call(@builtin(global_invocation_id) invocation: vec3<u32>) {
 }
 ";
 
+/// Returns the shaders in a folder.
+fn wgsl_files(folder: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.filter(|path| path.extension().is_some_and(|extension| extension == "wgsl"))
+}
+
 /// Shaders for callers are equally portable. The test covers every file: the general functions, and the examples of
 /// the documentation combined with generated layout functions, whose axes may have another order.
 #[test]
 fn every_shader_for_callers_is_portable() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("caller.spv");
-    let callers = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders/callers");
+    let callers = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/texture");
     let mut seen = Vec::new();
-    for entry in fs::read_dir(&callers).unwrap().map(Result::unwrap) {
-        let name = entry.path().file_stem().unwrap().to_string_lossy().into_owned();
-        let text = fs::read_to_string(entry.path()).unwrap();
+    for path in wgsl_files(&callers) {
+        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(path).unwrap();
         let prefix = name.split_once('_').map(|(_, prefix)| prefix);
         for number in 0..20 {
             let layout = TextureLayout::new(&Input::random(number).tensor, TexelFormat::Rgba32Float, 8192);
@@ -342,12 +354,8 @@ fn every_shader_for_callers_is_portable() {
 #[test]
 fn every_family_and_every_constant_is_listed() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("shaders");
-    let mut kernels: Vec<String> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.is_file())
-        .map(|path| path.file_stem().unwrap().to_string_lossy().into_owned())
-        .collect();
+    let mut kernels: Vec<String> =
+        wgsl_files(&folder).map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
     kernels.sort();
     assert_eq!(kernels, CONSTANTS.iter().map(|kernel| kernel.0).collect::<Vec<_>>());
     let shaders = shaders();

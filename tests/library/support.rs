@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use texpool::graph::TensorId;
+use texpool_ops::graph::TensorId;
 
 #[path = "../support/arrays.rs"]
 pub(crate) mod arrays;

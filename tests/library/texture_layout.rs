@@ -4,12 +4,10 @@
 #![cfg(test)]
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use texpool::{
-    compile::{CompileOptions, compile},
-    graph::{GraphBuilder, Tensor},
-    plan::{SearchControl, TexelFormat},
-    runtime::TextureLayout,
-};
+use texpool::TextureLayout;
+use texpool_compile::{CompileOptions, compile};
+use texpool_ops::graph::{GraphBuilder, Tensor};
+use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::support::{
     models,
@@ -161,7 +159,7 @@ fn a_prefix_that_is_no_identifier_fails_to_compile() {
 #[test]
 fn the_documented_output_of_blazeface_lies_as_documented() {
     let file = models::model("face_detection_front_128x128_barracuda.onnx");
-    let graph = texpool::import::open(file).unwrap();
+    let graph = texpool_model::import::open(file).unwrap();
     let compiled = compile(&graph, &CompileOptions::default(), &SearchControl::new()).unwrap();
     let graph = compiled.graph();
     let mut outputs = graph.outputs.iter().map(|&output| &graph.tensors[output]);

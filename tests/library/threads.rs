@@ -1,12 +1,10 @@
 //! Types that may move to another thread or be shared between threads, checked by the compiler.
 
-use texpool::{
-    compile::{CompileError, CompiledModel},
-    gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Memory, SharedPipelines, TextureSet},
-    graph::Graph,
-    import::ImportError,
-    plan::{Plan, PlanError},
-};
+use texpool_compile::{CompileError, CompiledModel};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, GpuError, GpuOptions, Memory, SharedPipelines, TextureSet};
+use texpool_model::import::ImportError;
+use texpool_ops::graph::Graph;
+use texpool_plan::{Plan, PlanError};
 
 const fn shared<T: Send + Sync>() {}
 

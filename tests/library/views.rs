@@ -3,7 +3,7 @@
 #![cfg(test)]
 
 use proptest::prelude::*;
-use texpool::graph::{Shape, texels_agree};
+use texpool_ops::graph::{Shape, texels_agree};
 
 /// Texel and lane of every element of a whole tensor, in dense order.
 fn lanes(shape: Shape) -> Vec<usize> {

@@ -1,11 +1,11 @@
 //! Weights rounded to fewer bits, as constants of the compiled graph.
 
-use texpool::{
-    WeightFormat,
-    compile::{CompileError, CompileOptions, CompiledModel, compile, load},
-    graph::{Act, Constant, Conv2d, ElementType, Graph, GraphBuilder, Op, Padding, TensorId, TransposeConv},
-    plan::SearchControl,
+use texpool::WeightFormat;
+use texpool_compile::{CompileError, CompileOptions, CompiledModel, compile, load};
+use texpool_ops::graph::{
+    Act, Constant, Conv2d, ElementType, Graph, GraphBuilder, Op, Padding, TensorId, TransposeConv,
 };
+use texpool_plan::SearchControl;
 
 use crate::support::models::model;
 
@@ -104,7 +104,7 @@ fn weights_that_are_read_otherwise_too_stay() {
     let x = b.input("x", &[1, 1, 1, 4]).unwrap();
     let w = b.constant("w", &[4, 4], &(0..16).map(|i| i as f32 / 7.0).collect::<Vec<_>>()).unwrap();
     let dense = b.fully_connected("dense", x, w, None, Act::None).unwrap();
-    let sum = b.binary("sum", texpool::graph::Binary::Add, x, w, Act::None);
+    let sum = b.binary("sum", texpool_ops::graph::Binary::Add, x, w, Act::None);
     let sum = sum.unwrap();
     let graph = b.finish(&[dense, sum]).unwrap();
     for format in [WeightFormat::F16, WeightFormat::Int8] {
@@ -163,7 +163,7 @@ fn a_saved_plan_knows_its_format() {
 /// A file of 16-bit weights: as they lie in it they take half the bytes of the device.
 #[test]
 fn weights_of_16_bit_files_take_half_the_bytes() {
-    let graph = texpool::import::open(model("face_detection_short_range.tflite")).unwrap();
+    let graph = texpool_model::import::open(model("face_detection_short_range.tflite")).unwrap();
     let [floats, file] = [WeightFormat::F32, WeightFormat::File].map(|format| compiled(&graph, format));
     let saved = floats.device_bytes() - file.device_bytes();
     assert!(saved * 100 > floats.resident_weight_bytes() * 47, "{saved} of {}", floats.resident_weight_bytes());

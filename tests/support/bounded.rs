@@ -6,10 +6,8 @@ use std::{
 };
 
 use allocation_counter::measure;
-use texpool::{
-    graph::Graph,
-    import::{ImportError, ImportOptions, from_bytes_with},
-};
+use texpool_model::import::{ImportError, ImportOptions, from_bytes_with};
+use texpool_ops::graph::Graph;
 
 /// Upper limit on the memory in use at a time: the import allowance for a file of `file` bytes, plus memory that the
 /// allowance does not count.

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use texpool::graph::Graph;
+use texpool_ops::graph::Graph;
 
 pub(crate) use super::arrays::array;
 

@@ -1,6 +1,6 @@
 //! Helpers shared by the tests: graphs of one node, and node ids by number.
 
-use texpool::graph::{Constant, Epilogue, Graph, Node, NodeId, Op, Shape, Tensor, TensorId};
+use texpool_ops::graph::{Constant, Epilogue, Graph, Node, NodeId, Op, Shape, Tensor, TensorId};
 
 /// Returns the id of node `number`.
 pub(crate) const fn n(number: usize) -> NodeId {

@@ -1,7 +1,7 @@
 //! Random model inputs: extents as a file states them, an order of axes, and the groups of axes that form B, H, W and
 //! C.
 
-use texpool::graph::{GraphBuilder, LayoutPermutation, Tensor};
+use texpool_ops::graph::{GraphBuilder, LayoutPermutation, Tensor};
 
 /// Upper limit on the elements of an input: numbers up to here are exact in 16 bits.
 const MOST: usize = 2048;

@@ -10,10 +10,8 @@ use std::{
 };
 
 use serde_json::Value;
-use texpool::{
-    graph::{Graph, TensorId},
-    import::{ImportError, ImportOptions, open_with},
-};
+use texpool_model::import::{ImportError, ImportOptions, open_with};
+use texpool_ops::graph::{Graph, TensorId};
 
 use super::{arrays::array, models::model};
 

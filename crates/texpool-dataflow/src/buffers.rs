@@ -24,7 +24,7 @@ use super::{
     check_live,
     execute::{Machine, State},
 };
-use texpool::plan::{Progress, SearchControl};
+use texpool_plan::{Progress, SearchControl};
 
 /// Executions of one block before the search gives up. A chosen value: a block usually takes one execution, but the
 /// number can grow exponentially with its channels.

@@ -1,6 +1,7 @@
 //! Errors of dataflow graphs: invalid graphs, and graphs that are too large for an exact result.
 
-use texpool::{plan::StopReason, schedule::ScheduleError};
+use texpool_compile::schedule::ScheduleError;
+use texpool_plan::StopReason;
 
 /// Reason why a dataflow graph cannot be executed, or its buffers cannot be determined.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

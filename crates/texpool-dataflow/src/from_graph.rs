@@ -1,10 +1,10 @@
 //! Converts a model's graph to layers: one for each input, node and output of the graph.
 
 use super::{Input, InputRows, Layer, Network, RowWindow};
-use texpool::{
+use texpool_compile::schedule::ScheduleError;
+use texpool_ops::{
     graph::{DepthwiseConv2d, Graph, IdVec, Node, Op, Shape, TensorId},
     ops::input_rows,
-    schedule::ScheduleError,
 };
 
 impl Network {

@@ -7,7 +7,7 @@
 use std::fmt::Write;
 
 use super::{Csdf, Sequence};
-use texpool::plan::internal::escaped;
+use texpool_plan::internal::escaped;
 
 /// Returns the XML text of a graph, with these channel capacities and `token_bytes` bytes per token.
 ///

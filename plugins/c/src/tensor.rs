@@ -137,7 +137,6 @@ macro_rules! of_type {
             ElementType::I64 => of_type!(@ i64, $T, $body),
             ElementType::U64 => of_type!(@ u64, $T, $body),
             ElementType::Bool => $of_bool,
-            other => return Err(Failure::argument(format!("{}: elements cannot be {other}", $what))),
         }
     };
     (@ $rust:ty, $T:ident, $body:expr) => {{

@@ -5,7 +5,8 @@ use std::{
     time::Duration,
 };
 
-use texpool::{AdapterSummary, Context, gpu::PerProcess};
+use texpool::{AdapterSummary, Context};
+use texpool_gpu::PerProcess;
 
 use crate::{failure::Failure, options::Options};
 

@@ -2,7 +2,8 @@
 
 use std::{collections::BTreeMap, path::PathBuf};
 
-use texpool::{NamedOptions, OptionError, delegate::MIN_OPERATIONS};
+use texpool::{NamedOptions, OptionError};
+use texpool_model::delegate::MIN_OPERATIONS;
 
 use crate::{api::types::ErrorCode, failure::Failure, survey::Reading};
 

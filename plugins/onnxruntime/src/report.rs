@@ -3,7 +3,7 @@
 
 use std::{fmt::Write as _, io, path::Path};
 
-use texpool::runtime::write_report;
+use texpool_cache::write_report;
 
 use crate::{
     graph::{Graph, NodeIndex},

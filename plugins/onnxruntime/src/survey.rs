@@ -6,10 +6,10 @@ use std::{
     sync::Arc,
 };
 
-use texpool::{
-    Error, ImportError, ImportOptions, Model, Uncomputable,
+use texpool::graph;
+use texpool::{Error, ImportError, ImportOptions, Model, Uncomputable};
+use texpool_model::{
     delegate::{Live, NodeStanding, Partition, select},
-    graph,
     import::{self, FakeQuant, GraphOutline, OutlineSource, Refusal, Verdict},
 };
 

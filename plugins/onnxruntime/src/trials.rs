@@ -90,7 +90,8 @@ fn key(results: impl Iterator<Item = String>) -> Vec<String> {
 mod tests {
     use std::{collections::BTreeMap, sync::Arc};
 
-    use texpool::{Error, import::FakeQuant};
+    use texpool::Error;
+    use texpool_model::import::FakeQuant;
 
     use super::Trials;
     use crate::{

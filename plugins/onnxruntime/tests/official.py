@@ -1,6 +1,6 @@
 """ONNX's own cases of its operators, as they lie in the package `onnx`, through the runtime with the provider.
 
-`python official.py` writes `official.csv`: of each operator what came of its cases. `src/import/onnx/official.csv` has the
+`python official.py` writes `official.csv`: of each operator what came of its cases. `crates/texpool-model/src/import/onnx/official.csv` has the
 importer's own.
 """
 

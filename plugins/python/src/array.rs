@@ -88,7 +88,7 @@ impl Array {
                 Some(truths) => TensorView::strided(truths, self.buffer.shape(), &self.strides),
                 None => self.strided::<bool>(),
             },
-            _ => self.strided::<f32>(),
+            ElementType::F32 => self.strided::<f32>(),
         }
     }
 
@@ -156,7 +156,7 @@ pub(crate) const fn numpy_name(element_type: ElementType) -> &'static str {
         ElementType::I64 => "int64",
         ElementType::U64 => "uint64",
         ElementType::Bool => "bool",
-        _ => "float32",
+        ElementType::F32 => "float32",
     }
 }
 

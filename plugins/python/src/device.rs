@@ -4,7 +4,8 @@
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use pyo3::prelude::*;
-use texpool::{Context, Error, GpuOptions, gpu::PerProcess};
+use texpool::{Context, Error, GpuOptions};
+use texpool_gpu::PerProcess;
 
 use crate::interrupt::{detached, interrupt};
 

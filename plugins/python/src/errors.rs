@@ -4,7 +4,8 @@
 use std::io;
 
 use pyo3::{PyErr, exceptions::PyOSError};
-use texpool::{CompileError, ConvertError, Error, GpuError, ImportError, plan::PlanError};
+use texpool::plan::PlanError;
+use texpool::{CompileError, ConvertError, Error, GpuError, ImportError};
 
 use crate::interrupt;
 

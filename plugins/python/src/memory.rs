@@ -1,11 +1,9 @@
 //! Memory usage of a session, and the layout of its pool.
 
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
-use texpool::{
-    CompiledModel, Memory, MemoryParts,
-    plan::{LiveRange, PlanError, row_live_ranges},
-    schedule::StorageKind,
-};
+use texpool::plan::{LiveRange, PlanError, row_live_ranges};
+use texpool::{CompiledModel, Memory, MemoryParts};
+use texpool_compile::schedule::StorageKind;
 
 /// Tensor name, texture, offset, size in bytes, first and last step of a block in the pool.
 pub(crate) type Block = (String, usize, u64, u64, usize, usize);

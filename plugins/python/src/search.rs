@@ -13,7 +13,8 @@ use std::{
 };
 
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBool};
-use texpool::{Progress, plan::ProgressFn};
+use texpool::Progress;
+use texpool::plan::ProgressFn;
 
 use crate::interrupt::internal;
 

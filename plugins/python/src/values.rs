@@ -44,8 +44,7 @@ impl Values {
             ElementType::I64 => Self::of::<i64>(tensor, LONG),
             ElementType::U64 => Self::of::<u64>(tensor, UNSIGNED_LONG),
             ElementType::Bool => Self::of::<bool>(tensor, c"?"),
-            // 32-bit floats. For types added in a later version, `of` returns an error.
-            _ => Self::of::<f32>(tensor, c"f"),
+            ElementType::F32 => Self::of::<f32>(tensor, c"f"),
         }
     }
 

@@ -2,7 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use texpool::{Context, NamedOptions, gpu::PerProcess};
+use texpool::{Context, NamedOptions};
+use texpool_gpu::PerProcess;
 
 /// An open device. It is closed with the last delegate or kernel that uses it.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use texpool::{NamedOptions, OptionError, delegate::MIN_OPERATIONS};
+use texpool::{NamedOptions, OptionError};
+use texpool_model::delegate::MIN_OPERATIONS;
 
 /// Options of texpool and of the delegate.
 #[derive(Debug)]

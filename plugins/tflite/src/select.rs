@@ -5,10 +5,10 @@ use std::{
     sync::Arc,
 };
 
-use texpool::{
-    ImportError, ImportOptions, Uncomputable,
+use texpool::graph;
+use texpool::{ImportError, ImportOptions, Uncomputable};
+use texpool_model::{
     delegate::{self, Live, NodeStanding},
-    graph,
     import::{GraphOutline, OutlineSource, Refusal, Verdict},
 };
 

@@ -8,7 +8,9 @@ use std::{
     },
 };
 
-use texpool::{Model, Session, gpu::PerProcess, runtime::write_report};
+use texpool::{Model, Session};
+use texpool_cache::write_report;
+use texpool_gpu::PerProcess;
 
 use crate::{
     abi::TfLiteDelegate,

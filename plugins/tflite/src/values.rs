@@ -82,7 +82,6 @@ macro_rules! of_type {
             ElementType::I64 => of_type!(@ i64, $T, $body),
             ElementType::U64 => of_type!(@ u64, $T, $body),
             ElementType::Bool => $of_bool,
-            other => return Err(format!("elements of type {other} are not passed on")),
         }
     };
     (@ $type:ty, $T:ident, $body:expr) => {{

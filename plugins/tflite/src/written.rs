@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use texpool::import::Refusal;
+use texpool_model::import::Refusal;
 
 use crate::{
     flatbuffer::{Field, Table, file},

@@ -7,10 +7,10 @@ use std::sync::Arc;
 #[cfg(not(target_arch = "wasm32"))]
 use std::time::Duration;
 
-use super::{CompiledModel, Error, Memory, RunWarnings, TensorInfo, TensorKey, pool_ticket::PoolTicket};
+use super::{CompiledModel, Error, TensorInfo, TensorKey, pool_ticket::PoolTicket};
 #[cfg(not(target_arch = "wasm32"))]
-use super::{DispatchTime, now};
-use crate::gpu::{Executor, PoolTextures, TensorRole, Wait};
+use texpool_gpu::{DispatchTime, now};
+use texpool_gpu::{Executor, Memory, PoolTextures, RunWarnings, TensorRole, Wait};
 
 /// A model loaded on a device, ready to run.
 ///

@@ -1,10 +1,8 @@
 //! Textures and command encoders of the caller: inputs and outputs without copies, and runs between other commands.
 
 use super::Session;
-use crate::{
-    gpu::TensorRole,
-    runtime::{Error, Readback, Submission, TensorKey},
-};
+use crate::runtime::{Error, Readback, Submission, TensorKey};
+use texpool_gpu::TensorRole;
 
 impl Session {
     /// Makes the model read this input from one of the caller's textures, from the next run on.

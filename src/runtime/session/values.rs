@@ -1,15 +1,13 @@
 //! Runs that take input values and return output values, either blocking or asynchronous.
 
 use super::Session;
+use crate::runtime::{Error, Outputs, TensorKey, outputs::outputs_of};
 #[cfg(not(target_arch = "wasm32"))]
-use crate::runtime::now;
-use crate::{
-    gpu::{TensorRole, Wait},
-    runtime::{Error, Outputs, TensorKey, outputs::outputs_of},
-    tensor::{
-        ConvertError, TensorView, TensorViewMut,
-        convert::{TensorSpec, borrow_reals, check_room, read_reals_into},
-    },
+use texpool_gpu::now;
+use texpool_gpu::{TensorRole, Wait};
+use texpool_model::tensor::{
+    ConvertError, TensorView, TensorViewMut,
+    convert::{TensorSpec, borrow_reals, check_room, read_reals_into},
 };
 
 /// Index of an input with given values, and its floats in the caller's memory; `None` if they were converted.

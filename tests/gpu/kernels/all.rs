@@ -1,6 +1,6 @@
 //! A case of every operator: one that has none, or whose kernel was forgotten, is named here.
 
-use texpool::graph::{
+use texpool_ops::graph::{
     Binary, Cell, CellFunction, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
     GatherElements, GridSample, Lrn, MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
     Recurrent, Reduce, ReduceKind, Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose,

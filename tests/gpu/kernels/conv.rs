@@ -1,6 +1,6 @@
 //! Convolutions of every kind, and fully connected layers.
 
-use texpool::graph::{Conv2d, DepthwiseConv2d, Op, Padding, TransposeConv};
+use texpool_ops::graph::{Conv2d, DepthwiseConv2d, Op, Padding, TransposeConv};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed};
 

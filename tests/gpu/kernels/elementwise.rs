@@ -1,6 +1,6 @@
 //! Functions of one and two values, softmax, means.
 
-use texpool::{
+use texpool_ops::{
     graph::{Binary, Op, Reduce, ReduceKind, Softmax, Unary},
     kernels,
 };
@@ -30,10 +30,10 @@ fn roots_of_squares() {
             Op::Unary(Unary::Square),
             &[placed(dims)],
             dims.into(),
-            texpool::graph::Epilogue::of(texpool::graph::Act::Unary(then)),
+            texpool_ops::graph::Epilogue::of(texpool_ops::graph::Act::Unary(then)),
         );
         harness.check(&graph);
-        graph.nodes[n(0)].epilogue.then = texpool::graph::Act::Unary(Unary::Neg);
+        graph.nodes[n(0)].epilogue.then = texpool_ops::graph::Act::Unary(Unary::Neg);
         harness.check(&graph);
     }
     harness.finish();
@@ -94,7 +94,7 @@ fn two_operands_and_an_added_tensor_are_refused() {
         Op::Binary(Binary::Add),
         &[placed(dims), placed(dims)],
         dims.into(),
-        texpool::graph::Epilogue::default(),
+        texpool_ops::graph::Epilogue::default(),
     );
     let add = add_tensor(&mut graph, dims.into(), None);
     graph.inputs.push(add);
@@ -106,21 +106,21 @@ fn two_operands_and_an_added_tensor_are_refused() {
 #[test]
 fn an_epilogue_of_a_function_that_it_does_not_know_is_refused() {
     let dims = [1, 2, 2, 4];
-    let epilogue = texpool::graph::Epilogue::of(texpool::graph::Act::Unary(Unary::Erf));
+    let epilogue = texpool_ops::graph::Epilogue::of(texpool_ops::graph::Act::Unary(Unary::Erf));
     let graph = super::one_node(Op::Unary(Unary::Neg), &[placed(dims)], dims.into(), epilogue);
     let error = refusal(&graph, false);
     assert!(error.contains("NEG") && error.contains("no epilogue can hold Erf"), "{error}");
 }
 
 /// Why the graph's only node, of operands of one texel a pixel, cannot run.
-fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
+fn refusal(graph: &texpool_ops::graph::Graph, adds: bool) -> String {
     let node = &graph.nodes[n(0)];
     let operand = kernels::Operand {
         shape: graph.shape(node.output),
         texture: 0,
         shift: 3,
         texels: 64,
-        rows: texpool::plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
+        rows: texpool_plan::RowTable::Whole { base: 0, rows: 2, row_texels: 2 },
         pitch: 2,
     };
     let step = kernels::StepContext {
@@ -133,7 +133,7 @@ fn refusal(graph: &texpool::graph::Graph, adds: bool) -> String {
         slices: 0..graph.shape(node.output).slices() as u32,
         weights: kernels::WeightPlace::default(),
     };
-    texpool::ops::dispatches(&step).unwrap_err().to_string()
+    texpool_ops::ops::dispatches(&step).unwrap_err().to_string()
 }
 
 /// Few channels and many, for which there are two kernels.

@@ -1,6 +1,6 @@
 //! Functions of one and two values as separate steps, over the ranges in which they are defined.
 
-use texpool::{
+use texpool_ops::{
     graph::{Act, Binary, Epilogue, Op, Unary},
     kernels::EpilogueParams,
 };

@@ -1,6 +1,6 @@
 //! GridSample: every way to read a position, with computed grids and grids of the model.
 
-use texpool::graph::{Constant, GridSample, Op, Shape};
+use texpool_ops::graph::{Constant, GridSample, Op, Shape};
 
 use super::{Source, case, constant, epilogues, harness::Harness, placed};
 

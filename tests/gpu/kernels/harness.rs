@@ -8,13 +8,13 @@
 use std::ops::Range;
 
 use half::f16;
-use texpool::{
-    gpu::{Gpu, Pipelines, Program, Role, TextureSet},
+use texpool_gpu::{Gpu, Pipelines, Program, Role, TextureSet};
+use texpool_ops::{
     graph::{Constant, ElementType, Graph, IdVec, Op, QuantParams, Shape, TensorId},
     kernels::{Operand, StepContext, WeightPacking, WeightPlace},
     ops::{self, WeightWords, reference},
-    plan::{RowTable, TexelFormat, TextureSpec},
 };
+use texpool_plan::{RowTable, TexelFormat, TextureSpec};
 
 use super::rng::Rng;
 use crate::support::{graphs::n, open};
@@ -343,7 +343,7 @@ impl TextureContents {
 /// The reference's result. A mean over height and width averages means of rows, rounded as the texture format would
 /// store them.
 fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result<Vec<f32>, String> {
-    let graph = texpool::rewrite::row_means(graph, 1);
+    let graph = texpool_model::rewrite::row_means(graph, 1);
     let mut values: IdVec<_, Option<Vec<f32>>> = IdVec::from_elem(None, &graph.tensors);
     for (&tensor, input) in graph.inputs.iter().zip(inputs) {
         values[tensor] = Some(input);

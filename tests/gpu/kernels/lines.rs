@@ -1,6 +1,6 @@
 //! Operators that work along axes: matrix products, reductions, selections, normalizations, running sums.
 
-use texpool::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, Statistic, TopK};
+use texpool_ops::graph::{CumSum, Lrn, MatMul, Normalize, Op, Reduce, ReduceKind, Statistic, TopK};
 
 use super::{case, constant, epilogues, harness::Harness, placed};
 

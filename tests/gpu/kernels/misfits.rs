@@ -1,12 +1,12 @@
 //! Steps that are put together of parts that do not fit: shaders check nothing while they run, so these never reach one.
 
-use texpool::{
-    gpu::{GpuError, Pipelines, Program, Role, TextureSet},
+use texpool_gpu::{GpuError, Pipelines, Program, Role, TextureSet};
+use texpool_ops::{
     graph::{Epilogue, Graph, Op, Shape, Unary},
     kernels::{KernelError, Operand, StepContext, WeightPlace},
     ops,
-    plan::{RowTable, TexelFormat, TextureSpec},
 };
+use texpool_plan::{RowTable, TexelFormat, TextureSpec};
 
 use super::{constant, placed};
 use crate::support::{

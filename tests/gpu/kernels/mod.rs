@@ -17,7 +17,7 @@ mod rng;
 mod windows;
 
 use rng::Rng;
-use texpool::graph::{Act, Binary, Epilogue, Op, Shape, Unary};
+use texpool_ops::graph::{Act, Binary, Epilogue, Op, Shape, Unary};
 
 use crate::support::graphs::{Source, add_tensor, n, one_node};
 
@@ -58,8 +58,11 @@ fn epilogues(harness: &mut harness::Harness, op: &Op, operands: &[Source], out: 
     harness.check(&plain);
     let mut with_prelu = plain.clone();
     let alphas = Rng::new(5).values(shape.c);
-    let alpha =
-        add_tensor(&mut with_prelu, Shape::new(1, 1, 1, shape.c), Some(texpool::graph::Constant::from_f32(&alphas)));
+    let alpha = add_tensor(
+        &mut with_prelu,
+        Shape::new(1, 1, 1, shape.c),
+        Some(texpool_ops::graph::Constant::from_f32(&alphas)),
+    );
     with_prelu.nodes[n(0)].epilogue =
         Epilogue { first: Act::Unary(Unary::LeakyRelu { alpha: 0.5 }), add: None, then: Act::Prelu(alpha) };
     harness.check(&with_prelu);

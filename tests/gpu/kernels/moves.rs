@@ -1,6 +1,6 @@
 //! Operators that move values: pad, slice, transpose, reshape, depth and space, concatenation.
 
-use texpool::graph::{
+use texpool_ops::graph::{
     Concat, DepthOrder, DepthToSpace, Gather, GatherElements, Op, Pad, PadMode, Shape, SpaceToDepth, StridedSlice,
     Transpose,
 };

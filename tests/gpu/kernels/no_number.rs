@@ -1,7 +1,7 @@
-//! NaN passes through every kernel as through its reference (as the functions of `texpool::graph` define), and
+//! NaN passes through every kernel as through its reference (as the functions of `texpool_ops::graph` define), and
 //! neighbouring values stay numbers.
 
-use texpool::graph::{
+use texpool_ops::graph::{
     Act, Binary, Conv2d, CoordMode, CumSum, DepthwiseConv2d, Epilogue, GraphBuilder, Lrn, MatMul, Normalize, Op,
     Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Softmax, Statistic, TopK, Unary,
 };

@@ -1,6 +1,6 @@
 //! Recurrent cells of every kind, with states, lengths, limits and functions.
 
-use texpool::graph::{Cell, CellFunction, Op, Recurrent, Unary};
+use texpool_ops::graph::{Cell, CellFunction, Op, Recurrent, Unary};
 
 use super::{Source, case, constant, harness::Harness, placed};
 

@@ -1,6 +1,6 @@
 //! Pools and resizes.
 
-use texpool::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, Resize, ResizeMode, Rounding};
+use texpool_ops::graph::{CoordMode, Op, Padding, Pool2d, PoolKind, Resize, ResizeMode, Rounding};
 
 use super::{case, epilogues, harness::Harness, placed};
 

@@ -3,10 +3,8 @@
 
 use std::cmp::Reverse;
 
-use texpool::{
-    graph::Graph,
-    import::{ImportError, ImportOptions, from_bytes_with},
-};
+use texpool_model::import::{ImportError, ImportOptions, from_bytes_with};
+use texpool_ops::graph::Graph;
 
 use super::case::Case;
 

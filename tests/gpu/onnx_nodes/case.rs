@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use texpool::import::{Array, read_tensor};
+use texpool_model::import::{Array, read_tensor};
 
 use super::{
     package::Files,

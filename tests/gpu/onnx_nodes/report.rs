@@ -11,7 +11,7 @@ use std::{
     time::Instant,
 };
 
-use texpool::gpu::SharedPipelines;
+use texpool_gpu::SharedPipelines;
 
 use crate::support::open;
 
@@ -116,10 +116,12 @@ fn every_case_passes_or_is_listed_with_its_reason() {
         }
     }
     let counts = counts(&cases, &outcomes);
-    if counts != include_str!("../../../src/import/onnx/official.csv") {
+    if counts != include_str!("../../../crates/texpool-model/src/import/onnx/official.csv") {
         let made = concat!(env!("CARGO_TARGET_TMPDIR"), "/official.csv");
         std::fs::write(made, counts).unwrap();
-        wrong.push(format!("src/import/onnx/official.csv differs from {made}, as counted just now"));
+        wrong.push(format!(
+            "crates/texpool-model/src/import/onnx/official.csv differs from {made}, as counted just now"
+        ));
     }
     println!("inputs bound: {}", bound(&cases, &outcomes));
     println!("{} cases in {:.0?}: {totals:?}", outcomes.len(), begun.elapsed());

@@ -5,10 +5,10 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-use texpool::{
-    gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines},
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
+use texpool_model::import::Array;
+use texpool_ops::{
     graph::{Graph, TensorId},
-    import::Array,
     ops::reference,
 };
 

@@ -7,12 +7,10 @@ mod translate;
 
 use std::collections::BTreeMap;
 
-use texpool::{
-    compile::CompileOptions,
-    gpu::{Executor, ExecutorOptions, PipelineRecipe},
-    plan::TexelFormat,
-    rewrite::Rules,
-};
+use texpool_compile::CompileOptions;
+use texpool_gpu::{Executor, ExecutorOptions, PipelineRecipe};
+use texpool_model::rewrite::Rules;
+use texpool_plan::TexelFormat;
 
 use crate::support::{MODELS, models, open};
 
@@ -23,7 +21,7 @@ const SHOWN: usize = 10;
 fn recipes() -> Vec<(PipelineRecipe, &'static str)> {
     let gpu = open();
     let mut all = BTreeMap::new();
-    let models = MODELS.iter().map(|&file| (file, texpool::import::open(models::model(file)).unwrap()));
+    let models = MODELS.iter().map(|&file| (file, texpool_model::import::open(models::model(file)).unwrap()));
     // No model pads by mirrors or looks words up.
     for (file, graph) in models.chain([("the network of moves", crate::moves::network())]) {
         for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {

@@ -8,7 +8,7 @@ use naga::{
     proc::{BoundsCheckPolicies, BoundsCheckPolicy},
     valid::{Capabilities, ModuleInfo, ValidationFlags, Validator},
 };
-use texpool::gpu::PipelineRecipe;
+use texpool_gpu::PipelineRecipe;
 
 const ENTRY: &str = "main";
 

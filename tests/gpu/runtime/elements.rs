@@ -2,12 +2,9 @@
 
 use std::fmt::Debug;
 
-use texpool::{
-    Context, Element, ElementType, Model, Quantization, Session, Tensor, TensorView,
-    graph::{Act, Binary, Graph, GraphBuilder},
-    half::f16,
-    plan::TexelFormat,
-};
+use texpool::{Context, Element, ElementType, Model, Quantization, Session, Tensor, TensorView, half::f16};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder};
+use texpool_plan::TexelFormat;
 
 use super::{context, values};
 use crate::support::models::model;

@@ -1,9 +1,7 @@
 //! Error messages, word by word.
 
-use texpool::{
-    CompiledModel, Context, Error, Model, Session, TensorView,
-    graph::{Act, Binary, Graph, GraphBuilder, ReduceKind},
-};
+use texpool::{CompiledModel, Context, Error, Model, Session, TensorView};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder, ReduceKind};
 
 use super::{context, encoder};
 use crate::support::{callers_device, open};

@@ -9,10 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use texpool::{
-    Context, TensorView,
-    gpu::{Gpu, GpuOptions},
-};
+use texpool::{Context, TensorView};
+use texpool_gpu::{Gpu, GpuOptions};
 
 use super::{answer, compiled, gain, image, model, run};
 use crate::{support::open, witness::Child};

@@ -1,6 +1,7 @@
 //! Outputs into memory of the caller's.
 
-use texpool::{ConvertError, Error, Model, TensorView, TensorViewMut, graph::GraphBuilder};
+use texpool::{ConvertError, Error, Model, TensorView, TensorViewMut};
+use texpool_ops::graph::GraphBuilder;
 
 use super::{CHANNELS, bits, compiled, context, gain, image};
 
@@ -33,7 +34,7 @@ fn floats_are_what_a_run_answers_bit_for_bit() {
 fn other_elements_are_those_of_the_model_or_what_was_computed() {
     let mut b = GraphBuilder::new("same");
     let x = b.input_of("x", &[3], texpool::ElementType::I32).unwrap();
-    let y = b.binary("y", texpool::graph::Binary::Add, x, x, texpool::graph::Act::None).unwrap();
+    let y = b.binary("y", texpool_ops::graph::Binary::Add, x, x, texpool_ops::graph::Act::None).unwrap();
     let mut graph = b.finish(&[y]).unwrap();
     graph.tensors[y].element_type = texpool::ElementType::I32;
     let context = context();

@@ -18,10 +18,8 @@ mod writing;
 
 use std::sync::OnceLock;
 
-use texpool::{
-    CompiledModel, Context, Model, Outputs, Session, TensorView,
-    graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Padding, TensorId, Unary},
-};
+use texpool::{CompiledModel, Context, Model, Outputs, Session, TensorView};
+use texpool_ops::graph::{Act, Binary, Conv2d, Graph, GraphBuilder, Padding, TensorId, Unary};
 
 use crate::support::callers_device;
 

@@ -2,11 +2,9 @@
 
 use std::sync::OnceLock;
 
-use texpool::{
-    CompiledModel, Context, Error, GpuError, MemoryParts, Model, Pool, PooledSession, Session, TensorView,
-    graph::{Act, Binary, Graph, GraphBuilder, Unary},
-    plan::TexelFormat,
-};
+use texpool::{CompiledModel, Context, Error, GpuError, MemoryParts, Model, Pool, PooledSession, Session, TensorView};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder, Unary};
+use texpool_plan::TexelFormat;
 
 use super::{answer, bits, both_plans, compiled, context, encoder, idle, model, run, submit, values};
 

@@ -2,7 +2,9 @@
 
 use std::{fs, ops::ControlFlow, path::Path};
 
-use texpool::{CompiledModel, Context, Error, Model, NamedOptions, graph::GraphBuilder, plan::TexelFormat};
+use texpool::{CompiledModel, Context, Error, Model, NamedOptions};
+use texpool_ops::graph::GraphBuilder;
+use texpool_plan::TexelFormat;
 
 use super::{answer, compiled, context, model};
 
@@ -41,7 +43,7 @@ fn a_plan_of_another_model_is_refused() {
     assert!(text.ends_with("copy it again, or compile the model again"), "{text}");
     let mut b = GraphBuilder::new("other");
     let x = b.input("x", &[1, 4, 4, 4]).unwrap();
-    let y = b.unary("y", texpool::graph::Unary::Sin, x).unwrap();
+    let y = b.unary("y", texpool_ops::graph::Unary::Sin, x).unwrap();
     let other = Model::from_graph(b.finish(&[y]).unwrap()).unwrap();
     refused(&context, &other, &saved);
 }

@@ -7,7 +7,7 @@ use texpool::Context;
 use super::{answer, compiled, run};
 use crate::{support::open, witness::Child};
 
-/// Runs of each thread: enough that without turns (`src/gpu/driver.rs`) some end in a panic of wgpu's.
+/// Runs of each thread: enough that without turns (`crates/texpool-gpu/src/driver.rs`) some end in a panic of wgpu's.
 const RUNS: usize = 150;
 
 #[test]

@@ -5,10 +5,8 @@ use std::{
     path::PathBuf,
 };
 
-use texpool::{
-    CompiledModel, Context, Memory, MemoryParts, Model, Session, TensorView,
-    graph::{Act, Conv2d, GraphBuilder, Padding, TensorId},
-};
+use texpool::{CompiledModel, Context, Memory, MemoryParts, Model, Session, TensorView};
+use texpool_ops::graph::{Act, Conv2d, GraphBuilder, Padding, TensorId};
 
 use super::{bits, compiled, context, idle, model, run, values};
 

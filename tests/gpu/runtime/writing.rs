@@ -1,6 +1,7 @@
 //! Inputs passed as values and as textures, and their lifetimes.
 
-use texpool::{Context, Error, GpuError, Model, Session, TensorView, graph::GraphBuilder};
+use texpool::{Context, Error, GpuError, Model, Session, TensorView};
+use texpool_ops::graph::GraphBuilder;
 
 use super::{answer, bits, compiled, context, encoder, fill, filled, gain, image, submit};
 use crate::support::callers_device;
@@ -102,7 +103,7 @@ fn values_of_a_run_that_did_not_begin_are_not_there() {
     let mut b = GraphBuilder::new("net");
     // The second input has no room in a buffer, and is too small to be streamed in pieces.
     let (x, y) = (b.input("small", &[1, 1, 1, 1]).unwrap(), b.input("large", &[1, 60, 256, 1]).unwrap());
-    let sum = b.binary("sum", texpool::graph::Binary::Add, x, y, texpool::graph::Act::None).unwrap();
+    let sum = b.binary("sum", texpool_ops::graph::Binary::Add, x, y, texpool_ops::graph::Act::None).unwrap();
     let mean = b.mean("mean", [false, true, true, false], sum).unwrap();
     let model = Model::from_graph(b.finish(&[mean]).unwrap()).unwrap();
     let compiled = context.compile(&model).build().unwrap();

@@ -1,7 +1,7 @@
 //! Compares the answers of a catalogue network on parts of real pictures with those of other runtimes: LiteRT for
 //! `.tflite`, onnxruntime for `.onnx`.
 
-use texpool::graph::Graph;
+use texpool_ops::graph::Graph;
 
 use crate::support::{
     first_label,

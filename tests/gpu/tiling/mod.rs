@@ -8,16 +8,13 @@ mod zoo;
 
 use std::{collections::BTreeSet, time::Instant};
 
-use texpool::{
-    compile::{
-        CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage,
-        compile, frontier,
-    },
-    gpu::{Executor, ExecutorOptions, Gpu, Memory, SharedPipelines},
-    graph::Graph,
-    ops::work,
-    plan::{Planner, SearchControl, Strategy, TexelFormat},
+use texpool_compile::{
+    CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage, compile,
+    frontier,
 };
+use texpool_gpu::{Executor, ExecutorOptions, Gpu, Memory, SharedPipelines};
+use texpool_ops::{graph::Graph, ops::work};
+use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
     memory::driver_limit,
@@ -81,7 +78,7 @@ impl Network {
             let inputs = case.inputs(&graph).into_iter().map(<[f32]>::to_vec).collect();
             return (graph, inputs);
         };
-        let graph = texpool::import::open(model(file)).unwrap();
+        let graph = texpool_model::import::open(model(file)).unwrap();
         let number = |i: usize| (i as f32 * 0.618_034).fract() * 2.0 - 1.0;
         let inputs = graph.inputs.iter().map(|&t| (0..graph.shape(t).len()).map(number).collect()).collect();
         (graph, inputs)

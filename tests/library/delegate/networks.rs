@@ -1,11 +1,11 @@
 //! Real networks that can be imported are taken completely, and only their inputs and outputs are copied.
 
-use texpool::{
+use texpool_cli::fetch::Catalog;
+use texpool_model::{
     delegate::{MIN_OPERATIONS, NodeStanding, Offline, select},
-    graph::{Graph, TensorId},
     import::{ImportOptions, OutlineSource, open_with},
 };
-use texpool_cli::fetch::Catalog;
+use texpool_ops::graph::{Graph, TensorId};
 
 use crate::support::models;
 

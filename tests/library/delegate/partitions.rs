@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use proptest::prelude::*;
-use texpool::{
+use texpool_model::{
     delegate::{BYTES_OF_A_CALL, Host, NodeStanding, Offline, Selection, select_of},
-    graph::ElementType,
     import::{GraphOutline, NodeOutline, Refusal, TensorOutline, Verdict},
 };
+use texpool_ops::graph::ElementType;
 
 const HOSTS: [Host; 2] = [Host::TfLite, Host::OnnxRuntime];
 

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use texpool::{
+use texpool_model::{
     delegate::{Live, NodeStanding, Offline, Partition, Selection, select},
-    graph::Graph,
     import::{ImportError, ImportOptions, Outline, OutlineSource, Refusal},
 };
+use texpool_ops::graph::Graph;
 
 use crate::support::{
     onnx::{Dim, FLOAT, INT64, Model, number, typed},

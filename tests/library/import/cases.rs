@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use texpool::{import::supported, ops::reference};
+use texpool_model::import::supported;
+use texpool_ops::ops::reference;
 
 use super::{
     import,

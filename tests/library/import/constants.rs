@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use texpool::{
-    graph::ElementType,
-    import::{FakeQuant, ImportError, ImportOptions, from_bytes_with},
-};
+use texpool_model::import::{FakeQuant, ImportError, ImportOptions, from_bytes_with};
+use texpool_ops::graph::ElementType;
 
 use super::import;
 use crate::support::{
@@ -216,7 +214,7 @@ fn an_8_bit_model_is_computed_as_the_reals_it_stands_for() {
     m.op(6, &[y], z, None);
     let graph = import(m.bytes(&[x], &[z])).unwrap();
     let run = |x: [f32; 2]| {
-        let values = texpool::ops::reference::graph(&graph, &[x.to_vec()]).unwrap();
+        let values = texpool_ops::ops::reference::graph(&graph, &[x.to_vec()]).unwrap();
         values[graph.outputs[0]].clone().unwrap()
     };
     assert_eq!(run([2.0, 0.5]), [1.0 - 0.5 + 1.0, 24.0 + 8.0 + 1.0]);
@@ -242,7 +240,7 @@ fn after_a_layer(act: i8, code: i32, scale: f32, options: Option<Options>) -> Mo
 fn after(m: &Model, fake_quant: FakeQuant, x: [f32; 2]) -> Vec<f32> {
     let options = ImportOptions { fake_quant, ..ImportOptions::default() };
     let graph = from_bytes_with(Arc::new(m.bytes(&[0], &[4])), &options).unwrap();
-    texpool::ops::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
+    texpool_ops::ops::reference::outputs(&graph, &[x.to_vec()]).unwrap().remove(0)
 }
 
 /// Values that a file stores in 8 bits are rounded wherever they are stored, including the activation, and again if

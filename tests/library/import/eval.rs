@@ -1,6 +1,6 @@
 //! Computes the result of a graph that only moves elements, element by element.
 
-use texpool::graph::{Concat, Graph, IdVec, Op, Pad, PadMode, Reduce, Shape, StridedSlice, Transpose};
+use texpool_ops::graph::{Concat, Graph, IdVec, Op, Pad, PadMode, Reduce, Shape, StridedSlice, Transpose};
 
 /// Runs a graph of layout operators on inputs that count up from 0; returns the first output.
 pub(crate) fn run(graph: &Graph) -> Vec<f32> {
@@ -54,7 +54,7 @@ pub(crate) fn run(graph: &Graph) -> Vec<f32> {
                 }
                 sums.iter().map(|sum| sum * y.len() as f32 / x.len() as f32).collect()
             }
-            Op::Binary(texpool::graph::Binary::Add) => gather(y, |at| {
+            Op::Binary(texpool_ops::graph::Binary::Add) => gather(y, |at| {
                 node.inputs
                     .iter()
                     .map(|&id| {

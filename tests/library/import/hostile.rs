@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
-use texpool::import::{ImportError, open};
+use texpool_model::import::{ImportError, open};
 
 use super::{import, tiny::tiny};
 use crate::support::{
@@ -166,7 +166,7 @@ proptest! {
             bytes.truncate(keep.index(bytes.len()));
         }
         if let Ok(graph) = import(bytes) {
-            prop_assert!(texpool::graph::check(&graph).is_ok());
+            prop_assert!(texpool_ops::graph::check(&graph).is_ok());
         }
     }
 

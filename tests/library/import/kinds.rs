@@ -1,7 +1,7 @@
 //! Other kinds of files given as models are recognised by their bytes.
 
 use std::sync::Arc;
-use texpool::import::{FileKind, ImportError, from_bytes};
+use texpool_model::import::{FileKind, ImportError, from_bytes};
 
 fn kind(bytes: &[u8]) -> FileKind {
     match from_bytes(Arc::new(bytes.to_vec())) {

@@ -1,7 +1,7 @@
 //! Small files that demand much. Memory and work stay in proportion to the file. Excessive demands are refused with
 //! the operator, the tensor and the number.
 
-use texpool::import::{ImportError, Resource};
+use texpool_model::import::{ImportError, Resource};
 
 use crate::support::{
     bounded::bounded,

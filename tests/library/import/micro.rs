@@ -2,13 +2,11 @@
 
 use crate::support::tflite::{Field, Model, Table, file, numbers};
 use std::sync::Arc;
-use texpool::{
-    import::{
-        self,
-        micro::{ALIGNMENT, MicroArena, MicroError},
-    },
-    plan::ArenaPlan,
+use texpool_model::import::{
+    self,
+    micro::{ALIGNMENT, MicroArena, MicroError},
 };
+use texpool_plan::ArenaPlan;
 
 const RELU: i32 = 19;
 const ADD: i32 = 0;

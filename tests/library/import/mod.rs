@@ -21,10 +21,8 @@ mod wide;
 
 use std::sync::Arc;
 
-use texpool::{
-    graph::Graph,
-    import::{ImportError, from_bytes},
-};
+use texpool_model::import::{ImportError, from_bytes};
+use texpool_ops::graph::Graph;
 
 /// Imports a file of bytes.
 fn import(bytes: Vec<u8>) -> Result<Graph, ImportError> {

@@ -1,6 +1,6 @@
 //! Creates a file with one operator and runs it with the CPU references.
 
-use texpool::ops::reference;
+use texpool_ops::ops::reference;
 
 use super::import;
 use crate::support::tflite::{F32, I32, Model, Options};

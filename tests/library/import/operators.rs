@@ -1,6 +1,6 @@
 //! Operators that compute: options, explicit padding, fused activations, weights.
 
-use texpool::graph::{
+use texpool_ops::graph::{
     Act, Binary, Conv2d, CoordMode, DepthOrder, DepthToSpace, DepthwiseConv2d, Graph, Op, Padding, Pool2d, PoolKind,
     Resize, ResizeMode, Softmax, SpaceToDepth, TransposeConv, Unary,
 };

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use texpool::import::{Format, IMAGES, ImportError, ImportOptions, Outline, OutlineSource, Verdict};
+use texpool_model::import::{Format, IMAGES, ImportError, ImportOptions, Outline, OutlineSource, Verdict};
 
 use crate::support::tflite::{F16, Model};
 

@@ -3,11 +3,8 @@
 
 use std::sync::Arc;
 
-use texpool::{
-    graph::Op,
-    import::{ImportError, ImportOptions, from_bytes_with},
-    ops::reference,
-};
+use texpool_model::import::{ImportError, ImportOptions, from_bytes_with};
+use texpool_ops::{graph::Op, ops::reference};
 
 use super::{
     import,
@@ -33,7 +30,7 @@ fn whatever_the_file_names_is_an_output() {
     let graph = import(m.bytes(&[x], &[x, y, k, y, q, k])).unwrap();
     let names: Vec<&str> = graph.outputs.iter().map(|&id| graph.tensors[id].name.as_str()).collect();
     assert_eq!(names, ["x", "y", "k", "y", "q", "k"]);
-    assert_eq!(graph.tensors[graph.outputs[4]].element_type, texpool::graph::ElementType::I8);
+    assert_eq!(graph.tensors[graph.outputs[4]].element_type, texpool_ops::graph::ElementType::I8);
     let given = vec![-1.0, 2.0, -3.0, 4.0];
     let answers = reference::outputs(&graph, std::slice::from_ref(&given)).unwrap();
     let positive = vec![0.0, 2.0, 0.0, 4.0];
@@ -57,7 +54,7 @@ fn extents_computed_from_extents_are_known() {
     m.op(TRANSPOSE_CONV, &[extents, w, x], y, Some((49, options)));
     let graph = import(m.bytes(&[x], &[y])).unwrap();
     assert_eq!(graph.nodes.len(), 1, "{:?}", graph.nodes);
-    assert!(matches!(graph.nodes[texpool::graph::NodeId::new(0)].op, Op::TransposeConv(_)));
+    assert!(matches!(graph.nodes[texpool_ops::graph::NodeId::new(0)].op, Op::TransposeConv(_)));
     let answer = reference::outputs(&graph, &[vec![1.0, 2.0, 3.0, 4.0]]).unwrap().remove(0);
     assert_eq!(answer[..8], [0.5, 1.0, 1.0, 2.0, 1.5, 2.0, 3.0, 4.0]);
 }

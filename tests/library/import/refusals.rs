@@ -1,6 +1,6 @@
 //! Refusals report all defects in one list, by name.
 
-use texpool::import::ImportError;
+use texpool_model::import::ImportError;
 
 use super::import;
 use crate::support::tflite::{Field, I8, I32, Model, Table, file, flags, numbers};

@@ -85,5 +85,5 @@ fn it_imports_operator_by_operator() {
 #[test]
 fn it_opens_from_a_file_and_is_named_after_it() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/tiny.tflite");
-    assert_eq!(texpool::import::open(path).unwrap().name, "tiny");
+    assert_eq!(texpool_model::import::open(path).unwrap().name, "tiny");
 }

@@ -1,6 +1,6 @@
 //! Operators beyond those of the first networks: their results, by the CPU references.
 
-use texpool::ops::reference;
+use texpool_ops::ops::reference;
 
 use super::{
     import,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use texpool::import::supported;
+use texpool_model::import::supported;
 
 use super::support::{
     import,
@@ -11,7 +11,7 @@ use super::support::{
 };
 
 /// Official cases that pass, by operator, as counted by the tests of `tests/gpu/onnx_nodes`.
-const OFFICIAL: &str = include_str!("../../../src/import/onnx/official.csv");
+const OFFICIAL: &str = include_str!("../../../crates/texpool-model/src/import/onnx/official.csv");
 
 /// The operator, its input's extents, and its attributes; the input counts up from 1.
 type Case = (&'static str, &'static [i64], &'static [(&'static str, Attr)], &'static [f32]);

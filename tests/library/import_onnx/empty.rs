@@ -1,7 +1,8 @@
 //! Tensors without elements inside a model: those that nothing is computed from are left out, and the others are named,
 //! with their extents as in the file.
 
-use texpool::{import::ImportError, ops::reference};
+use texpool_model::import::ImportError;
+use texpool_ops::ops::reference;
 
 use super::support::{
     import,

@@ -1,11 +1,8 @@
 //! Norms whose denominator the file expands to the extents of the dividend, as `torch.nn.functional.normalize` is
 //! exported: the operators that read it broadcast anyway, so the expansion does not hide the norm.
 
-use texpool::{
-    graph::Graph,
-    ops::reference,
-    rewrite::{Rules, rewrite},
-};
+use texpool_model::rewrite::{Rules, rewrite};
+use texpool_ops::{graph::Graph, ops::reference};
 
 use super::support::{
     import,

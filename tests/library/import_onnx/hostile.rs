@@ -2,7 +2,7 @@
 //! typed error, without a panic, a hang or excessive memory, and reads no file outside the model's folder.
 
 use proptest::prelude::*;
-use texpool::import::{ImportError, open};
+use texpool_model::import::{ImportError, open};
 
 use super::support::{
     import,
@@ -128,7 +128,7 @@ fn numbers_of_attributes_out_of_reach_are_errors() {
 }
 
 /// Returns a model whose constant lies in `location`, in a new folder with a file outside.
-fn external(location: &str, offset: &str, length: &str) -> Result<texpool::graph::Graph, ImportError> {
+fn external(location: &str, offset: &str, length: &str) -> Result<texpool_ops::graph::Graph, ImportError> {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("models");
     std::fs::create_dir(&inside).unwrap();

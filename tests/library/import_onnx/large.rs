@@ -1,10 +1,8 @@
 //! Small files that demand much. Memory and work stay in proportion to the file and to its inputs. Excessive demands
 //! are refused with the node, the tensor and the number.
 
-use texpool::{
-    graph::Graph,
-    import::{ImportError, Resource},
-};
+use texpool_model::import::{ImportError, Resource};
+use texpool_ops::graph::Graph;
 
 use super::support::{
     bounded::bounded,

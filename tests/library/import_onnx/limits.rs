@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use texpool::import::{ImportError, ImportOptions};
+use texpool_model::import::{ImportError, ImportOptions};
 
 use super::support::{
     import, import_with,
@@ -17,7 +17,7 @@ fn model(build: impl FnOnce(&mut Model)) -> Model {
     m
 }
 
-fn bound(m: &Model, dims: &[(&str, usize)]) -> Result<texpool::graph::Graph, ImportError> {
+fn bound(m: &Model, dims: &[(&str, usize)]) -> Result<texpool_ops::graph::Graph, ImportError> {
     let dims: BTreeMap<String, usize> = dims.iter().map(|(name, extent)| (name.to_string(), *extent)).collect();
     import_with(m.bytes(), &ImportOptions { dims, ..ImportOptions::default() })
 }

@@ -1,6 +1,6 @@
 //! Names distinguish tensors, at any length, and cannot control a terminal.
 
-use texpool::import::ImportError;
+use texpool_model::import::ImportError;
 
 use super::support::{
     bounded::bounded,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use texpool::import::{Array, FakeQuant, ImportError, ImportOptions};
+use texpool_model::import::{Array, FakeQuant, ImportError, ImportOptions};
 
 use super::support::{
     import, import_with,
@@ -85,7 +85,7 @@ fn quantising_rounds_unless_it_is_switched_off() {
     m.output("y");
     let answer = |fake_quant| {
         let graph = import_with(m.bytes(), &ImportOptions { fake_quant, ..ImportOptions::default() }).unwrap();
-        texpool::ops::reference::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
+        texpool_ops::ops::reference::outputs(&graph, &[vec![1.25, 1.3, -7.0, 500.0]]).unwrap().remove(0)
     };
     assert_eq!(answer(FakeQuant::On), [1.0, 1.5, 0.0, 127.5], "halves to the even one");
     assert_eq!(answer(FakeQuant::Off), [1.25, 1.3, 0.0, 127.5]);

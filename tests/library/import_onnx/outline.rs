@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use texpool::import::{GraphOutline, IMAGES, ImportOptions, OutlineSource, TensorOutline, Verdict};
+use texpool_model::import::{GraphOutline, IMAGES, ImportOptions, OutlineSource, TensorOutline, Verdict};
 
 use crate::support::onnx::{Attr, DOUBLE, Dim, FLOAT, Model, bytes, number, typed};
 

@@ -2,7 +2,7 @@
 //! themselves.
 
 use allocation_counter::measure;
-use texpool::{
+use texpool_ops::{
     graph::{Constant, ElementType, Graph},
     ops::reference,
 };

@@ -1,13 +1,13 @@
 //! Importing reports all unsupported parts of a file in one list, each with its reason and a hint.
 
-use texpool::import::ImportError;
+use texpool_model::import::ImportError;
 
 use super::support::{
     import,
     onnx::{Attr, DOUBLE, Dim, FLOAT, Model},
 };
 
-fn refused(model: &Model) -> Vec<texpool::import::UnsupportedOp> {
+fn refused(model: &Model) -> Vec<texpool_model::import::UnsupportedOp> {
     match import(model.bytes()).unwrap_err() {
         ImportError::Unsupported(refusals) => refusals,
         other => panic!("{other}"),

@@ -1,7 +1,8 @@
 //! Resizing matches ONNX Runtime: `tests/data/onnxruntime/resize.csv` lists nodes with the values computed by ONNX
 //! Runtime.
 
-use texpool::{import::ImportOptions, ops::reference};
+use texpool_model::import::ImportOptions;
+use texpool_ops::ops::reference;
 
 use super::support::{
     import, import_with,

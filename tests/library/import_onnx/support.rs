@@ -4,9 +4,9 @@ pub(crate) use crate::support::{bounded, inputs, lines, onnx, zoo};
 
 use std::sync::Arc;
 
-use texpool::{
+use texpool_model::import::{ImportError, ImportOptions, from_bytes_with};
+use texpool_ops::{
     graph::{Graph, TensorId},
-    import::{ImportError, ImportOptions, from_bytes_with},
     ops::reference,
 };
 

@@ -1,6 +1,6 @@
 //! Networks of the catalogue through the CPU references.
 
-use texpool::ops::reference;
+use texpool_ops::ops::reference;
 
 use super::support::zoo;
 

@@ -1,9 +1,7 @@
 //! Activations moved into the node before them.
 
-use texpool::{
-    graph::{Act, Epilogue, Graph, Op, TensorId, Unary},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Act, Epilogue, Graph, Op, TensorId, Unary};
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
 use crate::support::graphs::n;
@@ -79,7 +77,7 @@ fn every_kind_of_node_takes_one() {
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let y = net.input(&[1, 4, 4, 6]);
-    let y = net.binary(texpool::graph::Binary::Mul, x, y);
+    let y = net.binary(texpool_ops::graph::Binary::Mul, x, y);
     let z = net.unary(Unary::Tanh, y);
     assert_eq!(ops(&fires(&net.finish(&[z]), "activation", 1).graph), ["MUL"]);
 }

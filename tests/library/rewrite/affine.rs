@@ -1,9 +1,9 @@
 //! Chains of arithmetic with constants, and arithmetic folded into the node after it.
 
 use proptest::prelude::*;
-use texpool::{
-    graph::{Act, Binary, Conv2d, DepthwiseConv2d, Graph, Op, Padding, Softmax, TensorId, TransposeConv, Unary},
-    rewrite::{Rules, SkipReason},
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{
+    Act, Binary, Conv2d, DepthwiseConv2d, Graph, Op, Padding, Softmax, TensorId, TransposeConv, Unary,
 };
 
 use super::support::{Net, fires, only, ops, reason, rewritten, same};
@@ -80,7 +80,7 @@ fn a_chain_that_overflows_stays() {
     let big = net.constant(&[1], &[1e30]);
     let y = net.binary(Mul, x, big);
     let y = net.binary(Mul, y, big);
-    let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
+    let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
     assert!(matches!(made.report.missed[0].why, SkipReason::NotFinite { .. }));
 }
 
@@ -250,7 +250,7 @@ fn numbers_that_round_on_purpose_stay() {
         net.binary(binary, x, number)
     };
     let input = |values: &[f32]| vec![values.to_vec()];
-    let answer = |graph: &Graph, x: &[f32]| texpool::ops::reference::outputs(graph, &input(x)).unwrap().remove(0);
+    let answer = |graph: &Graph, x: &[f32]| texpool_ops::ops::reference::outputs(graph, &input(x)).unwrap().remove(0);
     let x: Vec<f32> = (0..24).map(|i| i as f32 * 0.27 - 3.0).collect();
     let whole: Vec<f32> = x.iter().map(|v| v.round_ties_even()).collect();
     for back in [(Sub, TO_WHOLE), (Add, -TO_WHOLE)] {
@@ -260,7 +260,7 @@ fn numbers_that_round_on_purpose_stay() {
         let y = shifted(&mut net, y, back.0, back.1);
         let graph = net.finish(&[y]);
         assert!(matches!(reason(&graph, "affine-chain"), SkipReason::RoundsOnPurpose { .. }));
-        let made = texpool::rewrite::rewrite(&graph, &Rules::all()).graph;
+        let made = texpool_model::rewrite::rewrite(&graph, &Rules::all()).graph;
         assert_eq!(answer(&made, &x), whole);
         assert_eq!(answer(&graph, &x), whole);
     }
@@ -285,7 +285,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let y = net.conv(x, 6, 1);
     let y = number(&mut net, y, Add, TO_WHOLE);
     let y = number(&mut net, y, Sub, TO_WHOLE);
-    let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
+    let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
     assert_eq!(ops(&made.graph), ["CONV_2D", "SUB"], "{}", made.report);
     assert!(matches!(made.report.missed[0].why, SkipReason::RoundsOnPurpose { .. }));
     // Before a layer whose bias subtracts the number again.
@@ -303,7 +303,7 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let y = number(&mut net, y, Sub, TO_WHOLE);
     let y = number(&mut net, y, Mul, 0.25);
     let y = net.unary(Unary::Clip { min: 0.0, max: 1.0 }, y);
-    let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("hard-activation"));
+    let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("hard-activation"));
     assert!(!ops(&made.graph).contains(&"HardSigmoid") || made.graph.nodes.len() >= 3, "{}", made.report);
 }
 
@@ -316,7 +316,7 @@ fn numbers_of_pictures_are_folded() {
         let [a, b] = [first, second].map(|value| net.constant(&[1], &[value]));
         let y = net.binary(Add, x, a);
         let y = net.binary(Add, y, b);
-        let made = texpool::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
+        let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
         assert_eq!(made.report.count("affine-chain"), 1, "{first}");
     }
 }

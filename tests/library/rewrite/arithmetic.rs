@@ -1,9 +1,7 @@
 //! Constants folded into weights and biases.
 
-use texpool::{
-    graph::{Act, Binary, Conv2d, Graph, Op, Padding, TransposeConv, Unary},
-    rewrite::SkipReason,
-};
+use texpool_model::rewrite::SkipReason;
+use texpool_ops::graph::{Act, Binary, Conv2d, Graph, Op, Padding, TransposeConv, Unary};
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten, same};
 use crate::support::graphs::n;
@@ -149,6 +147,6 @@ fn a_chain_ends_up_in_one_node_with_its_activation() {
     let y = net.binary(Binary::Mul, y, scale);
     let y = net.binary(Binary::Sub, shift, y);
     let z = net.unary(Unary::HardSwish, y);
-    let made = rewritten(&net.finish(&[z]), &texpool::rewrite::Rules::all());
+    let made = rewritten(&net.finish(&[z]), &texpool_model::rewrite::Rules::all());
     assert_eq!(ops(&made.graph), ["CONV_2D"]);
 }

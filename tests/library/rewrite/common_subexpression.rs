@@ -1,9 +1,7 @@
 //! Nodes that compute the same result from the same operands.
 
-use texpool::{
-    graph::{Op, Unary},
-    rewrite::SkipReason,
-};
+use texpool_model::rewrite::SkipReason;
+use texpool_ops::graph::{Op, Unary};
 
 use super::support::{Net, fires, ops, reason};
 
@@ -32,8 +30,8 @@ fn nodes_that_differ_stay() {
         net.unary(Unary::Tanh, x),
         net.unary(Unary::Exp, x),
         net.unary(Unary::Tanh, z),
-        net.binary(texpool::graph::Binary::Sub, x, z),
-        net.binary(texpool::graph::Binary::Sub, z, x),
+        net.binary(texpool_ops::graph::Binary::Sub, x, z),
+        net.binary(texpool_ops::graph::Binary::Sub, z, x),
     ];
     let mut outputs: Vec<_> = values[1..].iter().map(|&value| net.add(values[0], value)).collect();
     outputs.extend([net.reshape(x, &[1, 4, 8, 6]), net.reshape(x, &[1, 6, 4, 8])].map(|y| net.unary(Unary::Exp, y)));

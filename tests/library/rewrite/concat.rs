@@ -1,12 +1,12 @@
 //! Concatenations: zeros beside a value become a pad, and operations on the result move to the parts.
 
-use texpool::{
+use texpool_model::rewrite::{Rules, SkipReason, rewrite};
+use texpool_ops::{
     graph::{
         Act, Concat, Constant, ElementType, Epilogue, Graph, Op, Pad, PadMode, Padding, Pool2d, PoolKind, QuantParams,
         TensorId, Unary,
     },
     ops::reference,
-    rewrite::{Rules, SkipReason, rewrite},
 };
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};

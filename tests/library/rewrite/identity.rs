@@ -1,11 +1,9 @@
 //! Nodes that compute nothing.
 
-use texpool::{
-    graph::{
-        Act, Binary, Concat, CoordMode, DepthOrder, DepthToSpace, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce,
-        ReduceKind, Resize, ResizeMode, SpaceToDepth, StridedSlice, Transpose, Unary,
-    },
-    rewrite::SkipReason,
+use texpool_model::rewrite::SkipReason;
+use texpool_ops::graph::{
+    Act, Binary, Concat, CoordMode, DepthOrder, DepthToSpace, Op, Pad, PadMode, Padding, Pool2d, PoolKind, Reduce,
+    ReduceKind, Resize, ResizeMode, SpaceToDepth, StridedSlice, Transpose, Unary,
 };
 
 use super::support::{Net, RELU, fires, ops, reason};

@@ -3,10 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use texpool::{
-    graph::{Act, Binary, Graph, GraphBuilder, Op, Reduce, TensorId, Unary, check},
-    rewrite::{Rewritten, Rules, SkipReason, rewrite, split},
-};
+use texpool_model::rewrite::{Rewritten, Rules, SkipReason, rewrite, split};
+use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder, Op, Reduce, TensorId, Unary, check};
 
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -82,7 +80,7 @@ fn a_constant_that_many_share_is_looked_at_once() {
 fn long_chains_are_not_looked_through_at_every_node() {
     for op in [
         Op::Unary(Unary::Neg),
-        Op::Reduce(Reduce { kind: texpool::graph::ReduceKind::Mean, axes: [true, true, true, false] }),
+        Op::Reduce(Reduce { kind: texpool_ops::graph::ReduceKind::Mean, axes: [true, true, true, false] }),
     ] {
         let mut b = GraphBuilder::new("chain");
         let x = b.input("x", &[1, 4]).unwrap();

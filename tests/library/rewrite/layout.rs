@@ -1,9 +1,7 @@
 //! Consecutive transposes, and masks that keep all elements or none.
 
-use texpool::{
-    graph::{Binary, Op, Transpose},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Binary, Op, Transpose};
 
 use super::support::{Net, fires, ops, reason, rewritten};
 use crate::support::graphs::n;
@@ -38,14 +36,14 @@ fn a_transpose_that_is_seen_stays() {
 }
 
 /// `mask ? x : y` in the form that importers produce, with a constant mask.
-fn chosen(mask: [f32; 2]) -> texpool::graph::Graph {
+fn chosen(mask: [f32; 2]) -> texpool_ops::graph::Graph {
     let mut net = Net::default();
     let [x, y] = [(); 2].map(|()| net.input(&[1, 4, 2, 2]));
     let mask = net.constant(&[1, 1, 1, 2], &mask);
     let a = net.binary(Binary::ZeroUnless, mask, x);
     let b = net.binary(Binary::ZeroIf, mask, y);
     let z = net.add(a, b);
-    let z = net.unary(texpool::graph::Unary::Tanh, z);
+    let z = net.unary(texpool_ops::graph::Unary::Tanh, z);
     net.finish(&[z])
 }
 

@@ -1,9 +1,7 @@
 //! Matrix products with constants.
 
-use texpool::{
-    graph::{Act, MatMul, Op, Unary},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Act, MatMul, Op, Unary};
 
 use super::support::{Net, ops, reason, rewritten};
 use crate::support::graphs::n;

@@ -1,9 +1,7 @@
 //! Zero padding around an image, moved into the operator that reads it.
 
-use texpool::{
-    graph::{Op, Pad, PadMode, Padding, Pool2d, PoolKind, TensorId},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Op, Pad, PadMode, Padding, Pool2d, PoolKind, TensorId};
 
 use super::support::{Net, fires, ops, reason, rewritten};
 use crate::support::graphs::n;

@@ -1,13 +1,13 @@
 //! Random graphs: the rewritten graph gives the same answers as the original, under any choice of rules.
 
 use proptest::prelude::*;
-use texpool::{
+use texpool_model::rewrite::{Numerics, RULES, Rules, rewrite};
+use texpool_ops::{
     graph::{
         Act, Binary, Concat, Graph, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, Resize, ResizeMode, Shape,
         TensorId, Transpose, Unary,
     },
     ops::reference,
-    rewrite::{Numerics, RULES, Rules, rewrite},
 };
 
 use super::support::{Net, RELU, rewritten};
@@ -99,7 +99,7 @@ fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<Tenso
             net.node(Op::Reduce(Reduce { kind, axes }), &[x])
         }
         27 if shape.h > 0 => {
-            let coords = texpool::graph::CoordMode::HalfPixel;
+            let coords = texpool_ops::graph::CoordMode::HalfPixel;
             let mode = [ResizeMode::Linear, ResizeMode::nearest_in(coords)][n % 2];
             net.node_to(Op::Resize(Resize { mode, coords, scale: None }), &[x], &shape.dims(), Act::None)
         }

@@ -1,10 +1,8 @@
 //! Functions written as several nodes, merged into one.
 
 use proptest::prelude::*;
-use texpool::{
-    graph::{Act, Epilogue, Op, Reduce, ReduceKind, Unary},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Act, Epilogue, Op, Reduce, ReduceKind, Unary};
 
 use super::{
     support::{Net, fires, only, ops, rewritten},
@@ -55,7 +53,7 @@ fn another_constant_is_reported() {
     let mut net = Net::default();
     let x = net.input(&[1, 2, 2, 4]);
     let gate = net.unary(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, x);
-    let y = net.binary(texpool::graph::Binary::Mul, x, gate);
+    let y = net.binary(texpool_ops::graph::Binary::Mul, x, gate);
     let made = rewritten(&net.finish(&[y]), &only("hard-activation"));
     assert_eq!(made.report.missed[0].why.to_string(), "HARD_SWISH has the constant 0.16666667, the nodes have 0.2");
 }
@@ -68,10 +66,10 @@ fn recognition_keeps_successors_and_sees_epilogues() {
     let three = net.constant(&[1], &[3.0]);
     let sixth = net.constant(&[1], &[1.0 / 6.0]);
     let relu6 = Act::Unary(Unary::Relu6);
-    let sum = net.node_to(Op::Binary(texpool::graph::Binary::Add), &[x, three], &[1], relu6);
-    let y = net.binary(texpool::graph::Binary::Mul, x, sum);
+    let sum = net.node_to(Op::Binary(texpool_ops::graph::Binary::Add), &[x, three], &[1], relu6);
+    let y = net.binary(texpool_ops::graph::Binary::Mul, x, sum);
     let tanh = Act::Unary(Unary::Tanh);
-    let y = net.node_to(Op::Binary(texpool::graph::Binary::Mul), &[y, sixth], &[1], tanh);
+    let y = net.node_to(Op::Binary(texpool_ops::graph::Binary::Mul), &[y, sixth], &[1], tanh);
     let made = fires(&net.finish(&[y]), "hard-activation", 1);
     assert_eq!(ops(&made.graph), ["HARD_SWISH"]);
     assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(tanh));
@@ -85,7 +83,7 @@ fn a_value_that_is_no_tensor_is_not_read() {
     let weights = net.weights(&[6, 1, 1, 6]);
     let conv = Op::Conv2d(super::support::same(1));
     let y = net.node_to(conv, &[x, weights], &[1, 4, 4, 6], Act::Unary(Unary::Logistic));
-    let z = net.binary(texpool::graph::Binary::Mul, y, y);
+    let z = net.binary(texpool_ops::graph::Binary::Mul, y, y);
     let made = rewritten(&net.finish(&[z]), &only("gated-activation"));
     assert_eq!(made.report.count("gated-activation"), 0);
 }
@@ -95,14 +93,14 @@ fn a_broadcast_operand_is_reported() {
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 1]);
     let wide = net.constant(&[1, 1, 1, 6], &[0.0; 6]);
-    let y = net.binary(texpool::graph::Binary::Maximum, x, wide);
+    let y = net.binary(texpool_ops::graph::Binary::Maximum, x, wide);
     let made = rewritten(&net.finish(&[y]), &only("bounds"));
     assert!(matches!(made.report.missed[0].why, SkipReason::ShapeMismatch { .. }));
 }
 
 #[test]
 fn statistics_over_other_axes_are_no_normalization() {
-    use texpool::graph::Binary;
+    use texpool_ops::graph::Binary;
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
     let mean = net.node(Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, false, false, true] }), &[x]);
@@ -117,7 +115,7 @@ fn statistics_over_other_axes_are_no_normalization() {
 /// `x * (inverse * weights)` is a normalization times the weights, in every order of factors.
 #[test]
 fn a_normalization_is_seen_through_weights_on_its_inverse() {
-    use texpool::graph::Binary;
+    use texpool_ops::graph::Binary;
     for order in 0..4 {
         let mut net = Net::default();
         let x = net.input(&[1, 4, 4, 6]);
@@ -140,7 +138,7 @@ fn a_normalization_is_seen_through_weights_on_its_inverse() {
 /// A number subtracted from the mean, a negative factor, and the mean of another tensor's squares do not match.
 #[test]
 fn roots_of_something_else_are_no_normalization() {
-    use texpool::graph::Binary;
+    use texpool_ops::graph::Binary;
     for case in 0..3 {
         let mut net = Net::default();
         let x = net.input(&[1, 4, 4, 6]);

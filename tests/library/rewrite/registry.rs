@@ -1,9 +1,7 @@
 //! Enabling and disabling rules, and the report on them.
 
-use texpool::{
-    graph::{Concat, Op, Unary},
-    rewrite::{Numerics, RULES, Rules, rewrite},
-};
+use texpool_model::rewrite::{Numerics, RULES, Rules, rewrite};
+use texpool_ops::graph::{Concat, Op, Unary};
 
 use super::support::{Net, fires, ops, rewritten};
 use crate::support::graphs::n;
@@ -65,7 +63,7 @@ fn rules_are_chosen_by_what_they_do_to_numbers() {
 #[test]
 fn a_softmax_that_overflows_does_so_by_default() {
     let (graph, x) = (super::written::alone(unshifted(), 1.0), vec![vec![100.0; 144]]);
-    let answer = |rules| texpool::ops::reference::outputs(&rewrite(&graph, &rules).graph, &x).unwrap().remove(0);
+    let answer = |rules| texpool_ops::ops::reference::outputs(&rewrite(&graph, &rules).graph, &x).unwrap().remove(0);
     assert!(answer(Rules::default()).iter().all(|v| v.is_nan()));
     assert!(answer(Rules::all()).iter().all(|v| (v - 1.0 / 6.0).abs() < 1e-6));
 }

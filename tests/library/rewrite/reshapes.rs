@@ -1,10 +1,8 @@
 //! Reshapes: chains of reshapes, transposes equivalent to a reshape, reshapes that a fully connected node does not
 //! need, and views.
 
-use texpool::{
-    graph::{Act, Graph, Op, Transpose, Unary},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Act, Graph, Op, Transpose, Unary};
 
 use super::support::{Net, fires, only, ops, reason, rewritten};
 use crate::support::graphs::n;

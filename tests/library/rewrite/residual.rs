@@ -1,9 +1,7 @@
 //! Additions moved into the node that computes an operand.
 
-use texpool::{
-    graph::{Act, Epilogue, Op, Padding, Pool2d, PoolKind, StridedSlice, TensorId, Unary},
-    rewrite::{Rules, SkipReason},
-};
+use texpool_model::rewrite::{Rules, SkipReason};
+use texpool_ops::graph::{Act, Epilogue, Op, Padding, Pool2d, PoolKind, StridedSlice, TensorId, Unary};
 
 use super::support::{Net, RELU, fires, ops, reason, rewritten};
 use crate::support::graphs::n;

@@ -1,13 +1,13 @@
 //! Short notation for graphs, and comparison of a graph with its rewritten form.
 
-use texpool::{
+use texpool_compile::schedule::schedule;
+use texpool_model::rewrite::{Rewritten, Rules, SkipReason, rewrite};
+use texpool_ops::{
     graph::{
         Act, Binary, Conv2d, DepthwiseConv2d, Graph, GraphBuilder, IdVec, Op, Pad, PadMode, Padding, Shape, TensorId,
         Unary, check,
     },
     ops::reference,
-    rewrite::{Rewritten, Rules, SkipReason, rewrite},
-    schedule::schedule,
 };
 
 pub(crate) const RELU: Act = Act::Unary(Unary::Relu);
@@ -58,7 +58,7 @@ impl Net {
 
     pub(crate) fn node_to(&mut self, op: Op, inputs: &[TensorId], dims: &[usize], act: Act) -> TensorId {
         let shapes: Vec<Shape> = inputs.iter().map(|&id| self.shapes[id]).collect();
-        let shape = texpool::graph::infer(&op, &shapes, Shape::from_dims(dims).unwrap()).unwrap();
+        let shape = texpool_ops::graph::infer(&op, &shapes, Shape::from_dims(dims).unwrap()).unwrap();
         let id = self.builder.node_to(&self.next(), op, inputs, dims, act).unwrap();
         self.read.extend(inputs);
         self.made(id, shape)

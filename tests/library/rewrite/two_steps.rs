@@ -1,9 +1,9 @@
 //! Large pools and reductions split in two steps: the answers stay the same, and each half is small enough.
 
-use texpool::{
+use texpool_model::rewrite::{row_means, two_steps};
+use texpool_ops::{
     graph::{Act, Graph, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind, check},
     ops::reference,
-    rewrite::{row_means, two_steps},
 };
 
 use super::support::ops;
@@ -81,7 +81,7 @@ fn small_and_indivisible_windows_are_left_alone() {
         assert_eq!(in_steps([1, 130, 130, 1], op).nodes.len(), 1);
     }
     let mean = one([1, 130, 130, 1], Op::Pool2d(Pool2d::plain(PoolKind::Average, [130, 130], [1, 1], none)));
-    assert_eq!(row_means(&mean, texpool::rewrite::LARGE_MEAN).nodes.len(), 2);
+    assert_eq!(row_means(&mean, texpool_model::rewrite::LARGE_MEAN).nodes.len(), 2);
     // No split for a mean of parts with different lengths, or a window that reaches beyond the image.
     for pool in [
         Pool2d { counted: Some(none), ..Pool2d::plain(PoolKind::Average, [1, 20_000], [1, 1], none) },

@@ -1,6 +1,6 @@
 //! Functions in the node-by-node form that exporters write, and the rule that recognises each.
 
-use texpool::graph::{Act, Binary, Graph, Op, Reduce, ReduceKind, TensorId, Unary};
+use texpool_ops::graph::{Act, Binary, Graph, Op, Reduce, ReduceKind, TensorId, Unary};
 
 use super::support::Net;
 use Binary::{Add, Div, Maximum, Minimum, Mul, Pow, SquaredDifference, Sub};

@@ -3,15 +3,12 @@
 use std::fmt::Debug;
 
 use proptest::prelude::*;
-use texpool::{
-    Element, ElementType, Quantization, Tensor, TensorView,
-    half::f16,
-    plan::TexelFormat,
-    tensor::{
-        ConvertError,
-        convert::{TensorSpec, read_reals, write_reals},
-    },
+use texpool::{Element, ElementType, Quantization, Tensor, TensorView, half::f16};
+use texpool_model::tensor::{
+    ConvertError,
+    convert::{TensorSpec, read_reals, write_reals},
 };
+use texpool_plan::TexelFormat;
 
 use super::{spec, written};
 

@@ -6,14 +6,12 @@ mod convert;
 mod models;
 mod views;
 
-use texpool::{
-    ElementType, TensorView,
-    plan::TexelFormat,
-    tensor::{
-        ConvertError,
-        convert::{TensorSpec, write_reals},
-    },
+use texpool::{ElementType, TensorView};
+use texpool_model::tensor::{
+    ConvertError,
+    convert::{TensorSpec, write_reals},
 };
+use texpool_plan::TexelFormat;
 
 /// An input of these extents that is not quantised.
 fn spec(dims: &[usize], element_type: ElementType) -> TensorSpec<'_> {

@@ -5,12 +5,16 @@ use std::sync::Arc;
 use texpool::{
     ElementType::{self, Bool, F16, F32, I8, I32, I64, U8},
     Quantization, TensorView,
-    graph::{Act, Binary, Graph, GraphBuilder, TensorId},
+};
+use texpool_model::{
     import::{FakeQuant, ImportError, ImportOptions, from_bytes, from_bytes_with, open},
-    ops::reference,
-    plan::TexelFormat,
     tensor::convert::{TensorSpec, read_reals, write_reals},
 };
+use texpool_ops::{
+    graph::{Act, Binary, Graph, GraphBuilder, TensorId},
+    ops::reference,
+};
+use texpool_plan::TexelFormat;
 
 use crate::support::{
     onnx::{self, Attr},

@@ -3,15 +3,13 @@
 
 use super::{networks, properties};
 use proptest::{prelude::*, strategy::Strategy};
-use texpool::{
-    compile::{
-        CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, StreamedIo, Tiling, WeightStorage,
-        compile, compile_from, frontier,
-    },
-    graph::Graph,
-    plan::{SearchControl, StopReason},
+use texpool_compile::{
+    CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, StreamedIo, Tiling, WeightStorage, compile,
+    compile_from, frontier,
     schedule::{Storage, StorageKind},
 };
+use texpool_ops::graph::Graph;
+use texpool_plan::{SearchControl, StopReason};
 
 const ALL: WeightStorage = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 << 10 };
 

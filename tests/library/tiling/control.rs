@@ -6,11 +6,9 @@ use std::{
 };
 
 use super::networks;
-use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier},
-    graph::Graph,
-    plan::{Planner, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows},
-};
+use texpool_compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_ops::graph::Graph;
+use texpool_plan::{Planner, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows};
 
 const MODES: [Objective; 3] = [Objective::Fastest, Objective::Balanced, Objective::Smallest];
 

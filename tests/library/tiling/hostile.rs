@@ -2,11 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use texpool::{
-    compile::{CompileOptions, Objective, compile},
-    graph::{Act, Concat, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, TensorId, Unary},
-    plan::SearchControl,
-};
+use texpool_compile::{CompileOptions, Objective, compile};
+use texpool_ops::graph::{Act, Concat, Conv2d, CumSum, Graph, GraphBuilder, Op, Padding, TensorId, Unary};
+use texpool_plan::SearchControl;
 
 const POINTWISE: Conv2d =
     Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding { top: 0, bottom: 0, left: 0, right: 0 }, groups: 1 };
@@ -68,7 +66,7 @@ fn sums(count: usize, rows: usize) -> Graph {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let other = made[(state >> 33) % made.len()];
             let last = made[made.len() - 1 - index % 2];
-            made.push(b.node("s", Op::Binary(texpool::graph::Binary::Add), &[last, other], Act::None).unwrap());
+            made.push(b.node("s", Op::Binary(texpool_ops::graph::Binary::Add), &[last, other], Act::None).unwrap());
         }
         *made.last().unwrap()
     })

@@ -4,7 +4,7 @@
 
 use super::noise;
 use crate::support::graphs::n;
-use texpool::{
+use texpool_ops::{
     graph::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
         GatherElements, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Pad, PadMode, Padding, Pool2d, PoolKind,

@@ -1,7 +1,7 @@
 //! Topologies of published networks: shapes, windows and strides, with weights that have no values. Used for planning
 //! only.
 
-use texpool::graph::{
+use texpool_ops::graph::{
     Constant, Conv2d, DepthwiseConv2d, ElementType, Epilogue, Graph, Node, Op, Padding, Pool2d, PoolKind, Reduce,
     ReduceKind, Shape, Tensor, TensorId,
 };

@@ -3,21 +3,21 @@
 
 use super::noise;
 use proptest::{prelude::*, strategy::Strategy};
-use texpool::{
+use texpool_compile::schedule::{
+    Access, Schedule, StepKind, Storage, StorageKind, schedule,
+    tiling::{Cascade, RowDependencies, tiled},
+};
+use texpool_model::rewrite::{Rules, rewrite};
+use texpool_ops::{
     graph::{
         Act, Binary, Conv2d, CoordMode, Graph, GraphBuilder, IdVec, NodeSet, Op, Pad, PadMode, Padding, Pool2d,
         PoolKind, Reduce, ReduceKind, ResizeMode, TensorId, TransposeConv, Unary,
     },
     ops::reference,
-    plan::{
-        Plan, RowProblem, RowStep, RowTable, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits,
-        check_rows, live_row_peak, place_rows, realize_rows,
-    },
-    rewrite::{Rules, rewrite},
-    schedule::{
-        Access, Schedule, StepKind, Storage, StorageKind, schedule,
-        tiling::{Cascade, RowDependencies, tiled},
-    },
+};
+use texpool_plan::{
+    Plan, RowProblem, RowStep, RowTable, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits,
+    check_rows, live_row_peak, place_rows, realize_rows,
 };
 
 /// A random layer: its kind, and a number that selects its form or its operands.

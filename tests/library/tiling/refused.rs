@@ -1,11 +1,9 @@
 //! Invalid graphs are refused before anything is built from them.
 
 use crate::support::{graphs::n, t};
-use texpool::{
-    compile::{CompileError, CompileOptions, Objective, compile, frontier},
-    graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary},
-    plan::SearchControl,
-};
+use texpool_compile::{CompileError, CompileOptions, Objective, compile, frontier};
+use texpool_ops::graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary};
+use texpool_plan::SearchControl;
 
 fn chain() -> Graph {
     let mut b = GraphBuilder::new("chain");

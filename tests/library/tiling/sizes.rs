@@ -1,12 +1,10 @@
 //! Pool sizes of published networks.
 
 use super::networks;
-use texpool::{
-    compile::{CompileError, CompileOptions, DeviceProfile, Objective, compile, frontier},
-    graph::Graph,
-    plan::{RowTable, SearchControl, TexelFormat},
-    rewrite::Rules,
-};
+use texpool_compile::{CompileError, CompileOptions, DeviceProfile, Objective, compile, frontier};
+use texpool_model::rewrite::Rules;
+use texpool_ops::graph::Graph;
+use texpool_plan::{RowTable, SearchControl, TexelFormat};
 
 fn options(objective: Objective) -> CompileOptions {
     CompileOptions { rules: Rules::none(), objective, ..CompileOptions::default() }

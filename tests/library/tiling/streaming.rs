@@ -7,18 +7,14 @@ use std::{
 };
 
 use super::networks;
-use texpool::{
-    compile::{
-        CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage,
-        compile, frontier, load,
-    },
-    graph::Graph,
-    kernels::WeightPacking,
-    ops,
-    plan::SearchControl,
-    rewrite::Rules,
+use texpool_compile::{
+    CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage, compile,
+    frontier, load,
     schedule::{Contents, StepKind},
 };
+use texpool_model::rewrite::Rules;
+use texpool_ops::{graph::Graph, kernels::WeightPacking, ops};
+use texpool_plan::SearchControl;
 
 const TILE: u64 = 64 << 10;
 
@@ -96,7 +92,7 @@ fn uploads_are_whole(compiled: &CompiledModel, packing: WeightPacking) {
     for (id, node) in graph.nodes.iter_enumerated() {
         let steps = |kind: StepKind| schedule.steps.iter().filter(move |step| step.node == id && step.kind == kind);
         let uploads: Vec<_> = steps(StepKind::Upload).collect();
-        let texels = |upload: &&texpool::schedule::Step| schedule.storages[upload.to].texels();
+        let texels = |upload: &&texpool_compile::schedule::Step| schedule.storages[upload.to].texels();
         let packed = ops::packed_weight_texels(graph, node, packing);
         assert_eq!(uploads.iter().map(texels).sum::<u64>(), packed, "{id}");
         let Some(sections) = ops::weight_sections(graph, node, packing) else { continue };

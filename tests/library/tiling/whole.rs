@@ -1,11 +1,9 @@
 //! Networks that tiling cannot help, because an operator needs its whole input for each row of its result. They get a
 //! plan of whole tensors, or an error that states the required memory.
 
-use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier},
-    graph::{Act, Graph, GraphBuilder, Op, Softmax, Unary},
-    plan::SearchControl,
-};
+use texpool_compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_ops::graph::{Act, Graph, GraphBuilder, Op, Softmax, Unary};
+use texpool_plan::SearchControl;
 
 /// Values of the map.
 const VALUES: usize = 4096;

@@ -12,7 +12,7 @@ use crate::{
     io::{DistinctFiles, printable},
     report::grouped,
 };
-use texpool::plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, arena_svg, io::buffers_to_csv};
+use texpool_plan::{ArenaPlan, ArenaPlanner, ArenaProof, Buffer, arena_svg, io::buffers_to_csv};
 
 /// Arguments for planning buffers in an arena.
 pub(super) struct ArenaArgs<'a> {

@@ -14,18 +14,15 @@ use crate::{
 };
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
-use texpool::{
-    compile::{
-        CompileOptions, CompiledModel, Objective, StreamedIo, Tiling, WeightFormat,
-        option_text::{
-            Choice, Streamed, WEIGHT_TILE, choice_name, parse_choice, parse_objective_or_budget, parse_seconds,
-        },
-        parse_size,
-    },
-    gpu::{Gpu, GpuError, GpuOptions, PLANS, SharedWeights, WEIGHTS},
-    plan::{Planner, TexelFormat},
-    rewrite::Rules,
+use texpool_cache::{PLANS, WEIGHTS};
+use texpool_compile::{
+    CompileOptions, CompiledModel, Objective, StreamedIo, Tiling, WeightFormat,
+    option_text::{Choice, Streamed, WEIGHT_TILE, choice_name, parse_choice, parse_objective_or_budget, parse_seconds},
+    parse_size,
 };
+use texpool_gpu::{Gpu, GpuError, GpuOptions, SharedWeights};
+use texpool_model::rewrite::Rules;
+use texpool_plan::{Planner, TexelFormat};
 
 /// The model, and how it is to be rewritten and planned.
 #[derive(Debug, clap::Args)]

@@ -25,12 +25,10 @@ use std::{
     fmt::Write,
     time::{Duration, Instant},
 };
-use texpool::{
-    compile::option_text::{parse_seconds, parse_texture_planner},
-    gpu::ExecutorOptions,
-    graph::{Graph, TensorId},
-    plan::Planner,
-};
+use texpool_compile::option_text::{parse_seconds, parse_texture_planner};
+use texpool_gpu::ExecutorOptions;
+use texpool_ops::graph::{Graph, TensorId};
+use texpool_plan::Planner;
 
 /// Share of the measuring time for profiled runs. They are slower, because each dispatch has a separate pass.
 const PROFILE_SHARE: f64 = 0.2;

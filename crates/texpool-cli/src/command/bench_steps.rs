@@ -7,10 +7,10 @@ use super::{
 };
 use crate::report::{MemoryReport, StepTime};
 use std::{collections::BTreeMap, time::Duration};
-use texpool::{
-    WeightFormat,
-    compile::CompiledModel,
-    gpu::{DispatchTime, Executor},
+use texpool::WeightFormat;
+use texpool_compile::CompiledModel;
+use texpool_gpu::{DispatchTime, Executor};
+use texpool_ops::{
     graph::{Graph, Node, NodeId},
     ops,
 };

@@ -18,11 +18,11 @@ use crate::{
 };
 use serde::Serialize;
 use std::{ffi::OsString, fmt::Write, path::Path};
-use texpool::{
-    gpu::{ExecutorOptions, Gpu, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance},
-    graph::{Graph, NotFinite, Tensor},
-    plan::Progress,
+use texpool_gpu::{
+    ExecutorOptions, Gpu, StepDifference, compare_compiled, largest_difference, largest_magnitude, tolerance,
 };
+use texpool_ops::graph::{Graph, NotFinite, Tensor};
+use texpool_plan::Progress;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

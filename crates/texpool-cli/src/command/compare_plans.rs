@@ -13,11 +13,9 @@ use super::{
 use crate::report::size;
 use serde::Serialize;
 use std::time::Duration;
-use texpool::{
-    compile::CompileOptions,
-    gpu::{ExecutorOptions, Gpu},
-    graph::Graph,
-};
+use texpool_compile::CompileOptions;
+use texpool_gpu::{ExecutorOptions, Gpu};
+use texpool_ops::graph::Graph;
 
 #[derive(Serialize)]
 struct Answer {

@@ -2,7 +2,7 @@
 
 use crate::io::{python_literal, shell_word};
 use std::path::Path;
-use texpool::import::{FileKind, folder_of};
+use texpool_model::import::{FileKind, folder_of};
 
 /// Returns advice for a file of that kind, on a separate line; empty if the name of the kind is explanation enough.
 pub(super) fn hint(kind: FileKind, path: &Path) -> String {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::fmt;
-use texpool::gpu::Gpu;
+use texpool_gpu::Gpu;
 
 /// The device, by the same names as in the list of `texpool devices`.
 #[derive(Serialize)]

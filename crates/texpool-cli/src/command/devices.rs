@@ -6,7 +6,8 @@ use super::{
     lines, option_names, out, setup_model,
 };
 use serde::Serialize;
-use texpool::{compile::DeviceProfile, gpu};
+use texpool_compile::DeviceProfile;
+use texpool_gpu as gpu;
 
 #[derive(Serialize)]
 struct List<'a> {

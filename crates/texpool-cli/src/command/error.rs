@@ -4,15 +4,15 @@ use super::suggestion;
 use crate::io::printable;
 use crate::{fetch::FetchError, io::IoError, setup::SetupError};
 use std::{ffi::OsString, fmt, path::PathBuf};
-use texpool::{
-    compile::{CompileError, SavedPlanError},
-    gpu::GpuError,
-    graph::Tensor,
+use texpool_compile::{CompileError, SavedPlanError};
+use texpool_dataflow::DataflowError;
+use texpool_gpu::GpuError;
+use texpool_model::{
     import::{ImportError, UnresolvedDim, micro::MicroError},
-    plan::PlanError,
     tensor::ConvertError,
 };
-use texpool_dataflow::DataflowError;
+use texpool_ops::graph::Tensor;
+use texpool_plan::PlanError;
 
 /// Reasons for a failure of the command.
 #[derive(Debug, thiserror::Error)]

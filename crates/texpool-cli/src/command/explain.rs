@@ -6,7 +6,7 @@ use clap::ValueEnum;
 
 use super::{error::CliError, lines, model_source::BoundArgs, out};
 use crate::report::ExplainReport;
-use texpool::delegate::{Host, MIN_OPERATIONS};
+use texpool_model::delegate::{Host, MIN_OPERATIONS};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -19,10 +19,8 @@ use std::{
     ffi::{OsStr, OsString},
     fmt::Write,
 };
-use texpool::{
-    compile::{Objective, parse_size},
-    plan::{Planner, StopReason},
-};
+use texpool_compile::{Objective, parse_size};
+use texpool_plan::{Planner, StopReason};
 
 /// Exit codes if a model does not fit, and if that is undecided for one.
 const DOES_NOT_FIT: u8 = 3;

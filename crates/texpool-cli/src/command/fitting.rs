@@ -3,11 +3,9 @@
 use super::{args::Search, error::CliError, setup_model};
 use crate::report::{Fit, MemoryReport, PlanFigures, PlanRow, PlanRows};
 use std::time::Duration;
-use texpool::{
-    compile::{CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective},
-    graph::Graph,
-    plan::StopReason,
-};
+use texpool_compile::{CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective};
+use texpool_ops::graph::Graph;
+use texpool_plan::StopReason;
 
 /// A plan to search for.
 pub(super) struct PlanRequest {

@@ -3,8 +3,11 @@
 use super::{conversion, error::CliError};
 use crate::{io::IoError, setup::SetupError};
 use std::{borrow::Cow, path::Path};
-use texpool::{compile::CompileError, gpu::GpuError, import::ImportError, plan::StopReason};
+use texpool_compile::CompileError;
 use texpool_dataflow::DataflowError;
+use texpool_gpu::GpuError;
+use texpool_model::import::ImportError;
+use texpool_plan::StopReason;
 
 /// Returns the hint for a search that was stopped.
 pub(super) fn stopped(reason: Option<StopReason>) -> &'static str {

@@ -7,7 +7,7 @@ use super::{
 };
 use cpu_time::ProcessTime;
 use std::time::{Duration, Instant};
-use texpool::gpu::Executor;
+use texpool_gpu::Executor;
 
 /// Minimum number of rounds, however short the given time is.
 const MIN_ROUNDS: usize = 5;

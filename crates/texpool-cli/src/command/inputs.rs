@@ -19,14 +19,12 @@ use std::{
     fmt::{self, Display},
     path::{Path, PathBuf},
 };
-use texpool::{
-    graph::{ElementType, Graph, Quantization, Tensor},
-    plan::TexelFormat,
-    tensor::{
-        ConvertError, TensorView,
-        convert::{TensorSpec, borrow_reals},
-    },
+use texpool_model::tensor::{
+    ConvertError, TensorView,
+    convert::{TensorSpec, borrow_reals},
 };
+use texpool_ops::graph::{ElementType, Graph, Quantization, Tensor};
+use texpool_plan::TexelFormat;
 
 /// Where a run's inputs come from.
 #[derive(Debug, clap::Args)]

@@ -10,12 +10,10 @@ use super::{
 use crate::report::{rounded, size};
 use serde::Serialize;
 use std::time::Duration;
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective},
-    gpu::{Executor, ExecutorOptions, Gpu},
-    graph::Graph,
-    runtime::CachedPlan,
-};
+use texpool_cache::CachedPlan;
+use texpool_compile::{CompileOptions, CompiledModel, Objective};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu};
+use texpool_ops::graph::Graph;
 
 /// Plans that are looked up, the smallest budget last.
 const BUDGETS: [(&str, u64); 3] = [("8MiB", 8 << 20), ("4MiB", 4 << 20), ("2MiB", 2 << 20)];

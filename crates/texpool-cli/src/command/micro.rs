@@ -10,11 +10,9 @@ use std::{
     path::Path,
     time::{Duration, Instant},
 };
-use texpool::{
-    compile::parse_size,
-    import::{load, micro::MicroArena},
-    plan::{ArenaPlan, ArenaProof},
-};
+use texpool_compile::parse_size;
+use texpool_model::import::{load, micro::MicroArena};
+use texpool_plan::{ArenaPlan, ArenaProof};
 
 /// The plan beside the alternatives. All sizes are in bytes.
 #[derive(Serialize)]
@@ -32,7 +30,7 @@ struct Answer<'a> {
     bound_bytes: u64,
     is_optimal: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    stopped: Option<texpool::plan::StopReason>,
+    stopped: Option<texpool_plan::StopReason>,
     /// The copy of the model with the plan.
     file: Option<&'a Path>,
 }

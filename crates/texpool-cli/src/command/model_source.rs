@@ -11,11 +11,11 @@ use std::{
     io::{self, IsTerminal},
     path::{Path, PathBuf},
 };
-use texpool::{
+use texpool_model::{
     delegate::{Offline, Selection, select},
-    graph::Graph,
     import::{self, FakeQuant, ImportError, ImportOptions, Outline, OutlineSource, parse_dim, parse_fake_quant},
 };
+use texpool_ops::graph::Graph;
 
 /// What open extents are bound to.
 #[derive(Debug, Default, clap::Args)]

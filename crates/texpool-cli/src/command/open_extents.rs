@@ -2,7 +2,7 @@
 
 use crate::io::{printable, shell_word};
 use std::{collections::BTreeMap, path::Path};
-use texpool::import::{ImportError, ImportOptions, UnresolvedDim};
+use texpool_model::import::{ImportError, ImportOptions, UnresolvedDim};
 
 /// Values that exporters and publishers usually give to extents, by parts of their names.
 const USUAL: [(&str, usize); 5] = [("batch", 1), ("seq", 128), ("length", 128), ("height", 224), ("width", 224)];

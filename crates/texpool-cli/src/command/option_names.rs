@@ -1,12 +1,10 @@
 //! Names that options take: strategies, rules and adapters, with a suggestion for a mistyped one.
 
 use super::{error::CliError, suggestion};
-use texpool::{
-    compile::option_text::{in_textures, parse_planner, parse_rules},
-    gpu::adapters,
-    plan::{Planner, Strategy},
-    rewrite::Rules,
-};
+use texpool_compile::option_text::{in_textures, parse_planner, parse_rules};
+use texpool_gpu::adapters;
+use texpool_model::rewrite::Rules;
+use texpool_plan::{Planner, Strategy};
 
 /// Parses the name of a strategy, and suggests one for a mistyped name.
 pub(super) fn planner(text: &str) -> Result<Planner, String> {

@@ -9,7 +9,7 @@ use crate::{
 use image::{RgbImage, imageops};
 use serde::Serialize;
 use std::{borrow::Cow, fmt, path::Path};
-use texpool::graph::Tensor;
+use texpool_ops::graph::Tensor;
 
 /// The flags for pictures.
 #[derive(Debug, clap::Args)]

@@ -22,16 +22,14 @@ use crate::{
     io::DistinctFiles,
     report::{self, FrontReport, MemoryReport, PlanRow, PlanRows, size},
 };
-use texpool::{
-    compile::{
-        CompileOptions, CompiledModel, Objective,
-        option_text::{in_textures, parse_seconds},
-        parse_size,
-    },
-    graph::Graph,
-    plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies},
-    rewrite::{RULES, Rule, Rules},
+use texpool_compile::{
+    CompileOptions, CompiledModel, Objective,
+    option_text::{in_textures, parse_seconds},
+    parse_size,
 };
+use texpool_model::rewrite::{RULES, Rule, Rules};
+use texpool_ops::graph::Graph;
+use texpool_plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -133,16 +131,16 @@ struct Answer<'a> {
 /// The answer to `--published`.
 #[derive(Serialize)]
 struct PublishedTables {
-    cells: Vec<texpool::plan::published::Cell>,
+    cells: Vec<texpool_plan::published::Cell>,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if args.published {
-        let cells = texpool::plan::published::tables()?;
+        let cells = texpool_plan::published::tables()?;
         return if json {
             out::json(&PublishedTables { cells })
         } else {
-            out::text(&texpool::plan::published::tables_text()?)
+            out::text(&texpool_plan::published::tables_text()?)
         };
     }
     let mut files = DistinctFiles::default();

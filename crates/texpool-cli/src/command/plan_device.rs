@@ -7,12 +7,10 @@ use super::{
     setup_model::{self, Medians},
 };
 use std::time::Duration;
-use texpool::{
-    compile::{CompileOptions, CompiledModel, DeviceProfile},
-    gpu::Gpu,
-    graph::Graph,
-    plan::TexelFormat,
-};
+use texpool_compile::{CompileOptions, CompiledModel, DeviceProfile};
+use texpool_gpu::Gpu;
+use texpool_ops::graph::Graph;
+use texpool_plan::TexelFormat;
 
 /// A device with its profile.
 pub(super) struct Device {

@@ -7,10 +7,8 @@ use super::{
 };
 use crate::report::{PlanRow, PlanRows};
 use std::time::Instant;
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective},
-    graph::Graph,
-};
+use texpool_compile::{CompileOptions, CompiledModel, Objective};
+use texpool_ops::graph::Graph;
 
 /// Sizes of the rows between the plain plan and the smallest, with their flags. The values are a choice.
 const SIZES: [(&str, &str, u64); 2] = [("8 MiB", "--budget 8MiB", 8 << 20), ("4 MiB", "--budget 4MiB", 4 << 20)];

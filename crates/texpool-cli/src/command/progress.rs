@@ -15,10 +15,8 @@ use std::{
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::{io::printable, report::grouped};
-use texpool::{
-    compile::option_text::parse_deadline,
-    plan::{Progress, SearchControl},
-};
+use texpool_compile::option_text::parse_deadline;
+use texpool_plan::{Progress, SearchControl};
 
 /// Exit code that a shell reports for a command ended by Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;

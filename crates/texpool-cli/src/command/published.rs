@@ -2,15 +2,13 @@
 
 use super::error::CliError;
 use crate::report::{DataflowFigures, ExampleReport, NetworkReport, PublishedCsdf, PublishedFigures};
-use texpool::{
-    compile::{CompileOptions, Frontier, frontier},
-    graph::Graph,
-    plan::{LayoutKind, PlanError, Progress, SearchControl, published},
-};
+use texpool_compile::{CompileOptions, Frontier, frontier};
 use texpool_dataflow::{
     Footprint, Network, footprint,
     published::{ELEMENT_BYTES, EXAMPLES, NETWORKS, PublishedNetwork},
 };
+use texpool_ops::graph::Graph;
+use texpool_plan::{LayoutKind, PlanError, Progress, SearchControl, published};
 
 /// Names in the catalogue, in Tables 1 and 2 of Pisarchyk and Lee, and in Table III of Minakova and Stefanov.
 const NAMES: [(&str, Option<&str>, Option<&str>); 11] = [

@@ -7,10 +7,8 @@ use crate::{
     io::{check_picture_name, printable, read_text},
 };
 use std::path::{Path, PathBuf};
-use texpool::{
-    graph::Graph,
-    import::{self, ImportOptions},
-};
+use texpool_model::import::{self, ImportOptions};
+use texpool_ops::graph::Graph;
 
 /// What is shown of an answer.
 #[derive(Debug, clap::Args)]

@@ -20,7 +20,7 @@ use crate::{
     io::{DistinctFiles, printable, read_text},
     report::grouped,
 };
-use texpool::plan::{
+use texpool_plan::{
     Layout, LayoutError, PlanError, Planner, SearchBudget, SearchControl, StopReason, Strategy, Uses, bounds,
     check_layout, compare_strategies,
     io::{RecordSet, buffers_from_text, to_minimalloc},

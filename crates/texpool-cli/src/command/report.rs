@@ -22,11 +22,11 @@ use crate::{
     page::{FrontPlan, MeasuredRun, PlanGroup, ReportPage},
     report::{DeviceMemoryReport, KindTime, MemoryReport, StepTime, grouped, step_table, with_speeds},
 };
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, option_text::parse_seconds},
-    gpu::{ExecutorOptions, Gpu},
-    graph::Graph,
-    plan::{PlanError, Planner, Progress, SearchBudget, StopReason, Strategy, internal::try_strategy, offsets, solve},
+use texpool_compile::{CompileOptions, CompiledModel, Objective, option_text::parse_seconds};
+use texpool_gpu::{ExecutorOptions, Gpu};
+use texpool_ops::graph::Graph;
+use texpool_plan::{
+    PlanError, Planner, Progress, SearchBudget, StopReason, Strategy, internal::try_strategy, offsets, solve,
 };
 
 #[derive(Debug, clap::Args)]

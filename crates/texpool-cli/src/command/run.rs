@@ -25,11 +25,9 @@ use std::{
     path::{Path, PathBuf},
     time::Instant,
 };
-use texpool::{
-    compile::Objective,
-    gpu::{Executor, ExecutorOptions},
-    graph::{Graph, Tensor},
-};
+use texpool_compile::Objective;
+use texpool_gpu::{Executor, ExecutorOptions};
+use texpool_ops::graph::{Graph, Tensor};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {

@@ -7,11 +7,9 @@ use super::{
 };
 use crate::io::read_bytes;
 use std::path::{Path, PathBuf};
-use texpool::{
-    compile::{SavedPlanError, load},
-    gpu::{Executor, ExecutorOptions, Gpu},
-    graph::Graph,
-};
+use texpool_compile::{SavedPlanError, load};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu};
+use texpool_ops::graph::Graph;
 
 /// The plan that was made before, if one was.
 #[derive(Debug, clap::Args)]

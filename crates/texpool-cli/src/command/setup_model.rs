@@ -13,16 +13,13 @@ use std::{
     ops::ControlFlow,
     time::{Duration, Instant},
 };
-use texpool::{
-    compile::{
-        CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Objective, compile, compile_from,
-        frontier,
-    },
-    gpu::{Executor, ExecutorOptions, Gpu},
-    graph::Graph,
-    plan::{Progress, SearchControl, TexelFormat},
-    runtime::CachedPlan,
+use texpool_cache::CachedPlan;
+use texpool_compile::{
+    CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Objective, compile, compile_from, frontier,
 };
+use texpool_gpu::{Executor, ExecutorOptions, Gpu};
+use texpool_ops::graph::Graph;
+use texpool_plan::{Progress, SearchControl, TexelFormat};
 
 /// Minimum number of runs, however short the given time is.
 const MIN_RUNS: usize = 5;

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::{error::CliError, out, progress::INTERRUPTED};
-use texpool::plan::StopReason;
+use texpool_plan::StopReason;
 
 /// Prints on standard error why the search ended early, if it did.
 pub(super) fn say(stopped: Option<StopReason>, begun: Instant) {

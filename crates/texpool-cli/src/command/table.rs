@@ -16,12 +16,10 @@ use std::{
     ffi::{OsStr, OsString},
     time::Instant,
 };
-use texpool::{
-    compile::{CompileOptions, CompiledModel},
-    gpu::{Executor, ExecutorOptions, Gpu},
-    graph::Graph,
-    plan::{Planner, SearchBudget, compare_strategies},
-};
+use texpool_compile::{CompileOptions, CompiledModel};
+use texpool_gpu::{Executor, ExecutorOptions, Gpu};
+use texpool_ops::graph::Graph;
+use texpool_plan::{Planner, SearchBudget, compare_strategies};
 
 /// Number of runs for the median.
 const RUNS: usize = 5;

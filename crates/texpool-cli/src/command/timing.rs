@@ -6,7 +6,7 @@ use super::{
     stats::{ms, percentile},
 };
 use std::time::{Duration, Instant};
-use texpool::gpu::Executor;
+use texpool_gpu::Executor;
 
 /// Further runs start as long as they end within this time.
 const EXTRA: Duration = Duration::from_millis(500);

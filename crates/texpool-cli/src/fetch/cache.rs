@@ -10,10 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tempfile::TempDir;
-use texpool::{
-    gpu::{check_replaceable, make_cache_folder, open_lock},
-    import::{Links, open_plain_file},
-};
+use texpool_cache::{check_replaceable, make_cache_folder, open_lock};
+use texpool_model::import::{Links, open_plain_file};
 
 /// Returns the cache folder that the command uses: `TEXPOOL_CACHE`, else [`default_folder`].
 ///

@@ -10,7 +10,7 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
-use texpool::gpu::{PLANS, WEIGHTS, is_kept_name};
+use texpool_cache::{PLANS, WEIGHTS, is_kept_name};
 
 /// What a kept file is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
-use texpool::import::folder_of;
+use texpool_model::import::folder_of;
 
 /// Writes a file so that `path` always holds either its previous contents or everything that `write` wrote.
 ///

@@ -1,11 +1,9 @@
 //! Converts elements of an array to values of a model's input, if the input's type can represent them.
 
 use npyz::TypeChar;
-use texpool::{
-    graph::{ElementType, Quantization},
-    plan::TexelFormat,
-    tensor::convert::TensorSpec,
-};
+use texpool_model::tensor::convert::TensorSpec;
+use texpool_ops::graph::{ElementType, Quantization};
+use texpool_plan::TexelFormat;
 
 /// Destination of an array's elements.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@ use std::{
     io,
     path::{Path, PathBuf},
 };
-use texpool::graph::ElementType;
+use texpool_ops::graph::ElementType;
 
 /// Reasons for which a file could not be read or written.
 #[derive(Debug, thiserror::Error)]

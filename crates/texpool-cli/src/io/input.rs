@@ -3,7 +3,8 @@
 use super::{IoError, dtype, element::Target, foreign, npy, picture, source::FileOrPipe};
 use image::RgbImage;
 use std::path::{Path, PathBuf};
-use texpool::{plan::TexelFormat, tensor::convert::TensorSpec};
+use texpool_model::tensor::convert::TensorSpec;
+use texpool_plan::TexelFormat;
 
 /// Number of bytes that identify arrays, pictures and other kinds of files.
 const SIGNATURE: usize = 64;

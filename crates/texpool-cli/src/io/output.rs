@@ -5,7 +5,7 @@ use std::{
     fs,
     path::{Path, PathBuf},
 };
-use texpool::plan::internal::needs_escape;
+use texpool_plan::internal::needs_escape;
 
 /// Longest file name that all common file systems accept, in bytes.
 const MAX_NAME_BYTES: usize = 255;

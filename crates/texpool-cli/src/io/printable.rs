@@ -1,16 +1,16 @@
 //! Text made printable: nothing in it moves a cursor, colours a terminal or begins a line.
 
 use std::{borrow::Cow, ffi::OsStr};
-use texpool::plan::{self, Printable, internal::needs_escape};
+use texpool_plan::{self, Printable, internal::needs_escape};
 
 /// A file name or another text that the user gave, safe to print within a line: as
-/// [`plan::printable`](texpool::plan::printable()), without cutting.
+/// [`plan::printable`](texpool_plan::printable()), without cutting.
 ///
 /// ```
 /// assert_eq!(texpool_cli::io::printable("a\u{1b}[31m.png").to_string(), "a\\u{1b}[31m.png");
 /// ```
 pub fn printable<T: AsRef<OsStr> + ?Sized>(text: &T) -> Printable<'_> {
-    plan::printable(text).untruncated()
+    texpool_plan::printable(text).untruncated()
 }
 
 /// Lines of text with everything but the line breaks escaped as by [`printable`].

@@ -6,7 +6,7 @@ use std::{
     io::{self, ErrorKind},
     path::{Path, PathBuf},
 };
-use texpool::import::folder_of;
+use texpool_model::import::folder_of;
 
 /// Maximum number of links that are followed, as in Linux.
 const MAX_LINKS: usize = 40;

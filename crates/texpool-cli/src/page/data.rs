@@ -1,10 +1,8 @@
 //! The data of the page: plans with their schedules and graphs, what was measured, and what was left out.
 
 use serde::Serialize;
-use texpool::{
-    compile::{Clock, CompiledModel, Frontier},
-    plan::{Case, Layout, NotTried, PlanError, Prices, Solution},
-};
+use texpool_compile::{Clock, CompiledModel, Frontier};
+use texpool_plan::{Case, Layout, NotTried, PlanError, Prices, Solution};
 
 use super::{
     column::Column,

@@ -1,13 +1,13 @@
 //! The graph of a compiled model in the page's data: tensors, nodes, and the kernels of each node.
 
 use serde::Serialize;
-use texpool::{
-    compile::CompiledModel,
-    gpu::{DispatchBinding, ParamBinding, source},
+use texpool_compile::CompiledModel;
+use texpool_gpu::{DispatchBinding, ParamBinding, source};
+use texpool_ops::{
     graph::{Act, Epilogue, Graph, TensorId},
     kernels::{Constants, Shader, block_reason},
-    plan::TexelFormat,
 };
+use texpool_plan::TexelFormat;
 
 /// A rewritten graph.
 #[derive(Debug, Serialize)]

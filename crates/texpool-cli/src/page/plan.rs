@@ -1,10 +1,8 @@
 //! A plan in the page's data: its textures, and the place and live range of every row.
 
 use serde::Serialize;
-use texpool::{
-    compile::CompiledModel,
-    plan::{Layout, LayoutKind, LiveRange, PlanError, row_live_ranges},
-};
+use texpool_compile::CompiledModel;
+use texpool_plan::{Layout, LayoutKind, LiveRange, PlanError, row_live_ranges};
 
 use super::column::Column;
 use crate::report::io_bytes;

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
-use texpool::{
-    compile::CompiledModel,
-    plan::RowUse,
+use texpool_compile::{
+    CompiledModel,
     schedule::{Contents, StepKind, StorageKind},
 };
+use texpool_plan::RowUse;
 
 use super::column::Column;
 use crate::report::{CascadeReport, cascades};

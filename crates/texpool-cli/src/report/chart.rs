@@ -3,13 +3,11 @@
 use std::fmt::Write;
 
 use super::{FrontPoint, FrontReport, compiled::pool_operators, grouped, rounded, size};
-use texpool::{
-    compile::{Clock, CompiledModel},
-    plan::{
-        PlanError,
-        internal::{escaped, svg_head, tick_distance},
-        pool_svg,
-    },
+use texpool_compile::{Clock, CompiledModel};
+use texpool_plan::{
+    PlanError,
+    internal::{escaped, svg_head, tick_distance},
+    pool_svg,
 };
 
 /// Extents of the picture in pixels, and margins for title, legend and axes.

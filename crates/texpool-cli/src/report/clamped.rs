@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use texpool::gpu::{Clamp, RunWarnings};
+use texpool_gpu::{Clamp, RunWarnings};
 
 /// Values that do not fit in 16 bits and indices outside their axis, in total and per tensor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]

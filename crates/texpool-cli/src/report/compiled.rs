@@ -2,11 +2,11 @@
 
 use super::DeviceMemoryReport;
 use super::{CascadeReport, IntermediatesReport, MemoryReport, PeakReport, ReportInputs, StepRow, TilingReport};
-use texpool::gpu::Memory;
-use texpool::{
-    compile::{CompiledModel, IntermediatesAlone, Objective, Peak},
+use texpool_compile::{
+    CompiledModel, IntermediatesAlone, Objective, Peak,
     schedule::{StepKind, Storage, StorageKind, tiling::Cascade},
 };
+use texpool_gpu::Memory;
 
 impl MemoryReport {
     /// Creates the report of a compiled model without a device. Inputs, outputs and weights are counted in packed

@@ -4,8 +4,8 @@
 use super::grouped;
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use texpool::plan::{StopReason, printable};
 use texpool_dataflow::{Buffers, Csdf};
+use texpool_plan::{StopReason, printable};
 
 /// A dataflow graph and its minimum buffers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use super::grouped;
-use texpool::gpu::{Memory, MemoryParts};
+use texpool_gpu::{Memory, MemoryParts};
 
 /// Device memory of a session. All numbers are bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

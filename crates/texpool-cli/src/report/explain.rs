@@ -2,7 +2,7 @@
 //! tensors that cross partition borders.
 
 use serde::{Deserialize, Serialize};
-use texpool::{
+use texpool_model::{
     delegate::{Host, NodeStanding, Partition, Selection},
     import::{GraphOutline, OpenExtent, TensorOutline},
 };

@@ -5,7 +5,7 @@ use super::{
     grouped,
 };
 use std::{collections::HashMap, fmt};
-use texpool::plan::printable;
+use texpool_plan::printable;
 
 /// Number of names, tensors and reasons shown from a list; the data has all of them. Chosen, so that the text fits on
 /// a screen.

@@ -3,10 +3,8 @@
 use super::{CascadeReport, PeakReport, compiled::cascades, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use texpool::{
-    compile::{Clock, Frontier, Point},
-    plan::StopReason,
-};
+use texpool_compile::{Clock, Frontier, Point};
+use texpool_plan::StopReason;
 
 /// Pareto-optimal plans in bytes and time, fastest first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

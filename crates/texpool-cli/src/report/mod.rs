@@ -20,7 +20,7 @@ mod text;
 mod values;
 
 use serde::{Deserialize, Serialize};
-use texpool::plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat};
+use texpool_plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat};
 
 pub use chart::picture;
 pub use clamped::{ClampedPlace, ClampedReport};
@@ -264,19 +264,19 @@ impl MemoryReport {
     /// Creates the report of a plan. Callers with a device fill in `driver_bytes` and `device_memory` themselves.
     pub fn new(inputs: &ReportInputs<'_>) -> Self {
         let bytes = |texels: u64| texels.saturating_mul(inputs.format.texel_bytes());
-        let candidate = |c: &texpool::plan::Candidate| StrategyBytes {
+        let candidate = |c: &texpool_plan::Candidate| StrategyBytes {
             name: c.name.clone(),
             problem: c.problem,
             bytes: bytes(c.total),
             objects: c.regions,
         };
-        let texture = |t: &texpool::plan::TextureSpec| TextureReport {
+        let texture = |t: &texpool_plan::TextureSpec| TextureReport {
             width: t.width,
             height: t.height,
             format: t.format,
             bytes: t.bytes(),
         };
-        let placement = |p: &texpool::plan::Placement| {
+        let placement = |p: &texpool_plan::Placement| {
             let (form, ring, row_starts) = match &p.rows {
                 RowTable::Whole { .. } => (RowForm::Whole, None, None),
                 RowTable::Ring { ring, .. } => (RowForm::Ring, Some(*ring), None),
@@ -294,7 +294,7 @@ impl MemoryReport {
                 last: p.last,
             }
         };
-        let texels = |p: &texpool::plan::Placement| u64::from(p.rows.rows()) * u64::from(p.rows.row_texels());
+        let texels = |p: &texpool_plan::Placement| u64::from(p.rows.rows()) * u64::from(p.rows.row_texels());
         let naive =
             inputs.best.map_or_else(|| inputs.plan.placements.iter().map(texels).sum(), |best| best.bounds.naive);
         Self {

@@ -4,11 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use texpool::{
-    compile::CompiledModel,
-    graph::Graph,
-    plan::{LayoutKind, StrategyComparison, TexelFormat},
-};
+use texpool_compile::CompiledModel;
+use texpool_ops::graph::Graph;
+use texpool_plan::{LayoutKind, StrategyComparison, TexelFormat};
 
 /// One network.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use texpool::plan::StopReason;
+use texpool_plan::StopReason;
 
 use super::{rounded, size};
 

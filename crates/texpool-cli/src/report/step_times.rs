@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write};
-use texpool::plan::printable;
+use texpool_plan::printable;
 
 use super::rounded;
 

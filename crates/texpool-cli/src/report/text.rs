@@ -2,7 +2,7 @@
 
 use super::{MemoryReport, PeakReport, RowForm, grouped, residency::Residency};
 use std::fmt;
-use texpool::plan::printable;
+use texpool_plan::printable;
 
 impl fmt::Display for MemoryReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -3,7 +3,7 @@
 use super::digits::rounded;
 use serde::Serialize;
 use std::fmt;
-use texpool::graph::NotFinite;
+use texpool_ops::graph::NotFinite;
 
 /// Significant digits of the numbers in the text.
 const DIGITS: usize = 3;

@@ -15,11 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::SetupError;
 use crate::fetch::PROFILE;
-use texpool::{
-    compile::{Clock, DeviceProfile},
-    gpu::{Gpu, PartFile, Stopwatch, calibrate, read_kept},
-    plan::TexelFormat,
-};
+use texpool_cache::{PartFile, read_kept};
+use texpool_compile::{Clock, DeviceProfile};
+use texpool_gpu::{Gpu, Stopwatch, calibrate};
+use texpool_plan::TexelFormat;
 
 /// The clock that a device's runs are measured by.
 pub fn clock_of(gpu: &Gpu) -> Clock {

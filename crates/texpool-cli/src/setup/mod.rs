@@ -11,10 +11,8 @@ use std::{
     path::PathBuf,
     process::{Command, ExitStatus, Stdio},
 };
-use texpool::{
-    gpu::{self, Gpu, GpuError, GpuOptions},
-    runtime::Context,
-};
+use texpool::Context;
+use texpool_gpu::{self, Gpu, GpuError, GpuOptions};
 
 /// Debian's and Ubuntu's packages for a Vulkan device on any machine.
 const PACKAGES: [&str; 2] = ["libvulkan1", "mesa-vulkan-drivers"];
@@ -112,7 +110,7 @@ pub enum Install {
 pub fn open_gpu(options: &GpuOptions, install: Install) -> Result<Gpu, SetupError> {
     match Gpu::open(options) {
         Err(GpuError::NoAdapter { .. }) => {
-            System::default().ensure(install, confirmed, || !gpu::adapters().is_empty())?;
+            System::default().ensure(install, confirmed, || !texpool_gpu::adapters().is_empty())?;
             Ok(Gpu::open(options)?)
         }
         opened => Ok(opened?),

@@ -97,7 +97,7 @@ fn plan_csv_places_the_buffers_of_its_file() {
     let said = text(&output.stdout);
     assert!(said.starts_with("id,lower,upper,size,alignment,gaps,offset\ninput,0,1,602112,64,,0\n"), "{said}");
     assert_eq!(text(&output.stderr), "1681920 of 2667428 bytes; no plan is smaller\n");
-    let buffers = texpool::plan::io::buffers_from_csv(&said).unwrap();
+    let buffers = texpool_plan::io::buffers_from_csv(&said).unwrap();
     assert!(buffers.len() == 8 && buffers.iter().all(|buffer| buffer.offset.is_some()), "{said}");
     let output = example("plan_csv", &[Path::new("Cargo.toml")]);
     assert_eq!((output.status.code(), text(&output.stdout).as_str()), (Some(1), ""));

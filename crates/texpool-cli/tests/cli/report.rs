@@ -3,14 +3,14 @@
 #![cfg(test)]
 
 use serde_json::{Value, json};
-use texpool::compile::Clock;
-use texpool::plan::{
-    Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
-    uses_from_records,
-};
 use texpool_cli::report::{
     DeviceMemoryReport, Fit, FrontPoint, FrontReport, MemoryReport, PartBytes, PeakReport, PlanFigures, PlanRow,
     PlanRows, ReportInputs, StepRow, StepTime, grouped, step_table, with_speeds,
+};
+use texpool_compile::Clock;
+use texpool_plan::{
+    Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
+    uses_from_records,
 };
 
 /// Three tensors in a chain, of 4 rows of 64, 64 and 32 texels.

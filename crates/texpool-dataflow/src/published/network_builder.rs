@@ -2,7 +2,7 @@
 //! run, with normalisations folded into weights and activations fused. All weights are zero.
 
 use crate::{Input, InputRows, Layer, Network, RowWindow};
-use texpool::graph::{
+use texpool_ops::graph::{
     Act, Binary, Concat, Constant, Conv2d, ElementType, Epilogue, Graph, Lrn, Node, Op, Padding, Pool2d, PoolKind,
     Reduce, ReduceKind, Shape, Softmax, Tensor, TensorId, Unary,
 };

@@ -8,7 +8,7 @@
 
 use super::{network_builder::NetworkBuilder, networks};
 use crate::{DataflowError, Footprint, Network, footprint};
-use texpool::graph::Graph;
+use texpool_ops::graph::Graph;
 
 /// Bytes per element of an activation or weight: 32-bit floats, as in the published figures.
 pub const ELEMENT_BYTES: u64 = 4;

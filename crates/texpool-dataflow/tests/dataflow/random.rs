@@ -3,11 +3,11 @@
 use std::{collections::HashSet, ops::ControlFlow, time::Duration};
 
 use proptest::prelude::*;
-use texpool::plan::{SearchControl, StopReason};
 use texpool_dataflow::{
     Actor, Bands, Channel, Csdf, DataflowError, Input, InputRows, Layer, Network, Phasing, Sequence, check_live,
     convert, executes, least_buffers, least_buffers_within, repetition,
 };
+use texpool_plan::{SearchControl, StopReason};
 
 /// Source, sink, tokens produced and consumed by phase, initial tokens.
 type Link = (usize, usize, Vec<u64>, Vec<u64>, u64);

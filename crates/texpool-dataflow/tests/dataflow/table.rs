@@ -1,9 +1,9 @@
 //! Table III of Minakova and Stefanov, and graphs of models as dataflow.
 
-use texpool::graph::{Act, Conv2d, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind};
 use texpool_dataflow::{
     Bands, Network, Phasing, convert, executes, footprint, least_buffers, published::NETWORKS, repetition,
 };
+use texpool_ops::graph::{Act, Conv2d, GraphBuilder, Op, Padding, Pool2d, PoolKind, Reduce, ReduceKind};
 
 fn megabytes(bytes: u64) -> u64 {
     (bytes + 500_000) / 1_000_000
@@ -40,7 +40,7 @@ fn layers_and_graph_of_a_row_are_one_network() {
 }
 
 /// A window of `k` rows with `pad` rows of zeros and stride `s` over `h` rows, followed by a mean.
-fn windowed(h: usize, k: usize, s: usize, pad: usize, dilation: usize) -> Option<texpool::graph::Graph> {
+fn windowed(h: usize, k: usize, s: usize, pad: usize, dilation: usize) -> Option<texpool_ops::graph::Graph> {
     let mut b = GraphBuilder::new("windowed");
     let x = b.input("x", &[1, h, 4, 2]).unwrap();
     let weights = b.constant("w", &[3, k, 1, 2], &vec![0.5; 6 * k]).unwrap();
@@ -98,7 +98,7 @@ fn a_graph_with_joins_and_a_resize_converts() {
     let x = b.input("x", &[1, 8, 8, 4]).unwrap();
     let pool = Pool2d::plain(PoolKind::Max, [2; 2], [2; 2], Padding::default());
     let half = b.pool("half", pool, x).unwrap();
-    let (mode, coords) = (texpool::graph::ResizeMode::Linear, texpool::graph::CoordMode::HalfPixel);
+    let (mode, coords) = (texpool_ops::graph::ResizeMode::Linear, texpool_ops::graph::CoordMode::HalfPixel);
     let back = b.resize("back", mode, coords, half, [8, 8]).unwrap();
     let both = b.concat("both", 3, &[x, back]).unwrap();
     let flat = b.reshape("flat", both, &[1, 512]).unwrap();

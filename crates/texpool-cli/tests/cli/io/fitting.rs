@@ -5,12 +5,10 @@ use super::npy;
 use half::f16;
 use npyz::Order;
 use std::path::Path;
-use texpool::{
-    graph::{ElementType, Quantization},
-    plan::TexelFormat,
-    tensor::convert::TensorSpec,
-};
 use texpool_cli::io::{InputFile, IoError};
+use texpool_model::tensor::convert::TensorSpec;
+use texpool_ops::graph::{ElementType, Quantization};
+use texpool_plan::TexelFormat;
 
 const QUANTIZATION: Quantization = Quantization { scale: 0.5, zero_point: 3 };
 

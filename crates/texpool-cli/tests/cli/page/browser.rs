@@ -6,11 +6,9 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, compile, frontier},
-    plan::{SearchControl, Strategy},
-};
 use texpool_cli::page::ReportPage;
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_plan::{SearchControl, Strategy};
 
 use super::{
     chromium::Page,
@@ -165,7 +163,7 @@ fn a_tensor_is_found_and_lit_everywhere(page: &Page, compiled: &CompiledModel) {
     assert_eq!(names(compiled)[found], *name);
     assert_eq!(page.eval("document.querySelector('#detail h2').textContent"), **name);
     // Its life is lit in the table of steps: as many steps as touch it.
-    let touch = |step: &&texpool::plan::RowStep| step.reads.iter().chain(&step.writes).any(|used| used.record == found);
+    let touch = |step: &&texpool_plan::RowStep| step.reads.iter().chain(&step.writes).any(|used| used.record == found);
     let touched = schedule.row_steps().iter().filter(touch).count() as u64;
     assert_eq!(number(&page.eval("texpool.panels.list[0].panel.touched.size")), touched);
     assert_eq!(page.eval("!!document.querySelector('.steps-row.touched')"), true);

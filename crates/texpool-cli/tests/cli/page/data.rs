@@ -3,12 +3,10 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, compile, frontier},
-    graph::{Graph, GraphBuilder, Unary},
-    plan::{SearchControl, Strategy},
-};
 use texpool_cli::page::ReportPage;
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_ops::graph::{Graph, GraphBuilder, Unary};
+use texpool_plan::{SearchControl, Strategy};
 
 use super::{
     contents::{column, data},

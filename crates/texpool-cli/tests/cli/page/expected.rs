@@ -2,12 +2,10 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use texpool::{
-    compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile},
-    import::{self, ImportOptions},
-    plan::SearchControl,
-};
 use texpool_cli::fetch::{Fetcher, Quiet};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, StreamedIo, WeightStorage, compile};
+use texpool_model::import::{self, ImportOptions};
+use texpool_plan::SearchControl;
 
 /// A row of a record: where it lies and when it lives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,117 @@
+//! Compiles a model with fully decided options.
+
+use super::{
+    error::CompileError,
+    fewest_steps::Chains,
+    fronts::{FrontEntry, Fronts},
+    lowered::LoweredModel,
+    memory_limit::MemoryLimit,
+    model::{CompiledModel, Point},
+    options::{CompileOptions, Objective},
+};
+use texpool_ops::graph::Graph;
+use texpool_plan::SearchControl;
+
+/// Result of compiling within a limit.
+pub(super) struct Attempt {
+    /// The plan; if no plan keeps within the limit, the smallest that was found.
+    pub(super) compiled: CompiledModel,
+    /// True if the plan keeps within the limit, or if no limit was set.
+    pub(super) fits: bool,
+    /// Lower bound in bytes: the smallest live size of any division that was examined, plus the memory beside the
+    /// pool.
+    pub(super) bound: u64,
+}
+
+/// Rewrites, schedules and plans the model; streaming follows the options. If `start` is a plan of the same model and
+/// the same options, the search starts with it and never returns a worse one.
+pub(super) fn compile_within(
+    graph: &Graph,
+    options: &CompileOptions,
+    limit: Option<MemoryLimit>,
+    effort: Effort,
+    start: Option<&CompiledModel>,
+    control: &SearchControl<'_>,
+) -> Result<Attempt, CompileError> {
+    let options = &options.with_pool_format();
+    let lowered = LoweredModel::new(graph, options, control)?;
+    if !options.considers_tiles() {
+        let whole = lowered.planned(options, control)?;
+        let compiled = lowered.compiled(whole, options, control);
+        let fits = limit.is_none_or(|limit| limit.holds_compiled(&compiled));
+        let bound = limit.map_or(0, |_| compiled.device_bytes());
+        return Ok(Attempt { compiled, fits, bound });
+    }
+    let (whole, fronts) = Fronts::new(&lowered, options, options.objective != Objective::Balanced, start, control)?;
+    let (baseline_us, bound) = (fronts.baseline_us(), limit.map_or(0, |limit| fronts.lower_bound(limit)));
+    let Selected { point, fits } = select(&fronts, options.objective, limit, effort, control)?;
+    // The fronts borrow `lowered`, which is consumed next.
+    drop(fronts);
+    let compiled = lowered.compiled(whole, options, control).at(point, baseline_us);
+    Ok(Attempt { compiled, fits, bound })
+}
+
+/// Search effort for a plan within a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Effort {
+    /// Full search: if nothing fits immediately, searches for the smallest plan; then reduces the steps within the
+    /// memory limit.
+    Full,
+    /// Like `Full`, but stops at the first plan that fits, as [`Objective::Smallest`] does.
+    Fitting,
+    /// Only checks plans that are found immediately; for trying several settings.
+    Quick,
+}
+
+/// The selected point.
+struct Selected {
+    point: Point,
+    /// True if the point keeps within the limit, or if no limit was set. Otherwise, the point is the smallest that
+    /// was found.
+    pub(super) fits: bool,
+}
+
+/// Returns the requested point: the one with the least product of bytes and time, the fastest within a limit, or the
+/// smallest.
+fn select(
+    fronts: &Fronts<'_>,
+    objective: Objective,
+    limit: Option<MemoryLimit>,
+    effort: Effort,
+    control: &SearchControl<'_>,
+) -> Result<Selected, CompileError> {
+    let selected = |found: FrontEntry, fits: bool| Selected { point: fronts.point(found), fits };
+    if objective == Objective::Balanced {
+        return Ok(selected(fronts.best_product(control)?, true));
+    }
+    let placed = fronts.placed(control)?;
+    let Some(limit) = limit else {
+        let least = fronts.smallest_of(fronts.all(placed, control)?);
+        return Ok(selected(fronts.finished(least, control)?, true));
+    };
+    let finished = |found: FrontEntry| match effort {
+        Effort::Full => fronts.with_fewer_steps(found, limit, Chains::Budget, control),
+        Effort::Fitting | Effort::Quick => Ok(found),
+    };
+    let unbeaten = fronts.unbeaten(&placed);
+    // Entries are sorted by time, so this is the fastest one that fits. The search for the smallest pool takes longer
+    // and only runs if none of them fits.
+    if let Some(fitting) = unbeaten.iter().find(|found| limit.holds(&found.placed)) {
+        return Ok(selected(finished(fitting.clone())?, true));
+    }
+    if effort == Effort::Quick {
+        return Ok(selected(fronts.smallest_of(unbeaten), false));
+    }
+    let mut least = fronts.smallest_of(fronts.all(placed, control)?);
+    if !limit.holds(&least.placed) {
+        // `finished` may spend a little more memory for fewer steps, so its result is used only if it is smaller.
+        let finished = fronts.finished(least.clone(), control)?;
+        if limit.taken(&finished.placed) < limit.taken(&least.placed) {
+            least = finished;
+        }
+    }
+    match limit.holds(&least.placed) {
+        true => Ok(selected(finished(least)?, true)),
+        false => Ok(selected(least, false)),
+    }
+}

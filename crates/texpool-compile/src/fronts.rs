@@ -1,0 +1,263 @@
+//! Pareto front of device memory against predicted time, over all variants of a model.
+//!
+//! Variants differ in the concatenations and pads that are written in place: either all, or only those that cost no
+//! memory at the peak. Writing in place saves steps, but a part that is computed long before the others occupies
+//! memory for the whole result.
+
+use super::{
+    error::CompileError,
+    fewest_steps::Chains,
+    front::VariantFront,
+    lowered::{LoweredModel, UntiledPlan, UntiledSchedule},
+    memory_limit::MemoryLimit,
+    model::{CompiledModel, Point},
+    options::{CompileOptions, Tiling},
+    parallel::{join, parallel_map},
+    variant::{Candidate, PlacedCandidate, Variant, of_whole_tensors},
+};
+use crate::schedule::{schedule, tiling::select_in_place};
+use texpool_ops::graph::NodeSet;
+use texpool_plan::{Progress, SearchBudget, SearchControl};
+
+/// Upper limit on the stripes that are simulated to evaluate cascades: a high one, and a low one for when only a first
+/// division is needed. Both values are a choice.
+const THOROUGH_STRIPES: u64 = 3_000_000;
+const QUICK_STRIPES: u64 = 1_000_000;
+
+pub(super) struct Fronts<'a> {
+    fronts: Vec<VariantFront<'a>>,
+    /// Result of an earlier search, if it belongs to one of the variants.
+    start: Option<FrontEntry>,
+    /// The plan of whole tensors.
+    whole: PlacedCandidate,
+    untiled: UntiledSchedule,
+}
+
+/// A placed division with the index of its front; the index is `None` for the plan of whole tensors.
+#[derive(Clone)]
+pub(super) struct FrontEntry {
+    front: Option<usize>,
+    pub(super) placed: PlacedCandidate,
+}
+
+impl<'a> Fronts<'a> {
+    /// Builds the fronts of all variants of a model, and its plan of whole tensors. A `thorough` search includes the
+    /// variant that copies every part, because for a few networks it has the smallest pool. `start` is a plan of an
+    /// earlier search; if it belongs to one of the variants, it is added to the front.
+    pub(super) fn new(
+        lowered: &'a LoweredModel,
+        options: &'a CompileOptions,
+        thorough: bool,
+        start: Option<&CompiledModel>,
+        control: &SearchControl<'_>,
+    ) -> Result<(UntiledPlan, Self), CompileError> {
+        let variants = || match (options.tiling, lowered.too_many_rows()) {
+            (Tiling::Rows, None) => variants(lowered, options, thorough, control),
+            (Tiling::Rows, Some(_)) | (Tiling::Whole, _) => Ok(Vec::new()),
+        };
+        let (whole, fronts) = join(|| lowered.planned(options, control), variants);
+        let (whole, fronts) = (whole?, fronts?);
+        let placed = of_whole_tensors(&lowered.graph, &whole, options);
+        let start = start.map(|start| known(&fronts, start)).transpose()?.flatten();
+        let untiled = UntiledSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
+        Ok((whole, Self { fronts, start, whole: placed, untiled }))
+    }
+
+    /// Returns the predicted time of whole tensors.
+    pub(super) fn baseline_us(&self) -> f64 {
+        self.whole.predicted_us
+    }
+
+    /// Returns a lower bound on the limited size, over all examined divisions: a placement never takes less than the
+    /// rows and weights that are live at once.
+    pub(super) fn lower_bound(&self, limit: MemoryLimit) -> u64 {
+        let beside = match limit {
+            MemoryLimit::Pool(_) => 0,
+            MemoryLimit::Device(_) | MemoryLimit::Blocks(_) => {
+                self.whole.device_bytes.saturating_sub(self.whole.bytes + self.whole.tables)
+            }
+        };
+        let live = self.fronts.iter().map(VariantFront::least_live_bytes).min();
+        live.map_or_else(|| limit.taken(&self.whole), |live| live + beside)
+    }
+
+    /// Returns the placed divisions of each front.
+    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
+        let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
+        if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
+            && let Some(mine) = placed.get_mut(*front)
+        {
+            mine.push(start.clone());
+        }
+        Ok(placed)
+    }
+
+    /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan of whole tensors if the list is empty.
+    pub(super) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
+        unbeaten.pop().unwrap_or_else(|| FrontEntry { front: None, placed: self.whole.clone() })
+    }
+
+    /// Returns the Pareto front of the given divisions and the plan of whole tensors, smallest last.
+    pub(super) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
+        let mut all = vec![FrontEntry { front: None, placed: self.whole.clone() }];
+        for (front, placed) in placed.iter().enumerate() {
+            all.extend(placed.iter().cloned().map(|placed| FrontEntry { front: Some(front), placed }));
+        }
+        Self::unbeaten_of(all)
+    }
+
+    /// Returns the entries that no other entry beats in both bytes and time, smallest last.
+    pub(super) fn unbeaten_of(mut all: Vec<FrontEntry>) -> Vec<FrontEntry> {
+        all.sort_by(|a, b| {
+            let (a, b) = (&a.placed, &b.placed);
+            a.predicted_us.total_cmp(&b.predicted_us).then(a.running_bytes.cmp(&b.running_bytes))
+        });
+        // Entries are sorted by time, so an entry stays only if it has fewer bytes than all entries before it.
+        let mut least = u64::MAX;
+        all.retain(|found| {
+            let better = found.placed.running_bytes < least;
+            least = least.min(found.placed.running_bytes);
+            better
+        });
+        all
+    }
+
+    /// Returns the entry with fewer steps, or unchanged if no plan with fewer steps is found.
+    pub(super) fn with_fewer_steps(
+        &self,
+        entry: FrontEntry,
+        limit: MemoryLimit,
+        chains: Chains,
+        control: &SearchControl<'_>,
+    ) -> Result<FrontEntry, CompileError> {
+        let Some(front) = entry.front.and_then(|front| self.fronts.get(front)) else { return Ok(entry) };
+        let placed = front.with_fewer_steps(entry.placed, None, limit, chains, control)?;
+        Ok(FrontEntry { placed, ..entry })
+    }
+
+    /// Reduces the steps and then the size of the smallest plan.
+    pub(super) fn finished(
+        &self,
+        smallest: FrontEntry,
+        control: &SearchControl<'_>,
+    ) -> Result<FrontEntry, CompileError> {
+        let Some(front) = smallest.front.and_then(|front| self.fronts.get(front)) else { return Ok(smallest) };
+        let placed = front.finished(smallest.placed, control)?;
+        Ok(FrontEntry { placed, ..smallest })
+    }
+
+    /// Returns the point of a placed division.
+    pub(super) fn point(&self, found: FrontEntry) -> Point {
+        match found.front.and_then(|front| self.fronts.get(front)) {
+            Some(front) => front.variant.point(found.placed),
+            None => {
+                let UntiledSchedule { schedule, in_place } = self.untiled.clone();
+                found.placed.with(schedule, in_place)
+            }
+        }
+    }
+
+    /// Returns the entry with the least product of bytes and time. The live size is a lower bound of a pool's size,
+    /// so divisions whose bound does not beat the best plan yet are not placed: placing takes most of the time.
+    pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<FrontEntry, CompileError> {
+        let worth = |bytes: u64, us: f64| bytes as f64 * us;
+        let bound = |candidate: &Candidate| worth(candidate.least_running_bytes(), candidate.predicted_us);
+        let mut candidates: Vec<(usize, Candidate)> = Vec::new();
+        for (index, front) in self.fronts.iter().enumerate() {
+            candidates.extend(front.candidates(control)?.into_iter().map(|candidate| (index, candidate)));
+        }
+        // The loop below stops at the first bound that does not beat the best plan, which requires this order.
+        candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
+        let product = |found: &FrontEntry| worth(found.placed.running_bytes, found.placed.predicted_us);
+        let mut best = FrontEntry { front: None, placed: self.whole.clone() };
+        if let Some(start) = self.start.as_ref().filter(|start| product(start) < product(&best)) {
+            best = start.clone();
+        }
+        let count = candidates.len() as u64;
+        for (done, (front, candidate)) in (0..).zip(candidates) {
+            let progress = Progress::new("placing rows of tiled plans", done, count);
+            if bound(&candidate) >= worth(best.placed.running_bytes, best.placed.predicted_us) || control.should_stop()
+            {
+                break;
+            }
+            let variant = &self.fronts[front].variant;
+            let placed = variant.placed(candidate.cascades, SearchBudget::ROWS, &control.stage(progress))?;
+            let Some(placed) = placed else { continue };
+            if worth(placed.running_bytes, placed.predicted_us)
+                < worth(best.placed.running_bytes, best.placed.predicted_us)
+            {
+                best = FrontEntry { front: Some(front), placed };
+            }
+        }
+        Ok(best)
+    }
+
+    /// Returns the Pareto front of the given divisions and, for each front, the smallest pool that a further search
+    /// finds.
+    pub(super) fn all(
+        &self,
+        mut placed: Vec<Vec<PlacedCandidate>>,
+        control: &SearchControl<'_>,
+    ) -> Result<Vec<FrontEntry>, CompileError> {
+        for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
+            // The list is empty if the search was stopped, or if the steps of every division read too many rows.
+            if let Some(least) = mine.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned() {
+                mine.push(front.smallest(least, index..self.fronts.len(), control)?);
+            }
+        }
+        Ok(self.unbeaten(&placed))
+    }
+}
+
+/// Returns a plan of an earlier search as an entry of its variant's front. Returns `None` if the plan is not tiled
+/// or belongs to none of the variants.
+fn known(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
+    for (index, front) in fronts.iter().enumerate() {
+        if let Some(placed) = front.variant.known(start)? {
+            return Ok(Some(FrontEntry { front: Some(index), placed }));
+        }
+    }
+    Ok(None)
+}
+
+/// Builds the fronts of all variants, without placing their divisions.
+fn variants<'a>(
+    lowered: &'a LoweredModel,
+    options: &'a CompileOptions,
+    thorough: bool,
+    control: &SearchControl<'_>,
+) -> Result<Vec<VariantFront<'a>>, CompileError> {
+    let LoweredModel { graph, views, in_place, streaming, .. } = lowered;
+    let plain = UntiledSchedule { schedule: lowered.plain().clone(), in_place: NodeSet::new() };
+    let plain = Variant::new(graph, plain, streaming, options);
+    if in_place.is_empty() {
+        return Ok(vec![VariantFront::new(plain, THOROUGH_STRIPES, control)]);
+    }
+    let plain = VariantFront::new(plain, if thorough { THOROUGH_STRIPES } else { QUICK_STRIPES }, control);
+    let Variant { untiled, model, .. } = &plain.variant;
+    let some = select_in_place(graph, untiled, model, &plain.least_stripes(), in_place, control);
+    let mut in_place_variants = Vec::new();
+    if !some.is_empty() {
+        in_place_variants.push(some.clone());
+    }
+    // If writing all of them in place costs nothing at the peak, both variants are the same.
+    if some != *in_place {
+        in_place_variants.push(in_place.clone());
+    }
+    let mut fronts = Vec::new();
+    // Copies cost steps. If some parts can be written in place at no cost, only a thorough search considers copying
+    // all.
+    if thorough || some.is_empty() {
+        fronts.push(plain);
+    }
+    let front = |in_place: &NodeSet| {
+        let schedule = schedule(graph, &views.union(in_place))?;
+        let steps = UntiledSchedule { schedule, in_place: in_place.clone() };
+        let variant = Variant::new(graph, steps, streaming, options);
+        Ok::<_, CompileError>(VariantFront::new(variant, THOROUGH_STRIPES, control))
+    };
+    for front in parallel_map(&in_place_variants, front) {
+        fronts.push(front?);
+    }
+    Ok(fronts)
+}

@@ -1,0 +1,64 @@
+//! Final steps of importing any graph: pruning, checking, and a check for integers that floats may not hold exactly.
+
+use std::collections::BTreeSet;
+
+use crate::import::{
+    error::{ImportError, Problem},
+    meter::Meter,
+};
+use texpool_ops::{
+    graph::{Graph, IdVec, TensorId, check},
+    ops,
+};
+
+/// Removes tensors that the importer created but nothing uses, and checks the graph.
+pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, ImportError> {
+    let graph = pruned(graph);
+    check(&graph)?;
+    let [made, steps, repeated] = meter.taken();
+    let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
+    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
+    Ok(graph)
+}
+
+/// Removes all tensors that no node, input or output names. Keeps the order of the others.
+fn pruned(mut graph: Graph) -> Graph {
+    let mut used = IdVec::from_elem(false, &graph.tensors);
+    // Epilogues contain no tensors yet: importers only fuse functions of one value, the rewriter does the rest.
+    let nodes = graph.nodes.iter().flat_map(|node| node.inputs.iter().chain([&node.output]));
+    for &id in nodes.chain(&graph.inputs).chain(&graph.outputs) {
+        used[id] = true;
+    }
+    let mut next = 0;
+    let new: IdVec<_, TensorId> = used
+        .iter()
+        .map(|&used| {
+            let id = TensorId::new(next);
+            next += usize::from(used);
+            id
+        })
+        .collect();
+    let mut old = used.iter();
+    graph.tensors.retain(|_| old.next() == Some(&true));
+    let nodes = graph.nodes.iter_mut().flat_map(|node| node.inputs.iter_mut().chain([&mut node.output]));
+    for id in nodes.chain(&mut graph.inputs).chain(&mut graph.outputs) {
+        *id = new[*id];
+    }
+    graph
+}
+
+/// Upper end of the range in which 32-bit floats hold all whole numbers.
+const MOST: u32 = 1 << f32::MANTISSA_DIGITS;
+
+/// Returns the file's nodes whose integers may be rounded whatever the inputs are, by index, with the problem to
+/// report.
+pub(in crate::import) fn inexact(graph: &Graph) -> Option<(BTreeSet<usize>, Problem)> {
+    let nodes = ops::input_ranges(graph, MOST).err()?;
+    let problem = Problem::new(
+        format!(
+            "its integers may not be exact: they are computed in 32-bit floats, which hold every one only up to {MOST}"
+        ),
+        "bound the floats that they are cast from by Clip, or compute in floats and cast the result",
+    );
+    Some((nodes.into_iter().map(|node| node.op_index).collect(), problem))
+}

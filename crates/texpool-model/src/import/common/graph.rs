@@ -1,0 +1,68 @@
+//! Adds tensors and nodes to the graph that are not in the file.
+
+use crate::import::error::Problem;
+use texpool_ops::graph::{Binary, Constant, Epilogue, Graph, Node, Op, Shape, ShapeError, Tensor, TensorId, infer};
+
+/// Bytes that the meter counts for a node or a tensor, in addition to its names and values. A round figure above the
+/// size of the structs and their short vectors.
+pub(in crate::import) const NODE_BYTES: usize = 512;
+
+/// Number of characters that names of new tensors inherit. A long name in the file may become part of thousands of
+/// others.
+const STEM: usize = 128;
+
+/// Returns the prefix for the names of new tensors.
+pub(in crate::import) fn stem(name: &str) -> String {
+    name.chars().take(STEM).collect()
+}
+
+/// Adds a tensor whose host order and type are those used for computing.
+pub(in crate::import) fn push_tensor(
+    graph: &mut Graph,
+    name: String,
+    shape: Shape,
+    constant: Option<Constant>,
+) -> TensorId {
+    graph.tensors.push(Tensor { constant, ..Tensor::new(name, shape) })
+}
+
+/// Adds a node for the file's operator with index `op_index`.
+pub(in crate::import) fn push_node(
+    graph: &mut Graph,
+    op: Op,
+    inputs: &[TensorId],
+    epilogue: Epilogue,
+    output: TensorId,
+    op_index: usize,
+) {
+    graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index, integers: None });
+}
+
+/// Infers the shape of an operator's result. `wanted` is used if the operands do not determine it.
+pub(in crate::import) fn inferred(
+    graph: &Graph,
+    op: &Op,
+    inputs: &[TensorId],
+    wanted: Shape,
+) -> Result<Shape, Problem> {
+    let shapes: Vec<Shape> = inputs.iter().map(|&id| graph.shape(id)).collect();
+    infer(op, &shapes, wanted).map_err(|error| match error {
+        ShapeError::Positions { .. } | ShapeError::Overflow { .. } | ShapeError::Limit { .. } => {
+            Problem::limit(error.to_string())
+        }
+        ShapeError::Outside { .. } => Problem::unsupported(error.to_string()),
+        _ => Problem::malformed(error.to_string()),
+    })
+}
+
+/// Lowers `condition ? x : y`, because the graph has no operator with three operands.
+///
+/// Returns the selected elements of `x` and those of `y`; the result is their sum. The other elements are replaced by
+/// zeros, not multiplied by zero, because that would turn NaN and infinities into NaN.
+pub(in crate::import) fn kept_parts<T>(
+    condition: &T,
+    [x, y]: [&T; 2],
+    mut node: impl FnMut(Binary, [&T; 2]) -> Result<T, Problem>,
+) -> Result<[T; 2], Problem> {
+    Ok([node(Binary::ZeroUnless, [condition, x])?, node(Binary::ZeroIf, [condition, y])?])
+}

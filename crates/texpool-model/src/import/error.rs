@@ -1,0 +1,359 @@
+//! Errors of importing a model file.
+
+use std::{fmt, io, path::PathBuf};
+
+use super::{file_kind::FileKind, label::label, meter::Excess};
+use texpool_ops::graph::{CheckError, MAX_ELEMENTS};
+use texpool_plan::printable;
+
+/// An operator that cannot be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnsupportedOp {
+    /// Index of the operator in the file.
+    pub node: usize,
+    /// Name of the node, or else of its result.
+    pub name: String,
+    /// The operator, spelled as in the file's format.
+    pub operator: String,
+    /// The reason.
+    pub reason: String,
+    /// Advice for the model's owner.
+    pub hint: String,
+}
+
+impl UnsupportedOp {
+    pub(super) fn new(node: usize, name: &str, operator: &str, problem: &Problem) -> Self {
+        // Shortened here: there may be thousands of these, with names of any length.
+        let [name, operator, reason] = [name, operator, &problem.reason].map(label);
+        Self { node, name, operator, reason, hint: problem.hint.to_owned() }
+    }
+}
+
+impl fmt::Display for UnsupportedOp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, name, operator, reason, hint } = self;
+        let [operator, name, reason] = [operator, name, reason].map(|text| printable(text));
+        write!(f, "node {node} {operator} `{name}`: {reason}; {hint}")
+    }
+}
+
+/// Error of importing a model file.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The file cannot be opened or read, or it changed while it was read.
+    #[error("cannot read {}: {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The file is empty.
+    #[error("the file is empty")]
+    Empty,
+    /// The file is not a model in a supported format.
+    #[error("neither a TensorFlow Lite nor an ONNX model: {kind}")]
+    NotAModel {
+        /// Kind of the file.
+        kind: FileKind,
+    },
+    /// A model, but truncated or damaged.
+    #[error("the model is damaged or cut short: {}", printable(what))]
+    Malformed {
+        /// Description of the damage.
+        what: String,
+    },
+    /// A schema version other than 3.
+    #[error("schema version {0} is not supported, only 3 is; convert the model again")]
+    Version(u32),
+    /// An unsupported operator set.
+    #[error("operator set {version} is not supported, {oldest} to {newest} are; export the model with one of these")]
+    Opset {
+        /// The file's operator set.
+        version: i64,
+        /// Oldest supported one.
+        oldest: i64,
+        /// Newest supported one.
+        newest: i64,
+    },
+    /// Lists all extents that the file leaves open and that were not [bound](super::ImportOptions::dims).
+    #[error("{} of the inputs' extents are {}:{}", .0.len(), open_or_zero(.0), Listed(.0))]
+    UnresolvedDim(Vec<UnresolvedDim>),
+    /// Extents were bound by names that do not occur in the file.
+    #[error("no input of the model has an extent called {}", printable(&names.join(", ")))]
+    NoSuchDim {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// An extent was bound to an invalid number.
+    #[error("`{name}` cannot be {asked}: {why}")]
+    CannotBind {
+        /// The name that was bound.
+        name: String,
+        /// The number.
+        asked: usize,
+        /// The reason.
+        why: String,
+    },
+    /// Values were bound to inputs that do not exist in the file.
+    #[error("the model has no input called {}", printable(&names.join(", ")))]
+    NoSuchInput {
+        /// The names.
+        names: Vec<String>,
+    },
+    /// Extents were bound in a file whose format does not name them.
+    #[error(
+        "extents of a TensorFlow Lite model cannot be bound ({}): it is computed with those that it states, {}{}",
+        printable(&names.join(", ")), printable(&stated.join(", ")), Signature(open)
+    )]
+    FixedDims {
+        /// The names that were bound.
+        names: Vec<String>,
+        /// The inputs with their extents.
+        stated: Vec<String>,
+        /// Axes that the file's `shape_signature` leaves open; computations use their extent in `shape`.
+        open: Vec<String>,
+    },
+    /// An input for which the file does not even state the number of axes.
+    #[error(
+        "input `{0}` states no shape, not even how many axes it has; bind each of its axes by number (`{0}:0`, `{0}:1` \
+         and so on), or export the model with a shape",
+        printable(input)
+    )]
+    UnstatedShape {
+        /// Name of the input.
+        input: String,
+    },
+    /// A graph input or output that is not supported.
+    #[error("graph {role} `{}`: {}; {hint}", printable(tensor), printable(reason))]
+    GraphIo {
+        /// Input or output.
+        role: &'static str,
+        /// Name of the tensor.
+        tensor: String,
+        /// The reason.
+        reason: String,
+        /// Advice for the model's owner.
+        hint: String,
+    },
+    /// Importing would take more memory or work than is allowed for a file of this size.
+    #[error("{0}")]
+    TooMuch(Box<TooMuch>),
+    /// Two objects have the same name, but must be distinguishable by name.
+    #[error("the model has two {what}s called `{}`; give each a name of its own", printable(name))]
+    Duplicate {
+        /// Kind of the objects.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Lists all operators that cannot be imported.
+    #[error("{} of the model's operators cannot be imported:{}", .0.len(), Listed(.0))]
+    Unsupported(Vec<UnsupportedOp>),
+    /// The graph as a whole is invalid, for example with operators out of order or tensors written twice.
+    #[error("the model's graph is not valid: {0}")]
+    Graph(#[from] CheckError),
+}
+
+/// An extent of an input that the file leaves open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct UnresolvedDim {
+    /// Name of the input.
+    pub input: String,
+    /// The axis.
+    pub axis: usize,
+    /// Name for binding it.
+    pub name: String,
+    /// True if the file states 0. Tensors without elements are not supported, and some exporters write 0 for unknown
+    /// extents.
+    pub zero: bool,
+}
+
+impl fmt::Display for UnresolvedDim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { input, axis, name, zero } = self;
+        let stated = if *zero { "; the file states 0, tensors without elements are not supported" } else { "" };
+        write!(f, "{} (axis {axis} of input `{}`{stated})", printable(name), printable(input))
+    }
+}
+
+/// Describes the extents for the error text.
+fn open_or_zero(dims: &[UnresolvedDim]) -> &'static str {
+    if dims.iter().any(|dim| dim.zero) { "open or 0" } else { "open" }
+}
+
+struct Signature<'a>(&'a [String]);
+
+impl fmt::Display for Signature<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let open = self.0.join(", ");
+        write!(f, ", also where its shape_signature leaves them open ({})", printable(&open))?;
+        f.write_str("; convert the model with the extents that are wanted")
+    }
+}
+
+/// Describes an import that exceeds an allowance, and the operator or tensor that caused it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TooMuch {
+    /// Index in the file of the operator that caused it, if any.
+    pub node: Option<usize>,
+    /// The operator, spelled as in the file's format; empty if no operator caused it.
+    pub operator: String,
+    /// Name of the operator's result, or of the input or output that caused it; empty if unknown.
+    pub tensor: String,
+    /// The amount requested, and the amount left.
+    pub excess: Excess,
+    /// Description of the excess, including the constant concerned.
+    pub reason: String,
+    /// Advice for the model's owner.
+    pub hint: String,
+}
+
+impl fmt::Display for TooMuch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { node, operator, tensor, reason, hint, .. } = self;
+        let [operator, tensor, reason] = [operator, tensor, reason].map(|text| printable(text));
+        match node {
+            Some(node) => write!(f, "node {node} {operator} `{tensor}`: {reason}; {hint}"),
+            None if self.tensor.is_empty() => write!(f, "the model: {reason}; {hint}"),
+            None => write!(f, "`{tensor}`: {reason}; {hint}"),
+        }
+    }
+}
+
+struct Listed<'a, T>(&'a [T]);
+
+impl<T: fmt::Display> fmt::Display for Listed<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|one| write!(f, "\n  {one}"))
+    }
+}
+
+/// A reason for refusing something, before it is attributed to an operator.
+#[derive(Clone, Debug)]
+pub(super) struct Problem {
+    pub(super) reason: String,
+    pub(super) hint: &'static str,
+    /// Set if an allowance of the import was exceeded. The import then stops at once.
+    pub(super) excess: Option<Excess>,
+    /// True if the reason states no extents, so that those of the operands explain it.
+    pub(super) by_operands: bool,
+}
+
+/// Hint for files that violate their format.
+const MALFORMED: &str = "the file is not as its format asks; convert the model again";
+/// Hint for valid files that exceed a limit of this library.
+const LIMIT: &str = "the file is sound, but this is more than is supported: make the tensor smaller, or split it";
+/// Hint for tensors without elements.
+const EMPTY: &str = "tensors without elements are not supported: convert the model with extents of at least 1";
+
+impl Problem {
+    pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
+        Self { reason: reason.into(), hint, excess: None, by_operands: false }
+    }
+
+    /// Turns the problem into an error that ends the import, if an allowance was exceeded. Continuing would be
+    /// useless, because everything that follows would fail, too.
+    pub(super) fn within(self, node: Option<usize>, operator: &str, tensor: &str) -> Result<Self, ImportError> {
+        let Some(excess) = self.excess else { return Ok(self) };
+        let [operator, tensor] = [operator, tensor].map(label);
+        let (reason, hint) = (self.reason, self.hint.to_owned());
+        Err(ImportError::TooMuch(Box::new(TooMuch { node, operator, tensor, excess, reason, hint })))
+    }
+
+    /// Turns the problem into an error of a graph input or output, as named by `role`.
+    pub(super) fn of_graph_io(self, role: &'static str, tensor: &str) -> ImportError {
+        match self.within(None, "", tensor) {
+            Ok(Self { reason, hint, .. }) => {
+                let [tensor, reason] = [tensor, &reason].map(label);
+                ImportError::GraphIo { role, tensor, reason, hint: hint.to_owned() }
+            }
+            Err(too_much) => too_much,
+        }
+    }
+
+    /// A violation of the file format, which no converter would produce.
+    pub(super) fn malformed(reason: impl Into<String>) -> Self {
+        Self::new(reason, MALFORMED)
+    }
+
+    /// A valid file that exceeds a limit of this library. The reason names the limit.
+    pub(super) fn limit(reason: impl Into<String>) -> Self {
+        Self::new(reason, LIMIT)
+    }
+
+    /// A tensor without elements.
+    pub(super) fn empty(reason: impl Into<String>) -> Self {
+        Self::new(reason, EMPTY)
+    }
+
+    /// A result without elements, with extents as in the file.
+    pub(super) fn empty_result(dims: &[usize]) -> Self {
+        Self::empty(format!("its result has no elements: its extents are {dims:?}"))
+    }
+
+    /// Refuses extents in the file's order that are too large for a tensor, or without elements.
+    pub(super) fn check_result(dims: &[usize]) -> Result<(), Self> {
+        if dims.contains(&0) {
+            return Err(Self::empty_result(dims));
+        }
+        let elements = dims.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+        if elements.is_some_and(|n| n <= MAX_ELEMENTS) {
+            return Ok(());
+        }
+        Err(Self::limit(format!("its result of {dims:?} is too large: at most {MAX_ELEMENTS} elements are supported")))
+    }
+
+    /// Marks a reason that states no extents, so that the importer adds those of the node's operands.
+    pub(super) fn explained_by_operands(self) -> Self {
+        Self { by_operands: true, ..self }
+    }
+
+    /// Returns whether an operand without elements may be the cause.
+    pub(super) fn may_be_of_no_elements(&self) -> bool {
+        self.excess.is_none() && [MALFORMED, EMPTY].contains(&self.hint)
+    }
+
+    /// Adapts the hint for a file with open extents. The extents that the user or this library chose for them may be
+    /// the cause.
+    pub(super) fn with_bound_extents(self) -> Self {
+        let hint = match (self.hint, self.excess) {
+            (MALFORMED, _) => "the file leaves extents open, and others may fit than those that were bound",
+            (LIMIT | EMPTY, _) => "this may follow from the extents that were bound: bind others",
+            (_, Some(_)) => "this may follow from the extents that were bound: bind smaller ones",
+            (hint, None) => hint,
+        };
+        Self { hint, ..self }
+    }
+
+    /// Adapts the problem for a constant stored in the file, which cannot be caused by extents that were bound.
+    pub(super) fn of_constant(self, name: &str) -> Self {
+        let hint = match self.hint {
+            LIMIT => "the file is sound, but this is more than is supported: split the constant",
+            hint => hint,
+        };
+        Self { reason: format!("constant `{name}`: {}", self.reason), hint, ..self }
+    }
+
+    /// Something that depends on values known only during a run.
+    pub(super) fn dynamic(reason: impl Into<String>) -> Self {
+        Self::new(reason, "convert the model with fixed shapes")
+    }
+
+    /// Something that this version does not support.
+    pub(super) fn unsupported(reason: impl Into<String>) -> Self {
+        Self::new(reason, "express it by supported operators, or cut the graph in front of it")
+    }
+}
+
+impl From<Excess> for Problem {
+    fn from(excess: Excess) -> Self {
+        let hint = "fold the constants of the model before (onnxsim does), so that the file holds what it needs";
+        Self { excess: Some(excess), ..Self::new(excess.to_string(), hint) }
+    }
+}

@@ -1,0 +1,277 @@
+//! Importers: convert model files to [`Graph`]. They depend on the formats and on the graph, but on nothing above.
+//!
+//! `texpool::Model` uses them to read files, and takes the same [`ImportOptions`]. Call [`open`] to inspect or change
+//! a graph.
+//!
+//! The contents of a file are never trusted: every shape is inferred again, every constant is checked for size, and
+//! the final graph is checked. Resources that a file requests are counted (`meter.rs`) and limited in proportion to
+//! its size and stated inputs.
+#![doc = include_str!("OPERATORS.md")]
+
+mod common;
+mod error;
+mod file_kind;
+mod label;
+mod matrix;
+mod metadata;
+mod meter;
+mod model_file;
+mod onnx;
+mod op_registry;
+mod options;
+mod outline;
+mod own_copy;
+mod part_name;
+mod plain_file;
+mod tflite;
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+pub use error::{ImportError, TooMuch, UnresolvedDim, UnsupportedOp};
+pub use file_kind::FileKind;
+pub use matrix::{Operator, operators, supported};
+pub use metadata::ModelMetadata;
+pub use meter::{Excess, Resource};
+pub use onnx::Array;
+pub use options::{FakeQuant, ImportOptions};
+pub use options::{parse_dim, parse_fake_quant};
+pub use outline::{
+    Format, GraphOutline, NodeOutline, NodesToRead, OpenExtent, Outline, PartReader, Refusal, TensorOutline, Verdict,
+};
+pub use tflite::micro;
+
+use model_file::{FileBytes, Owner};
+pub use part_name::{is_part, part_path};
+pub use plain_file::{Links, check_plain, folder_of, open_plain_file};
+use texpool_ops::graph::Graph;
+
+/// Reads a `.tflite` or `.onnx` file. The graph is named after the file. Its constants are borrowed from the file's
+/// bytes.
+///
+/// The file is read into memory, so it may be changed or deleted afterwards. A file of more than 1 GiB is mapped
+/// instead, so that its pages can be evicted from memory. On Unix that is a copy without a name, beside the file or in a
+/// folder for temporary files, so the file may be changed there, too; some file systems copy without time and room. The
+/// same applies to external files that an `.onnx` file names.
+///
+/// # Errors
+/// If the file cannot be read, is not a valid model, or contains unsupported operators. All of those are listed.
+///
+/// ```no_run
+/// let graph = texpool::import::open("mobilenet_v2.tflite")?;
+/// for &input in &graph.inputs {
+///     println!("{} {:?}", graph.tensors[input].name, graph.tensors[input].dims);
+/// }
+/// # Ok::<(), texpool::import::ImportError>(())
+/// ```
+pub fn open(path: impl AsRef<Path>) -> Result<Graph, ImportError> {
+    open_with(path, &ImportOptions::default())
+}
+
+/// Reads a file with options, such as values for open extents or inputs.
+///
+/// # Errors
+/// As [`open`], and if a bound name does not occur in the file, or an extent is left open. All of those are listed.
+///
+/// ```no_run
+/// use texpool::import::{ImportOptions, open_with};
+///
+/// // A batch and a width that the file leaves open.
+/// let dims = [("batch".to_owned(), 1), ("width".to_owned(), 320)].into();
+/// let graph = open_with("text_reader.onnx", &ImportOptions { dims, ..Default::default() })?;
+/// # Ok::<(), texpool::import::ImportError>(())
+/// ```
+pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Graph, ImportError> {
+    Ok(open_listing(path, options)?.0)
+}
+
+/// Reads the same and the facts that the file states about its origin.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn open_with_metadata(
+    path: impl AsRef<Path>,
+    options: &ImportOptions,
+) -> Result<(Graph, ModelMetadata), ImportError> {
+    let path = path.as_ref();
+    let owner = load(path)?;
+    let metadata = metadata((*owner).as_ref(), Some(path))?;
+    Ok((open_owned(owner, path, options)?.0, metadata))
+}
+
+/// Reads a file like [`open_with`], and also returns the paths of the external files that contain its values.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn open_listing(path: impl AsRef<Path>, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
+    let path = path.as_ref();
+    open_owned(load(path)?, path, options)
+}
+
+/// Loads the bytes of a model file, as [`open`] does.
+///
+/// # Errors
+/// [`ImportError::Read`].
+pub fn load(path: &Path) -> Result<Arc<dyn AsRef<[u8]> + Send + Sync>, ImportError> {
+    match FileBytes::read(path) {
+        Ok(bytes) => Ok(Arc::new(bytes)),
+        Err(source) => Err(ImportError::Read { path: path.to_owned(), source }),
+    }
+}
+
+fn open_owned(owner: Owner, path: &Path, options: &ImportOptions) -> Result<(Graph, Vec<PathBuf>), ImportError> {
+    let mut beside = Vec::new();
+    let mut graph = read(owner, Some(path), options, &mut beside)?;
+    if let Some(stem) = path.file_stem() {
+        graph.name = stem.to_string_lossy().into_owned();
+    }
+    Ok((graph, beside))
+}
+
+/// Reads a model from shared bytes. The graph has the name stated in the file. Its constants are borrowed from the
+/// bytes.
+///
+/// # Errors
+/// As [`open`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool::import::{ImportError, from_bytes};
+///
+/// let empty: Vec<u8> = Vec::new();
+/// assert!(matches!(from_bytes(Arc::new(empty)), Err(ImportError::Empty)));
+/// ```
+pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, ImportError> {
+    from_bytes_with(owner, &ImportOptions::default())
+}
+
+/// Reads a model from shared bytes with options.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn from_bytes_with(
+    owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
+    options: &ImportOptions,
+) -> Result<Graph, ImportError> {
+    read(owner, None, options, &mut Vec::new())
+}
+
+/// Reads the same and the facts that the bytes state about the model's origin.
+///
+/// # Errors
+/// As [`open_with`].
+pub fn from_bytes_with_metadata(owner: Owner, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
+    let metadata = metadata((*owner).as_ref(), None)?;
+    Ok((from_bytes_with(owner, options)?, metadata))
+}
+
+fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportError> {
+    match format(bytes, path)? {
+        Format::TfLite => tflite::metadata(bytes),
+        Format::Onnx => onnx::metadata(bytes),
+    }
+}
+
+/// Reads an array in ONNX's format for single tensors (`.pb`), as used in ONNX's own tests.
+///
+/// # Errors
+/// If the bytes are not such a tensor, or its element type is not supported.
+pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, ImportError> {
+    onnx::read_tensor(owner)
+}
+
+/// Heights and widths of images to try for open ones, the most common first: 224 can be halved five times, and models
+/// that read text have lines of 48 or 32 rows.
+pub const IMAGES: [usize; 3] = [224, 48, 32];
+
+/// A file to be outlined, with the options for reading it.
+pub struct OutlineSource {
+    owner: Owner,
+    path: Option<PathBuf>,
+    options: ImportOptions,
+}
+
+impl OutlineSource {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn open(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Self, ImportError> {
+        let path = path.as_ref();
+        Ok(Self { owner: load(path)?, path: Some(path.to_owned()), options: options.clone() })
+    }
+
+    /// Takes a model in shared bytes.
+    pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>, options: &ImportOptions) -> Self {
+        Self { owner, path: None, options: options.clone() }
+    }
+
+    /// Lists the nodes of the file with the importer's verdict on each. Refused nodes do not affect others. Open
+    /// extents are filled with typical values, those of images with `image`.
+    ///
+    /// # Errors
+    /// As [`open_with`], except for errors of single nodes and for open extents.
+    pub fn outline(&self, image: usize) -> Result<Outline, ImportError> {
+        let (owner, path) = (Owner::clone(&self.owner), self.path.as_deref());
+        match format((*owner).as_ref(), path)? {
+            Format::TfLite => {
+                nothing_bound(&owner, &self.options)?;
+                tflite::outline(owner, self.options.fake_quant)
+            }
+            Format::Onnx => onnx::outline(owner, path, &self.options, image),
+        }
+    }
+}
+
+/// Reads a model, and records the external files that it names.
+fn read(
+    owner: Owner,
+    path: Option<&Path>,
+    options: &ImportOptions,
+    beside: &mut Vec<PathBuf>,
+) -> Result<Graph, ImportError> {
+    match format((*owner).as_ref(), path)? {
+        Format::TfLite => {
+            nothing_bound(&owner, options)?;
+            tflite::read(owner, options.fake_quant)
+        }
+        Format::Onnx => onnx::read(owner, path, options, beside),
+    }
+}
+
+/// Refuses bound extents and inputs, for a format that does not name them.
+fn nothing_bound(owner: &Owner, options: &ImportOptions) -> Result<(), ImportError> {
+    let unbound = |names: Vec<&String>| names.into_iter().cloned().collect::<Vec<_>>();
+    if !options.dims.is_empty() {
+        return Err(tflite::fixed(owner, unbound(options.dims.keys().collect())));
+    }
+    if !options.constants.is_empty() {
+        return Err(ImportError::NoSuchInput { names: unbound(options.constants.keys().collect()) });
+    }
+    Ok(())
+}
+
+/// Detects the format of a file's bytes.
+fn format(bytes: &[u8], path: Option<&Path>) -> Result<Format, ImportError> {
+    let named = path.is_some_and(|path| path.extension().is_some_and(|e| e.eq_ignore_ascii_case("onnx")));
+    if bytes.is_empty() {
+        return Err(ImportError::Empty);
+    }
+    if tflite::is(bytes) {
+        return Ok(Format::TfLite);
+    }
+    let looks_right = || onnx::looks_right(bytes);
+    match FileKind::of_signature(bytes) {
+        Some(kind) => Err(ImportError::NotAModel { kind }),
+        None if looks_right() => Ok(Format::Onnx),
+        None => match FileKind::of_content(bytes, path) {
+            Some(kind) => Err(ImportError::NotAModel { kind }),
+            // A file with the extension `.onnx` is read as one in any case. The error then says at which byte it is
+            // damaged.
+            None if named => Ok(Format::Onnx),
+            None => Err(ImportError::NotAModel { kind: FileKind::Unknown }),
+        },
+    }
+}

@@ -1,0 +1,107 @@
+//! Binds extents that a file leaves open to numbers, and lists all unbound ones together.
+
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use super::{
+    array::{MAX_RANK, ranked},
+    model::{Extent, GraphIo, IoType},
+};
+use crate::import::error::{ImportError, Problem, UnresolvedDim};
+use texpool_ops::graph::MAX_ELEMENTS;
+
+/// Resolves the extents of inputs from the file and from `--dim`.
+#[derive(Debug)]
+pub(super) struct Binding<'o> {
+    bound: &'o BTreeMap<String, usize>,
+    used: BTreeSet<&'o str>,
+    unbound: Vec<UnresolvedDim>,
+}
+
+impl<'o> Binding<'o> {
+    pub(super) fn new(bound: &'o BTreeMap<String, usize>) -> Self {
+        Self { bound, used: BTreeSet::new(), unbound: Vec::new() }
+    }
+
+    /// Returns the extents of an input. Open ones count as 1 and are listed.
+    pub(super) fn dims(&mut self, port: &GraphIo) -> Result<Vec<usize>, ImportError> {
+        let extents = match &port.kind {
+            IoType::Tensor(_, Some(extents)) => Cow::Borrowed(extents.as_slice()),
+            _ => Cow::Owned(self.unranked(port)?),
+        };
+        ranked(extents.len()).map_err(|problem| problem.of_graph_io("input", &port.name))?;
+        let mut dims = Vec::with_capacity(extents.len());
+        for (axis, stated) in extents.iter().enumerate() {
+            let by_place = place(port, axis);
+            let (name, known) = match stated {
+                Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
+                // Inputs are never empty, so an extent that is not positive must mean that it is unknown, and has to
+                // be bound.
+                Extent::Known(_) | Extent::Unknown => (by_place.clone(), None),
+                // Names that some exporters give to unknown extents.
+                Extent::Named(name) if name.is_empty() || name == "?" => (by_place.clone(), None),
+                Extent::Named(name) => (name.clone(), None),
+            };
+            // The position has priority over the name, because several axes may share a name.
+            let asked = self.find(&by_place).or_else(|| self.find(&name));
+            let cannot = |(name, asked): (&str, usize), why: String| {
+                let why = format!("{why} axis {axis} of input `{}`", port.name);
+                Err(ImportError::CannotBind { name: name.to_owned(), asked, why })
+            };
+            let extent = match (known, asked) {
+                (Some(known), Some(asked)) if known != asked.1 => {
+                    return cannot(asked, format!("the file states {known} for"));
+                }
+                (None, Some(asked)) if asked.1 == 0 => {
+                    return cannot(asked, "tensors without elements are not supported, and this is".to_owned());
+                }
+                (None, Some(asked)) if asked.1 > MAX_ELEMENTS => {
+                    return cannot(asked, format!("an extent is at most {MAX_ELEMENTS}, and this is"));
+                }
+                (known, asked) => known.or(asked.map(|(_, extent)| extent)),
+            };
+            let extent = extent.unwrap_or_else(|| {
+                let zero = matches!(stated, Extent::Known(0));
+                self.unbound.push(UnresolvedDim { input: port.name.clone(), axis, name, zero });
+                1
+            });
+            if extent > MAX_ELEMENTS {
+                let reason = format!("axis {axis} has the extent {extent}: at most {MAX_ELEMENTS} are supported");
+                return Err(Problem::limit(reason).of_graph_io("input", &port.name));
+            }
+            dims.push(extent);
+        }
+        Ok(dims)
+    }
+
+    /// Returns open extents for an input of unknown rank. The rank follows from the positions that are bound.
+    fn unranked(&self, port: &GraphIo) -> Result<Vec<Extent>, ImportError> {
+        let axes = (0..=MAX_RANK).take_while(|&axis| self.bound.contains_key(&place(port, axis))).count();
+        if axes == 0 {
+            return Err(ImportError::UnstatedShape { input: port.name.clone() });
+        }
+        Ok(vec![Extent::Unknown; axes])
+    }
+
+    fn find(&mut self, name: &str) -> Option<(&'o str, usize)> {
+        let (name, &extent) = self.bound.get_key_value(name)?;
+        self.used.insert(name);
+        Some((name, extent))
+    }
+
+    /// Fails if an extent is unbound, or if a bound name does not occur in any input.
+    pub(super) fn finish(self) -> Result<(), ImportError> {
+        if !self.unbound.is_empty() {
+            return Err(ImportError::UnresolvedDim(self.unbound));
+        }
+        let unused: Vec<String> = self.bound.keys().filter(|k| !self.used.contains(k.as_str())).cloned().collect();
+        if unused.is_empty() { Ok(()) } else { Err(ImportError::NoSuchDim { names: unused }) }
+    }
+}
+
+/// Name of an axis of an input that has no name in the file.
+fn place(port: &GraphIo, axis: usize) -> String {
+    format!("{}:{axis}", port.name)
+}

@@ -1,0 +1,253 @@
+//! Builds the graph: adds nodes and constants, and converts tensors between layouts.
+
+use std::collections::HashMap;
+
+use super::{
+    array::Array,
+    layout::{AtomLayout, AtomPlaces, shape, spread},
+    value::{Computed, Value},
+};
+use crate::import::{
+    FakeQuant,
+    common::graph::{NODE_BYTES, inferred, push_node, push_tensor, stem},
+    error::Problem,
+    label::label,
+    meter::Meter,
+};
+use texpool_ops::graph::{Concat, Epilogue, Graph, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
+
+/// The graph that is being built.
+#[derive(Debug)]
+pub(super) struct GraphLowering {
+    pub(super) graph: Graph,
+    /// Index of the file's node that is being lowered.
+    pub(super) op_index: usize,
+    /// Prefix for the names of new tensors.
+    pub(super) label: String,
+    /// Allowances of the import.
+    pub(super) meter: Meter,
+    /// Rounding of quantised values.
+    pub(super) fake_quant: FakeQuant,
+    /// Conversions that already exist, for reuse.
+    brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
+    /// Values that were repeated to larger extents, by the tensor of the result.
+    repeated: HashMap<TensorId, Repeated>,
+}
+
+/// A value that was repeated along axes of extent one.
+#[derive(Debug)]
+struct Repeated {
+    from: Computed,
+    to: Computed,
+}
+
+impl GraphLowering {
+    pub(super) fn new(meter: Meter) -> Self {
+        let graph = Graph::default();
+        let fake_quant = FakeQuant::default();
+        let (brought, repeated) = (HashMap::new(), HashMap::new());
+        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought, repeated }
+    }
+
+    /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.
+    pub(super) fn begin(&mut self, op_index: usize, name: &str) {
+        self.op_index = op_index;
+        self.label = stem(name);
+    }
+
+    /// Adds a node, and returns its result, a tensor of `shape`.
+    pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
+        // Shapes of the graph have other axes than the file's tensors, so that reasons do not state them.
+        let inferred = inferred(&self.graph, &op, inputs, shape).map_err(Problem::explained_by_operands)?;
+        if inferred != shape {
+            return Err(Problem::malformed("its operands do not fit one another").explained_by_operands());
+        }
+        let name = format!("{} / {}", self.label, op.name());
+        let output = self.tensor(name, shape, None)?;
+        push_node(&mut self.graph, op, inputs, Epilogue::default(), output, self.op_index);
+        Ok(output)
+    }
+
+    fn tensor(
+        &mut self,
+        name: String,
+        shape: Shape,
+        constant: Option<texpool_ops::graph::Constant>,
+    ) -> Result<TensorId, Problem> {
+        self.meter.memory(NODE_BYTES)?;
+        // Checked first, because the product of the extents below may overflow.
+        if shape.dims().contains(&0) {
+            return Err(Problem::empty("a tensor would have no elements").explained_by_operands());
+        }
+        if shape.checked_len().is_none_or(|n| n > MAX_ELEMENTS) {
+            let elements = shape.dims().iter().fold(1u128, |n, &extent| n.saturating_mul(extent as u128));
+            let reason =
+                format!("a tensor of {elements} elements is too large: at most {MAX_ELEMENTS} elements are supported");
+            return Err(Problem::limit(reason).explained_by_operands());
+        }
+        Ok(push_tensor(&mut self.graph, name, shape, constant))
+    }
+
+    /// Adds an input tensor.
+    pub(super) fn input(&mut self, name: &str, shape: Shape) -> Result<TensorId, Problem> {
+        self.tensor(label(name), shape, None)
+    }
+
+    /// Adds a constant tensor of `shape` with the elements of `array` in order.
+    pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
+        // Repeated values take no memory until they are read, so they have a separate allowance.
+        if array.repeated().is_some() {
+            self.meter.repeat(array.len())?;
+        } else if !array.element_type().is_float() {
+            self.meter.work(array.len())?;
+        }
+        self.meter.memory(array.constant_bytes())?;
+        if let Some(lost) = array.first_inexact() {
+            return Err(Problem::unsupported(format!("its constant holds {lost}, which 32-bit floats do not")));
+        }
+        let name = format!("{} / constant", self.label);
+        let tensor = self.tensor(name, shape, Some(array.to_constant()))?;
+        self.graph.tensors[tensor].element_type = array.element_type();
+        Ok(tensor)
+    }
+
+    /// Copies a constant to a tensor that is computed by a node. For operators that cannot read constants, and for
+    /// outputs.
+    pub(super) fn stored(&mut self, constant: TensorId) -> Result<TensorId, Problem> {
+        let shape = self.graph.shape(constant);
+        // Concatenations can read constants, so one with a single operand is a copy.
+        self.emit(Op::Concat(Concat { axis: 3 }), &[constant], shape)
+    }
+
+    /// Adds a reshape, unless the tensor has the shape already.
+    pub(super) fn reshape(&mut self, id: TensorId, shape: Shape) -> Result<TensorId, Problem> {
+        if self.graph.shape(id) == shape {
+            return Ok(id);
+        }
+        self.emit(Op::Reshape, &[id], shape)
+    }
+
+    /// Returns a tensor with a value in layout `layout`. Both layouts must have the same atoms.
+    pub(super) fn place(&mut self, value: &Value, layout: &AtomLayout) -> Result<TensorId, Problem> {
+        match value {
+            Value::Known(array) => {
+                let seen = array.reshaped(&layout.atoms)?;
+                let turned = seen.transposed(&layout.sequence(), &mut self.meter)?;
+                self.constant(&turned, layout.shape())
+            }
+            Value::Computed(computed) => self.bring(computed, layout),
+        }
+    }
+
+    /// Remembers that `to` is `from`, repeated along axes of extent one. Both have the same number of axes.
+    pub(super) fn note_repeated(&mut self, from: Computed, to: Computed) {
+        if from.tensor != to.tensor {
+            self.repeated.insert(to.tensor, Repeated { from, to });
+        }
+    }
+
+    /// Returns the value that was repeated to give this one. `None` if its axes were rearranged since.
+    pub(super) fn before_repeating(&self, value: &Value) -> Option<&Computed> {
+        let Value::Computed(value) = value else { return None };
+        let Repeated { from, to } = self.repeated.get(&value.tensor)?;
+        (value.dims == to.dims && value.layout == to.layout).then_some(from)
+    }
+
+    /// Converts a tensor to another layout with the same atoms: returns the tensor itself, or adds reshapes and
+    /// transposes.
+    pub(super) fn bring(&mut self, x: &Computed, to: &AtomLayout) -> Result<TensorId, Problem> {
+        if x.layout == *to {
+            return Ok(x.tensor);
+        }
+        if x.layout.atoms != to.atoms {
+            let reason = format!("its operand of {:?} cannot be brought into the order that is needed", x.dims);
+            return Err(Problem::unsupported(reason));
+        }
+        let key = (x.tensor, x.layout.clone(), to.places.clone());
+        if let Some(&tensor) = self.brought.get(&key) {
+            return Ok(tensor);
+        }
+        let tensor = self.turn(x.tensor, &x.layout, &to.places)?;
+        self.brought.insert(key, tensor);
+        Ok(tensor)
+    }
+
+    fn turn(&mut self, tensor: TensorId, from: &AtomLayout, to: &AtomPlaces) -> Result<TensorId, Problem> {
+        let atoms = &from.atoms;
+        let (mut tensor, mut places) = (tensor, from.places.clone());
+        loop {
+            let (here, there) = (places.concat(), to.concat());
+            if here == there {
+                return self.reshape(tensor, shape(atoms, to));
+            }
+            if let Some(perm) = direct(&places, to) {
+                return self.transpose(tensor, perm);
+            }
+            let segments = segments(&here, &there);
+            if segments.len() <= 4 {
+                let mut from_order = segments.clone();
+                from_order.sort_by_key(|segment| here.iter().position(|a| *a == segment[0]));
+                let start = spread(atoms, &from_order, &places);
+                let end = spread(atoms, &segments, to);
+                let (Some(start), Some(end)) = (start, end) else {
+                    return Err(Problem::unsupported("it turns more than four axes"));
+                };
+                tensor = self.reshape(tensor, shape(atoms, &start))?;
+                let Some(perm) = direct(&start, &end) else {
+                    return Err(Problem::unsupported("it turns axes that do not match"));
+                };
+                tensor = self.transpose(tensor, perm)?;
+                return self.reshape(tensor, shape(atoms, to));
+            }
+            // More than four segments would have to move. Moves the first misplaced one to its place. Each iteration
+            // puts one more segment into its place, so the loop ends.
+            let done = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
+            let Some(next) = segments.iter().find(|segment| segment[0] == there[done]) else {
+                return Err(Problem::unsupported("it turns axes that do not match"));
+            };
+            let at = here.iter().position(|a| *a == next[0]).unwrap_or(done);
+            let end = at + next.len();
+            let parts = [&here[..done], &here[done..at], &here[at..end], &here[end..]].map(<[usize]>::to_vec);
+            tensor = self.reshape(tensor, shape(atoms, &parts))?;
+            tensor = self.transpose(tensor, [0, 2, 1, 3])?;
+            let [a, b, c, d] = parts;
+            places = [a, c, b, d];
+        }
+    }
+
+    /// Adds a transpose.
+    fn transpose(&mut self, tensor: TensorId, perm: [usize; 4]) -> Result<TensorId, Problem> {
+        let extents = self.graph.shape(tensor).dims();
+        self.emit(Op::Transpose(Transpose { perm }), &[tensor], perm.map(|axis| extents[axis]).into())
+    }
+}
+
+/// Returns the permutation of physical axes that turns `from` into `to`, if only whole axes are exchanged.
+fn direct(from: &AtomPlaces, to: &AtomPlaces) -> Option<[usize; 4]> {
+    let mut perm = [None; 4];
+    for (source, list) in perm.iter_mut().zip(to).filter(|(_, list)| !list.is_empty()) {
+        *source = Some(from.iter().position(|other| other == list)?);
+    }
+    // Empty axes stay where they are, if possible.
+    for slot in 0..4 {
+        let free = |s: &usize| from[*s].is_empty() && !perm.contains(&Some(*s));
+        if perm[slot].is_none() {
+            perm[slot] = Some(Some(slot).filter(free).or_else(|| (0..4).find(free))?);
+        }
+    }
+    let [Some(a), Some(b), Some(c), Some(d)] = perm else { return None };
+    Some([a, b, c, d])
+}
+
+/// Returns the longest runs of atoms that are consecutive in both orders, in the order `there`.
+fn segments(here: &[usize], there: &[usize]) -> Vec<Vec<usize>> {
+    let mut segments: Vec<Vec<usize>> = Vec::new();
+    for &atom in there {
+        let follows = |last: usize| here.windows(2).any(|pair| pair == [last, atom]);
+        match segments.last_mut() {
+            Some(segment) if segment.last().is_some_and(|&last| follows(last)) => segment.push(atom),
+            _ => segments.push(vec![atom]),
+        }
+    }
+    segments
+}

@@ -1,0 +1,49 @@
+//! Marks graph nodes that compute integers. Compiling a model then checks that floats can hold those integers
+//! exactly. Also wraps results around if their type has 8 or 16 bits.
+
+use super::{lower::wrapped, node_lowering::NodeLowering, value::Value};
+use crate::import::error::Problem;
+use texpool_ops::graph::{Binary, ElementType, Node, NodeId, Op, ReduceKind, Unary};
+
+/// Marks the graph's nodes from `first` on, if they compute integers from integers.
+pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Problem> {
+    let computed = |operand: &&Value| operand.known().is_none();
+    if !ctx.operands.iter().flatten().filter(computed).any(|operand| operand.element_type().is_integer()) {
+        return Ok(());
+    }
+    for position in 0..ctx.results.len() {
+        let made = ctx.lowering.graph.nodes.len();
+        let Some(Value::Computed(result)) = &ctx.results[position] else { continue };
+        if made == first || !result.elem.is_integer() {
+            continue;
+        }
+        let mut result = result.clone();
+        if ctx.lowering.graph.nodes.iter().skip(first).any(may_exceed) {
+            result = wrapped(ctx, result)?;
+        }
+        let nodes = &mut ctx.lowering.graph.nodes;
+        for index in first..nodes.len() {
+            let node = &mut nodes[NodeId::new(index)];
+            // Intermediate values need not be of the result's type, as long as they are exact.
+            let before = node.output != result.tensor;
+            node.integers = Some(if before { ElementType::I64 } else { result.elem });
+        }
+        ctx.results[position] = Some(Value::Computed(result));
+    }
+    Ok(())
+}
+
+/// Returns whether a node's results may be greater than its operands.
+fn may_exceed(node: &Node) -> bool {
+    match &node.op {
+        Op::Binary(binary) => {
+            matches!(binary, Binary::Add | Binary::Sub | Binary::Mul | Binary::Pow | Binary::TruncDiv)
+        }
+        Op::Unary(unary) => matches!(unary, Unary::Abs | Unary::Neg | Unary::Square),
+        Op::Reduce(reduce) => {
+            matches!(reduce.kind, ReduceKind::Sum | ReduceKind::SumSquare | ReduceKind::Prod | ReduceKind::L1)
+        }
+        Op::CumSum(_) | Op::MatMul(_) | Op::FullyConnected => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,288 @@
+//! Lowers matrix products.
+
+use super::{align::placed_as, basic::two, shapes::reshaped, softmax::channels};
+use crate::import::{
+    common::extents,
+    error::Problem,
+    onnx::{
+        array::{Array, MAX_RANK},
+        fold::math,
+        layout::AtomLayout,
+        node_lowering::NodeLowering,
+        op_registry::{InputLayout::Any, OnnxOpEntry},
+        value::{Computed, Value},
+    },
+    op_registry::Numbers,
+};
+use texpool_ops::graph::{Binary, ElementType, MatMul, Op, Shape};
+
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("MatMul", 1, Numbers, "dense, matmul", Any, |c| {
+        let result = product(c, &c.operand(0)?, &c.operand(1)?)?;
+        c.give(0, result);
+        Ok(())
+    }),
+    OnnxOpEntry::new("Gemm", 1, Numbers, "dense, matmul", Any, gemm),
+    OnnxOpEntry::new("Einsum", 12, Numbers, "matmul", Any, einsum)
+        .limits("one or two operands, as a product of matrices"),
+];
+
+/// Returns the product of `[.., M, K]` and `[.., K, N]`. Each vector operand removes one axis of the result.
+pub(super) fn product(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Value, Problem> {
+    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
+    if a_dims.is_empty() || b_dims.is_empty() {
+        return Err(Problem::malformed("it multiplies by a single number"));
+    }
+    let a = if a_dims.len() == 1 { reshaped(ctx.lowering, a, &[1, a_dims[0]])? } else { a.clone() };
+    let b = if b_dims.len() == 1 { reshaped(ctx.lowering, b, &[b_dims[0], 1])? } else { b.clone() };
+    let result = matrices(ctx, &a, &b)?;
+    let mut dims = result.dims.clone();
+    if b_dims.len() == 1 {
+        dims.pop();
+    }
+    if a_dims.len() == 1 {
+        dims.remove(dims.len() - if b_dims.len() == 1 { 1 } else { 2 });
+    }
+    reshaped(ctx.lowering, &Value::Computed(result), &dims)
+}
+
+fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed, Problem> {
+    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
+    let (a_rank, b_rank) = (a_dims.len(), b_dims.len());
+    let (depth, columns) = (b_dims[b_rank - 2], b_dims[b_rank - 1]);
+    if a_dims[a_rank - 1] != depth {
+        return Err(Problem::malformed(format!("{a_dims:?} and {b_dims:?} are no matrices to multiply")));
+    }
+    let batch = extents::broadcast(&[&a_dims[..a_rank - 2], &b_dims[..b_rank - 2]])?;
+    // A known matrix shared by all rows becomes a layer, unless leading ones of the matrix raise the result's rank
+    // above the input's.
+    if let (Value::Known(weights), Value::Computed(x)) = (b, a)
+        && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
+        && batch.len() == a_rank - 2
+    {
+        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0], ctx.meter())?;
+        return dense(ctx, x, &weights, None);
+    }
+    batched(ctx, a, b, &batch)
+}
+
+/// Adds a layer with known weights `[O, I]` and optional biases over the last axis.
+fn dense(ctx: &mut NodeLowering<'_>, x: &Computed, weights: &Array, bias: Option<&Array>) -> Result<Computed, Problem> {
+    let last = x.dims.len() - 1;
+    let (outputs, depth) = (weights.dims()[0], weights.dims()[1]);
+    let x = channels(ctx, x, &[last])?;
+    let mut operands = vec![x.tensor, ctx.lowering.constant(weights, Shape::new(1, 1, outputs, depth))?];
+    if let Some(bias) = bias {
+        operands.push(ctx.lowering.constant(bias, Shape::new(1, 1, 1, outputs))?);
+    }
+    let layout = crate::import::onnx::layout_selection::resized(&x.layout, &x.dims, last, 3, outputs);
+    let mut dims = x.dims.clone();
+    dims[last] = outputs;
+    let tensor = ctx.emit(Op::FullyConnected, &operands, layout.shape())?;
+    Ok(Computed { tensor, layout: layout.tidy(&dims), dims, elem: x.elem })
+}
+
+/// Adds a batched product with rows on W and columns on C. The outer axes go to B and H. For each of B and H, an
+/// operand must have either all axes or none.
+fn batched(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value, batch: &[usize]) -> Result<Computed, Problem> {
+    let rank = batch.len() + 2;
+    let [a_dims, b_dims] = [a, b].map(|value| extents::with_leading_ones(value.dims(), rank));
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mark = |axis: usize| (a_dims[axis] != 1, b_dims[axis] != 1);
+    for axis in (0..batch.len()).filter(|&axis| batch[axis] != 1) {
+        match groups.last_mut() {
+            Some(group) if mark(group[0]) == mark(axis) => group.push(axis),
+            _ => groups.push(vec![axis]),
+        }
+    }
+    let mut outer = [Vec::new(), Vec::new()];
+    match groups.as_slice() {
+        [] => {}
+        [one] => outer[1].clone_from(one),
+        [first, second] => outer = [first.clone(), second.clone()],
+        _ => return Err(Problem::unsupported("its outer axes repeat in more than two ways")),
+    }
+    let [first, second] = outer;
+    let axes = |rows: usize, columns: usize| [first.clone(), second.clone(), vec![rows], vec![columns]];
+    let a_value = reshaped(ctx.lowering, a, &a_dims)?;
+    let b_value = reshaped(ctx.lowering, b, &b_dims)?;
+    // If the second matrix already has the summed axis on C, it is read transposed and need not move.
+    let transpose_b = match &b_value {
+        Value::Computed(x) => {
+            let run = x.layout.runs(&x.dims)[rank - 2].clone();
+            !run.is_empty() && x.layout.places[3].contains(&run.start)
+        }
+        Value::Known(_) => false,
+    };
+    let natural = axes(rank - 2, rank - 1);
+    let a_tensor = placed_as(ctx.lowering, &a_value, &AtomLayout::of(&a_dims, &natural))?;
+    let b_axes = if transpose_b { axes(rank - 1, rank - 2) } else { natural.clone() };
+    let b_tensor = placed_as(ctx.lowering, &b_value, &AtomLayout::of(&b_dims, &b_axes))?;
+    let dims = [batch, &[a_dims[rank - 2], b_dims[rank - 1]]].concat();
+    let layout = AtomLayout::of(&dims, &natural);
+    let tensor = ctx.emit(Op::MatMul(MatMul { transpose_b }), &[a_tensor, b_tensor], layout.shape())?;
+    Ok(Computed { tensor, layout, dims, elem: a.element_type() })
+}
+
+fn gemm(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (a, b, c) = (ctx.operand(0)?, ctx.operand(1)?, ctx.optional(2));
+    let (alpha, beta) = (ctx.float("alpha", 1.0)?, ctx.float("beta", 1.0)?);
+    if a.dims().len() != 2 || b.dims().len() != 2 {
+        return Err(Problem::malformed(format!("{:?} and {:?} are no matrices", a.dims(), b.dims())));
+    }
+    let turns = [ctx.flag("transA", false)?, ctx.flag("transB", false)?];
+    let mut turned = |value: Value, turn: bool| -> Result<Value, Problem> {
+        Ok(match (turn, value) {
+            (false, value) => value,
+            (true, Value::Known(array)) => Value::Known(array.transposed(&[1, 0], ctx.meter())?),
+            (true, Value::Computed(x)) => Value::Computed(x.transposed(&[1, 0])),
+        })
+    };
+    let (a, b) = (turned(a, turns[0])?, turned(b, turns[1])?);
+    let (depth, outputs) = (b.dims()[0], b.dims()[1]);
+    if a.dims()[1] != depth {
+        return Err(Problem::malformed(format!("{:?} and {:?} do not multiply", a.dims(), b.dims())));
+    }
+    let scaled = |array: &Array, by: f32, ctx: &mut NodeLowering<'_>| -> Result<Array, Problem> {
+        ctx.budget_for(array.dims(), 3 * size_of::<f32>(), 1)?;
+        let values: Vec<f32> = array.to_f32().iter().map(|v| v * by).collect();
+        Ok(Array::of_floats(array.dims().to_vec(), ElementType::F32, &values))
+    };
+    let bias = match &c {
+        Some(Value::Known(c)) if c.len() == 1 || (c.len() == outputs && c.dims().last() == Some(&outputs)) => {
+            let c = c.reshaped(&[c.len()])?.broadcast(&[outputs], ctx.meter())?;
+            Some(scaled(&c, beta, ctx)?)
+        }
+        // Other shapes are added by a separate node below.
+        _ => None,
+    };
+    let elem = a.element_type();
+    let mut result = match (&a, &b) {
+        (Value::Computed(x), Value::Known(weights)) => {
+            let weights = weights.transposed(&[1, 0], ctx.meter())?;
+            let weights = if alpha == 1.0 { weights } else { scaled(&weights, alpha, ctx)? };
+            dense(ctx, x, &weights, bias.as_ref())?
+        }
+        _ => {
+            let mut result = matrices(ctx, &a, &b)?;
+            if alpha != 1.0 {
+                result = two(ctx, Binary::Mul, &Value::Computed(result), &math::scalar(alpha), elem)?;
+            }
+            if let Some(bias) = &bias {
+                result = two(ctx, Binary::Add, &Value::Computed(result), &Value::Known(bias.clone()), elem)?;
+            }
+            result
+        }
+    };
+    if let (Some(mut c), None) = (c, bias) {
+        if beta != 1.0 {
+            c = match c {
+                Value::Known(c) => Value::Known(scaled(&c, beta, ctx)?),
+                c => Value::Computed(two(ctx, Binary::Mul, &c, &math::scalar(beta), elem)?),
+            };
+        }
+        result = two(ctx, Binary::Add, &Value::Computed(result), &c, elem)?;
+    }
+    ctx.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// Returns the indices of each operand and of the result, with ellipses expanded.
+fn indices(ctx: &NodeLowering<'_>) -> Result<(Vec<Vec<char>>, Vec<char>), Problem> {
+    let equation: String = ctx.text("equation", "")?.chars().filter(|c| !c.is_whitespace()).collect();
+    let (left, right) = match equation.split_once("->") {
+        Some((left, right)) => (left, Some(right)),
+        None => (equation.as_str(), None),
+    };
+    // Each axis of two operands and the result has one letter; the rest of the limit is for punctuation.
+    if equation.chars().count() > 4 * MAX_RANK {
+        return Err(Problem::unsupported(format!("its equation has {} bytes", equation.len())));
+    }
+    let terms: Vec<&str> = left.split(',').collect();
+    if terms.len() != ctx.count() {
+        return Err(Problem::malformed(format!("its equation `{equation}` is for {} operands", terms.len())));
+    }
+    // An ellipsis stands for the remaining axes, aligned at the end.
+    let named = |term: &str| term.replace("...", "").chars().count();
+    let mut widest = 0;
+    let mut operands = Vec::new();
+    for (position, term) in terms.iter().enumerate() {
+        let rank = ctx.operand(position)?.dims().len();
+        let hidden = rank.checked_sub(named(term)).filter(|&n| n == 0 || term.contains("..."));
+        let hidden = hidden.ok_or_else(|| Problem::malformed(format!("`{term}` for {rank} axes")))?;
+        widest = widest.max(hidden);
+        operands.push((term.to_string(), hidden));
+    }
+    // Hidden axes get characters of the private use area, so that they can be treated like letters.
+    let dots = |n: usize| (widest - n..widest).filter_map(|i| char::from_u32(0xE000 + i as u32)).collect::<String>();
+    let terms: Vec<Vec<char>> =
+        operands.iter().map(|(term, hidden)| term.replace("...", &dots(*hidden)).chars().collect()).collect();
+    let result = match right {
+        Some(right) => right.replace("...", &dots(widest)).chars().collect(),
+        None => {
+            let all: Vec<char> = terms.concat();
+            // Without an arrow, the result has the axes of the ellipsis, followed by all letters that occur once,
+            // sorted.
+            let mut once: Vec<char> = all
+                .iter()
+                .copied()
+                .filter(|c| *c < '\u{E000}' && all.iter().filter(|d| *d == c).count() == 1)
+                .collect();
+            once.sort_unstable();
+            dots(widest).chars().chain(once).collect()
+        }
+    };
+    let twice = |list: &Vec<char>| (1..list.len()).any(|i| list[..i].contains(&list[i]));
+    if terms.iter().chain([&result]).any(twice) {
+        return Err(Problem::unsupported(format!("an operand or the result of `{equation}` names an index twice")));
+    }
+    Ok((terms, result))
+}
+
+fn einsum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let (terms, result) = indices(ctx)?;
+    let ordered =
+        |ctx: &mut NodeLowering<'_>, value: &Value, term: &[char], order: &[char]| -> Result<Value, Problem> {
+            let perm = order.iter().map(|c| term.iter().position(|t| t == c)).collect::<Option<Vec<_>>>();
+            let perm = perm.ok_or_else(|| Problem::unsupported("its result names an index of no operand"))?;
+            Ok(match value {
+                Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
+                Value::Computed(x) => Value::Computed(x.transposed(&perm)),
+            })
+        };
+    let [a_term, b_term] = match terms.as_slice() {
+        [one] if one.len() == result.len() => {
+            let x = ctx.operand(0)?;
+            let turned = ordered(ctx, &x, one, &result)?;
+            ctx.give(0, turned);
+            return Ok(());
+        }
+        [a, b] => [a.clone(), b.clone()],
+        _ => return Err(Problem::unsupported("it is no product of two operands")),
+    };
+    let (a, b) = (ctx.operand(0)?, ctx.operand(1)?);
+    let pick = |in_a: bool, in_b: bool, out: bool| -> Vec<char> {
+        let all = a_term.iter().chain(b_term.iter().filter(|c| !a_term.contains(c)));
+        let here = |c: &char| a_term.contains(c) == in_a && b_term.contains(c) == in_b && result.contains(c) == out;
+        all.copied().filter(here).collect()
+    };
+    let (batch, rows, columns, summed) =
+        (pick(true, true, true), pick(true, false, true), pick(false, true, true), pick(true, true, false));
+    if !pick(true, false, false).is_empty() || !pick(false, true, false).is_empty() {
+        return Err(Problem::unsupported("it sums over an index of one operand alone"));
+    }
+    let a = ordered(ctx, &a, &a_term, &[batch.clone(), rows.clone(), summed.clone()].concat())?;
+    let b = ordered(ctx, &b, &b_term, &[batch.clone(), summed.clone(), columns.clone()].concat())?;
+    let (n, r, s) = (batch.len(), rows.len(), summed.len());
+    let size = |list: &[usize]| list.iter().product::<usize>();
+    let (a_dims, b_dims) = (a.dims().to_vec(), b.dims().to_vec());
+    let a = reshaped(ctx.lowering, &a, &[&a_dims[..n], &[size(&a_dims[n..n + r]), size(&a_dims[n + r..])]].concat())?;
+    let b = reshaped(ctx.lowering, &b, &[&b_dims[..n], &[size(&b_dims[n..n + s]), size(&b_dims[n + s..])]].concat())?;
+    let outer = extents::broadcast(&[&a_dims[..n], &b_dims[..n]])?;
+    let product = Value::Computed(matrices(ctx, &a, &b)?);
+    let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
+    let product = reshaped(ctx.lowering, &product, &dims)?;
+    let turned = ordered(ctx, &product, &[batch, rows, columns].concat(), &result)?;
+    ctx.give(0, turned);
+    Ok(())
+}

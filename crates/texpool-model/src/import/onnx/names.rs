@@ -1,0 +1,255 @@
+//! Maps the names of a file to their values, as of the node that is being lowered.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{
+    array::ranked,
+    graph_lowering::GraphLowering,
+    model::{Graph, Node, Tensor},
+    tensor::ValueSource,
+    value::Value,
+};
+use crate::import::{
+    error::{ImportError, Problem},
+    label::label,
+    meter::Meter,
+};
+use texpool_ops::graph::ElementType;
+
+/// Memory that the tables need per name, in addition to its bytes.
+const NAME_BYTES: usize = 256;
+
+/// State of a name.
+#[derive(Clone, Debug)]
+enum Entry {
+    /// Index into the file's initializers; not read yet.
+    Initializer(usize),
+    Value(Value),
+    /// A value that cannot be read.
+    Bad(Problem),
+    /// A value that no later node reads and that is no output, so its elements are no longer held.
+    Spent {
+        dims: Vec<usize>,
+        elem: ElementType,
+    },
+    /// The result of a node that was refused or not examined.
+    Missing,
+}
+
+/// What is known about a value.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'v> {
+    pub(super) dims: &'v [usize],
+    pub(super) elem: ElementType,
+    /// True if the value follows from the file alone.
+    pub(super) is_known: bool,
+}
+
+/// An operand of a node.
+#[derive(Clone, Debug)]
+pub(super) enum Operand {
+    /// Left out.
+    Absent,
+    Value(Value),
+    /// The result of a node that was refused.
+    Missing,
+}
+
+impl Operand {
+    /// Returns `None` if the operand is missing.
+    pub(super) fn into_value(self) -> Option<Option<Value>> {
+        match self {
+            Self::Absent => Some(None),
+            Self::Value(value) => Some(Some(value)),
+            Self::Missing => None,
+        }
+    }
+}
+
+/// Table of the names of a file.
+#[derive(Debug)]
+pub(super) struct Names<'m> {
+    initializers: &'m [Tensor],
+    entries: HashMap<&'m str, Entry>,
+    /// Results of nodes that come later in the file.
+    later: HashSet<&'m str>,
+    /// Number of later operands and outputs that read a name. Names that nothing reads have no entry.
+    readers: HashMap<&'m str, usize>,
+}
+
+impl<'m> Names<'m> {
+    /// Collects the names of a graph. Fails if two initializers or two inputs have the same name.
+    pub(super) fn new(file: &'m Graph, meter: &mut Meter) -> Result<Self, ImportError> {
+        let results = file.nodes.iter().map(|node| node.outputs.len() + node.inputs.len());
+        let names = results.sum::<usize>() + file.initializers.len() + file.inputs.len() + file.outputs.len();
+        if let Err(excess) = meter.memory(names.saturating_mul(NAME_BYTES)) {
+            Problem::from(excess).within(None, "", "")?;
+        }
+        let mut entries: HashMap<&str, Entry> = HashMap::new();
+        for (i, tensor) in file.initializers.iter().enumerate() {
+            if entries.insert(&tensor.name, Entry::Initializer(i)).is_some() {
+                return Err(ImportError::Duplicate { what: "initializer", name: tensor.name.clone() });
+            }
+        }
+        for name in &file.sparse {
+            let problem =
+                Problem::new(format!("`{name}` is a sparse constant"), "export the model with dense constants");
+            if entries.insert(name, Entry::Bad(problem)).is_some() {
+                return Err(ImportError::Duplicate { what: "initializer", name: name.clone() });
+            }
+        }
+        let mut inputs = HashSet::new();
+        if let Some(port) = file.inputs.iter().find(|port| !inputs.insert(port.name.as_str())) {
+            return Err(ImportError::Duplicate { what: "input", name: port.name.clone() });
+        }
+        let later = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
+        let outputs = file.outputs.iter().map(|port| port.name.as_str());
+        let mut readers = HashMap::new();
+        for name in file.nodes.iter().flat_map(|node| &node.inputs).map(String::as_str).chain(outputs) {
+            *readers.entry(name).or_default() += 1;
+        }
+        Ok(Self { initializers: &file.initializers, entries, later, readers })
+    }
+
+    /// Returns whether the file contains a value for the name.
+    pub(super) fn is_initializer(&self, name: &str) -> bool {
+        // Up to IR version 3, files also list initializers as inputs.
+        matches!(self.entries.get(name), Some(Entry::Initializer(_)))
+    }
+
+    /// Returns whether a node or an output reads the name.
+    pub(super) fn is_read(&self, name: &str) -> bool {
+        !name.is_empty() && self.readers.contains_key(name)
+    }
+
+    /// Defines the value of a name.
+    pub(super) fn define(&mut self, name: &'m str, value: Value) {
+        self.entries.insert(name, Entry::Value(value));
+    }
+
+    /// Records the reason for which the value of a name cannot be read.
+    pub(super) fn spoil(&mut self, name: &'m str, problem: Problem) {
+        self.entries.insert(name, Entry::Bad(problem));
+    }
+
+    /// Returns the first operand of a node that is missing because an earlier node was refused.
+    pub(super) fn missing<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        let missing = |name: &&String| matches!(self.entries.get(name.as_str()), Some(Entry::Missing));
+        node.inputs.iter().find(missing).map(String::as_str)
+    }
+
+    /// Returns the facts about the value of a name, if it has been read or computed.
+    pub(super) fn facts(&self, name: &str) -> Option<Facts<'_>> {
+        match self.entries.get(name)? {
+            Entry::Value(value) => {
+                let is_known = value.known().is_some();
+                Some(Facts { dims: value.dims(), elem: value.element_type(), is_known })
+            }
+            Entry::Spent { dims, elem } => Some(Facts { dims, elem: *elem, is_known: true }),
+            Entry::Initializer(_) | Entry::Bad(_) | Entry::Missing => None,
+        }
+    }
+
+    /// Ends a node: lets go of the known values that it was the last to read.
+    pub(super) fn leave(&mut self, node: &Node, meter: &mut Meter) {
+        for name in &node.inputs {
+            let Some(left @ 1..) = self.readers.get_mut(name.as_str()) else { continue };
+            *left -= 1;
+            if *left == 0
+                && let Some(entry) = self.entries.get_mut(name.as_str())
+                && let Entry::Value(Value::Known(array)) = entry
+            {
+                meter.free(array.freed());
+                *entry = Entry::Spent { dims: array.dims().to_vec(), elem: array.element_type() };
+            }
+        }
+    }
+
+    /// Begins a node. Fails if one of its results already has a value.
+    pub(super) fn claim(&mut self, node: &'m Node) -> Result<(), Problem> {
+        let mut twice = None;
+        for name in node.outputs.iter().filter(|name| !name.is_empty()) {
+            self.later.remove(name.as_str());
+            if self.entries.contains_key(name.as_str()) {
+                twice = Some(name);
+            } else {
+                self.entries.insert(name, Entry::Missing);
+            }
+        }
+        match twice {
+            Some(name) => Err(Problem::malformed(format!("its result `{name}` has a value already"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the operands of a node.
+    pub(super) fn operands(
+        &mut self,
+        node: &Node,
+        values: &mut ValueSource,
+        meter: &mut Meter,
+    ) -> Result<Vec<Operand>, Problem> {
+        node.inputs.iter().map(|name| self.operand(name, values, meter)).collect()
+    }
+
+    fn operand(&mut self, name: &str, values: &mut ValueSource, meter: &mut Meter) -> Result<Operand, Problem> {
+        if name.is_empty() {
+            return Ok(Operand::Absent);
+        }
+        let initializers = self.initializers;
+        let Some(entry) = self.entries.get_mut(name) else {
+            return Err(Problem::malformed(match self.later.contains(name) {
+                true => format!("its operand `{name}` is computed after it (nodes out of order, or a cycle)"),
+                false => format!("its operand `{name}` is computed by no node"),
+            }));
+        };
+        if let Entry::Initializer(index) = *entry {
+            // Stored, so that many nodes that share a constant read it only once.
+            *entry = match values.array(&initializers[index], meter) {
+                Ok(array) => Entry::Value(Value::Known(array)),
+                Err(problem) => Entry::Bad(problem.of_constant(name)),
+            };
+        }
+        match entry {
+            Entry::Value(value) => Ok(Operand::Value(value.clone())),
+            Entry::Bad(problem) => Err(problem.clone()),
+            Entry::Missing | Entry::Initializer(_) | Entry::Spent { .. } => Ok(Operand::Missing),
+        }
+    }
+
+    /// Returns the value of a graph output.
+    pub(super) fn output(&mut self, name: &str, values: &mut ValueSource, meter: &mut Meter) -> Result<Value, Problem> {
+        match self.operand(name, values, meter)?.into_value().flatten() {
+            Some(value) => Ok(value),
+            None => Err(Problem::malformed("it has no value")),
+        }
+    }
+
+    /// Defines the results of a node. Tensors with ids from `before` on get the names of the results.
+    pub(super) fn state(
+        &mut self,
+        node: &'m Node,
+        results: Vec<Option<Value>>,
+        before: usize,
+        lowering: &mut GraphLowering,
+    ) -> Result<(), Problem> {
+        for (name, result) in node.outputs.iter().zip(results) {
+            match result {
+                Some(value) => {
+                    ranked(value.dims().len())?;
+                    // Older tensors (for example the operand of an identity) keep the name that their own node gave
+                    // them.
+                    if let Value::Computed(computed) = &value
+                        && computed.tensor.index() >= before
+                    {
+                        lowering.graph.tensors[computed.tensor].name = label(name);
+                    }
+                    self.entries.insert(name, Entry::Value(value));
+                }
+                None if !self.is_read(name) => {}
+                None => return Err(Problem::unsupported(format!("its result `{name}` is not supported"))),
+            }
+        }
+        Ok(())
+    }
+}

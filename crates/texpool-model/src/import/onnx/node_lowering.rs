@@ -1,0 +1,257 @@
+//! Context for lowering one node: its operands, attributes and results.
+
+use super::{
+    array::{Array, MAX_RANK, count},
+    graph_lowering::GraphLowering,
+    layout::AtomLayout,
+    model::{Attribute, Node},
+    tensor::ValueSource,
+    value::{Computed, Value},
+};
+use crate::import::{
+    common::axes::{axis, sorted_axes},
+    error::Problem,
+    meter::Meter,
+};
+use texpool_ops::graph::{ElementType, Op, Shape, TensorId};
+
+/// A node that is being lowered.
+#[derive(Debug)]
+pub(in crate::import) struct NodeLowering<'c> {
+    pub(super) lowering: &'c mut GraphLowering,
+    pub(super) node: &'c Node,
+    /// Version of the operator set for the node's domain.
+    pub(super) opset: i64,
+    pub(super) operands: Vec<Option<Value>>,
+    pub(super) results: Vec<Option<Value>>,
+    /// True for results that are read by a node or output.
+    pub(super) read: Vec<bool>,
+    pub(super) values: &'c mut ValueSource,
+}
+
+impl NodeLowering<'_> {
+    /// Number of operands, without missing ones at the end.
+    pub(super) fn count(&self) -> usize {
+        self.operands.len()
+    }
+
+    /// Returns an operand, or `None` if it is missing.
+    pub(super) fn optional(&self, position: usize) -> Option<Value> {
+        self.operands.get(position).cloned().flatten()
+    }
+
+    /// Allowances of the import.
+    pub(super) fn meter(&mut self) -> &mut Meter {
+        &mut self.lowering.meter
+    }
+
+    /// Returns the number of elements of an array that is about to be created, and charges `bytes` and `steps` per
+    /// element.
+    pub(super) fn budget_for(&mut self, dims: &[usize], bytes: usize, steps: usize) -> Result<usize, Problem> {
+        let elements = count(dims)?;
+        self.lowering.meter.memory(elements.saturating_mul(bytes))?;
+        self.lowering.meter.work(elements.saturating_mul(steps))?;
+        Ok(elements)
+    }
+
+    /// Charges the cost of writing out operands that repeat one value. Needed for functions that read every element.
+    pub(super) fn write_out(&mut self) -> Result<(), Problem> {
+        for array in self.operands.iter().flatten().filter_map(Value::known) {
+            if array.repeated().is_some() {
+                self.lowering.meter.memory(array.bytes().saturating_mul(2))?;
+                self.lowering.meter.work(array.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns an operand, or an error if it is missing.
+    pub(super) fn operand(&self, position: usize) -> Result<Value, Problem> {
+        self.optional(position).ok_or_else(|| Problem::malformed(format!("it has no operand {position}")))
+    }
+
+    /// Returns an operand as a tensor of the graph. A known one is placed in the file's order.
+    pub(super) fn computed(&mut self, position: usize) -> Result<Computed, Problem> {
+        let value = self.operand(position)?;
+        self.compute(&value)
+    }
+
+    /// Returns a value as a tensor of the graph. A known one is placed in the file's order.
+    pub(super) fn compute(&mut self, value: &Value) -> Result<Computed, Problem> {
+        match value {
+            Value::Computed(computed) => Ok(computed.clone()),
+            Value::Known(array) => {
+                let layout = AtomLayout::natural(array.dims());
+                let constant = self.lowering.place(value, &layout)?;
+                let tensor = self.lowering.stored(constant)?;
+                Ok(Computed { tensor, dims: array.dims().to_vec(), layout, elem: array.element_type() })
+            }
+        }
+    }
+
+    /// Returns the values of an operand that must be known at import.
+    pub(super) fn known(&self, position: usize, role: &str) -> Result<Array, Problem> {
+        match self.operand(position)? {
+            Value::Known(array) => Ok(array),
+            Value::Computed(_) => Err(Problem::new(
+                format!("its {role} (operand {position}) is computed at run time"),
+                "make it part of the model, or bind the inputs that it is computed from to values",
+            )),
+        }
+    }
+
+    /// Returns the integers of an operand that must be known.
+    pub(super) fn integers(&self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
+        let array = self.known(position, role)?;
+        self.few(array.len(), role)?;
+        let integers = array.to_i64().map(<[i64]>::to_vec);
+        integers.ok_or_else(|| Problem::malformed(format!("its {role} (operand {position}) is no integers")))
+    }
+
+    /// Refuses a list that is longer than any meaningful list with an entry per axis or per result. A thousand nodes
+    /// may share a list of a million numbers.
+    pub(super) fn few(&self, numbers: usize, role: &str) -> Result<(), Problem> {
+        if numbers <= self.results.len().max(2 * MAX_RANK) {
+            return Ok(());
+        }
+        Err(Problem::limit(format!("its {role} are {numbers} numbers, arrays have at most {MAX_RANK} axes")))
+    }
+
+    /// Returns the number in an operand that must be known, or `None` if it is missing.
+    pub(super) fn scalar(&self, position: usize, role: &str) -> Result<Option<f32>, Problem> {
+        if self.optional(position).is_none() {
+            return Ok(None);
+        }
+        let array = self.known(position, role)?;
+        match array.len() {
+            1 => Ok(array.to_f32().first().copied()),
+            _ => Err(Problem::malformed(format!("its {role} (operand {position}) is no single number"))),
+        }
+    }
+
+    fn attribute(&self, name: &str) -> Option<&Attribute> {
+        self.node.attributes.iter().find(|attribute| attribute.name == name)
+    }
+
+    /// Returns whether an attribute exists.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.attribute(name).is_some()
+    }
+
+    /// Returns an integer attribute.
+    pub(super) fn int(&self, name: &str) -> Result<Option<i64>, Problem> {
+        self.of(name, "an integer", |a| a.int)
+    }
+
+    /// Returns an integer attribute that is a count.
+    pub(super) fn size(&self, name: &str, default: usize) -> Result<usize, Problem> {
+        match self.int(name)? {
+            None => Ok(default),
+            Some(value) => match usize::try_from(value) {
+                Ok(size) if size <= MAX_NUMBER => Ok(size),
+                Ok(size) => Err(Problem::limit(format!("its {name} is {size}, at most {MAX_NUMBER} are supported"))),
+                Err(_) => Err(Problem::malformed(format!("its {name} is {value}"))),
+            },
+        }
+    }
+
+    /// Returns an attribute as a flag: true unless zero.
+    pub(super) fn flag(&self, name: &str, default: bool) -> Result<bool, Problem> {
+        Ok(self.int(name)?.map_or(default, |i| i != 0))
+    }
+
+    /// Returns a float attribute.
+    pub(super) fn float(&self, name: &str, default: f32) -> Result<f32, Problem> {
+        Ok(self.of(name, "a float", |a| a.float)?.unwrap_or(default))
+    }
+
+    /// Returns a text attribute.
+    pub(super) fn text(&self, name: &str, default: &str) -> Result<String, Problem> {
+        Ok(self.of(name, "a text", |a| a.text.clone())?.unwrap_or_else(|| default.to_owned()))
+    }
+
+    /// Returns a tensor attribute.
+    pub(super) fn tensor(&mut self, name: &str) -> Result<Option<Array>, Problem> {
+        // Copies the reference, so that the attribute can stay borrowed while `self` is used mutably below.
+        let node = self.node;
+        let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
+        let Some(attribute) = attribute else { return Ok(None) };
+        let tensor = attribute.tensor.as_deref();
+        let tensor = tensor.ok_or_else(|| Problem::malformed(format!("its {name} is not a tensor")))?;
+        self.values.array(tensor, &mut self.lowering.meter).map(Some)
+    }
+
+    /// Returns a list of integers.
+    pub(super) fn ints(&self, name: &str) -> Option<Vec<i64>> {
+        self.attribute(name).map(|a| a.ints.clone())
+    }
+
+    /// Returns a list of texts; empty if it is missing.
+    pub(super) fn texts(&self, name: &str) -> &[String] {
+        self.attribute(name).map_or(&[], |a| a.texts.as_slice())
+    }
+
+    /// Returns a list of floats.
+    pub(super) fn floats(&self, name: &str) -> Option<Vec<f32>> {
+        self.attribute(name).map(|a| a.floats.clone())
+    }
+
+    fn of<T>(&self, name: &str, what: &str, get: impl Fn(&Attribute) -> Option<T>) -> Result<Option<T>, Problem> {
+        let Some(attribute) = self.attribute(name) else { return Ok(None) };
+        let value = get(attribute).ok_or_else(|| Problem::malformed(format!("its {name} is not {what}")))?;
+        Ok(Some(value))
+    }
+
+    /// Returns a list of integers from an attribute, or from the operand that replaced it in newer operator sets.
+    pub(super) fn list(&self, name: &str, position: usize) -> Result<Option<Vec<i64>>, Problem> {
+        if let Some(attribute) = self.attribute(name) {
+            self.few(attribute.ints.len(), name)?;
+            return Ok(Some(attribute.ints.clone()));
+        }
+        match self.optional(position) {
+            Some(_) => self.integers(position, name).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// Returns the axis given by the attribute `axis`.
+    pub(super) fn axis(&self, rank: usize, default: i64) -> Result<usize, Problem> {
+        axis(self.int("axis")?.unwrap_or(default), rank)
+    }
+
+    /// Returns the axes of a reduction, or `None` if it reduces nothing.
+    pub(super) fn reduced_axes(&self, rank: usize) -> Result<Option<Vec<usize>>, Problem> {
+        // An empty list means the same as a missing one.
+        let named = self.list("axes", 1)?.filter(|list| !list.is_empty());
+        match named {
+            Some(named) => sorted_axes(&named, rank).map(Some),
+            None if self.flag("noop_with_empty_axes", false)? => Ok(None),
+            None => Ok(Some((0..rank).collect())),
+        }
+    }
+
+    /// Adds a node to the graph.
+    pub(super) fn emit(&mut self, op: Op, inputs: &[TensorId], shape: Shape) -> Result<TensorId, Problem> {
+        self.lowering.emit(op, inputs, shape)
+    }
+
+    /// Sets a result.
+    pub(super) fn give(&mut self, position: usize, value: Value) {
+        if let Some(result) = self.results.get_mut(position) {
+            *result = Some(value);
+        }
+    }
+
+    /// Sets the first result to a tensor with extents in the file's order.
+    pub(super) fn answer(&mut self, tensor: TensorId, dims: Vec<usize>, layout: AtomLayout, elem: ElementType) {
+        self.give(0, Value::Computed(Computed { tensor, layout: layout.tidy(&dims), dims, elem }));
+    }
+
+    /// Returns whether a result is read by a node or output.
+    pub(super) fn wants(&self, position: usize) -> bool {
+        self.read.get(position).copied().unwrap_or(false)
+    }
+}
+
+/// Largest number for an attribute. Sums of a few of them cannot overflow.
+const MAX_NUMBER: usize = 1 << 31;

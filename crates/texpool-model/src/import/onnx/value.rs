@@ -1,0 +1,60 @@
+//! Values of the file's names while the graph is built.
+
+use super::{array::Array, layout::AtomLayout};
+use texpool_ops::graph::{ElementType, TensorId};
+
+/// A value that is already known, or one that is computed by a run.
+#[derive(Clone, Debug)]
+pub(super) enum Value {
+    Known(Array),
+    Computed(Computed),
+}
+
+/// A tensor of the graph, with its extents as in the file.
+#[derive(Clone, Debug)]
+pub(super) struct Computed {
+    pub(super) tensor: TensorId,
+    /// Extents in the file's order.
+    pub(super) dims: Vec<usize>,
+    pub(super) layout: AtomLayout,
+    pub(super) elem: ElementType,
+}
+
+impl Value {
+    pub(super) fn dims(&self) -> &[usize] {
+        match self {
+            Self::Known(array) => array.dims(),
+            Self::Computed(computed) => &computed.dims,
+        }
+    }
+
+    pub(super) fn element_type(&self) -> ElementType {
+        match self {
+            Self::Known(array) => array.element_type(),
+            Self::Computed(computed) => computed.elem,
+        }
+    }
+
+    pub(super) fn known(&self) -> Option<&Array> {
+        match self {
+            Self::Known(array) => Some(array),
+            Self::Computed(_) => None,
+        }
+    }
+
+    /// Number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.dims().iter().product()
+    }
+}
+
+impl Computed {
+    /// Permutes the logical axes to the order `perm`. No element moves.
+    pub(super) fn transposed(&self, perm: &[usize]) -> Self {
+        Self {
+            dims: perm.iter().map(|&axis| self.dims[axis]).collect(),
+            layout: self.layout.transposed(&self.dims, perm),
+            ..self.clone()
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! Options for importing a file.
+
+use std::collections::BTreeMap;
+
+use super::Array;
+use texpool_ops::graph::MAX_ELEMENTS;
+
+/// Options for importing a model.
+#[derive(Clone, Debug, Default)]
+pub struct ImportOptions {
+    /// Values for extents that the file leaves open, by name. `INPUT:AXIS` names an extent without a name, and the
+    /// axes of an input without a stated shape.
+    pub dims: BTreeMap<String, usize>,
+    /// Graph inputs to turn into constants, by name.
+    pub constants: BTreeMap<String, Array>,
+    /// Selects whether values that the file stores in 8 bits are rounded to the representable ones.
+    pub fake_quant: FakeQuant,
+}
+
+/// Selects the treatment of quantised values, that is, integers with a scale, in either format. They are always
+/// computed as the reals that the integers represent.
+///
+/// Halves are rounded like in each format's reference implementation: away from zero in TensorFlow Lite, and to even
+/// in ONNX's `QuantizeLinear`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FakeQuant {
+    /// Each result is rounded to the nearest value that the file's integers can represent, as in the file's runtime.
+    #[default]
+    On,
+    /// Results are limited to the range that the integers can represent, but not rounded. Apart from the quantised
+    /// weights, this is the network before quantisation.
+    Off,
+}
+
+/// Parses a name and the extent to bind to it: `NAME=VALUE`.
+pub fn parse_dim(text: &str) -> Result<(String, usize), String> {
+    let such = "write NAME=VALUE, such as batch=1";
+    // Splits at the last `=`: a name may contain one, an extent cannot.
+    let (name, extent) = text.rsplit_once('=').ok_or_else(|| such.to_owned())?;
+    match extent.parse() {
+        _ if name.is_empty() => Err(format!("no name is before `=`; {such}")),
+        Ok(0) => Err(format!("`0` is no extent that is supported: tensors have elements; {such}")),
+        Ok(extent) if (1..=MAX_ELEMENTS).contains(&extent) => Ok((name.to_owned(), extent)),
+        _ => Err(format!("`{extent}` is no extent; {such}, with a whole number from 1 to {MAX_ELEMENTS}")),
+    }
+}
+
+/// Parses `on` or `off`.
+pub fn parse_fake_quant(text: &str) -> Result<FakeQuant, String> {
+    match text {
+        "on" => Ok(FakeQuant::On),
+        "off" => Ok(FakeQuant::Off),
+        _ => Err("it must be `on` or `off`".to_owned()),
+    }
+}

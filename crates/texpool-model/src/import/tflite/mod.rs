@@ -1,0 +1,375 @@
+//! The `.tflite` reader: verifies the file, reads tensors, lowers operators in order, and lists all refusals
+//! together.
+
+mod lower;
+pub mod micro;
+mod micro_error;
+mod micro_file;
+mod op_registry;
+mod opcode;
+mod operator_lowering;
+mod outline;
+mod reader;
+mod schema;
+mod sparse;
+mod tensors;
+
+use std::collections::HashSet;
+
+use flatbuffers::{ForwardsUOffset, Verifiable, Verifier, VerifierOptions};
+
+pub(super) use lower::operators;
+pub(super) use op_registry::Described;
+pub(super) use outline::outline;
+
+use super::{
+    FakeQuant, ModelMetadata,
+    common::{
+        finish::{finished, inexact},
+        graph::NODE_BYTES,
+        refusals::Refusals,
+    },
+    error::{ImportError, Problem},
+    label::label,
+    meter::Meter,
+    model_file::Owner,
+    outline::NodesToRead,
+};
+use lower::lower;
+use operator_lowering::{OperatorLowering, SubgraphLowering, known};
+use reader::{Schema, Table};
+use schema::{Model, Operator, OperatorCode, SubGraph};
+use tensors::FileTensor;
+use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
+use texpool_plan::printable;
+
+const IDENTIFIER: &[u8] = b"TFL3";
+const VERSION: u32 = 3;
+
+/// Maximum number of further graphs that are named in a warning. Chosen: a file may have any number of them.
+const MAX_WARNED: usize = 8;
+
+/// Memory needed for a tensor of the file and its tensor in the graph, without the data that it states.
+const TENSOR_BYTES: usize = 512;
+
+/// Returns whether bytes begin like a model.
+pub(super) fn is(bytes: &[u8]) -> bool {
+    bytes.get(4..8) == Some(IDENTIFIER)
+}
+
+/// Reads a model. The graph has the name stated in the file. Its constants are borrowed from the bytes.
+pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportError> {
+    let model = supported((*owner).as_ref())?;
+    let subgraphs = model.subgraphs().unwrap_or_default();
+    let Some((subgraph, others)) = subgraphs.split_first() else { return Err(no_graph()) };
+    let operators = subgraph.operators().unwrap_or_default();
+    let graph = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, fake_quant)?;
+    if !others.is_empty() {
+        // Bodies of control flow do not get here, because the operators that use them were refused.
+        let name = |graph: &SubGraph<'_>| label(&graph.name().unwrap_or_default());
+        let names: Vec<String> = others.iter().take(MAX_WARNED).map(name).collect();
+        let names = printable(&names.join(", ")).to_string();
+        tracing::warn!(graphs = others.len(), names, "only the first graph of the model is read, others are left out");
+    }
+    Ok(graph)
+}
+
+/// Reads nodes of a graph of the model as a graph of their own.
+fn read_nodes(owner: Owner, fake_quant: FakeQuant, graph: usize, part: &NodesToRead<'_>) -> Result<Graph, ImportError> {
+    let model = supported((*owner).as_ref())?;
+    let subgraphs = model.subgraphs().unwrap_or_default();
+    let subgraph = subgraphs.get(graph).ok_or_else(no_graph)?;
+    let operators = subgraph.operators().unwrap_or_default();
+    let operators: Vec<Operator<'_>> = part.nodes.iter().filter_map(|&node| operators.get(node).copied()).collect();
+    let ports = [("input", part.inputs), ("output", part.outputs)].map(|(role, tensors)| IoTensors {
+        role,
+        ids: tensors.iter().map(|&tensor| i32::try_from(tensor).unwrap_or(-1)).collect(),
+    });
+    lower_graph(&model, subgraph, &operators, ports, &owner, fake_quant)
+}
+
+fn no_graph() -> ImportError {
+    ImportError::Malformed { what: "it holds no graph".to_owned() }
+}
+
+/// Lowers operators of a graph, or fails with the list of those that are refused.
+fn lower_graph<'a>(
+    model: &Model<'a>,
+    subgraph: &SubGraph<'a>,
+    operators: &[Operator<'a>],
+    [inputs, outputs]: [IoTensors; 2],
+    owner: &Owner,
+    fake_quant: FakeQuant,
+) -> Result<Graph, ImportError> {
+    let file = (**owner).as_ref().len();
+    let mut lowering = begun(model, subgraph, [&inputs, &outputs], file, Meter::new(file), fake_quant)?;
+    let codes = model.operator_codes().unwrap_or_default();
+    lower_all(&mut lowering, owner, operators, &codes)?;
+    inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
+    outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
+    note_host_types(&mut lowering);
+    copy_outputs(&mut lowering, owner)?;
+    refuse_inexact(&lowering, operators, &codes)?;
+    finished(lowering.graph, &lowering.meter)
+}
+
+/// Reads the facts that a model states about its origin: its description and the name of its first graph.
+pub(super) fn metadata(bytes: &[u8]) -> Result<ModelMetadata, ImportError> {
+    let model = supported(bytes)?;
+    let graphs = model.subgraphs().unwrap_or_default();
+    let graph_name = graphs.first().and_then(SubGraph::name).unwrap_or_default();
+    Ok(ModelMetadata { graph_name, description: model.description().unwrap_or_default(), ..ModelMetadata::default() })
+}
+
+/// Returns the error for bound extents: the format does not name extents.
+pub(super) fn fixed(owner: &Owner, names: Vec<String>) -> ImportError {
+    let model = match supported((**owner).as_ref()) {
+        Ok(model) => model,
+        Err(error) => return error,
+    };
+    let (mut stated, mut open) = (Vec::new(), Vec::new());
+    let subgraph = model.subgraphs().unwrap_or_default().into_iter().next();
+    let tensors = subgraph.as_ref().and_then(SubGraph::tensors).unwrap_or_default();
+    let inputs = subgraph.and_then(|subgraph| subgraph.inputs()).unwrap_or_default();
+    for id in inputs.into_iter().take(MAX_WARNED) {
+        let Some(tensor) = usize::try_from(id).ok().and_then(|id| tensors.get(id)) else { continue };
+        let (name, shape) = (label(&tensor.name().unwrap_or_default()), tensor.shape().unwrap_or_default());
+        let signature = tensor.shape_signature().unwrap_or_default();
+        let axes = signature.iter().enumerate().take(tensors::MAX_RANK).filter(|(_, extent)| **extent < 0);
+        open.extend(axes.map(|(axis, _)| format!("axis {axis} of `{name}`")));
+        stated.push(format!("`{name}` {:?}", shape.into_iter().take(tensors::MAX_RANK).collect::<Vec<_>>()));
+    }
+    ImportError::FixedDims { names, stated, open }
+}
+
+/// Returns the model, if its version is supported.
+fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
+    let model = verified::<Model<'static>>(bytes)?;
+    if model.version() == VERSION { Ok(model) } else { Err(ImportError::Version(model.version())) }
+}
+
+/// Creates the graph, before any operator is lowered.
+fn begun<'a>(
+    model: &Model<'a>,
+    subgraph: &SubGraph<'a>,
+    [inputs, outputs]: [&IoTensors; 2],
+    file: usize,
+    mut meter: Meter,
+    fake_quant: FakeQuant,
+) -> Result<SubgraphLowering<'a>, ImportError> {
+    let buffers = model.buffers().unwrap_or_default();
+    let tensors = subgraph.tensors().unwrap_or_default();
+    // Tables in a file may share their parts. A few bytes per tensor could therefore need far more memory.
+    if let Err(excess) = meter.memory(tensors.len().saturating_mul(TENSOR_BYTES)) {
+        Problem::from(excess).within(None, "", "")?;
+    }
+    let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, file)).collect::<Result<Vec<_>, _>>();
+    let tensors = IdVec::from(tensors.map_err(|what| ImportError::Malformed { what })?);
+    let mut lowering = SubgraphLowering {
+        graph: Graph {
+            name: subgraph.name().unwrap_or_default(),
+            tensors: tensors.iter().map(placeholder).collect(),
+            nodes: IdVec::new(),
+            inputs: inputs.known(&tensors)?,
+            outputs: outputs.known(&tensors)?,
+        },
+        tensors,
+        meter,
+        fake_quant,
+    };
+    for &id in &lowering.graph.inputs {
+        lowering.meter.state(lowering.graph.tensors[id].shape.len());
+    }
+    Ok(lowering)
+}
+
+/// Verifies everything that a root table's declaration reaches, and returns the table.
+fn verified<S: Schema>(bytes: &[u8]) -> Result<S::Wrapper<'_>, ImportError> {
+    let damaged = |what: String| ImportError::Malformed { what };
+    // Tables may share parts, so the verifier may visit more bytes than the file has. The limit prevents a small file
+    // with heavy sharing from keeping the verifier busy.
+    let options = VerifierOptions {
+        max_apparent_size: bytes.len().saturating_mul(4).saturating_add(1 << 20),
+        ..VerifierOptions::default()
+    };
+    ForwardsUOffset::<S>::run_verifier(&mut Verifier::new(&options, bytes), 0)
+        .map_err(|error| damaged(error.to_string().trim_end().replace('\n', ";")))?;
+    Table::root(bytes).map(S::wrap).ok_or_else(|| damaged("it has no root table".to_owned()))
+}
+
+/// Creates the graph's tensor for a tensor of the file. It has no values yet, and no extents if those are invalid.
+fn placeholder(tensor: &FileTensor<'_>) -> Tensor {
+    // Invalid extents are reported for the operator that reads or writes the tensor.
+    let (dims, shape) = tensor.extents().cloned().unwrap_or((Vec::new(), Shape::new(1, 1, 1, 1)));
+    Tensor { dims, ..Tensor::new(tensor.name.as_str(), shape) }
+}
+
+/// Returns inputs and outputs of a graph.
+fn ports(subgraph: &SubGraph<'_>) -> [IoTensors; 2] {
+    [("input", subgraph.inputs()), ("output", subgraph.outputs())]
+        .map(|(role, ids)| IoTensors { role, ids: ids.unwrap_or_default() })
+}
+
+/// Inputs or outputs of a graph.
+struct IoTensors {
+    role: &'static str,
+    ids: Vec<i32>,
+}
+
+impl IoTensors {
+    fn known(&self, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<Vec<TensorId>, ImportError> {
+        let tensor = |&id: &i32| {
+            let missing =
+                || ImportError::Malformed { what: format!("graph {} {id} is no tensor of the file", self.role) };
+            known(id, tensors).ok_or_else(missing)
+        };
+        self.ids.iter().map(tensor).collect()
+    }
+
+    /// Checked after all operators are lowered, because those that read or write an invalid tensor report it in the
+    /// list of refusals.
+    fn computable(&self, ids: &[TensorId], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<(), ImportError> {
+        let refuse = |tensor: &FileTensor<'_>, problem: Problem| problem.of_graph_io(self.role, &tensor.name);
+        ids.iter().try_for_each(|&id| tensors[id].computable().map_err(|problem| refuse(&tensors[id], problem)))
+    }
+}
+
+/// Records the caller's element types of inputs and outputs.
+fn note_host_types(lowering: &mut SubgraphLowering<'_>) {
+    let SubgraphLowering { graph: Graph { tensors, inputs, outputs, .. }, tensors: stated, .. } = lowering;
+    for &id in inputs.iter().chain(&*outputs) {
+        let tensor = &mut tensors[id];
+        (tensor.element_type, tensor.quantization) = stated[id].host_type();
+    }
+}
+
+/// Gives every output a separate node that computes it. In a file, an output may be an input, a constant, or a tensor
+/// that is listed twice.
+fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<(), ImportError> {
+    let mut taken: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
+    for position in 0..lowering.graph.outputs.len() {
+        let id = lowering.graph.outputs[position];
+        let stated = &lowering.tensors[id];
+        if lowering.graph.tensors[id].constant.is_none() && !taken.contains(&id) && stated.has_values() {
+            let constant = stated.constant(owner, &mut lowering.meter);
+            lowering.graph.tensors[id].constant =
+                constant.map_err(|problem| problem.of_graph_io("output", &stated.name))?;
+        }
+        let known = lowering.graph.is_constant(id);
+        if !known && taken.insert(id) {
+            continue;
+        }
+        if let Err(excess) = lowering.meter.memory(2 * NODE_BYTES) {
+            Problem::from(excess).within(None, "", &stated.name)?;
+        }
+        let integers = (!known && stated.is_integer() && !stated.is_bool()).then(|| stated.element_type()).flatten();
+        let graph = &mut lowering.graph;
+        let copy = graph.tensors.push(Tensor { constant: None, ..graph.tensors[id].clone() });
+        // Concatenations can read constants, so one with a single operand is a copy.
+        let op = if known { Op::Concat(Concat { axis: 3 }) } else { Op::Reshape };
+        let op_index = graph.nodes.last().map_or(0, |node| node.op_index);
+        let epilogue = Epilogue::default();
+        graph.nodes.push(Node { op, inputs: vec![id], output: copy, epilogue, op_index, integers });
+        graph.outputs[position] = copy;
+    }
+    Ok(())
+}
+
+/// The operator that a code refers to.
+struct Kind {
+    builtin: Option<&'static str>,
+    custom: Option<String>,
+}
+
+impl Kind {
+    fn of(code: &OperatorCode<'_>) -> Self {
+        let builtin = opcode::name(code.code());
+        Self { builtin, custom: code.custom_code().filter(|_| builtin == Some("CUSTOM")) }
+    }
+
+    fn name(&self) -> String {
+        match (self.builtin, &self.custom) {
+            (Some(builtin), Some(custom)) => format!("{builtin} {custom}"),
+            (builtin, _) => builtin.unwrap_or("UNKNOWN").to_owned(),
+        }
+    }
+}
+
+/// Result of lowering an operator.
+struct Lowered<'l, 'a> {
+    node: usize,
+    operator: &'l Operator<'a>,
+    /// The operator, spelled as in the schema.
+    kind: String,
+    outcome: Result<(), Problem>,
+}
+
+impl Lowered<'_, '_> {
+    /// Name of the result.
+    fn name<'t>(&self, tensors: &'t IdVec<TensorId, FileTensor<'_>>) -> &'t str {
+        let output = self.operator.outputs().and_then(|outputs| known(*outputs.first()?, tensors));
+        output.map(|id| tensors[id].name.as_str()).unwrap_or_default()
+    }
+}
+
+/// Fails with the list of all operators whose integers floats may not hold exactly, if there are any.
+fn refuse_inexact(
+    lowering: &SubgraphLowering<'_>,
+    operators: &[Operator<'_>],
+    codes: &[OperatorCode<'_>],
+) -> Result<(), ImportError> {
+    let Some((indices, problem)) = inexact(&lowering.graph) else { return Ok(()) };
+    let mut refusals = Refusals::default();
+    for (node, operator) in operators.iter().enumerate() {
+        if indices.contains(&node) {
+            let code = usize::try_from(operator.opcode()).ok().and_then(|i| codes.get(i));
+            let kind = code.map(|code| Kind::of(code).name()).unwrap_or_default();
+            let lowered = Lowered { node, operator, kind, outcome: Ok(()) };
+            let name = lowered.name(&lowering.tensors);
+            refusals.note(node, name, &lowered.kind, name, problem.clone())?;
+        }
+    }
+    refusals.finish()
+}
+
+/// Lowers all operators, or fails with the list of those that are refused.
+fn lower_all<'a>(
+    lowering: &mut SubgraphLowering<'a>,
+    owner: &Owner,
+    operators: &[Operator<'a>],
+    codes: &[OperatorCode<'a>],
+) -> Result<(), ImportError> {
+    let mut refusals = Refusals::default();
+    lower_each(lowering, owner, operators, codes, |lowering, mut lowered| {
+        let Err(problem) = std::mem::replace(&mut lowered.outcome, Ok(())) else { return Ok(true) };
+        let name = lowered.name(&lowering.tensors);
+        refusals.note(lowered.node, name, &lowered.kind, name, problem)?;
+        Ok(!refusals.is_full())
+    })?;
+    refusals.finish()
+}
+
+/// Lowers operators in the file's order and reports each to `tell`, until `tell` returns false.
+fn lower_each<'a>(
+    lowering: &mut SubgraphLowering<'a>,
+    owner: &Owner,
+    operators: &[Operator<'a>],
+    codes: &[OperatorCode<'a>],
+    mut tell: impl FnMut(&mut SubgraphLowering<'a>, Lowered<'_, 'a>) -> Result<bool, ImportError>,
+) -> Result<(), ImportError> {
+    let unknown = Kind { builtin: None, custom: None };
+    let kinds: Vec<Kind> = codes.iter().map(Kind::of).collect();
+    for (node, operator) in operators.iter().enumerate() {
+        let kind = usize::try_from(operator.opcode()).ok().and_then(|i| kinds.get(i)).unwrap_or(&unknown);
+        let outcome = match kind.builtin {
+            Some(_) => OperatorLowering::new(lowering, owner, *operator, node)
+                .and_then(|mut context| lower(&mut context, &kind.name())),
+            None => Err(Problem::new("its operator code is unknown", "convert the model with an older converter")),
+        };
+        let lowered = Lowered { node, operator, kind: kind.name(), outcome };
+        if !tell(lowering, lowered)? {
+            break;
+        }
+    }
+    Ok(())
+}

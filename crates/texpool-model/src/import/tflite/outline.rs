@@ -1,0 +1,122 @@
+//! Lists the nodes of a `.tflite` file in their order. Every tensor states its extents, so nodes after a refused one
+//! can be examined as usual.
+
+use super::{
+    Lowered, begun, lower_each,
+    operator_lowering::{SubgraphLowering, known},
+    ports, read_nodes,
+    schema::{Model, SubGraph},
+    supported,
+    tensors::FileTensor,
+};
+use crate::import::{
+    FakeQuant,
+    error::{ImportError, Problem},
+    label::label,
+    meter::Meter,
+    model_file::Owner,
+    outline::{Format, GraphOutline, NodeOutline, Outline, PartReader, RefusalCount, TensorOutline, Verdict},
+};
+use texpool_ops::{
+    graph::{Epilogue, IdVec, Op, TensorId},
+    ops,
+};
+
+/// Returns the outline of a file.
+pub(in crate::import) fn outline(owner: Owner, fake_quant: FakeQuant) -> Result<Outline, ImportError> {
+    let bytes = (*owner).as_ref();
+    let model = supported(bytes)?;
+    let subgraphs = model.subgraphs().unwrap_or_default();
+    let (mut graphs, mut refusals, mut meter) = (Vec::new(), RefusalCount::default(), Meter::new(bytes.len()));
+    for (index, subgraph) in subgraphs.iter().enumerate() {
+        let found;
+        (found, meter) = graph(&model, subgraph, &owner, meter, &mut refusals)?;
+        let owner = Owner::clone(&owner);
+        let reader = PartReader::new(move |part| read_nodes(Owner::clone(&owner), fake_quant, index, part));
+        graphs.push(GraphOutline { reader, ..found });
+    }
+    if graphs.is_empty() {
+        return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
+    }
+    Ok(Outline { format: Format::TfLite, graphs })
+}
+
+fn graph<'a>(
+    model: &Model<'a>,
+    subgraph: &SubGraph<'a>,
+    owner: &Owner,
+    meter: Meter,
+    refusals: &mut RefusalCount,
+) -> Result<(GraphOutline, Meter), ImportError> {
+    let [inputs, outputs] = ports(subgraph);
+    let file = (**owner).as_ref().len();
+    let mut lowering = begun(model, subgraph, [&inputs, &outputs], file, meter, FakeQuant::On)?;
+    let codes = model.operator_codes().unwrap_or_default();
+    let mut nodes = Vec::new();
+    let mut made = 0;
+    lower_each(&mut lowering, owner, &subgraph.operators().unwrap_or_default(), &codes, |lowering, lowered| {
+        let verdict = verdict(lowering, &lowered, made, refusals);
+        let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(made));
+        made = lowering.graph.nodes.len();
+        let node = NodeOutline { operations, ..node(&lowering.tensors, &lowered, verdict) };
+        if let Err(excess) = lowering.meter.memory(node.size()) {
+            Problem::from(excess).within(None, "", "")?;
+        }
+        nodes.push(node);
+        Ok(true)
+    })?;
+    let outline = GraphOutline {
+        name: label(&lowering.graph.name),
+        nodes,
+        tensors: lowering.tensors.iter().map(tensor).collect(),
+        inputs: numbers(&inputs.ids, &lowering.tensors),
+        outputs: numbers(&outputs.ids, &lowering.tensors),
+        ..GraphOutline::default()
+    };
+    Ok((outline, lowering.meter))
+}
+
+fn verdict(
+    lowering: &SubgraphLowering<'_>,
+    lowered: &Lowered<'_, '_>,
+    before: usize,
+    refusals: &mut RefusalCount,
+) -> Verdict {
+    let mut made = lowering.graph.nodes.iter().skip(before).peekable();
+    match &lowered.outcome {
+        Err(problem) => Verdict::Refused(refusals.refusal(problem)),
+        Ok(()) if made.peek().is_none() => Verdict::Known,
+        Ok(()) if made.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
+            Verdict::Passed
+        }
+        Ok(()) => Verdict::Computed,
+    }
+}
+
+fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, verdict: Verdict) -> NodeOutline {
+    NodeOutline {
+        operator: label(&lowered.kind),
+        name: label(lowered.name(tensors)),
+        inputs: numbers(&lowered.operator.inputs().unwrap_or_default(), tensors),
+        outputs: numbers(&lowered.operator.outputs().unwrap_or_default(), tensors),
+        operations: 0,
+        implicit: Vec::new(),
+        verdict,
+    }
+}
+
+/// Converts tensor numbers of the file to indices, and drops omitted operands.
+fn numbers(ids: &[i32], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Vec<usize> {
+    ids.iter().filter_map(|&id| known(id, tensors).map(TensorId::index)).collect()
+}
+
+fn tensor(tensor: &FileTensor<'_>) -> TensorOutline {
+    TensorOutline {
+        name: label(&tensor.name),
+        dims: tensor.stated().map(|dims| dims.iter().copied().map(Some).collect()),
+        element_type: tensor.element_type(),
+        // An empty list has no values to be given.
+        constant: tensor.has_values() || tensor.empty_list,
+        tried_bytes: None,
+    }
+}

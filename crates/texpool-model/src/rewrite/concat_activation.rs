@@ -1,0 +1,65 @@
+//! Moves the epilogue of a concatenation into the nodes that compute its parts.
+
+use super::{
+    activation_sink::{ActivationSink, find_sink},
+    context::RewriteContext,
+    edit::{Edit, Proposal},
+    numerics::Numerics,
+    rule::{Order, Rule},
+    skip_reason::SkipReason,
+    weights::{list, values},
+};
+use texpool_ops::graph::{Act, Concat, Constant, Epilogue, Node, NodeId, Op, Tensor};
+
+pub(super) const RULE: Rule = Rule {
+    name: "concat-activation",
+    about: "lets the nodes that compute the parts of a concatenation apply its activations, each to its own, also \
+            through reshapes between them: the concatenation is left as nothing but a place for its parts",
+    numerics: Numerics::Exact,
+    // The outer of two nested concatenations comes first. The inner one then passes the activations on in the same
+    // sweep.
+    order: Order::Backward,
+    propose,
+};
+
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
+    let &Op::Concat(Concat { axis }) = &node.op else { return Ok(None) };
+    if node.epilogue.is_empty() {
+        return Ok(None);
+    }
+    // A tensor added to the whole would first have to be split into parts.
+    if node.epilogue.add.is_some() {
+        return Err(SkipReason::EpilogueTaken { op: node.op.name() });
+    }
+    let mut edit = Edit::default().replace(id, Node { epilogue: Epilogue::default(), ..node.clone() });
+    let mut begin = 0;
+    for &part in &node.inputs {
+        if ctx.graph.is_constant(part) {
+            return Err(SkipReason::IsConstant { tensor: ctx.name(part) });
+        }
+        let channels = ctx.graph.shape(part).c;
+        let mut own = |act| match axis {
+            3 => of_channels(ctx, act, [begin, begin + channels], &mut edit),
+            _ => Ok(act),
+        };
+        let acts = Epilogue { first: own(node.epilogue.first)?, add: None, then: own(node.epilogue.then)? };
+        let ActivationSink { place, node: fused, .. } = find_sink(ctx, part, Act::None, acts)?;
+        edit = edit.replace(place, fused);
+        begin += channels;
+    }
+    Ok(Some(edit))
+}
+
+/// Restricts an activation to channels `first..end`. For PReLU this selects their alphas.
+fn of_channels(ctx: &RewriteContext, act: Act, [first, end]: [usize; 2], edit: &mut Edit) -> Result<Act, SkipReason> {
+    let Act::Prelu(alphas) = act else { return Ok(act) };
+    let values = values(ctx, alphas)?;
+    let name = ctx.name(alphas);
+    let Some(own) = values.get(first..end) else { return Err(SkipReason::NotPerChannel { tensor: name }) };
+    ctx.charge_created(own.len())?;
+    let shape = list(own.len());
+    let constant = Some(Constant::from_f32(own));
+    let tensor = Tensor { dims: vec![own.len()], constant, ..Tensor::new(name, shape) };
+    Ok(Act::Prelu(edit.add(&ctx.graph, tensor)))
+}

@@ -1,0 +1,163 @@
+//! The rewriter turns a graph into a smaller graph that computes the same. Independent of devices and memory.
+//!
+//! Each rule has its own file. It examines one node at a time and returns an edit or a reason. To add a rule, write
+//! the file and put it in [`RULES`]. `views` and `in_place` do not change the graph; they find nodes that need no
+//! step.
+
+mod activation;
+mod activation_sink;
+mod affine;
+mod affine_chain;
+mod bounds;
+mod common_subexpression;
+mod concat_activation;
+mod concat_zeros;
+mod context;
+mod dead;
+mod edit;
+mod epilogue;
+mod exact_division;
+mod flatten;
+mod fold_into_consumer;
+mod fold_into_producer;
+mod gated_activation;
+mod gelu;
+mod hard_sigmoid;
+mod identity;
+mod in_place;
+mod linear;
+mod mask;
+mod normalize;
+mod numerics;
+mod pad;
+mod pattern_match;
+mod power;
+mod report;
+mod reshape_chain;
+mod residual;
+mod row_means;
+mod rule;
+mod rules;
+mod same_size;
+mod skip_reason;
+mod softmax;
+mod split;
+mod term;
+mod transpose_chain;
+mod transpose_reshape;
+mod two_steps;
+mod views;
+mod weight_indexing;
+mod weights;
+
+pub use numerics::{MAX_ABSORBED, Numerics};
+pub use report::{Fired, Location, Report, Skipped};
+pub use row_means::{LARGE_MEAN, row_means};
+pub use rule::Rule;
+pub use rules::{RULES, Rules, UnknownRule};
+pub use skip_reason::SkipReason;
+pub use split::split;
+pub use two_steps::two_steps;
+
+use context::RewriteContext;
+use rule::Order;
+use texpool_ops::graph::{Graph, NodeId, NodeSet};
+
+/// Result of the rewriter.
+#[derive(Clone, Debug)]
+pub struct Rewritten {
+    /// The graph, with each node after those that compute its operands.
+    pub graph: Graph,
+    /// Reshapes that need no step.
+    pub views: NodeSet,
+    /// Concatenations that need no step, and pads whose step only writes the border, provided that the nodes that
+    /// compute their parts write in place.
+    pub in_place: NodeSet,
+    /// The changes, and the reasons for leaving nodes unchanged.
+    pub report: Report,
+}
+
+/// Upper limit on rounds; in each round all rules examine all nodes. One change mostly enables the next within the
+/// same round, and no network of the catalogue needs more than 2 rounds (logged with `TEXPOOL_LOG=texpool=debug`). A
+/// graph constructed to need hundreds is left as it is after 64: it computes the same, with more nodes.
+const MAX_ROUNDS: usize = 64;
+
+/// Applies the enabled rules until none of them finds anything more. Without enabled rules the result is a copy.
+///
+/// The graph must be valid (`graph::check`), because tensor ids are not checked again.
+///
+/// ```
+/// use texpool::{
+///     graph::{GraphBuilder, Unary},
+///     rewrite::{Rules, rewrite},
+/// };
+///
+/// let mut b = GraphBuilder::new("twice");
+/// let x = b.input("x", &[1, 8, 8, 3])?;
+/// let once = b.unary("once", Unary::Relu, x)?;
+/// let twice = b.unary("twice", Unary::Relu, once)?;
+/// let graph = b.finish(&[twice])?;
+/// let rewritten = rewrite(&graph, &Rules::exact());
+/// assert!(rewritten.graph.nodes.len() < graph.nodes.len());
+/// println!("{}", rewritten.report);
+/// # Ok::<(), texpool::graph::BuildError>(())
+/// ```
+pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
+    let mut ctx = RewriteContext::new(graph.clone());
+    let mut report = Report { nodes_before: graph.nodes.len(), ..Report::default() };
+    let mut rounds = 0;
+    while rounds < MAX_ROUNDS {
+        rounds += 1;
+        let fired = report.fired.len();
+        // The nodes that earlier rounds gave reasons for may have changed since.
+        report.missed.clear();
+        for rule in rules.iter() {
+            sweep(&mut ctx, rule, &mut report);
+        }
+        if report.fired.len() == fired {
+            break;
+        }
+    }
+    let [looked, made] = ctx.taken();
+    tracing::debug!(rounds, looked, made, "rewritten");
+    // Rebuilt, so that `views` and `in_place` refer to the node ids of the graph without removed nodes.
+    let ctx = RewriteContext::new(ctx.into_graph());
+    let views = match rules.is_on(views::NAME) {
+        true => views::find(&ctx, &mut report),
+        false => NodeSet::new(),
+    };
+    let in_place = match rules.is_on(in_place::NAME) {
+        true => in_place::find(&ctx, &views, &mut report),
+        false => NodeSet::new(),
+    };
+    report.nodes_after = ctx.graph.nodes.len() - views.len();
+    Rewritten { graph: ctx.graph, views, in_place, report }
+}
+
+/// Shows every node to a rule, in the rule's order. Changes that this enables elsewhere are found in the next round.
+fn sweep(ctx: &mut RewriteContext, rule: &Rule, report: &mut Report) {
+    match rule.order {
+        Order::Forward => ctx.ids().for_each(|id| show(ctx, id, rule, report)),
+        Order::Backward => ctx.ids().rev().for_each(|id| show(ctx, id, rule, report)),
+    }
+}
+
+/// Shows a node to a rule until the rule changes nothing more.
+fn show(ctx: &mut RewriteContext, id: NodeId, rule: &Rule, report: &mut Report) {
+    while !ctx.is_removed(id) {
+        let proposal = (rule.propose)(ctx, id);
+        let location = || Location::new(&ctx.graph, ctx.node(id));
+        match proposal {
+            Ok(None) => break,
+            Ok(Some(edit)) => {
+                // Recorded before the edit, while the node is still the one that the rule examined.
+                report.fired.push(Fired { rule: rule.name, location: location() });
+                ctx.apply(edit);
+            }
+            Err(why) => {
+                report.missed.push(Skipped { rule: rule.name, location: location(), why });
+                break;
+            }
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Merges two consecutive reshapes into one.
+
+use super::{
+    context::RewriteContext,
+    edit::{Edit, Proposal},
+    numerics::Numerics,
+    rule::{Order, Rule},
+    skip_reason::SkipReason,
+};
+use texpool_ops::graph::{Node, NodeId, Op};
+
+pub(super) const RULE: Rule = Rule {
+    name: "reshape-chain",
+    about: "makes one reshape of two that follow each other",
+    numerics: Numerics::Exact,
+    order: Order::Forward,
+    propose,
+};
+
+fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
+    let node = ctx.node(id);
+    let (Op::Reshape, &[between, ..]) = (&node.op, &node.inputs[..]) else { return Ok(None) };
+    let Some(first) = ctx.producer(between) else { return Ok(None) };
+    let first_node = ctx.node(first);
+    let (Op::Reshape, &[from, ..]) = (&first_node.op, &first_node.inputs[..]) else { return Ok(None) };
+    if !first_node.epilogue.is_empty() {
+        return Err(SkipReason::EpilogueTaken { op: first_node.op.name() });
+    }
+    ctx.check_one_use(between)?;
+    let whole = Node { inputs: vec![from], op_index: first_node.op_index, ..node.clone() };
+    Ok(Some(Edit::default().remove(first).replace(id, whole)))
+}

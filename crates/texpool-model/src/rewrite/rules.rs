@@ -1,0 +1,166 @@
+//! List of all rules by name, and the selection of enabled ones.
+
+use super::{
+    activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, dead, exact_division,
+    flatten, fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid, identity, in_place, linear,
+    mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax,
+    transpose_chain, transpose_reshape, views,
+};
+
+/// All rules, in the order in which they are tried. The list is repeated until no rule fires.
+///
+/// Functions written out as several nodes are recognised first, before other rules rewrite parts of them. Arithmetic
+/// is folded before activations are moved, because those would otherwise stand between. Activations are moved before
+/// additions, so that the activation before an addition is already in its producer. Both come before the epilogues of
+/// concatenations, so that their parts are computed by as few nodes as possible.
+pub static RULES: [Rule; 27] = [
+    mask::RULE,
+    identity::RULE,
+    same_size::RULE,
+    concat_zeros::RULE,
+    common_subexpression::RULE,
+    transpose_chain::RULE,
+    transpose_reshape::RULE,
+    reshape_chain::RULE,
+    bounds::RULE,
+    power::RULE,
+    hard_sigmoid::RULE,
+    gated_activation::RULE,
+    gelu::RULE,
+    normalize::RULE,
+    softmax::RULE,
+    softmax::UNSAFE_RULE,
+    exact_division::RULE,
+    linear::RULE,
+    fold_into_producer::RULE,
+    affine_chain::RULE,
+    fold_into_consumer::RULE,
+    pad::RULE,
+    activation::RULE,
+    residual::RULE,
+    concat_activation::RULE,
+    flatten::RULE,
+    // Last, because the other rules leave nodes without readers.
+    dead::RULE,
+];
+
+/// Searches for nodes that need no step.
+const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
+
+/// Error for an unknown rule name.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no rewrite rule is called `{name}`; there are: {}", Rules::names().collect::<Vec<_>>().join(", "))]
+#[non_exhaustive]
+pub struct UnknownRule {
+    /// The name.
+    pub name: String,
+}
+
+/// The set of enabled rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rules {
+    on: [bool; RULES.len()],
+    in_place: [bool; IN_PLACE.len()],
+}
+
+impl Rules {
+    /// All rules, including those that [change the range](Numerics::ChangesRange) of results.
+    pub const fn all() -> Self {
+        Self { on: [true; RULES.len()], in_place: [true; IN_PLACE.len()] }
+    }
+
+    /// No rules: the graph stays as in the file.
+    pub const fn none() -> Self {
+        Self { on: [false; RULES.len()], in_place: [false; IN_PLACE.len()] }
+    }
+
+    /// Rules that keep every bit, so that the results match the file's nodes exactly.
+    pub fn exact() -> Self {
+        Self::up_to(Numerics::Exact)
+    }
+
+    /// Rules with a numerical effect of at most `most`. Includes the searches for nodes that need no step.
+    ///
+    /// ```
+    /// use texpool::rewrite::{Numerics, Rules};
+    ///
+    /// let rules = Rules::up_to(Numerics::Reassociates);
+    /// assert!(rules.is_on("residual") && rules != Rules::all());
+    /// ```
+    pub fn up_to(most: Numerics) -> Self {
+        let mut rules = Self::all();
+        for (on, rule) in rules.on.iter_mut().zip(&RULES) {
+            *on = rule.numerics <= most;
+        }
+        rules
+    }
+
+    /// Only the named rules.
+    ///
+    /// # Errors
+    /// If a name is unknown.
+    ///
+    /// ```
+    /// use texpool::rewrite::Rules;
+    ///
+    /// let rules = Rules::only(&["identity", "dead"])?;
+    /// assert!(rules.is_on("dead") && !rules.is_on("residual"));
+    /// let error = Rules::only(&["magic"]).unwrap_err();
+    /// assert!(error.to_string().starts_with("no rewrite rule is called `magic`"));
+    /// # Ok::<(), texpool::rewrite::UnknownRule>(())
+    /// ```
+    pub fn only(names: &[&str]) -> Result<Self, UnknownRule> {
+        Self::none().switch(names, true)
+    }
+
+    /// All rules except the named ones.
+    ///
+    /// # Errors
+    /// If a name is unknown.
+    ///
+    /// ```
+    /// use texpool::rewrite::Rules;
+    ///
+    /// assert!(!Rules::without(&["softmax"])?.is_on("softmax"));
+    /// # Ok::<(), texpool::rewrite::UnknownRule>(())
+    /// ```
+    pub fn without(names: &[&str]) -> Result<Self, UnknownRule> {
+        Self::all().switch(names, false)
+    }
+
+    /// Names of all rules, followed by the searches for [nodes that need no step](texpool_ops::graph::NodeSet).
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
+    }
+
+    /// Returns whether a rule is enabled.
+    pub fn is_on(&self, name: &str) -> bool {
+        let in_place = || IN_PLACE.iter().zip(self.in_place).any(|(&other, on)| on && other == name);
+        self.iter().any(|rule| rule.name == name) || in_place()
+    }
+
+    /// The enabled rules that change the graph, in the order in which they are tried.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &'static Rule> {
+        RULES.iter().zip(self.on).filter_map(|(rule, on)| on.then_some(rule))
+    }
+
+    fn switch(mut self, names: &[&str], on: bool) -> Result<Self, UnknownRule> {
+        for &name in names {
+            let rule = RULES.iter().position(|rule| rule.name == name);
+            let in_place = IN_PLACE.iter().position(|&other| other == name);
+            match (rule, in_place) {
+                (Some(rule), _) => self.on[rule] = on,
+                (None, Some(place)) => self.in_place[place] = on,
+                (None, None) => return Err(UnknownRule { name: name.into() }),
+            }
+        }
+        Ok(self)
+    }
+}
+
+impl Default for Rules {
+    /// Rules whose results differ from the file's by rounding at most.
+    fn default() -> Self {
+        Self::up_to(Numerics::Reassociates)
+    }
+}

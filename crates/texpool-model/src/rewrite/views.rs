@@ -1,0 +1,61 @@
+//! Finds views: reshapes that need no step because the texels of their result are already in the right place. Uses
+//! only shapes, not placements.
+
+use super::{
+    context::RewriteContext,
+    report::{Location, Report, Skipped},
+    skip_reason::SkipReason,
+};
+use texpool_ops::graph::{IdVec, Node, NodeSet, Op, TensorId, texels_agree};
+
+/// Name by which `--rules` switches the search on and off.
+pub(super) const NAME: &str = "views";
+
+/// Finds the reshapes that need no step: the texels of operand and result agree, and no two graph inputs or outputs
+/// would share texels.
+pub(super) fn find(ctx: &RewriteContext, report: &mut Report) -> NodeSet {
+    let graph = &ctx.graph;
+    // `head` is the first tensor of each chain of views. `external` is, for each head, the input or output in its
+    // chain.
+    let mut head: IdVec<_, TensorId> = graph.tensors.ids().collect();
+    let mut external: IdVec<_, Option<TensorId>> = IdVec::from_elem(None, &graph.tensors);
+    for &tensor in graph.inputs.iter().chain(&graph.outputs) {
+        external[tensor] = Some(tensor);
+    }
+    let mut views = Vec::new();
+    for (id, node) in graph.nodes.iter_enumerated() {
+        let (Op::Reshape, &[from, ..], to) = (&node.op, &node.inputs[..], node.output) else { continue };
+        match check(ctx, node, (from, to), external[head[from]]) {
+            Ok(()) => {
+                views.push(id);
+                head[to] = head[from];
+                external[head[from]] = external[head[from]].or(external[to]);
+            }
+            Err(why) => report.missed.push(Skipped { rule: NAME, location: Location::new(graph, node), why }),
+        }
+    }
+    views.into_iter().collect()
+}
+
+fn check(
+    ctx: &RewriteContext,
+    node: &Node,
+    (from, to): (TensorId, TensorId),
+    shared: Option<TensorId>,
+) -> Result<(), SkipReason> {
+    let (from_shape, to_shape) = (ctx.graph.shape(from), ctx.graph.shape(to));
+    if !node.epilogue.is_empty() {
+        return Err(SkipReason::EpilogueTaken { op: node.op.name() });
+    }
+    // Constants are stored among the weights, and tensors of the pool cannot be views of them.
+    if ctx.graph.is_constant(from) {
+        return Err(SkipReason::IsConstant { tensor: ctx.name(from) });
+    }
+    if !texels_agree(from_shape, to_shape) {
+        return Err(SkipReason::TexelsMove { from: from_shape.to_string(), to: to_shape.to_string() });
+    }
+    match shared {
+        Some(other) if ctx.is_output(to) => Err(SkipReason::MustCopy { first: ctx.name(other), second: ctx.name(to) }),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,50 @@
+//! Reads and replaces constants for rules that fold something into them.
+
+use std::borrow::Cow;
+
+use super::{context::RewriteContext, edit::Edit, skip_reason::SkipReason};
+use texpool_ops::graph::{Constant, Node, Shape, Tensor, TensorId};
+
+pub(super) fn values(ctx: &RewriteContext, tensor: TensorId) -> Result<Cow<'_, [f32]>, SkipReason> {
+    let constant = ctx.graph.tensors[tensor].constant.as_ref();
+    let constant = constant.ok_or_else(|| SkipReason::NotConstant { tensor: ctx.name(tensor) })?;
+    ctx.charge_read(constant.len())?;
+    Ok(constant.to_f32())
+}
+
+/// Adds a constant with the given values as a replacement for `old`. The old one stays, because other nodes may read
+/// it.
+pub(super) fn changed(
+    ctx: &RewriteContext,
+    old: TensorId,
+    shape: Shape,
+    values: &[f32],
+    edit: &mut Edit,
+) -> Result<TensorId, SkipReason> {
+    let name = ctx.name(old);
+    ctx.charge_created(values.len())?;
+    // The folded constant may overflow even though the file's nodes stay finite.
+    if values.iter().any(|value| !value.is_finite()) {
+        return Err(SkipReason::NotFinite { tensor: name });
+    }
+    let dims = match ctx.graph.shape(old) == shape {
+        true => ctx.graph.tensors[old].dims.clone(),
+        false => vec![values.len()],
+    };
+    let constant = Some(Constant::from_f32(values));
+    Ok(edit.add(&ctx.graph, Tensor { dims, constant, ..Tensor::new(name, shape) }))
+}
+
+/// Shape of a list with one value per channel.
+pub(super) const fn list(len: usize) -> Shape {
+    Shape { b: 1, h: 1, w: 1, c: len }
+}
+
+/// Returns the weights of a node, and its bias, if any.
+pub(super) fn weights_and_bias(node: &Node) -> Result<(TensorId, Option<TensorId>), SkipReason> {
+    match node.inputs[..] {
+        [_, weights] => Ok((weights, None)),
+        [_, weights, bias] => Ok((weights, Some(bias))),
+        _ => Err(SkipReason::UnsupportedNode { op: node.op.name() }),
+    }
+}

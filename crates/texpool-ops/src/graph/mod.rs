@@ -1,0 +1,148 @@
+//! The model in memory: tensors, operators and their attributes. Independent of file formats and devices.
+
+mod builder;
+mod check;
+mod constant;
+mod element_type;
+mod epilogue;
+mod error;
+pub mod evaluate;
+mod finite;
+pub(crate) mod function;
+mod id_vec;
+mod ids;
+mod layout_permutation;
+mod node_set;
+mod padding;
+mod quantization;
+mod shape;
+mod shared_constants;
+mod subtensor;
+
+pub use builder::GraphBuilder;
+pub use check::check;
+pub use constant::exceeds_half;
+pub use constant::{Bytes, Constant, QuantParams, Reals};
+pub use element_type::ElementType;
+pub use epilogue::{Act, Epilogue};
+pub use error::{BuildError, CheckError};
+pub use finite::NotFinite;
+pub use id_vec::IdVec;
+pub use ids::{Id, NodeId, TensorId};
+pub use layout_permutation::LayoutPermutation;
+pub use node_set::NodeSet;
+pub use padding::Padding;
+pub use quantization::Quantization;
+pub use shape::{MAX_ELEMENTS, Shape};
+pub use shared_constants::share_constants;
+pub use subtensor::{SubtensorError, texels_agree};
+pub use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
+
+pub use crate::ops::{
+    depth_to_space::DepthOrder,
+    normalize::Statistic,
+    op::*,
+    pad::{PadAxis, PadMode},
+    pool::PoolKind,
+    recurrent::{Cell, CellFunction},
+    reduce::ReduceKind,
+    resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},
+    schema::ShapeError,
+};
+
+/// A tensor of the model: an intermediate, an input, an output or a constant.
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    /// Name in the file; not necessarily unique.
+    pub name: String,
+    /// Extents used for computing, `[B, H, W, C]`.
+    pub shape: Shape,
+    /// Extents as stated in the file, of any rank. Callers read and write the tensor with these.
+    pub dims: Vec<usize>,
+    /// The caller's order of the elements, if the tensor is an input or output.
+    pub host_permutation: LayoutPermutation,
+    /// The caller's element type, if the tensor is an input or output. All tensors are computed with as 32-bit
+    /// floats, so this is `F32` for all other tensors.
+    pub element_type: ElementType,
+    /// Maps the caller's integers to the reals used for computing. `None` if the integers themselves are used.
+    pub quantization: Option<Quantization>,
+    /// The values, if they are part of the model.
+    pub constant: Option<Constant>,
+    /// Smallest and largest integer that an input may hold. Set by [compiling](texpool_compile) if nodes would round
+    /// the results for larger integers.
+    pub integer_range: Option<[i32; 2]>,
+}
+
+impl Tensor {
+    /// A tensor of 32-bit floats without values. The caller's extents, order and type are those used for computing.
+    pub fn new(name: impl Into<String>, shape: Shape) -> Self {
+        Self {
+            name: name.into(),
+            shape,
+            dims: shape.dims().to_vec(),
+            host_permutation: LayoutPermutation::default(),
+            element_type: ElementType::F32,
+            quantization: None,
+            constant: None,
+            integer_range: None,
+        }
+    }
+}
+
+/// One operator of the model. A graph lists its nodes in execution order.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// The operator.
+    pub op: Op,
+    /// Operands, in the order documented for the operator ([`Op`]).
+    pub inputs: Vec<TensorId>,
+    /// The tensor that the node writes.
+    pub output: TensorId,
+    /// Operations applied to the result before it is stored.
+    pub epilogue: Epilogue,
+    /// Index of the operator in the model file, used in messages. If several operators were fused, the first one's.
+    pub op_index: usize,
+    /// Type of the result if the node computes integers from integers. Such a result must be exact. Rewriting does
+    /// not maintain this field; it is only read from the graph as imported.
+    pub integers: Option<ElementType>,
+}
+
+impl Node {
+    /// All tensors that the node reads, including constants: the inputs, then the alphas and the addend of the
+    /// epilogue.
+    pub fn operands(&self) -> impl Iterator<Item = TensorId> + '_ {
+        // An epilogue may contain two PReLUs, each with separate alphas.
+        let alphas = [self.epilogue.first, self.epilogue.then].into_iter().filter_map(|act| match act {
+            Act::Prelu(alpha) => Some(alpha),
+            Act::None | Act::Unary(_) => None,
+        });
+        self.inputs.iter().copied().chain(alphas).chain(self.epilogue.add)
+    }
+}
+
+/// A model: tensors, nodes in execution order, and lists of the input and output tensors.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Name of the model, for reports.
+    pub name: String,
+    /// Every tensor.
+    pub tensors: IdVec<TensorId, Tensor>,
+    /// Every node, each after those that produce its inputs.
+    pub nodes: IdVec<NodeId, Node>,
+    /// Tensors that the caller provides.
+    pub inputs: Vec<TensorId>,
+    /// Tensors that the caller reads.
+    pub outputs: Vec<TensorId>,
+}
+
+impl Graph {
+    /// Shape of a tensor, `[B, H, W, C]`.
+    pub fn shape(&self, tensor: TensorId) -> Shape {
+        self.tensors[tensor].shape
+    }
+
+    /// Returns whether the values of a tensor are part of the model.
+    pub fn is_constant(&self, tensor: TensorId) -> bool {
+        self.tensors[tensor].constant.is_some()
+    }
+}

@@ -1,0 +1,96 @@
+//! The epilogue in a kernel: its override constants and its alphas.
+
+use super::{
+    Constants, KernelError, SectionRole, StepContext, WeightSection,
+    functions::{ACT_NONE, ACT_PRELU, in_epilogue},
+    pack,
+};
+use crate::graph::{Act, Graph, Node, Unary};
+
+/// A node's epilogue in the form that `texel.wgsl` expects.
+#[derive(Clone, Debug, Default)]
+pub struct EpilogueParams {
+    /// Codes of `activate` in `texel.wgsl`.
+    pub codes: [u32; 2],
+    /// True if a tensor is added between the two functions.
+    pub add: bool,
+    /// First parameters of the functions: slopes, bounds.
+    pub alphas: [f32; 2],
+    /// Second parameters as bits; for PReLU, the texel of its alphas, as kernels count them (`StepContext::section`).
+    pub betas: [u32; 2],
+    /// True if there are PReLU alphas. They are stored among the weights.
+    has_alphas: bool,
+}
+
+impl EpilogueParams {
+    /// Returns the epilogue of a step.
+    pub(crate) fn new(step: &StepContext<'_>) -> Self {
+        let mut epilogue = Self::of_node(step.graph, step.node);
+        for ((beta, code), role) in epilogue.betas.iter_mut().zip(epilogue.codes).zip(SectionRole::ALPHAS) {
+            if code == ACT_PRELU {
+                *beta = step.section(role);
+            }
+        }
+        epilogue
+    }
+
+    /// Returns the epilogue of a node whose weights have no location yet.
+    pub fn of_node(graph: &Graph, node: &Node) -> Self {
+        let mut epilogue = Self { add: node.epilogue.add.is_some(), ..Self::default() };
+        for (i, act) in [node.epilogue.first, node.epilogue.then].into_iter().enumerate() {
+            match act {
+                Act::None => {}
+                Act::Unary(unary) => {
+                    // `check` rejects a step whose function has no code; packing weights needs no code.
+                    let (code, alpha, beta) = in_epilogue(unary).unwrap_or((ACT_NONE, 0.0, 0));
+                    epilogue.codes[i] = code;
+                    epilogue.alphas[i] = alpha;
+                    epilogue.betas[i] = beta;
+                }
+                Act::Prelu(tensor) => {
+                    epilogue.codes[i] = ACT_PRELU;
+                    epilogue.has_alphas |= graph.is_constant(tensor);
+                }
+            }
+        }
+        epilogue
+    }
+
+    /// Returns whether the epilogue reads the weight texture.
+    pub fn reads_weights(&self) -> bool {
+        self.has_alphas
+    }
+
+    /// Adds the epilogue's override constants.
+    pub fn constants(&self, constants: &mut Constants) {
+        constants.push(("FIRST", f64::from(self.codes[0])));
+        constants.push(("ADD", f64::from(u8::from(self.add))));
+        constants.push(("THEN", f64::from(self.codes[1])));
+    }
+}
+
+/// Returns the PReLU alphas of a node's functions.
+pub(crate) fn alphas(graph: &Graph, node: &Node) -> impl Iterator<Item = WeightSection> {
+    let acts = [node.epilogue.first, node.epilogue.then].into_iter().zip(SectionRole::ALPHAS);
+    acts.filter_map(|(act, role)| match act {
+        Act::Prelu(tensor) => Some(pack::channels_of(graph, role, tensor)),
+        Act::None | Act::Unary(_) => None,
+    })
+}
+
+/// Checks that `activate` in `texel.wgsl` supports the functions of a step's epilogue.
+pub(crate) fn check(step: &StepContext<'_>) -> Result<(), KernelError> {
+    for act in [step.node.epilogue.first, step.node.epilogue.then] {
+        if let Act::Unary(unary) = act
+            && in_epilogue(unary).is_none()
+        {
+            return Err(step.unsupported(format!("no epilogue can hold {}", unary.name())));
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a function can be part of an epilogue.
+pub fn fits_epilogue(unary: Unary) -> bool {
+    in_epilogue(unary).is_some()
+}

@@ -1,0 +1,59 @@
+//! Lowers a step to its dispatches.
+
+use std::sync::Arc;
+
+use super::{bounds, lookup, weights::weight_sections, words::section_texels};
+use crate::{
+    graph,
+    kernels::{Dispatch, KernelError, Reach, StepContext, WeightPlace, context, epilogue},
+};
+
+/// Returns the dispatches of a step, in order.
+///
+/// # Errors
+/// Fails with [`KernelError::Unsupported`] if no kernel supports this form of the operator; with
+/// [`KernelError::Graph`], [`KernelError::TooLarge`] or [`KernelError::Misfit`] if the graph is invalid or the parts
+/// of the step do not fit together.
+pub fn dispatches(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    check_all(step)?;
+    lower(step)
+}
+
+/// Lowers a step of a graph that has already been [checked](super::check). The weights must be at the location they
+/// were uploaded to.
+pub fn lower(step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+    context::check(step)?;
+    epilogue::check(step)?;
+    let all = 0..step.output.shape.slices() as u32;
+    let inside = step.slices.start < step.slices.end && step.slices.end <= all.end;
+    if step.weights.packing.is_words() && lookup::properties(step.graph, step.node).weights.is_none() {
+        return Err(context::misfit("its kernel reads weights as texels alone".into()));
+    }
+    let sections = || weight_sections(step.graph, step.node, step.weights.packing);
+    if !inside || step.slices != all && sections().is_none() {
+        return Err(context::misfit(format!("slices {:?} are asked for of {}", step.slices, all.end)));
+    }
+    let mut dispatches = lookup::dispatches(step)?;
+    let reach: Arc<[Reach]> = step.reach().into();
+    dispatches.iter_mut().for_each(|dispatch| dispatch.reach = Arc::clone(&reach));
+    Ok(dispatches)
+}
+
+/// Checks a step that was assembled by hand, including its graph and the space for its weights.
+fn check_all(step: &StepContext<'_>) -> Result<(), KernelError> {
+    graph::check(step.graph)?;
+    bounds::check(step.graph)?;
+    // Compares addresses, because the checks above covered the graph's own nodes.
+    if !step.graph.nodes.iter().any(|node| std::ptr::eq(node, step.node)) {
+        return Err(context::misfit("the node is none of the graph's".into()));
+    }
+    let WeightPlace { starts, end, packing, .. } = step.weights;
+    for (role, needed) in section_texels(step.graph, step.node, packing, &step.slices) {
+        let start = starts[role as usize];
+        if u64::from(start) + needed > u64::from(end) {
+            let why = format!("the weights ({role:?}) take {needed} texels from {start} on, and have room up to {end}");
+            return Err(context::misfit(why));
+        }
+    }
+    Ok(())
+}

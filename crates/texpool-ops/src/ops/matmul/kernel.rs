@@ -1,0 +1,92 @@
+//! Kernel of matrix products of two tensors, one of which may be a constant.
+
+use super::MatMul;
+use crate::{
+    graph::{Graph, Node},
+    kernels::{
+        Dispatch, EpilogueParams, KernelError, KernelParams, Shader, StepContext, block::Block, common, loops::loops,
+        pack, params::ConstantTensor, shader::helpers::WEIGHTS, wgsl::shader_params,
+    },
+    ops::{
+        binary::kernel as binary,
+        operator::{Kernels, Operator, category},
+        work::{CostClass, Work},
+    },
+};
+
+impl Kernels for MatMul {
+    const SHADERS: &'static [Shader] = &[SHADER];
+}
+
+impl Operator for MatMul {
+    category!(two_operands);
+
+    fn work(&self, graph: &Graph, node: &Node) -> Work {
+        let depth = depth(graph, node);
+        let block = block(graph, node);
+        Work::new(graph, node, CostClass::Rows, 8 * depth, block.pixels * block.slices)
+    }
+
+    /// Returns one dispatch over the step's rows, each of which is a whole product.
+    fn dispatches(&self, step: &StepContext<'_>) -> Result<Vec<Dispatch>, KernelError> {
+        let out = step.output.shape;
+        let block = block(step.graph, step.node);
+        let blocks = out.w.div_ceil(block.pixels);
+        let items = (step.rows.len() * blocks * out.slices().div_ceil(block.slices)) as u32;
+        // Either the first loop runs, or the other two.
+        let depth = depth(step.graph, step.node);
+        let [k, four, rest] = if self.transpose_b { [depth, 0, 0] } else { [0, depth, 3] };
+        let extents = [("k", k), ("four", four), ("rest", rest)];
+        let constants = |constant: f64| {
+            vec![
+                ("PIXELS", block.pixels as f64),
+                ("SLICES", block.slices as f64),
+                ("TRANSPOSED", common::flag(self.transpose_b)),
+                ("CONSTANT", constant),
+            ]
+        };
+        if let Some(index) = pack::constant_of_two(step.graph, step.node) {
+            let shape = step.graph.shape(step.node.inputs[index]);
+            let input = common::placed(step, 1 - index)?;
+            let epilogue = EpilogueParams::new(step);
+            let params = Params { blocks, constant: ConstantTensor(Some(shape)) };
+            let params = KernelParams::new(step, &epilogue, items).input(input).params(&params);
+            let constants = constants(binary::which(index));
+            let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
+            return Ok(vec![dispatch.reading(input).reading_weights(step)]);
+        }
+        let (a, b) = (common::placed(step, 0)?, common::placed(step, 1)?);
+        common::no_added_tensor(step)?;
+        let epilogue = EpilogueParams::new(step);
+        let params = Params { blocks, constant: ConstantTensor(None) };
+        let params = KernelParams::new(step, &epilogue, items).input(a).second(b).params(&params);
+        let constants = constants(f64::from(binary::CONSTANT_NONE));
+        let dispatch = common::dispatch(step, SHADER, &epilogue, params, items, constants, &extents);
+        Ok(vec![dispatch.reading(a).reading_second(b)])
+    }
+}
+
+pub(crate) const SHADER: Shader = Shader::new("matmul", texpool_shaders::MATMUL)
+    .constants(&[binary::CONSTANT_OPERANDS])
+    .params::<Params>()
+    .helpers(&[WEIGHTS])
+    .loops(loops![k, four, rest]);
+
+shader_params! {
+    struct Params {
+        blocks: usize,
+        constant: ConstantTensor,
+    }
+}
+
+/// Returns the number of slices that are multiplied for each texel of the product.
+pub(crate) fn depth(graph: &Graph, node: &Node) -> usize {
+    node.inputs.first().map_or(1, |&a| graph.shape(a).slices())
+}
+
+/// Returns the block that an invocation computes.
+pub(crate) fn block(graph: &Graph, node: &Node) -> Block {
+    let out = graph.shape(node.output);
+    // Rows of the product correspond to a convolution's pixels, and K to its channels.
+    Block::for_convolution(out.w, out.slices(), depth(graph, node))
+}

@@ -1,0 +1,15 @@
+//! The model in memory: tensors, operators and their attributes. Independent of file formats and devices.
+//!
+//! Build a graph with [`GraphBuilder`], or read one from a file with [`import::open`](crate::import::open). Run it with
+//! [`Model::from_graph`](crate::Model::from_graph).
+
+#[doc(inline)]
+pub use texpool_ops::graph::{
+    Act, Binary, BuildError, Bytes, Cell, CellFunction, CheckError, Concat, Constant, Conv2d, CoordMode, CumSum,
+    DepthOrder, DepthToSpace, DepthwiseConv2d, ElementType, Epilogue, FullyConnected, Gather, GatherElements, Graph,
+    GraphBuilder, GridSample, Id, IdVec, LayoutPermutation, Lrn, MAX_ELEMENTS, MatMul, Node, NodeId, NodeSet,
+    Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu, QuantParams,
+    Quantization, Reals, Recurrent, Reduce, ReduceKind, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, Shape,
+    ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, Tile, TopK,
+    Transpose, TransposeConv, Unary, check, infer, texels_agree,
+};
