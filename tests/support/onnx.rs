@@ -21,6 +21,7 @@ pub(crate) enum Attr {
     Ints(Vec<i64>),
     Float(f32),
     Text(&'static str),
+    Texts(&'static [&'static str]),
     Graph,
 }
 
@@ -57,6 +58,7 @@ impl Model {
                 Attr::Ints(list) => list.iter().flat_map(|&v| number(8, v)).collect(),
                 Attr::Float(v) => float(2, *v),
                 Attr::Text(v) => bytes(4, v.as_bytes()),
+                Attr::Texts(v) => v.iter().flat_map(|text| bytes(9, text.as_bytes())).collect(),
                 Attr::Graph => bytes(6, &[]),
             };
             bytes(5, &[bytes(1, name.as_bytes()), value].concat())

@@ -16,6 +16,7 @@ mod names;
 mod options;
 mod outline;
 mod quantised;
+mod recurrent;
 mod refusals;
 mod resize;
 mod seeds;

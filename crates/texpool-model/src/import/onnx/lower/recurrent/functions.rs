@@ -9,12 +9,17 @@ pub(super) fn functions<const N: usize>(
     directions: usize,
     default: [&str; N],
 ) -> Result<[CellFunction; N], Problem> {
-    let named: Vec<&str> = match ctx.texts("activations") {
+    let mut named: Vec<&str> = match ctx.texts("activations") {
         [] => default.repeat(directions),
         named => named.iter().map(String::as_str).collect(),
     };
+    // ONNX states one function for each of two directions as the default of the plain cell, and files repeat that list
+    // for a cell with one direction.
+    if (N, directions, named.len()) == (1, 1, 2) {
+        named.truncate(1);
+    }
     if named.len() != N * directions {
-        let reason = format!("it names {} activations, {directions} directions have {}", named.len(), N * directions);
+        let reason = format!("its activations are {named:?}, its directions have {} altogether", N * directions);
         return Err(Problem::malformed(reason));
     }
     let list = |name: &str| ctx.floats(name).unwrap_or_default().into_iter();
