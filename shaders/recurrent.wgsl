@@ -4,6 +4,7 @@
 struct Params {
     alphas: vec3<f32>,    // first parameters of the functions: gates, candidate, cell
     clip: f32,            // limit on the magnitude of arguments of gates and candidate
+    cell_clip: f32,       // limit on the magnitude of an LSTM's cell
     betas: vec3<u32>,     // second parameters, as `activate` wants them
     inner: vec3<f32>,     // factors of arguments
     scale: vec3<f32>,     // factors of results
@@ -22,6 +23,9 @@ override GATE_FUNCTION: u32 = ACT_LOGISTIC;
 override CANDIDATE_FUNCTION: u32 = ACT_TANH;
 override CELL_FUNCTION: u32 = ACT_TANH;
 override CLIPPED: bool = false;
+override CELL_CLIPPED: bool = false;
+// Whether the recurrent weights of an LSTM multiply rounded hidden values.
+override ROUNDED: bool = false;
 // Parts of the second tensor: the state before the first step, and the numbers of steps.
 override INITIAL: bool = false;
 override LENGTHS: bool = false;
@@ -74,6 +78,14 @@ fn recurrent_sum(w: Weights, slice: u32, start: u32, before: vec4<f32>) -> vec4<
     return sum;
 }
 
+// The nearest of 256 equally spaced values from `least` to `greatest`, one of which is zero.
+fn on_grid(h: vec4<f32>, least: f32, greatest: f32) -> vec4<f32> {
+    let range = greatest - least;
+    let scale = select(range / 255.0, 1.0, range == 0.0);
+    let zero = round(clamp(-least / scale, 0.0, 255.0));
+    return (bounded(round(h / scale) + zero, vec4(0.0), vec4(255.0)) - zero) * scale;
+}
+
 fn clipped(x: vec4<f32>) -> vec4<f32> {
     if CLIPPED {
         let clip = params().clip;
@@ -119,7 +131,11 @@ fn new_hidden(w: Weights, s: u32, from_input: vec4<f32>) -> vec4<f32> {
             if CELL == CELL_LSTM {
                 keep = gate_function(memory[gate_at(2u, s)] + weight_of(w, 2u * HIDDEN_SLICES + s, EXTRA) * c);
             }
-            let new_c = keep * c + add * candidate_function(memory[gate_at(3u, s)]);
+            var new_c = keep * c + add * candidate_function(memory[gate_at(3u, s)]);
+            if CELL_CLIPPED {
+                let limit = params().cell_clip;
+                new_c = bounded(new_c, vec4(-limit), vec4(limit));
+            }
             memory[part() + s] = new_c;
             let show = gate_function(memory[gate_at(1u, s)] + weight_of(w, HIDDEN_SLICES + s, EXTRA) * new_c);
             return show * cell_function(new_c);
@@ -168,6 +184,25 @@ fn main(
     for (var step = 0u; step < STEPS; step++) {
         let lives = step < length;
         let at_step = select(step, length - 1u - step, reverse && lives);
+        if ROUNDED {
+            var least = vec4(0.0);
+            var greatest = vec4(0.0);
+            for (var value = 0u; value < HIDDEN_SLICES; value++) {
+                let h = memory[value];
+                least = select(least, h, h < least);
+                greatest = select(greatest, h, h > greatest);
+            }
+            let lows = min(least.xy, least.zw);
+            let highs = max(greatest.xy, greatest.zw);
+            // Every lane has read all values before one of them changes.
+            workgroupBarrier();
+            for (var grid = lane; grid < HIDDEN_SLICES; grid += LANES) {
+                // Steps beyond the last one of a sequence leave the state as it is.
+                let on = on_grid(memory[grid], min(lows.x, lows.y), max(highs.x, highs.y));
+                memory[grid] = select(memory[grid], on, lives);
+            }
+            workgroupBarrier();
+        }
         let gates = select(gate_count(), 2u, CELL == CELL_GRU) * HIDDEN_SLICES;
         for (var gate = lane; gate < gates; gate += LANES) {
             var before: vec4<f32>;

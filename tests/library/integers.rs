@@ -9,7 +9,7 @@ use texpool_ops::{graph::Graph, ops::reference};
 use texpool_plan::{SearchControl, TexelFormat};
 
 use crate::support::{
-    onnx::{Attr, Model, number},
+    onnx::{Attr, Model, bytes, number},
     tflite,
 };
 
@@ -201,6 +201,65 @@ fn integers_that_cannot_be_exact_are_refused_by_name() {
         m.node("Identity", &["s20"], &["y"], &[]);
     };
     assert_eq!(refusal(&[("a", I64)], towers).0, (5..=20).collect::<Vec<_>>());
+}
+
+/// Imports the product of 1024 bytes with weights that all are `weight`, cast to `to` if it is stated. The bytes are
+/// the input, or a run quantises them.
+fn long_product(quantised: bool, weight: u8, to: Option<i64>) -> Result<Graph, ImportError> {
+    let mut m = Model::new();
+    m.raw_input("x", if quantised { F32 } else { U8 }, &[number(1, 1), number(1, 1024)]);
+    m.tensor("w", I8, &[1024, 2], &bytes(9, &[weight; 2048]));
+    if quantised {
+        m.node("DynamicQuantizeLinear", &["x"], &["bytes", "scale", "zero"], &[]);
+        m.node("MatMulInteger", &["bytes", "w", "zero"], &["product"], &[]);
+    } else {
+        m.node("MatMulInteger", &["x", "w"], &["product"], &[]);
+    }
+    match to {
+        Some(to) => m.node("Cast", &["product"], &["y"], &[("to", Attr::Int(to))]),
+        None => m.node("Identity", &["product"], &["y"], &[]),
+    }
+    m.output("y");
+    from_bytes(Arc::new(m.bytes()))
+}
+
+/// A product with known weights is bounded by the sum of their magnitudes. Floats may round it, but not integers.
+#[test]
+fn long_products_are_exact_or_converted_to_floats() {
+    for to in [None, Some(F32), Some(I64)] {
+        // 255 * 16 * 1024 is below 2^24.
+        assert_eq!(ranges(&long_product(false, 16, to).unwrap()), [Some([0, 255])]);
+        assert_eq!(ranges(&long_product(true, 16, to).unwrap()), [None]);
+    }
+    for to in [None, Some(I64)] {
+        assert_eq!(ranges(&long_product(false, 100, to).unwrap()), [Some([0, MOST / 102_400])]);
+        let refused = long_product(true, 100, to).unwrap_err().to_string();
+        assert!(refused.contains("MatMulInteger") && refused.contains("16777216"), "{refused}");
+    }
+    assert_eq!(ranges(&long_product(false, 100, Some(F32)).unwrap()), [Some([0, 255])]);
+    let converted = long_product(true, 100, Some(F32)).unwrap();
+    assert_eq!(ranges(&converted), [None]);
+    // 16-bit floats end at 65504.
+    let error = compiled(&converted, TexelFormat::Rgba16Float).unwrap_err();
+    assert!(matches!(error, CompileError::Integers { node: 1, bits: 16, .. }), "{error}");
+}
+
+/// A product may round if floats that are computed from it are quantised again, for the next product.
+#[test]
+fn layers_of_long_products_are_exact_or_converted_to_floats() {
+    let mut m = Model::new();
+    m.raw_input("x0", F32, &[number(1, 1), number(1, 1024)]);
+    m.tensor("w", I8, &[1024, 1024], &bytes(9, &[100; 1 << 20]));
+    for (layer, [x, y]) in [["x0", "x1"], ["x1", "x2"]].into_iter().enumerate() {
+        let [integers, scale, zero, product, float] =
+            ["integers", "scale", "zero", "product", "float"].map(|name| format!("{name}{layer}"));
+        m.node("DynamicQuantizeLinear", &[x], &[&integers, &scale, &zero], &[]);
+        m.node("MatMulInteger", &[&integers, "w", &zero], &[&product], &[]);
+        m.node("Cast", &[&product], &[&float], &[("to", Attr::Int(F32))]);
+        m.node("Mul", &[&float, &scale], &[y], &[]);
+    }
+    m.output("x2");
+    assert_eq!(ranges(&from_bytes(Arc::new(m.bytes())).unwrap()), [None]);
 }
 
 /// Neighbouring integers above 2^24 map to one float, so a constant is refused instead of rounded.

@@ -94,6 +94,8 @@ const CONSTANTS: &[(&str, Constants)] = &[
             ("CELL", Named(&["CELL_"])),
             ("STEPS", Sizes(&[7.0])),
             ("HIDDEN_SLICES", Sizes(&[3.0])),
+            ("CELL_CLIPPED", Flag),
+            ("ROUNDED", Flag),
             ("ROUNDS", Sizes(&[1.0])),
             ("GATE_FUNCTION", Sizes(&[7.0])),
             ("CANDIDATE_FUNCTION", Sizes(&[8.0])),

@@ -22,6 +22,7 @@ const PLAIN_CELL: Recurrent = Recurrent {
     reverse: [false, true],
     functions: [CellFunction::plain(Unary::Tanh); 3],
     clip: None,
+    cell_clip: None,
     initial: false,
     lengths: false,
     sequence: true,

@@ -4,19 +4,28 @@ use texpool_ops::graph::{Cell, CellFunction, Op, Recurrent, Unary};
 
 use super::{Source, case, constant, harness::Harness, placed};
 
-const CELLS: [Cell; 5] = [
+const CELLS: [Cell; 6] = [
     Cell::Plain,
     Cell::Gru { reset_after: false },
     Cell::Gru { reset_after: true },
-    Cell::Lstm { coupled: false },
-    Cell::Lstm { coupled: true },
+    Cell::Lstm { coupled: false, rounded: false },
+    Cell::Lstm { coupled: true, rounded: false },
+    Cell::Lstm { coupled: false, rounded: true },
 ];
 
 fn plain(cell: Cell) -> Recurrent {
     let [gate, line] = [Unary::Logistic, Unary::Tanh].map(CellFunction::plain);
-    let (clip, reverse) = (None, [false, true]);
-    let functions = [gate, line, line];
-    Recurrent { cell, reverse, functions, clip, initial: false, lengths: false, sequence: true, finals: true }
+    Recurrent {
+        cell,
+        reverse: [false, true],
+        functions: [gate, line, line],
+        clip: None,
+        cell_clip: None,
+        initial: false,
+        lengths: false,
+        sequence: true,
+        finals: true,
+    }
 }
 
 /// Checks a cell over `[batches, directions, steps, hidden]`.
@@ -77,7 +86,8 @@ fn cells_with_limits_and_other_functions() {
     for cell in CELLS {
         for functions in [[hard, scaled, affine], [hard, affine, scaled]] {
             for clip in [None, Some(0.75)] {
-                check(&mut harness, Recurrent { clip, functions, ..plain(cell) }, [2, 2, 3, 6]);
+                let cell_clip = clip.map(|clip| clip / 4.0);
+                check(&mut harness, Recurrent { clip, cell_clip, functions, ..plain(cell) }, [2, 2, 3, 6]);
             }
         }
     }

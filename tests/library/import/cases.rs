@@ -8,6 +8,7 @@ use texpool_ops::ops::reference;
 use super::{
     import,
     one::{BOOL, K, N, S, T, X, near, one, results},
+    recurrent,
 };
 use crate::support::tflite::{F16, F32, Field, I8, I32, Model, Options, Table, conv, flags, numbers};
 
@@ -121,6 +122,10 @@ const CASES: &[Case] = &[
     ("ARG_MIN", index_of, &[0.0, 0.0]),
     ("AVERAGE_POOL_2D", pool, &[1.5]),
     ("BATCH_MATMUL", |c| one(c, &[X(&[1, 2], TWO), X(&[2, 1], TWO)], flags(101, &[0, 0]), &[1, 1]), &[5.0]),
+    ("BIDIRECTIONAL_SEQUENCE_LSTM", |c| recurrent::lstm_both_ways(c, recurrent::BY_STEP), recurrent::LSTM_BOTH_WAYS),
+    ("BIDIRECTIONAL_SEQUENCE_RNN", |c| recurrent::rnn_both_ways(c, recurrent::MERGED), recurrent::RNN_MERGED),
+    ("UNIDIRECTIONAL_SEQUENCE_LSTM", |c| recurrent::lstm(c, recurrent::BY_STEP), recurrent::LSTM_BY_STEP),
+    ("UNIDIRECTIONAL_SEQUENCE_RNN", |c| recurrent::rnn(c, recurrent::BY_STEP), recurrent::RNN_BY_STEP),
     ("BATCH_TO_SPACE_ND", |c| one(c, &[X(&[2, 1, 1], TWO), N(&[2]), N(&[0, 0])], None, &[1, 2, 1]), TWO),
     ("BROADCAST_TO", |c| one(c, &[X(&[2], TWO), N(&[2, 2])], None, &[2, 2]), &[1.0, 2.0, 1.0, 2.0]),
     ("CAST", |c| results(c, &[X(&[2], &[-1.5, 2.5])], None, &[(I32, &[2])]).unwrap().remove(0), &[-1.0, 2.0]),

@@ -14,6 +14,7 @@ mod one;
 mod operators;
 mod outline;
 mod outputs;
+mod recurrent;
 mod refusals;
 mod seeds;
 mod tiny;

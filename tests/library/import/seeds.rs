@@ -63,7 +63,8 @@ const LINES: [(&str, &str); 44] = [
 /// The files.
 fn all() -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = LINES.iter().map(|&(name, line)| (name.to_owned(), model(line))).collect();
-    files.extend([("quantised", quantised()), ("half", half()), ("sparse", sparse())].map(|(n, f)| (n.to_owned(), f)));
+    let others = [("quantised", quantised()), ("half", half()), ("sparse", sparse()), ("recurrent", recurrent())];
+    files.extend(others.map(|(n, f)| (n.to_owned(), f)));
     let empty = |slot| file(&Table(vec![(4, Field::I32(3)), (slot, Field::Tables(vec![Table::default()]))]));
     files.extend([6, 8, 12].map(|slot| (format!("hostile_empty_{slot}"), empty(slot))));
     let mut huge = Model::new();
@@ -72,6 +73,23 @@ fn all() -> Vec<(String, Vec<u8>)> {
     huge.op(19, &[x], y, None);
     files.push(("hostile_huge".to_owned(), huge.bytes(&[x], &[y])));
     files
+}
+
+/// A plain cell in both directions, with its states.
+fn recurrent() -> Vec<u8> {
+    let mut m = Model::new();
+    let x = m.floats("x", &[2, 3, 4]);
+    let mut operands = vec![x];
+    for name in ["forward", "backward"] {
+        operands.extend([m.weights("w", &[2, 4]), m.weights("r", &[2, 2]), m.weights("b", &[2])]);
+        let state = m.floats(name, &[3, 2]);
+        m.tensors[state as usize].0.push((14, Field::Bool(true)));
+        operands.push(state);
+    }
+    operands.extend([-1; 3]);
+    let y = m.floats("y", &[2, 3, 4]);
+    m.op(46, &operands, y, flags(70, &[1, 4, 1]));
+    m.bytes(&[x], &[y])
 }
 
 /// The type of a name.

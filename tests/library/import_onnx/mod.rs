@@ -7,6 +7,7 @@ mod empty;
 mod expanded;
 mod fold;
 mod hostile;
+mod integer;
 mod large;
 mod layout;
 mod limits;

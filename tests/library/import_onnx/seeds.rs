@@ -76,6 +76,7 @@ fn all() -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> =
         LINES.iter().map(|&(name, opset, line)| (name.to_owned(), model(opset, line))).collect();
     files.push(("quantised".to_owned(), quantised()));
+    files.push(("quantised_by_a_run".to_owned(), quantised_by_a_run()));
     files.extend(hostile());
     files
 }
@@ -93,6 +94,32 @@ fn quantised() -> Vec<u8> {
     m.node("DequantizeLinear", &["w", "t"], &["e"], &[("axis", Attr::Int(1))]);
     m.node("MatMul", &["d", "e"], &["y"], &[]);
     m.output("y");
+    m.bytes()
+}
+
+/// Products of integers that a run quantises, and an LSTM of 8 bits.
+fn quantised_by_a_run() -> Vec<u8> {
+    let mut m = Model::new();
+    m.input("x", &[2, 1, 3]);
+    m.node("DynamicQuantizeLinear", &["x"], &["q", "s", "z"], &[]);
+    m.tensor("w", 3, &[3, 2], &bytes(9, &[1, 2, 3, 255, 254, 253]));
+    m.tensor("v", 3, &[2], &bytes(9, &[1, 255]));
+    m.node("MatMulInteger", &["q", "w", "z", "v"], &["product"], &[]);
+    m.node("Cast", &["product"], &["y0"], &[("to", Attr::Int(1))]);
+    m.tensor("c", 2, &[2, 1, 2], &bytes(9, &[1, 2, 3, 4]));
+    m.node("ConvInteger", &["q", "c", "z"], &["y1"], &[("pads", Attr::Ints(vec![1, 0]))]);
+    m.tensor("l", 3, &[1, 3, 4], &bytes(9, &[7; 12]));
+    m.tensor("r", 3, &[1, 1, 4], &bytes(9, &[9; 4]));
+    m.floats("t", &[1], &[0.125]);
+    m.tensor("n", 3, &[1], &bytes(9, &[1]));
+    let operands = ["x", "l", "r", "", "", "", "", "", "t", "n", "t", "n"];
+    m.node("com.microsoft.DynamicQuantizeLSTM", &operands, &["y2"], &[("hidden_size", Attr::Int(1))]);
+    m.floats("g", &[1, 6, 3], &[0.5; 18]);
+    m.floats("h", &[1, 6, 2], &[0.25; 12]);
+    let functions: &[_] = &["HardSigmoid", "Tanh"];
+    let attributes = [("activations", Attr::Texts(functions)), ("linear_before_reset", Attr::Int(1))];
+    m.node("GRU", &["x", "g", "h"], &["y3"], &attributes);
+    ["y0", "y1", "y2", "y3"].iter().for_each(|name| m.output(name));
     m.bytes()
 }
 

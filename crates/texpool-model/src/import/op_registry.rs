@@ -16,8 +16,10 @@ pub(super) enum Types {
     Truths,
     /// Floats, and quantised integers of 8, 16 or 32 bits.
     Quantised,
+    /// Integers of 8 bits.
+    Bytes,
 }
-pub(super) use Types::{All, Floats, Numbers, Quantised, Truths};
+pub(super) use Types::{All, Bytes, Floats, Numbers, Quantised, Truths};
 
 impl Types {
     pub(super) const fn words(self) -> &'static str {
@@ -27,7 +29,13 @@ impl Types {
             Self::All => "float, int, bool",
             Self::Truths => "bool",
             Self::Quantised => "float, 8 to 32 bits with a scale",
+            Self::Bytes => "8-bit int",
         }
+    }
+
+    /// Returns whether known integers of 8 bits are read as the bytes that the file holds.
+    pub(super) const fn keeps_bytes(self) -> bool {
+        matches!(self, Self::Quantised | Self::Bytes)
     }
 }
 

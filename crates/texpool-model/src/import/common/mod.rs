@@ -5,5 +5,6 @@ pub(super) mod axes;
 pub(super) mod extents;
 pub(super) mod finish;
 pub(super) mod graph;
+pub(super) mod recurrent;
 pub(super) mod refusals;
 pub(super) mod window;

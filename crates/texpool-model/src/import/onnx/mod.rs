@@ -239,8 +239,7 @@ fn lower<'m>(
         return Err(Problem::malformed(format!("it states its {} twice", twice.name)));
     }
     lowering.begin(index, node.outputs.iter().find(|name| !name.is_empty()).map(String::as_str).unwrap_or_default());
-    // Quantised weights are not widened.
-    if entry.support.types != Types::Quantised {
+    if !entry.support.types.keeps_bytes() {
         let arrays = operands.iter().flatten().filter_map(value::Value::known);
         arrays.into_iter().try_for_each(|array| array.widen(&mut lowering.meter))?;
     }

@@ -166,6 +166,36 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         Err(Problem::new(format!("its {role} `{name}` are computed at run time"), "make them constants of the model"))
     }
 
+    /// Returns the values of a constant operand as floats.
+    pub(super) fn reals(&mut self, position: usize, role: &str) -> Result<Vec<f32>, Problem> {
+        let id = self.constant(position, role)?;
+        let Some(constant) = &self.lowering.graph.tensors[id].constant else { return Ok(Vec::new()) };
+        let reals = constant.reals();
+        Ok(self.lowering.meter.filled(constant.len(), (0..constant.len()).map(|i| reals.get(i)))?)
+    }
+
+    /// Adds a constant that is not in the file.
+    pub(super) fn new_constant(&mut self, shape: Shape, values: &[f32]) -> Result<TensorId, Problem> {
+        self.lowering.meter.memory(NODE_BYTES.saturating_add(size_of_val(values)))?;
+        let name = format!("{}/constant {}", self.stem(self.output), self.lowering.graph.tensors.len());
+        Ok(push_tensor(&mut self.lowering.graph, name, shape, Some(Constant::from_f32(values))))
+    }
+
+    /// Allowances of the import.
+    pub(super) const fn meter(&mut self) -> &mut Meter {
+        &mut self.lowering.meter
+    }
+
+    /// Returns whether an operand is a variable, which keeps its values from run to run.
+    pub(super) fn is_variable(&self, position: usize) -> Result<bool, Problem> {
+        self.id(position).map(|id| self.lowering.tensors[id].is_variable())
+    }
+
+    /// Returns whether an operand has 32-bit floats.
+    pub(super) fn is_float(&self, id: TensorId) -> bool {
+        self.lowering.tensors.get(id).is_some_and(FileTensor::is_float)
+    }
+
     /// Returns the values of a constant operand of integers.
     pub(super) fn integers(&mut self, position: usize, role: &str) -> Result<Vec<i64>, Problem> {
         let id = self.id(position)?;

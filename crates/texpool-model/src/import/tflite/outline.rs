@@ -7,7 +7,7 @@ use super::{
     ports, read_nodes,
     schema::{Model, SubGraph},
     supported,
-    tensors::FileTensor,
+    tensors::{FileTensor, VARIABLES},
 };
 use crate::import::{
     FakeQuant,
@@ -83,8 +83,15 @@ fn verdict(
     refusals: &mut RefusalCount,
 ) -> Verdict {
     let mut made = lowering.graph.nodes.iter().skip(before).peekable();
+    let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
+    let is_variable = |id: i32| known(id, &lowering.tensors).is_some_and(|id| lowering.tensors[id].is_variable());
     match &lowered.outcome {
         Err(problem) => Verdict::Refused(refusals.refusal(problem)),
+        // A runtime keeps the state from run to run, and a node that is read alone starts from zeros.
+        Ok(()) if operands.any(is_variable) => {
+            let reason = "its state is a variable, which the runtime keeps from run to run";
+            Verdict::Refused(refusals.refusal(&Problem::new(reason, VARIABLES)))
+        }
         Ok(()) if made.peek().is_none() => Verdict::Known,
         Ok(()) if made.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
             Verdict::Passed

@@ -118,6 +118,16 @@ impl<'a> FileTensor<'a> {
         matches!(self.dtype, INT32 | INT64 | BOOL) && matches!(self.scale, Ok(None))
     }
 
+    /// Returns whether the tensor keeps its values from run to run.
+    pub(super) const fn is_variable(&self) -> bool {
+        self.variable
+    }
+
+    /// Returns whether the elements are 32-bit floats.
+    pub(super) const fn is_float(&self) -> bool {
+        self.dtype == FLOAT32
+    }
+
     /// Returns whether the elements are truth values.
     pub(super) const fn is_bool(&self) -> bool {
         self.dtype == BOOL

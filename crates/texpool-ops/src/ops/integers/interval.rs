@@ -4,7 +4,7 @@
 
 use std::cell::OnceCell;
 
-use crate::graph::{Binary, Graph, IdVec, Node, Op, PoolKind, ReduceKind, TensorId, Unary};
+use crate::graph::{Binary, Graph, IdVec, Node, Op, PoolKind, ReduceKind, Shape, TensorId, Unary};
 
 /// Bounds on the values of a tensor.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -101,6 +101,17 @@ pub(super) struct Intervals<'g> {
     producers: IdVec<TensorId, Option<&'g Node>>,
     /// Intervals of constants, computed on first use.
     constants: IdVec<TensorId, OnceCell<Interval>>,
+    /// Largest sums of magnitudes of constants, for each [`Terms`], computed on first use.
+    most: IdVec<TensorId, [OnceCell<f64>; 2]>,
+}
+
+/// The elements of a constant that a result of a product multiplies.
+#[derive(Clone, Copy)]
+enum Terms {
+    /// That many consecutive elements.
+    Consecutive(usize),
+    /// Every element at that distance.
+    Apart(usize),
 }
 
 impl<'g> Intervals<'g> {
@@ -108,7 +119,8 @@ impl<'g> Intervals<'g> {
         let mut producers = IdVec::from_elem(None, &graph.tensors);
         graph.nodes.iter().for_each(|node| producers[node.output] = Some(node));
         let constants = graph.tensors.iter().map(|_| OnceCell::new()).collect();
-        Self { graph, producers, constants }
+        let most = graph.tensors.iter().map(|_| Default::default()).collect();
+        Self { graph, producers, constants, most }
     }
 
     /// Returns the interval of a tensor; `known` holds the intervals of computed tensors.
@@ -132,6 +144,39 @@ impl<'g> Intervals<'g> {
                 }
             })
         })
+    }
+
+    /// Returns the largest sum of the magnitudes of a constant's elements that one result of a product multiplies. No
+    /// sum of some of their products with values of `x` exceeds it times the magnitude of `x`, in whatever order they
+    /// are added. Infinite for tensors that are computed.
+    fn most(&self, id: TensorId, terms: Terms) -> f64 {
+        let Some(constant) = &self.graph.tensors[id].constant else { return f64::INFINITY };
+        let (cell, results) = match terms {
+            Terms::Consecutive(depth) => (0, constant.len() / depth.max(1)),
+            Terms::Apart(distance) => (1, distance),
+        };
+        *self.most[id][cell].get_or_init(|| {
+            let reals = constant.reals();
+            let magnitude = |i: usize| f64::from(reals.get(i)).abs();
+            let sum = |result: usize| -> f64 {
+                match terms {
+                    Terms::Consecutive(depth) => (result * depth..(result + 1) * depth).map(magnitude).sum(),
+                    Terms::Apart(distance) => (result..constant.len()).step_by(distance).map(magnitude).sum(),
+                }
+            };
+            // Unlike `max`, a comparison keeps NaN.
+            (0..results).map(sum).fold(0.0, |most, sum| if sum <= most || most.is_nan() { most } else { sum })
+        })
+    }
+
+    /// Returns the interval of sums of `count` products of values of `x` with `weights`.
+    fn product(&self, [x, by]: [Interval; 2], weights: TensorId, terms: Terms, count: usize) -> Interval {
+        let all = x.times(by).sums(count);
+        let most = x.magnitude() * self.most(weights, terms);
+        match most.is_nan() {
+            true => all,
+            false => Interval { least: all.least.max(-most), greatest: all.greatest.min(most), ..all },
+        }
     }
 
     /// Returns the interval of a node's result without its epilogue; `known` holds the intervals of computed tensors.
@@ -182,8 +227,15 @@ impl<'g> Intervals<'g> {
             }
             Op::CumSum(sum) => shape(0).map_or(Interval::ANY, |shape| x(0).sums(shape.dims()[sum.axis])),
             Op::MatMul(_) => shape(0).map_or(Interval::ANY, |shape| x(0).times(x(1)).sums(shape.c)),
-            Op::FullyConnected => {
-                let product = shape(1).map_or(Interval::ANY, |shape| x(0).times(x(1)).sums(shape.c));
+            Op::FullyConnected | Op::Conv2d(_) | Op::DepthwiseConv2d(_) => {
+                let &[_, weights, ..] = node.inputs.as_slice() else { return Interval::ANY };
+                let Shape { b, h, w, c } = self.graph.shape(weights);
+                let (terms, count) = match &node.op {
+                    Op::DepthwiseConv2d(_) => (Terms::Apart(c), b * h * w),
+                    Op::Conv2d(_) => (Terms::Consecutive(h * w * c), h * w * c),
+                    _ => (Terms::Consecutive(c), c),
+                };
+                let product = self.product([x(0), x(1)], weights, terms, count);
                 if node.inputs.len() > 2 { product.plus(x(2)) } else { product }
             }
             Op::TopK(top) if top.indices => {

@@ -7,7 +7,7 @@
 
 mod interval;
 
-use crate::graph::{ElementType, Graph, IdVec, Node, TensorId};
+use crate::graph::{ElementType, Graph, IdVec, Node, Op, TensorId};
 use interval::{Interval, Intervals};
 
 /// Returns the range of integers for each input of a graph such that all nodes are exact in floats that represent
@@ -68,17 +68,26 @@ struct Analysis<'g> {
     most: u32,
     /// True for tensors that integer nodes depend on.
     needed: IdVec<TensorId, bool>,
+    /// True for tensors whose integers are read as integers, by a node or by the caller. Others are only converted to
+    /// floats.
+    read: IdVec<TensorId, bool>,
 }
 
 impl<'g> Analysis<'g> {
     fn new(graph: &'g Graph, most: u32) -> Self {
         let mut needed = IdVec::from_elem(false, &graph.tensors);
+        let mut read = IdVec::from_elem(false, &graph.tensors);
+        graph.outputs.iter().for_each(|&id| read[id] = is_integer(graph, id));
         for node in graph.nodes.iter().rev() {
             if node.integers.is_some() || needed[node.output] {
                 node.inputs.iter().for_each(|&id| needed[id] = true);
             }
+            let reads = if node.op.moves_only() { read[node.output] } else { node.integers.is_some() };
+            if reads {
+                node.inputs.iter().for_each(|&id| read[id] = true);
+            }
         }
-        Self { graph, intervals: Intervals::new(graph), most, needed }
+        Self { graph, intervals: Intervals::new(graph), most, needed, read }
     }
 
     /// Returns the widest limits within which all nodes are exact, or the nodes that are not exact within any limits.
@@ -136,11 +145,19 @@ impl<'g> Analysis<'g> {
             return least < 0.0 || result.least >= 0.0 || result.least.is_infinite();
         }
         // The kernels correct quotients, so division is exact if dividend and divisor are.
-        let operands = node.inputs.iter().map(|&id| self.intervals.of(id, known));
-        let most = f64::from(self.most);
+        let mut operands = node.inputs.iter().map(|&id| self.intervals.of(id, known));
+        let fits = |values: Interval| values.magnitude() <= f64::from(self.most);
         result.whole
-            && operands.chain([result]).all(|values| values.magnitude() <= most)
+            && operands.all(fits)
+            && (fits(result) || self.converts(node))
             && result.least >= least
             && result.greatest <= greatest
+    }
+
+    /// Returns whether a node is a product whose results are only converted to 32-bit floats. These round above 2^24,
+    /// as a conversion does.
+    fn converts(&self, node: &Node) -> bool {
+        let product = matches!(node.op, Op::MatMul(_) | Op::FullyConnected | Op::Conv2d(_) | Op::DepthwiseConv2d(_));
+        product && self.most >= 1 << f32::MANTISSA_DIGITS && !self.read[node.output]
     }
 }

@@ -54,7 +54,7 @@ impl Operator for Recurrent {
 pub(crate) const SHADER: Shader = Shader::new("recurrent", texpool_shaders::RECURRENT)
     .constants(&[CELLS])
     .params::<Params>()
-    .loops(loops![own, step [gate [term], reset, candidate [term], own], own]);
+    .loops(loops![own, step [value, grid, gate [term], reset, candidate [term], own], own]);
 
 shared_constants! {
     /// Sizes and kinds of cells of `recurrent.wgsl`.
@@ -71,6 +71,7 @@ shader_params! {
     struct Params {
         alphas: [f32; 3],
         clip: f32,
+        cell_clip: f32,
         betas: [u32; 3],
         inner: [f32; 3],
         scale: [f32; 3],
@@ -85,8 +86,8 @@ const fn code(cell: Cell) -> u32 {
         Cell::Plain => CELL_PLAIN,
         Cell::Gru { reset_after: false } => CELL_GRU,
         Cell::Gru { reset_after: true } => CELL_GRU_RESET_AFTER,
-        Cell::Lstm { coupled: false } => CELL_LSTM,
-        Cell::Lstm { coupled: true } => CELL_LSTM_COUPLED,
+        Cell::Lstm { coupled: false, .. } => CELL_LSTM,
+        Cell::Lstm { coupled: true, .. } => CELL_LSTM_COUPLED,
     }
 }
 
@@ -115,6 +116,7 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
     let params = Params {
         alphas: functions.map(|(_, alpha, _)| alpha),
         clip: cell.clip.unwrap_or_default(),
+        cell_clip: cell.cell_clip.unwrap_or_default(),
         betas: functions.map(|(_, _, beta)| beta),
         inner: cell.functions.map(|function| function.inner),
         scale: cell.functions.map(|function| function.scale),
@@ -133,9 +135,12 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
     let gates = cell.cell.gates() - usize::from(waits);
     let own = slices.div_ceil(lanes);
     let after = if waits { own } else { 0 };
+    let rounded = matches!(cell.cell, Cell::Lstm { rounded: true, .. });
     let extents = [
         ("own", own.max(rounds * 4 / lanes + 1)),
         ("step", steps),
+        ("value", if rounded { slices } else { 0 }),
+        ("grid", if rounded { own } else { 0 }),
         ("gate", (gates * slices).div_ceil(lanes)),
         ("term", rounds),
         ("reset", after),
@@ -149,7 +154,9 @@ pub(crate) fn dispatches(step: &StepContext<'_>, cell: &Recurrent) -> Result<Vec
         ("GATE_FUNCTION", f64::from(functions[0].0)),
         ("CANDIDATE_FUNCTION", f64::from(functions[1].0)),
         ("CELL_FUNCTION", f64::from(functions[2].0)),
+        ("ROUNDED", common::flag(rounded)),
         ("CLIPPED", common::flag(cell.clip.is_some())),
+        ("CELL_CLIPPED", common::flag(cell.cell_clip.is_some())),
         ("INITIAL", common::flag(cell.initial)),
         ("LENGTHS", common::flag(cell.lengths)),
         ("SEQUENCE", common::flag(cell.sequence)),

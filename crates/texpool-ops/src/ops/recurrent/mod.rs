@@ -37,6 +37,8 @@ pub struct Recurrent {
     pub functions: [CellFunction; 3],
     /// Limit on the magnitude of the arguments of the functions, except those of an LSTM's cell.
     pub clip: Option<f32>,
+    /// Limit on the magnitude of the values of an LSTM's cell.
+    pub cell_clip: Option<f32>,
     /// If true, the third operand begins with the hidden values and, for an LSTM, the cell.
     pub initial: bool,
     /// If true, the last pixel of the third operand holds the number of steps of each batch in its channels.
@@ -61,6 +63,9 @@ pub enum Cell {
     Lstm {
         /// If true, the forget gate is one minus the input gate.
         coupled: bool,
+        /// If true, the recurrent weights multiply hidden values that are rounded to 256 equally spaced ones, from the
+        /// least to the greatest of the batch and direction and including zero.
+        rounded: bool,
     },
 }
 

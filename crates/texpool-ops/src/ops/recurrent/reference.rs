@@ -2,7 +2,7 @@
 
 use super::{Cell, CellFunction, Recurrent};
 use crate::{
-    graph::Shape,
+    graph::{Shape, Unary},
     ops::reference::{Operands, Reference, ReferenceError, View},
 };
 
@@ -33,13 +33,7 @@ impl Direction<'_> {
     }
 
     fn function(&self, which: usize, x: f32) -> f32 {
-        let bounded = match self.cell.clip {
-            // Unlike `clamp`, comparisons let NaN pass whatever the limit is.
-            Some(clip) if x > clip => clip,
-            Some(clip) if x < -clip => -clip,
-            _ => x,
-        };
-        self.cell.functions[which].of(bounded)
+        self.cell.functions[which].of(clipped(x, self.cell.clip))
     }
 
     /// Takes a step. `x` returns the input's part of the sum of a gate.
@@ -61,18 +55,39 @@ impl Direction<'_> {
                 };
                 (0..self.hidden).map(hidden).collect()
             }
-            Cell::Lstm { coupled } => {
+            Cell::Lstm { coupled, rounded } => {
+                let before = if rounded { on_grid(h) } else { h.clone() };
+                let sum = |gate, i| biased(gate, i) + self.product(&before, gate, i);
                 let mut hidden = |i: usize| {
                     let peep = |gate, c: f32| sum(gate, i) + self.weight(1, gate, i) * c;
                     let add = self.function(0, peep(0, c[i]));
                     let keep = if coupled { 1.0 - add } else { self.function(0, peep(2, c[i])) };
-                    c[i] = keep * c[i] + add * self.function(1, sum(3, i));
+                    c[i] = clipped(keep * c[i] + add * self.function(1, sum(3, i)), self.cell.cell_clip);
                     self.function(0, peep(1, c[i])) * self.cell.functions[2].of(c[i])
                 };
                 (0..self.hidden).map(&mut hidden).collect()
             }
         };
     }
+}
+
+fn clipped(x: f32, clip: Option<f32>) -> f32 {
+    match clip {
+        // Unlike `clamp`, comparisons let NaN pass whatever the limit is.
+        Some(clip) if x > clip => clip,
+        Some(clip) if x < -clip => -clip,
+        _ => x,
+    }
+}
+
+/// Returns the nearest of 256 equally spaced values, from the least to the greatest. One of them is zero.
+fn on_grid(values: &[f32]) -> Vec<f32> {
+    let least = values.iter().fold(0.0, |least, &x| if x < least { x } else { least });
+    let greatest = values.iter().fold(0.0, |greatest, &x| if x > greatest { x } else { greatest });
+    let scale = if greatest == least { 1.0 } else { (greatest - least) / 255.0 };
+    let zero = Unary::Round.of((-least / scale).clamp(0.0, 255.0));
+    let bounds = Unary::Clip { min: 0.0, max: 255.0 };
+    values.iter().map(|&x| (bounds.of(Unary::Round.of(x / scale) + zero) - zero) * scale).collect()
 }
 
 impl Reference for Recurrent {

@@ -123,8 +123,7 @@ impl Window {
 }
 
 /// Returns weights of `[O, I, window]` or `[I, O, window]` as `[_, _, y, x]`.
-fn weights(ctx: &NodeLowering<'_>, rank: usize) -> Result<Array, Problem> {
-    let weights = ctx.known(1, "weights")?;
+fn windows(weights: Array, rank: usize) -> Result<Array, Problem> {
     if weights.is_empty() || weights.dims().len() != rank {
         return Err(Problem::malformed(format!("its weights have the extents {:?}", weights.dims())));
     }
@@ -182,18 +181,31 @@ struct Convolution {
     groups: usize,
 }
 
-fn convolution(ctx: &mut NodeLowering<'_>) -> Result<Convolution, Problem> {
-    let x = ctx.computed(0)?;
+fn convolution(ctx: &mut NodeLowering<'_>, x: &Computed, weights: Array) -> Result<Convolution, Problem> {
     let rank = x.dims.len();
-    let image = image(ctx, &x)?;
-    let weights = weights(ctx, rank)?;
+    let image = image(ctx, x)?;
+    let weights = windows(weights, rank)?;
     let extent = weights_window(ctx, &weights, rank - 2)?;
     let window = stated_window(ctx, rank - 2, extent)?;
     Ok(Convolution { image, weights, window, groups: ctx.size("group", 1)? })
 }
 
 fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let Convolution { image, weights, window: slide, groups } = convolution(ctx)?;
+    let (x, weights) = (ctx.computed(0)?, ctx.known(1, "weights")?);
+    let result = convolved(ctx, &x, weights, true)?;
+    ctx.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// Convolves `x` with weights in the file's order, as the node's attributes say. With `biased`, the biases are
+/// operand 2, if the node has one.
+pub(super) fn convolved(
+    ctx: &mut NodeLowering<'_>,
+    x: &Computed,
+    weights: Array,
+    biased: bool,
+) -> Result<Computed, Problem> {
+    let Convolution { image, weights, window: slide, groups } = convolution(ctx, x, weights)?;
     let [outputs, inputs, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
     };
@@ -214,14 +226,15 @@ fn conv(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         ),
     };
     let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
-    bias(ctx, outputs, &mut operands)?;
+    if biased {
+        bias(ctx, outputs, &mut operands)?;
+    }
     let [h, w] = slid(&slide, padding, [image.shape.h, image.shape.w])?;
     let shape = Shape::new(image.shape.b, h, w, outputs);
     let op =
         if depthwise { Op::DepthwiseConv2d(DepthwiseConv2d(Conv2d { groups: 1, ..conv })) } else { Op::Conv2d(conv) };
     let tensor = ctx.emit(op, &operands, shape)?;
-    answer_image(ctx, tensor, &image, shape);
-    Ok(())
+    Ok(imaged(tensor, &image, shape))
 }
 
 /// Weights that do not fit the channels and groups.
@@ -246,7 +259,8 @@ pub(super) fn slid(window: &Window, padding: Padding, image: [usize; 2]) -> Resu
 }
 
 fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let Convolution { image, weights, window: slide, groups } = convolution(ctx)?;
+    let (x, weights) = (ctx.computed(0)?, ctx.known(1, "weights")?);
+    let Convolution { image, weights, window: slide, groups } = convolution(ctx, &x, weights)?;
     let [inputs, each, ..] = *weights.dims() else {
         return Err(Problem::malformed("its weights have too few extents"));
     };

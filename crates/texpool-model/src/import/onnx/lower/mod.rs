@@ -8,6 +8,7 @@ mod concat;
 mod conv;
 mod gather;
 mod image;
+mod integer;
 mod matmul;
 mod max_indices;
 mod norm;
@@ -27,7 +28,7 @@ pub(super) use wrap::wrapped;
 use super::op_registry::{OnnxOpEntry, own_domain};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 15] = [
+static OPERATORS: [&[OnnxOpEntry]; 16] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -42,6 +43,7 @@ static OPERATORS: [&[OnnxOpEntry]; 15] = [
     gather::OPERATORS,
     image::OPERATORS,
     quant::OPERATORS,
+    integer::OPERATORS,
     recurrent::OPERATORS,
 ];
 

@@ -10,6 +10,7 @@ mod line;
 mod lookup;
 mod padding;
 mod pointwise;
+mod recurrent;
 mod slice;
 mod space;
 
@@ -17,7 +18,7 @@ use super::{op_registry::TfLiteOpEntry, operator_lowering::OperatorLowering, ten
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 7] = [
+static OPERATORS: [&[TfLiteOpEntry]; 8] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -25,6 +26,7 @@ static OPERATORS: [&[TfLiteOpEntry]; 7] = [
     slice::OPERATORS,
     lookup::OPERATORS,
     space::OPERATORS,
+    recurrent::OPERATORS,
 ];
 
 /// Adds the nodes that compute the operator's result, or turns the result into a constant.

@@ -99,4 +99,22 @@ tables! {
     GeluOptions { approximate: bool = 4, false; }
     /// LEAKY_RELU
     LeakyReluOptions { alpha: f32 = 4, 0.0; }
+    /// UNIDIRECTIONAL_SEQUENCE_RNN
+    SequenceRnnOptions { time_major: bool = 4, false; activation: i8 = 6, 0; }
+    /// BIDIRECTIONAL_SEQUENCE_RNN
+    BidirectionalRnnOptions { time_major: bool = 4, false; activation: i8 = 6, 0; merge_outputs: bool = 8, false; }
+    /// UNIDIRECTIONAL_SEQUENCE_LSTM
+    SequenceLstmOptions {
+        activation: i8 = 4, 0;
+        cell_clip: f32 = 6, 0.0;
+        time_major: bool = 10, false;
+        diagonal_recurrent_tensors: bool = 14, false;
+    }
+    /// BIDIRECTIONAL_SEQUENCE_LSTM
+    BidirectionalLstmOptions {
+        activation: i8 = 4, 0;
+        cell_clip: f32 = 6, 0.0;
+        merge_outputs: bool = 10, false;
+        time_major: bool = 12, true;
+    }
 }

@@ -3,12 +3,10 @@
 mod functions;
 mod weights;
 
-use self::{
-    functions::functions,
-    weights::{CellWeights, PackedWeights, Sizes},
-};
-use super::{align::placed_as, basic::two, shapes::reshaped};
+use self::{functions::functions, weights::FileWeights};
+use super::{align::placed_as, basic::two, quant::quantize_dynamically, shapes::reshaped};
 use crate::import::{
+    common::recurrent::{Sizes, check_hidden},
     error::Problem,
     onnx::{
         array::Array,
@@ -40,24 +38,24 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("LSTM", 7, Floats, "matmul, recurrent", Any, |c| {
         let weights = weights(c, Some(7))?;
         let coupled = c.flag("input_forget", false)?;
-        lower(c, Cell::Lstm { coupled }, &weights)
+        lower(c, Cell::Lstm { coupled, rounded: false }, &weights)
     })
     .limits(LIMITS),
     OnnxOpEntry::new("DynamicQuantizeLSTM", 1, Floats, "matmul, recurrent", Any, |c| {
         let weights = quantised(c)?;
         let coupled = c.flag("input_forget", false)?;
-        lower(c, Cell::Lstm { coupled }, &weights)
+        lower(c, Cell::Lstm { coupled, rounded: true }, &weights)
     })
     .domain("com.microsoft")
-    .limits("like LSTM; computed in floats, with the weights' integers converted"),
+    .limits("like LSTM; products are of rounded floats; each batch rounds its hidden values with its own scale"),
 ];
 
 /// Returns the weights of an operator; those of peepholes are operand `peepholes`.
-fn weights(ctx: &NodeLowering<'_>, peepholes: Option<usize>) -> Result<CellWeights, Problem> {
+fn weights(ctx: &NodeLowering<'_>, peepholes: Option<usize>) -> Result<FileWeights, Problem> {
     let optional = |position: usize, role: &str| -> Result<Option<Array>, Problem> {
         ctx.optional(position).map(|_| ctx.known(position, role)).transpose()
     };
-    Ok(CellWeights {
+    Ok(FileWeights {
         input: ctx.known(1, "input weights")?,
         recurrent: ctx.known(2, "recurrent weights")?,
         bias: optional(3, "biases")?,
@@ -68,9 +66,8 @@ fn weights(ctx: &NodeLowering<'_>, peepholes: Option<usize>) -> Result<CellWeigh
     })
 }
 
-/// Returns the weights of an LSTM whose weights are 8-bit integers, transposed. Sequences and states stay floats: the
-/// operator quantises them only to multiply integers.
-fn quantised(ctx: &mut NodeLowering<'_>) -> Result<CellWeights, Problem> {
+/// Returns the weights of an LSTM whose weights are 8-bit integers, transposed.
+fn quantised(ctx: &mut NodeLowering<'_>) -> Result<FileWeights, Problem> {
     let weights = weights(ctx, Some(7))?;
     let mut floats = |array: &Array, position: usize| -> Result<Array, Problem> {
         let [scale, zero] = [ctx.known(position, "scales")?, ctx.known(position + 1, "zero points")?];
@@ -94,7 +91,7 @@ fn quantised(ctx: &mut NodeLowering<'_>) -> Result<CellWeights, Problem> {
         Ok(Array::of_floats(dims.to_vec(), ElementType::F32, &values))
     };
     let (input, recurrent) = (floats(&weights.input, 8)?, floats(&weights.recurrent, 10)?);
-    Ok(CellWeights { input, recurrent, ..weights })
+    Ok(FileWeights { input, recurrent, ..weights })
 }
 
 /// Extents of a sequence.
@@ -105,7 +102,7 @@ struct Extents {
     batch_first: bool,
 }
 
-fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &CellWeights) -> Result<(), Problem> {
+fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &FileWeights) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let batch_first = ctx.flag("layout", false)?;
     let (&[first, second, inputs], &[_, _, hidden]) = (x.dims(), weights.recurrent.dims()) else {
@@ -119,19 +116,15 @@ fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &CellWeights) -> Resul
         "bidirectional" => vec![false, true],
         other => return Err(Problem::malformed(format!("its direction is {other}"))),
     };
-    let sizes = Sizes { directions: reverse.len(), gates: cell.gates(), hidden };
+    let sizes = Sizes { directions: reverse.len(), gates: cell.gates(), hidden, inputs };
     if ctx.has("hidden_size") && ctx.size("hidden_size", 0)? != hidden {
         return Err(Problem::malformed("its hidden_size and the extents of its recurrent weights differ"));
     }
-    if hidden > cell.most_hidden() {
-        let most = cell.most_hidden();
-        let reason = format!("its state has {hidden} hidden values, at most {most} fit in the memory of a workgroup");
-        return Err(Problem::unsupported(reason));
-    }
+    check_hidden(cell, hidden)?;
     if [steps, batches, inputs, hidden].contains(&0) {
         return Err(Problem::empty("it has no steps, batches, inputs or hidden values"));
     }
-    weights.check(sizes, inputs)?;
+    weights.check(sizes)?;
     let functions = match cell {
         Cell::Plain => functions(ctx, sizes.directions, ["Tanh"]).map(|[f]| [f; 3])?,
         Cell::Gru { .. } => functions(ctx, sizes.directions, ["Sigmoid", "Tanh"]).map(|[f, g]| [f, g, g])?,
@@ -139,7 +132,14 @@ fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &CellWeights) -> Resul
     };
     let clip = if ctx.has("clip") { Some(ctx.float("clip", 0.0)?) } else { None };
     let packed = weights.pack(ctx, cell, sizes)?;
-    let products = products(ctx, &x, &packed, &extents)?;
+    let x = ctx.compute(&x)?;
+    let elem = x.elem;
+    let x = match cell {
+        // The whole sequence has one scale.
+        Cell::Lstm { rounded: true, .. } => quantize_dynamically(ctx, &x)?.reals(ctx)?,
+        _ => x,
+    };
+    let products = products(ctx, &x, packed.input, &extents)?;
     let (state, initial, lengths) = state(ctx, cell, sizes, &extents)?;
     let finals = ctx.wants(1) || ctx.wants(2);
     let op = Recurrent {
@@ -147,39 +147,36 @@ fn lower(ctx: &mut NodeLowering<'_>, cell: Cell, weights: &CellWeights) -> Resul
         reverse: [reverse[0], reverse.get(1).copied().unwrap_or(false)],
         functions,
         clip,
+        cell_clip: None,
         initial,
         lengths,
         sequence: ctx.wants(0) || !finals,
         finals,
     };
-    let constant = ctx.lowering.constant(&packed.recurrent, shape_of(&packed.recurrent))?;
+    let constant = constant(ctx, packed.recurrent)?;
     let operands: Vec<TensorId> = [products, constant].into_iter().chain(state).collect();
     let shape = Shape::new(batches, sizes.directions, op.result_pixels(steps), hidden);
     let tensor = ctx.emit(Op::Recurrent(op), &operands, shape)?;
-    give(ctx, tensor, op.sequence, &extents, x.element_type())
+    give(ctx, tensor, op.sequence, &extents, elem)
 }
 
-/// Returns the shape of a constant with four axes.
-fn shape_of(array: &Array) -> Shape {
-    match *array.dims() {
-        [b, h, w, c] => Shape::new(b, h, w, c),
-        _ => Shape::new(1, 1, 1, array.len()),
-    }
+/// Adds weights as a constant.
+fn constant(ctx: &mut NodeLowering<'_>, (shape, values): (Shape, Vec<f32>)) -> Result<TensorId, Problem> {
+    ctx.lowering.constant(&Array::of_floats(shape.dims().to_vec(), ElementType::F32, &values), shape)
 }
 
 /// Multiplies the inputs of all steps, `[batches, 1, steps, inputs]`, with the weights of each direction.
 fn products(
     ctx: &mut NodeLowering<'_>,
-    x: &Value,
-    packed: &PackedWeights,
+    x: &Computed,
+    weights: (Shape, Vec<f32>),
     extents: &Extents,
 ) -> Result<TensorId, Problem> {
     let (batch, step) = if extents.batch_first { (0, 1) } else { (1, 0) };
-    let layout = AtomLayout::of(x.dims(), &[vec![batch], vec![], vec![step], vec![2]]);
-    let x = Value::Computed(ctx.compute(x)?);
-    let x = placed_as(ctx.lowering, &x, &layout)?;
-    let weights = ctx.lowering.constant(&packed.input, shape_of(&packed.input))?;
-    let shape = Shape { b: extents.batches, w: extents.steps, ..shape_of(&packed.input) };
+    let layout = AtomLayout::of(&x.dims, &[vec![batch], vec![], vec![step], vec![2]]);
+    let x = placed_as(ctx.lowering, &Value::Computed(x.clone()), &layout)?;
+    let shape = Shape { b: extents.batches, w: extents.steps, ..weights.0 };
+    let weights = constant(ctx, weights)?;
     ctx.emit(Op::MatMul(MatMul { transpose_b: false }), &[x, weights], shape)
 }
 
