@@ -39,6 +39,14 @@ pub struct CompileBuilder<'a> {
 
 impl Context {
     /// Returns a builder for compiling a model for this device.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).build()?;
+    /// println!("a pool of {} bytes", compiled.pool_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn compile(&self, model: &Model) -> CompileBuilder<'static> {
         CompileBuilder::new(self, model)
     }
@@ -62,6 +70,14 @@ impl CompileBuilder<'static> {
 impl<'a> CompileBuilder<'a> {
     /// Chooses the fastest plan found whose pool takes at most `bytes`. Operators run in stripes of rows if
     /// necessary.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).memory_budget(2 << 20).build()?;
+    /// assert!(compiled.pool_bytes() <= 2 << 20);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn memory_budget(mut self, bytes: u64) -> Self {
         self.options.objective = Objective::Pool(bytes);
         self
@@ -73,6 +89,14 @@ impl<'a> CompileBuilder<'a> {
     /// value, and only [`run`](crate::Session::run) can run it. From 4 MiB on, the blocks that the allocator takes
     /// from the driver ([`MemoryPeak::reserved`](crate::MemoryPeak::reserved)) also stay within the budget, if such a
     /// plan exists, texpool opened the device, and the device has one kind of memory.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).device_budget(4 << 20).build()?;
+    /// assert!(compiled.session()?.memory().planned.sum() <= 4 << 20);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn device_budget(mut self, bytes: u64) -> Self {
         self.options.objective = Objective::Device(bytes);
         self
@@ -81,6 +105,14 @@ impl<'a> CompileBuilder<'a> {
     /// Uploads weights into the pool in every run instead of keeping them on the device. An operator that runs over
     /// all its rows at once receives them in tiles of at most `tile_bytes`. The host keeps them packed, in memory or
     /// in a [folder](Context::with_weights_folder).
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let context = context.with_weights_folder("cache/weights");
+    /// let compiled = context.compile(&model).stream_weights(1 << 20).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stream_weights(mut self, tile_bytes: u64) -> Self {
         self.options.weights = WeightStorage::Streamed { resident_below: 0, tile_bytes };
         self
@@ -119,6 +151,13 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Sets the texels of the pool: 32-bit floats, or 16-bit floats at half the size.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let halves = context.compile(&model).texels(texpool::TexelFormat::Rgba16Float).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn texels(mut self, format: TexelFormat) -> Self {
         self.options.format = format;
         self
@@ -141,6 +180,16 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Selects the rewrite rules.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use texpool::rewrite::Rules;
+    ///
+    /// // Only rules that keep every bit of the results.
+    /// let compiled = context.compile(&model).rules(Rules::exact()).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn rules(mut self, rules: Rules) -> Self {
         self.options.rules = rules;
         self
@@ -202,6 +251,18 @@ impl<'a> CompileBuilder<'a> {
 
     /// Limits the time of the search, which then returns the best plan found. Without a deadline, the same model gets
     /// the same plan on every machine.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use std::time::Duration;
+    ///
+    /// let compiled = context.compile(&model).smallest().deadline(Duration::from_secs(2)).build()?;
+    /// if let Some(reason) = compiled.stopped() {
+    ///     println!("the search ended early: {reason}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn deadline(mut self, within: Duration) -> Self {
         self.deadline = Some(within);
         self
@@ -209,6 +270,15 @@ impl<'a> CompileBuilder<'a> {
 
     /// Calls `told` with the progress every few milliseconds. Returning [`ControlFlow::Break`] ends the search with the
     /// best plan found.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use std::ops::ControlFlow;
+    ///
+    /// let compiled = context.compile(&model).smallest().progress(|_| ControlFlow::Continue(())).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn progress<'b>(self, told: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
         CompileBuilder {
             context: self.context,
@@ -261,6 +331,15 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Returns the Pareto front of plans in device memory and time, fastest first.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// for plan in context.compile(&model).frontier()? {
+    ///     println!("{} bytes, {:?}", plan.device_bytes(), plan.predicted_time());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`build`](Self::build).

@@ -81,6 +81,16 @@ impl CompiledModel {
 
     /// Serialises the plan's decisions for [`Context::load`]. Weights and steps are not included, so the result has
     /// only some kilobytes.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
+    /// let compiled = context.compile(&model).smallest().build()?;
+    /// std::fs::write("model.plan", compiled.save())?;
+    /// let loaded = context.load(&model, &std::fs::read("model.plan")?)?;
+    /// assert_eq!(loaded.pool_bytes(), compiled.pool_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn save(&self) -> Vec<u8> {
         self.inner.compiled.save()
     }
@@ -106,6 +116,14 @@ impl CompiledModel {
     }
 
     /// Returns the required format of an input's texture, and the position of its elements.
+    ///
+    /// ```no_run
+    /// # fn example(compiled: texpool::CompiledModel) -> Result<(), texpool::Error> {
+    /// let layout = compiled.input_layout("image")?;
+    /// println!("{} by {} texels", layout.width, layout.height);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`].
@@ -152,6 +170,14 @@ impl CompiledModel {
     }
 
     /// Returns the plan: the pool's textures, and the position of each intermediate at every step.
+    ///
+    /// ```no_run
+    /// # fn example(compiled: texpool::CompiledModel) {
+    /// for texture in &compiled.plan().textures {
+    ///     println!("{} by {} texels", texture.width, texture.height);
+    /// }
+    /// # }
+    /// ```
     pub fn plan(&self) -> &Plan {
         self.inner.compiled.plan()
     }

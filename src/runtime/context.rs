@@ -39,6 +39,11 @@ impl Context {
     /// Opens the named adapter, or by default the one that wgpu prefers. Falls back to a software adapter if the
     /// machine has no other.
     ///
+    /// ```no_run
+    /// let context = texpool::Context::open(&Default::default())?;
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`GpuError::NoAdapter`], [`GpuError::NoDevice`].
     #[cfg(not(target_arch = "wasm32"))]
@@ -129,6 +134,12 @@ impl Context {
     }
 
     /// Lists all adapters.
+    ///
+    /// ```no_run
+    /// for adapter in texpool::Context::adapters() {
+    ///     println!("{adapter:?}");
+    /// }
+    /// ```
     #[cfg(not(target_arch = "wasm32"))]
     pub fn adapters() -> Vec<AdapterSummary> {
         adapters()

@@ -114,6 +114,13 @@ impl Error {
     }
 
     /// Returns true if the device exceeded the timeout. It may still be busy, and the next call waits for it first.
+    ///
+    /// ```
+    /// use texpool::{Error, GpuError};
+    ///
+    /// let error = Error::Gpu(GpuError::OutOfMemory { doing: "creating textures".to_owned(), bytes: None });
+    /// assert!(!error.is_timeout());
+    /// ```
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Timeout { .. }))
     }
@@ -131,6 +138,13 @@ impl Error {
     }
 
     /// Returns true if the device is out of memory.
+    ///
+    /// ```
+    /// use texpool::{Error, GpuError};
+    ///
+    /// let error = Error::Gpu(GpuError::OutOfMemory { doing: "creating textures".to_owned(), bytes: None });
+    /// assert!(error.is_out_of_memory());
+    /// ```
     pub fn is_out_of_memory(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::OutOfMemory { .. }))
     }

@@ -29,6 +29,17 @@ impl TensorInfo {
     }
 
     /// Returns the size of the elements on the host in bytes.
+    ///
+    /// ```
+    /// use texpool::{Model, graph::{GraphBuilder, Unary}};
+    ///
+    /// let mut b = GraphBuilder::new("relu");
+    /// let x = b.input("x", &[1, 4, 4, 3])?;
+    /// let y = b.unary("y", Unary::Relu, x)?;
+    /// let model = Model::from_graph(b.finish(&[y])?)?;
+    /// assert_eq!(model.input("x")?.bytes(), 4 * 4 * 3 * 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn bytes(&self) -> usize {
         self.len() * self.element_type.size()
     }

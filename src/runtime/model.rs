@@ -32,6 +32,12 @@ impl Model {
     /// Reads a `.tflite` or `.onnx` file into memory. A file of more than 1 GiB is mapped instead, as
     /// [`import::open`](texpool_model::import::open) explains.
     ///
+    /// ```no_run
+    /// let model = texpool::Model::open("mobilenet_v2.tflite")?;
+    /// println!("{}: {} outputs", model.name(), model.outputs().len());
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Import`] if the file cannot be read, is damaged, or uses unsupported features, which are all listed.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
@@ -39,6 +45,15 @@ impl Model {
     }
 
     /// Like [`open`](Self::open), with values for open extents or inputs.
+    ///
+    /// ```no_run
+    /// use texpool::{ImportOptions, Model};
+    ///
+    /// // A batch that the file leaves open.
+    /// let dims = [("batch".to_owned(), 1)].into();
+    /// let model = Model::open_with("text_reader.onnx", &ImportOptions { dims, ..Default::default() })?;
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open), and for names that the file does not have and extents that stay unknown.
@@ -48,6 +63,12 @@ impl Model {
     }
 
     /// Reads a model from bytes.
+    ///
+    /// ```
+    /// use texpool::{Error, ImportError, Model};
+    ///
+    /// assert!(matches!(Model::from_bytes([]), Err(Error::Import(ImportError::Empty))));
+    /// ```
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -65,6 +86,17 @@ impl Model {
     }
 
     /// Creates a model from a graph that was built in code.
+    ///
+    /// ```
+    /// use texpool::{Model, graph::{GraphBuilder, Unary}};
+    ///
+    /// let mut b = GraphBuilder::new("relu");
+    /// let x = b.input("x", &[1, 4, 4, 3])?;
+    /// let y = b.unary("y", Unary::Relu, x)?;
+    /// let model = Model::from_graph(b.finish(&[y])?)?;
+    /// assert_eq!(model.output(0)?.name, "y");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// [`Error::Graph`] if the graph is inconsistent.

@@ -99,6 +99,14 @@ impl NamedOptions {
 
     /// Takes options by name and text, in any order.
     ///
+    /// ```
+    /// use texpool::NamedOptions;
+    ///
+    /// let options = NamedOptions::parse([("budget", "2M")])?;
+    /// assert_eq!(options.budget(), Some(2 << 20));
+    /// # Ok::<(), texpool::OptionError>(())
+    /// ```
+    ///
     /// # Errors
     /// [`OptionError`].
     pub fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, OptionError> {

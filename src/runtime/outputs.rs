@@ -27,6 +27,14 @@ impl Outputs {
     }
 
     /// Removes one output from the results and returns it.
+    ///
+    /// ```no_run
+    /// # fn example(mut outputs: texpool::Outputs) {
+    /// if let Some(scores) = outputs.take("scores") {
+    ///     println!("{:?}", scores.dims());
+    /// }
+    /// # }
+    /// ```
     pub fn take<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Option<Tensor> {
         let key = key.into();
         let at = self.found.iter().position(|(index, name, _)| is(key, *index, name))?;
@@ -34,6 +42,14 @@ impl Outputs {
     }
 
     /// Iterates over names and values.
+    ///
+    /// ```no_run
+    /// # fn example(outputs: texpool::Outputs) {
+    /// for (name, tensor) in outputs.iter() {
+    ///     println!("{name}: {:?}", tensor.dims());
+    /// }
+    /// # }
+    /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
         self.found.iter().map(|(_, name, tensor)| (name.as_str(), tensor))
     }

@@ -100,6 +100,14 @@ impl Pool {
     /// Returns the session for use until another one enters the pool. If the pool was trimmed, its textures are created
     /// again.
     ///
+    /// ```no_run
+    /// # use texpool::{Error, Pool, PooledSession, TensorView};
+    /// # fn example(pool: &mut Pool, detector: &mut PooledSession, pixels: &[f32]) -> Result<(), Error> {
+    /// let outputs = pool.enter(detector)?.run([("image", TensorView::from(pixels))])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::OtherPool`] for a session of another pool, and [`Error::Gpu`] if memory runs out.
     pub fn enter<'a>(&'a mut self, session: &'a mut PooledSession) -> Result<&'a mut Session, Error> {

@@ -114,6 +114,20 @@ impl TextureLayout {
     /// is rounded to nearest, and finite values beyond 65504 saturate. Unused lanes are zero.
     ///
     /// Returns `None` if the number of values is wrong.
+    ///
+    /// ```
+    /// use texpool::{TexelFormat, TextureLayout, graph::GraphBuilder};
+    ///
+    /// let mut b = GraphBuilder::new("copy");
+    /// let image = b.input("image", &[1, 2, 2, 3])?;
+    /// let copy = b.unary("copy", texpool::graph::Unary::Relu, image)?;
+    /// let graph = b.finish(&[copy])?;
+    /// let layout = TextureLayout::new(&graph.tensors[image], TexelFormat::Rgba32Float, 8192);
+    /// let values: Vec<f32> = (0..12u8).map(f32::from).collect();
+    /// let bytes = layout.pack(&values).expect("one value per element");
+    /// assert_eq!(layout.unpack(&bytes), Some(values));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn pack(&self, values: &[f32]) -> Option<Vec<u8>> {
         let (shape, spec) = self.filled_by(values.len())?;
         let mut bytes = vec![0; usize::try_from(spec.bytes()).ok()?];

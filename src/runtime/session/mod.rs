@@ -37,6 +37,14 @@ pub struct Session {
 impl CompiledModel {
     /// Creates a session: allocates the pool's textures, uploads the weights and creates the pipelines.
     ///
+    /// ```no_run
+    /// # fn example(compiled: texpool::CompiledModel, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// let mut session = compiled.session()?;
+    /// let outputs = session.run([("image", texpool::TensorView::from(pixels))])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Gpu`]: the device is lost, has too little memory, or a limit is too low.
     #[cfg(not(target_arch = "wasm32"))]
@@ -70,6 +78,15 @@ impl Session {
     /// Releases the device memory: the pool, weights that no other session uses, tables, and the session's own
     /// textures of inputs and outputs with their values. Textures of the caller stay bound, and pipelines stay with
     /// the context. The next run allocates the memory again, or [`restore`](Self::restore) does so explicitly.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// session.trim();
+    /// assert!(session.is_trimmed());
+    /// session.restore()?; // or the next run
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn trim(&mut self) {
         self.executor.trim();
     }
@@ -159,6 +176,15 @@ impl Session {
 
     /// Runs the model on the contents of the inputs' textures, with each dispatch in a separate pass, and returns the
     /// time of each. Returns `None` if the device was opened without timestamps.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// for dispatch in session.profile()?.unwrap_or_default() {
+    ///     println!("{dispatch:?}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`submit`](Self::submit), and errors of the device.

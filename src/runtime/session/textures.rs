@@ -11,6 +11,14 @@ impl Session {
     /// the last few textures, so a camera can alternate between two or three at no cost. Cached textures stay alive
     /// until others replace them or the input is [unbound](Self::unbind_input).
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, camera: &texpool::wgpu::Texture) -> Result<(), texpool::Error> {
+    /// session.bind_input("image", camera)?;
+    /// let submission = session.submit()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`]; [`Error::Gpu`] for a texture that does not fit.
     pub fn bind_input<'k>(&mut self, key: impl Into<TensorKey<'k>>, texture: &wgpu::Texture) -> Result<(), Error> {
@@ -121,6 +129,15 @@ impl Session {
 
     /// Runs the model on the current contents of the inputs' textures without waiting. Wait on the returned
     /// [`Submission`] instead.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// let submission = session.submit()?;
+    /// // Other work of the host, while the device computes.
+    /// submission.wait()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`encode`](Self::encode).

@@ -183,6 +183,15 @@ impl Session {
     /// Two runs in one encoder with a `write` between them both see the last values, because the encoder is submitted
     /// after the write. Bind two textures for such a case.
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// session.write("image", texpool::TensorView::from(pixels))?;
+    /// session.submit()?.wait()?;
+    /// let outputs = session.read(["scores"])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`run`](Self::run).
     pub fn write<'k>(&mut self, key: impl Into<TensorKey<'k>>, values: TensorView<'_>) -> Result<(), Error> {
