@@ -169,7 +169,7 @@ impl CompiledModel {
     /// Returns the peak device memory of a session of this model in bytes, if it is the only session on its device.
     /// This includes the pool, weights, inputs and outputs, tables, transfer buffers, and half a MiB that wgpu keeps
     /// on each device. Each allocation is counted as lavapipe rounds it, plus 256 bytes for alignment. Other drivers
-    /// may round textures differently; [`Session::memory`](crate::Session::memory) reports the actual size.
+    /// may round textures differently; `Session::memory` reports the actual size.
     pub fn device_bytes(&self) -> u64 {
         let Self { graph, schedule, plan, .. } = self;
         let format = self.device_format();

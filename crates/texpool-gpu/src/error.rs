@@ -61,7 +61,7 @@ pub enum GpuError {
     #[error("the device was lost{}", lost(*.reason, message))]
     Lost {
         /// Tells a destroyed device from a device that failed. `None` for a device supplied by the caller, unless the
-        /// caller [reported](crate::Context::device_lost) the loss: wgpu gives the reason to the caller's callback
+        /// caller reported (`Context::device_lost`) the loss: wgpu gives the reason to the caller's callback
         /// only.
         reason: Option<wgpu::DeviceLostReason>,
         /// The driver's message, or the symptom that revealed the loss; empty for a device that was destroyed.

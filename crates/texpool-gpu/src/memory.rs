@@ -3,7 +3,7 @@
 /// Device memory of a session in bytes, by purpose: as planned, and as allocated by the driver.
 ///
 /// Counts everything that this session created, even if others use the same device, and everything that it shares:
-/// the weights of a model that several sessions run, and the textures of a [`Pool`](crate::Pool). Textures that the
+/// the weights of a model that several sessions run, and the textures of a `Pool`. Textures that the
 /// caller bound are not counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

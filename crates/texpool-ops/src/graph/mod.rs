@@ -68,7 +68,7 @@ pub struct Tensor {
     pub quantization: Option<Quantization>,
     /// The values, if they are part of the model.
     pub constant: Option<Constant>,
-    /// Smallest and largest integer that an input may hold. Set by [compiling](texpool_compile) if nodes would round
+    /// Smallest and largest integer that an input may hold. Set by compiling if nodes would round
     /// the results for larger integers.
     pub integer_range: Option<[i32; 2]>,
 }

@@ -13,7 +13,7 @@ const MIN_BYTES: usize = 1 << 10;
 /// just to find that it differs from the others.
 const SAMPLE: usize = 64;
 
-/// Lets constants with equal elements share the bytes of the first one, so that [`Bytes::is_same`] can later detect
+/// Lets constants with equal elements share the bytes of the first one, so that `Bytes::is_same` can later detect
 /// equality without comparing bytes. Only constants that agree in type, length and three samples are compared in
 /// full.
 pub fn share_constants(graph: &mut Graph) {

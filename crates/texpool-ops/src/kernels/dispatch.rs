@@ -28,7 +28,7 @@ pub struct Dispatch {
     pub second: Option<usize>,
     /// Weight texture, if one is read.
     pub weights: Option<usize>,
-    /// Maximum number of rounds of all loops together, per invocation ([`Shader::rounds`]).
+    /// Maximum number of rounds of all loops together, per invocation (`Shader::rounds`).
     pub rounds: u64,
     /// Total number of workgroups.
     pub(crate) groups: u32,

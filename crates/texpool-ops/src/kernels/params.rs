@@ -39,7 +39,7 @@ pub const COUNTS_PER_NODE: usize = COUNTS.len();
 /// Word of a block that holds the index of the first counter.
 pub(crate) const COUNTER_WORD: usize = (4 * (OUTPUT_TENSOR + COUNTER_GROUP) + COUNTER_LANE) as usize;
 
-/// Size of [`DispatchParams`] in words, a multiple of four.
+/// Size of `DispatchParams` in words, a multiple of four.
 pub const DISPATCH_WORDS: usize = 4 * wgsl::groups(DispatchParams::FIELDS);
 
 shader_params! {
