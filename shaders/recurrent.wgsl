@@ -24,7 +24,7 @@ override CANDIDATE_FUNCTION: u32 = ACT_TANH;
 override CELL_FUNCTION: u32 = ACT_TANH;
 override CLIPPED: bool = false;
 override CELL_CLIPPED: bool = false;
-// Whether the recurrent weights of an LSTM multiply rounded hidden values.
+// True if the recurrent weights of an LSTM multiply rounded hidden values.
 override ROUNDED: bool = false;
 // Parts of the second tensor: the state before the first step, and the numbers of steps.
 override INITIAL: bool = false;

@@ -67,7 +67,7 @@
 //!
 //! This crate is the interface, which follows semantic versioning. It re-exports parts of `texpool-ops` (graph and
 //! operators), `texpool-model` (importers, rewriter), `texpool-compile` (tiling and plans) and `texpool-gpu` (executor).
-//! Those crates may change with any version. `texpool-plan` is the planner alone, for any target, without a GPU.
+//! Their own interfaces may change with any version. `texpool-plan` is the planner alone, for any target.
 //!
 //! [wgpu]: https://docs.rs/wgpu/30
 //! [examples]: https://docs.rs/crate/texpool/latest/source/examples/

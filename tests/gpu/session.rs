@@ -1,7 +1,6 @@
 //! A small network on the device against its CPU reference, under every strategy, with and without poison.
 
-use texpool_compile::CompileOptions;
-use texpool_compile::io_texture;
+use texpool_compile::{CompileOptions, io_texture};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, Role, SharedPipelines, TensorRole, TextureSet};
 use texpool_model::rewrite::Rules;
 use texpool_ops::{

@@ -3,7 +3,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     fs,
-    path::{Path, PathBuf},
+    path::Path,
 };
 
 use proc_macro2::{TokenStream, TokenTree};
@@ -11,6 +11,8 @@ use syn::{
     UseTree,
     visit::{self, Visit},
 };
+
+use crate::support::source_folders;
 
 /// A module by its path from the crate's root: `[]` is `lib.rs`, `["page"]` is `page.rs` or `page/mod.rs`.
 type Module = Vec<String>;
@@ -201,13 +203,6 @@ fn circle<'a>(from: &'a Module, uses: &BTreeMap<&'a Module, BTreeSet<&'a Module>
         }
     }
     None
-}
-
-/// Returns the source folder of every crate, the library's own first.
-fn source_folders() -> Vec<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
-    [root.join("src")].into_iter().chain(crates).collect()
 }
 
 /// Guards the reader of sources: without imports there would be no circles to find.

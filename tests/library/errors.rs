@@ -1,26 +1,12 @@
 //! The library's errors, as declared in its source. New variants must not break a caller's match, and error texts
 //! must not mention the command's flags or system packages.
 
-use std::path::{Path, PathBuf};
-
-use crate::support::sources;
-
-/// The crate of the command, whose errors may mention its flags and system packages.
-const COMMAND: &str = "texpool-cli";
-
-/// Returns the sources of every crate but the command's.
-fn library_sources() -> Vec<(PathBuf, String)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let crates = std::fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path());
-    let libraries = crates.filter(|path| !path.ends_with(COMMAND)).map(|path| path.join("src"));
-    [root.join("src")].into_iter().chain(libraries).flat_map(|folder| sources(&folder)).collect()
-}
+use crate::support::{source_folders, sources};
 
 #[test]
 fn every_public_error_may_grow() {
     let mut seen = 0;
-    let command = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates").join(COMMAND).join("src");
-    for (path, text) in library_sources().into_iter().chain(sources(&command)) {
+    for (path, text) in source_folders().iter().flat_map(|folder| sources(folder)) {
         for (at, _) in text.match_indices("thiserror::Error)]") {
             let Some(end) = text[at..].find("pub ").map(|end| at + end) else { continue };
             let attributes = &text[at..end];
@@ -37,7 +23,9 @@ fn every_public_error_may_grow() {
 
 #[test]
 fn texts_of_the_library_name_no_flag_and_no_package() {
-    for (path, text) in library_sources() {
+    // The command's errors may mention its flags and system packages.
+    let libraries = source_folders().into_iter().filter(|folder| !folder.ends_with("texpool-cli/src"));
+    for (path, text) in libraries.flat_map(|folder| sources(&folder)) {
         for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with("//")) {
             let flag =
                 line.match_indices("--").any(|(at, _)| line[at + 2..].starts_with(|c: char| c.is_ascii_lowercase()));

@@ -35,6 +35,13 @@ pub(crate) const fn t(number: usize) -> TensorId {
     TensorId::new(number)
 }
 
+/// Returns the source folder of every crate, the library's own first.
+pub(crate) fn source_folders() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let crates = fs::read_dir(root.join("crates")).unwrap().map(|entry| entry.unwrap().path().join("src"));
+    [root.join("src")].into_iter().chain(crates).collect()
+}
+
 /// Returns every source file under a folder, with its text.
 pub(crate) fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();

@@ -74,7 +74,7 @@ pub fn choice_name<T: Choice>(value: T) -> Option<&'static str> {
 /// Data that goes through the pool in every run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Streamed {
-    /// Nothing.
+    /// No data is streamed.
     None,
     /// Weights.
     Weights,

@@ -11,8 +11,7 @@ use super::{
     transfer::{self, Transfer},
     wait::Wait,
 };
-use texpool_compile::PIECE;
-use texpool_compile::io_texture;
+use texpool_compile::{PIECE, io_texture};
 use texpool_ops::graph::Tensor;
 use texpool_plan::{TexelFormat, printable};
 

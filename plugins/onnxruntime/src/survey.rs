@@ -6,8 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use texpool::graph;
-use texpool::{Error, ImportError, ImportOptions, Model, Uncomputable};
+use texpool::{Error, ImportError, ImportOptions, Model, Uncomputable, graph};
 use texpool_model::{
     delegate::{Live, NodeStanding, Partition, select},
     import::{self, FakeQuant, GraphOutline, OutlineSource, Refusal, Verdict},

@@ -4,8 +4,7 @@
 use std::io;
 
 use pyo3::{PyErr, exceptions::PyOSError};
-use texpool::plan::PlanError;
-use texpool::{CompileError, ConvertError, Error, GpuError, ImportError};
+use texpool::{CompileError, ConvertError, Error, GpuError, ImportError, plan::PlanError};
 
 use crate::interrupt;
 

@@ -1,8 +1,10 @@
 //! Memory usage of a session, and the layout of its pool.
 
 use pyo3::{IntoPyObjectExt, prelude::*, types::PyDict};
-use texpool::plan::{LiveRange, PlanError, row_live_ranges};
-use texpool::{CompiledModel, Memory, MemoryParts};
+use texpool::{
+    CompiledModel, Memory, MemoryParts,
+    plan::{LiveRange, PlanError, row_live_ranges},
+};
 use texpool_compile::schedule::StorageKind;
 
 /// Tensor name, texture, offset, size in bytes, first and last step of a block in the pool.

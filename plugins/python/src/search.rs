@@ -13,8 +13,7 @@ use std::{
 };
 
 use pyo3::{exceptions::PyRuntimeError, prelude::*, types::PyBool};
-use texpool::Progress;
-use texpool::plan::ProgressFn;
+use texpool::{Progress, plan::ProgressFn};
 
 use crate::interrupt::internal;
 

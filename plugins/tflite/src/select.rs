@@ -5,8 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use texpool::graph;
-use texpool::{ImportError, ImportOptions, Uncomputable};
+use texpool::{ImportError, ImportOptions, Uncomputable, graph};
 use texpool_model::{
     delegate::{self, Live, NodeStanding},
     import::{GraphOutline, OutlineSource, Refusal, Verdict},

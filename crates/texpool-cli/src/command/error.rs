@@ -1,8 +1,11 @@
 //! Errors of the command: errors of the layers below, unchanged, and usage errors.
 
 use super::suggestion;
-use crate::io::printable;
-use crate::{fetch::FetchError, io::IoError, setup::SetupError};
+use crate::{
+    fetch::FetchError,
+    io::{IoError, printable},
+    setup::SetupError,
+};
 use std::{ffi::OsString, fmt, path::PathBuf};
 use texpool_compile::{CompileError, SavedPlanError};
 use texpool_dataflow::DataflowError;

@@ -1,8 +1,10 @@
 //! Represents arithmetic with a constant as a scale and a shift per channel. Shared by several rules.
 
 use super::{context::RewriteContext, skip_reason::SkipReason};
-use texpool_ops::graph::Binary::{self, Add, Div, Mul, Sub};
-use texpool_ops::graph::{Node, Op, TensorId};
+use texpool_ops::graph::{
+    Binary::{self, Add, Div, Mul, Sub},
+    Node, Op, TensorId,
+};
 
 /// `scale * x + shift` per channel. If `divide` is set, it is `x / scale` instead: reciprocals would be rounded, so
 /// weights are divided by the constant itself, like in the file's node.

@@ -21,8 +21,7 @@ mod subtensor;
 
 pub use builder::GraphBuilder;
 pub use check::check;
-pub use constant::exceeds_half;
-pub use constant::{Bytes, Constant, QuantParams, Reals};
+pub use constant::{Bytes, Constant, QuantParams, Reals, exceeds_half};
 pub use element_type::ElementType;
 pub use epilogue::{Act, Epilogue};
 pub use error::{BuildError, CheckError};
@@ -35,8 +34,7 @@ pub use padding::Padding;
 pub use quantization::Quantization;
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use shared_constants::share_constants;
-pub use subtensor::{SubtensorError, texels_agree};
-pub use subtensor::{SubtensorOffset, may_be_in_place, subtensor_offsets};
+pub use subtensor::{SubtensorError, SubtensorOffset, may_be_in_place, subtensor_offsets, texels_agree};
 
 pub use crate::ops::{
     depth_to_space::DepthOrder,

@@ -24,13 +24,10 @@ pub(crate) mod wgsl;
 
 pub use block::block_reason;
 pub use dispatch::Dispatch;
-pub use epilogue::EpilogueParams;
-pub use epilogue::fits_epilogue;
+pub use epilogue::{EpilogueParams, fits_epilogue};
 pub use loops::Loop;
-pub use params::KernelParams;
-pub use params::{COUNTS_PER_NODE, DISPATCH_WORDS, UNIFORM_WORDS};
+pub use params::{COUNTS_PER_NODE, DISPATCH_WORDS, KernelParams, UNIFORM_WORDS};
 pub use shader::Shader;
-pub use step::Reach;
-pub use step::{Constants, KernelError, Operand, StepContext, WeightPlace};
+pub use step::{Constants, KernelError, Operand, Reach, StepContext, WeightPlace};
 pub(crate) use weights::{ChannelWeights, SectionLayout};
 pub use weights::{SectionRole, WeightPacking, WeightPieces, WeightSection, WeightSections};

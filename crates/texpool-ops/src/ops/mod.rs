@@ -94,13 +94,12 @@ mod work;
 
 pub use bounds::check;
 pub use integers::input_ranges;
-pub use lookup::properties;
-pub use lookup::{dispatch_rows, input_rows, operations, shaders, work};
-pub use lower::dispatches;
-pub use lower::lower;
+pub use lookup::{dispatch_rows, input_rows, operations, properties, shaders, work};
+pub use lower::{dispatches, lower};
 pub use operator::ConstantOperands;
 pub use weight_groups::{GroupSection, NodeSections, WeightGroup, WeightGroups};
 pub use weights::{PACKING, weight_sections, weight_texels, weights};
-pub use words::{WeightWords, packed_weight_texels, section_texels};
-pub use words::{channel_weights, has_channel_scales, stored_packing};
+pub use words::{
+    WeightWords, channel_weights, has_channel_scales, packed_weight_texels, section_texels, stored_packing,
+};
 pub use work::{CostClass, Work};

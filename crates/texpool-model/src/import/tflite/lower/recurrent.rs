@@ -193,6 +193,14 @@ fn lstm(
     let cell = Cell::Lstm { coupled, rounded: false };
     check_hidden(cell, hidden)?;
     let has_peepholes = directions.iter().any(|direction| ctx.has(direction.weights + 9));
+    // The input gate of coupled gates is the logistic function of the negated sum of the forget gate. `first` is the
+    // position of the weights of the first gate.
+    let of_gate = |ctx: &mut OperatorLowering<'_, '_>, first: usize, gate: usize, role: &str, dims: [usize; 2]| {
+        let (gate, sign) = if coupled && gate == 0 { (1, -1.0) } else { (gate, 1.0) };
+        let mut values = weights(ctx, first + gate, role, dims)?;
+        values.iter_mut().for_each(|value| *value *= sign);
+        Ok::<_, Problem>(values)
+    };
     let [mut input, mut recurrent, mut bias, mut peepholes] = [const { Vec::new() }; 4];
     for &Positions { weights: first, state } in directions {
         absent(ctx, first + 15..first + 17, "a projection")?;
@@ -200,24 +208,14 @@ fn lstm(
             return Err(Problem::unsupported("one direction has weights for its input gate, the other has none"));
         }
         for gate in GATES {
-            // The input gate is the logistic function of the negated sum of the forget gate.
-            let (from, sign) = if coupled && gate == 0 { (1, -1.0) } else { (gate, 1.0) };
-            let mut signed = |at: usize, role: &str, dims: [usize; 2]| -> Result<Vec<f32>, Problem> {
-                let mut values = weights(ctx, first + at + from, role, dims)?;
-                values.iter_mut().for_each(|value| *value *= sign);
-                Ok(values)
-            };
-            input.extend(signed(0, "input weights", [hidden, sizes.inputs])?);
-            recurrent.extend(signed(4, "recurrent weights", [hidden; 2])?);
-            bias.extend(signed(11, "biases", [hidden, 1])?);
+            input.extend(of_gate(ctx, first, gate, "input weights", [hidden, sizes.inputs])?);
+            recurrent.extend(of_gate(ctx, first + 4, gate, "recurrent weights", [hidden; 2])?);
+            bias.extend(of_gate(ctx, first + 11, gate, "biases", [hidden, 1])?);
         }
         bias.resize(bias.len() + 4 * hidden, 0.0);
-        for gate in PEEPHOLES {
-            let (from, sign) = if coupled && gate == 0 { (1, -1.0) } else { (gate, 1.0) };
-            if has_peepholes {
-                let mut values = weights(ctx, first + 8 + from, "peepholes", [hidden, 1])?;
-                values.iter_mut().for_each(|value| *value *= sign);
-                peepholes.extend(values);
+        if has_peepholes {
+            for gate in PEEPHOLES {
+                peepholes.extend(of_gate(ctx, first + 8, gate, "peepholes", [hidden, 1])?);
             }
         }
         starts_at_zero(ctx, state)?;
