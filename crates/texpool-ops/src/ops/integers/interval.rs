@@ -2,7 +2,10 @@
 //! Only precise where whole numbers need it; the results of functions that produce no whole numbers are treated as
 //! unknown.
 
-use std::cell::OnceCell;
+use std::{
+    cell::{OnceCell, RefCell},
+    collections::BTreeMap,
+};
 
 use crate::graph::{Binary, Graph, IdVec, Node, Op, PoolKind, ReduceKind, Shape, TensorId, Unary};
 
@@ -101,16 +104,16 @@ pub(super) struct Intervals<'g> {
     producers: IdVec<TensorId, Option<&'g Node>>,
     /// Intervals of constants, computed on first use.
     constants: IdVec<TensorId, OnceCell<Interval>>,
-    /// Largest sums of magnitudes of constants, for each [`Terms`], computed on first use.
-    most: IdVec<TensorId, [OnceCell<f64>; 2]>,
+    /// Largest sums of magnitudes of constants, computed on first use. Nodes that share a constant may add other terms.
+    most: RefCell<BTreeMap<(TensorId, Terms), f64>>,
 }
 
 /// The elements of a constant that a result of a product multiplies.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Terms {
-    /// That many consecutive elements.
+    /// A number of consecutive elements.
     Consecutive(usize),
-    /// Every element at that distance.
+    /// Elements at a distance from each other.
     Apart(usize),
 }
 
@@ -119,8 +122,7 @@ impl<'g> Intervals<'g> {
         let mut producers = IdVec::from_elem(None, &graph.tensors);
         graph.nodes.iter().for_each(|node| producers[node.output] = Some(node));
         let constants = graph.tensors.iter().map(|_| OnceCell::new()).collect();
-        let most = graph.tensors.iter().map(|_| Default::default()).collect();
-        Self { graph, producers, constants, most }
+        Self { graph, producers, constants, most: RefCell::default() }
     }
 
     /// Returns the interval of a tensor; `known` holds the intervals of computed tensors.
@@ -151,11 +153,11 @@ impl<'g> Intervals<'g> {
     /// are added. Infinite for tensors that are computed.
     fn most(&self, id: TensorId, terms: Terms) -> f64 {
         let Some(constant) = &self.graph.tensors[id].constant else { return f64::INFINITY };
-        let (cell, results) = match terms {
-            Terms::Consecutive(depth) => (0, constant.len() / depth.max(1)),
-            Terms::Apart(distance) => (1, distance),
-        };
-        *self.most[id][cell].get_or_init(|| {
+        *self.most.borrow_mut().entry((id, terms)).or_insert_with(|| {
+            let results = match terms {
+                Terms::Consecutive(depth) => constant.len() / depth.max(1),
+                Terms::Apart(distance) => distance,
+            };
             let reals = constant.reals();
             let magnitude = |i: usize| f64::from(reals.get(i)).abs();
             let sum = |result: usize| -> f64 {
