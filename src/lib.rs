@@ -28,6 +28,7 @@
 //! | keep a plan in a file, since planning may take seconds | [`CompiledModel::save`], [`Context::load`] |
 //! | keep weights off the device, and packed in a file | [`CompileBuilder::stream_weights`], [`Context::with_weights_folder`] |
 //! | run on values | [`Session::run`], [`TensorView`] for values with any strides, [`Outputs`] and [`Tensor`] for results; [`Session::run_into`] for results in the caller's memory |
+//! | keep state on the device between runs | [`Session::carry`], [`Session::reset`], [`CarryProblem`] |
 //! | keep frames on the GPU | [`Session::bind_input`], [`Session::encode`], [`Session::output_texture`] |
 //! | write an input or read an output in a shader | [`texture`], [`TextureLayout`] |
 //! | read outputs later, or without blocking | [`Session::encode_read`], [`Readback`], [`Session::run_async`] |
@@ -89,8 +90,9 @@ pub use import::{ImportError, ImportOptions, ModelMetadata};
 #[doc(inline)]
 pub use plan::{Progress, StopReason, TexelFormat};
 pub use runtime::{
-    CompileBuilder, CompiledModel, Context, Error, Model, NamedOptions, OptionError, OptionHelp, Outputs, Pool,
-    PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TextureLayout, Uncomputable, WantedTensor,
+    CarryProblem, CompileBuilder, CompiledModel, Context, Error, Model, NamedOptions, OptionError, OptionHelp, Outputs,
+    Pool, PooledSession, Readback, Session, Submission, TensorInfo, TensorKey, TextureLayout, Uncomputable,
+    WantedTensor,
 };
 #[doc(inline)]
 pub use texpool_compile::{

@@ -1,6 +1,6 @@
 //! Errors of reading, compiling and running a model, in the caller's terms.
 
-use super::WantedTensor;
+use super::{CarryProblem, WantedTensor};
 use texpool_compile::{CompileError, SavedPlanError};
 use texpool_gpu::{GpuError, TensorRole};
 use texpool_model::{import::ImportError, tensor::ConvertError};
@@ -92,6 +92,16 @@ pub enum Error {
         name: String,
         /// The defect.
         source: ConvertError,
+    },
+    /// The values of an output cannot become those of an input.
+    #[error("output `{}` cannot be carried to input `{}`: {problem}", printable(output), printable(input))]
+    Carry {
+        /// The output's name.
+        output: String,
+        /// The input's name.
+        input: String,
+        /// The reason.
+        problem: CarryProblem,
     },
     /// A session was used without entering its pool, or with another pool.
     #[error("the session belongs to another pool, or another session has entered it since")]

@@ -1,5 +1,6 @@
 //! The API for programs that embed texpool: contexts, models, compiled models, sessions and pools.
 
+mod carry_problem;
 mod compile_builder;
 mod compiled;
 mod context;
@@ -18,6 +19,7 @@ mod session;
 mod texture_layout;
 mod texture_wgsl;
 
+pub use carry_problem::CarryProblem;
 pub use compile_builder::CompileBuilder;
 pub use compiled::CompiledModel;
 pub use context::Context;

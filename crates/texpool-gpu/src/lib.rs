@@ -4,6 +4,7 @@ mod account;
 mod allocations;
 #[cfg(not(target_arch = "wasm32"))]
 mod calibrate;
+mod carry;
 #[cfg(not(target_arch = "wasm32"))]
 mod compare;
 mod device;
@@ -38,6 +39,7 @@ mod process;
 #[cfg(not(target_arch = "wasm32"))]
 mod profile;
 mod program;
+mod rearrange;
 mod resident;
 mod run_warnings;
 mod staging;

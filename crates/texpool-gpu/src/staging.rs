@@ -16,7 +16,7 @@ use texpool_ops::graph::{LayoutPermutation, Shape};
 use texpool_plan::TextureSpec;
 
 /// Texture layout of an input or output, and the order of its values at the caller.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct HostLayout {
     pub(super) shape: Shape,
     pub(super) permutation: LayoutPermutation,

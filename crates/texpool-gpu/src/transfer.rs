@@ -13,13 +13,13 @@ use texpool_compile::piece_bytes;
 use texpool_plan::TextureSpec;
 
 /// Splits a texture into pieces; returns first row and row count of each.
-fn pieces(spec: TextureSpec, bytes: u64) -> impl Iterator<Item = (u32, u32)> {
+pub(super) fn pieces(spec: TextureSpec, bytes: u64) -> impl Iterator<Item = (u32, u32)> {
     let rows = (bytes / row_bytes(spec) as u64).clamp(1, u64::from(u32::MAX)) as u32;
     (0..spec.height).step_by(rows as usize).map(move |first| (first, rows.min(spec.height - first)))
 }
 
 /// Returns the copy region for some rows of a texture.
-fn region<'a>(
+pub(super) fn region<'a>(
     texture: &'a wgpu::Texture,
     spec: TextureSpec,
     (first, rows): (u32, u32),

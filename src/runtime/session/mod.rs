@@ -1,5 +1,6 @@
 //! A session: a model on a device, with its resources and the operations common to all ways of running it.
 
+mod carried;
 mod textures;
 mod values;
 
@@ -14,9 +15,10 @@ use texpool_gpu::{Executor, Memory, PoolTextures, RunWarnings, TensorRole, Wait}
 
 /// A model loaded on a device, ready to run.
 ///
-/// An input gets its values in one of four ways: passed to [`run`](Self::run); [written](Self::write), which lasts
-/// until the next write; by one of the caller's shaders in the session's [own texture](Self::input_texture); or from
-/// one of the caller's textures that is [bound](Self::bind_input). Outputs are returned by `run`, read later
+/// An input gets its values in one of five ways: passed to [`run`](Self::run); [written](Self::write), which lasts
+/// until the next write; by one of the caller's shaders in the session's [own texture](Self::input_texture); from one
+/// of the caller's textures that is [bound](Self::bind_input); or [carried](Self::carry) from an output of the last
+/// run. Outputs are returned by `run`, read later
 /// ([`read`](Self::read), [`encode_read`](Self::encode_read)), or used in place on the device.
 ///
 /// Runs execute in the order of submission, also within one command encoder, and never overlap. Every run rewrites all
@@ -76,8 +78,9 @@ impl Session {
     }
 
     /// Releases the device memory: the pool, weights that no other session uses, tables, and the session's own
-    /// textures of inputs and outputs with their values. Textures of the caller stay bound, and pipelines stay with
-    /// the context. The next run allocates the memory again, or [`restore`](Self::restore) does so explicitly.
+    /// textures of inputs and outputs with their values. Textures of the caller stay bound, [carried](Self::carry)
+    /// values stay on the device, and pipelines stay with the context. The next run allocates the memory again, or
+    /// [`restore`](Self::restore) does so explicitly.
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
@@ -175,7 +178,7 @@ impl Session {
     }
 
     /// Runs the model on the contents of the inputs' textures, with each dispatch in a separate pass, and returns the
-    /// time of each. Returns `None` if the device was opened without timestamps.
+    /// time of each. [Carries](Self::carry) no values. Returns `None` if the device was opened without timestamps.
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {

@@ -14,7 +14,8 @@ use texpool_model::tensor::{
 type GivenInput<'t> = (usize, Option<&'t [f32]>);
 
 impl Session {
-    /// Runs the model on values, waits, and returns every output that is not bound to a texture.
+    /// Runs the model on values, waits, and returns every output that is neither bound to a texture nor
+    /// [carried](Self::carry).
     ///
     /// Inputs are identified by name or index. An omitted input keeps its previous values: those that were written, or
     /// the contents of its texture. If all inputs already have values, [`submit`](Self::submit) and
@@ -63,8 +64,11 @@ impl Session {
         inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
     ) -> Result<Outputs, Error> {
         let given = self.take_inputs(inputs)?;
-        let bound = |output: &usize| self.executor.is_bound(TensorRole::Output, *output);
-        let read: Vec<usize> = (0..self.outputs().len()).filter(|output| !bound(output)).collect();
+        let stays = |output: usize| {
+            let (executor, role) = (&self.executor, TensorRole::Output);
+            executor.is_bound(role, output) || executor.is_carried(role, output)
+        };
+        let read: Vec<usize> = (0..self.outputs().len()).filter(|&output| !stays(output)).collect();
         let mut values = self.room(&read);
         let inputs = floats(&given, &self.reals);
         let mut outputs: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();

@@ -1,6 +1,6 @@
 //! Textures of inputs and outputs: the executor's own, or bound by the caller.
 
-use super::Executor;
+use super::{Executor, carried::check_usage};
 use crate::{GpuError, TensorRole, TextureProblem, ports::Port};
 
 impl Executor {
@@ -26,10 +26,13 @@ impl Executor {
     /// match [`io_texture`](texpool_compile::io_texture), or if another tensor uses it and one of the two is written.
     pub fn bind_texture(&mut self, role: TensorRole, index: usize, texture: &wgpu::Texture) -> Result<(), GpuError> {
         self.gpu.check_process()?;
-        // No dispatch may read and write the same texture, and two outputs must not overwrite each other.
+        // No dispatch may read and write the same texture, and two outputs must not overwrite each other. A carried
+        // input is written, too.
         let others = self.outputs.iter().enumerate().map(|(i, port)| (TensorRole::Output, i, port));
         let inputs = self.inputs.iter().enumerate().map(|(i, port)| (TensorRole::Input, i, port));
-        let others = others.chain(inputs.filter(|_| role == TensorRole::Output));
+        let is_carried = self.is_carried(role, index);
+        let inputs = inputs.filter(|&(of, i, _)| role == TensorRole::Output || is_carried || self.is_carried(of, i));
+        let others = others.chain(inputs);
         let mut others = others.filter(|&(of, i, _)| (of, i) != (role, index));
         let other = others.find(|(.., port)| port.texture() == Some(texture));
         let other = other.map(|(role, index, _)| TextureProblem::InUse { role, index });
@@ -37,10 +40,17 @@ impl Executor {
         let own = port.is_own();
         match other {
             Some(problem) => return Err(port.refuse(problem)),
+            None if is_carried => {
+                check_usage(role, port, texture)?;
+                port.bind(texture)?;
+            }
             None => port.bind(texture)?,
         }
         if own {
             self.release(role, index);
+        }
+        if role == TensorRole::Input {
+            self.settle_input(index);
         }
         Ok(())
     }
@@ -51,6 +61,9 @@ impl Executor {
         if let Some(port) = port.ok().filter(|port| port.is_bound()) {
             port.unbind();
             self.release(role, index);
+            if role == TensorRole::Input {
+                self.reset_input(index);
+            }
         }
     }
 
@@ -58,6 +71,9 @@ impl Executor {
     /// because the caller will write it.
     pub fn texture(&mut self, role: TensorRole, index: usize) -> Result<wgpu::Texture, GpuError> {
         self.gpu.check_process()?;
+        if role == TensorRole::Input {
+            self.flush_input(index)?;
+        }
         let port = port_mut(&mut self.inputs, &mut self.outputs, role, index)?;
         let texture = port.ensure(&self.gpu, &self.allocations)?.clone();
         port.set_filled();
@@ -76,12 +92,12 @@ impl Executor {
         texture.is_none_or(|texture| texture.usage().contains(wgpu::TextureUsages::COPY_SRC))
     }
 
-    /// Returns whether an input has values, whichever way they were written.
+    /// Returns whether an input has values, whichever way they were written, or carries values.
     pub fn is_filled(&self, input: usize) -> bool {
-        self.inputs.get(input).is_some_and(Port::is_filled)
+        self.is_carried(TensorRole::Input, input) || self.inputs.get(input).is_some_and(Port::is_filled)
     }
 
-    fn ports(&self, role: TensorRole) -> &[Port] {
+    pub(super) fn ports(&self, role: TensorRole) -> &[Port] {
         match role {
             TensorRole::Input => &self.inputs,
             TensorRole::Output => &self.outputs,

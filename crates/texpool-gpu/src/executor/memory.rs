@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Executor;
-use crate::{Memory, MemoryParts, allocations::Allocations, pool::PoolSource, ports::Port};
+use crate::{Memory, MemoryParts, allocations::Allocations, carry::Carry, pool::PoolSource, ports::Port};
 
 impl Executor {
     /// Returns the current and peak use of device memory. Queries the driver, which enumerates all allocations of the
@@ -26,11 +26,12 @@ impl Executor {
     fn planned(&self) -> (MemoryParts, u64) {
         let io = self.inputs.iter().chain(&self.outputs).map(Port::bytes).sum();
         let mut planned = MemoryParts { io, transfer: self.staging.bytes(), ..MemoryParts::default() };
+        planned.tables = self.carries.iter().map(Carry::table_bytes).sum();
         let mut shared = 0;
         if let Some(held) = &self.resident {
             planned.pool = self.compiled.plan().bytes();
             planned.weights = held.weights.bytes();
-            planned.tables = held.program.table_bytes();
+            planned.tables += held.program.table_bytes();
             planned.other = held.textures.spare_bytes();
             shared = if Arc::strong_count(&held.weights) > 1 { planned.weights } else { 0 };
         }

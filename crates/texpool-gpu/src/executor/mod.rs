@@ -1,6 +1,7 @@
 //! The executor: a compiled model on a device, ready for repeated runs.
 
 mod bindings;
+mod carried;
 mod memory;
 mod run;
 #[cfg(not(target_arch = "wasm32"))]
@@ -17,6 +18,7 @@ use super::{
     Gpu, GpuError, PipelineRecipe, SharedPipelines, SharedWeights, TensorRole,
     account::Account,
     allocations::Allocations,
+    carry::Carry,
     pool::{PoolSource, PoolTextures},
     ports::Port,
     resident::{Resident, ResidentOptions},
@@ -74,6 +76,8 @@ pub struct Executor {
     transfer: Option<Transfer>,
     inputs: Vec<Port>,
     outputs: Vec<Port>,
+    /// Outputs whose values become those of inputs at the next run.
+    carries: Vec<Carry>,
     /// Non-finite values of each output when it was last read.
     not_finite: Vec<NotFinite>,
     /// `None` while the memory is given back.
@@ -156,6 +160,7 @@ impl Executor {
             not_finite: vec![NotFinite::default(); outputs.len()],
             inputs,
             outputs,
+            carries: Vec::new(),
             resident: None,
             has_run: false,
             state: State::Ready,
@@ -165,14 +170,21 @@ impl Executor {
         Ok(executor)
     }
 
-    /// Releases the device memory, except textures that the caller bound; the next run allocates it again. Does
-    /// nothing in a forked process.
+    /// Releases the device memory, except textures that the caller bound and carried values; the next run allocates
+    /// it again. Does nothing in a forked process.
     pub fn trim(&mut self) {
         if self.gpu.is_inherited() {
             return;
         }
         (self.resident, self.has_run) = (None, false);
-        self.inputs.iter_mut().chain(&mut self.outputs).for_each(Port::trim);
+        for input in 0..self.inputs.len() {
+            let holds_carried = self.holds_carried(input);
+            if let Some(port) = self.inputs.get_mut(input) {
+                if holds_carried { port.reset() } else { port.trim() }
+            }
+        }
+        self.outputs.iter_mut().for_each(Port::trim);
+        self.carries.iter_mut().for_each(Carry::trim);
         self.transfer = None;
         self.staging.trim();
     }

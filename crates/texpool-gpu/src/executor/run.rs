@@ -48,14 +48,23 @@ impl Executor {
     }
 
     /// Runs the model on values for some inputs and the current texture contents for the others. Reads back some
-    /// outputs.
+    /// outputs. Carried inputs need no values.
     pub async fn run_values(
         &mut self,
         wait: Wait,
         inputs: &[(usize, &[f32])],
         outputs: &mut [(usize, &mut [f32])],
     ) -> Result<(), GpuError> {
-        self.submit_and_finish(wait, RUN, inputs, true, outputs).await
+        let given: Vec<usize> = inputs.iter().map(|(i, _)| *i).collect();
+        let from_host = self.values_from_host(&given);
+        let mut for_host = self.values_for_host();
+        let inputs: Vec<_> =
+            inputs.iter().copied().chain(from_host.iter().map(|(i, values)| (*i, &values[..]))).collect();
+        let mut outputs: Vec<_> = outputs.iter_mut().map(|(i, values)| (*i, &mut values[..])).collect();
+        outputs.extend(for_host.iter_mut().map(|(i, values)| (*i, &mut values[..])));
+        self.submit_and_finish(wait, RUN, &inputs, true, &mut outputs).await?;
+        self.store_on_host(for_host);
+        Ok(())
     }
 
     /// Reads outputs in their current state, without a run.
@@ -91,6 +100,7 @@ impl Executor {
         let (large, small): (Vec<_>, Vec<_>) =
             inputs.iter().copied().partition(|(i, _)| self.inputs.get(*i).is_some_and(Port::is_in_pieces));
         self.send(wait, what, &large).await?;
+        large.iter().for_each(|(i, _)| self.settle_input(*i));
         let inputs = &small[..];
         let at_once: Vec<usize> =
             outputs.iter().map(|(i, _)| *i).filter(|i| !self.is_received(*i) && !self.is_streamed(*i)).collect();
@@ -171,11 +181,13 @@ impl Executor {
         }
         self.bind()?;
         self.has_run |= run;
+        let given: Vec<usize> = inputs.iter().map(|(i, _)| *i).collect();
+        let zeros = if run { self.prepare_carried(&given)? } else { Vec::new() };
         let mut read = Vec::new();
         for port in outputs.iter().filter_map(|&i| self.outputs.get(i)) {
             read.push((port, port.readback(&self.gpu, &self.staging)?));
         }
-        let Self { gpu, inputs: ports, resident, .. } = self;
+        let Self { ref gpu, inputs: ref mut ports, outputs: ref results, ref carries, ref mut resident, .. } = *self;
         let resident = resident.as_mut().filter(|_| run);
         let mut encoder = gpu.scoped(what, || {
             let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("run") });
@@ -184,9 +196,16 @@ impl Executor {
                     port.encode_upload(&mut encoder);
                 }
             }
+            zeros.iter().for_each(|zeros| zeros.encode(&mut encoder, ports));
             encoder
         })?;
+        let ports = &*ports;
         let mut finish = |encoder: &mut wgpu::CommandEncoder| {
+            for carry in carries.iter().filter(|_| run) {
+                if let (Some(from), Some(to)) = (results.get(carry.output), ports.get(carry.input)) {
+                    carry.encode(encoder, from, to);
+                }
+            }
             for (port, readback) in &mut read {
                 if let Some(texture) = port.texture() {
                     readback.encode(texture, encoder);
@@ -212,6 +231,9 @@ impl Executor {
             if let Some(port) = self.inputs.get_mut(*i) {
                 port.set_filled();
             }
+        }
+        if run {
+            self.settle_carried();
         }
         Ok((submitted, readbacks))
     }
@@ -262,9 +284,17 @@ impl Executor {
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         self.refuse_streamed()?;
         self.bind()?;
+        let zeros = self.prepare_carried(&[])?;
+        zeros.iter().for_each(|zeros| zeros.encode(encoder, &self.inputs));
         if let Some(resident) = &self.resident {
             resident.program.encode(encoder);
         }
+        for carry in &self.carries {
+            if let (Some(from), Some(to)) = (self.outputs.get(carry.output), self.inputs.get(carry.input)) {
+                carry.encode(encoder, from, to);
+            }
+        }
+        self.settle_carried();
         self.has_run = true;
         self.note();
         Ok(())
@@ -299,6 +329,7 @@ impl Executor {
         let Some(port) = inputs.get_mut(input) else { return Ok(()) };
         if port.is_streamed() {
             port.pack(values);
+            self.settle_input(input);
             return Ok(());
         }
         port.ensure(gpu, allocations)?;
@@ -310,6 +341,7 @@ impl Executor {
             gpu.submit([encoder.finish()])
         })?;
         port.set_filled();
+        self.settle_input(input);
         self.note();
         Ok(())
     }

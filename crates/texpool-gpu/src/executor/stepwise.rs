@@ -56,14 +56,15 @@ impl Executor {
         Ok(())
     }
 
-    /// Runs the model on the inputs of the last run, each dispatch in a separate pass. Returns the times of all
-    /// dispatches in order; `None` if the device has no timestamps.
+    /// Runs the model on the inputs of the last run, each dispatch in a separate pass, and carries no values. Returns
+    /// the times of all dispatches in order; `None` if the device has no timestamps.
     ///
     /// # Errors
     /// Errors of the device, including [`GpuError::Timeout`].
     pub fn profile(&mut self) -> Result<Option<Vec<DispatchTime>>, GpuError> {
         now(self.settle(Wait::Block))?;
         now(self.restore(Wait::Block))?;
+        self.flush_carried()?;
         self.bind()?;
         let gpu = self.gpu.clone();
         let Some(queries) = TimestampQueries::new(&gpu, &self.allocations, self.dispatches())? else {

@@ -1,0 +1,173 @@
+//! Values that an output hands on to an input of the next run.
+
+use super::{
+    Gpu, GpuError, TensorRole,
+    allocations::Allocations,
+    ports::Port,
+    rearrange::Rearrangement,
+    staging::{Staging, StagingBuffer},
+    textures::in_buffer,
+    transfer::{pieces, region},
+};
+use std::sync::Arc;
+use texpool_compile::piece_bytes;
+
+/// An output whose values become those of an input at the next run.
+#[derive(Debug)]
+pub(super) struct Carry {
+    pub(super) output: usize,
+    pub(super) input: usize,
+    path: Path,
+    /// True while the input's port does not hold the values with which the next run begins. On the device these are
+    /// zeros; on the host they are stored here.
+    is_pending: bool,
+}
+
+/// The way of the values.
+#[derive(Debug)]
+enum Path {
+    /// The textures have the same layout.
+    Copy,
+    /// The elements lie elsewhere in the input's texture.
+    Rearrange(Box<Rearrangement>),
+    /// The input or the output is streamed and has no texture, so the host stores the values.
+    Host(Vec<f32>),
+}
+
+/// A buffer of zeros, with which an input is filled in the encoder of the next run.
+pub(super) struct Zeros {
+    input: usize,
+    buffer: StagingBuffer,
+}
+
+impl Carry {
+    pub(super) fn new((output, from): (usize, &Port), (input, to): (usize, &Port)) -> Self {
+        let path = if from.is_streamed() || to.is_streamed() {
+            Path::Host(vec![0.0; to.layout().shape.len()])
+        } else if from.layout() == to.layout() {
+            Path::Copy
+        } else {
+            Path::Rearrange(Box::new(Rearrangement::new(from.layout().clone(), to.layout().clone())))
+        };
+        Self { output, input, path, is_pending: !to.is_filled() }
+    }
+
+    /// Returns whether this is the input or output of the pair.
+    pub(super) fn uses(&self, role: TensorRole, index: usize) -> bool {
+        match role {
+            TensorRole::Input => self.input == index,
+            TensorRole::Output => self.output == index,
+        }
+    }
+
+    /// Returns the usages that a texture of the caller needs.
+    pub(super) const fn usage(role: TensorRole) -> wgpu::TextureUsages {
+        match role {
+            TensorRole::Input => wgpu::TextureUsages::COPY_DST,
+            TensorRole::Output => wgpu::TextureUsages::COPY_SRC,
+        }
+    }
+
+    /// Returns the size of its table on the device in bytes.
+    pub(super) fn table_bytes(&self) -> u64 {
+        match &self.path {
+            Path::Rearrange(rearrangement) => rearrangement.bytes(),
+            Path::Copy | Path::Host(_) => 0,
+        }
+    }
+
+    pub(super) const fn is_pending(&self) -> bool {
+        self.is_pending
+    }
+
+    /// Returns whether the values pass through the host.
+    pub(super) const fn is_on_host(&self) -> bool {
+        matches!(self.path, Path::Host(_))
+    }
+
+    /// Returns the values with which the next run begins, if the host stores them and the port does not hold them.
+    pub(super) fn pending_values(&self) -> Option<&[f32]> {
+        match &self.path {
+            Path::Host(values) if self.is_pending => Some(values),
+            _ => None,
+        }
+    }
+
+    /// Lets the next run begin with the values that the port holds.
+    pub(super) fn settle(&mut self) {
+        self.is_pending = false;
+    }
+
+    /// Lets the next run begin with zeros.
+    pub(super) fn reset(&mut self) {
+        if let Path::Host(values) = &mut self.path {
+            values.fill(0.0);
+        }
+        self.is_pending = true;
+    }
+
+    /// Stores the values of the output after a run on the host.
+    pub(super) fn store(&mut self, found: Vec<f32>) {
+        if let Path::Host(values) = &mut self.path {
+            *values = found;
+            self.is_pending = true;
+        }
+    }
+
+    /// Releases device memory, except the values.
+    pub(super) fn trim(&mut self) {
+        if let Path::Rearrange(rearrangement) = &mut self.path {
+            rearrangement.trim();
+        }
+    }
+
+    /// Creates the zeros with which the next run begins; `None` if they are not needed.
+    pub(super) fn zeros(&self, gpu: &Gpu, staging: &Arc<Staging>, to: &Port) -> Result<Option<Zeros>, GpuError> {
+        if !self.is_pending || self.is_on_host() {
+            return Ok(None);
+        }
+        // WebGPU creates buffers with zeros.
+        let (bytes, usage) = (piece_bytes(to.layout().spec), wgpu::BufferUsages::COPY_SRC);
+        let buffer = staging.create(gpu, "the start of a carried value", bytes, usage, false)?;
+        Ok(Some(Zeros { input: self.input, buffer }))
+    }
+
+    /// Creates what [`encode`](Self::encode) needs.
+    pub(super) fn prepare(
+        &mut self,
+        gpu: &Gpu,
+        allocations: &Allocations,
+        from: &Port,
+        to: &Port,
+    ) -> Result<(), GpuError> {
+        match (&mut self.path, from.texture(), to.texture()) {
+            (Path::Rearrange(rearrangement), Some(from), Some(to)) => {
+                rearrangement.prepare(gpu, allocations, [from, to])
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Encodes the copy from the output's texture to the input's, if the values stay on the device.
+    pub(super) fn encode(&self, encoder: &mut wgpu::CommandEncoder, from: &Port, to: &Port) {
+        match (&self.path, from.texture(), to.texture()) {
+            (Path::Copy, Some(from), Some(to)) => {
+                encoder.copy_texture_to_texture(from.as_image_copy(), to.as_image_copy(), to.size());
+            }
+            (Path::Rearrange(rearrangement), ..) => rearrangement.encode(encoder),
+            _ => {}
+        }
+    }
+}
+
+impl Zeros {
+    /// Encodes the copies that fill the input's texture.
+    pub(super) fn encode(&self, encoder: &mut wgpu::CommandEncoder, inputs: &[Port]) {
+        let Some(port) = inputs.get(self.input) else { return };
+        let (Some(texture), spec) = (port.texture(), port.layout().spec) else { return };
+        for piece in pieces(spec, self.buffer.get().size()) {
+            let (to, size) = region(texture, spec, piece);
+            encoder.copy_buffer_to_texture(in_buffer(self.buffer.get(), spec), to, size);
+        }
+    }
+}
