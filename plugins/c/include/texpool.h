@@ -624,13 +624,29 @@ texpool_status texpool_session_run(const struct texpool_session *session,
                                    size_t output_count,
                                    struct texpool_error **error);
 
+// Lets the values of an output become those of an input at the next run: the state of a network that is called again
+// and again. Both are identified by name. The input begins with the values that it has, or with zeros if it has none,
+// and need not be passed to runs; values that are passed all the same replace the state for a run. With the option
+// `stream` "none" the state stays on the device; otherwise it passes through the host. texpool_session_trim does not
+// free it.
+//
+// Errors: NO_SUCH_TENSOR; SHAPE and ELEMENT_TYPE if the two differ; INPUTS if the input already gets an output.
+texpool_status texpool_session_carry(const struct texpool_session *session,
+                                     const char *output,
+                                     const char *input,
+                                     struct texpool_error **error);
+
+// Lets the inputs of texpool_session_carry begin with zeros at the next run. To begin with other values, pass them to
+// that run.
+texpool_status texpool_session_reset(const struct texpool_session *session, struct texpool_error **error);
+
 // Writes the session's device memory usage to *memory, whose struct_size must be set. Waits for a run in progress.
 texpool_status texpool_session_memory(const struct texpool_session *session,
                                       struct texpool_memory *memory,
                                       struct texpool_error **error);
 
-// Frees the session's device memory until the next run, which allocates it again. The values of inputs are lost.
-// Waits for a run in progress.
+// Frees the session's device memory until the next run, which allocates it again. The values of inputs are lost,
+// except those of texpool_session_carry. Waits for a run in progress.
 texpool_status texpool_session_trim(const struct texpool_session *session, struct texpool_error **error);
 
 // Fills in the counts of the session's last run; zeros before the first run. The struct's struct_size must be set. Waits

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char};
 
 use texpool_rust::{
-    CompileError, ConvertError, Error, GpuError, ImportError, OptionError, TensorError, plan::PlanError,
+    CarryProblem, CompileError, ConvertError, Error, GpuError, ImportError, OptionError, TensorError, plan::PlanError,
 };
 
 /// Result of a call. Later versions may add codes: treat unknown codes as errors.
@@ -152,6 +152,7 @@ fn status_of(error: &Error) -> texpool_status {
         Error::NoSuchTensor { .. } | Error::AmbiguousName { .. } => TEXPOOL_ERROR_NO_SUCH_TENSOR,
         Error::MissingInputs { .. } | Error::InputTwice { .. } | Error::OutputTwice { .. } => TEXPOOL_ERROR_INPUTS,
         Error::Tensor { source, .. } => of_values(source),
+        Error::Carry { problem, .. } => of_carry(problem),
         _ => TEXPOOL_ERROR_INTERNAL,
     }
 }
@@ -176,6 +177,14 @@ fn of_device(error: &GpuError) -> texpool_status {
         GpuError::Limit { .. } | GpuError::Refused { .. } => TEXPOOL_ERROR_DEVICE,
         GpuError::Graph(_) | GpuError::Kernel(_) => TEXPOOL_ERROR_MODEL,
         _ => TEXPOOL_ERROR_INTERNAL,
+    }
+}
+
+fn of_carry(problem: &CarryProblem) -> texpool_status {
+    match problem {
+        CarryProblem::Extents { .. } => TEXPOOL_ERROR_SHAPE,
+        CarryProblem::ElementType { .. } | CarryProblem::Quantization { .. } => TEXPOOL_ERROR_ELEMENT_TYPE,
+        _ => TEXPOOL_ERROR_INPUTS,
     }
 }
 

@@ -47,7 +47,7 @@ pub use planner::{
     texpool_plan_pair, texpool_plan_result, texpool_proof,
 };
 pub use progress::{texpool_progress, texpool_progress_fn, texpool_stop};
-pub use run::{texpool_input, texpool_output, texpool_session_run};
+pub use run::{texpool_input, texpool_output, texpool_session_carry, texpool_session_reset, texpool_session_run};
 pub use session::{
     texpool_option, texpool_session, texpool_session_another, texpool_session_create, texpool_session_descriptor,
     texpool_session_release, texpool_session_retain, texpool_session_save_plan, texpool_session_stopped,

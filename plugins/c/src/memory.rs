@@ -91,8 +91,8 @@ pub unsafe extern "C" fn texpool_session_memory(
     })
 }
 
-/// Frees the session's device memory until the next run, which allocates it again. The values of inputs are lost.
-/// Waits for a run in progress.
+/// Frees the session's device memory until the next run, which allocates it again. The values of inputs are lost,
+/// except those of texpool_session_carry. Waits for a run in progress.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_trim(
     session: *const texpool_session,

@@ -88,6 +88,44 @@ pub unsafe extern "C" fn texpool_session_run(
     })
 }
 
+/// Lets the values of an output become those of an input at the next run: the state of a network that is called again
+/// and again. Both are identified by name. The input begins with the values that it has, or with zeros if it has none,
+/// and need not be passed to runs; values that are passed all the same replace the state for a run. With the option
+/// `stream` "none" the state stays on the device; otherwise it passes through the host. texpool_session_trim does not
+/// free it.
+///
+/// Errors: NO_SUCH_TENSOR; SHAPE and ELEMENT_TYPE if the two differ; INPUTS if the input already gets an output.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn texpool_session_carry(
+    session: *const texpool_session,
+    output: *const c_char,
+    input: *const c_char,
+    error: *mut *mut texpool_error,
+) -> texpool_status {
+    answer(error, || {
+        // SAFETY: the header says what each pointer must be.
+        let (session, output, input) = unsafe { (used(session)?, text(output, "output")?, text(input, "input")?) };
+        session.with(|session| session.carry(output, input))
+    })
+}
+
+/// Lets the inputs of texpool_session_carry begin with zeros at the next run. To begin with other values, pass them to
+/// that run.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn texpool_session_reset(
+    session: *const texpool_session,
+    error: *mut *mut texpool_error,
+) -> texpool_status {
+    answer(error, || {
+        // SAFETY: the header says what the pointer must be.
+        let session = unsafe { used(session) }?;
+        session.with(|session| {
+            session.reset();
+            Ok(())
+        })
+    })
+}
+
 /// # Safety
 /// The pointers satisfy the header's requirements.
 unsafe fn view<'a>(i: usize, input: &texpool_input) -> Result<(TensorKey<'a>, TensorView<'a>), Failure> {

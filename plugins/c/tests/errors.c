@@ -50,6 +50,8 @@ static void arguments(const char *program)
     CHECK(texpool_session_stopped(NULL) == TEXPOOL_STOP_NONE);
     FAILS(TEXPOOL_ERROR_ARGUMENT, "session is NULL", texpool_session_run(NULL, NULL, 0, NULL, 0, error));
     FAILS(TEXPOOL_ERROR_ARGUMENT, "session is NULL", texpool_session_trim(NULL, error));
+    FAILS(TEXPOOL_ERROR_ARGUMENT, "session is NULL", texpool_session_carry(NULL, "y", "x", error));
+    FAILS(TEXPOOL_ERROR_ARGUMENT, "session is NULL", texpool_session_reset(NULL, error));
     FAILS(TEXPOOL_ERROR_ARGUMENT, "device is NULL", texpool_device_check(NULL, error));
     CHECK(strcmp(texpool_status_name(TEXPOOL_ERROR_BUDGET), "TEXPOOL_ERROR_BUDGET") == 0);
     CHECK(strcmp(texpool_status_name(-1), "unknown") == 0);
@@ -232,6 +234,26 @@ static void tensors(texpool_device *device)
     FAILS(TEXPOOL_ERROR_ARGUMENT, "overlaps with outputs[0]", texpool_session_run(session, &input, 1, both, 2, error));
     both[1] = output_of(room + SINE_ELEMENTS, SINE_ELEMENTS);
     FAILS(TEXPOOL_ERROR_INPUTS, "output `y` twice", texpool_session_run(session, &input, 1, both, 2, error));
+
+    /* A state: the sine of the sine, and of its own start after a reset. */
+    FAILS(TEXPOOL_ERROR_NO_SUCH_TENSOR, "no output `z`", texpool_session_carry(session, "z", "x", error));
+    FAILS(TEXPOOL_ERROR_ARGUMENT, "input is NULL", texpool_session_carry(session, "y", NULL, error));
+    texpool_session *stateful = NULL;
+    OK(texpool_session_another(session, &stateful, error));
+    OK(texpool_session_carry(stateful, "y", "x", error));
+    FAILS(TEXPOOL_ERROR_INPUTS, "already carries", texpool_session_carry(stateful, "y", "x", error));
+    output = output_of(room, SINE_ELEMENTS);
+    OK(texpool_session_run(stateful, &input, 1, &output, 1, error));
+    texpool_input once = input_of(room, SINE_ELEMENTS);
+    float sine_of_sine[SINE_ELEMENTS];
+    texpool_output of_twice = output_of(sine_of_sine, SINE_ELEMENTS);
+    OK(texpool_session_run(session, &once, 1, &of_twice, 1, error));
+    OK(texpool_session_run(stateful, NULL, 0, &output, 1, error));
+    CHECK(memcmp(room, sine_of_sine, sizeof sine_of_sine) == 0);
+    OK(texpool_session_reset(stateful, error));
+    OK(texpool_session_run(stateful, NULL, 0, &output, 1, error));
+    CHECK(room[0] == 0 && room[SINE_ELEMENTS - 1] == 0);
+    texpool_session_release(stateful);
 
     /* The session is still usable. */
     run_sine(session, 2);

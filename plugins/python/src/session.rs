@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     ffi::CString,
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -15,7 +15,7 @@ use pyo3::{
     prelude::*,
     types::{PyBytes, PyDict, PyList},
 };
-use texpool::{CompiledModel, Error, ModelMetadata, RunWarnings, StopReason, TensorError, TensorInfo};
+use texpool::{CompiledModel, Error, ModelMetadata, Outputs, RunWarnings, StopReason, TensorError, TensorInfo};
 
 use crate::{
     array::{Array, name_of, numpy_name},
@@ -45,6 +45,8 @@ pub(crate) struct Session {
     warned: AtomicBool,
     /// Open batches that were taken as 1: an input for each, and its name.
     assumed: Vec<(String, String)>,
+    /// Outputs and inputs whose values are carried, by index.
+    carried: Mutex<Vec<(usize, usize)>>,
 }
 
 /// Name, shape, type, and quantization (scale and zero point) of an input or output.
@@ -74,6 +76,7 @@ impl Session {
             run_nanoseconds: AtomicU64::new(0),
             warned: AtomicBool::new(false),
             assumed: Vec::new(),
+            carried: Mutex::new(Vec::new()),
         })
     }
 
@@ -94,6 +97,11 @@ impl Session {
         ))
     }
 
+    /// Returns the outputs and inputs whose values are carried.
+    fn carried(&self) -> Vec<(usize, usize)> {
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// Opens the given arrays, and pairs each with the index of its input.
     fn arrays(&self, feed: &Bound<'_, PyDict>) -> PyResult<Vec<(usize, Array)>> {
         let inputs = self.compiled.inputs();
@@ -103,7 +111,10 @@ impl Session {
             let index = index_of(inputs, &name, "input")?;
             arrays.push((index, Array::new(&value, &inputs[index])?));
         }
-        let given = |index: &usize| arrays.iter().any(|(given, _)| given == index);
+        let carried = self.carried();
+        let given = |index: &usize| {
+            arrays.iter().any(|(given, _)| given == index) || carried.iter().any(|(_, input)| input == index)
+        };
         let missing: Vec<&str> =
             (0..inputs.len()).filter(|index| !given(index)).map(|index| inputs[index].name.as_str()).collect();
         if missing.is_empty() {
@@ -184,14 +195,18 @@ impl Session {
         names: Option<Vec<String>>,
         feed: &Bound<'py, PyDict>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let outputs = self.compiled.outputs();
-        let wanted = match names {
-            None => (0..outputs.len()).collect(),
+        let (outputs, carried) = (self.compiled.outputs(), self.carried());
+        let is_carried = |index: &usize| carried.iter().any(|(output, _)| output == index);
+        let wanted: Vec<usize> = match names {
+            None => (0..outputs.len()).filter(|index| !is_carried(index)).collect(),
             Some(names) => {
                 let index = |name: &String| index_of(outputs, name, "output");
                 names.iter().map(index).collect::<PyResult<Vec<_>>>()?
             }
         };
+        // A run returns no output that is carried.
+        let mut on_device: Vec<usize> = wanted.iter().copied().filter(is_carried).collect();
+        on_device.dedup();
         let arrays = self.arrays(feed)?;
         let run = |session: &mut texpool::Session| {
             let mut views = Vec::with_capacity(arrays.len());
@@ -200,19 +215,23 @@ impl Session {
             }
             let begun = Instant::now();
             let results = session.run(views).map_err(Failure::Texpool);
+            let of_state = match on_device[..] {
+                [] => Ok(Outputs::default()),
+                _ => session.read(on_device.iter().copied()).map_err(Failure::Texpool),
+            };
             let took = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
             self.run_nanoseconds.store(took, Ordering::Relaxed);
-            let results = results?;
+            let (results, of_state) = (results?, of_state?);
             // Query the warnings only until they were issued once, because that waits for the device.
             let warnings = match self.warned.load(Ordering::Relaxed) {
                 true => RunWarnings::default(),
                 false => session.warnings().map_err(Failure::Texpool)?,
             };
-            Ok((results, warnings))
+            Ok((results, of_state, warnings))
         };
         self.check_process()?;
         let ran = detached(py, || self.slot.with(run).map_err(Failure::Unusable).flatten())?;
-        let (mut results, warnings) = ran.map_err(|failure| match failure {
+        let (mut results, mut of_state, warnings) = ran.map_err(|failure| match failure {
             Failure::Unusable(why) => unusable(why),
             Failure::View(input, error) => {
                 let name = &self.compiled.inputs()[input].name;
@@ -235,6 +254,7 @@ impl Session {
                 None => {
                     let tensor = results
                         .take(index)
+                        .or_else(|| of_state.take(index))
                         .ok_or_else(|| PyRuntimeError::new_err(format!("the run has no output {index}")))?;
                     let array = array_of(py, tensor)?;
                     made.push((index, array.clone()));
@@ -270,6 +290,19 @@ impl Session {
     fn memory<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let memory = self.with(py, |session| session.memory())?;
         memory::account(py, memory)
+    }
+
+    /// Carries the values of an output to an input.
+    fn carry(&self, py: Python<'_>, output: &str, input: &str) -> PyResult<()> {
+        let from = index_of(self.compiled.outputs(), output, "output")?;
+        let to = index_of(self.compiled.inputs(), input, "input")?;
+        self.with(py, |session| session.carry(from, to))?.map_err(raised)?;
+        self.carried.lock().unwrap_or_else(PoisonError::into_inner).push((from, to));
+        Ok(())
+    }
+
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, texpool::Session::reset)
     }
 
     fn trim(&self, py: Python<'_>) -> PyResult<()> {

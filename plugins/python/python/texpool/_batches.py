@@ -27,6 +27,7 @@ class Batches:
         # Ordered by their last use.
         self._others: dict[tuple[int, ...], _texpool.Session] = {}
         self._last = of_one
+        self._carried: list[tuple[str, str]] = []
         self._closed = False
         self._lock = threading.Lock()
 
@@ -47,6 +48,9 @@ class Batches:
         """The batch that arrays have, by its name in the file."""
         sizes: dict[str, int] = {}
         for name, batch in self._of_one.assumed():
+            # A state has the batch of the arrays.
+            if name not in feed and any(name == input for _, input in self._carried):
+                continue
             extents = list(getattr(feed.get(name), "shape", ()))
             if len(extents) == 0 or extents[0] < 1 or extents[1:] != self._shapes[name][1:]:
                 return {}
@@ -63,8 +67,23 @@ class Batches:
             while len(self._others) >= KEPT:
                 del self._others[next(iter(self._others))]
             session = self._create(sizes)
+            for output, input in self._carried:
+                session.carry(output, input)
         self._others[key] = session
         return session
+
+    def carry(self, output: str, input: str) -> None:
+        """Carries an output to an input in all sessions."""
+        with self._lock:
+            for session in [self._of_one, *self._others.values()]:
+                session.carry(output, input)
+            self._carried.append((output, input))
+
+    def reset(self) -> None:
+        """Starts all sessions again with zeros."""
+        with self._lock:
+            for session in [self._of_one, *self._others.values()]:
+                session.reset()
 
     def trim(self) -> None:
         """Gives the device's memory back until the next run."""

@@ -227,6 +227,7 @@ class InferenceSession:
         self._plan = checked_plan(plan)
         self._session = _texpool.Session(self._source, pairs, self._plan, _kept_plan, native_progress(progress))
         self._batches = self._batches_of(self._session)
+        self._carried: list[tuple[str, str]] = []
 
     def _batches_of(self, session: _texpool.Session) -> Batches | None:
         """Sessions of the model by batch, if its batch is open. A plan is for one batch."""
@@ -325,15 +326,33 @@ class InferenceSession:
         return plan
 
     def clone(self) -> Self:
-        """Another session of the same plan, which shares the weights: one for each thread."""
+        """Another session of the same plan, which shares the weights: one for each thread. Its state begins with zeros."""
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__)
         clone._session = self._session.another()
         clone._batches = clone._batches_of(clone._session)
+        clone._carried = []
+        clone.carry(self._carried)
         return clone
 
+    def carry(self, pairs: Mapping[str, str] | Sequence[tuple[str, str]]) -> None:
+        """Makes outputs the inputs of the next run, `{output: input}`: the state of a network that is called again and
+        again. With `stream="none"` the state stays on the device; otherwise it passes through the host.
+
+        These inputs begin with zeros and need not be passed to `run`; an array that is passed all the same replaces the
+        state for that run. `run(None, ...)` does not return these outputs, `run` with their names does. Pairs of an output
+        that goes to several inputs are given as a list of tuples. Each batch of a model has a state of its own.
+        """
+        for output, input in list(pairs.items()) if isinstance(pairs, Mapping) else list(pairs):
+            (self._batches or self._session).carry(output, input)
+            self._carried.append((output, input))
+
+    def reset(self) -> None:
+        """Lets the state that is carried begin with zeros at the next run. Pass arrays to that run for other values."""
+        (self._batches or self._session).reset()
+
     def trim(self) -> None:
-        """Gives the device's memory back until the next run takes it again."""
+        """Gives the device's memory back until the next run takes it again; the state that is carried stays."""
         (self._batches or self._session).trim()
 
     def close(self) -> None:
@@ -350,7 +369,7 @@ class InferenceSession:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
         found = self.save_plan() if self._plan is None else None
-        return _restored, (type(self), self._source, dict(self._options), self._plan, found)
+        return _restored, (type(self), self._source, dict(self._options), self._plan, self._carried, found)
 
     def __repr__(self) -> str:
         source = f"{len(self._source)} bytes" if isinstance(self._source, bytes) else repr(self._source)
@@ -362,10 +381,13 @@ def _restored(
     source: Source,
     options: dict[str, Any],
     plan: bytes | None,
+    carried: Sequence[tuple[str, str]] = (),
     found: bytes | None = None,
 ) -> InferenceSession:
-    """A session as it was pickled: with the plan that it had, found again only where that does not fit the device."""
-    return kind(source, plan=plan, _kept_plan=found, **options)
+    """A session as it was pickled, without its state: with the plan that it had, found again only where that does not fit the device."""
+    session = kind(source, plan=plan, _kept_plan=found, **options)
+    session.carry(carried)
+    return session
 
 
 def _node_args(described: list[tuple[str, list[int], str, tuple[float, int] | None]]) -> list[NodeArg]:
