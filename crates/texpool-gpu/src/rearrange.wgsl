@@ -25,5 +25,6 @@ fn main(@builtin(global_invocation_id) id: vec3<u32>) {
     }
     let lanes = sources[id.y * size.x + id.x];
     let zero = Lane();
-    textureStore(write_to, id.xy, vec4(lane(lanes.x, zero), lane(lanes.y, zero), lane(lanes.z, zero), lane(lanes.w, zero)));
+    let texel = vec4(lane(lanes.x, zero), lane(lanes.y, zero), lane(lanes.z, zero), lane(lanes.w, zero));
+    textureStore(write_to, id.xy, texel);
 }
