@@ -42,7 +42,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> Result<Vec<TensorId>, SkipReason> {
     let (weights, bias) = weights_and_bias(node)?;
     let shape = ctx.graph.shape(weights);
-    // Weight `i` belongs to output channel `i / run % channels`.
+    // The weights of an output channel are in runs of this many, one run per channel in turn.
     let (channels, run) = match node.op {
         Op::Conv2d(_) | Op::TransposeConv(_) => (shape.b, shape.h * shape.w * shape.c),
         Op::DepthwiseConv2d(_) => (shape.c, 1),
@@ -64,8 +64,10 @@ fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> 
     }
     let mut inputs = node.inputs.clone();
     if affine.scale.is_some() {
-        let values = &weights_are;
-        let scaled: Vec<f32> = values.iter().enumerate().map(|(i, &v)| affine.scaled(v, i / run % channels)).collect();
+        let mut scaled = weights_are.into_owned();
+        for (channel, values) in (0..channels).cycle().zip(scaled.chunks_mut(run)) {
+            values.iter_mut().for_each(|value| *value = affine.scaled(*value, channel));
+        }
         inputs[1] = changed(ctx, weights, shape, &scaled, edit)?;
     }
     match bias.zip(biases) {
@@ -84,14 +86,16 @@ fn fold(ctx: &RewriteContext, node: &Node, affine: &Affine, edit: &mut Edit) -> 
 }
 
 /// Returns whether folding changes the result only by rounding, and removes no rounding that the constants cause on
-/// purpose. Weight `i` belongs to output channel `i / run % channels`. Returns true on overflow, because `changed`
-/// then refuses the constant by name.
+/// purpose. The weights are in runs of `run`, one run per output channel in turn. Returns true on overflow, because
+/// `changed` then refuses the constant by name.
 fn rounds_alike(affine: &Affine, weights: &[f32], run: usize, biases: Option<&[f32]>) -> bool {
     let mut reach = vec![0.0f64; affine.channels];
     let mut sums: Vec<Absorbed> = (0..affine.channels)
         .map(|channel| Absorbed::new(biases.map_or(0.0, |biases| f64::from(biases[channel]))))
         .collect();
-    weights.iter().enumerate().for_each(|(i, &weight)| reach[i / run % affine.channels] += f64::from(weight).abs());
+    for (channel, values) in (0..affine.channels).cycle().zip(weights.chunks(run)) {
+        reach[channel] = values.iter().fold(reach[channel], |sum, &weight| sum + f64::from(weight).abs());
+    }
     sums.iter_mut().enumerate().for_each(|(channel, sum)| sum.then(affine.numbers(channel)));
     sums.iter().any(Absorbed::overflows) || differ_by_rounding(&sums, |channel| reach[channel])
 }
