@@ -21,8 +21,10 @@ use texpool_plan::{SearchControl, internal::LateAcceptance};
 
 /// Numbers of textures to try.
 const TEXTURES: [usize; 2] = [3, 4];
-/// Number of mutations to try, per starting division and per number of textures.
+/// Number of mutations to try, per starting division and per number of textures, and upper limit per operator of the
+/// model: a model of few operators has few divisions.
 const MUTATIONS: u64 = 1_000;
+const MUTATIONS_PER_OPERATOR: u64 = 25;
 /// Number of moves of records between textures, for the first division and for each mutation.
 const FIRST_MOVES: u64 = 40_000;
 const MOVES: u64 = 1_000;
@@ -79,7 +81,7 @@ impl Chain<'_, '_> {
         let mut acceptance = LateAcceptance::new(last.texels, HISTORY);
         let mut best = vec![last.clone()];
         let mut rows = 0;
-        for mutation in 0..MUTATIONS {
+        for mutation in 0..MUTATIONS.min(MUTATIONS_PER_OPERATOR * operators as u64) {
             if rows >= MAX_ROWS || self.control.should_stop() {
                 break;
             }

@@ -89,7 +89,7 @@ impl Chains {
         }
     }
 
-    /// Number of mutations to try in each search.
+    /// Upper limit on the number of mutations to try in each search.
     const fn mutations(self) -> u64 {
         match self {
             Self::Few => 500,
@@ -97,6 +97,9 @@ impl Chains {
         }
     }
 }
+
+/// Upper limit on the number of mutations per operator of the model: a model of few operators has few divisions.
+const MUTATIONS_PER_OPERATOR: u64 = 50;
 
 /// Every other search leaves this fraction of the memory free, because some texture assignments cannot be packed into
 /// their peaks.
@@ -145,7 +148,8 @@ pub(super) fn search(
             None => Counted::alive_within(&chain, costs, room * percent / 100, chains.mutations())?,
         };
         let Some(first) = first else { return Ok(None) };
-        let climb = Climb::new(chain, first, room, costs.finest(), chains.tile_scales(), chains.mutations());
+        let mutations = chains.mutations().min(MUTATIONS_PER_OPERATOR * variant.model.operators.len() as u64);
+        let climb = Climb::new(chain, first, room, costs.finest(), chains.tile_scales(), mutations);
         climb.fewest(from.steps, limit)
     });
     let found: Vec<PlacedCandidate> = found.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
