@@ -26,6 +26,9 @@ use crate::{
 /// duration.
 const SMALL: f64 = 350.0;
 
+/// Size in millions of multiply-adds above which a network is run under fewer plans: each run takes seconds.
+const LARGE: f64 = 3_000.0;
+
 /// Expected effect of tiling on a network.
 #[derive(Clone, Copy)]
 pub(crate) enum Gain {
@@ -83,12 +86,11 @@ impl Network {
         let inputs = graph.inputs.iter().map(|&t| (0..graph.shape(t).len()).map(number).collect()).collect();
         (graph, inputs)
     }
+}
 
-    /// Millions of multiply-adds in one run.
-    pub(crate) fn multiply_adds(&self) -> f64 {
-        let (graph, _) = self.load();
-        graph.nodes.iter().map(|node| work(&graph, node).flops / 2e6).sum()
-    }
+/// Millions of multiply-adds in one run.
+fn multiply_adds(graph: &Graph) -> f64 {
+    graph.nodes.iter().map(|node| work(graph, node).flops / 2e6).sum()
 }
 
 /// Result of a run.
@@ -121,7 +123,12 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
 fn tiled(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
-            chosen(&frontier(graph, options, &SearchControl::new()).unwrap())
+            let mut plans = chosen(&frontier(graph, options, &SearchControl::new()).unwrap());
+            if multiply_adds(graph) > LARGE && plans.len() > 2 {
+                // The knee and the smallest.
+                plans.drain(1..plans.len() - 1);
+            }
+            plans
         }
         TexelFormat::Rgba16Float => {
             let options = CompileOptions { objective: Objective::Balanced, ..options.clone() };
@@ -146,12 +153,13 @@ fn chosen(front: &Frontier) -> Vec<CompiledModel> {
 /// Plans of a network that stream weights, inputs and outputs through the pool in every run. Only in 32 bits, since
 /// 16 bits do not change anything in the plan; weights as floats and as words as in the file. In stripes if planning
 /// and running are quick.
-fn streamed(network: &Network, graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
+fn streamed(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     let whole = [(Objective::Fastest, WeightFormat::F32), (Objective::Fastest, WeightFormat::File)];
     let tiled = whole.map(|(_, format)| (Objective::Balanced, format)).into_iter();
     let all = whole
         .into_iter()
-        .chain(tiled.filter(|_| network.multiply_adds() < SMALL))
+        .skip(usize::from(multiply_adds(graph) > LARGE))
+        .chain(tiled.filter(|_| multiply_adds(graph) < SMALL))
         .filter(|_| options.format != TexelFormat::Rgba16Float);
     let weights = WeightStorage::Streamed { resident_below: 1 << 10, tile_bytes: 256 << 10 };
     let planner = Planner::Strategy(Strategy::GreedyBySize);
@@ -186,6 +194,7 @@ fn is_invariant(network: &Network) {
         let began = Instant::now();
         let others: &[Planner] = match format {
             TexelFormat::Rgba16Float => &[Planner::Best],
+            TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint if multiply_adds(&graph) > LARGE => &[Planner::Best],
             TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => &[Planner::Optimum, Planner::Banks, Planner::Best],
         };
         let plans = |which: &str, search: &dyn Fn() -> Vec<CompiledModel>| {
@@ -194,7 +203,7 @@ fn is_invariant(network: &Network) {
         let untiled = plans("untiled", &|| {
             different(&graph, &options, others.iter().copied()).into_iter().map(|(_, compiled)| compiled).collect()
         });
-        let streamed = plans("streamed", &|| streamed(network, &graph, &options));
+        let streamed = plans("streamed", &|| streamed(&graph, &options));
         let tiled = plans("tiled", &|| tiled(&graph, &options));
         let searched = began.elapsed();
         let mut whole = naive.memory.planned.pool;

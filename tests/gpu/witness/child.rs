@@ -2,7 +2,10 @@
 
 use std::{ffi::OsStr, process::Command};
 
-use crate::planned::{PROCESS, STARTED_BY};
+use crate::{
+    planned::{PROCESS, STARTED_BY},
+    tiling::networks,
+};
 
 /// A run of this binary's tests in preparation: all except those of the witnesses.
 pub(crate) struct Child {
@@ -39,6 +42,12 @@ impl Child {
     pub(crate) fn skip(mut self, name: &str) -> Self {
         self.command.args(["--skip", name]);
         self
+    }
+
+    /// Leaves out every network that runs in stripes except that of the test `name`.
+    pub(crate) fn skip_networks_but(self, name: &str) -> Self {
+        let others = networks().map(|network| network.test).filter(|test| *test != name);
+        others.fold(self, Self::skip)
     }
 
     /// Runs one test after another.

@@ -10,3 +10,6 @@ mod strict;
 mod validation;
 
 pub(crate) use child::Child;
+
+/// Test of the network that runs in stripes where one network is enough.
+const NETWORK: &str = "tiling::models::blazeface";

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::Child;
+use super::{Child, NETWORK};
 use crate::support::ADAPTER;
 
 /// Settings of the layer. It prints them as an information message, once for each instance.
@@ -17,12 +17,16 @@ const STATUS: &str = "Khronos Validation Layer Active";
 /// Text contained in every message of the layer.
 const MESSAGE: &str = "): msgNum: ";
 
+/// Modules of `kernels` that run kernels in many shapes.
+const SHAPES: [&str; 9] =
+    ["conv", "elementwise", "functions", "grid_sample", "lines", "moves", "no_number", "recurrent", "windows"];
+
 /// Khronos' validation layer finds no misuse of Vulkan.
 #[test]
 fn the_validation_layer_is_silent() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("vk_layer_settings.txt"), SETTINGS).unwrap();
-    let outcome = Child::new()
+    let child = Child::new()
         // The layer looks devices up in a map without a lock (KhronosGroup/Vulkan-ValidationLayers#4391): while one
         // thread destroys a device, another thread's is sometimes reported as unknown.
         .one_at_a_time()
@@ -30,12 +34,17 @@ fn the_validation_layer_is_silent() {
         .skip("portability::")
         // Models run by their naïve and their smallest plans in `tiling::`, the small network under every strategy.
         .skip("invariance::every_strategy::")
-        // The kernels' own tests run every kernel in more shapes.
-        .skip("onnx_nodes::")
+        // `kernels::all` runs every kernel here. More shapes of a kernel use Vulkan in the same way.
+        .skip("onnx_nodes::");
+    let child = SHAPES.into_iter().fold(child, |child, module| child.skip(&format!("kernels::{module}::")));
+    let outcome = child
         // A budget chooses among plans, and `tiling::` and `streamed_io::` run all kinds of those.
         .skip("budget::")
-        // The catalogue's networks only add shapes, and the kernels' own tests cover more of those.
-        .skip("zoo")
+        // Other networks only add shapes, too.
+        .skip("loops::")
+        .skip("compare::")
+        .skip("weight_formats::large_networks")
+        .skip_networks_but(NETWORK)
         .env("VK_INSTANCE_LAYERS", "VK_LAYER_KHRONOS_validation")
         .env("VK_LAYER_SETTINGS_PATH", folder.path())
         // wgpu would configure the layer differently.
