@@ -152,7 +152,7 @@ fn greedy(graph: &Graph) {
         assert_eq!(strategy.problem(), LayoutKind::SharedObjects);
         if let Ok(layout) = strategy.place(&schedule.records) {
             let found =
-                texpool_plan::check_layout(&schedule.records, &schedule.uses, &layout).err().map(|e| e.to_string());
+                texpool_plan::check_layout(&schedule.records, &schedule.uses(), &layout).err().map(|e| e.to_string());
             assert_eq!(found, None, "{} overlaps", strategy.name());
         }
     }

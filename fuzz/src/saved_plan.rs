@@ -89,7 +89,7 @@ pub(crate) fn holds(model: &CompiledModel) {
     let (schedule, plan, limits) = (model.schedule(), model.plan(), model.limits());
     let found = match model.tiled() {
         Some(_) => check_rows(&schedule.tensors(), &schedule.whole(model.graph()), &schedule.row_steps(), plan, limits),
-        None => check(&schedule.records, &schedule.tensors(), &schedule.uses, plan, limits),
+        None => check(&schedule.records, &schedule.tensors(), &schedule.uses(), plan, limits),
     };
     assert_eq!(found, Ok(()));
 }

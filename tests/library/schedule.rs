@@ -67,8 +67,8 @@ fn intermediates_are_recorded_in_texels_from_first_to_last_use() {
     assert_eq!(reads(&made.steps[2]), [2, 3]);
     assert_eq!(made.steps[2].to, 1);
     assert_eq!(made.steps[2].rows, 0..4);
-    assert_eq!(made.uses[2], StepUse { reads: vec![0, 1], writes: vec![] });
-    assert_eq!(made.uses[1], StepUse { reads: vec![0], writes: vec![1] });
+    assert_eq!(made.uses()[2], StepUse { reads: vec![0, 1], writes: vec![] });
+    assert_eq!(made.uses()[1], StepUse { reads: vec![0], writes: vec![1] });
 }
 
 #[test]
@@ -354,7 +354,7 @@ fn parts_of_concatenations_are_written_in_place() {
         // Live from the first part that is written to the last step that reads the whole.
         let record = made.record(outer).unwrap();
         assert_eq!((made.records[record].first, made.records[record].last), (0, 4));
-        assert_eq!(made.uses[4], StepUse { reads: vec![record], writes: vec![] });
+        assert_eq!(made.uses()[4], StepUse { reads: vec![record], writes: vec![] });
         // All texels of the outer tensor, each written by one step.
         assert!(written(&made, outer).iter().all(|&times| times == 1), "axis {axis}");
         // The rows of a part follow from a scattered table of the whole.

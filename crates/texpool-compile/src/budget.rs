@@ -61,7 +61,7 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
     let setting = |streamed| {
         let options = with(options, streamed).with_pool_format();
         let LoweredModel { graph, .. } = lowered;
-        let schedule = stream(graph, lowered.plain(), &streaming(graph, &options));
+        let schedule = stream(graph, lowered.plain().clone(), &streaming(graph, &options));
         let (_, least_us) = CostModel::new(graph, lowered.plain(), &options).predict(&schedule);
         Setting { streamed, least_us }
     };

@@ -120,7 +120,7 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> Result<UntiledPlan, CompileError> {
         let plans = parallel_map(&self.schedules, |steps| {
-            let streamed = stream(&self.graph, &steps.schedule, &self.streaming);
+            let streamed = stream(&self.graph, steps.schedule.clone(), &self.streaming);
             let (best, plan) = planned(&streamed, options, control)?;
             Ok(UntiledPlan { steps: steps.clone(), streamed, best, plan })
         });
@@ -201,11 +201,11 @@ fn planned(
     options: &CompileOptions,
     control: &SearchControl<'_>,
 ) -> Result<(Solution, Plan), CompileError> {
-    let best = texpool_plan::solve(&schedule.records, &schedule.uses, options.planner, options.budget, control)?;
+    let best = texpool_plan::solve(&schedule.records, &schedule.uses(), options.planner, options.budget, control)?;
     let tensors = schedule.tensors();
     let mut plan = texpool_plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
     // The checker shares no code with the planner, so an error of the planner shows here.
     plan.strategy = best.strategy.clone();
-    texpool_plan::check(&schedule.records, &tensors, &schedule.uses, &plan, options.limits)?;
+    texpool_plan::check(&schedule.records, &tensors, &schedule.uses(), &plan, options.limits)?;
     Ok((best, plan))
 }

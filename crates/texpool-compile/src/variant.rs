@@ -221,11 +221,11 @@ impl<'a> Variant<'a> {
     /// Returns the steps of a division, or `None` if they would read too many rows.
     pub(super) fn schedule(&self, cascades: &[Cascade]) -> Option<Schedule> {
         let schedule = tiled(&self.untiled, &self.model, cascades);
-        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(&schedule, cascades))
+        (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(schedule, cascades))
     }
 
     /// Adds uploads and downloads to the steps of a division's stripes.
-    fn streamed(&self, schedule: &Schedule, cascades: &[Cascade]) -> Schedule {
+    fn streamed(&self, schedule: Schedule, cascades: &[Cascade]) -> Schedule {
         let scaled = cascades.iter().filter(|cascade| cascade.tile_scale > 1);
         let of_cascade = |cascade: &Cascade| {
             let steps = self.untiled.steps.get(cascade.operators.clone()).unwrap_or_default();
@@ -242,7 +242,7 @@ impl<'a> Variant<'a> {
     /// Returns the point of a placed division, with its steps.
     pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = tiled(&self.untiled, &self.model, &placed.cascades);
-        let schedule = self.streamed(&schedule, &placed.cascades);
+        let schedule = self.streamed(schedule, &placed.cascades);
         placed.with(schedule, self.in_place.clone())
     }
 

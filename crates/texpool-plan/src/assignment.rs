@@ -63,7 +63,7 @@ pub(super) fn assign(
     region_of.into_iter().collect()
 }
 
-/// An assignment that a local search changes one tensor at a time.
+/// An assignment that a local search changes one chain of moves at a time.
 pub(super) trait Assignment {
     /// Returns the region of each tensor.
     fn region_of(&self) -> &[usize];
@@ -71,22 +71,24 @@ pub(super) trait Assignment {
     /// Returns the cost of the assignment.
     fn cost(&self) -> u64;
 
-    /// Moves a tensor to a region.
-    fn move_tensor(&mut self, tensor: usize, region: usize);
+    /// Makes the moves of a chain from [`kempe_chain`] and returns the new cost, if that is at most `most`. Otherwise
+    /// changes nothing.
+    fn make_moves(&mut self, chain: &[(usize, usize)], most: u64) -> Option<u64>;
 }
 
 /// Computes a Kempe chain, as in graph colouring: `first` moves to region `to`, the tensors there that conflict with
-/// it move the other way, tensors that conflict with those move along, and so on. Returns the tensors with their new
-/// regions, or `None` if there are more than `longest`.
+/// it move the other way, tensors that conflict with those move along, and so on. Sets `chain` to the tensors with
+/// their new regions. Returns false if there are more than `longest`; `chain` is then incomplete.
 pub(super) fn kempe_chain(
     conflicts: &Conflicts,
     region_of: &[usize],
-    first: usize,
-    to: usize,
+    (first, to): (usize, usize),
     longest: usize,
-) -> Option<Vec<(usize, usize)>> {
+    chain: &mut Vec<(usize, usize)>,
+) -> bool {
     let from = region_of[first];
-    let mut chain = vec![(first, to)];
+    chain.clear();
+    chain.push((first, to));
     let mut next = 0;
     while next < chain.len() {
         let (tensor, target) = chain[next];
@@ -94,16 +96,16 @@ pub(super) fn kempe_chain(
         for &other in conflicts.of(tensor) {
             if region_of[other] == target && !chain.iter().any(|&(moved, _)| moved == other) {
                 if chain.len() == longest {
-                    return None;
+                    return false;
                 }
                 chain.push((other, if target == to { from } else { to }));
             }
         }
     }
-    Some(chain)
+    true
 }
 
-/// Tries move number `number`. Returns the new cost if the move is accepted; otherwise undoes it.
+/// Tries move number `number`. Returns the new cost if the move is accepted; otherwise changes nothing.
 pub(super) fn try_move(
     acceptance: &mut LateAcceptance<u64>,
     number: u64,
@@ -111,13 +113,7 @@ pub(super) fn try_move(
     chain: &[(usize, usize)],
 ) -> Option<u64> {
     let before = assignment.cost();
-    let undo: Vec<(usize, usize)> = chain.iter().map(|&(tensor, _)| (tensor, assignment.region_of()[tensor])).collect();
-    chain.iter().for_each(|&(tensor, region)| assignment.move_tensor(tensor, region));
-    let cost = assignment.cost();
-    let accepted = cost <= acceptance.most(number, before);
-    if !accepted {
-        undo.into_iter().for_each(|(tensor, region)| assignment.move_tensor(tensor, region));
-    }
-    acceptance.note(number, if accepted { cost } else { before });
-    accepted.then_some(cost)
+    let cost = assignment.make_moves(chain, acceptance.most(number, before));
+    acceptance.note(number, cost.unwrap_or(before));
+    cost
 }

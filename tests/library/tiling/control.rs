@@ -24,7 +24,7 @@ fn holds(compiled: &CompiledModel) {
         Some(_) => {
             check_rows(&schedule.tensors(), &schedule.whole(compiled.graph()), &schedule.row_steps(), plan, limits)
         }
-        None => check(&schedule.records, &schedule.tensors(), &schedule.uses, plan, limits),
+        None => check(&schedule.records, &schedule.tensors(), &schedule.uses(), plan, limits),
     };
     assert_eq!(found, Ok(()));
 }

@@ -305,6 +305,6 @@ proptest! {
         let case = case(&layers, two, &marks);
         let pool = case.schedule.storages.iter().filter(|s| matches!(s.kind, StorageKind::Intermediate(_))).count();
         prop_assert_eq!(pool, case.schedule.records.len());
-        prop_assert_eq!(case.schedule.uses.len(), case.schedule.steps.len());
+        prop_assert_eq!(case.schedule.uses().len(), case.schedule.steps.len());
     }
 }

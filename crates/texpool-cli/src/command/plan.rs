@@ -200,7 +200,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if strategy == StrategyArg::All {
         let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
         picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
-        let found = surveyed(&compiled.schedule().records, &compiled.schedule().uses, args)?;
+        let found = surveyed(&compiled.schedule().records, &compiled.schedule().uses(), args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
     answer(args, &graph, planner, &files, json)?;

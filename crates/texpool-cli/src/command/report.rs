@@ -180,7 +180,7 @@ fn add_strategies(
     whole: &CompiledModel,
     deadline: Option<Duration>,
 ) -> Result<(), CliError> {
-    let (records, uses) = (&whole.schedule().records, &whole.schedule().uses);
+    let (records, uses) = (&whole.schedule().records, &whole.schedule().uses());
     let budget = SearchBudget::default();
     progress::with_progress(deadline, |control| -> Result<(), PlanError> {
         // A third of the time for each search, which leaves the rest to the strategies.

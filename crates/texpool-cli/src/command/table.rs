@@ -67,7 +67,7 @@ fn row(args: &Args, model: &OsStr, gpu: Option<&Gpu>) -> Result<NetworkRow, CliE
     let compiled = setup_model::compiled(&graph, &options, args.deadline.time())?;
     let schedule = compiled.schedule();
     let comparison = progress::with_progress(args.deadline.time(), |control| {
-        compare_strategies(&schedule.records, &schedule.uses, SearchBudget::default(), control)
+        compare_strategies(&schedule.records, &schedule.uses(), SearchBudget::default(), control)
     })?;
     let name = printable(model).to_string();
     let mut row = NetworkRow::new(&name, &graph, &compiled, &comparison, args.plan.format());

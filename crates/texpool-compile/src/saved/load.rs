@@ -93,7 +93,7 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
     let stopped = decisions.stopped;
     let (schedule, plan, tiled) = match &decisions.division {
         None => {
-            let streamed = stream(&graph, &untiled, &streaming);
+            let streamed = stream(&graph, untiled, &streaming);
             let plan = of_whole_tensors(&mut reader, &decisions, &streamed, limits)?;
             (streamed, plan, None)
         }
@@ -149,7 +149,7 @@ fn of_whole_tensors(
     let places = placements::read(reader, &known)?;
     let lives = schedule.records.iter().map(|&UsageRecord { first, last, .. }| LiveRange { first, last });
     let plan = placed(decisions, places, lives);
-    texpool_plan::check(&schedule.records, &tensors, &schedule.uses, &plan, limits)?;
+    texpool_plan::check(&schedule.records, &tensors, &schedule.uses(), &plan, limits)?;
     Ok(plan)
 }
 

@@ -1,7 +1,7 @@
 //! Builds the schedule: visits the nodes once, in order, and assigns each tensor a storage.
 
 use super::{
-    Access, Contents, Schedule, ScheduleError, Step, StepKind, Storage, StorageId, StorageKind,
+    Accesses, Contents, Schedule, ScheduleError, Step, StepKind, Storage, StorageId, StorageKind,
     subtensor::{is_in_place, subtensors},
 };
 use texpool_ops::graph::{Graph, IdVec, Node, NodeId, NodeSet, Op, TensorId, texels_agree};
@@ -121,7 +121,7 @@ impl<'a> Builder<'a> {
     fn step(&mut self, id: NodeId, node: &Node, pad_border: bool) -> Result<(), ScheduleError> {
         self.check_computed(node)?;
         let step = self.schedule.steps.len();
-        let mut reads: Vec<Access> = Vec::new();
+        let mut reads = Accesses::new();
         for tensor in node.operands().filter(|_| !pad_border) {
             // Constants have no storage. All other operands were computed earlier and got one then.
             let Some(storage) = self.storage_of_root[self.root[tensor]] else { continue };
@@ -167,7 +167,6 @@ impl<'a> Builder<'a> {
             self.schedule.records[record].last = step;
         }
         self.schedule.steps.push(step_rows);
-        self.schedule.uses.push(uses);
         Ok(())
     }
 

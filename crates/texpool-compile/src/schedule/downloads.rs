@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::{Access, Schedule, Step, StepKind, StorageId, StorageKind};
+use super::{Access, Accesses, Schedule, Step, StepKind, StorageId, StorageKind};
+use smallvec::smallvec;
 use texpool_ops::graph::Graph;
 
 impl Schedule {
@@ -48,8 +49,8 @@ impl Schedule {
             self.steps.push(step);
             for (to, rows) in runs {
                 let texels = 0..self.storages[to].row_texels;
-                let reads = vec![Access { storage: to, rows: rows.clone(), texels }];
-                let (kind, slices, writes) = (StepKind::Download, slices.clone(), Vec::new());
+                let reads = smallvec![Access { storage: to, rows: rows.clone(), texels }];
+                let (kind, slices, writes) = (StepKind::Download, slices.clone(), Accesses::new());
                 self.steps.push(Step { kind, node, rows, slices, reads, to, writes });
             }
         }

@@ -17,6 +17,7 @@ pub use error::ScheduleError;
 pub use streaming::{OperatorWeights, Streaming, stream};
 pub use subtensor::SubtensorLayout;
 
+use smallvec::SmallVec;
 use texpool_ops::graph::{Graph, IdVec, NodeId, NodeSet, TensorId};
 use texpool_plan::{RowStep, RowTable, RowUse, StepUse, TensorRows, UsageRecord};
 
@@ -83,6 +84,10 @@ pub struct Access {
     pub texels: Range<u32>,
 }
 
+/// The accesses of a step. Nearly all steps have at most two reads and one write, so no memory is allocated for them:
+/// searches build millions of steps.
+pub type Accesses = SmallVec<[Access; 2]>;
+
 /// Kind of work that a step does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
@@ -118,11 +123,11 @@ pub struct Step {
     pub slices: Range<u32>,
     /// The accesses that it reads, each once, in operand order. The epilogue's addend and the weights come last.
     /// Constants are not listed, unless they are uploaded in every run.
-    pub reads: Vec<Access>,
+    pub reads: Accesses,
     /// Storage that it writes, or downloads from.
     pub to: StorageId,
     /// The accesses that it writes in that storage.
-    pub writes: Vec<Access>,
+    pub writes: Accesses,
 }
 
 /// Steps in execution order, and the storages they touch.
@@ -135,8 +140,6 @@ pub struct Schedule {
     pub storages: Vec<Storage>,
     /// One record per intermediate storage, sorted by first step. Sizes are in texels.
     pub records: Vec<UsageRecord>,
-    /// For each step, the records that it touches.
-    pub uses: Vec<StepUse>,
     /// For each tensor, the storage that holds it. `None` for constants, and for tensors that no step touches.
     pub storage_of: IdVec<TensorId, Option<StorageId>>,
     /// For each tensor that is written in place, its position in the enclosing tensor.
@@ -179,6 +182,11 @@ impl Schedule {
     pub fn weights_of(&self, step: &Step) -> Option<StorageId> {
         let weights = |read: &&Access| matches!(self.storages[read.storage].contents, Contents::Weights(_));
         step.reads.iter().find(weights).map(|read| read.storage)
+    }
+
+    /// For each step, returns the records that it reads and writes.
+    pub fn uses(&self) -> Vec<StepUse> {
+        self.steps.iter().map(|step| self.uses_of(step)).collect()
     }
 
     /// Returns the records that a step touches.

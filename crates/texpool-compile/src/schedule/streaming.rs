@@ -4,7 +4,8 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{Access, Contents, Schedule, Step, StepKind, Storage, StorageId, StorageKind, subtensor::merged};
+use super::{Access, Accesses, Contents, Schedule, Step, StepKind, Storage, StorageId, StorageKind, subtensor::merged};
+use smallvec::smallvec;
 use texpool_ops::{
     graph::{Graph, IdVec, NodeId, TensorId},
     kernels::{WeightPacking, WeightSections},
@@ -166,35 +167,31 @@ impl StreamedWeights {
 
 /// Adds transfers to a schedule: uploads before the steps that read the data, and downloads after the steps that
 /// write it. A step over all rows of its node's result is split into one step per tile.
-pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Schedule {
+pub fn stream(graph: &Graph, schedule: Schedule, streaming: &Streaming) -> Schedule {
     if streaming.is_empty() {
-        return schedule.clone();
+        return schedule;
     }
     let mut steps_of = IdVec::from_elem(0, &graph.nodes);
     schedule.steps.iter().for_each(|step| steps_of[step.node] += 1);
-    let mut streamed_schedule = Schedule {
-        storages: schedule.storages.clone(),
-        storage_of: schedule.storage_of.clone(),
-        subtensors: schedule.subtensors.clone(),
-        ..Schedule::default()
-    };
+    let downloaded = streaming.downloaded(graph, &schedule);
+    let Schedule { steps, storages, storage_of, subtensors, .. } = schedule;
+    let mut streamed_schedule = Schedule { storages, storage_of, subtensors, ..Schedule::default() };
     let mut inputs = Inputs::new(graph, &mut streamed_schedule, streaming);
-    let downloaded = streaming.downloaded(graph, schedule);
     for &output in &downloaded {
         // Gets its number together with all other records.
         streamed_schedule.storages[output].kind = StorageKind::Intermediate(usize::MAX);
     }
     // Storage of the weights of each node that has several steps.
     let mut uploaded: IdVec<NodeId, Option<StorageId>> = IdVec::from_elem(None, &graph.nodes);
-    for step in &schedule.steps {
-        inputs.upload(&mut streamed_schedule, step);
+    for step in steps {
+        inputs.upload(&mut streamed_schedule, &step);
         let streamed = streaming.get(step.node).filter(|_| step.kind == StepKind::Compute);
         let Some(streamed) = streamed else {
-            streamed_schedule.steps.push(step.clone());
+            streamed_schedule.steps.push(step);
             continue;
         };
         if let Some(weights) = uploaded[step.node] {
-            streamed_schedule.steps.push(reading(step.clone(), weights, streamed.texels));
+            streamed_schedule.steps.push(reading(step, weights, streamed.texels));
             continue;
         }
         let tiles: Vec<Range<u32>> = match steps_of[step.node] {
@@ -202,15 +199,15 @@ pub fn stream(graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Sche
             _ => Vec::new(),
         };
         if tiles.len() < 2 {
-            let weights = streamed_schedule.upload(step, step.slices.clone(), streamed.texels);
+            let weights = streamed_schedule.upload(&step, step.slices.clone(), streamed.texels);
             uploaded[step.node] = Some(weights);
-            streamed_schedule.steps.push(reading(step.clone(), weights, streamed.texels));
+            streamed_schedule.steps.push(reading(step, weights, streamed.texels));
             continue;
         }
         for slices in tiles {
             let texels = streamed.texels_of(&slices);
-            let weights = streamed_schedule.upload(step, slices.clone(), texels);
-            let writes = streamed_schedule.writes_of_slices(graph, step, &slices);
+            let weights = streamed_schedule.upload(&step, slices.clone(), texels);
+            let writes = streamed_schedule.writes_of_slices(graph, &step, &slices);
             streamed_schedule.steps.push(reading(Step { slices, writes, ..step.clone() }, weights, texels));
         }
     }
@@ -249,14 +246,14 @@ impl Inputs {
                 let rows = first..last + 1;
                 there[first as usize..=last as usize].fill(true);
                 let texels = 0..made.storages[read.storage].row_texels;
-                let writes = vec![Access { storage: read.storage, rows: rows.clone(), texels }];
+                let writes = smallvec![Access { storage: read.storage, rows: rows.clone(), texels }];
                 let (kind, slices) = (StepKind::Upload, step.slices.clone());
                 made.steps.push(Step {
                     kind,
                     node: step.node,
                     rows,
                     slices,
-                    reads: Vec::new(),
+                    reads: Accesses::new(),
                     to: read.storage,
                     writes,
                 });
@@ -278,14 +275,22 @@ impl Schedule {
         // Records are numbered once all steps exist.
         let kind = StorageKind::Intermediate(usize::MAX);
         self.storages.push(Storage { kind, contents: Contents::Weights(step.node), rows: 1, row_texels: texels });
-        let writes = vec![Access { storage, rows: 0..1, texels: 0..texels }];
+        let writes = smallvec![Access { storage, rows: 0..1, texels: 0..texels }];
         let kind = StepKind::Upload;
-        self.steps.push(Step { kind, node: step.node, rows: 0..0, slices, reads: Vec::new(), to: storage, writes });
+        self.steps.push(Step {
+            kind,
+            node: step.node,
+            rows: 0..0,
+            slices,
+            reads: Accesses::new(),
+            to: storage,
+            writes,
+        });
         storage
     }
 
     /// Returns the texels that a step writes when it computes only some slices.
-    fn writes_of_slices(&self, graph: &Graph, step: &Step, slices: &Range<u32>) -> Vec<Access> {
+    fn writes_of_slices(&self, graph: &Graph, step: &Step, slices: &Range<u32>) -> Accesses {
         let result = graph.nodes[step.node].output;
         // Outside the pool these accesses are not used, and a graph output may be a view with different row numbers.
         if !matches!(self.storages[step.to].kind, StorageKind::Intermediate(_)) {
@@ -303,7 +308,7 @@ impl Schedule {
         rows.into_iter().flat_map(|rows| runs.iter().map(move |run| access(rows, run.clone()))).collect()
     }
 
-    /// Numbers the storages in the pool by the first step that touches them, and records the uses of each step.
+    /// Numbers the storages in the pool by the first step that touches them.
     fn numbered(mut self) -> Self {
         let outside = |storage: &Storage| !matches!(storage.kind, StorageKind::Intermediate(_));
         let mut spans: Vec<Option<(usize, usize)>> = vec![None; self.storages.len()];
@@ -340,7 +345,6 @@ impl Schedule {
             step.to = number_of[step.to];
             step.reads.iter_mut().chain(&mut step.writes).for_each(|access| access.storage = number_of[access.storage]);
         }
-        self.uses = self.steps.iter().map(|step| self.uses_of(step)).collect();
         self
     }
 }

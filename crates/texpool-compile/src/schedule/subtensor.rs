@@ -3,7 +3,8 @@
 
 use std::ops::Range;
 
-use super::{Access, Schedule, ScheduleError, StorageId};
+use super::{Access, Accesses, Schedule, ScheduleError, StorageId};
+use smallvec::smallvec;
 use texpool_ops::graph::{
     Graph, IdVec, Node, NodeId, NodeSet, SubtensorOffset, TensorId, may_be_in_place, subtensor_offsets,
 };
@@ -100,14 +101,14 @@ impl Region {
         Self { storage, rows: row..row + rows, runs: merged((0..slices).map(slice)) }
     }
 
-    fn accesses(&self) -> Vec<Access> {
+    fn accesses(&self) -> Accesses {
         let access =
             |texels: &Range<u32>| Access { storage: self.storage, rows: self.rows.clone(), texels: texels.clone() };
         self.runs.iter().map(access).collect()
     }
 
     /// Returns the texels of this region outside `part`.
-    fn around(&self, part: &Self) -> Vec<Access> {
+    fn around(&self, part: &Self) -> Accesses {
         let beside = |run: &Range<u32>| {
             let mut begin = run.start;
             let mut left = Vec::new();
@@ -152,16 +153,16 @@ impl Schedule {
     }
 
     /// Returns all rows of a tensor in its storage. For a view these are all rows of the storage.
-    pub(super) fn accesses(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Vec<Access> {
+    pub(super) fn accesses(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Accesses {
         let held = &self.storages[storage];
         match self.subtensors[tensor] {
-            None => vec![Access { storage, rows: 0..held.rows, texels: 0..held.row_texels }],
+            None => smallvec![Access { storage, rows: 0..held.rows, texels: 0..held.row_texels }],
             Some(_) => Region::new(self, graph, tensor, storage).accesses(),
         }
     }
 
     /// Returns the texels that a pad writes when its operand lies inside its result.
-    pub(super) fn pad_border(&self, graph: &Graph, node: &Node, storage: StorageId) -> Vec<Access> {
+    pub(super) fn pad_border(&self, graph: &Graph, node: &Node, storage: StorageId) -> Accesses {
         let [part, whole] = [node.inputs[0], node.output].map(|tensor| Region::new(self, graph, tensor, storage));
         whole.around(&part)
     }

@@ -74,6 +74,20 @@ impl<'a> BankLoads<'a> {
         section.unwrap_or(0)
     }
 
+    fn move_tensor(&mut self, tensor: usize, to_bank: usize) {
+        let (bank, size) = (self.bank_of[tensor], self.instance.sizes[tensor]);
+        let (from, to) = self.instance.sections[tensor];
+        let mut was_at_peak = false;
+        for load in &mut self.loads[bank][from..to] {
+            was_at_peak |= *load == self.peaks[bank];
+            *load -= size;
+        }
+        if was_at_peak {
+            self.peaks[bank] = self.loads[bank].iter().copied().max().unwrap_or(0);
+        }
+        self.add(tensor, to_bank);
+    }
+
     fn add(&mut self, tensor: usize, bank: usize) {
         let (from, to) = self.instance.sections[tensor];
         for load in &mut self.loads[bank][from..to] {
@@ -94,17 +108,13 @@ impl Assignment for BankLoads<'_> {
         self.peaks.iter().sum()
     }
 
-    fn move_tensor(&mut self, tensor: usize, to_bank: usize) {
-        let (bank, size) = (self.bank_of[tensor], self.instance.sizes[tensor]);
-        let (from, to) = self.instance.sections[tensor];
-        let mut was_at_peak = false;
-        for load in &mut self.loads[bank][from..to] {
-            was_at_peak |= *load == self.peaks[bank];
-            *load -= size;
+    fn make_moves(&mut self, chain: &[(usize, usize)], most: u64) -> Option<u64> {
+        let undo: Vec<(usize, usize)> = chain.iter().map(|&(tensor, _)| (tensor, self.bank_of[tensor])).collect();
+        chain.iter().for_each(|&(tensor, bank)| self.move_tensor(tensor, bank));
+        let cost = self.cost();
+        if cost > most {
+            undo.into_iter().for_each(|(tensor, bank)| self.move_tensor(tensor, bank));
         }
-        if was_at_peak {
-            self.peaks[bank] = self.loads[bank].iter().copied().max().unwrap_or(0);
-        }
-        self.add(tensor, to_bank);
+        (cost <= most).then_some(cost)
     }
 }

@@ -93,7 +93,8 @@ impl BankSearch<'_, '_> {
         let alive: Vec<usize> =
             self.instance.alive[section].iter().copied().filter(|&tensor| bank_of[tensor] == from).collect();
         let first = *alive.get(self.random.below(alive.len()))?;
-        kempe_chain(&self.instance.conflicts, bank_of, first, to, MAX_CHAIN)
+        let mut chain = Vec::new();
+        kempe_chain(&self.instance.conflicts, bank_of, (first, to), MAX_CHAIN, &mut chain).then_some(chain)
     }
 
     /// Packs an assignment by the greedy strategies.

@@ -31,6 +31,21 @@ pub(super) struct LiveProfiles {
 }
 
 impl LiveProfile {
+    /// Sets this profile to the sum of `profiles`: each counts positively if its flag is set, and negatively otherwise.
+    pub(super) fn set_to_sum<'a>(&mut self, profiles: impl Iterator<Item = (&'a Self, bool)> + Clone) {
+        let first_block = profiles.clone().map(|(profile, _)| profile.first_block).min().unwrap_or(0);
+        let end = profiles.clone().map(|(profile, _)| profile.first_block + profile.live.len()).max().unwrap_or(0);
+        (self.from, self.first_block) = (first_block * BLOCK, first_block);
+        self.live.clear();
+        self.live.resize(end - first_block, [0; BLOCK]);
+        for (profile, positive) in profiles {
+            let sign = if positive { 1 } else { -1 };
+            for (sum, live) in self.live[profile.first_block - first_block..].iter_mut().zip(&profile.live) {
+                change_block(sum, live, |sum, live| sum.wrapping_add(sign * live));
+            }
+        }
+    }
+
     /// Returns the live units in a section.
     pub(super) fn live_in(&self, section: usize) -> i32 {
         let block = (section / BLOCK).checked_sub(self.first_block).and_then(|block| self.live.get(block));
@@ -84,7 +99,17 @@ impl LiveProfiles {
 
     /// Returns the sum of the textures' peaks in texels, rounded down if units are larger than a texel.
     pub(super) fn sum_of_peaks(&self, loads: &[TextureLoad]) -> u64 {
-        loads.iter().map(|load| u64::from(load.peak.unsigned_abs())).sum::<u64>() << self.shift
+        self.texels(loads.iter().map(|load| load.peak).sum())
+    }
+
+    /// Returns the number of texels of some units.
+    pub(super) const fn texels(&self, units: i32) -> u64 {
+        (units.unsigned_abs() as u64) << self.shift
+    }
+
+    /// Returns the largest number of units that take at most `texels` texels.
+    pub(super) fn units(&self, texels: u64) -> i32 {
+        i32::try_from(texels >> self.shift).unwrap_or(i32::MAX)
     }
 }
 
@@ -158,4 +183,29 @@ fn change_block(loads: &mut Block, live: &Block, changed: impl Fn(i32, i32) -> i
         section += 1;
     }
     most
+}
+
+/// Returns whether the peaks of two textures add up to at most `room` units after the tensors of `change` move from
+/// `source` to `target`. Most moves of a search do not fit, which usually shows within a few blocks, so this takes a
+/// small part of the time of making a move and undoing it.
+pub(super) fn exchange_fits(source: &TextureLoad, target: &TextureLoad, change: &LiveProfile, room: i32) -> bool {
+    let blocks = change.first_block..change.first_block + change.live.len();
+    let unchanged = |load: &TextureLoad| {
+        let (before, after) = (&load.maximums[..blocks.start], &load.maximums[blocks.end..]);
+        before.iter().chain(after).copied().max().unwrap_or(0)
+    };
+    let (mut source_peak, mut target_peak) = (unchanged(source), unchanged(target));
+    for (block, change) in blocks.clone().zip(&change.live) {
+        let (source, target) = (&source.live[block], &target.live[block]);
+        let mut section = 0;
+        while section < BLOCK {
+            source_peak = source_peak.max(source[section].wrapping_sub(change[section]));
+            target_peak = target_peak.max(target[section].wrapping_add(change[section]));
+            section += 1;
+        }
+        if source_peak + target_peak > room {
+            return false;
+        }
+    }
+    source_peak + target_peak <= room
 }

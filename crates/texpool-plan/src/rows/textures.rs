@@ -2,7 +2,7 @@
 //! is small. Uses late acceptance hill climbing, bounded by a number of moves.
 
 use super::{
-    live_profile::{LiveProfiles, TextureLoad},
+    live_profile::{LiveProfile, LiveProfiles, TextureLoad, exchange_fits},
     problem::{RowStep, RowUse},
 };
 use crate::{
@@ -79,6 +79,7 @@ pub(super) fn assignments(
         best: Vec::new(),
         keep,
         enough: 0,
+        alive: Vec::new(),
         control,
     };
     for start in 0..STARTS {
@@ -111,8 +112,8 @@ pub(super) fn improved(
         had.or_else(|| loads.least_growth(record, open)).inspect(|&texture| loads.add(record, texture))
     })?;
     let random = Random::sequence(sequence);
-    let mut search =
-        TextureSearch { profiles, conflicts, textures, random, best: Vec::new(), keep: 1, enough, control };
+    let (best, alive) = (Vec::new(), Vec::new());
+    let mut search = TextureSearch { profiles, conflicts, textures, random, best, keep: 1, enough, alive, control };
     search.climb(TextureLoads::new(profiles, texture_of, textures), moves, SHORT_HISTORY);
     search.best.pop()
 }
@@ -160,6 +161,8 @@ struct TextureLoads<'a> {
     profiles: &'a LiveProfiles,
     loads: Vec<TextureLoad>,
     texture_of: Vec<usize>,
+    /// The sum of the profiles that move, kept for its memory.
+    change: LiveProfile,
 }
 
 impl<'a> TextureLoads<'a> {
@@ -168,7 +171,7 @@ impl<'a> TextureLoads<'a> {
         for (record, &texture) in texture_of.iter().enumerate() {
             loads[texture].add(&profiles.of[record]);
         }
-        Self { profiles, loads, texture_of }
+        Self { profiles, loads, texture_of, change: LiveProfile::default() }
     }
 
     /// Returns the texture, among the open ones, whose peak grows least when the tensor is added.
@@ -192,10 +195,29 @@ impl Assignment for TextureLoads<'_> {
         self.profiles.sum_of_peaks(&self.loads)
     }
 
-    fn move_tensor(&mut self, record: usize, to: usize) {
-        let from = std::mem::replace(&mut self.texture_of[record], to);
-        self.loads[from].remove(&self.profiles.of[record]);
-        self.loads[to].add(&self.profiles.of[record]);
+    fn make_moves(&mut self, chain: &[(usize, usize)], most: u64) -> Option<u64> {
+        // All tensors of a chain move between the same two textures.
+        let &(first, to) = chain.first()?;
+        let from = self.texture_of[first];
+        let change = match chain {
+            [_] => &self.profiles.of[first],
+            _ => {
+                let moves = chain.iter().map(|&(record, texture)| (&self.profiles.of[record], texture == to));
+                self.change.set_to_sum(moves);
+                &self.change
+            }
+        };
+        let before = self.cost();
+        let [source, target] = self.loads.get_disjoint_mut([from, to]).ok()?;
+        let others = before - self.profiles.texels(source.peak + target.peak);
+        let room = self.profiles.units(most.checked_sub(others)?);
+        if !exchange_fits(source, target, change, room) {
+            return None;
+        }
+        source.remove(change);
+        target.add(change);
+        chain.iter().for_each(|&(record, texture)| self.texture_of[record] = texture);
+        Some(self.cost())
     }
 }
 
@@ -209,6 +231,8 @@ struct TextureSearch<'a, 'c> {
     keep: usize,
     /// A climb ends once the textures' peaks add up to no more than this.
     enough: u64,
+    /// The tensors alive at a peak, kept for its memory.
+    alive: Vec<usize>,
     control: &'a SearchControl<'c>,
 }
 
@@ -250,6 +274,7 @@ impl TextureSearch<'_, '_> {
             return;
         }
         let mut acceptance = LateAcceptance::new(loads.cost(), history);
+        let mut chain = Vec::new();
         for number in 0..moves {
             if number % MOVES_BETWEEN_CHECKS == 0 {
                 self.control.report(Progress::new(STAGE, number, moves));
@@ -257,8 +282,8 @@ impl TextureSearch<'_, '_> {
                     return;
                 }
             }
-            let Some(chain) = self.propose(&loads) else { continue };
-            if let Some(cost) = try_move(&mut acceptance, number, &mut loads, &chain)
+            if self.propose(&loads, &mut chain)
+                && let Some(cost) = try_move(&mut acceptance, number, &mut loads, &chain)
                 && (self.best.len() < self.keep || self.best.last().is_some_and(|worst| cost < worst.bound))
             {
                 self.keep_if_best(&loads);
@@ -275,21 +300,21 @@ impl TextureSearch<'_, '_> {
         let section = loads.loads[texture].peak_section();
         let alive =
             |&record: &usize| loads.texture_of[record] == texture && self.profiles.of[record].live_in(section) > 0;
-        let alive: Vec<usize> = (0..self.profiles.of.len()).filter(alive).collect();
-        (!alive.is_empty()).then(|| alive[self.random.below(alive.len())])
+        self.alive.clear();
+        self.alive.extend((0..self.profiles.of.len()).filter(alive));
+        (!self.alive.is_empty()).then(|| self.alive[self.random.below(self.alive.len())])
     }
 
-    /// Proposes a move of a tensor to another texture, with all moves that conflicts require.
-    fn propose(&mut self, loads: &TextureLoads<'_>) -> Option<Vec<(usize, usize)>> {
+    /// Sets `chain` to a random move of a tensor to another texture, with all moves that conflicts require. Returns
+    /// false if there is no such move.
+    fn propose(&mut self, loads: &TextureLoads<'_>, chain: &mut Vec<(usize, usize)>) -> bool {
         let texture_of = &loads.texture_of;
         let first = match self.random.below(PEAK_MOVES) {
-            0 => self.random.below(self.profiles.of.len()),
-            _ => self.alive_at_a_peak(loads)?,
+            0 => Some(self.random.below(self.profiles.of.len())),
+            _ => self.alive_at_a_peak(loads),
         };
+        let Some(first) = first else { return false };
         let to = self.random.below(self.textures);
-        if texture_of[first] == to {
-            return None;
-        }
-        kempe_chain(self.conflicts, texture_of, first, to, MAX_CHAIN)
+        texture_of[first] != to && kempe_chain(self.conflicts, texture_of, (first, to), MAX_CHAIN, chain)
     }
 }

@@ -14,14 +14,14 @@ mod drive;
 mod in_place;
 mod model;
 
-use std::{collections::HashMap, ops::Range};
+use std::ops::Range;
 
 pub use cascades::{CascadeCost, CascadeCosts, within_stripes};
 pub use drive::order;
 pub use in_place::select_in_place;
 pub use model::{OperandUse, Operator, Producer, RowDependencies, dispatches_of};
 
-use super::{Access, Schedule, Step, StorageId, StorageKind};
+use super::{Access, Schedule, Step, StorageKind};
 use texpool_plan::UsageRecord;
 
 /// Consecutive operators that run interleaved. All results that later cascades read are complete when a cascade ends.
@@ -61,17 +61,10 @@ pub fn tiled(schedule: &Schedule, model: &RowDependencies, cascades: &[Cascade])
         ..Schedule::default()
     };
     let mut touched: Vec<Option<(usize, usize)>> = vec![None; schedule.records.len()];
-    // Indexed by storage, because a concatenation of thousands of parts runs in thousands of stripes. If a storage
-    // occurs twice, the first entry wins.
-    let reads: Vec<HashMap<StorageId, &OperandUse>> = model
-        .operators
-        .iter()
-        .map(|operator| operator.reads.iter().rev().map(|read| (read.storage, read)).collect())
-        .collect();
     for Stripe { operator, rows } in order(model, cascades) {
-        let (whole, reads, operator) = (&schedule.steps[operator], &reads[operator], &model.operators[operator]);
+        let (whole, operator) = (&schedule.steps[operator], &model.operators[operator]);
         let read = |touch: &Access| {
-            let read = reads.get(&touch.storage);
+            let read = operator.operand_in(touch.storage);
             Access { rows: read.map_or(0..0, |read| within(&read.rows(&rows), &touch.rows)), ..touch.clone() }
         };
         let written = operator.written(&rows);
@@ -84,13 +77,11 @@ pub fn tiled(schedule: &Schedule, model: &RowDependencies, cascades: &[Cascade])
             ..*whole
         };
         let number = tiled.steps.len();
-        let uses = tiled.uses_of(&step);
-        for &record in uses.reads.iter().chain(&uses.writes) {
-            let span = touched[record].get_or_insert((number, number));
-            span.1 = number;
+        let storages = step.reads.iter().map(|read| read.storage).chain([step.to]);
+        for record in storages.filter_map(|storage| tiled.record(storage)) {
+            touched[record].get_or_insert((number, number)).1 = number;
         }
         tiled.steps.push(step);
-        tiled.uses.push(uses);
     }
     for storage in &tiled.storages {
         // Records without any stripe stay in the list, because `StorageKind::Intermediate` refers to records by index.

@@ -35,6 +35,12 @@ impl Operator {
         self.first + stripe.start..self.first + stripe.end
     }
 
+    /// Returns the operand in a storage. Takes logarithmic time, because a concatenation has thousands of operands.
+    pub(super) fn operand_in(&self, storage: StorageId) -> Option<&OperandUse> {
+        let found = self.by_storage.binary_search_by_key(&storage, |&read| self.reads[read].storage).ok()?;
+        Some(&self.reads[self.by_storage[found]])
+    }
+
     /// Returns the number of dispatches needed for a stripe of the result.
     pub fn dispatches(&self, stripe: &Range<u32>) -> u64 {
         dispatches_of(&self.dispatches, stripe)
@@ -64,6 +70,8 @@ pub struct Operator {
     pub first: u32,
     /// The operands, with one entry per storage.
     pub reads: Vec<OperandUse>,
+    /// The indices of `reads` in the order of their storages.
+    by_storage: Vec<usize>,
     /// For each dispatch, the rows of the result that it writes, fully or in part.
     pub dispatches: Vec<Range<u32>>,
     /// Rows of the result that need no work.
@@ -166,7 +174,10 @@ impl RowDependencies {
             written.rows = written.rows.max(first + step.rows.end);
             let idle = idle(step, first);
             let weights = OperatorWeights::default();
-            operators.push(Operator { rows: step.rows.end, writes, first, reads, dispatches, idle, weights });
+            let mut by_storage: Vec<usize> = (0..reads.len()).collect();
+            by_storage.sort_unstable_by_key(|&read| reads[read].storage);
+            let rows = step.rows.end;
+            operators.push(Operator { rows, writes, first, reads, by_storage, dispatches, idle, weights });
         }
         Self { operators, storages }
     }
