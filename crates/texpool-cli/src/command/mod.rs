@@ -43,6 +43,7 @@ mod progress;
 mod published;
 mod reading;
 mod records;
+mod records_out;
 mod report;
 mod run;
 mod run_report;

@@ -16,7 +16,7 @@ use super::{
     plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
-    setup_model,
+    records_out, setup_model,
 };
 use crate::{
     io::DistinctFiles,
@@ -78,6 +78,26 @@ pub(super) struct Args {
     /// the model with the plan.
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     write: Option<PathBuf>,
+    /// Also write the model's usage records, in bytes, for other planners: as JSON if the name ends in .json, and
+    /// otherwise as minimalloc's CSV. Inputs and outputs are included unless --stream is none. `plan --records` reads
+    /// both.
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["records", "published", "arena", "why", "frontier", "objective", "budget"],
+        help_heading = "Output"
+    )]
+    records_out: Option<PathBuf>,
+    /// With --records-out: round the size of each record up to a multiple of this.
+    #[arg(
+        long,
+        value_name = "BYTES",
+        value_parser = records_out::alignment,
+        default_value_t = 1,
+        requires = "records_out",
+        help_heading = "Output"
+    )]
+    align: u64,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
     /// that runtime use the plan.
     #[arg(long, conflicts_with_all = ["records", "why", "frontier", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
@@ -146,6 +166,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let mut files = DistinctFiles::default();
     args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;
     args.write.as_deref().map_or(Ok(()), |write| files.writes("the plan", write))?;
+    args.records_out.as_deref().map_or(Ok(()), |to| files.writes("the records", to))?;
     let strategy = args.strategy.unwrap_or(StrategyArg::One(Planner::Best));
     if let Some(path) = &args.records {
         files.reads("the records", path)?;
@@ -200,6 +221,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     if strategy == StrategyArg::All {
         let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
         picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
+        records_out::write(args.records_out.as_deref(), args.align, &compiled, &files)?;
         let found = surveyed(&compiled.schedule().records, &compiled.schedule().uses(), args)?;
         return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
     }
@@ -222,6 +244,7 @@ fn answer(args: &Args, graph: &Graph, planner: Planner, files: &DistinctFiles, j
         false => setup_model::kept_or_compiled(graph, &options, &search)?.0,
     };
     picture::write(args.picture.as_deref(), files, || Ok(report::picture(&compiled)?))?;
+    records_out::write(args.records_out.as_deref(), args.align, &compiled, files)?;
     if args.details && !json {
         let report = setup_model::report(graph, &compiled, search.deadline);
         let assumed = if report.tiling.is_some() { ASSUMED } else { "" };

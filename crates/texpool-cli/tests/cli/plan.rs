@@ -32,6 +32,42 @@ fn records_are_compared_and_the_plan_written_with_offsets() {
 }
 
 #[test]
+fn the_records_of_a_model_are_written_for_other_planners() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (csv, aligned, json) = (path("records.csv"), path("aligned.csv"), path("records.json"));
+    let model = "tests/data/tiny.tflite";
+    for (to, more) in [(&csv, &[][..]), (&aligned, &["--align", "64"]), (&json, &["--stream", "none"])] {
+        let (code, _, err) = texpool(&[&["plan", model, "--records-out", to], more].concat());
+        assert!(code == Some(0) && err.contains("records to"), "{err}");
+    }
+    let rows = |path: &str| {
+        let text = fs::read_to_string(path).unwrap();
+        let (header, rows) = text.split_once('\n').unwrap();
+        assert_eq!(header, "id,lower,upper,size");
+        let sizes = rows.lines().map(|row| row.rsplit_once(',').unwrap().1.parse::<u64>().unwrap());
+        sizes.collect::<Vec<_>>()
+    };
+    let (sizes, rounded) = (rows(&csv), rows(&aligned));
+    let up: Vec<u64> = sizes.iter().map(|size| size.next_multiple_of(64)).collect();
+    assert!(rounded == up && rounded != sizes, "{sizes:?} {rounded:?}");
+    // Without streaming, inputs and outputs have textures of their own.
+    let read: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
+    assert!(read["records"].as_array().unwrap().len() < sizes.len());
+    for records in [&csv, &aligned, &json] {
+        assert_eq!(texpool(&["plan", "--records", records]).0, Some(0));
+    }
+    for (wrong, code) in [
+        (&["--align", "64"][..], 2),
+        (&["--records-out", &csv, "--align", "48"], 2),
+        (&["--records-out", &csv, "--budget", "1MiB"], 2),
+        (&["--records-out", model], 1),
+    ] {
+        assert_eq!(texpool(&[&["plan", model], wrong].concat()).0, Some(code), "{wrong:?}");
+    }
+}
+
+#[test]
 fn a_wrong_record_is_named_by_file_line_and_column() {
     let folder = tempfile::tempdir().unwrap();
     let records = folder.path().join("records.csv");
