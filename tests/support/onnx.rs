@@ -23,6 +23,7 @@ pub(crate) enum Attr {
     Text(&'static str),
     Texts(&'static [&'static str]),
     Graph,
+    Branch(Model),
 }
 
 /// An extent of an input.
@@ -60,6 +61,7 @@ impl Model {
                 Attr::Text(v) => bytes(4, v.as_bytes()),
                 Attr::Texts(v) => v.iter().flat_map(|text| bytes(9, text.as_bytes())).collect(),
                 Attr::Graph => bytes(6, &[]),
+                Attr::Branch(branch) => bytes(6, &branch.graph()),
             };
             bytes(5, &[bytes(1, name.as_bytes()), value].concat())
         };

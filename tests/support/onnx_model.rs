@@ -79,7 +79,8 @@ impl Model {
         self.nodes.push([names(1, inputs), names(2, outputs), kind, attributes].concat());
     }
 
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    /// The graph alone, as a message.
+    pub(crate) fn graph(&self) -> Vec<u8> {
         let all = |field: u64, list: &[Vec<u8>]| -> Vec<u8> { list.iter().flat_map(|m| bytes(field, m)).collect() };
         let graph = [
             all(1, &self.nodes),
@@ -88,6 +89,10 @@ impl Model {
             all(11, &self.inputs),
             all(12, &self.outputs),
         ];
-        [number(1, 8), bytes(7, &graph.concat()), bytes(8, &number(2, self.opset))].concat()
+        graph.concat()
+    }
+
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        [number(1, 8), bytes(7, &self.graph()), bytes(8, &number(2, self.opset))].concat()
     }
 }

@@ -2,6 +2,7 @@
 
 #![cfg(test)]
 
+mod branches;
 mod cases;
 mod empty;
 mod expanded;

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use texpool_model::import::{GraphOutline, IMAGES, ImportOptions, OutlineSource, TensorOutline, Verdict};
+use texpool_model::{
+    delegate::{Host, NodeStanding, Offline, select_of},
+    import::{GraphOutline, IMAGES, ImportOptions, OutlineSource, TensorOutline, Verdict},
+};
 
 use crate::support::onnx::{Attr, DOUBLE, Dim, FLOAT, Model, bytes, number, typed};
 
@@ -192,4 +195,49 @@ fn names_that_bodies_read_are_found() {
     let mut m = broken_chain();
     m.node("If", &["c"], &["d"], &[("then_branch", Attr::Graph)]);
     assert!(outline(&m, &[]).nodes[3].implicit.is_empty());
+}
+
+/// The verdict on an `If` is what an import of the file would do.
+#[test]
+fn conditions_are_examined_as_they_are_imported() {
+    let one = |op: &str, operand: &str| {
+        let mut branch = Model::new();
+        branch.node(op, &[operand], &["r"], &[]);
+        branch.output("r");
+        branch
+    };
+    let choose = |m: &mut Model, condition: &str, output: &str, branches: [(&str, &str); 2]| {
+        let [then, other] = branches.map(|(op, operand)| Attr::Branch(one(op, operand)));
+        m.node("If", &[condition], &[output], &[("then_branch", then), ("else_branch", other)]);
+    };
+    let mut m = Model::new();
+    m.input("x", &[4]);
+    m.input("p", &[]);
+    m.floats("zero", &[], &[0.0]);
+    m.tensor("k", 9, &[], &bytes(9, &[1]));
+    m.node("Greater", &["p", "zero"], &["c"], &[]);
+    m.node("Foo", &["x"], &["f"], &[]);
+    choose(&mut m, "c", "computed", [("Neg", "x"), ("Relu", "x")]);
+    choose(&mut m, "k", "taken", [("Neg", "x"), ("Foo", "f")]);
+    choose(&mut m, "k", "known", [("Neg", "zero"), ("Foo", "f")]);
+    choose(&mut m, "c", "refused", [("Neg", "x"), ("Bar", "x")]);
+    choose(&mut m, "c", "unknown", [("Neg", "x"), ("Neg", "f")]);
+    let graph = outline(&m, &[]);
+    assert_eq!(verdicts(&graph), "crcckru");
+    let expected = "Bar `else_branch/r`: the operator is not supported; both branches are needed, since the condition is \
+                    computed from `p` in a run";
+    assert_eq!(reason(&graph, 5), expected);
+    assert!(reason(&graph, 6).contains("operand `f`, which is left"), "{}", reason(&graph, 6));
+
+    // ONNX Runtime keeps the branches of the conditions that a run computes.
+    let selection = select_of(&graph, Host::OnnxRuntime, 0, &mut Offline).unwrap();
+    let mut taken: Vec<usize> = selection.partitions.iter().flat_map(|part| part.nodes.clone()).collect();
+    taken.sort_unstable();
+    assert_eq!(taken, [0, 3]);
+    match &selection.standings[2] {
+        NodeStanding::Left(refusal) => {
+            assert!(refusal.reason.contains("the runtime keeps the branches"), "{refusal:?}")
+        }
+        other => panic!("{other:?}"),
+    }
 }

@@ -77,8 +77,38 @@ fn all() -> Vec<(String, Vec<u8>)> {
         LINES.iter().map(|&(name, opset, line)| (name.to_owned(), model(opset, line))).collect();
     files.push(("quantised".to_owned(), quantised()));
     files.push(("quantised_by_a_run".to_owned(), quantised_by_a_run()));
+    files.push(("branches".to_owned(), branches()));
     files.extend(hostile());
     files
+}
+
+/// Conditions that are known, that are computed, and within one another, with constants of branches.
+fn branches() -> Vec<u8> {
+    let neg = |result: &str| {
+        let mut b = Model::new();
+        b.node("Neg", &["x"], &[result], &[]);
+        b.output(result);
+        b
+    };
+    let pair = |then, other| [("then_branch", Attr::Branch(then)), ("else_branch", Attr::Branch(other))];
+    let mut m = Model::new();
+    m.input("x", &[2]);
+    m.floats("zero", &[], &[0.0]);
+    m.node("ReduceMax", &["x"], &["greatest"], &[("keepdims", Attr::Int(0))]);
+    m.node("Greater", &["greatest", "zero"], &["computed"], &[]);
+    m.tensor("known", 9, &[1], &bytes(9, &[1]));
+    let mut inner = Model::new();
+    inner.floats("w", &[2], &[1.0, 2.0]);
+    inner.node("Add", &["x", "w"], &["sum"], &[]);
+    inner.node("If", &["known"], &["r"], &pair(neg("v"), neg("v")));
+    ["sum", "r"].iter().for_each(|name| inner.output(name));
+    let mut other = Model::new();
+    other.floats("w", &[2], &[3.0, 4.0]);
+    ["w", "x"].iter().for_each(|name| other.output(name));
+    m.node("If", &["computed"], &["y0", "y1"], &pair(inner, other));
+    m.node("If", &["known"], &["y2"], &pair(neg("v"), neg("w")));
+    ["y0", "y1", "y2"].iter().for_each(|name| m.output(name));
+    m.bytes()
 }
 
 /// 8-bit integers with scales.

@@ -76,7 +76,7 @@ impl Borders {
         for (index, node) in graph.nodes.iter().enumerate().rev() {
             inside[index] |= self.constant_nodes[index] && node.outputs.iter().any(|&tensor| read[tensor]);
             if inside[index] {
-                node.inputs.iter().for_each(|&tensor| read[tensor] = true);
+                reads(node).for_each(|tensor| read[tensor] = true);
             }
         }
         (0..graph.nodes.len()).filter(|&node| inside[node]).collect()

@@ -39,10 +39,23 @@ impl<'g> OnnxRuntimeRules<'g> {
 fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<NodeStanding> {
     match &node.verdict {
         Verdict::Known if folded => Some(NodeStanding::Known),
-        Verdict::Computed | Verdict::Passed | Verdict::Known => unfit(graph, node).map(NodeStanding::Left),
+        Verdict::Computed | Verdict::Passed | Verdict::Known => {
+            control_flow(graph, node).or_else(|| unfit(graph, node)).map(NodeStanding::Left)
+        }
         Verdict::Refused(refusal) => Some(NodeStanding::Left(refusal.clone())),
         Verdict::Unknown(refusal) => Some(NodeStanding::Unknown(refusal.clone())),
     }
+}
+
+/// Refuses an `If` whose condition is computed in a run. The runtime puts the branch of any other in its place before it
+/// queries the provider, and keeps the bodies of these.
+fn control_flow(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> {
+    let is_constant = |&tensor: &usize| graph.tensors[tensor].constant;
+    let is_left = node.operator == "If" && !node.inputs.first().is_some_and(is_constant);
+    is_left.then(|| Refusal {
+        reason: "its condition is computed in a run, and the runtime keeps the branches".to_owned(),
+        hint: "the runtime computes it; texpool alone computes both branches".to_owned(),
+    })
 }
 
 /// Finds the nodes that the runtime computes before a run. Other nodes whose results follow from extents are candidates,

@@ -9,9 +9,10 @@ use texpool_plan::printable;
 /// An operator that cannot be imported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedOp {
-    /// Index of the operator in the file.
+    /// Index of the operator in the file. For an operator in a branch of an `If`, that of the outermost `If`.
     pub node: usize,
-    /// Name of the node, or else of its result.
+    /// Name of the node, or else of its result. Names of the nodes and branches that contain it come first, separated
+    /// by slashes.
     pub name: String,
     /// The operator, spelled as in the file's format.
     pub operator: String,
@@ -26,6 +27,12 @@ impl UnsupportedOp {
         // Shortened here: there may be thousands of these, with names of any length.
         let [name, operator, reason] = [name, operator, &problem.reason].map(label);
         Self { node, name, operator, reason, hint: problem.hint.to_owned() }
+    }
+
+    /// A node in a branch of the file's node with index `node`, which is called `outer`.
+    pub(super) fn of_branch(node: usize, outer: &str, refused: RefusedNode) -> Self {
+        let RefusedNode { name, operator, reason, hint } = refused.within(outer);
+        Self { node, name, operator, reason: label(&reason), hint: hint.to_owned() }
     }
 }
 
@@ -243,6 +250,61 @@ pub(super) struct Problem {
     pub(super) excess: Option<Excess>,
     /// True if the reason states no extents, so that those of the operands explain it.
     pub(super) by_operands: bool,
+    /// Nodes of branches that are the cause, if there are any. They are reported instead of the operator.
+    pub(super) nodes: Vec<RefusedNode>,
+}
+
+/// A node of a branch that is refused.
+#[derive(Clone, Debug)]
+pub(super) struct RefusedNode {
+    /// Its name after those of the nodes and branches that contain it, separated by slashes.
+    pub(super) name: String,
+    pub(super) operator: String,
+    pub(super) reason: String,
+    pub(super) hint: &'static str,
+}
+
+/// Maximum number of refusals listed. Chosen beyond any real model. Each entry contains three texts, which a hostile
+/// file could multiply by its number of nodes.
+pub(super) const MAX_LISTED: usize = 10_000;
+/// Maximum number of nodes of a branch that a single reason names.
+const MAX_NAMED: usize = 4;
+
+/// Collects the nodes of a branch that are refused.
+#[derive(Debug, Default)]
+pub(super) struct RefusedNodes(Vec<RefusedNode>);
+
+impl RefusedNodes {
+    /// Adds a node. Fails at once if an allowance of the import was exceeded.
+    pub(super) fn note(&mut self, name: &str, operator: &str, problem: Problem) -> Result<(), Problem> {
+        if problem.excess.is_some() {
+            return Err(problem);
+        }
+        let Problem { reason, hint, nodes, .. } = problem;
+        if nodes.is_empty() {
+            let [name, operator, reason] = [name, operator, &reason].map(label);
+            self.0.push(RefusedNode { name, operator, reason, hint });
+        }
+        self.0.extend(nodes.into_iter().map(|node| node.within(name)));
+        Ok(())
+    }
+
+    /// Returns whether the maximum number of refusals is listed.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() >= MAX_LISTED
+    }
+
+    /// Fails if any node was added.
+    pub(super) fn finish(self) -> Result<(), Problem> {
+        if self.0.is_empty() { Ok(()) } else { Err(Problem::of_nodes(self.0)) }
+    }
+}
+
+impl RefusedNode {
+    /// Puts the name of what contains the node in front of its own.
+    fn within(self, outer: &str) -> Self {
+        Self { name: label(&format!("{outer}/{}", self.name)), ..self }
+    }
 }
 
 /// Hint for files that violate their format.
@@ -254,7 +316,48 @@ const EMPTY: &str = "tensors without elements are not supported: convert the mod
 
 impl Problem {
     pub(super) fn new(reason: impl Into<String>, hint: &'static str) -> Self {
-        Self { reason: reason.into(), hint, excess: None, by_operands: false }
+        Self { reason: reason.into(), hint, excess: None, by_operands: false, nodes: Vec::new() }
+    }
+
+    /// A problem of nodes in branches, of which there is at least one.
+    fn of_nodes(mut nodes: Vec<RefusedNode>) -> Self {
+        nodes.truncate(MAX_LISTED);
+        let named = nodes.iter().take(MAX_NAMED);
+        let named = named.map(|RefusedNode { name, operator, reason, .. }| format!("{operator} `{name}`: {reason}"));
+        let mut reason = named.collect::<Vec<_>>().join("; ");
+        if let Some(more @ 1..) = nodes.len().checked_sub(MAX_NAMED) {
+            reason.push_str(&format!("; and {more} more nodes"));
+        }
+        let hint = nodes.first().map_or(MALFORMED, |node| node.hint);
+        Self { nodes, ..Self::new(reason, hint) }
+    }
+
+    /// Attributes a problem to a branch of an operator.
+    pub(super) fn of_branch(self, branch: &str, operator: &str) -> Self {
+        if self.excess.is_some() {
+            return self;
+        }
+        let Self { reason, hint, nodes, .. } = self;
+        Self::of_nodes(match nodes.is_empty() {
+            true => vec![RefusedNode { name: branch.to_owned(), operator: label(operator), reason, hint }],
+            false => nodes.into_iter().map(|node| node.within(branch)).collect(),
+        })
+    }
+
+    /// Joins the problems of two branches, and adds to each the reason for which its branch is needed.
+    pub(super) fn of_branches(problems: Vec<Self>, needed: &str, hint: &'static str) -> Self {
+        let mut nodes = Vec::new();
+        for problem in problems {
+            if problem.excess.is_some() {
+                return problem;
+            }
+            nodes.extend(problem.nodes.into_iter().map(|node| match node.hint == hint {
+                // The branch that contains it has a condition that is computed, too.
+                true => node,
+                false => RefusedNode { reason: format!("{}; {needed}", node.reason), hint, ..node },
+            }));
+        }
+        Self::of_nodes(nodes)
     }
 
     /// Turns the problem into an error that ends the import, if an allowance was exceeded. Continuing would be
@@ -322,13 +425,13 @@ impl Problem {
     /// Adapts the hint for a file with open extents. The extents that the user or this library chose for them may be
     /// the cause.
     pub(super) fn with_bound_extents(self) -> Self {
-        let hint = match (self.hint, self.excess) {
-            (MALFORMED, _) => "the file leaves extents open, and others may fit than those that were bound",
-            (LIMIT | EMPTY, _) => "this may follow from the extents that were bound: bind others",
-            (_, Some(_)) => "this may follow from the extents that were bound: bind smaller ones",
-            (hint, None) => hint,
+        let nodes =
+            self.nodes.into_iter().map(|node| RefusedNode { hint: hint_for_bound(node.hint), ..node }).collect();
+        let hint = match self.excess {
+            Some(_) => "this may follow from the extents that were bound: bind smaller ones",
+            None => hint_for_bound(self.hint),
         };
-        Self { hint, ..self }
+        Self { hint, nodes, ..self }
     }
 
     /// Adapts the problem for a constant stored in the file, which cannot be caused by extents that were bound.
@@ -348,6 +451,15 @@ impl Problem {
     /// Something that this version does not support.
     pub(super) fn unsupported(reason: impl Into<String>) -> Self {
         Self::new(reason, "express it by supported operators, or cut the graph in front of it")
+    }
+}
+
+/// Adapts a hint for a file with open extents.
+fn hint_for_bound(hint: &'static str) -> &'static str {
+    match hint {
+        MALFORMED => "the file leaves extents open, and others may fit than those that were bound",
+        LIMIT | EMPTY => "this may follow from the extents that were bound: bind others",
+        hint => hint,
     }
 }
 

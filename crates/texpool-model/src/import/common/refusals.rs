@@ -1,10 +1,6 @@
 //! Collects the operators of a file that cannot be imported.
 
-use crate::import::error::{ImportError, Problem, UnsupportedOp};
-
-/// Maximum number of refusals listed. Chosen beyond any real model. Each entry contains three texts, which a hostile
-/// file could multiply by its number of nodes.
-const MAX_LISTED: usize = 10_000;
+use crate::import::error::{ImportError, MAX_LISTED, Problem, UnsupportedOp};
 
 #[derive(Debug, Default)]
 pub(in crate::import) struct Refusals {
@@ -12,7 +8,8 @@ pub(in crate::import) struct Refusals {
 }
 
 impl Refusals {
-    /// Adds a refusal. Fails at once if an allowance of the import was exceeded.
+    /// Adds a refusal, or those of the nodes in branches that are its cause. Fails at once if an allowance of the import
+    /// was exceeded.
     pub(in crate::import) fn note(
         &mut self,
         node: usize,
@@ -22,7 +19,11 @@ impl Refusals {
         problem: Problem,
     ) -> Result<(), ImportError> {
         let problem = problem.within(Some(node), operator, result)?;
-        self.list.push(UnsupportedOp::new(node, name, operator, &problem));
+        if problem.nodes.is_empty() {
+            self.list.push(UnsupportedOp::new(node, name, operator, &problem));
+        }
+        let left = MAX_LISTED.saturating_sub(self.list.len());
+        self.list.extend(problem.nodes.into_iter().take(left).map(|inner| UnsupportedOp::of_branch(node, name, inner)));
         Ok(())
     }
 

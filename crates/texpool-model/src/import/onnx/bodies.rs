@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{
-    model::{GraphIo, IoType, Node, each},
+    model::{Graph, GraphIo, IoType, Node, each},
     wire::{Broken, Message},
 };
 
@@ -13,7 +13,7 @@ pub(super) fn names_read(file: &Message<'_>, node: &Node) -> Result<HashSet<Stri
     let mut names = HashSet::new();
     let bodies = node.attributes.iter().flat_map(|attribute| &attribute.bodies);
     // Iterative, because a file may nest bodies to any depth.
-    let mut open: Vec<Message<'_>> = bodies.map(|range| file.at(range.clone())).collect();
+    let mut open: Vec<Message<'_>> = bodies.map(|body| file.at(body.range.clone())).collect();
     while let Some(body) = open.pop() {
         each(body, |m, number, value| {
             match number {
@@ -32,15 +32,38 @@ pub(super) fn names_read(file: &Message<'_>, node: &Node) -> Result<HashSet<Stri
     Ok(names)
 }
 
+/// Returns the names that the branches of a node read from the graph that contains the node, each once.
+pub(super) fn captured(node: &Node) -> HashSet<&str> {
+    let bodies = node.attributes.iter().flat_map(|attribute| &attribute.bodies);
+    bodies.filter_map(|body| body.graph.as_ref()).flat_map(captured_by).collect()
+}
+
+/// Returns the names that a branch reads, also through nested branches, but does not define. Branches have a limited
+/// depth.
+pub(super) fn captured_by(branch: &Graph) -> HashSet<&str> {
+    let mut names: HashSet<&str> = branch.outputs.iter().map(|port| port.name.as_str()).collect();
+    for node in &branch.nodes {
+        names.extend(node.inputs.iter().filter(|name| !name.is_empty()).map(String::as_str));
+        names.extend(captured(node));
+    }
+    let computed = branch.nodes.iter().flat_map(|node| &node.outputs);
+    let stored = branch.initializers.iter().map(|tensor| &tensor.name).chain(&branch.sparse);
+    let given = branch.inputs.iter().map(|port| &port.name);
+    for name in computed.chain(stored).chain(given) {
+        names.remove(name.as_str());
+    }
+    names
+}
+
 /// Returns the results of an `If`, with the types on which its bodies agree.
 pub(super) fn results(file: &Message<'_>, node: &Node) -> Result<Vec<GraphIo>, Broken> {
-    if node.op != "If" || !node.domain.is_empty() {
+    if !node.is_branch() {
         return Ok(Vec::new());
     }
     let mut stated: Option<Vec<IoType>> = None;
-    for range in node.attributes.iter().flat_map(|attribute| &attribute.bodies) {
+    for body in node.attributes.iter().flat_map(|attribute| &attribute.bodies) {
         let mut kinds = Vec::new();
-        each(file.at(range.clone()), |m, number, value| {
+        each(file.at(body.range.clone()), |m, number, value| {
             if number == 12 {
                 kinds.push(GraphIo::read(m.message(value)?)?.kind);
             }

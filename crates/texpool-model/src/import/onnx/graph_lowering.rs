@@ -14,7 +14,10 @@ use crate::import::{
     label::label,
     meter::Meter,
 };
-use texpool_ops::graph::{Concat, Epilogue, Graph, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
+use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
+
+/// Maximum number of given tensors that a message names.
+const MAX_GIVEN: usize = 4;
 
 /// The graph that is being built.
 #[derive(Debug)]
@@ -213,6 +216,28 @@ impl GraphLowering {
             let [a, b, c, d] = parts;
             places = [a, c, b, d];
         }
+    }
+
+    /// Returns the names of the given tensors that a tensor is computed from, for a message.
+    pub(super) fn given_for(&mut self, tensor: TensorId) -> Result<String, Problem> {
+        self.meter.work(self.graph.nodes.len() + self.graph.tensors.len())?;
+        let mut needed = IdVec::from_elem(false, &self.graph.tensors);
+        let mut is_given = IdVec::from_elem(true, &self.graph.tensors);
+        needed[tensor] = true;
+        for node in self.graph.nodes.iter().rev() {
+            is_given[node.output] = false;
+            if needed[node.output] {
+                node.inputs.iter().for_each(|&id| needed[id] = true);
+            }
+        }
+        let tensors = self.graph.tensors.iter().zip(needed.iter().zip(is_given.iter()));
+        let given = tensors.filter(|(tensor, (needed, given))| **needed && **given && tensor.constant.is_none());
+        let mut names: Vec<String> = given.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
+        if let Some(more @ 1..) = names.len().checked_sub(MAX_GIVEN) {
+            names.truncate(MAX_GIVEN);
+            names.push(format!("{more} more"));
+        }
+        Ok(names.join(", "))
     }
 
     /// Adds a transpose.

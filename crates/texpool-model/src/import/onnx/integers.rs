@@ -1,9 +1,13 @@
 //! Marks graph nodes that compute integers. Compiling a model then checks that floats can hold those integers
 //! exactly. Also wraps results around if their type has 8 or 16 bits.
 
-use super::{lower::wrapped, node_lowering::NodeLowering, value::Value};
+use super::{
+    lower::wrapped,
+    node_lowering::NodeLowering,
+    value::{Computed, Value},
+};
 use crate::import::error::Problem;
-use texpool_ops::graph::{Binary, ElementType, Node, NodeId, Op, ReduceKind, Unary};
+use texpool_ops::graph::{Binary, ElementType, Graph, Node, NodeId, Op, ReduceKind, Unary};
 
 /// Marks the graph's nodes from `first` on, if they compute integers from integers.
 pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Problem> {
@@ -21,16 +25,20 @@ pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Probl
         if ctx.lowering.graph.nodes.iter().skip(first).any(may_exceed) {
             result = wrapped(ctx, result)?;
         }
-        let nodes = &mut ctx.lowering.graph.nodes;
-        for index in first..nodes.len() {
-            let node = &mut nodes[NodeId::new(index)];
-            // Intermediate values need not be of the result's type, as long as they are exact.
-            let before = node.output != result.tensor;
-            node.integers = Some(if before { ElementType::I64 } else { result.elem });
-        }
+        mark_nodes(&mut ctx.lowering.graph, first, &result);
         ctx.results[position] = Some(Value::Computed(result));
     }
     Ok(())
+}
+
+/// Marks the graph's nodes from `first` on, which compute the integers of `result`.
+pub(super) fn mark_nodes(graph: &mut Graph, first: usize, result: &Computed) {
+    for index in first..graph.nodes.len() {
+        let node = &mut graph.nodes[NodeId::new(index)];
+        // Intermediate values need not be of the result's type, as long as they are exact.
+        let before = node.output != result.tensor;
+        node.integers = Some(if before { ElementType::I64 } else { result.elem });
+    }
 }
 
 /// Returns whether a node's results may be greater than its operands.

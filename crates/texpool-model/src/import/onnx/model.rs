@@ -1,9 +1,13 @@
-//! Parses the messages of an ONNX file, limited to the fields that inference needs. Only the positions of control
-//! flow bodies are recorded.
+//! Parses the messages of an ONNX file, limited to the fields that inference needs. Of the bodies of control flow, only
+//! the branches of `If` are parsed; the positions of the others are recorded.
 
 use std::{collections::HashSet, ops::Range};
 
 use super::wire::{FieldValue, Message, Read};
+
+/// Maximum depth of `If` nodes within branches. Chosen: a chain of conditions as long as this is rare, and every level
+/// takes stack.
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// `ModelProto`.
 #[derive(Debug, Default)]
@@ -49,8 +53,17 @@ pub(super) struct Attribute {
     pub(super) floats: Vec<f32>,
     pub(super) ints: Vec<i64>,
     pub(super) texts: Vec<String>,
-    /// Byte ranges of the bodies of a control flow operator.
-    pub(super) bodies: Vec<Range<usize>>,
+    /// Bodies of a control flow operator.
+    pub(super) bodies: Vec<Body>,
+}
+
+/// A body of a control flow operator.
+#[derive(Debug)]
+pub(super) struct Body {
+    /// Byte range in the file.
+    pub(super) range: Range<usize>,
+    /// `None` if it is no branch of an `If`, or nested too deep.
+    pub(super) graph: Option<Graph>,
 }
 
 /// `TensorProto`, with the location of its values.
@@ -112,7 +125,7 @@ impl Model {
         let mut model = Self::default();
         each(message, |m, number, value| {
             match number {
-                7 => model.graph = Some(Graph::read(m.message(value)?)?),
+                7 => model.graph = Some(Graph::read(m.message(value)?, MAX_DEPTH)?),
                 8 => model.opsets.push(opset(m.message(value)?)?),
                 25 => drop(model.functions.insert(first_text(m.message(value)?, 1)?)),
                 _ => {}
@@ -150,13 +163,19 @@ fn first_text(message: Message<'_>, wanted: u64) -> Read<String> {
     Ok(text)
 }
 
+/// Normalises a domain: ONNX's own has two names.
+pub(super) fn own_domain(domain: &str) -> &str {
+    if domain == "ai.onnx" { "" } else { domain }
+}
+
 impl Graph {
-    fn read(message: Message<'_>) -> Read<Self> {
+    /// Parses a graph with branches of up to `depth` levels.
+    fn read(message: Message<'_>, depth: usize) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut graph = Self::default();
         each(message, |m, number, value| {
             match number {
-                1 => graph.nodes.push(Node::read(m.message(value)?)?),
+                1 => graph.nodes.push(Node::read(m.message(value)?, depth)?),
                 2 => graph.name = m.loose_text(value)?,
                 5 => graph.initializers.push(Tensor::read(m.message(value)?)?),
                 11 => graph.inputs.push(GraphIo::read(m.message(value)?)?),
@@ -176,10 +195,26 @@ impl Graph {
 }
 
 impl Node {
-    fn read(message: Message<'_>) -> Read<Self> {
+    /// The operator, spelled as in ONNX.
+    pub(super) fn operator(&self) -> String {
+        if self.domain.is_empty() { self.op.clone() } else { format!("{}.{}", self.domain, self.op) }
+    }
+
+    /// Returns the name of the node, or else of its result, and the name of its first result.
+    pub(super) fn called(&self) -> [&str; 2] {
+        let result = self.outputs.first().map(String::as_str).unwrap_or_default();
+        [if self.name.is_empty() { result } else { &self.name }, result]
+    }
+
+    /// Returns whether the node is an `If` of ONNX's own domain.
+    pub(super) fn is_branch(&self) -> bool {
+        self.op == "If" && own_domain(&self.domain).is_empty()
+    }
+
+    fn read(message: Message<'_>, depth: usize) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut node = Self::default();
-        each(message, |m, number, value| {
+        each(message.clone(), |m, number, value| {
             match number {
                 1 => node.inputs.push(m.text(value)?),
                 2 => node.outputs.push(m.text(value)?),
@@ -191,6 +226,12 @@ impl Node {
             }
             Ok(())
         })?;
+        // At the end, because the operator may follow its attributes.
+        if let Some(depth) = depth.checked_sub(1).filter(|_| node.is_branch()) {
+            for body in node.attributes.iter_mut().flat_map(|attribute| &mut attribute.bodies) {
+                body.graph = Some(Graph::read(message.at(body.range.clone()), depth)?);
+            }
+        }
         Ok(node)
     }
 }
@@ -206,10 +247,9 @@ impl Attribute {
                 3 => attribute.int = Some(m.int(value)?),
                 4 => attribute.text = Some(m.loose_text(value)?),
                 5 => attribute.tensor = Some(Box::new(Tensor::read(m.message(value)?)?)),
-                // Bodies of control flow are not parsed; only their position is recorded.
                 6 | 11 => {
-                    m.makes(size_of::<Range<usize>>())?;
-                    attribute.bodies.push(m.bytes(value)?);
+                    m.makes(size_of::<Body>())?;
+                    attribute.bodies.push(Body { range: m.bytes(value)?, graph: None });
                 }
                 7 => m.floats(value, &mut attribute.floats)?,
                 8 => m.ints(value, &mut attribute.ints)?,

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     array::ranked,
+    bodies,
     graph_lowering::GraphLowering,
     model::{Graph, Node, Tensor},
     tensor::ValueSource,
@@ -25,6 +26,8 @@ enum Entry {
     /// Index into the file's initializers; not read yet.
     Initializer(usize),
     Value(Value),
+    /// A value of the enclosing graph, which holds it.
+    Captured(Value),
     /// A value that cannot be read.
     Bad(Problem),
     /// A value that no later node reads and that is no output, so its elements are no longer held.
@@ -66,7 +69,12 @@ impl Operand {
     }
 }
 
-/// Table of the names of a file.
+/// Returns the names that a node reads, also those that its branches read.
+fn reads(node: &Node) -> impl Iterator<Item = &str> {
+    node.inputs.iter().map(String::as_str).chain(bodies::captured(node))
+}
+
+/// Table of the names of a graph.
 #[derive(Debug)]
 pub(super) struct Names<'m> {
     initializers: &'m [Tensor],
@@ -75,6 +83,8 @@ pub(super) struct Names<'m> {
     later: HashSet<&'m str>,
     /// Number of later operands and outputs that read a name. Names that nothing reads have no entry.
     readers: HashMap<&'m str, usize>,
+    /// Memory that the tables take, in bytes.
+    bytes: usize,
 }
 
 impl<'m> Names<'m> {
@@ -82,7 +92,8 @@ impl<'m> Names<'m> {
     pub(super) fn new(file: &'m Graph, meter: &mut Meter) -> Result<Self, ImportError> {
         let results = file.nodes.iter().map(|node| node.outputs.len() + node.inputs.len());
         let names = results.sum::<usize>() + file.initializers.len() + file.inputs.len() + file.outputs.len();
-        if let Err(excess) = meter.memory(names.saturating_mul(NAME_BYTES)) {
+        let bytes = names.saturating_mul(NAME_BYTES);
+        if let Err(excess) = meter.memory(bytes) {
             Problem::from(excess).within(None, "", "")?;
         }
         let mut entries: HashMap<&str, Entry> = HashMap::new();
@@ -105,10 +116,51 @@ impl<'m> Names<'m> {
         let later = file.nodes.iter().flat_map(|node| &node.outputs).map(String::as_str).collect();
         let outputs = file.outputs.iter().map(|port| port.name.as_str());
         let mut readers = HashMap::new();
-        for name in file.nodes.iter().flat_map(|node| &node.inputs).map(String::as_str).chain(outputs) {
+        for name in file.nodes.iter().flat_map(reads).chain(outputs) {
             *readers.entry(name).or_default() += 1;
         }
-        Ok(Self { initializers: &file.initializers, entries, later, readers })
+        Ok(Self { initializers: &file.initializers, entries, later, readers, bytes })
+    }
+
+    /// Collects the names of a branch, and the values that it reads from the enclosing graph. Its own names hide equal
+    /// names of that graph.
+    pub(super) fn of_branch(
+        branch: &'m Graph,
+        outer: &mut Names<'_>,
+        values: &mut ValueSource,
+        meter: &mut Meter,
+    ) -> Result<Self, Problem> {
+        let mut captured: Vec<&str> = bodies::captured_by(branch).into_iter().collect();
+        // Sorted, because the order of a set is not deterministic, and the first value that is too large is reported.
+        captured.sort_unstable();
+        meter.work(captured.len())?;
+        let mut names = Self::new(branch, meter).map_err(|error| match error {
+            ImportError::TooMuch(too_much) => Problem::from(too_much.excess),
+            error => Problem::malformed(error.to_string()),
+        })?;
+        let bytes = captured.len().saturating_mul(NAME_BYTES);
+        meter.memory(bytes)?;
+        names.bytes = names.bytes.saturating_add(bytes);
+        for name in captured {
+            let entry = match outer.operand(name, values, meter) {
+                Ok(Operand::Value(value)) => Entry::Captured(value),
+                Ok(Operand::Absent | Operand::Missing) => Entry::Missing,
+                Err(problem) if problem.excess.is_some() => return Err(problem),
+                // Reported for the nodes that read it.
+                Err(problem) => Entry::Bad(problem),
+            };
+            names.entries.insert(name, entry);
+        }
+        Ok(names)
+    }
+
+    /// Ends a branch: gives back the memory of its tables, and of known values that only its names hold.
+    pub(super) fn end(self, meter: &mut Meter) {
+        let known = self.entries.into_values().map(|entry| match entry {
+            Entry::Value(Value::Known(array)) => array.freed(),
+            _ => 0,
+        });
+        meter.free(self.bytes.saturating_add(known.sum()));
     }
 
     /// Returns whether the file contains a value for the name.
@@ -138,10 +190,16 @@ impl<'m> Names<'m> {
         node.inputs.iter().find(missing).map(String::as_str)
     }
 
+    /// Returns the first name that the branches of a node read and that is missing.
+    pub(super) fn missing_in_branches<'n>(&self, node: &'n Node) -> Option<&'n str> {
+        let missing = |name: &&str| matches!(self.entries.get(name), Some(Entry::Missing));
+        bodies::captured(node).into_iter().filter(missing).min()
+    }
+
     /// Returns the facts about the value of a name, if it has been read or computed.
     pub(super) fn facts(&self, name: &str) -> Option<Facts<'_>> {
         match self.entries.get(name)? {
-            Entry::Value(value) => {
+            Entry::Value(value) | Entry::Captured(value) => {
                 let is_known = value.known().is_some();
                 Some(Facts { dims: value.dims(), elem: value.element_type(), is_known })
             }
@@ -152,11 +210,11 @@ impl<'m> Names<'m> {
 
     /// Ends a node: lets go of the known values that it was the last to read.
     pub(super) fn leave(&mut self, node: &Node, meter: &mut Meter) {
-        for name in &node.inputs {
-            let Some(left @ 1..) = self.readers.get_mut(name.as_str()) else { continue };
+        for name in reads(node) {
+            let Some(left @ 1..) = self.readers.get_mut(name) else { continue };
             *left -= 1;
             if *left == 0
-                && let Some(entry) = self.entries.get_mut(name.as_str())
+                && let Some(entry) = self.entries.get_mut(name)
                 && let Entry::Value(Value::Known(array)) = entry
             {
                 meter.free(array.freed());
@@ -192,7 +250,13 @@ impl<'m> Names<'m> {
         node.inputs.iter().map(|name| self.operand(name, values, meter)).collect()
     }
 
-    fn operand(&mut self, name: &str, values: &mut ValueSource, meter: &mut Meter) -> Result<Operand, Problem> {
+    /// Returns the value of a name.
+    pub(super) fn operand(
+        &mut self,
+        name: &str,
+        values: &mut ValueSource,
+        meter: &mut Meter,
+    ) -> Result<Operand, Problem> {
         if name.is_empty() {
             return Ok(Operand::Absent);
         }
@@ -211,7 +275,7 @@ impl<'m> Names<'m> {
             };
         }
         match entry {
-            Entry::Value(value) => Ok(Operand::Value(value.clone())),
+            Entry::Value(value) | Entry::Captured(value) => Ok(Operand::Value(value.clone())),
             Entry::Bad(problem) => Err(problem.clone()),
             Entry::Missing | Entry::Initializer(_) | Entry::Spent { .. } => Ok(Operand::Missing),
         }

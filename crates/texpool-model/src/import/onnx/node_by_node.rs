@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::{
-    Opsets, alike,
+    alike,
     array::ranked,
     dims::Binding,
     element_type::number,
     graph_io,
     graph_lowering::GraphLowering,
-    lower,
+    lower_node::lower_node,
     model::{Extent, Graph, GraphIo, IoType, Node},
     names::Names,
+    opsets::Opsets,
     preferred_input_layout::PreferredLayouts,
     stated::Stated,
     tensor::ValueSource,
@@ -161,7 +162,8 @@ impl<'m> Outliner<'m> {
         let missing = self.names.missing(node).map(str::to_owned);
         let uncertain = node.inputs.iter().chain(implicit).any(|name| self.uncertain.contains(name.as_str()));
         let made = self.lowering.graph.nodes.len();
-        let outcome = lower(index, node, opsets, &mut self.lowering, &mut self.names, &mut self.values);
+        let outcome = lower_node(index, node, opsets, &mut self.lowering, &mut self.names, &mut self.values);
+        let missing = missing.or_else(|| self.missing_in_branches(node));
         let verdict = match (self.unreadable(node), outcome, missing) {
             (_, Err(problem), _) | (Some(problem), ..) => {
                 let problem = if uncertain { problem.with_bound_extents() } else { problem };
@@ -192,6 +194,12 @@ impl<'m> Outliner<'m> {
         }
         self.names.leave(node, &mut self.lowering.meter);
         (verdict, operations)
+    }
+
+    /// Returns a name without a value that the branches of a lowered node read, if the node has no results because of it.
+    fn missing_in_branches(&self, node: &Node) -> Option<String> {
+        let is_open = node.outputs.iter().all(|name| self.names.facts(name).is_none());
+        self.names.missing_in_branches(node).filter(|_| is_open).map(str::to_owned)
     }
 
     /// Returns the reason for which the stated type of an operand or result is not supported.

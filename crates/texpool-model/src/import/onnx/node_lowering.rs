@@ -1,10 +1,12 @@
 //! Context for lowering one node: its operands, attributes and results.
 
+use std::fmt;
+
 use super::{
     array::{Array, MAX_RANK, count},
     graph_lowering::GraphLowering,
     layout::AtomLayout,
-    model::{Attribute, Node},
+    model::{Attribute, Body, Graph, MAX_DEPTH, Node},
     tensor::ValueSource,
     value::{Computed, Value},
 };
@@ -14,6 +16,18 @@ use crate::import::{
     meter::Meter,
 };
 use texpool_ops::graph::{ElementType, Op, Shape, TensorId};
+
+/// Lowers branches of a node.
+pub(super) trait Branches: fmt::Debug {
+    /// Adds the graph nodes of a branch, and returns its results. Those are `None` that depend on the results of refused
+    /// nodes.
+    fn lower(
+        &mut self,
+        branch: &Graph,
+        lowering: &mut GraphLowering,
+        values: &mut ValueSource,
+    ) -> Result<Vec<Option<Value>>, Problem>;
+}
 
 /// A node that is being lowered.
 #[derive(Debug)]
@@ -27,6 +41,9 @@ pub(in crate::import) struct NodeLowering<'c> {
     /// True for results that are read by a node or output.
     pub(super) read: Vec<bool>,
     pub(super) values: &'c mut ValueSource,
+    pub(super) branches: &'c mut dyn Branches,
+    /// True if the node cannot be examined, because its branches depend on the results of refused nodes.
+    pub(super) is_open: bool,
 }
 
 impl NodeLowering<'_> {
@@ -179,6 +196,27 @@ impl NodeLowering<'_> {
         let tensor = attribute.tensor.as_deref();
         let tensor = tensor.ok_or_else(|| Problem::malformed(format!("its {name} is not a tensor")))?;
         self.values.array(tensor, &mut self.lowering.meter).map(Some)
+    }
+
+    /// Lowers the branch in an attribute, and returns its results. Those are `None` that depend on the results of refused
+    /// nodes.
+    pub(super) fn branch(&mut self, name: &str) -> Result<Vec<Option<Value>>, Problem> {
+        let node = self.node;
+        let found = node.attributes.iter().find(|attribute| attribute.name == name);
+        let results = match found.map(|attribute| attribute.bodies.as_slice()).unwrap_or_default() {
+            [Body { graph: Some(graph), .. }] => {
+                let label = self.lowering.label.clone();
+                let results = self.branches.lower(graph, self.lowering, self.values);
+                self.lowering.label = label;
+                results
+            }
+            [_] => Err(Problem::new(
+                format!("it is nested more than {MAX_DEPTH} deep"),
+                "export the model with fewer conditions within conditions",
+            )),
+            _ => Err(Problem::malformed("the node has no such branch")),
+        };
+        results.map_err(|problem| problem.of_branch(name, &node.operator()))
     }
 
     /// Returns a list of integers.

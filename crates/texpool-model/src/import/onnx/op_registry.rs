@@ -113,8 +113,3 @@ impl OnnxOpEntry {
         if self.domain.is_empty() { self.name.to_owned() } else { format!("{}.{}", self.domain, self.name) }
     }
 }
-
-/// Normalises a domain: ONNX's own has two names.
-pub(super) fn own_domain(domain: &str) -> &str {
-    if domain == "ai.onnx" { "" } else { domain }
-}

@@ -8,12 +8,13 @@ use std::{
 };
 
 use super::{
-    Opsets, bodies, broken, called,
+    bodies, broken,
     graph_lowering::GraphLowering,
     graph_of,
     model::{Graph, GraphIo, Model},
     node_by_node::Outliner,
-    operator, read_nodes,
+    opsets::Opsets,
+    read_nodes,
     stated::{self, Stated},
     tensor::ValueSource,
     wire,
@@ -82,8 +83,8 @@ fn graph<'m>(
         let mut implicit: Vec<&str> = implicit.iter().filter_map(|name| known.get(name.as_str()).copied()).collect();
         implicit.sort_unstable();
         let node = NodeOutline {
-            operator: label(&operator(node)),
-            name: label(called(node)[0]),
+            operator: label(&node.operator()),
+            name: label(node.called()[0]),
             inputs: numbers.all(node.inputs.iter().map(String::as_str)),
             outputs: numbers.all(node.outputs.iter().map(String::as_str)),
             implicit: numbers.all(implicit.into_iter()),

@@ -133,16 +133,24 @@ fn mean(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Lowers `condition ? x : y` as the sum of the selected elements of `x` and those of `y`.
 fn select(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let [condition, x, y] = [ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?];
+    let result = selected(ctx, &condition, [&x, &y])?;
+    ctx.give(0, Value::Computed(result));
+    Ok(())
+}
+
+/// Lowers `condition ? x : y` as the sum of the selected elements of `x` and those of `y`.
+pub(super) fn selected(
+    ctx: &mut NodeLowering<'_>,
+    condition: &Value,
+    [x, y]: [&Value; 2],
+) -> Result<Computed, Problem> {
     let elem = x.element_type();
     // The result has the type of the values; the condition is a mask.
     let node = |binary, [a, b]: [&Value; 2]| two(ctx, binary, a, b, elem).map(Value::Computed);
-    let [kept, rest] = kept_parts(&condition, [&x, &y], node)?;
-    let result = two(ctx, Binary::Add, &kept, &rest, elem)?;
-    ctx.give(0, Value::Computed(result));
-    Ok(())
+    let [kept, rest] = kept_parts(condition, [x, y], node)?;
+    two(ctx, Binary::Add, &kept, &rest, elem)
 }
 
 fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {

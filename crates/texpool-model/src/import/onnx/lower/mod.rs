@@ -4,6 +4,7 @@
 mod align;
 mod antialias;
 mod basic;
+mod branch;
 mod concat;
 mod conv;
 mod gather;
@@ -25,10 +26,10 @@ mod wrap;
 pub(super) use shapes::reshaped;
 pub(super) use wrap::wrapped;
 
-use super::op_registry::{OnnxOpEntry, own_domain};
+use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 16] = [
+static OPERATORS: [&[OnnxOpEntry]; 17] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -45,6 +46,7 @@ static OPERATORS: [&[OnnxOpEntry]; 16] = [
     quant::OPERATORS,
     integer::OPERATORS,
     recurrent::OPERATORS,
+    branch::OPERATORS,
 ];
 
 /// Iterates over all operators.

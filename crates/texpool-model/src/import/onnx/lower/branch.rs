@@ -1,0 +1,121 @@
+//! Lowers `If`. A condition that is known at import takes its branch. Otherwise both branches are computed, which has no
+//! effect but their results, and each result is selected element by element.
+
+use super::{basic::selected, shapes::reshaped};
+use crate::import::{
+    error::Problem,
+    onnx::{
+        integers::mark_nodes,
+        node_lowering::NodeLowering,
+        op_registry::{InputLayout::Any, OnnxOpEntry},
+        value::{Computed, Value},
+    },
+    op_registry::All,
+};
+use texpool_ops::graph::ElementType;
+
+const NAMES: [&str; 2] = ["then_branch", "else_branch"];
+
+const HINT: &str = "bind what it is computed from to values, so that only one branch is needed";
+
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[OnnxOpEntry::new("If", 1, All, "binary", Any, branch).limits(
+    "a condition that is known on import takes its branch; otherwise both are computed, and their results must agree \
+     in extents and types",
+)];
+
+fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let condition = ctx.operand(0)?;
+    if condition.element_type() != ElementType::Bool || condition.len() != 1 {
+        let (elem, dims) = (condition.element_type(), condition.dims());
+        return Err(Problem::malformed(format!("its condition is {elem} {dims:?}, not a single truth value")));
+    }
+    match &condition {
+        Value::Known(array) => {
+            let is_true = array.to_f32().first().is_some_and(|&value| value != 0.0);
+            ctx.results = results(ctx, NAMES[usize::from(!is_true)])?;
+            ctx.is_open = (0..ctx.results.len()).any(|position| ctx.wants(position) && ctx.results[position].is_none());
+            Ok(())
+        }
+        Value::Computed(computed) => both(ctx, computed),
+    }
+}
+
+/// Returns the reason for which both branches are needed.
+fn why_both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<String, Problem> {
+    let given = ctx.lowering.given_for(condition.tensor)?;
+    Ok(format!("both branches are needed, since the condition is computed from {given} in a run"))
+}
+
+/// Lowers a branch, and returns its results, one for each of the node.
+fn results(ctx: &mut NodeLowering<'_>, name: &str) -> Result<Vec<Option<Value>>, Problem> {
+    let results = ctx.branch(name)?;
+    let (found, stated) = (results.len(), ctx.results.len());
+    if found != stated {
+        let problem = Problem::malformed(format!("it has {found} results, and the node has {stated}"));
+        return Err(problem.of_branch(name, &ctx.node.operator()));
+    }
+    Ok(results)
+}
+
+/// Lowers both branches, and selects their results.
+fn both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<(), Problem> {
+    let (mut branches, mut problems) = (Vec::new(), Vec::new());
+    for name in NAMES {
+        match results(ctx, name) {
+            Ok(results) => branches.push(results),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    if !problems.is_empty() {
+        let why = why_both(ctx, condition)?;
+        return Err(Problem::of_branches(problems, &why, HINT));
+    }
+    let [other, then] = [(); 2].map(|()| branches.pop().unwrap_or_default());
+    for (position, pair) in then.into_iter().zip(other).enumerate() {
+        if !ctx.wants(position) {
+            continue;
+        }
+        let (Some(x), Some(y)) = pair else {
+            ctx.is_open = true;
+            return Ok(());
+        };
+        let result = selected_result(ctx, position, condition, [x, y])?;
+        ctx.give(position, result);
+    }
+    Ok(())
+}
+
+/// Selects a result.
+fn selected_result(
+    ctx: &mut NodeLowering<'_>,
+    position: usize,
+    condition: &Computed,
+    [x, y]: [Value; 2],
+) -> Result<Value, Problem> {
+    let facts = |value: &Value| format!("{} {:?}", value.element_type(), value.dims());
+    if (x.dims(), x.element_type()) != (y.dims(), y.element_type()) {
+        let (name, why) = (&ctx.node.outputs[position], why_both(ctx, condition)?);
+        let ([then, other], [x, y]) = (NAMES, [facts(&x), facts(&y)]);
+        let reason = format!("its result `{name}` is {x} in the {then}, but {y} in the {other}; {why}");
+        return Err(Problem::new(reason, HINT));
+    }
+    match (&x, &y) {
+        // Nothing is selected of a value that both pass on, or of nothing.
+        (Value::Computed(one), Value::Computed(other))
+            if (one.tensor, &one.layout) == (other.tensor, &other.layout) =>
+        {
+            Ok(x)
+        }
+        _ if x.len() == 0 => Ok(x),
+        _ => {
+            let made = ctx.lowering.graph.nodes.len();
+            // Without axes, so that it gives the result none.
+            let condition = reshaped(ctx.lowering, &Value::Computed(condition.clone()), &[])?;
+            let result = selected(ctx, &condition, [&x, &y])?;
+            if result.elem.is_integer() {
+                mark_nodes(&mut ctx.lowering.graph, made, &result);
+            }
+            Ok(Value::Computed(result))
+        }
+    }
+}
