@@ -107,7 +107,7 @@ impl Model {
     fn new(graph: Graph, metadata: ModelMetadata) -> Result<Self, Error> {
         check(&graph)?;
         ops::check(&graph)?;
-        let (inputs, outputs) = (infos(&graph, &graph.inputs), infos(&graph, &graph.outputs));
+        let (inputs, outputs) = (infos(&graph, graph.caller_inputs()), infos(&graph, graph.caller_outputs()));
         Ok(Self {
             inputs: inputs.into(),
             outputs: outputs.into(),
@@ -121,7 +121,7 @@ impl Model {
         &self.graph.name
     }
 
-    /// Returns the inputs.
+    /// Returns the inputs, without [variables](crate::graph::Variable), which the session keeps.
     pub fn inputs(&self) -> &[TensorInfo] {
         &self.inputs
     }

@@ -22,7 +22,7 @@ fn graph(shapes: &[[usize; 4]], inputs: &[usize], outputs: &[usize]) -> Graph {
     let tensor = |(id, &dims): (usize, &[usize; 4])| Tensor::new(format!("t{id}"), Shape::from(dims));
     let tensors = shapes.iter().enumerate().map(tensor).collect();
     let [inputs, outputs] = [inputs, outputs].map(|ids| ids.iter().copied().map(t).collect());
-    Graph { name: "hand".into(), tensors, nodes: IdVec::new(), inputs, outputs }
+    Graph { name: "hand".into(), tensors, nodes: IdVec::new(), inputs, outputs, variables: Vec::new() }
 }
 
 fn node(graph: &mut Graph, op: Op, inputs: &[usize], output: usize) {

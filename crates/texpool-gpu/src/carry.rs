@@ -18,8 +18,10 @@ pub(super) struct Carry {
     pub(super) output: usize,
     pub(super) input: usize,
     path: Path,
+    /// Values with which the input begins after a reset, in the file's order; zeros if there are none.
+    initial: Option<Vec<f32>>,
     /// True while the input's port does not hold the values with which the next run begins. On the device these are
-    /// zeros; on the host they are stored here.
+    /// the initial ones; on the host they are stored here.
     is_pending: bool,
 }
 
@@ -34,22 +36,22 @@ enum Path {
     Host(Vec<f32>),
 }
 
-/// A buffer of zeros, with which an input is filled in the encoder of the next run.
-pub(super) struct Zeros {
+/// A buffer of initial values, with which an input is filled in the encoder of the next run.
+pub(super) struct Start {
     input: usize,
     buffer: StagingBuffer,
 }
 
 impl Carry {
-    pub(super) fn new((output, from): (usize, &Port), (input, to): (usize, &Port)) -> Self {
+    pub(super) fn new((output, from): (usize, &Port), (input, to): (usize, &Port), initial: Option<Vec<f32>>) -> Self {
         let path = if from.is_streamed() || to.is_streamed() {
-            Path::Host(vec![0.0; to.layout().shape.len()])
+            Path::Host(initial.clone().unwrap_or_else(|| vec![0.0; to.layout().shape.len()]))
         } else if from.layout() == to.layout() {
             Path::Copy
         } else {
             Path::Rearrange(Box::new(Rearrangement::new(from.layout().clone(), to.layout().clone())))
         };
-        Self { output, input, path, is_pending: !to.is_filled() }
+        Self { output, input, path, initial, is_pending: !to.is_filled() }
     }
 
     /// Returns whether this is the input or output of the pair.
@@ -98,10 +100,13 @@ impl Carry {
         self.is_pending = false;
     }
 
-    /// Lets the next run begin with zeros.
+    /// Lets the next run begin with the initial values.
     pub(super) fn reset(&mut self) {
         if let Path::Host(values) = &mut self.path {
-            values.fill(0.0);
+            match &self.initial {
+                Some(initial) => values.clone_from(initial),
+                None => values.fill(0.0),
+            }
         }
         self.is_pending = true;
     }
@@ -121,15 +126,25 @@ impl Carry {
         }
     }
 
-    /// Creates the zeros with which the next run begins; `None` if they are not needed.
-    pub(super) fn zeros(&self, gpu: &Gpu, staging: &Arc<Staging>, to: &Port) -> Result<Option<Zeros>, GpuError> {
+    /// Creates the initial values with which the next run begins; `None` if they are not needed.
+    pub(super) fn start(&self, gpu: &Gpu, staging: &Arc<Staging>, to: &Port) -> Result<Option<Start>, GpuError> {
         if !self.is_pending || self.is_on_host() {
             return Ok(None);
         }
-        // WebGPU creates buffers with zeros.
-        let (bytes, usage) = (piece_bytes(to.layout().spec), wgpu::BufferUsages::COPY_SRC);
-        let buffer = staging.create(gpu, "the start of a carried value", bytes, usage, false)?;
-        Ok(Some(Zeros { input: self.input, buffer }))
+        let (layout, usage) = (to.layout(), wgpu::BufferUsages::COPY_SRC);
+        let bytes = match &self.initial {
+            Some(_) => layout.spec.bytes(),
+            // WebGPU creates buffers with zeros.
+            None => piece_bytes(layout.spec),
+        };
+        let buffer = staging.create(gpu, "the start of a carried value", bytes, usage, self.initial.is_some())?;
+        if let Some(initial) = &self.initial {
+            let mut texels = vec![0; bytes as usize];
+            layout.pack(initial, &mut texels);
+            buffer.get().get_mapped_range_mut(..).map_err(|error| gpu.unmapped(error))?.copy_from_slice(&texels);
+            buffer.get().unmap();
+        }
+        Ok(Some(Start { input: self.input, buffer }))
     }
 
     /// Creates what [`encode`](Self::encode) needs.
@@ -160,7 +175,7 @@ impl Carry {
     }
 }
 
-impl Zeros {
+impl Start {
     /// Encodes the copies that fill the input's texture.
     pub(super) fn encode(&self, encoder: &mut wgpu::CommandEncoder, inputs: &[Port]) {
         let Some(port) = inputs.get(self.input) else { return };

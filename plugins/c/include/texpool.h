@@ -636,8 +636,8 @@ texpool_status texpool_session_carry(const struct texpool_session *session,
                                      const char *input,
                                      struct texpool_error **error);
 
-// Lets the inputs of texpool_session_carry begin with zeros at the next run. To begin with other values, pass them to
-// that run.
+// Lets the inputs of texpool_session_carry begin with zeros at the next run, and variables of the model with the values
+// that its file gives them. To begin with other values, pass them to that run.
 texpool_status texpool_session_reset(const struct texpool_session *session, struct texpool_error **error);
 
 // Writes the session's device memory usage to *memory, whose struct_size must be set. Waits for a run in progress.

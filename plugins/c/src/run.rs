@@ -109,8 +109,8 @@ pub unsafe extern "C" fn texpool_session_carry(
     })
 }
 
-/// Lets the inputs of texpool_session_carry begin with zeros at the next run. To begin with other values, pass them to
-/// that run.
+/// Lets the inputs of texpool_session_carry begin with zeros at the next run, and variables of the model with the values
+/// that its file gives them. To begin with other values, pass them to that run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn texpool_session_reset(
     session: *const texpool_session,

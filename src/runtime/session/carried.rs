@@ -6,7 +6,8 @@ use texpool_gpu::TensorRole;
 
 impl Session {
     /// Lets the values of an output become those of an input at the next run, without leaving the device. Use it for
-    /// the state of a network that is called again and again: streaming audio, key words, a cache of attention.
+    /// the state of a network that is called again and again: streaming audio, key words, a cache of attention. A session
+    /// carries the [variables](crate::graph::Variable) of a model by itself.
     ///
     /// The input begins with the values that it has now, or with zeros if it has none. It need not be passed to
     /// [`run`](Self::run). Values that are passed, [written](Self::write) or [bound](Self::bind_input) all the same
@@ -54,14 +55,15 @@ impl Session {
             let (output, input) = (self.name(TensorRole::Output, from), self.name(TensorRole::Input, to));
             return Err(Error::Carry { output, input, problem });
         }
-        Ok(self.executor.carry(from, to)?)
+        Ok(self.executor.carry(from, to, None)?)
     }
 
     /// Lets the [carried](Self::carry) inputs begin with zeros at the next run, as for a new recording. Zero is the
     /// real number, so a quantised input holds its zero point. To begin with other values, [`write`](Self::write) them
-    /// after this call, or pass them to the next run.
+    /// after this call, or pass them to the next run. [Variables](crate::graph::Variable) of the model begin with the
+    /// values that its file gives them.
     ///
-    /// The zeros are part of the next run, so runs that were encoded before this call are not affected.
+    /// These values are part of the next run, so runs that were encoded before this call are not affected.
     pub fn reset(&mut self) {
         self.executor.reset_carried();
     }

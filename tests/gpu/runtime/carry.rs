@@ -3,11 +3,13 @@
 use std::sync::OnceLock;
 
 use texpool::{
-    CarryProblem, CompiledModel, Context, ElementType, Error, GpuError, Model, Quantization, Session, TensorView,
-    TensorViewMut, TextureProblem,
+    CarryProblem, CompileBuilder, CompiledModel, Context, ElementType, Error, GpuError, Model, Quantization, Session,
+    TensorView, TensorViewMut, TextureProblem,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Wait, now};
-use texpool_ops::graph::{Act, Binary, Graph, GraphBuilder, LayoutPermutation, Op, Transpose, Unary};
+use texpool_ops::graph::{
+    Act, Binary, Constant, Graph, GraphBuilder, LayoutPermutation, Op, Transpose, Unary, Variable,
+};
 use texpool_plan::TexelFormat;
 
 use super::{bits, both_plans, context, convolution, encoder, fill, filled, idle, submit, values};
@@ -54,7 +56,7 @@ fn compiled(context: &Context) -> [CompiledModel; 2] {
 /// The plans of [`compiled`], one with 16-bit texels, and those that stream inputs, outputs, both, or weights.
 fn all(context: &Context) -> Vec<CompiledModel> {
     let model = Model::from_graph(network()).unwrap();
-    let build = |builder: texpool::CompileBuilder<'_>| builder.build().unwrap();
+    let build = |builder: CompileBuilder<'_>| builder.build().unwrap();
     let mut all = compiled(context).to_vec();
     all.push(build(context.compile(&model).texels(TexelFormat::Rgba16Float)));
     all.push(build(context.compile(&model).stream_inputs()));
@@ -125,6 +127,76 @@ fn carried_states_are_those_that_a_caller_passes_back() {
     }
 }
 
+/// Variables of a model are carried without a call, and the caller sees neither their inputs nor their outputs.
+#[test]
+fn variables_begin_with_their_first_values_and_are_kept() {
+    let context = context();
+    let first = values(1, IMAGE);
+    let mut graph = network();
+    let variable = |name: &str, index, initial| Variable { name: name.into(), input: index, output: index, initial };
+    graph.variables = vec![variable("image", 1, Some(Constant::from_f32(&first))), variable("table", 2, None)];
+    let model = Model::from_graph(graph).unwrap();
+    assert_eq!((model.inputs().len(), model.outputs().len()), (1, 1));
+    let build = |change: fn(CompileBuilder<'_>) -> CompileBuilder<'_>| {
+        let [stateful, plain] = [&model, &Model::from_graph(network()).unwrap()]
+            .map(|model| change(context.compile(model)).build().unwrap());
+        (stateful, plain)
+    };
+    let pairs = [
+        build(|builder| builder),
+        build(|builder| builder.texels(TexelFormat::Rgba16Float)),
+        build(|builder| builder.stream_inputs()),
+        build(|builder| builder.stream_outputs()),
+    ];
+    for (stateful, plain) in pairs {
+        let (expected, _) = by_hand(&plain, [first.clone(), vec![0.0; TABLE]], 5);
+        let mut session = stateful.session().unwrap();
+        for _ in 0..2 {
+            let scores: Vec<_> = (0..5).map(|seed| step(&mut session, seed)).collect();
+            assert!(scores == expected);
+            session.reset();
+        }
+        // A trim keeps the values.
+        assert!(step(&mut session, 0) == expected[0]);
+        session.trim();
+        assert!(step(&mut session, 1) == expected[1]);
+        let error = session.run([("image in", TensorView::from(&first))]).unwrap_err();
+        assert!(matches!(error, Error::NoSuchTensor { .. }), "{error}");
+    }
+    // Runs in one encoder, with a reset between them.
+    let compiled = context.compile(&model).build().unwrap();
+    let mut session = compiled.session().unwrap();
+    session.write("frame", TensorView::from(&frame(0))).unwrap();
+    let mut encoder = encoder(&context);
+    session.encode(&mut encoder).unwrap();
+    session.reset();
+    session.encode(&mut encoder).unwrap();
+    submit(&context, encoder);
+    let again = bits(&session.read([0]).unwrap());
+    session.reset();
+    assert!(step(&mut session, 0) == again);
+}
+
+/// A graph whose variables do not fit its inputs and outputs is refused by their names.
+#[test]
+fn variables_that_do_not_fit_are_refused() {
+    let fit = |name: &str, input, output, initial: Option<usize>| {
+        let mut graph = network();
+        let initial = initial.map(|elements| Constant::from_f32(&vec![0.0; elements]));
+        graph.variables = vec![Variable { name: name.into(), input, output, initial }];
+        Model::from_graph(graph).map(|_| ()).map_err(|error| error.to_string())
+    };
+    assert_eq!(fit("table", 2, 2, Some(TABLE)), Ok(()));
+    for (input, output, initial, expected) in [
+        (1, 2, None, "variable `v` is not among the last inputs and outputs in order"),
+        (2, 7, None, "variable `v` is not among the last inputs and outputs in order"),
+        (2, 2, Some(TABLE + 1), "variable `v` is of another size than its first value"),
+    ] {
+        let error = fit("v", input, output, initial).unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn nothing_else_in_a_poisoned_pool_changes_a_carried_state() {
     let context = context();
@@ -133,8 +205,8 @@ fn nothing_else_in_a_poisoned_pool_changes_a_carried_state() {
         let options = ExecutorOptions { poison: true, ..ExecutorOptions::default() };
         let gpu = texpool_gpu::Gpu::open(&texpool_gpu::GpuOptions::default()).unwrap();
         let mut executor = Executor::from_compiled(&gpu, compiled.compiled().clone(), &options).unwrap();
-        executor.carry(1, 1).unwrap();
-        executor.carry(2, 2).unwrap();
+        executor.carry(1, 1, None).unwrap();
+        executor.carry(2, 2, None).unwrap();
         for (seed, expected) in expected.iter().enumerate() {
             let mut scores = vec![0.0; expected.len()];
             let frame = frame(seed);

@@ -18,6 +18,7 @@ mod recurrent;
 mod refusals;
 mod seeds;
 mod tiny;
+mod variables;
 mod wide;
 
 use std::sync::Arc;

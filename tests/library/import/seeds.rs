@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::variables;
 use crate::support::{
     inputs,
     lines::{self, Operand, list, nodes},
@@ -65,6 +66,7 @@ fn all() -> Vec<(String, Vec<u8>)> {
     let mut files: Vec<(String, Vec<u8>)> = LINES.iter().map(|&(name, line)| (name.to_owned(), model(line))).collect();
     let others = [("quantised", quantised()), ("half", half()), ("sparse", sparse()), ("recurrent", recurrent())];
     files.extend(others.map(|(n, f)| (n.to_owned(), f)));
+    files.push(("variables".to_owned(), variables::running_sum()));
     let empty = |slot| file(&Table(vec![(4, Field::I32(3)), (slot, Field::Tables(vec![Table::default()]))]));
     files.extend([6, 8, 12].map(|slot| (format!("hostile_empty_{slot}"), empty(slot))));
     let mut huge = Model::new();

@@ -171,7 +171,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         weight_format: session.compiled().weight_format().name(),
         gpu_memory_peak_bytes: device_memory.reserved_peak,
         device_memory,
-        outputs: graph.outputs.iter().zip(&outputs).map(|(&tensor, values)| output(&graph, tensor, values)).collect(),
+        outputs: graph
+            .caller_outputs()
+            .iter()
+            .zip(&outputs)
+            .map(|(&tensor, values)| output(&graph, tensor, values))
+            .collect(),
         clamped,
         steps,
         by_operator,

@@ -154,8 +154,8 @@ fn steps(
 }
 
 fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<(Vec<Row>, ClampedReport), CliError> {
-    if args.against.len() != graph.outputs.len() {
-        let (outputs, files) = (graph.outputs.len(), args.against.len());
+    if args.against.len() != graph.caller_outputs().len() {
+        let (outputs, files) = (graph.caller_outputs().len(), args.against.len());
         return Err(CliError::Usage(format!(
             "the model has {outputs} outputs, {files} arrays were given; say --against once for each, or `--against cpu`"
         )));
@@ -165,7 +165,7 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<(Ve
     inputs.check_ranges(session.compiled().graph(), args.model.format())?;
     let found = progress::during("running", || session.run(&inputs.slices()))?;
     let mut rows = Vec::new();
-    for ((file, values), &tensor) in args.against.iter().zip(&found).zip(&graph.outputs) {
+    for ((file, values), &tensor) in args.against.iter().zip(&found).zip(graph.caller_outputs()) {
         let tensor = &graph.tensors[tensor];
         let expected = read_output(&file_or_name(file)?, tensor)?;
         let (worst, at) = largest_difference(values, &expected);

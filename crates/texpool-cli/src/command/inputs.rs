@@ -173,7 +173,7 @@ impl InputArgs {
             return Err(CliError::Usage("standard input can be read once; say `--input -` for one input only".into()));
         }
         if given.is_empty() {
-            if !self.random && !graph.inputs.is_empty() {
+            if !self.random && !graph.caller_inputs().is_empty() {
                 out::stderr(&format!(
                     "note: no --input, so this runs on random numbers from -1 to 1, the same every time; the model takes: {}",
                     listed(graph)
@@ -181,7 +181,7 @@ impl InputArgs {
             }
             return Ok(vec![InputSet(vec![])]);
         }
-        let (expected, found) = (graph.inputs.len(), given.len());
+        let (expected, found) = (graph.caller_inputs().len(), given.len());
         if expected == 0 || found % expected != 0 {
             return Err(CliError::InputCount { expected, found, shapes: listed(graph) });
         }
@@ -192,7 +192,7 @@ impl InputArgs {
     pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
         let sets = self.sets(graph)?;
         let [set] = &sets[..] else {
-            let (expected, found) = (graph.inputs.len(), sets.iter().map(|set| set.0.len()).sum());
+            let (expected, found) = (graph.caller_inputs().len(), sets.iter().map(|set| set.0.len()).sum());
             return Err(CliError::InputCount { expected, found, shapes: listed(graph) });
         };
         let entry = if set.0.is_empty() { None } else { model.catalogue_entry() };
@@ -207,7 +207,7 @@ impl InputArgs {
         entry: Option<&Entry>,
         format: TexelFormat,
     ) -> Result<Inputs, CliError> {
-        let tensors = || graph.inputs.iter().map(|&t| &graph.tensors[t]);
+        let tensors = || graph.caller_inputs().iter().map(|&t| &graph.tensors[t]);
         let read: Vec<Read> = if set.0.is_empty() {
             random(graph).into_iter().map(|values| Read { values, picture: None }).collect()
         } else {
@@ -258,7 +258,7 @@ impl InputArgs {
 /// Lists the inputs of a model.
 fn listed(graph: &Graph) -> String {
     let one = |&t: &_| format!("{} {:?}", printable(&graph.tensors[t].name), graph.tensors[t].dims);
-    graph.inputs.iter().map(one).collect::<Vec<_>>().join(", ")
+    graph.caller_inputs().iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 impl Inputs {
@@ -333,7 +333,7 @@ pub(super) fn random(graph: &Graph) -> Vec<Vec<f32>> {
         // Uses 24 bits, so that a 32-bit float represents each number exactly.
         ((bits ^ (bits >> 31)) >> 40) as f32 / (1u32 << 23) as f32 - 1.0
     };
-    let tensors = graph.inputs.iter().map(|&tensor| &graph.tensors[tensor]);
+    let tensors = graph.caller_inputs().iter().map(|&tensor| &graph.tensors[tensor]);
     let values = |tensor: &Tensor| -> Vec<f32> {
         // Plain integers and booleans only get zero and one.
         let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();

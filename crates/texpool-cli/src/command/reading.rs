@@ -118,7 +118,7 @@ impl Reading {
     pub(super) fn reply(&self, graph: &Graph, values: &[Vec<f32>], view: Option<View>) -> Result<Reply, CliError> {
         // Random inputs have no meaningful answer.
         let (Some(decoding), Some(view)) = (&self.decoding, view) else { return Ok(Reply::Unknown) };
-        let tensors = graph.outputs.iter().map(|&tensor| &graph.tensors[tensor]);
+        let tensors = graph.caller_outputs().iter().map(|&tensor| &graph.tensors[tensor]);
         let outputs: Vec<Output<'_>> = tensors
             .zip(values)
             .map(|(tensor, values)| Output { name: &tensor.name, dims: &tensor.dims, values })
@@ -150,7 +150,7 @@ impl Reading {
 
     /// Returns true if `--labels` could make classes of the only output.
     pub(super) fn may_be_classes(&self, graph: &Graph) -> bool {
-        let [output] = graph.outputs[..] else { return false };
+        let [output] = graph.caller_outputs()[..] else { return false };
         let extents = &graph.tensors[output].dims;
         self.decoding.is_none() && extents.iter().filter(|&&extent| extent > 1).count() == 1
     }

@@ -96,6 +96,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let clamped = ClampedReport::from(&session.warnings()?);
     let memory = session.memory();
     let timing = progress::during("measuring", || timing::timing(&mut session, &slices, &values, time))?;
+    if !graph.variables.is_empty() && sets.len() > 1 {
+        // The measured runs changed the variables, so the first run is repeated to give the others their values.
+        session.reset_carried();
+        timing::first_run(&mut session, &slices)?;
+    }
     drop(slices);
     // Read by --measure, when the first picture was answered.
     let measured_inputs = args.measure.then(|| first.values.clone());
@@ -179,7 +184,7 @@ impl Call<'_> {
             Reply::Undecoded(why) => (None, Some(why)),
         };
         self.draw(&inputs, answer.as_ref())?;
-        let tensors = || self.graph.outputs.iter().map(|&tensor| &self.graph.tensors[tensor]).zip(values);
+        let tensors = || self.graph.caller_outputs().iter().map(|&tensor| &self.graph.tensors[tensor]).zip(values);
         let files = match &self.args.output {
             Some(folder) => {
                 self.files.check()?;
@@ -235,7 +240,7 @@ impl Args {
             files.writes("the drawing", draw)?;
         }
         let Some(folder) = &self.output else { return Ok(()) };
-        let stems = inputs.iter().step_by(graph.inputs.len().max(1));
+        let stems = inputs.iter().step_by(graph.caller_inputs().len().max(1));
         let below = stems.enumerate().map(|(index, path)| {
             folder.join(subfolder(index, &path.file_stem().unwrap_or_default().to_string_lossy()))
         });
@@ -247,7 +252,7 @@ impl Args {
 /// Declares the files that will be written in a folder. A folder that does not exist yet has no files to overwrite.
 fn declare_outputs(graph: &Graph, folder: &Path, files: &mut DistinctFiles) -> Result<(), IoError> {
     if folder.is_dir() {
-        for (index, &tensor) in graph.outputs.iter().enumerate() {
+        for (index, &tensor) in graph.caller_outputs().iter().enumerate() {
             let name = output_file_name(index, &graph.tensors[tensor].name);
             files.writes(&format!("output {index}"), &folder.join(name))?;
         }

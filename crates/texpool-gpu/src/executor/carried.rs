@@ -1,20 +1,24 @@
 //! Values that the executor carries from the outputs of a run to the inputs of the next.
 
+use std::sync::Arc;
+
 use super::Executor;
 use crate::{
     GpuError, TensorRole, TextureProblem,
-    carry::{Carry, Zeros},
+    carry::{Carry, Start},
     ports::Port,
 };
 
 impl Executor {
     /// Lets the values of an output become those of an input at the next run. Both must have the same number of
-    /// elements, in the file's order. An input without values begins with zeros.
+    /// elements, in the file's order. An input without values begins with the `initial` ones, as it does after each
+    /// reset; with zeros if there are none.
     ///
     /// # Errors
-    /// [`GpuError::NoSuchTensor`] for an index out of range; [`GpuError::ExternalTexture`] for a bound texture that
+    /// [`GpuError::NoSuchTensor`] for an index out of range; [`GpuError::TensorLength`] for another number of initial
+    /// values; [`GpuError::ExternalTexture`] for a bound texture that
     /// cannot be copied, or that another input uses, too.
-    pub fn carry(&mut self, output: usize, input: usize) -> Result<(), GpuError> {
+    pub fn carry(&mut self, output: usize, input: usize, initial: Option<Vec<f32>>) -> Result<(), GpuError> {
         for (role, index) in [(TensorRole::Output, output), (TensorRole::Input, input)] {
             let ports = self.ports(role);
             let port = ports.get(index).ok_or(GpuError::NoSuchTensor { role, index, count: ports.len() })?;
@@ -28,9 +32,29 @@ impl Executor {
             }
         }
         if let (Some(from), Some(to)) = (self.outputs.get(output), self.inputs.get(input)) {
-            self.carries.push(Carry::new((output, from), (input, to)));
+            initial.as_ref().map_or(Ok(()), |initial| to.check_len(initial.len()))?;
+            self.carries.push(Carry::new((output, from), (input, to), initial));
         }
         Ok(())
+    }
+
+    /// Carries the model's variables.
+    pub(super) fn carry_variables(&mut self) -> Result<(), GpuError> {
+        let compiled = Arc::clone(&self.compiled);
+        compiled.graph().variables.iter().try_for_each(|variable| {
+            let initial = variable.initial.as_ref().map(|initial| {
+                let reals = initial.reals();
+                (0..initial.len()).map(|i| reals.get(i)).collect()
+            });
+            self.carry(variable.output, variable.input, initial)
+        })
+    }
+
+    /// Returns the inputs or outputs of the caller, without those of the model's variables.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub(super) fn caller_ports(&self, role: TensorRole) -> &[Port] {
+        let ports = self.ports(role);
+        &ports[..ports.len().saturating_sub(self.compiled.graph().variables.len())]
     }
 
     /// Returns the pairs of output and input whose values are carried.
@@ -43,12 +67,12 @@ impl Executor {
         self.carries.iter().any(|carry| carry.uses(role, index))
     }
 
-    /// Lets all carried inputs begin with zeros at the next run.
+    /// Lets all carried inputs begin with their initial values at the next run.
     pub fn reset_carried(&mut self) {
         self.carries.iter_mut().for_each(Carry::reset);
     }
 
-    /// Lets one carried input begin with zeros at the next run.
+    /// Lets one carried input begin with its initial values at the next run.
     pub(super) fn reset_input(&mut self, input: usize) {
         self.carries.iter_mut().filter(|carry| carry.input == input).for_each(Carry::reset);
     }
@@ -65,17 +89,17 @@ impl Executor {
 
     /// Creates the resources that the carried values of a run need, except those of inputs that are given. The
     /// textures must exist.
-    pub(super) fn prepare_carried(&mut self, given: &[usize]) -> Result<Vec<Zeros>, GpuError> {
+    pub(super) fn prepare_carried(&mut self, given: &[usize]) -> Result<Vec<Start>, GpuError> {
         let Self { gpu, allocations, staging, inputs, outputs, carries, .. } = self;
-        let mut zeros = Vec::new();
+        let mut starts = Vec::new();
         for carry in carries {
             let (Some(from), Some(to)) = (outputs.get(carry.output), inputs.get(carry.input)) else { continue };
             carry.prepare(gpu, allocations, from, to)?;
             if !given.contains(&carry.input) {
-                zeros.extend(carry.zeros(gpu, staging, to)?);
+                starts.extend(carry.start(gpu, staging, to)?);
             }
         }
-        Ok(zeros)
+        Ok(starts)
     }
 
     /// Records that a run was encoded, after which the ports hold the values that stay on the device.
@@ -95,11 +119,11 @@ impl Executor {
         let Self { gpu, allocations, staging, inputs, .. } = self;
         if let Some(port) = inputs.get_mut(input) {
             port.ensure(gpu, allocations)?;
-            if let Some(zeros) = carry.zeros(gpu, staging, port)? {
+            if let Some(start) = carry.start(gpu, staging, port)? {
                 gpu.scoped("resetting an input", || {
                     let descriptor = wgpu::CommandEncoderDescriptor { label: Some("reset") };
                     let mut encoder = gpu.device.create_command_encoder(&descriptor);
-                    zeros.encode(&mut encoder, inputs);
+                    start.encode(&mut encoder, inputs);
                     gpu.submit([encoder.finish()])
                 })?;
             }

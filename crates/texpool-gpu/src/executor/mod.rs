@@ -166,6 +166,7 @@ impl Executor {
             state: State::Ready,
             compiled,
         };
+        executor.carry_variables()?;
         executor.restore(wait).await?;
         Ok(executor)
     }

@@ -15,8 +15,8 @@ use crate::{TensorRole, wait::now};
 use texpool_ops::graph::NotFinite;
 
 impl Executor {
-    /// Runs the model on dense values in the file's order, one slice per graph input. Returns one vector per graph
-    /// output. Inputs and outputs bound to textures of the caller are skipped.
+    /// Runs the model on dense values in the file's order, one slice per input of the caller. Returns one vector per
+    /// output of the caller. Inputs and outputs bound to textures of the caller are skipped.
     ///
     /// After a failed run the executor remains usable: the next run is correct or fails with a typed error, too.
     /// After a [`GpuError::Timeout`], the next run first waits, up to the timeout again, for the work still on the
@@ -27,7 +27,7 @@ impl Executor {
     /// [`GpuError::Timeout`], [`GpuError::Lost`], and other errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run(&mut self, inputs: &[&[f32]]) -> Result<Vec<Vec<f32>>, GpuError> {
-        let by_value = self.outputs.iter().filter(|port| !port.is_bound());
+        let by_value = self.caller_ports(TensorRole::Output).iter().filter(|port| !port.is_bound());
         let mut outputs: Vec<_> = by_value.map(|port| vec![0.0; port.layout().shape.len()]).collect();
         self.run_into(inputs, &mut outputs)?;
         Ok(outputs)
@@ -40,7 +40,7 @@ impl Executor {
     /// As [`run`](Self::run).
     #[cfg(not(target_arch = "wasm32"))]
     pub fn run_into(&mut self, inputs: &[&[f32]], outputs: &mut [Vec<f32>]) -> Result<(), GpuError> {
-        let numbers = by_value(TensorRole::Output, &self.outputs, outputs.len())?;
+        let numbers = by_value(TensorRole::Output, self.caller_ports(TensorRole::Output), outputs.len())?;
         let inputs: Vec<_> =
             self.inputs_by_value(inputs.len())?.into_iter().zip(inputs).map(|(i, &v)| (i, v)).collect();
         let mut outputs: Vec<_> = numbers.into_iter().zip(outputs).map(|(i, v)| (i, &mut v[..])).collect();
@@ -182,7 +182,7 @@ impl Executor {
         self.bind()?;
         self.has_run |= run;
         let given: Vec<usize> = inputs.iter().map(|(i, _)| *i).collect();
-        let zeros = if run { self.prepare_carried(&given)? } else { Vec::new() };
+        let starts = if run { self.prepare_carried(&given)? } else { Vec::new() };
         let mut read = Vec::new();
         for port in outputs.iter().filter_map(|&i| self.outputs.get(i)) {
             read.push((port, port.readback(&self.gpu, &self.staging)?));
@@ -196,7 +196,7 @@ impl Executor {
                     port.encode_upload(&mut encoder);
                 }
             }
-            zeros.iter().for_each(|zeros| zeros.encode(&mut encoder, ports));
+            starts.iter().for_each(|start| start.encode(&mut encoder, ports));
             encoder
         })?;
         let ports = &*ports;
@@ -262,7 +262,7 @@ impl Executor {
     /// Returns the indices of the inputs that are passed by value; an error unless their number is `found`.
     #[cfg(not(target_arch = "wasm32"))]
     pub(super) fn inputs_by_value(&self, found: usize) -> Result<Vec<usize>, GpuError> {
-        by_value(TensorRole::Input, &self.inputs, found)
+        by_value(TensorRole::Input, self.caller_ports(TensorRole::Input), found)
     }
 
     /// Records a submission as running, until [`ended`](Self::ended).
@@ -284,8 +284,8 @@ impl Executor {
     pub fn encode(&mut self, encoder: &mut wgpu::CommandEncoder) -> Result<(), GpuError> {
         self.refuse_streamed()?;
         self.bind()?;
-        let zeros = self.prepare_carried(&[])?;
-        zeros.iter().for_each(|zeros| zeros.encode(encoder, &self.inputs));
+        let starts = self.prepare_carried(&[])?;
+        starts.iter().for_each(|start| start.encode(encoder, &self.inputs));
         if let Some(resident) = &self.resident {
             resident.program.encode(encoder);
         }

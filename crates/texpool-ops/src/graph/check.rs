@@ -63,6 +63,34 @@ pub fn check(graph: &Graph) -> Result<(), CheckError> {
             return Err(CheckError::Output { tensor: tensor.name.clone(), what: "there twice" });
         }
     }
+    variables(graph)
+}
+
+/// Checks the variables: they are the last inputs and outputs, and what a run writes is what the next one reads.
+fn variables(graph: &Graph) -> Result<(), CheckError> {
+    let [inputs, outputs] = [&graph.inputs, &graph.outputs].map(|list| list.len().checked_sub(graph.variables.len()));
+    for (position, variable) in graph.variables.iter().enumerate() {
+        let refuse = |what| Err(CheckError::Variable { variable: variable.name.clone(), what });
+        let last = [inputs, outputs].map(|first| first.map(|first| first + position));
+        if last != [variable.input, variable.output].map(Some) {
+            return refuse("not among the last inputs and outputs in order");
+        }
+        let (from, to) = (graph.outputs[variable.output], graph.inputs[variable.input]);
+        let (from, to) = (&graph.tensors[from], &graph.tensors[to]);
+        if from.dims != to.dims {
+            return refuse("written with other extents than it is read");
+        }
+        if (from.element_type, from.quantization) != (to.element_type, to.quantization) {
+            return refuse("written with another type than it is read");
+        }
+        if let Some(initial) = &variable.initial {
+            let elements = to.shape.checked_len();
+            let bytes = elements.and_then(|elements| elements.checked_mul(initial.dtype.size()));
+            if bytes != Some(initial.bytes.len()) {
+                return refuse("of another size than its first value");
+            }
+        }
+    }
     Ok(())
 }
 

@@ -160,6 +160,14 @@ pub enum CheckError {
         /// The problem.
         what: &'static str,
     },
+    /// A variable that does not fit its input and output.
+    #[error("variable `{}` is {what}", printable(variable))]
+    Variable {
+        /// Name of the variable.
+        variable: String,
+        /// The problem.
+        what: &'static str,
+    },
     /// A graph without outputs.
     #[error("the graph has no outputs")]
     NoOutputs,

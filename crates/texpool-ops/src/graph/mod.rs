@@ -18,6 +18,7 @@ mod quantization;
 mod shape;
 mod shared_constants;
 mod subtensor;
+mod variable;
 
 pub use builder::GraphBuilder;
 pub use check::check;
@@ -35,6 +36,7 @@ pub use quantization::Quantization;
 pub use shape::{MAX_ELEMENTS, Shape};
 pub use shared_constants::share_constants;
 pub use subtensor::{SubtensorError, SubtensorOffset, may_be_in_place, subtensor_offsets, texels_agree};
+pub use variable::Variable;
 
 pub use crate::ops::{
     depth_to_space::DepthOrder,
@@ -127,16 +129,28 @@ pub struct Graph {
     pub tensors: IdVec<TensorId, Tensor>,
     /// Every node, each after those that produce its inputs.
     pub nodes: IdVec<NodeId, Node>,
-    /// Tensors that the caller provides.
+    /// Tensors that are given: by the caller, and after those the values of the variables before a run.
     pub inputs: Vec<TensorId>,
-    /// Tensors that the caller reads.
+    /// Tensors that are wanted: by the caller, and after those the values of the variables after a run.
     pub outputs: Vec<TensorId>,
+    /// Values that are kept from run to run, in the order of their inputs and outputs.
+    pub variables: Vec<Variable>,
 }
 
 impl Graph {
     /// Shape of a tensor, `[B, H, W, C]`.
     pub fn shape(&self, tensor: TensorId) -> Shape {
         self.tensors[tensor].shape
+    }
+
+    /// Tensors that the caller provides.
+    pub fn caller_inputs(&self) -> &[TensorId] {
+        &self.inputs[..self.inputs.len().saturating_sub(self.variables.len())]
+    }
+
+    /// Tensors that the caller reads.
+    pub fn caller_outputs(&self) -> &[TensorId] {
+        &self.outputs[..self.outputs.len().saturating_sub(self.variables.len())]
     }
 
     /// Returns whether the values of a tensor are part of the model.

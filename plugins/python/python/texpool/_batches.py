@@ -80,7 +80,7 @@ class Batches:
             self._carried.append((output, input))
 
     def reset(self) -> None:
-        """Starts all sessions again with zeros."""
+        """Starts all sessions again."""
         with self._lock:
             for session in [self._of_one, *self._others.values()]:
                 session.reset()

@@ -326,7 +326,7 @@ class InferenceSession:
         return plan
 
     def clone(self) -> Self:
-        """Another session of the same plan, which shares the weights: one for each thread. Its state begins with zeros."""
+        """Another session of the same plan, which shares the weights: one for each thread. Its state begins anew."""
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__)
         clone._session = self._session.another()
@@ -348,7 +348,8 @@ class InferenceSession:
             self._carried.append((output, input))
 
     def reset(self) -> None:
-        """Lets the state that is carried begin with zeros at the next run. Pass arrays to that run for other values."""
+        """Lets the state that is carried begin with zeros at the next run, and variables of the model with the values that
+        its file gives them. Pass arrays to that run for other values."""
         (self._batches or self._session).reset()
 
     def trim(self) -> None:

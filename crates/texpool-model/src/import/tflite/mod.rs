@@ -13,6 +13,7 @@ mod reader;
 mod schema;
 mod sparse;
 mod tensors;
+mod variables;
 
 use std::collections::HashSet;
 
@@ -39,18 +40,16 @@ use lower::lower;
 use operator_lowering::{OperatorLowering, SubgraphLowering, known};
 use reader::{Schema, Table};
 use schema::{Model, Operator, OperatorCode, SubGraph};
-use tensors::FileTensor;
+use tensors::{FileTensor, TENSOR_BYTES};
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
 use texpool_plan::printable;
+use variables::Variables;
 
 const IDENTIFIER: &[u8] = b"TFL3";
 const VERSION: u32 = 3;
 
 /// Maximum number of further graphs that are named in a warning. Chosen: a file may have any number of them.
 const MAX_WARNED: usize = 8;
-
-/// Memory needed for a tensor of the file and its tensor in the graph, without the data that it states.
-const TENSOR_BYTES: usize = 512;
 
 /// Returns whether bytes begin like a model.
 pub(super) fn is(bytes: &[u8]) -> bool {
@@ -63,10 +62,12 @@ pub(super) fn read(owner: Owner, fake_quant: FakeQuant) -> Result<Graph, ImportE
     let subgraphs = model.subgraphs().unwrap_or_default();
     let Some((subgraph, others)) = subgraphs.split_first() else { return Err(no_graph()) };
     let operators = subgraph.operators().unwrap_or_default();
-    let graph = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, fake_quant)?;
+    let (graph, called) = lower_graph(&model, subgraph, &operators, ports(subgraph), &owner, fake_quant)?;
+    // Bodies of control flow do not get here, because the operators that use them were refused.
+    let others = others.iter().zip(1..).filter(|(_, index)| !called.contains(index)).map(|(graph, _)| graph);
+    let others: Vec<&SubGraph<'_>> = others.collect();
     if !others.is_empty() {
-        // Bodies of control flow do not get here, because the operators that use them were refused.
-        let name = |graph: &SubGraph<'_>| label(&graph.name().unwrap_or_default());
+        let name = |graph: &&SubGraph<'_>| label(&graph.name().unwrap_or_default());
         let names: Vec<String> = others.iter().take(MAX_WARNED).map(name).collect();
         let names = printable(&names.join(", ")).to_string();
         tracing::warn!(graphs = others.len(), names, "only the first graph of the model is read, others are left out");
@@ -85,14 +86,15 @@ fn read_nodes(owner: Owner, fake_quant: FakeQuant, graph: usize, part: &NodesToR
         role,
         ids: tensors.iter().map(|&tensor| i32::try_from(tensor).unwrap_or(-1)).collect(),
     });
-    lower_graph(&model, subgraph, &operators, ports, &owner, fake_quant)
+    lower_graph(&model, subgraph, &operators, ports, &owner, fake_quant).map(|(graph, _)| graph)
 }
 
 fn no_graph() -> ImportError {
     ImportError::Malformed { what: "it holds no graph".to_owned() }
 }
 
-/// Lowers operators of a graph, or fails with the list of those that are refused.
+/// Lowers operators of a graph, or fails with the list of those that are refused. Also returns the indices of graphs
+/// whose constants are the first values of variables.
 fn lower_graph<'a>(
     model: &Model<'a>,
     subgraph: &SubGraph<'a>,
@@ -100,17 +102,18 @@ fn lower_graph<'a>(
     [inputs, outputs]: [IoTensors; 2],
     owner: &Owner,
     fake_quant: FakeQuant,
-) -> Result<Graph, ImportError> {
+) -> Result<(Graph, HashSet<usize>), ImportError> {
     let file = (**owner).as_ref().len();
-    let mut lowering = begun(model, subgraph, [&inputs, &outputs], file, Meter::new(file), fake_quant)?;
+    let mut lowering = begun(model, (subgraph, operators), [&inputs, &outputs], file, Meter::new(file), fake_quant)?;
     let codes = model.operator_codes().unwrap_or_default();
     lower_all(&mut lowering, owner, operators, &codes)?;
     inputs.computable(&lowering.graph.inputs, &lowering.tensors)?;
     outputs.computable(&lowering.graph.outputs, &lowering.tensors)?;
+    lowering.variables.finish(&mut lowering.graph);
     note_host_types(&mut lowering);
     copy_outputs(&mut lowering, owner)?;
     refuse_inexact(&lowering, operators, &codes)?;
-    finished(lowering.graph, &lowering.meter)
+    Ok((finished(lowering.graph, &lowering.meter)?, lowering.variables.called))
 }
 
 /// Reads the facts that a model states about its origin: its description and the name of its first graph.
@@ -151,7 +154,7 @@ fn supported(bytes: &[u8]) -> Result<Model<'_>, ImportError> {
 /// Creates the graph, before any operator is lowered.
 fn begun<'a>(
     model: &Model<'a>,
-    subgraph: &SubGraph<'a>,
+    (subgraph, operators): (&SubGraph<'a>, &[Operator<'a>]),
     [inputs, outputs]: [&IoTensors; 2],
     file: usize,
     mut meter: Meter,
@@ -172,10 +175,12 @@ fn begun<'a>(
             nodes: IdVec::new(),
             inputs: inputs.known(&tensors)?,
             outputs: outputs.known(&tensors)?,
+            variables: Vec::new(),
         },
         tensors,
         meter,
         fake_quant,
+        variables: Variables::new(model, operators),
     };
     for &id in &lowering.graph.inputs {
         lowering.meter.state(lowering.graph.tensors[id].shape.len());

@@ -18,6 +18,15 @@ pub(in crate::import) enum Described {
     Alone(Support),
 }
 
+/// Number of results of an operator.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResultCount {
+    None,
+    One,
+    /// One or more.
+    Several,
+}
+
 /// An operator.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::import) struct TfLiteOpEntry {
@@ -25,19 +34,23 @@ pub(in crate::import) struct TfLiteOpEntry {
     pub(in crate::import) name: &'static str,
     pub(in crate::import) described: Described,
     pub(super) lower: Lower,
-    /// True if the operator may have several results.
-    pub(super) several_results: bool,
+    pub(super) results: ResultCount,
 }
 
 impl TfLiteOpEntry {
     /// A row for an operator with one result.
     pub(super) const fn new(name: &'static str, described: Described, lower: Lower) -> Self {
-        Self { name, described, lower, several_results: false }
+        Self { name, described, lower, results: ResultCount::One }
     }
 
     /// Allows any number of results.
     pub(super) const fn several_results(self) -> Self {
-        Self { several_results: true, ..self }
+        Self { results: ResultCount::Several, ..self }
+    }
+
+    /// For an operator without results.
+    pub(super) const fn no_results(self) -> Self {
+        Self { results: ResultCount::None, ..self }
     }
 
     /// Returns the name, and the code in the schema.

@@ -3,6 +3,7 @@
 use super::{
     schema::{Operator, Options},
     tensors::{FileTensor, Grid, MAX_RANK, shape_of},
+    variables::{Value, Variables},
 };
 use crate::import::{
     FakeQuant,
@@ -28,6 +29,7 @@ pub(super) struct SubgraphLowering<'a> {
     pub(super) meter: Meter,
     /// Selects whether 8-bit results are rounded to the representable values, or only limited to their range.
     pub(super) fake_quant: FakeQuant,
+    pub(super) variables: Variables<'a>,
 }
 
 /// Returns the tensor with a number in the file, if it exists.
@@ -47,7 +49,7 @@ pub(super) struct OperatorLowering<'l, 'a> {
     inputs: Vec<i32>,
     /// All results; most operators have one.
     outputs: Vec<TensorId>,
-    /// The current result.
+    /// The current result. Any tensor if there is none, which is checked before an operator with results is lowered.
     output: TensorId,
 }
 
@@ -62,9 +64,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let known = |id: i32| known(id, &lowering.tensors);
         let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(known).collect();
         let outputs = outputs.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
-        let &[output, ..] = outputs.as_slice() else {
-            return Err(Problem::malformed("it has no result"));
-        };
+        let output = outputs.first().copied().unwrap_or(TensorId::new(0));
         let inputs = operator.inputs().unwrap_or_default();
         Ok(Self { lowering, owner, operator, index, inputs, outputs, output })
     }
@@ -184,6 +184,50 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     /// Allowances of the import.
     pub(super) const fn meter(&mut self) -> &mut Meter {
         &mut self.lowering.meter
+    }
+
+    /// Lets the result stand for a variable.
+    pub(super) fn name_variable(&mut self) -> Result<(), Problem> {
+        self.operands(0, 0)?;
+        self.lowering.variables.name(self.output, &self.operator)
+    }
+
+    /// Lets the result be the value of a variable.
+    pub(super) fn read_variable(&mut self) -> Result<(), Problem> {
+        self.operands(1, 1)?;
+        let (handle, output) = (self.id(0)?, self.output()?);
+        let SubgraphLowering { variables, tensors, .. } = &mut *self.lowering;
+        let constant = match variables.read(handle, output, &tensors[output])? {
+            Value::Input => return Ok(()),
+            Value::Of(current) => match self.shared(current)? {
+                Some(constant) => constant,
+                None => return self.append(Op::Reshape, &[current], Epilogue::default(), output),
+            },
+            Value::Constant(Some(constant)) => constant,
+            Value::Constant(None) => {
+                let elements = self.shape(output).len();
+                self.lowering.meter.repeat(elements)?;
+                let zeros = Constant::repeated(0.0, elements);
+                zeros.ok_or_else(|| Problem::limit(format!("{elements} zeros are too many")))?
+            }
+        };
+        self.lowering.graph.tensors[output].constant = Some(constant);
+        Ok(())
+    }
+
+    /// Assigns an operand to a variable.
+    pub(super) fn assign_variable(&mut self) -> Result<(), Problem> {
+        self.operands(2, 2)?;
+        let (handle, value) = (self.id(0)?, self.operand(1)?);
+        let SubgraphLowering { variables, tensors, .. } = &mut *self.lowering;
+        tensors[value].computable()?;
+        variables.assign(handle, value, &tensors[value])
+    }
+
+    /// Takes the first values of variables from another graph of the model.
+    pub(super) fn call_once(&mut self, graph: i32) -> Result<(), Problem> {
+        let SubgraphLowering { variables, meter, .. } = &mut *self.lowering;
+        variables.call_once(graph, self.owner, meter)
     }
 
     /// Returns whether an operand is a variable, which keeps its values from run to run.

@@ -22,6 +22,12 @@ use texpool_ops::{
     ops,
 };
 
+/// Operators of variables, which a delegate cannot take.
+const OF_VARIABLES: [&str; 4] = ["ASSIGN_VARIABLE", "CALL_ONCE", "READ_VARIABLE", "VAR_HANDLE"];
+
+/// Hint for these.
+const KEPT: &str = "the runtime computes it; a session of texpool alone keeps variables by itself";
+
 /// Returns the outline of a file.
 pub(in crate::import) fn outline(owner: Owner, fake_quant: FakeQuant) -> Result<Outline, ImportError> {
     let bytes = (*owner).as_ref();
@@ -50,11 +56,12 @@ fn graph<'a>(
 ) -> Result<(GraphOutline, Meter), ImportError> {
     let [inputs, outputs] = ports(subgraph);
     let file = (**owner).as_ref().len();
-    let mut lowering = begun(model, subgraph, [&inputs, &outputs], file, meter, FakeQuant::On)?;
+    let operators = subgraph.operators().unwrap_or_default();
+    let mut lowering = begun(model, (subgraph, &operators), [&inputs, &outputs], file, meter, FakeQuant::On)?;
     let codes = model.operator_codes().unwrap_or_default();
     let mut nodes = Vec::new();
     let mut made = 0;
-    lower_each(&mut lowering, owner, &subgraph.operators().unwrap_or_default(), &codes, |lowering, lowered| {
+    lower_each(&mut lowering, owner, &operators, &codes, |lowering, lowered| {
         let verdict = verdict(lowering, &lowered, made, refusals);
         let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(made));
         made = lowering.graph.nodes.len();
@@ -87,6 +94,10 @@ fn verdict(
     let is_variable = |id: i32| known(id, &lowering.tensors).is_some_and(|id| lowering.tensors[id].is_variable());
     match &lowered.outcome {
         Err(problem) => Verdict::Refused(refusals.refusal(problem)),
+        Ok(()) if OF_VARIABLES.contains(&lowered.kind.as_str()) => {
+            let reason = "it belongs to a variable, which the runtime keeps from run to run";
+            Verdict::Refused(refusals.refusal(&Problem::new(reason, KEPT)))
+        }
         // A runtime keeps the state from run to run, and a node that is read alone starts from zeros.
         Ok(()) if operands.any(is_variable) => {
             let reason = "its state is a variable, which the runtime keeps from run to run";

@@ -12,6 +12,9 @@ use texpool_ops::graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantP
 /// Maximum rank of a tensor. The reference runtime's operators support at most six or eight axes.
 pub(super) const MAX_RANK: usize = 8;
 
+/// Memory needed for a tensor of the file and its tensor in the graph, without the data that it states.
+pub(super) const TENSOR_BYTES: usize = 512;
+
 const TYPES: [&str; 19] = [
     "FLOAT32",
     "FLOAT16",
@@ -106,6 +109,11 @@ impl<'a> FileTensor<'a> {
     /// Extents as stated, if they are valid.
     pub(super) fn stated(&self) -> Option<&[usize]> {
         self.extents.as_ref().ok().map(|(dims, _)| dims.as_slice())
+    }
+
+    /// Returns the map from integers to reals, if there is a scale.
+    pub(super) fn scale(&self) -> Result<&Option<QuantParams>, Problem> {
+        self.scale.as_ref().map_err(Problem::clone)
     }
 
     /// Returns whether the file contains the values.

@@ -13,12 +13,16 @@ mod pointwise;
 mod recurrent;
 mod slice;
 mod space;
+mod variable;
 
-use super::{op_registry::TfLiteOpEntry, operator_lowering::OperatorLowering, tensors::VARIABLES};
+use super::{
+    op_registry::{ResultCount, TfLiteOpEntry},
+    operator_lowering::OperatorLowering,
+};
 use crate::import::error::Problem;
 
 /// All operators, by group.
-static OPERATORS: [&[TfLiteOpEntry]; 8] = [
+static OPERATORS: [&[TfLiteOpEntry]; 9] = [
     conv::OPERATORS,
     pointwise::OPERATORS,
     line::OPERATORS,
@@ -27,13 +31,22 @@ static OPERATORS: [&[TfLiteOpEntry]; 8] = [
     lookup::OPERATORS,
     space::OPERATORS,
     recurrent::OPERATORS,
+    variable::OPERATORS,
 ];
 
 /// Adds the nodes that compute the operator's result, or turns the result into a constant.
 pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Result<(), Problem> {
     let entry = find(operator).ok_or_else(|| unknown(operator))?;
-    if !entry.several_results {
-        ctx.results(1)?;
+    match entry.results {
+        ResultCount::None => {
+            ctx.results(0)?;
+            return (entry.lower)(ctx);
+        }
+        ResultCount::One if ctx.result_count() > 0 => ctx.results(1)?,
+        ResultCount::One | ResultCount::Several if ctx.result_count() == 0 => {
+            return Err(Problem::malformed("it has no result"));
+        }
+        ResultCount::One | ResultCount::Several => {}
     }
     let first = ctx.node_count();
     (entry.lower)(ctx)?;
@@ -45,9 +58,6 @@ pub(super) fn lower(ctx: &mut OperatorLowering<'_, '_>, operator: &str) -> Resul
 /// Returns the reason for refusing an operator that is not in the table.
 fn unknown(operator: &str) -> Problem {
     match operator {
-        "VAR_HANDLE" | "READ_VARIABLE" | "ASSIGN_VARIABLE" | "CALL_ONCE" => {
-            Problem::new("it belongs to a variable, which keeps its values from run to run", VARIABLES)
-        }
         "IF" | "WHILE" | "CALL" | "STABLEHLO_WHILE" => Problem::new(
             "control flow is not supported",
             "convert the model without it, or cut the graph in front of it",

@@ -1,7 +1,7 @@
 //! Options of the supported builtin operators.
 
 use super::table::tables;
-use crate::import::tflite::reader::Numbers;
+use crate::import::tflite::reader::{Numbers, Text};
 
 tables! {
     /// CONV_2D
@@ -117,4 +117,8 @@ tables! {
         merge_outputs: bool = 10, false;
         time_major: bool = 12, true;
     }
+    /// CALL_ONCE
+    CallOnceOptions { init_subgraph_index: i32 = 4, 0; }
+    /// VAR_HANDLE
+    VarHandleOptions { container: Text = 4; shared_name: Text = 6; }
 }
