@@ -11,6 +11,7 @@ use super::{
 };
 use std::sync::Arc;
 use texpool_compile::piece_bytes;
+use texpool_ops::graph::Variable;
 
 /// An output whose values become those of an input at the next run.
 #[derive(Debug)]
@@ -34,6 +35,13 @@ enum Path {
     Rearrange(Box<Rearrangement>),
     /// The input or the output is streamed and has no texture, so the host stores the values.
     Host(Vec<f32>),
+}
+
+/// Returns the values with which a variable begins, in the file's order; `None` for zeros.
+pub(super) fn first_values(variable: &Variable) -> Option<Vec<f32>> {
+    let initial = variable.initial.as_ref()?;
+    let reals = initial.reals();
+    Some((0..initial.len()).map(|i| reals.get(i)).collect())
 }
 
 /// A buffer of initial values, with which an input is filled in the encoder of the next run.

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::{Executor, ExecutorOptions, Gpu, GpuError, RunWarnings};
+use super::{Executor, ExecutorOptions, Gpu, GpuError, RunWarnings, carry::first_values};
 use texpool_compile::{CompileOptions, CompiledModel};
 use texpool_ops::{
     graph::{Graph, NotFinite},
@@ -92,7 +92,13 @@ pub fn compare_compiled(
     let mut session = Executor::from_compiled(gpu, compiled, &options)?;
     // Cloned, because the session is borrowed while the steps run.
     let compiled = session.compiled().clone();
-    let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).collect();
+    let graph = compiled.graph();
+    // Variables begin with their first values.
+    let first = graph.variables.iter().map(|variable| {
+        let zeros = || vec![0.0; graph.shape(graph.inputs[variable.input]).len()];
+        first_values(variable).unwrap_or_else(zeros)
+    });
+    let owned: Vec<Vec<f32>> = inputs.iter().map(|values| values.to_vec()).chain(first).collect();
     // Uses the rewritten graph, whose nodes are the steps.
     let references = reference::graph(compiled.graph(), &owned)?;
     let steps = compiled.schedule().steps.len();

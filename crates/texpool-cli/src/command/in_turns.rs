@@ -21,8 +21,9 @@ pub(super) struct Timed {
 }
 
 impl Timed {
-    /// Runs the session once, as a warm-up that is not timed.
+    /// Runs the session once, as a warm-up that is not timed. Variables begin with their first values.
     pub(super) fn new(mut session: Executor, inputs: &[&[f32]]) -> Result<Self, CliError> {
+        session.reset_carried();
         let outputs = session.run(inputs)?;
         Ok(Self { session, outputs, wall: Vec::new(), cpu: Vec::new() })
     }

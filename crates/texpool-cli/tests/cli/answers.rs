@@ -264,6 +264,29 @@ fn several_pictures_are_run_one_after_another() {
     assert!(document["answer"].is_null() && document["schema"] == 1);
 }
 
+/// Each run begins with the values that the one before left in the model's variables; the first ones are in the file, a
+/// running sum that begins with 10 and 20. Measuring the time changes nothing.
+#[test]
+fn several_files_are_run_with_the_variables_of_the_model() {
+    let dir = tempfile::tempdir().unwrap();
+    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/seeds/tflite/variables");
+    fs::copy(seed, dir.path().join("sum.tflite")).unwrap();
+    for (name, values) in [("a.npy", [1.0, 2.0]), ("b.npy", [3.0, 4.0])] {
+        write_npy(&dir.path().join(name), &[2], &values).unwrap();
+    }
+    let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
+    let (sum, a, b) = (at("sum.tflite"), at("a.npy"), at("b.npy"));
+    let document = json(&["run", &sum, "--input", &a, &b, &b, "--json"]);
+    let found = [0, 1, 2].map(|run| {
+        let outputs = document["runs"][run]["outputs"].as_array().unwrap().clone();
+        assert_eq!(outputs.len(), 1, "the variable is no output");
+        ["min", "max"].map(|end| outputs[0][end].as_f64().unwrap())
+    });
+    assert_eq!(found, [[11.0, 22.0], [14.0, 26.0], [17.0, 30.0]]);
+    let compared = json(&["compare", &sum, "--input", &a, "--against", "cpu", "--json"]);
+    assert_eq!(compared["agrees"], true, "{compared}");
+}
+
 #[test]
 fn files_are_divided_among_the_inputs() {
     let dir = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Executor;
 use crate::{
     GpuError, TensorRole, TextureProblem,
-    carry::{Carry, Start},
+    carry::{Carry, Start, first_values},
     ports::Port,
 };
 
@@ -41,13 +41,8 @@ impl Executor {
     /// Carries the model's variables.
     pub(super) fn carry_variables(&mut self) -> Result<(), GpuError> {
         let compiled = Arc::clone(&self.compiled);
-        compiled.graph().variables.iter().try_for_each(|variable| {
-            let initial = variable.initial.as_ref().map(|initial| {
-                let reals = initial.reals();
-                (0..initial.len()).map(|i| reals.get(i)).collect()
-            });
-            self.carry(variable.output, variable.input, initial)
-        })
+        let mut variables = compiled.graph().variables.iter();
+        variables.try_for_each(|variable| self.carry(variable.output, variable.input, first_values(variable)))
     }
 
     /// Returns the inputs or outputs of the caller, without those of the model's variables.

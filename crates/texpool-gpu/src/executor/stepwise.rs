@@ -22,6 +22,7 @@ impl Executor {
         mut seen: impl FnMut(usize, &[f32]) -> bool,
     ) -> Result<(), GpuError> {
         let numbers = self.inputs_by_value(inputs.len())?;
+        self.flush_carried()?;
         let inputs: Vec<_> = numbers.into_iter().zip(inputs).map(|(i, &values)| (i, values)).collect();
         now(self.submit_and_finish(Wait::Block, "writing the inputs", &inputs, false, &mut []))?;
         self.has_run = true;

@@ -37,10 +37,10 @@ use super::{
     outline::NodesToRead,
 };
 use lower::lower;
-use operator_lowering::{OperatorLowering, SubgraphLowering, known};
+use operator_lowering::{OperatorLowering, SubgraphLowering};
 use reader::{Schema, Table};
 use schema::{Model, Operator, OperatorCode, SubGraph};
-use tensors::{FileTensor, TENSOR_BYTES};
+use tensors::{FileTensor, TENSOR_BYTES, known};
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
 use texpool_plan::printable;
 use variables::Variables;

@@ -2,7 +2,7 @@
 
 use super::{
     schema::{Operator, Options},
-    tensors::{FileTensor, Grid, MAX_RANK, shape_of},
+    tensors::{FileTensor, Grid, MAX_RANK, known, shape_of},
     variables::{Value, Variables},
 };
 use crate::import::{
@@ -30,11 +30,6 @@ pub(super) struct SubgraphLowering<'a> {
     /// Selects whether 8-bit results are rounded to the representable values, or only limited to their range.
     pub(super) fake_quant: FakeQuant,
     pub(super) variables: Variables<'a>,
-}
-
-/// Returns the tensor with a number in the file, if it exists.
-pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
-    usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
 }
 
 /// Upper end of the range in which floats hold all whole numbers.

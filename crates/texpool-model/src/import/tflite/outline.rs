@@ -3,11 +3,11 @@
 
 use super::{
     Lowered, begun, lower_each,
-    operator_lowering::{SubgraphLowering, known},
+    operator_lowering::SubgraphLowering,
     ports, read_nodes,
     schema::{Model, SubGraph},
     supported,
-    tensors::{FileTensor, VARIABLES},
+    tensors::{FileTensor, VARIABLES, known},
 };
 use crate::import::{
     FakeQuant,

@@ -7,7 +7,9 @@ use super::{
     sparse,
 };
 use crate::import::{error::Problem, meter::Meter, model_file::Owner};
-use texpool_ops::graph::{Act, Bytes, Constant, ElementType, MAX_ELEMENTS, QuantParams, Quantization, Shape, Unary};
+use texpool_ops::graph::{
+    Act, Bytes, Constant, ElementType, IdVec, MAX_ELEMENTS, QuantParams, Quantization, Shape, TensorId, Unary,
+};
 
 /// Maximum rank of a tensor. The reference runtime's operators support at most six or eight axes.
 pub(super) const MAX_RANK: usize = 8;
@@ -54,6 +56,11 @@ const UINT8: i8 = 3;
 const INT64: i8 = 4;
 const BOOL: i8 = 6;
 const INT8: i8 = 9;
+
+/// Returns the tensor with a number in the file, if it exists.
+pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
+    usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
+}
 
 /// A tensor as stored in the file.
 #[derive(Debug)]

@@ -5,9 +5,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     opcode,
-    operator_lowering::known,
     schema::{Buffer, Model, Operator, OperatorCode, SubGraph, VarHandleOptions},
-    tensors::{FileTensor, TENSOR_BYTES},
+    tensors::{FileTensor, TENSOR_BYTES, known},
 };
 use crate::import::{error::Problem, label::label, meter::Meter, model_file::Owner};
 use texpool_ops::graph::{Constant, ElementType, Graph, IdVec, QuantParams, TensorId, Variable};
