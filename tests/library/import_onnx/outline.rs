@@ -219,7 +219,7 @@ fn conditions_are_examined_as_they_are_imported() {
     m.node("Foo", &["x"], &["f"], &[]);
     choose(&mut m, "c", "computed", [("Neg", "x"), ("Relu", "x")]);
     choose(&mut m, "k", "taken", [("Neg", "x"), ("Foo", "x")]);
-    choose(&mut m, "k", "known", [("Neg", "zero"), ("Foo", "x")]);
+    choose(&mut m, "k", "known", [("Neg", "zero"), ("Foo", "zero")]);
     choose(&mut m, "c", "refused", [("Neg", "x"), ("Bar", "x")]);
     choose(&mut m, "c", "unknown", [("Neg", "x"), ("Neg", "f")]);
     let graph = outline(&m, &[]);
