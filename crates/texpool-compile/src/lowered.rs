@@ -201,11 +201,12 @@ fn planned(
     options: &CompileOptions,
     control: &SearchControl<'_>,
 ) -> Result<(Solution, Plan), CompileError> {
-    let best = texpool_plan::solve(&schedule.records, &schedule.uses(), options.planner, options.budget, control)?;
+    let uses = schedule.uses();
+    let best = texpool_plan::solve(&schedule.records, &uses, options.planner, options.budget, control)?;
     let tensors = schedule.tensors();
     let mut plan = texpool_plan::realize(&best.layout, &schedule.records, &tensors, options.format, options.limits)?;
     // The checker shares no code with the planner, so an error of the planner shows here.
     plan.strategy = best.strategy.clone();
-    texpool_plan::check(&schedule.records, &tensors, &schedule.uses(), &plan, options.limits)?;
+    texpool_plan::check(&schedule.records, &tensors, &uses, &plan, options.limits)?;
     Ok((best, plan))
 }

@@ -19,7 +19,7 @@ pub(super) struct Carry {
     pub(super) output: usize,
     pub(super) input: usize,
     path: Path,
-    /// Values with which the input begins after a reset, in the file's order; zeros if there are none.
+    /// Values of the input after a reset, in the file's order. `None` stands for zeros.
     initial: Option<Vec<f32>>,
     /// True while the input's port does not hold the values with which the next run begins. On the device these are
     /// the initial ones; on the host they are stored here.

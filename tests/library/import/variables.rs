@@ -155,7 +155,7 @@ fn reads_and_assignments_take_effect_in_order() {
 
 #[test]
 fn only_what_passes_from_run_to_run_is_kept() {
-    // Nothing assigns the first, nothing reads the second, and the third is assigned before it is read.
+    // The first variable is never assigned, the second never read, and the third assigned before it is read.
     let mut m = Model::new();
     let x = m.floats("x", &[2]);
     let [constant, unread, within] = ["constant", "unread", "within"].map(|name| handle(&mut m, name));

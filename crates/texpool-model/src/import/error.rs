@@ -301,7 +301,7 @@ impl RefusedNodes {
 }
 
 impl RefusedNode {
-    /// Puts the name of what contains the node in front of its own.
+    /// Prefixes the node's name with that of the node or branch around it.
     fn within(self, outer: &str) -> Self {
         Self { name: label(&format!("{outer}/{}", self.name)), ..self }
     }

@@ -12,6 +12,6 @@ pub struct Variable {
     pub input: usize,
     /// Index among the graph's outputs of the tensor that a run writes.
     pub output: usize,
-    /// Values before the first run, in the file's order; zeros if there are none.
+    /// Values before the first run, in the file's order. `None` stands for zeros.
     pub initial: Option<Constant>,
 }

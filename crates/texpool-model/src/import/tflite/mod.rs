@@ -40,7 +40,7 @@ use lower::lower;
 use operator_lowering::{OperatorLowering, SubgraphLowering};
 use reader::{Schema, Table};
 use schema::{Model, Operator, OperatorCode, SubGraph};
-use tensors::{FileTensor, TENSOR_BYTES, known};
+use tensors::{FileTensor, known, tensors};
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
 use texpool_plan::printable;
 use variables::Variables;
@@ -161,13 +161,10 @@ fn begun<'a>(
     fake_quant: FakeQuant,
 ) -> Result<SubgraphLowering<'a>, ImportError> {
     let buffers = model.buffers().unwrap_or_default();
-    let tensors = subgraph.tensors().unwrap_or_default();
-    // Tables in a file may share their parts. A few bytes per tensor could therefore need far more memory.
-    if let Err(excess) = meter.memory(tensors.len().saturating_mul(TENSOR_BYTES)) {
-        Problem::from(excess).within(None, "", "")?;
-    }
-    let tensors = tensors.iter().map(|t| FileTensor::read(t, &buffers, file)).collect::<Result<Vec<_>, _>>();
-    let tensors = IdVec::from(tensors.map_err(|what| ImportError::Malformed { what })?);
+    let tensors = match tensors(subgraph, &buffers, file, &mut meter) {
+        Ok(tensors) => tensors,
+        Err(problem) => return Err(ImportError::Malformed { what: problem.within(None, "", "")?.reason }),
+    };
     let mut lowering = SubgraphLowering {
         graph: Graph {
             name: subgraph.name().unwrap_or_default(),

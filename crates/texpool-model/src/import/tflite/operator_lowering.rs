@@ -44,7 +44,7 @@ pub(super) struct OperatorLowering<'l, 'a> {
     inputs: Vec<i32>,
     /// All results; most operators have one.
     outputs: Vec<TensorId>,
-    /// The current result. Any tensor if there is none, which is checked before an operator with results is lowered.
+    /// The current result. An arbitrary tensor if the operator has none, which `lower` checks before any use.
     output: TensorId,
 }
 

@@ -3,7 +3,7 @@
 use std::{ops::Range, sync::Arc};
 
 use super::{
-    schema::{self, Buffer, Sparsity, Tensor},
+    schema::{self, Buffer, Sparsity, SubGraph, Tensor},
     sparse,
 };
 use crate::import::{error::Problem, meter::Meter, model_file::Owner};
@@ -15,7 +15,7 @@ use texpool_ops::graph::{
 pub(super) const MAX_RANK: usize = 8;
 
 /// Memory needed for a tensor of the file and its tensor in the graph, without the data that it states.
-pub(super) const TENSOR_BYTES: usize = 512;
+const TENSOR_BYTES: usize = 512;
 
 const TYPES: [&str; 19] = [
     "FLOAT32",
@@ -60,6 +60,20 @@ const INT8: i8 = 9;
 /// Returns the tensor with a number in the file, if it exists.
 pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
     usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
+}
+
+/// Reads the tensors of a graph.
+pub(super) fn tensors<'a>(
+    subgraph: &SubGraph<'a>,
+    buffers: &[Buffer<'a>],
+    file: usize,
+    meter: &mut Meter,
+) -> Result<IdVec<TensorId, FileTensor<'a>>, Problem> {
+    let tensors = subgraph.tensors().unwrap_or_default();
+    // Tables in a file may share their parts. A few bytes per tensor could therefore need far more memory.
+    meter.memory(tensors.len().saturating_mul(TENSOR_BYTES))?;
+    let tensors = tensors.iter().map(|tensor| FileTensor::read(tensor, buffers, file));
+    Ok(IdVec::from(tensors.collect::<Result<Vec<_>, _>>().map_err(Problem::malformed)?))
 }
 
 /// A tensor as stored in the file.

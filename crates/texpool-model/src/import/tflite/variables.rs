@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use super::{
     opcode,
-    schema::{Buffer, Model, Operator, OperatorCode, SubGraph, VarHandleOptions},
-    tensors::{FileTensor, TENSOR_BYTES, known},
+    schema::{Model, Operator, OperatorCode, SubGraph, VarHandleOptions},
+    tensors::{FileTensor, known, tensors},
 };
 use crate::import::{error::Problem, label::label, meter::Meter, model_file::Owner};
-use texpool_ops::graph::{Constant, ElementType, Graph, IdVec, QuantParams, TensorId, Variable};
+use texpool_ops::graph::{Constant, ElementType, Graph, QuantParams, TensorId, Variable};
 
 /// A resource by its container and its name.
 type Resource = (String, String);
@@ -35,7 +35,7 @@ pub(super) struct Variables<'a> {
     is_used: bool,
 }
 
-/// What is known of a variable.
+/// A variable during the import.
 #[derive(Debug, Default)]
 struct Held {
     name: String,
@@ -54,7 +54,7 @@ pub(super) enum Value {
     Of(TensorId),
     /// The value of the run before, which the reader's result becomes.
     Input,
-    /// A constant, since nothing assigns the variable; zeros if there is none.
+    /// A constant, because nothing assigns the variable. `None` stands for zeros.
     Constant(Option<Constant>),
 }
 
@@ -159,7 +159,7 @@ impl<'a> Variables<'a> {
     fn initialise(&mut self, subgraph: &SubGraph<'a>, owner: &Owner, meter: &mut Meter) -> Result<(), Problem> {
         let codes = self.model.operator_codes().unwrap_or_default();
         let buffers = self.model.buffers().unwrap_or_default();
-        let tensors = tensors(subgraph, &buffers, owner, meter)?;
+        let tensors = tensors(subgraph, &buffers, (**owner).as_ref().len(), meter)?;
         let mut handles = HashMap::new();
         for (node, operator) in subgraph.operators().unwrap_or_default().iter().enumerate() {
             let (inputs, outputs) = (operator.inputs().unwrap_or_default(), operator.outputs().unwrap_or_default());
@@ -221,20 +221,6 @@ impl Held {
         };
         Err(Problem::unsupported(reason))
     }
-}
-
-/// Reads the tensors of a graph.
-fn tensors<'a>(
-    subgraph: &SubGraph<'a>,
-    buffers: &[Buffer<'a>],
-    owner: &Owner,
-    meter: &mut Meter,
-) -> Result<IdVec<TensorId, FileTensor<'a>>, Problem> {
-    let tensors = subgraph.tensors().unwrap_or_default();
-    meter.memory(tensors.len().saturating_mul(TENSOR_BYTES))?;
-    let file = (**owner).as_ref().len();
-    let tensors = tensors.iter().map(|tensor| FileTensor::read(tensor, buffers, file));
-    Ok(IdVec::from(tensors.collect::<Result<Vec<_>, _>>().map_err(Problem::malformed)?))
 }
 
 /// Returns the name of an operator, if the schema has it.

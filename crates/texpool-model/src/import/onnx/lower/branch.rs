@@ -100,7 +100,7 @@ fn selected_result(
         return Err(Problem::new(reason, HINT));
     }
     match (&x, &y) {
-        // Nothing is selected of a value that both pass on, or of nothing.
+        // No selection is needed if both branches pass on the same value, or if it has no elements.
         (Value::Computed(one), Value::Computed(other))
             if (one.tensor, &one.layout) == (other.tensor, &other.layout) =>
         {
