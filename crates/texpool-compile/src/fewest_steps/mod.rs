@@ -129,12 +129,12 @@ pub(super) fn search(
             (pool, from.tables / 4)
         }
     };
-    let known = Counted::of(variant, from);
+    let base = Counted::of(variant, from);
     let larger = larger.and_then(|larger| Counted::of(variant, larger));
     let starts: Vec<(u64, &Start)> = (0..).zip(chains.starts()).collect();
-    let found = parallel_map(&starts, |&(number, start)| {
+    let plans = parallel_map(&starts, |&(number, start)| {
         let (plan, percent) = match *start {
-            Start::Known => (&known, NO_PLAN),
+            Start::Known => (&base, NO_PLAN),
             Start::Larger => (&larger, NO_PLAN),
             Start::AliveWithin { percent } => (&None, percent),
         };
@@ -152,8 +152,8 @@ pub(super) fn search(
         let climb = Climb::new(chain, first, room, costs.finest(), chains.tile_scales(), mutations);
         climb.fewest(from.steps, limit)
     });
-    let found: Vec<PlacedCandidate> = found.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    let plans: Vec<PlacedCandidate> = plans.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
     // If the limit leaves no more memory than the smallest plan takes, the result with the least memory wins.
     let smallest = limit == MemoryLimit::Device(from.device_bytes);
-    Ok(found.into_iter().min_by_key(|placed| (if smallest { placed.device_bytes } else { 0 }, placed.steps)))
+    Ok(plans.into_iter().min_by_key(|placed| (if smallest { placed.device_bytes } else { 0 }, placed.steps)))
 }

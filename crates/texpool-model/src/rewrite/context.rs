@@ -26,16 +26,16 @@ struct BudgetRate {
 /// reference to the context.
 struct ElementBudget {
     most: usize,
-    taken: Cell<usize>,
+    used: Cell<usize>,
 }
 
 impl ElementBudget {
     fn take(&self, elements: usize) -> Result<(), SkipReason> {
-        let taken = self.taken.get().saturating_add(elements);
-        if taken > self.most {
+        let used = self.used.get().saturating_add(elements);
+        if used > self.most {
             return Err(SkipReason::BudgetExceeded { elements });
         }
-        self.taken.set(taken);
+        self.used.set(used);
         Ok(())
     }
 }
@@ -45,7 +45,7 @@ impl BudgetRate {
         let elements = graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).map(Constant::len);
         let elements = elements.fold(0, usize::saturating_add).saturating_mul(self.each);
         let most = elements.saturating_add(graph.nodes.len().saturating_mul(self.node)).saturating_add(self.base);
-        ElementBudget { most, taken: Cell::new(0) }
+        ElementBudget { most, used: Cell::new(0) }
     }
 }
 
@@ -146,8 +146,8 @@ impl RewriteContext {
     }
 
     /// Numbers of elements of constants that rules have read and created.
-    pub(super) fn taken(&self) -> [usize; 2] {
-        [&self.read, &self.created].map(|budget| budget.taken.get())
+    pub(super) fn charges(&self) -> [usize; 2] {
+        [&self.read, &self.created].map(|budget| budget.used.get())
     }
 
     /// Charges the elements of constants that a rule is about to read.

@@ -25,7 +25,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
-    let known = |x, by| {
+    let gated = |x, by| {
         let unary = match ctx.term(by) {
             Term::One(Unary::Logistic, y) if y == x => Unary::Silu,
             Term::One(Unary::Tanh, y) if is_softplus(ctx, y, x) => Unary::Mish,
@@ -33,7 +33,7 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
         };
         Some(PatternMatch::unary(unary, x, &[[product.factor, 1.0]]))
     };
-    known(a, b).or_else(|| known(b, a))
+    gated(a, b).or_else(|| gated(b, a))
 }
 
 /// Returns whether a value is `log(1 + exp(x))`, as one operator or written out.

@@ -31,7 +31,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
-    let known = |x, gate| {
+    let gelu = |x, gate| {
         let sum = ctx.sum(gate);
         let &[inner] = &sum.values[..] else { return None };
         let numbers = [[product.factor, 0.5], [sum.number, 1.0]];
@@ -49,7 +49,7 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
             _ => None,
         }
     };
-    known(a, b).or_else(|| known(b, a))
+    gelu(a, b).or_else(|| gelu(b, a))
 }
 
 /// Returns `f` and `c` of `f * (x + c * x^3)`, also if written as `f * x * (1 + c * x^2)`.

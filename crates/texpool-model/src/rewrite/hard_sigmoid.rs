@@ -36,8 +36,8 @@ fn swish(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
         let sum = ctx.sum(inner);
         (sum.values == [x]).then_some([[bound, 6.0], [sum.number, 3.0], [product.factor, 1.0 / 6.0]])
     };
-    let found = |x, gate| numbers(x, gate).map(|numbers| PatternMatch::unary(Unary::HardSwish, x, &numbers));
-    found(a, b).or_else(|| found(b, a))
+    let hard_swish = |x, gate| numbers(x, gate).map(|numbers| PatternMatch::unary(Unary::HardSwish, x, &numbers));
+    hard_swish(a, b).or_else(|| hard_swish(b, a))
 }
 
 /// Matches `min(max(x + b, 0), n) / n`, or `min(max(a * x + b, 0), 1)`.

@@ -38,12 +38,12 @@ fn scaled(ctx: &RewriteContext, id: NodeId) -> Proposal {
         let (Term::Two(Binary::Mul, c, d), Some(place)) = (ctx.term(factor), ctx.producer(factor.tensor)) else {
             continue;
         };
-        let found = [(c, d), (d, c)].into_iter().find_map(|(root, weights)| {
+        let op_and_weights = [(c, d), (d, c)].into_iter().find_map(|(root, weights)| {
             let op = normalization(ctx, x, inverse(ctx, root)?)?;
             // Only for a normalization of `x` itself. If the mean of `x` is subtracted, other nodes add it again.
             (op.1 == x && ctx.graph.is_constant(weights.tensor)).then_some((op.0, weights.tensor))
         });
-        let Some((op, weights)) = found else { continue };
+        let Some((op, weights)) = op_and_weights else { continue };
         let is_stored = ctx.value(x.tensor) == x && ctx.node(place).epilogue.is_empty();
         if !is_stored || ctx.graph.is_constant(x.tensor) {
             continue;
@@ -166,7 +166,7 @@ fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
         after.push(step);
         value = ctx.unrepeated(x);
     }
-    let mut found = match ctx.term(value) {
+    let mut measured = match ctx.term(value) {
         Term::One(Unary::Sqrt, x) => under_root(ctx, x)?,
         Term::Two(Binary::Pow, x, half) if ctx.number(half) == Some(0.5) => under_root(ctx, x)?,
         Term::Over(ReduceKind::L2, axes, x) => Measured::new(SquareKind::Whole, ctx.long(axes, x), x),
@@ -177,21 +177,21 @@ fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
             // Numbers that are added and then subtracted may be there to round, so only additions of nonnegative
             // numbers match.
             Step::Add(number) if number >= 0.0 => {
-                found.offset += number;
-                found.least = raised(found.least, number);
+                measured.offset += number;
+                measured.least = raised(measured.least, number);
             }
             // The root is not negative, so a positive factor can move under it as its square.
             Step::Times(factor) if factor > 0.0 => {
-                found.scale *= factor * factor;
-                found.epsilon *= factor * factor;
-                found.offset *= factor;
-                found.least *= factor;
+                measured.scale *= factor * factor;
+                measured.epsilon *= factor * factor;
+                measured.offset *= factor;
+                measured.least *= factor;
             }
             Step::Add(_) | Step::Times(_) => return None,
-            Step::AtLeast(number) => found.least = found.least.max(number),
+            Step::AtLeast(number) => measured.least = measured.least.max(number),
         }
     }
-    Some(found)
+    Some(measured)
 }
 
 /// Decomposes the expression under a root.
@@ -201,7 +201,7 @@ fn under_root(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
         after.push(step);
         value = ctx.unrepeated(x);
     }
-    let mut found = match ctx.term(value) {
+    let mut measured = match ctx.term(value) {
         Term::Over(ReduceKind::Mean, ..) => {
             let (axes, of) = ctx.mean(value)?;
             Measured::new(SquareKind::Mean, axes, of)
@@ -213,21 +213,21 @@ fn under_root(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     for step in after.into_iter().rev() {
         match step {
             Step::Add(number) if number >= 0.0 => {
-                found.epsilon += number;
-                found.least = raised(found.least, number);
+                measured.epsilon += number;
+                measured.least = raised(measured.least, number);
             }
             Step::Times(factor) if factor > 0.0 => {
-                found.scale *= factor;
-                found.epsilon *= factor;
-                found.least *= factor;
+                measured.scale *= factor;
+                measured.epsilon *= factor;
+                measured.least *= factor;
             }
             Step::Add(_) | Step::Times(_) => return None,
-            Step::AtLeast(number) => found.least = found.least.max(number),
+            Step::AtLeast(number) => measured.least = measured.least.max(number),
         }
     }
     // The bound on the square becomes a bound on its root.
-    found.least = found.least.sqrt();
-    Some(found)
+    measured.least = measured.least.sqrt();
+    Some(measured)
 }
 
 /// Returns a lower bound after a number is added to the bounded value. Zero means unbounded.

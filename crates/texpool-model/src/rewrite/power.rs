@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let whole = ctx.without_epilogue(id);
-    let found = match ctx.term(whole) {
+    let operator = match ctx.term(whole) {
         Term::Two(Binary::Mul, a, b) if a == b => Some((Unary::Square, a)),
         Term::Two(Binary::Pow, x, power) => match ctx.uniform_value(power.tensor) {
             Some(2.0) => Some((Unary::Square, x)),
@@ -31,5 +31,5 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         },
         _ => None,
     };
-    replaced(ctx, id, found.map(|(unary, x)| PatternMatch::unary(unary, x, &[])))
+    replaced(ctx, id, operator.map(|(unary, x)| PatternMatch::unary(unary, x, &[])))
 }

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose: |ctx, id| {
-        recognised(ctx, id, |ctx, whole| find_match(ctx, whole).filter(|softmax| softmax.is_safe).map(made))
+        recognised(ctx, id, |ctx, whole| find_match(ctx, whole).filter(|softmax| softmax.is_safe).map(pattern))
     },
 };
 
@@ -26,7 +26,7 @@ pub(super) const UNSAFE_RULE: Rule = Rule {
     about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out without the greatest value subtracted first",
     numerics: Numerics::ChangesRange,
     order: Order::Forward,
-    propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(made)),
+    propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(pattern)),
 };
 
 /// A softmax written out as several nodes.
@@ -37,7 +37,7 @@ struct SoftmaxMatch {
     is_safe: bool,
 }
 
-fn made(SoftmaxMatch { x, log, .. }: SoftmaxMatch) -> PatternMatch {
+fn pattern(SoftmaxMatch { x, log, .. }: SoftmaxMatch) -> PatternMatch {
     PatternMatch::new(Op::Softmax(Softmax { beta: 1.0, log }), x, &[])
 }
 

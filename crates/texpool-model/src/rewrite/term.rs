@@ -160,9 +160,9 @@ impl RewriteContext {
         let mut largest: f64 = 0.0;
         while let Some(value) = open.pop() {
             seen += 1;
-            if let Some(known) = self.number(value) {
-                number += known;
-                largest = largest.max(known.abs());
+            if let Some(addend) = self.number(value) {
+                number += addend;
+                largest = largest.max(addend.abs());
                 continue;
             }
             let part = seen <= MAX_TERMS && self.part_of(value, whole);
@@ -171,9 +171,9 @@ impl RewriteContext {
             match term {
                 Term::Two(Binary::Add, a, b) if !full => open.extend([b, a]),
                 Term::Two(Binary::Sub, x, by) => match self.number(by) {
-                    Some(known) => {
-                        number -= known;
-                        largest = largest.max(known.abs());
+                    Some(addend) => {
+                        number -= addend;
+                        largest = largest.max(addend.abs());
                         open.push(x);
                     }
                     None => values.push(value),

@@ -17,7 +17,7 @@ use crate::import::{
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
 
 /// Maximum number of given tensors that a message names.
-const MAX_GIVEN: usize = 4;
+const MAX_SOURCES: usize = 4;
 
 /// The graph that is being built.
 #[derive(Debug)]
@@ -219,7 +219,7 @@ impl GraphLowering {
     }
 
     /// Returns the names of the given tensors that a tensor is computed from, for a message.
-    pub(super) fn given_for(&mut self, tensor: TensorId) -> Result<String, Problem> {
+    pub(super) fn source_names(&mut self, tensor: TensorId) -> Result<String, Problem> {
         self.meter.work(self.graph.nodes.len() + self.graph.tensors.len())?;
         let mut needed = IdVec::from_elem(false, &self.graph.tensors);
         let mut is_given = IdVec::from_elem(true, &self.graph.tensors);
@@ -231,10 +231,11 @@ impl GraphLowering {
             }
         }
         let tensors = self.graph.tensors.iter().zip(needed.iter().zip(is_given.iter()));
-        let given = tensors.filter(|(tensor, (needed, given))| **needed && **given && tensor.constant.is_none());
-        let mut names: Vec<String> = given.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
-        if let Some(more @ 1..) = names.len().checked_sub(MAX_GIVEN) {
-            names.truncate(MAX_GIVEN);
+        let sources =
+            tensors.filter(|(tensor, (needed, is_given))| **needed && **is_given && tensor.constant.is_none());
+        let mut names: Vec<String> = sources.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
+        if let Some(more @ 1..) = names.len().checked_sub(MAX_SOURCES) {
+            names.truncate(MAX_SOURCES);
             names.push(format!("{more} more"));
         }
         Ok(names.join(", "))

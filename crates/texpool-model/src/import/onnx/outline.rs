@@ -94,8 +94,8 @@ fn graph<'m>(
         outliner.makes(node.size())?;
         nodes.push(node);
     }
-    let given = file.inputs.iter().map(|port| port.name.as_str()).filter(|name| !outliner.is_constant(name));
-    let inputs = numbers.all(given);
+    let input_names = file.inputs.iter().map(|port| port.name.as_str()).filter(|name| !outliner.is_constant(name));
+    let inputs = numbers.all(input_names);
     let outputs = numbers.all(file.outputs.iter().map(|port| port.name.as_str()));
     let tensors = numbers.names.iter().map(|name| outliner.tensor(name)).collect();
     let mut ports = Vec::with_capacity(numbers.names.len());

@@ -26,8 +26,8 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKi
     let dims = extents::reduced(x.dims(), &over, keep);
     let rows = ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
     // Moves the reduced axes to the end.
-    let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
-    let turned = x.transposed(&[kept, over.clone()].concat(), ctx.meter())?;
+    let other_axes: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
+    let turned = x.transposed(&[other_axes, over.clone()].concat(), ctx.meter())?;
     let length: usize = over.iter().map(|&axis| x.dims()[axis]).product();
     let array = match turned.to_i64() {
         Some(values) => {

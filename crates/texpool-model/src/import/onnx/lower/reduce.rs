@@ -96,8 +96,8 @@ pub(super) fn reduced_over(
     {
         axes[slot] = true;
     }
-    let kept: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !gone.contains(atom)).collect();
-    let result = layout.renumbered(&kept);
+    let atoms: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !gone.contains(atom)).collect();
+    let result = layout.renumbered(&atoms);
     let tensor = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[tensor], result.shape())?;
     Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
 }
@@ -121,8 +121,8 @@ fn index(ctx: &mut NodeLowering<'_>, greatest: bool) -> Result<(), Problem> {
     let mut axes = [false; 4];
     slots.iter().for_each(|&slot| axes[slot] = true);
     let run = x.layout.runs(&x.dims)[axis].clone();
-    let kept: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
-    let layout = x.layout.renumbered(&kept);
+    let atoms: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
+    let layout = x.layout.renumbered(&atoms);
     let tensor = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[x.tensor], layout.shape())?;
     ctx.answer(tensor, dims, layout, ElementType::I64);
     Ok(())
