@@ -41,7 +41,7 @@ pub(super) enum Chains {
 #[derive(Clone, Copy, Debug)]
 enum Start {
     /// The plan whose steps are to be reduced.
-    Known,
+    Base,
     /// A larger plan with fewer steps, which is over the limit.
     Larger,
     /// The division with the fewest dispatches whose live size is at most this percentage of the available memory. It
@@ -58,19 +58,19 @@ impl Chains {
     /// the random sequence, so there are many starts.
     const fn starts(self) -> &'static [Start] {
         match self {
-            Self::Few => &[Start::Known, Start::Larger],
+            Self::Few => &[Start::Base, Start::Larger],
             Self::Many => &[
-                Start::Known,
-                Start::Known,
-                Start::Known,
-                Start::Known,
+                Start::Base,
+                Start::Base,
+                Start::Base,
+                Start::Base,
                 Start::Larger,
                 Start::Larger,
                 Start::AliveWithin { percent: NO_PLAN },
                 Start::AliveWithin { percent: NO_PLAN },
             ],
             Self::Budget => &[
-                Start::Known,
+                Start::Base,
                 Start::Larger,
                 Start::AliveWithin { percent: 93 },
                 Start::AliveWithin { percent: 91 },
@@ -134,7 +134,7 @@ pub(super) fn search(
     let starts: Vec<(u64, &Start)> = (0..).zip(chains.starts()).collect();
     let plans = parallel_map(&starts, |&(number, start)| {
         let (plan, percent) = match *start {
-            Start::Known => (&base, NO_PLAN),
+            Start::Base => (&base, NO_PLAN),
             Start::Larger => (&larger, NO_PLAN),
             Start::AliveWithin { percent } => (&None, percent),
         };

@@ -36,12 +36,12 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
         let &[inner] = &sum.values[..] else { return None };
         let numbers = [[product.factor, 0.5], [sum.number, 1.0]];
         match ctx.term(inner) {
-            Term::One(Unary::Erf, y) => {
+            Term::Unary(Unary::Erf, y) => {
                 let scaled = ctx.product(y);
                 let numbers = [numbers[0], numbers[1], [scaled.factor, FRAC_1_SQRT_2]];
                 (scaled.values == [x]).then(|| PatternMatch::unary(Unary::Gelu, x, &numbers))
             }
-            Term::One(Unary::Tanh, y) => {
+            Term::Unary(Unary::Tanh, y) => {
                 let [factor, cubic] = cubic(ctx, y, x)?;
                 let numbers = [numbers[0], numbers[1], [factor, FRAC_2_PI.sqrt()], [cubic, CUBIC]];
                 Some(PatternMatch::unary(Unary::GeluTanh, x, &numbers))

@@ -156,11 +156,11 @@ impl<'m> Names<'m> {
 
     /// Ends a branch: gives back the memory of its tables, and of known values that only its names hold.
     pub(super) fn end(self, meter: &mut Meter) {
-        let known = self.entries.into_values().map(|entry| match entry {
+        let value_bytes = self.entries.into_values().map(|entry| match entry {
             Entry::Value(Value::Known(array)) => array.freed(),
             _ => 0,
         });
-        meter.free(self.bytes.saturating_add(known.sum()));
+        meter.free(self.bytes.saturating_add(value_bytes.sum()));
     }
 
     /// Returns whether the file contains a value for the name.

@@ -288,7 +288,7 @@ impl<'m> Outliner<'m> {
         let extents = value.map(|value| value.dims.iter().map(|&extent| Extent::Known(extent as i64)).collect());
         let stated = self.stated.element_type(name).and_then(Result::ok);
         let element_type = stated.or_else(|| value.map(|value| value.elem));
-        let kind = element_type.map_or(IoType::Unstated, |known| IoType::Tensor(number(known), extents));
+        let kind = element_type.map_or(IoType::Unstated, |element_type| IoType::Tensor(number(element_type), extents));
         GraphIo { name: name.to_owned(), kind }
     }
 }

@@ -194,7 +194,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let SubgraphLowering { variables, tensors, .. } = &mut *self.lowering;
         let constant = match variables.read(handle, output, &tensors[output])? {
             Value::Input => return Ok(()),
-            Value::Of(current) => match self.shared(current)? {
+            Value::Tensor(current) => match self.shared(current)? {
                 Some(constant) => constant,
                 None => return self.append(Op::Reshape, &[current], Epilogue::default(), output),
             },

@@ -51,7 +51,7 @@ struct VariableState {
 /// The value that a variable has for a reader.
 pub(super) enum Value {
     /// A tensor of this run.
-    Of(TensorId),
+    Tensor(TensorId),
     /// The value of the run before, which the reader's result becomes.
     Input,
     /// A constant, because nothing assigns the variable. `None` stands for zeros.
@@ -124,7 +124,7 @@ impl<'a> Variables<'a> {
         let variable = self.variable(handle)?;
         variable.fit(tensor)?;
         Ok(match variable.current {
-            Some(current) => Value::Of(current),
+            Some(current) => Value::Tensor(current),
             None if variable.is_assigned => {
                 (variable.input, variable.current) = (Some(result), Some(result));
                 Value::Input
