@@ -85,9 +85,9 @@ impl<'a> Fronts<'a> {
     pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
         if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
-            && let Some(mine) = placed.get_mut(*front)
+            && let Some(candidates) = placed.get_mut(*front)
         {
-            mine.push(start.clone());
+            candidates.push(start.clone());
         }
         Ok(placed)
     }
@@ -199,10 +199,12 @@ impl<'a> Fronts<'a> {
         mut placed: Vec<Vec<PlacedCandidate>>,
         control: &SearchControl<'_>,
     ) -> Result<Vec<FrontEntry>, CompileError> {
-        for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
+        for (index, (front, candidates)) in self.fronts.iter().zip(&mut placed).enumerate() {
             // The list is empty if the search was stopped, or if the steps of every division read too many rows.
-            if let Some(least) = mine.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned() {
-                mine.push(front.smallest(least, index..self.fronts.len(), control)?);
+            if let Some(least) =
+                candidates.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned()
+            {
+                candidates.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
         }
         Ok(self.unbeaten(&placed))

@@ -74,8 +74,9 @@ fn propagate(
     }
     let (other, sent, received) =
         if channel.from == actor { (channel.to, produced, consumed) } else { (channel.from, consumed, produced) };
-    let unbalanced = |there: Ratio| {
-        let (from, to) = if channel.from == actor { (actor_cycles, there) } else { (there, actor_cycles) };
+    let unbalanced = |other_cycles: Ratio| {
+        let (from, to) =
+            if channel.from == actor { (actor_cycles, other_cycles) } else { (other_cycles, actor_cycles) };
         // Uses a common denominator, so that the error can report whole numbers of tokens.
         let (from_cycles, to_cycles) =
             from.numerator.checked_mul(to.denominator).zip(to.numerator.checked_mul(from.denominator))?;
@@ -99,8 +100,8 @@ fn propagate(
             cycles[other] = Some(expected);
             Ok(Some(other))
         }
-        Some(there) if there == expected => Ok(None),
-        Some(there) => Err(unbalanced(there).unwrap_or_else(overflow)),
+        Some(other_cycles) if other_cycles == expected => Ok(None),
+        Some(other_cycles) => Err(unbalanced(other_cycles).unwrap_or_else(overflow)),
     }
 }
 

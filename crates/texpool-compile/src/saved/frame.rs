@@ -24,12 +24,12 @@ pub(super) fn sealed(body: &[u8]) -> Vec<u8> {
 /// Verifies the header and returns a reader positioned after it.
 pub(super) fn opened(bytes: &[u8]) -> Result<Reader<'_>, SavedPlanError> {
     // If the first bytes match, the rest may have been cut off.
-    let begun = &bytes[..bytes.len().min(MAGIC.len())];
-    if begun.is_empty() || !MAGIC.starts_with(begun) {
+    let magic = &bytes[..bytes.len().min(MAGIC.len())];
+    if magic.is_empty() || !MAGIC.starts_with(magic) {
         return Err(SavedPlanError::NotAPlan);
     }
     let length = bytes.len() as u64;
-    let mut header = Reader::new(bytes, begun.len());
+    let mut header = Reader::new(bytes, magic.len());
     let cut = |_| SavedPlanError::Length { found: length, expected: HEADER as u64 };
     // Checked before the length, whose position may differ in another version.
     let version = u16::from_le_bytes(header.fixed("the version").map_err(cut)?);

@@ -120,7 +120,8 @@ impl RewriteContext {
         self.facts.resize_with(self.graph.tensors.len(), ConstantFacts::default);
         // Collected before the change: tensors that have readers now may have none afterwards.
         let read = |&(id, _): &(NodeId, _)| self.graph.nodes[id].operands().collect::<Vec<_>>();
-        let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
+        let former_operands: Vec<TensorId> =
+            nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
         // Unlinks all nodes before linking any: a result may pass from one node of the edit to another, and the new
         // producer's entry must not be cleared afterwards.
         for (id, node) in &nodes {
@@ -138,7 +139,7 @@ impl RewriteContext {
             self.readers[new].extend(readers);
         }
         // Frees constants that were folded into others right away; otherwise a network's weights would be held twice.
-        for tensor in left {
+        for tensor in former_operands {
             if self.readers[tensor].is_empty() {
                 self.graph.tensors[tensor].constant = None;
             }

@@ -330,11 +330,11 @@ impl Array {
         let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
         let by: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
         let bytes = constant.bytes.as_slice();
-        let turned = meter.filled(count(&dims)?, walk(&dims, &by).map(|i| bytes[i]))?;
+        let transposed = meter.filled(count(&dims)?, walk(&dims, &by).map(|i| bytes[i]))?;
         meter.memory(bytes_of(scale))?;
         let inner = dims[at + 1..].iter().product::<usize>().max(1);
         let scale = QuantParams { inner, ..scale.clone() };
-        let constant = Constant { scale: Some(scale), ..Constant::new(constant.dtype, turned.into()) };
+        let constant = Constant { scale: Some(scale), ..Constant::new(constant.dtype, transposed.into()) };
         Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
     }
 
@@ -379,8 +379,8 @@ impl Array {
         if perm.iter().copied().eq(0..self.dims.len()) {
             return Ok(self.clone());
         }
-        if let Some(turned) = self.transposed_quantized(perm, meter)? {
-            return Ok(turned);
+        if let Some(transposed) = self.transposed_quantized(perm, meter)? {
+            return Ok(transposed);
         }
         let strides = strides(&self.dims);
         let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();

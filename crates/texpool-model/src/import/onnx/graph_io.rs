@@ -97,10 +97,10 @@ pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
 }
 
 /// Records the caller's view of an input or output: extents, order and element type as in the file.
-fn stated(lowering: &mut GraphLowering, tensor: TensorId, seen: &Computed, elem: ElementType) {
+fn stated(lowering: &mut GraphLowering, tensor: TensorId, view: &Computed, elem: ElementType) {
     let tensor = &mut lowering.graph.tensors[tensor];
-    tensor.dims = seen.dims.clone();
-    tensor.host_permutation = LayoutPermutation::new(&seen.layout.atoms, &seen.layout.sequence()).unwrap_or_default();
+    tensor.dims = view.dims.clone();
+    tensor.host_permutation = LayoutPermutation::new(&view.layout.atoms, &view.layout.sequence()).unwrap_or_default();
     tensor.element_type = elem;
 }
 

@@ -485,8 +485,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
             let stated = self.dims(like);
-            let seen = without_leading_ones(shape, stated.len());
-            return Err(Problem::malformed(format!("{stated:?} and {seen:?} are not the same elements")));
+            let dims = without_leading_ones(shape, stated.len());
+            return Err(Problem::malformed(format!("{stated:?} and {dims:?} are not the same elements")));
         }
         self.lowering.meter.memory(NODE_BYTES)?;
         let name = format!("{} as {shape}", self.stem(like));

@@ -270,9 +270,9 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::limit("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
     let grouped = weights.reshaped(&[groups, inputs / groups, each, slide.extent[0], slide.extent[1]])?;
-    let turned = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
+    let transposed = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
     let shape = Shape::new(outputs, slide.extent[0], slide.extent[1], inputs / groups);
-    let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
+    let mut operands = vec![image.x.tensor, ctx.lowering.constant(&transposed, shape)?];
     bias(ctx, outputs, &mut operands)?;
 
     let list = |name: &str| ctx.ints(name).unwrap_or_default();
