@@ -56,8 +56,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         index: usize,
     ) -> Result<Self, Problem> {
         let outputs = operator.outputs().unwrap_or_default();
-        let output = |id: i32| tensor_id(id, &lowering.tensors);
-        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(output).collect();
+        let checked_id = |id: i32| tensor_id(id, &lowering.tensors);
+        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(checked_id).collect();
         let outputs = outputs.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
         let output = outputs.first().copied().unwrap_or(TensorId::new(0));
         let inputs = operator.inputs().unwrap_or_default();
