@@ -59,7 +59,7 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
         TILES.map(|tile_bytes| (WeightStorage::Streamed { resident_below, tile_bytes }, StreamedIo::BOTH))
     });
     let setting = |streamed| {
-        let options = with(options, streamed).with_pool_format();
+        let options = with_streaming(options, streamed).with_pool_format();
         let LoweredModel { graph, .. } = lowered;
         let schedule = stream(graph, lowered.plain().clone(), &streaming(graph, &options));
         let (_, least_us) = CostModel::new(graph, lowered.plain(), &options).predict(&schedule);
@@ -73,11 +73,11 @@ fn settings(lowered: &LoweredModel, options: &CompileOptions) -> Vec<Setting> {
 /// Settings with all weights on the device: first with inputs and outputs as the options request, then with both in
 /// the pool.
 fn resident(options: &CompileOptions) -> impl Iterator<Item = Streamed> + use<> {
-    let asked = Some(options.stream_io).filter(|&io| io != StreamedIo::BOTH);
-    asked.into_iter().chain([StreamedIo::BOTH]).map(|io| (WeightStorage::Resident, io))
+    let stream_io = Some(options.stream_io).filter(|&io| io != StreamedIo::BOTH);
+    stream_io.into_iter().chain([StreamedIo::BOTH]).map(|io| (WeightStorage::Resident, io))
 }
 
-fn with(options: &CompileOptions, (weights, stream_io): Streamed) -> CompileOptions {
+fn with_streaming(options: &CompileOptions, (weights, stream_io): Streamed) -> CompileOptions {
     CompileOptions { weights, stream_io, ..options.clone() }
 }
 
@@ -147,9 +147,9 @@ pub(super) fn within(
     drop(lowered);
     // What an earlier search found is not lost if this one is stopped sooner.
     search.smallest =
-        search.known().filter(|known| known.device_bytes() > bytes).map(|known| (known.device_bytes(), known));
-    if let Some(found) = search.found()? {
-        return Ok(CompiledModel { stopped: control.stopped(), ..found });
+        search.start_plan().filter(|plan| plan.device_bytes() > bytes).map(|plan| (plan.device_bytes(), plan));
+    if let Some(compiled) = search.best_fitting()? {
+        return Ok(CompiledModel { stopped: control.stopped(), ..compiled });
     }
     let stopped = control.stopped();
     // A later search that starts from the smallest plan must know how this one ended.
@@ -159,8 +159,8 @@ pub(super) fn within(
 }
 
 impl BudgetSearch<'_, '_> {
-    /// Returns the best plan, or `None` if no plan that was found fits.
-    fn found(&mut self) -> Result<Option<CompiledModel>, CompileError> {
+    /// Returns the best plan, or `None` if no plan fits.
+    fn best_fitting(&mut self) -> Result<Option<CompiledModel>, CompileError> {
         let device = MemoryLimit::Device(self.bytes);
         let blocks = (self.bytes >= BLOCK).then_some(MemoryLimit::Blocks(self.bytes));
         if let Some(whole) = self.of_whole_tensors(blocks.unwrap_or(device))? {
@@ -169,13 +169,13 @@ impl BudgetSearch<'_, '_> {
         // Plans that are available already: the plan of whole tensors, in more blocks, or the result of an earlier
         // search.
         let whole = self.smallest.as_ref().map(|(_, whole)| whole.clone()).filter(|whole| device.holds_compiled(whole));
-        let start = self.known().filter(|known| device.holds_compiled(known));
-        let mut known = start.or_else(|| whole.clone()).map(|known| self.fitting(known));
-        if known.is_none() {
-            known = self.any(device)?;
+        let start = self.start_plan().filter(|start| device.holds_compiled(start));
+        let mut fallback = start.or_else(|| whole.clone()).map(|fallback| self.fitting(fallback));
+        if fallback.is_none() {
+            fallback = self.any(device)?;
         }
         if let Some(blocks) = blocks {
-            if let Some(fastest) = self.fastest(blocks, known.is_some(), &mut Vec::new())? {
+            if let Some(fastest) = self.fastest(blocks, fallback.is_some(), &mut Vec::new())? {
                 return Ok(Some(fastest.compiled));
             }
             if whole.is_some() {
@@ -183,27 +183,27 @@ impl BudgetSearch<'_, '_> {
             }
         }
         let mut refused = Vec::new();
-        let mut found = self.fastest(device, known.is_some(), &mut refused)?;
-        if found.is_none() && !(known.is_some() && self.control.should_stop()) {
-            found = self.smallest_of(refused)?;
-            if found.is_none() {
-                known = known.map(|known| self.with_all_effort(known, device)).transpose()?;
+        let mut fastest = self.fastest(device, fallback.is_some(), &mut refused)?;
+        if fastest.is_none() && !(fallback.is_some() && self.control.should_stop()) {
+            fastest = self.smallest_of(refused)?;
+            if fastest.is_none() {
+                fallback = fallback.map(|fallback| self.with_all_effort(fallback, device)).transpose()?;
             }
         }
         // The predicted time of another request's plan may be by the figures of another device.
         let is_comparable = self.start.is_none_or(|start| start.objective == self.options.objective);
-        let chosen = if is_comparable { faster(found, known) } else { found.or(known) };
+        let chosen = if is_comparable { faster(fastest, fallback) } else { fastest.or(fallback) };
         Ok(chosen.map(|chosen| chosen.compiled))
     }
 
     /// Returns the result of an earlier search as a result of this one, if its tiling is allowed and it has the inputs
     /// and outputs in the pool that the options request there.
-    fn known(&self) -> Option<CompiledModel> {
-        let asked = self.options.stream_io;
+    fn start_plan(&self) -> Option<CompiledModel> {
+        let stream_io = self.options.stream_io;
         let start = self.start.filter(|start| {
             let StreamedIo { inputs, outputs } = start.lowering.stream_io;
-            (inputs || !asked.inputs)
-                && (outputs || !asked.outputs)
+            (inputs || !stream_io.inputs)
+                && (outputs || !stream_io.outputs)
                 && (start.tiled.is_none() || self.options.tiling == Tiling::Rows)
         });
         start.map(|start| CompiledModel { objective: self.options.objective, ..start.clone() })
@@ -237,7 +237,7 @@ impl BudgetSearch<'_, '_> {
     /// Returns the plan with whole tensors and all weights on the device, if it fits.
     fn of_whole_tensors(&mut self, limit: MemoryLimit) -> Result<Option<CompiledModel>, CompileError> {
         for streamed in resident(&self.options) {
-            let options = CompileOptions { tiling: Tiling::Whole, ..with(&self.options, streamed) };
+            let options = CompileOptions { tiling: Tiling::Whole, ..with_streaming(&self.options, streamed) };
             let Attempt { compiled, fits, .. } = self.attempt(&options, limit, Effort::Quick, None)?;
             if fits {
                 return Ok(Some(compiled));
@@ -249,16 +249,16 @@ impl BudgetSearch<'_, '_> {
     /// Returns any plan that fits, with the search of [`Objective::Smallest`]: first with everything streamed, then
     /// with the streaming that the options request.
     fn any(&mut self, limit: MemoryLimit) -> Result<Option<Fitting>, CompileError> {
-        let asked = (self.options.weights, self.options.stream_io);
-        for streamed in [Some(ALL), Some(asked).filter(|&asked| asked != ALL)].into_iter().flatten() {
-            let options = with(&self.options, streamed);
-            let mut found = self.attempt(&quick(options.clone()), limit, Effort::Fitting, self.start)?;
-            if !found.fits && !self.control.should_stop() {
+        let option_streaming = (self.options.weights, self.options.stream_io);
+        for streamed in [Some(ALL), Some(option_streaming).filter(|&own| own != ALL)].into_iter().flatten() {
+            let options = with_streaming(&self.options, streamed);
+            let mut attempt = self.attempt(&quick(options.clone()), limit, Effort::Fitting, self.start)?;
+            if !attempt.fits && !self.control.should_stop() {
                 // The only part of that search still to be done is the plan of whole tensors with full effort.
-                found = self.attempt(&options, limit, Effort::Quick, None)?;
+                attempt = self.attempt(&options, limit, Effort::Quick, None)?;
             }
-            if found.fits {
-                return Ok(Some(self.fitting(found.compiled)));
+            if attempt.fits {
+                return Ok(Some(self.fitting(attempt.compiled)));
             }
         }
         Ok(None)
@@ -269,18 +269,18 @@ impl BudgetSearch<'_, '_> {
     fn fastest(
         &mut self,
         limit: MemoryLimit,
-        known: bool,
+        has_plan: bool,
         refused: &mut Vec<(u64, Streamed)>,
     ) -> Result<Option<Fitting>, CompileError> {
         let mut fitting: Vec<Fitting> = Vec::new();
         for index in 0..self.settings.len() {
             let Setting { streamed, least_us } = self.settings[index];
-            let slower = fitting.iter().any(|found| found.predicted_us() <= least_us);
-            let answered = known || !fitting.is_empty() || !refused.is_empty();
+            let slower = fitting.iter().any(|plan| plan.predicted_us() <= least_us);
+            let answered = has_plan || !fitting.is_empty() || !refused.is_empty();
             if slower || answered && self.control.should_stop() {
                 break;
             }
-            let options = quick(with(&self.options, streamed));
+            let options = quick(with_streaming(&self.options, streamed));
             let Attempt { compiled, fits, bound, .. } = self.attempt(&options, limit, Effort::Quick, None)?;
             match fits {
                 true => fitting.push(Fitting { compiled, streamed, least_us }),
@@ -292,23 +292,23 @@ impl BudgetSearch<'_, '_> {
         let Some(fastest) = fitting.next() else { return Ok(None) };
         let fastest = self.with_all_effort(fastest, limit)?;
         let (least_us, predicted_us) = (fastest.least_us, fastest.predicted_us());
-        let smallest = fitting.min_by_key(|found| found.compiled.device_bytes());
+        let smallest = fitting.min_by_key(|plan| plan.compiled.device_bytes());
         let tight = predicted_us > TIGHT * least_us;
-        let smallest = smallest.filter(|found| tight && found.least_us < predicted_us && !self.control.should_stop());
-        let other = smallest.map(|found| self.with_all_effort(found, limit)).transpose()?;
+        let smallest = smallest.filter(|plan| tight && plan.least_us < predicted_us && !self.control.should_stop());
+        let other = smallest.map(|plan| self.with_all_effort(plan, limit)).transpose()?;
         Ok(faster(Some(fastest), other))
     }
 
     /// Repeats the search of this setting with full effort, starting from the given plan, to get as few steps as fit.
-    fn with_all_effort(&mut self, found: Fitting, limit: MemoryLimit) -> Result<Fitting, CompileError> {
-        let options = with(&self.options, found.streamed);
+    fn with_all_effort(&mut self, plan: Fitting, limit: MemoryLimit) -> Result<Fitting, CompileError> {
+        let options = with_streaming(&self.options, plan.streamed);
         if !options.streams() {
-            return Ok(found);
+            return Ok(plan);
         }
-        let start = Some(&found.compiled);
+        let start = Some(&plan.compiled);
         let Attempt { compiled, fits, .. } = self.attempt(&options, limit, Effort::Full, start)?;
         // If the search is stopped, it may not find a plan that fits.
-        Ok(if fits { Fitting { compiled, ..found } } else { found })
+        Ok(if fits { Fitting { compiled, ..plan } } else { plan })
     }
 
     /// Returns the first setting whose smallest plan fits. Tries only the settings that need least memory, because
@@ -318,7 +318,7 @@ impl BudgetSearch<'_, '_> {
         refused.sort_by_key(|(bound, _)| *bound);
         refused.truncate(SEARCHED);
         for (_, streamed) in refused {
-            let options = with(&self.options, streamed);
+            let options = with_streaming(&self.options, streamed);
             let Attempt { compiled, fits, .. } = self.attempt(&options, limit, Effort::Full, self.start)?;
             if fits {
                 return Ok(Some(self.fitting(compiled)));

@@ -80,7 +80,7 @@ fn select(
     effort: Effort,
     control: &SearchControl<'_>,
 ) -> Result<Selected, CompileError> {
-    let selected = |found: FrontEntry, fits: bool| Selected { point: fronts.point(found), fits };
+    let selected = |entry: FrontEntry, fits: bool| Selected { point: fronts.point(entry), fits };
     if objective == Objective::Balanced {
         return Ok(selected(fronts.best_product(control)?, true));
     }
@@ -89,14 +89,14 @@ fn select(
         let least = fronts.smallest_of(fronts.all(placed, control)?);
         return Ok(selected(fronts.finished(least, control)?, true));
     };
-    let finished = |found: FrontEntry| match effort {
-        Effort::Full => fronts.with_fewer_steps(found, limit, Chains::Budget, control),
-        Effort::Fitting | Effort::Quick => Ok(found),
+    let finished = |entry: FrontEntry| match effort {
+        Effort::Full => fronts.with_fewer_steps(entry, limit, Chains::Budget, control),
+        Effort::Fitting | Effort::Quick => Ok(entry),
     };
     let unbeaten = fronts.unbeaten(&placed);
     // Entries are sorted by time, so this is the fastest one that fits. The search for the smallest pool takes longer
     // and only runs if none of them fits.
-    if let Some(fitting) = unbeaten.iter().find(|found| limit.holds(&found.placed)) {
+    if let Some(fitting) = unbeaten.iter().find(|entry| limit.holds(&entry.placed)) {
         return Ok(selected(finished(fitting.clone())?, true));
     }
     if effort == Effort::Quick {
@@ -106,7 +106,7 @@ fn select(
     if !limit.holds(&least.placed) {
         // `finished` may spend a little more memory for fewer steps, so its result is used only if it is smaller.
         let finished = fronts.finished(least.clone(), control)?;
-        if limit.taken(&finished.placed) < limit.taken(&least.placed) {
+        if limit.bytes_of(&finished.placed) < limit.bytes_of(&least.placed) {
             least = finished;
         }
     }

@@ -89,12 +89,12 @@ impl<'a> CostModel<'a> {
                 predicted_us += self.device_profile.upload_us * weights as f64 / 1e3 + self.device_profile.copy_us;
                 continue;
             }
-            let taken = dispatches_of(&operator.dispatches, &step.rows);
-            dispatches += taken;
+            let step_dispatches = dispatches_of(&operator.dispatches, &step.rows);
+            dispatches += step_dispatches;
             let share = |part: usize, all: u32| part as f64 / f64::from(all.max(1));
             let share = share(step.rows.len(), operator.rows) * share(step.slices.len(), operator.slices);
             // `stripe_us` already includes one dispatch.
-            let more = taken.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
+            let more = step_dispatches.saturating_sub(1) as f64 * self.device_profile.dispatch_us;
             predicted_us += self.device_profile.stripe_us(&operator.work, share) + more;
         }
         let submissions = self.buffers.submissions(u64::max(uploaded, downloaded) * self.texel_bytes);

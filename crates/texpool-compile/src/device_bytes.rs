@@ -140,7 +140,7 @@ fn transfers(schedule: &Schedule, format: DeviceFormat) -> impl Iterator<Item = 
         Some((transfer(step.kind)?, rows * u64::from(schedule.storages[step.to].row_texels) * texel))
     });
     let steps: Vec<(Way, u64)> = steps.collect();
-    TransferBuffers::new(format.weights).made(&steps, texel).into_iter()
+    TransferBuffers::new(format.weights).sizes(&steps, texel).into_iter()
 }
 
 /// Returns the sizes of the buffer in which kernels count clamped values, with two words per node, and of its

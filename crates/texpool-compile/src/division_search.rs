@@ -47,10 +47,10 @@ pub(super) fn search(
 ) -> Result<Vec<PlacedCandidate>, CompileError> {
     let starts = starts.iter().flat_map(|start| TEXTURES.map(|textures| (start, textures)));
     let chains: Vec<(u64, (&Vec<Cascade>, usize))> = (0..).zip(starts).collect();
-    let found = parallel_map(&chains, |&(number, (start, textures))| {
+    let smallest = parallel_map(&chains, |&(number, (start, textures))| {
         Chain { variant, textures, number, control }.smallest(start, finest)
     });
-    found.into_iter().filter_map(Result::transpose).collect()
+    smallest.into_iter().filter_map(Result::transpose).collect()
 }
 
 impl Chain<'_, '_> {

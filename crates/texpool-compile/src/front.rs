@@ -199,8 +199,8 @@ impl<'a> VariantFront<'a> {
         if !self.may_have_fewer_steps(&from) {
             return Ok(from);
         }
-        let found = fewest_steps::search(&self.variant, &self.costs, (&from, larger), limit, chains, control)?;
-        Ok(found.unwrap_or(from))
+        let fewer_steps = fewest_steps::search(&self.variant, &self.costs, (&from, larger), limit, chains, control)?;
+        Ok(fewer_steps.unwrap_or(from))
     }
 
     /// Returns the plan with the fewest steps of those nearly as small as the smallest. Fewer steps mean fewer

@@ -58,7 +58,7 @@ impl<'a> Fronts<'a> {
         let (whole, fronts) = join(|| lowered.planned(options, control), variants);
         let (whole, fronts) = (whole?, fronts?);
         let placed = of_whole_tensors(&lowered.graph, &whole, options);
-        let start = start.map(|start| known(&fronts, start)).transpose()?.flatten();
+        let start = start.map(|start| entry_of(&fronts, start)).transpose()?.flatten();
         let untiled = UntiledSchedule { schedule: whole.streamed.clone(), in_place: whole.steps.in_place.clone() };
         Ok((whole, Self { fronts, start, whole: placed, untiled }))
     }
@@ -78,16 +78,16 @@ impl<'a> Fronts<'a> {
             }
         };
         let live = self.fronts.iter().map(VariantFront::least_live_bytes).min();
-        live.map_or_else(|| limit.taken(&self.whole), |live| live + beside)
+        live.map_or_else(|| limit.bytes_of(&self.whole), |live| live + beside)
     }
 
     /// Returns the placed divisions of each front.
     pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
         if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
-            && let Some(mine) = placed.get_mut(*front)
+            && let Some(candidates) = placed.get_mut(*front)
         {
-            mine.push(start.clone());
+            candidates.push(start.clone());
         }
         Ok(placed)
     }
@@ -114,9 +114,9 @@ impl<'a> Fronts<'a> {
         });
         // Entries are sorted by time, so an entry stays only if it has fewer bytes than all entries before it.
         let mut least = u64::MAX;
-        all.retain(|found| {
-            let better = found.placed.running_bytes < least;
-            least = least.min(found.placed.running_bytes);
+        all.retain(|entry| {
+            let better = entry.placed.running_bytes < least;
+            least = least.min(entry.placed.running_bytes);
             better
         });
         all
@@ -147,12 +147,12 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the point of a placed division.
-    pub(super) fn point(&self, found: FrontEntry) -> Point {
-        match found.front.and_then(|front| self.fronts.get(front)) {
-            Some(front) => front.variant.point(found.placed),
+    pub(super) fn point(&self, entry: FrontEntry) -> Point {
+        match entry.front.and_then(|front| self.fronts.get(front)) {
+            Some(front) => front.variant.point(entry.placed),
             None => {
                 let UntiledSchedule { schedule, in_place } = self.untiled.clone();
-                found.placed.with(schedule, in_place)
+                entry.placed.with(schedule, in_place)
             }
         }
     }
@@ -168,7 +168,7 @@ impl<'a> Fronts<'a> {
         }
         // The loop below stops at the first bound that does not beat the best plan, which requires this order.
         candidates.sort_by(|(_, a), (_, b)| bound(a).total_cmp(&bound(b)));
-        let product = |found: &FrontEntry| worth(found.placed.running_bytes, found.placed.predicted_us);
+        let product = |entry: &FrontEntry| worth(entry.placed.running_bytes, entry.placed.predicted_us);
         let mut best = FrontEntry { front: None, placed: self.whole.clone() };
         if let Some(start) = self.start.as_ref().filter(|start| product(start) < product(&best)) {
             best = start.clone();
@@ -199,10 +199,12 @@ impl<'a> Fronts<'a> {
         mut placed: Vec<Vec<PlacedCandidate>>,
         control: &SearchControl<'_>,
     ) -> Result<Vec<FrontEntry>, CompileError> {
-        for (index, (front, mine)) in self.fronts.iter().zip(&mut placed).enumerate() {
+        for (index, (front, candidates)) in self.fronts.iter().zip(&mut placed).enumerate() {
             // The list is empty if the search was stopped, or if the steps of every division read too many rows.
-            if let Some(least) = mine.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned() {
-                mine.push(front.smallest(least, index..self.fronts.len(), control)?);
+            if let Some(least) =
+                candidates.iter().min_by_key(|placed| (placed.running_bytes, placed.dispatches)).cloned()
+            {
+                candidates.push(front.smallest(least, index..self.fronts.len(), control)?);
             }
         }
         Ok(self.unbeaten(&placed))
@@ -211,9 +213,9 @@ impl<'a> Fronts<'a> {
 
 /// Returns a plan of an earlier search as an entry of its variant's front. Returns `None` if the plan is not tiled
 /// or belongs to none of the variants.
-fn known(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
+fn entry_of(fronts: &[VariantFront<'_>], start: &CompiledModel) -> Result<Option<FrontEntry>, CompileError> {
     for (index, front) in fronts.iter().enumerate() {
-        if let Some(placed) = front.variant.known(start)? {
+        if let Some(placed) = front.variant.known_candidate(start)? {
             return Ok(Some(FrontEntry { front: Some(index), placed }));
         }
     }

@@ -114,15 +114,15 @@ pub fn frontier(
     let options = &options.with_pool_format();
     let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
     let (whole, fronts) = Fronts::new(&lowered, options, true, None, control)?;
-    let mut found = fronts.all(fronts.placed(control)?, control)?;
-    let smallest = found.pop();
+    let mut entries = fronts.all(fronts.placed(control)?, control)?;
+    let smallest = entries.pop();
     let finished = smallest.clone().map(|smallest| fronts.finished(smallest, control));
-    let others = found.into_iter().map(|found| {
-        let limit = MemoryLimit::Device(found.placed.device_bytes);
-        fronts.with_fewer_steps(found, limit, Chains::Few, control)
+    let others = entries.into_iter().map(|entry| {
+        let limit = MemoryLimit::Device(entry.placed.device_bytes);
+        fronts.with_fewer_steps(entry, limit, Chains::Few, control)
     });
-    let found = Fronts::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
-    let (points, baseline_us) = (found.into_iter().map(|found| fronts.point(found)).collect(), fronts.baseline_us());
+    let unbeaten = Fronts::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
+    let (points, baseline_us) = (unbeaten.into_iter().map(|entry| fronts.point(entry)).collect(), fronts.baseline_us());
     drop(fronts);
     let untiled = lowered.compiled(whole, options, control).with_rounded_weights()?;
     Ok(Frontier { untiled, points, baseline_us })

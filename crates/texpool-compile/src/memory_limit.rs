@@ -37,11 +37,11 @@ impl MemoryLimit {
 
     /// Returns whether a plan keeps within the limit.
     pub(super) const fn holds(self, placed: &PlacedCandidate) -> bool {
-        self.taken(placed) <= self.bytes()
+        self.bytes_of(placed) <= self.bytes()
     }
 
     /// Returns the size of a plan that this limit applies to, in bytes.
-    pub(super) const fn taken(self, placed: &PlacedCandidate) -> u64 {
+    pub(super) const fn bytes_of(self, placed: &PlacedCandidate) -> u64 {
         match self {
             Self::Pool(_) => placed.bytes,
             Self::Device(_) => placed.device_bytes,

@@ -98,41 +98,41 @@ impl Mutator {
     /// cascade gets another number of stripes or another tile size.
     pub(super) fn mutate(&mut self, cascades: &[Cascade], operators: usize) -> Vec<Cascade> {
         // Until the borders are put in order below, only the ends of cascades are meaningful.
-        let mut made = cascades.to_vec();
-        let at = self.random_below(made.len());
+        let mut mutant = cascades.to_vec();
+        let at = self.random_below(mutant.len());
         let stripes = self.stripes()[self.random_below(self.stripes().len())].min(self.finest);
         match self.random_below(if self.fine.is_some() { 5 } else { 4 }) {
-            0 if at + 1 < made.len() => {
+            0 if at + 1 < mutant.len() => {
                 let step = 1 + self.random_below(3);
-                let end = &mut made[at].operators.end;
+                let end = &mut mutant[at].operators.end;
                 *end = if self.random_below(2) == 0 { end.saturating_sub(step) } else { *end + step };
             }
-            1 if at + 1 < made.len() => {
-                made.remove(at);
+            1 if at + 1 < mutant.len() => {
+                mutant.remove(at);
             }
             2 => {
-                let Range { start, end } = made[at].operators;
+                let Range { start, end } = mutant[at].operators;
                 let inner = start + 1 + self.random_below((end - start).max(1));
-                let mut first = Cascade { operators: start..inner, ..made[at].clone() };
+                let mut first = Cascade { operators: start..inner, ..mutant[at].clone() };
                 if self.random_below(2) == 0 {
                     first.stripes = stripes;
                 }
-                made.insert(at, first);
+                mutant.insert(at, first);
             }
             3 if self.fine.is_some() && self.random_below(2) == 0 => {
-                made[at].stripes = self.next_stripes(made[at].stripes);
+                mutant[at].stripes = self.next_stripes(mutant[at].stripes);
             }
-            4 => made[at].tile_scale = self.next_tile_scale(made[at].tile_scale),
-            _ => made[at].stripes = stripes,
+            4 => mutant[at].tile_scale = self.next_tile_scale(mutant[at].tile_scale),
+            _ => mutant[at].stripes = stripes,
         }
         // A moved border may have passed other borders or the last operator. Empty cascades are dropped, so that the
         // cascades still cover every operator once.
         let mut begin = 0;
-        made.retain_mut(|cascade| {
+        mutant.retain_mut(|cascade| {
             cascade.operators = begin..cascade.operators.end.min(operators);
             begin = begin.max(cascade.operators.end);
             !cascade.operators.is_empty()
         });
-        made
+        mutant
     }
 }

@@ -62,8 +62,8 @@ pub fn choices<T: Choice>() -> String {
 
 /// Parses the name of a value.
 pub fn parse_choice<T: Choice>(text: &str) -> Result<T, String> {
-    let found = T::VALUES.iter().find(|(_, name, _)| *name == text).map(|&(value, ..)| value);
-    found.ok_or_else(|| format!("`{text}` is none of {}", choices::<T>()))
+    let value = T::VALUES.iter().find(|(_, name, _)| *name == text).map(|&(value, ..)| value);
+    value.ok_or_else(|| format!("`{text}` is none of {}", choices::<T>()))
 }
 
 /// Returns the name of a value, unless it has none, as a budget.

@@ -18,8 +18,8 @@ pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R 
         // Relaxed is enough: the counter only hands out each index once, and results pass through the mutex.
         while let Some((index, job)) = Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, jobs.get(i)?)))
         {
-            let made = work(job);
-            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, made));
+            let result = work(job);
+            done.lock().unwrap_or_else(PoisonError::into_inner).push((index, result));
         }
     };
     thread::scope(|scope| {
@@ -34,7 +34,7 @@ pub(super) fn parallel_map<T: Sync, R: Send>(jobs: &[T], work: impl Fn(&T) -> R 
     // Threads finish in any order; the results must not depend on it.
     let mut done = done.into_inner().unwrap_or_else(PoisonError::into_inner);
     done.sort_by_key(|&(index, _)| index);
-    done.into_iter().map(|(_, made)| made).collect()
+    done.into_iter().map(|(_, result)| result).collect()
 }
 
 /// Runs both closures, in parallel if a thread can be created, and returns both results.

@@ -38,11 +38,11 @@ impl PlacedSteps<'_> {
 
     /// Returns the row table of a storage.
     pub fn rows(&self, storage: StorageId) -> RowTable {
-        let held = &self.schedule.storages[storage];
-        match held.kind {
+        let storage = &self.schedule.storages[storage];
+        match storage.kind {
             StorageKind::Intermediate(record) => self.plan.placements[record].rows.clone(),
             StorageKind::Input(_) | StorageKind::Output(_) => {
-                RowTable::Whole { base: 0, rows: held.rows, row_texels: held.row_texels }
+                RowTable::Whole { base: 0, rows: storage.rows, row_texels: storage.row_texels }
             }
         }
     }

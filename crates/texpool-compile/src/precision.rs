@@ -79,7 +79,7 @@ fn check_constants(graph: &Graph, format: TexelFormat) -> Result<(), CompileErro
 
 /// Returns the first integer of a constant that texels of `format` cannot represent.
 fn first_lost(constant: &Constant, tensor: &Tensor, format: TexelFormat) -> Option<i64> {
-    let held = |value: i64| {
+    let is_exact = |value: i64| {
         let float = match format {
             TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => value as f32,
             TexelFormat::Rgba16Float => half::f16::from_f32(value as f32).to_f32(),
@@ -91,11 +91,11 @@ fn first_lost(constant: &Constant, tensor: &Tensor, format: TexelFormat) -> Opti
         return None;
     }
     match constant.to_i64() {
-        Some(integers) => integers.into_iter().find(|&value| !held(value)),
+        Some(integers) => integers.into_iter().find(|&value| !is_exact(value)),
         // Integers that the importer already stored as exact floats (`import/onnx`).
         None if !tensor.element_type.is_float() => {
             let reals = constant.reals();
-            (0..constant.len()).map(|i| reals.get(i) as i64).find(|&value| !held(value))
+            (0..constant.len()).map(|i| reals.get(i) as i64).find(|&value| !is_exact(value))
         }
         None => None,
     }

@@ -69,8 +69,8 @@ mod tests {
             ("more than any pool", &["18446744073709551616", "99999999999999999999", "1e30GiB", "1e308GB"]),
         ] {
             for text in texts {
-                let said = parse_size(text).unwrap_err();
-                assert!(said.contains(why) && said.contains("2MiB"), "{said}");
+                let message = parse_size(text).unwrap_err();
+                assert!(message.contains(why) && message.contains("2MiB"), "{message}");
             }
         }
     }

@@ -42,15 +42,15 @@ impl TransferBuffers {
     /// Returns the sizes of the buffers that a run creates for these transfers, each of which consists of whole
     /// texels. A run starts a new submission when a buffer is full. Buffers of a rotation slot are created when its
     /// first submission needs them.
-    pub(super) fn made(self, transfers: &[(Way, u64)], texel_bytes: u64) -> Vec<u64> {
+    pub(super) fn sizes(self, transfers: &[(Way, u64)], texel_bytes: u64) -> Vec<u64> {
         let all = |way: Way| transfers.iter().filter(|(other, _)| *other == way).map(|(_, bytes)| bytes).sum::<u64>();
         let room = [Way::Upload, Way::Download].map(|way| all(way).min(self.bytes));
         let (mut used, mut turn) = ([0, 0], 0);
-        let mut made = vec![[false; 2]; self.count];
+        let mut exists = vec![[false; 2]; self.count];
         for &(way, bytes) in transfers {
-            let (way, mut left) = (way as usize, bytes);
-            while left > 0 {
-                let length = left.min((room[way] - used[way]) / texel_bytes * texel_bytes);
+            let (way, mut remaining) = (way as usize, bytes);
+            while remaining > 0 {
+                let length = remaining.min((room[way] - used[way]) / texel_bytes * texel_bytes);
                 if length == 0 && used == [0, 0] {
                     break;
                 }
@@ -59,12 +59,13 @@ impl TransferBuffers {
                     continue;
                 }
                 used[way] += length;
-                left -= length;
-                made[turn][way] = true;
+                remaining -= length;
+                exists[turn][way] = true;
             }
         }
-        let bytes = |made: [bool; 2]| made.into_iter().zip(room).filter(|(made, _)| *made).map(|(_, bytes)| bytes);
-        made.into_iter().flat_map(bytes).collect()
+        let bytes =
+            |exists: [bool; 2]| exists.into_iter().zip(room).filter(|(exists, _)| *exists).map(|(_, bytes)| bytes);
+        exists.into_iter().flat_map(bytes).collect()
     }
 }
 
@@ -86,7 +87,7 @@ mod tests {
     fn buffers_are_made_for_the_turns_that_need_them() {
         let two = TransferBuffers { bytes: 64, count: 2 };
         let one = TransferBuffers { count: 1, ..two };
-        for (buffers, transfers, made) in [
+        for (buffers, transfers, sizes) in [
             (two, &[][..], &[][..]),
             // If everything fits in one buffer, it needs no second and no larger one.
             (two, &[(Upload, 32), (Upload, 16)], &[48]),
@@ -96,7 +97,7 @@ mod tests {
             (two, &[(Download, 16), (Upload, 96), (Download, 16)], &[64, 32, 64, 32]),
             (two, &[(Upload, 96), (Download, 32)], &[64, 64, 32]),
         ] {
-            assert_eq!(buffers.made(transfers, 16), made, "{transfers:?}");
+            assert_eq!(buffers.sizes(transfers, 16), sizes, "{transfers:?}");
         }
     }
 }

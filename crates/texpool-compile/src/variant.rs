@@ -262,7 +262,7 @@ impl<'a> Variant<'a> {
 
     /// Checks a plan from an earlier search like a new one, and returns it as a candidate. Returns `None` if the plan
     /// is not tiled, or belongs to another model or other options.
-    pub(super) fn known(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
+    pub(super) fn known_candidate(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
         let Self { options, in_place, .. } = self;
         let Lowering { weights, weight_format, stream_io, .. } = compiled.lowering;
         let same = compiled.format == options.format

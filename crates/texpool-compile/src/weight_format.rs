@@ -76,7 +76,7 @@ pub(super) fn rounded(mut graph: Graph, format: WeightFormat) -> Result<Rounded,
             beyond.insert(weights, constant.beyond_half());
         }
         match round(constant, shape, axis) {
-            Some(made) => graph.tensors[weights].constant = Some(made),
+            Some(rounded) => graph.tensors[weights].constant = Some(rounded),
             None => return Err(CompileError::NotFinite { tensor: graph.tensors[weights].name.clone() }),
         }
     }
@@ -139,8 +139,8 @@ fn to_bytes(constant: &Constant, shape: Shape, axis: usize) -> Option<Constant> 
         if !value.is_finite() {
             return None;
         }
-        let held = &mut greatest[channel(i)];
-        *held = held.max(value.abs());
+        let maximum = &mut greatest[channel(i)];
+        *maximum = maximum.max(value.abs());
     }
     let scales: Vec<f32> = greatest.into_iter().map(scale_of).collect();
     let bytes: Vec<u8> = (0..constant.len()).map(|i| byte(reals.get(i), scales[channel(i)]).cast_unsigned()).collect();

@@ -97,14 +97,14 @@ impl WeightLayouts {
         // Uses the last texture of this format.
         let mut texture = self.textures.iter().rposition(|&(other, _)| other == format).unwrap_or(0);
         // All weights of a group must be in one texture.
-        let held = self.textures.get(texture).filter(|(other, _)| *other == format).map(|&(_, held)| held);
-        if texels > 0 && held.is_none_or(|held| held.saturating_add(texels) > self.capacity) {
+        let used = self.textures.get(texture).filter(|(other, _)| *other == format).map(|&(_, used)| used);
+        if texels > 0 && used.is_none_or(|used| used.saturating_add(texels) > self.capacity) {
             texture = self.textures.len();
             self.textures.push((format, 0));
         }
-        let base = self.textures.get(texture).map_or(0, |&(_, held)| held);
-        if let Some((_, held)) = self.textures.get_mut(texture) {
-            *held = held.saturating_add(texels);
+        let base = self.textures.get(texture).map_or(0, |&(_, used)| used);
+        if let Some((_, used)) = self.textures.get_mut(texture) {
+            *used = used.saturating_add(texels);
         }
         (texture, base)
     }

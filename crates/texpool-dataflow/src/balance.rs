@@ -67,15 +67,16 @@ fn propagate(
 ) -> Result<Option<usize>, DataflowError> {
     let (produced, consumed) = (channel.production.sum(), channel.consumption.sum());
     let overflow = || DataflowError::Overflow { channel: channel.name.clone() };
-    let Some(known) = cycles[actor] else { return Ok(None) };
+    let Some(actor_cycles) = cycles[actor] else { return Ok(None) };
     // A channel that moves no tokens does not relate its two ends.
     if produced == 0 && consumed == 0 {
         return Ok(None);
     }
-    let (other, given, taken) =
+    let (other, sent, received) =
         if channel.from == actor { (channel.to, produced, consumed) } else { (channel.from, consumed, produced) };
-    let unbalanced = |there: Ratio| {
-        let (from, to) = if channel.from == actor { (known, there) } else { (there, known) };
+    let unbalanced = |other_cycles: Ratio| {
+        let (from, to) =
+            if channel.from == actor { (actor_cycles, other_cycles) } else { (other_cycles, actor_cycles) };
         // Uses a common denominator, so that the error can report whole numbers of tokens.
         let (from_cycles, to_cycles) =
             from.numerator.checked_mul(to.denominator).zip(to.numerator.checked_mul(from.denominator))?;
@@ -88,19 +89,19 @@ fn propagate(
         })
     };
     // If only one end moves tokens, they pile up or run out, whatever the cycles.
-    if given == 0 || taken == 0 {
+    if sent == 0 || received == 0 {
         return Err(
             unbalanced(cycles[other].unwrap_or(Ratio { numerator: 1, denominator: 1 })).unwrap_or_else(overflow)
         );
     }
-    let expected = known.scaled(given, taken).ok_or_else(overflow)?;
+    let expected = actor_cycles.scaled(sent, received).ok_or_else(overflow)?;
     match cycles[other] {
         None => {
             cycles[other] = Some(expected);
             Ok(Some(other))
         }
-        Some(there) if there == expected => Ok(None),
-        Some(there) => Err(unbalanced(there).unwrap_or_else(overflow)),
+        Some(other_cycles) if other_cycles == expected => Ok(None),
+        Some(other_cycles) => Err(unbalanced(other_cycles).unwrap_or_else(overflow)),
     }
 }
 

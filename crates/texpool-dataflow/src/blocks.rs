@@ -9,26 +9,26 @@ use super::Csdf;
 /// Returns the channels of each block, ordered by its first channel. A loop is a separate block.
 pub(super) fn blocks(csdf: &Csdf) -> Vec<Vec<usize>> {
     let mut touching = vec![Vec::new(); csdf.actors.len()];
-    let mut found = Vec::new();
+    let mut blocks = Vec::new();
     for (index, channel) in csdf.channels.iter().enumerate() {
         if channel.is_loop() {
-            found.push(vec![index]);
+            blocks.push(vec![index]);
         } else {
             touching[channel.from].push(index);
             touching[channel.to].push(index);
         }
     }
-    let mut walk = Walk { csdf, touching, depth: vec![0; csdf.actors.len()], low: vec![0; csdf.actors.len()], found };
+    let mut walk = Walk { csdf, touching, depth: vec![0; csdf.actors.len()], low: vec![0; csdf.actors.len()], blocks };
     for actor in 0..csdf.actors.len() {
         if walk.depth[actor] == 0 {
             walk.from(actor);
         }
     }
-    for block in &mut walk.found {
+    for block in &mut walk.blocks {
         block.sort_unstable();
     }
-    walk.found.sort_unstable();
-    walk.found
+    walk.blocks.sort_unstable();
+    walk.blocks
 }
 
 /// A depth-first walk: a block is complete when a subtree reaches no actor above its root (Hopcroft and Tarjan 1973).
@@ -37,7 +37,7 @@ struct Walk<'a> {
     touching: Vec<Vec<usize>>,
     depth: Vec<usize>,
     low: Vec<usize>,
-    found: Vec<Vec<usize>>,
+    blocks: Vec<Vec<usize>>,
 }
 
 /// An actor on the current path: the channel that led to it, the next channel to visit, and the number of channels
@@ -84,7 +84,7 @@ impl Walk<'_> {
                 self.low[above] = self.low[above].min(self.low[actor]);
                 if self.low[actor] >= self.depth[above] {
                     // Blocks further down were split off earlier, so the remaining channels belong to this one.
-                    self.found.push(open.split_off(before));
+                    self.blocks.push(open.split_off(before));
                 }
             }
         }

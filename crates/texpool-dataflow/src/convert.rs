@@ -72,19 +72,19 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
             let (produced, consumed): (Vec<u64>, Vec<u64>) = if again {
                 (elements(&band_rows.spans), elements(&band_rows.spans))
             } else {
-                for (kept_elements, rows) in kept_elements.iter_mut().zip(&band_rows.kept) {
+                for (kept_elements, rows) in kept_elements.iter_mut().zip(&band_rows.carried_rows) {
                     *kept_elements += (rows * source.row_elements) as u64;
                 }
-                (produced(source, &bands[input.from]), elements(&band_rows.taken))
+                (produced(source, &bands[input.from]), elements(&band_rows.consumed_rows))
             };
             edges_made.push((input.from, index, produced, consumed));
         }
         if kept_elements.iter().any(|&tokens| tokens > 0) {
-            let mut taken = kept_elements.clone();
+            let mut consumed = kept_elements.clone();
             // A phase takes the rows that the phase before it kept. The first takes those kept by the last, which
             // keeps no rows.
-            taken.rotate_right(1);
-            edges_made.push((index, index, kept_elements, taken));
+            consumed.rotate_right(1);
+            edges_made.push((index, index, kept_elements, consumed));
         }
     }
     // A cycle must fit all incoming and outgoing sequences of an actor, so all edges must exist by now.
@@ -163,9 +163,9 @@ fn produced(layer: &Layer, bands: &[usize]) -> Vec<u64> {
 #[derive(Default)]
 struct BandRows {
     /// Rows taken from the channel.
-    taken: Vec<usize>,
+    consumed_rows: Vec<usize>,
     /// Rows kept for the next band.
-    kept: Vec<usize>,
+    carried_rows: Vec<usize>,
     /// Rows that the band reads, including rows that an earlier band read.
     spans: Vec<usize>,
 }
@@ -180,13 +180,13 @@ impl BandRows {
             // The last band takes the remaining rows, so that an iteration leaves its channels empty.
             let upto = if last { rows } else { span.upto[end - 1] };
             // A window also keeps rows of padding, as in the published algorithm.
-            let kept = match &input.rows {
+            let overlap = match &input.rows {
                 _ if last => 0,
                 InputRows::Window(window) => window.height.saturating_sub(window.stride),
                 _ => upto - span.from[end].min(upto),
             };
-            band_rows.taken.push(upto - before);
-            band_rows.kept.push(kept);
+            band_rows.consumed_rows.push(upto - before);
+            band_rows.carried_rows.push(overlap);
             band_rows.spans.push(upto - span.from[first].min(upto));
             (before, first) = (upto, end);
         }
@@ -241,22 +241,22 @@ fn shortest_cycle(phases: usize, sequences: &[&[u64]]) -> usize {
 #[derive(Default)]
 struct UniqueNames {
     /// Number of requests for each name.
-    given: HashMap<String, usize>,
+    requests: HashMap<String, usize>,
 }
 
 impl UniqueNames {
     fn unique(&mut self, name: &str) -> String {
         let mut unique = name.to_owned();
-        let mut count = self.given.get(name).copied().unwrap_or(0);
+        let mut count = self.requests.get(name).copied().unwrap_or(0);
         // A layer's own name may be `name (1)`, so each candidate is checked. The next call continues from this
         // count.
-        while self.given.contains_key(&unique) {
+        while self.requests.contains_key(&unique) {
             count += 1;
             unique = format!("{name} ({count})");
         }
-        self.given.insert(unique.clone(), 1);
+        self.requests.insert(unique.clone(), 1);
         if unique != name {
-            self.given.insert(name.to_owned(), count);
+            self.requests.insert(name.to_owned(), count);
         }
         unique
     }

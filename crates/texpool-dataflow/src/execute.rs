@@ -100,8 +100,8 @@ impl Machine {
     /// needs.
     pub(super) fn after(&self, channel: usize, state: &State) -> u64 {
         let link = &self.links[channel];
-        let taken = if link.from == link.to { self.consumes(channel, state) } else { 0 };
-        state.tokens[channel] - taken + self.produces(channel, state)
+        let own_tokens = if link.from == link.to { self.consumes(channel, state) } else { 0 };
+        state.tokens[channel] - own_tokens + self.produces(channel, state)
     }
 
     pub(super) fn fire(&self, actor: usize, state: &mut State) {

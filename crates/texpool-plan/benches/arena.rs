@@ -52,13 +52,13 @@ fn main() -> Fallible<()> {
                 theirs.push(run(program, &path, capacity)?);
             }
         }
-        let mut found = None;
+        let mut smallest_arena = None;
         let whole = time(|| {
             let control = SearchControl::new().timeout(Duration::from_secs(10));
-            found = Some(smallest(&records, 1_000_000, &control)?);
+            smallest_arena = Some(smallest(&records, 1_000_000, &control)?);
             Ok(())
         })?;
-        let arena = found.map_or((0, 0), |found| (found.layout.total(), found.bound));
+        let arena = smallest_arena.map_or((0, 0), |arena| (arena.layout.total(), arena.bound));
         let ours = median(ours);
         let ms = |seconds: f64| format!("{:.1}", 1e3 * seconds);
         let beside = if theirs.is_empty() {
@@ -79,7 +79,7 @@ fn main() -> Fallible<()> {
 /// Returns the instances by name, each with its file and capacity.
 fn instances() -> Fallible<BTreeMap<String, (PathBuf, u64)>> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/minimalloc");
-    let mut found = BTreeMap::new();
+    let mut instances = BTreeMap::new();
     for folder in [Some(own), env::var_os("ARENA_INSTANCES").map(PathBuf::from)].into_iter().flatten() {
         for entry in fs::read_dir(&folder)? {
             let path = entry?.path();
@@ -87,11 +87,11 @@ fn instances() -> Fallible<BTreeMap<String, (PathBuf, u64)>> {
             if let [name, capacity, "csv"] = name.split('.').collect::<Vec<_>>()[..]
                 && let Ok(capacity) = capacity.parse()
             {
-                found.insert(name.to_owned(), (path, capacity));
+                instances.insert(name.to_owned(), (path, capacity));
             }
         }
     }
-    Ok(found)
+    Ok(instances)
 }
 
 fn fitted(records: &[UsageRecord], capacity: u64) -> Fallible<()> {

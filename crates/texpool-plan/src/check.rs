@@ -180,8 +180,12 @@ fn check_records(records: &[UsageRecord]) -> Result<(), PlanError> {
     }
 }
 
-fn check_length(what: &'static str, expected: usize, found: usize) -> Result<(), PlanError> {
-    if expected == found { Ok(()) } else { Err(PlanError::Input(InputError::LengthMismatch { what, expected, found })) }
+fn check_length(what: &'static str, expected: usize, length: usize) -> Result<(), PlanError> {
+    if expected == length {
+        Ok(())
+    } else {
+        Err(PlanError::Input(InputError::LengthMismatch { what, expected, found: length }))
+    }
 }
 
 /// Checks that no two ranges overlap in time and memory. It sweeps over the steps, keeps the live ranges sorted by

@@ -77,14 +77,14 @@ pub fn compare_strategies<'a>(
         control.report(Progress { stage: "all strategies", done: done.into(), total: count.into(), best: total });
         // A quarter of the remaining time, so that one slow strategy does not block all others.
         let control = control.share(1, 4);
-        let known = match strategy.problem() {
+        let skip = match strategy.problem() {
             // A strategy that did not finish in the portfolio's share of the time will not finish in this smaller
             // one.
             LayoutKind::SharedObjects => best.not_tried.iter().find(|other| other.name == strategy.name()).cloned(),
             _ => skip_if_optimal(strategy, records, arena.layout.total(), best.bounds.offsets),
         };
-        if let Some(known) = known {
-            not_tried.push(known);
+        if let Some(skip) = skip {
+            not_tried.push(skip);
             continue;
         }
         match try_strategy(strategy, records, &control)? {

@@ -222,7 +222,7 @@ impl<'a> SearchControl<'a> {
     /// this control.
     #[must_use]
     pub fn share(&self, part: u32, of: u32) -> SearchControl<'_> {
-        let time = self.remaining().map(|left| left / of.max(1) * part.min(of));
+        let time = self.remaining().map(|remaining| remaining / of.max(1) * part.min(of));
         let deadline = time.and_then(|time| Instant::now().checked_add(time));
         SearchControl { deadline, parent: Some(self), ..SearchControl::new() }
     }

@@ -100,9 +100,9 @@ pub fn plan_svg(title: &str, records: &[UsageRecord], layout: &Layout) -> Result
 /// [`PlanError::Input`] if the number of offsets in the plan differs from the number of buffers, or if a buffer
 /// contradicts itself.
 pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<String, PlanError> {
-    let (expected, found) = (buffers.len(), plan.offsets.len());
-    if expected != found {
-        return Err(InputError::LengthMismatch { what: "offsets", expected, found }.into());
+    let (expected, length) = (buffers.len(), plan.offsets.len());
+    if expected != length {
+        return Err(InputError::LengthMismatch { what: "offsets", expected, found: length }.into());
     }
     let unit = HEIGHT / (plan.total.max(1) as f64);
     let steps = buffers.iter().map(|b| b.live.end).max().unwrap_or(0);
@@ -180,9 +180,9 @@ pub fn pool_svg(
     steps: &[RowStep],
     plan: &Plan,
 ) -> Result<String, PlanError> {
-    for (what, found) in [("placements", plan.placements.len()), ("names", names.len())] {
-        if found != tensors.len() {
-            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found }.into());
+    for (what, length) in [("placements", plan.placements.len()), ("names", names.len())] {
+        if length != tensors.len() {
+            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found: length }.into());
         }
     }
     let texels: Vec<u64> = plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect();

@@ -181,7 +181,7 @@ pub(super) fn run(
     for (done, strategy) in (0u32..).zip(order) {
         let best = Some(start.total());
         control.report(Progress { stage: "greedy strategies", done: done.into(), total: count.into(), best });
-        let found = match strategy {
+        let result = match strategy {
             Strategy::Naive => Ok(naive(records)?),
             Strategy::GreedyInOrder => Ok(greedy_in_order(records)?),
             Strategy::Equality => Ok(equality(records)?),
@@ -190,13 +190,13 @@ pub(super) fn run(
                 None => {
                     // Half of the remaining time. Time that a strategy does not use is left for the next ones.
                     let control = control.share(1, 2);
-                    let found = try_strategy(strategy, records, &control)?;
+                    let result = try_strategy(strategy, records, &control)?;
                     table.stopped = table.stopped.or(control.stopped());
-                    found
+                    result
                 }
             },
         };
-        match found {
+        match result {
             Ok(layout) => {
                 let rank = rank(&strategy);
                 let key = |layout: &Layout, rank| (layout.total(), layout.regions.len(), rank);

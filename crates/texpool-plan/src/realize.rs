@@ -71,9 +71,9 @@ pub fn realize(
     format: TexelFormat,
     limits: TextureLimits,
 ) -> Result<Plan, PlanError> {
-    for (what, found) in [("places", layout.places.len()), ("tensors", tensors.len())] {
-        if found != records.len() {
-            return Err(InputError::LengthMismatch { what, expected: records.len(), found }.into());
+    for (what, length) in [("places", layout.places.len()), ("tensors", tensors.len())] {
+        if length != records.len() {
+            return Err(InputError::LengthMismatch { what, expected: records.len(), found: length }.into());
         }
     }
     let textures = layout

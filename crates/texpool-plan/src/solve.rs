@@ -195,11 +195,11 @@ pub(super) fn solve_with_optimum(
             let steps = order.sort_uses(uses);
             let uses = steps.as_ref().map_or(Uses::FirstAndLast, Uses::from);
             let arena = arena.map(|arena| order.sort(arena.clone()));
-            let known = Prior { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
-            let (found, stopped) = search_banks(&sorted, uses, known, budget.moves, control)?;
+            let prior = Prior { seed: &seed.layout, arena: arena.as_ref(), bounds: &bounds };
+            let (layout, stopped) = search_banks(&sorted, uses, prior, budget.moves, control)?;
             match planner {
-                Planner::Best => candidates.offer(RANK_BANKS, "banks", found),
-                _ => candidates.choose(RANK_BANKS, "banks", found),
+                Planner::Best => candidates.offer(RANK_BANKS, "banks", layout),
+                _ => candidates.choose(RANK_BANKS, "banks", layout),
             }
             candidates.note_stopped("banks", stopped);
         }

@@ -145,20 +145,20 @@ impl<'a, 'c> Climb<'a, 'c> {
     fn packed(&self, steps: usize, limit: MemoryLimit) -> Result<Packed, CompileError> {
         let Chain { variant, control, .. } = self.chain;
         let mut least: Option<u64> = None;
-        for Counted { division, .. } in self.best.iter().take_while(|found| found.steps < steps) {
+        for Counted { division, .. } in self.best.iter().take_while(|counted| counted.steps < steps) {
             let cascades = division.cascades.clone();
             let Some(placed) = variant.placed_in(cascades, &division.texture_of, PACKINGS, control)? else { continue };
             if limit.holds(&placed) {
                 return Ok(Packed::Fits(Box::new(placed)));
             }
-            let bytes = limit.taken(&placed) - limit.bytes();
+            let bytes = limit.bytes_of(&placed) - limit.bytes();
             least = Some(least.map_or(bytes, |least| least.min(bytes)));
         }
         Ok(least.map_or(Packed::None, |bytes| Packed::TooLarge { bytes }))
     }
 
-    fn cost(&self, found: &Counted) -> Cost {
-        (found.division.texels.max(self.room), found.steps)
+    fn cost(&self, counted: &Counted) -> Cost {
+        (counted.division.texels.max(self.room), counted.steps)
     }
 
     /// Gives each cascade in turn the largest tiles and the fewest stripes that fit.
@@ -195,7 +195,7 @@ impl<'a, 'c> Climb<'a, 'c> {
                 continue;
             }
             match self.assigned(cascades, &schedule, middle as u64, self.room)? {
-                Some(found) if found.division.texels <= self.room => (self.last, to) = (found, middle),
+                Some(counted) if counted.division.texels <= self.room => (self.last, to) = (counted, middle),
                 _ => from = middle + 1,
             }
         }
@@ -216,10 +216,10 @@ impl<'a, 'c> Climb<'a, 'c> {
             let Some(schedule) = self.schedule(&cascades) else { continue };
             let most = acceptance.most(mutation, self.cost(&self.last));
             if (self.room, schedule.steps.len()) <= most
-                && let Some(found) = self.assigned(cascades, &schedule, mutation, most.0)?
-                && self.cost(&found) <= most
+                && let Some(counted) = self.assigned(cascades, &schedule, mutation, most.0)?
+                && self.cost(&counted) <= most
             {
-                self.last = found;
+                self.last = counted;
             }
             acceptance.note(mutation, self.cost(&self.last));
         }
@@ -252,15 +252,15 @@ impl<'a, 'c> Climb<'a, 'c> {
     ) -> Result<Option<Counted>, CompileError> {
         let effort = Effort { moves: MOVES, most, enough: self.room };
         let division = self.chain.assigned(cascades, schedule, Some(&self.last.division), number, effort)?;
-        let found = division.map(|division| Counted { steps: schedule.steps.len(), division });
-        if let Some(found) = found.as_ref().filter(|found| found.division.texels <= self.room) {
+        let counted = division.map(|division| Counted { steps: schedule.steps.len(), division });
+        if let Some(counted) = counted.as_ref().filter(|counted| counted.division.texels <= self.room) {
             // Keeps one division per number of steps, because divisions with equal numbers of steps are mostly
             // similar.
-            if let Err(at) = self.best.binary_search_by_key(&found.steps, |found| found.steps) {
-                self.best.insert(at, found.clone());
+            if let Err(at) = self.best.binary_search_by_key(&counted.steps, |other| other.steps) {
+                self.best.insert(at, counted.clone());
                 self.best.truncate(PACKED);
             }
         }
-        Ok(found)
+        Ok(counted)
     }
 }

@@ -41,7 +41,7 @@ pub(super) enum Chains {
 #[derive(Clone, Copy, Debug)]
 enum Start {
     /// The plan whose steps are to be reduced.
-    Known,
+    Base,
     /// A larger plan with fewer steps, which is over the limit.
     Larger,
     /// The division with the fewest dispatches whose live size is at most this percentage of the available memory. It
@@ -58,19 +58,19 @@ impl Chains {
     /// the random sequence, so there are many starts.
     const fn starts(self) -> &'static [Start] {
         match self {
-            Self::Few => &[Start::Known, Start::Larger],
+            Self::Few => &[Start::Base, Start::Larger],
             Self::Many => &[
-                Start::Known,
-                Start::Known,
-                Start::Known,
-                Start::Known,
+                Start::Base,
+                Start::Base,
+                Start::Base,
+                Start::Base,
                 Start::Larger,
                 Start::Larger,
                 Start::AliveWithin { percent: NO_PLAN },
                 Start::AliveWithin { percent: NO_PLAN },
             ],
             Self::Budget => &[
-                Start::Known,
+                Start::Base,
                 Start::Larger,
                 Start::AliveWithin { percent: 93 },
                 Start::AliveWithin { percent: 91 },
@@ -129,12 +129,12 @@ pub(super) fn search(
             (pool, from.tables / 4)
         }
     };
-    let known = Counted::of(variant, from);
+    let base = Counted::of(variant, from);
     let larger = larger.and_then(|larger| Counted::of(variant, larger));
     let starts: Vec<(u64, &Start)> = (0..).zip(chains.starts()).collect();
-    let found = parallel_map(&starts, |&(number, start)| {
+    let plans = parallel_map(&starts, |&(number, start)| {
         let (plan, percent) = match *start {
-            Start::Known => (&known, NO_PLAN),
+            Start::Base => (&base, NO_PLAN),
             Start::Larger => (&larger, NO_PLAN),
             Start::AliveWithin { percent } => (&None, percent),
         };
@@ -152,8 +152,8 @@ pub(super) fn search(
         let climb = Climb::new(chain, first, room, costs.finest(), chains.tile_scales(), mutations);
         climb.fewest(from.steps, limit)
     });
-    let found: Vec<PlacedCandidate> = found.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
+    let plans: Vec<PlacedCandidate> = plans.into_iter().filter_map(Result::transpose).collect::<Result<_, _>>()?;
     // If the limit leaves no more memory than the smallest plan takes, the result with the least memory wins.
     let smallest = limit == MemoryLimit::Device(from.device_bytes);
-    Ok(found.into_iter().min_by_key(|placed| (if smallest { placed.device_bytes } else { 0 }, placed.steps)))
+    Ok(plans.into_iter().min_by_key(|placed| (if smallest { placed.device_bytes } else { 0 }, placed.steps)))
 }

@@ -66,9 +66,9 @@ impl<'a> Reader<'a> {
     }
 
     fn take(&mut self, count: usize, why: &'static str) -> Result<&'a [u8], SavedPlanError> {
-        let taken = self.rest().get(..count).ok_or(SavedPlanError::Damaged { at: self.at, why })?;
+        let bytes = self.rest().get(..count).ok_or(SavedPlanError::Damaged { at: self.at, why })?;
         self.at += count;
-        Ok(taken)
+        Ok(bytes)
     }
 
     /// Reads `N` bytes.

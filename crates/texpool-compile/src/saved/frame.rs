@@ -24,13 +24,13 @@ pub(super) fn sealed(body: &[u8]) -> Vec<u8> {
 /// Verifies the header and returns a reader positioned after it.
 pub(super) fn opened(bytes: &[u8]) -> Result<Reader<'_>, SavedPlanError> {
     // If the first bytes match, the rest may have been cut off.
-    let begun = &bytes[..bytes.len().min(MAGIC.len())];
-    if begun.is_empty() || !MAGIC.starts_with(begun) {
+    let magic = &bytes[..bytes.len().min(MAGIC.len())];
+    if magic.is_empty() || !MAGIC.starts_with(magic) {
         return Err(SavedPlanError::NotAPlan);
     }
-    let found = bytes.len() as u64;
-    let mut header = Reader::new(bytes, begun.len());
-    let cut = |_| SavedPlanError::Length { found, expected: HEADER as u64 };
+    let length = bytes.len() as u64;
+    let mut header = Reader::new(bytes, magic.len());
+    let cut = |_| SavedPlanError::Length { found: length, expected: HEADER as u64 };
     // Checked before the length, whose position may differ in another version.
     let version = u16::from_le_bytes(header.fixed("the version").map_err(cut)?);
     if version != VERSION {
@@ -38,8 +38,8 @@ pub(super) fn opened(bytes: &[u8]) -> Result<Reader<'_>, SavedPlanError> {
     }
     let expected = u64::from_le_bytes(header.fixed("the length").map_err(cut)?);
     let checksum = u64::from_le_bytes(header.fixed("the checksum").map_err(cut)?);
-    if found != expected {
-        return Err(SavedPlanError::Length { found, expected });
+    if length != expected {
+        return Err(SavedPlanError::Length { found: length, expected });
     }
     let mut hash = Fnv::new();
     hash.bytes(&bytes[HEADER..]);

@@ -145,8 +145,8 @@ fn of_whole_tensors(
     limits: TextureLimits,
 ) -> Result<Plan, SavedPlanError> {
     let tensors = schedule.tensors();
-    let known = PlacementLimits { tensors: &tensors, whole: true, format: decisions.format, limits };
-    let places = placements::read(reader, &known)?;
+    let placement_limits = PlacementLimits { tensors: &tensors, whole: true, format: decisions.format, limits };
+    let places = placements::read(reader, &placement_limits)?;
     let lives = schedule.records.iter().map(|&UsageRecord { first, last, .. }| LiveRange { first, last });
     let plan = placed(decisions, places, lives);
     texpool_plan::check(&schedule.records, &tensors, &schedule.uses(), &plan, limits)?;
@@ -171,8 +171,9 @@ fn in_stripes(
     let schedule = variant.schedule(cascades).ok_or_else(|| reader.damaged(fine))?;
     let rows = Rows::new(variant.graph, &schedule);
     let tensors = &rows.tensors;
-    let known = PlacementLimits { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
-    let places = placements::read(reader, &known)?;
+    let placement_limits =
+        PlacementLimits { tensors, whole: false, format: decisions.format, limits: variant.options.limits };
+    let places = placements::read(reader, &placement_limits)?;
     let live_ranges = texpool_plan::row_live_ranges(tensors, &rows.steps)?;
     // A tensor lives from the start of its first row to the end of its last.
     let lives = live_ranges.iter().map(|rows| LiveRange {

@@ -65,9 +65,9 @@ pub(super) struct PlacementLimits<'a> {
 
 /// Reads the output of [`write()`]. Verifies that row locations fit in 32 bits and that the textures are not larger
 /// than the tensors require. The checkers verify later that rows fit in their textures.
-pub(super) fn read(reader: &mut Reader<'_>, known: &PlacementLimits<'_>) -> Result<Places, SavedPlanError> {
-    let tensors = known.tensors;
-    let textures = textures(reader, known)?;
+pub(super) fn read(reader: &mut Reader<'_>, limits: &PlacementLimits<'_>) -> Result<Places, SavedPlanError> {
+    let tensors = limits.tensors;
+    let textures = textures(reader, limits)?;
     let mut places = Vec::with_capacity(tensors.len());
     for tensor in tensors {
         let number = reader.at_most(usize::MAX, "there cannot be so many textures")?;
@@ -75,7 +75,7 @@ pub(super) fn read(reader: &mut Reader<'_>, known: &PlacementLimits<'_>) -> Resu
         if texture >= textures.len() {
             return Err(reader.damaged("there is no such texture"));
         }
-        if known.whole && form != WHOLE {
+        if limits.whole && form != WHOLE {
             return Err(reader.damaged("with whole tensors the rows of a tensor lie one after another"));
         }
         places.push((texture, table(reader, form, *tensor)?));
@@ -83,8 +83,8 @@ pub(super) fn read(reader: &mut Reader<'_>, known: &PlacementLimits<'_>) -> Resu
     Ok(Places { textures, places })
 }
 
-fn textures(reader: &mut Reader<'_>, known: &PlacementLimits<'_>) -> Result<Vec<TextureSpec>, SavedPlanError> {
-    let &PlacementLimits { tensors, format, limits: TextureLimits { max_extent }, .. } = known;
+fn textures(reader: &mut Reader<'_>, limits: &PlacementLimits<'_>) -> Result<Vec<TextureSpec>, SavedPlanError> {
+    let &PlacementLimits { tensors, format, limits: TextureLimits { max_extent }, .. } = limits;
     let count = reader.count()?;
     if count > tensors.len() {
         return Err(reader.damaged("there are more textures than tensors"));
@@ -114,7 +114,7 @@ fn table(reader: &mut Reader<'_>, form: usize, tensor: TensorRows) -> Result<Row
         return Ok(RowTable::Scattered { row_starts: row_starts(reader, tensor, far)?, row_texels });
     }
     let base = reader.word()?;
-    let (table, held) = if form == RING {
+    let (table, stored_rows) = if form == RING {
         let ring = reader.word()?;
         if ring == 0 || ring > rows {
             return Err(reader.damaged("a ring has no rows, or more than its tensor"));
@@ -123,7 +123,7 @@ fn table(reader: &mut Reader<'_>, form: usize, tensor: TensorRows) -> Result<Row
     } else {
         (RowTable::Whole { base, rows, row_texels }, rows)
     };
-    match u64::from(base) + u64::from(held) * u64::from(row_texels) > u64::from(u32::MAX) {
+    match u64::from(base) + u64::from(stored_rows) * u64::from(row_texels) > u64::from(u32::MAX) {
         true => Err(reader.damaged(far)),
         false => Ok(table),
     }

@@ -74,10 +74,10 @@ impl<'a> Builder<'a> {
     /// Assigns a graph input or output its texture. A tensor that is both, or is listed twice, keeps the first one.
     fn add_external_storage(&mut self, tensor: TensorId, kind: StorageKind) -> Result<(), ScheduleError> {
         match self.storage_of_root[self.root[tensor]] {
-            Some(taken) if self.schedule.storages[taken].tensor() == Some(tensor) => Ok(()),
-            Some(taken) => {
+            Some(storage) if self.schedule.storages[storage].tensor() == Some(tensor) => Ok(()),
+            Some(storage) => {
                 let name = |tensor: TensorId| self.graph.tensors[tensor].name.clone();
-                let first = self.schedule.storages[taken].tensor().map(name).unwrap_or_default();
+                let first = self.schedule.storages[storage].tensor().map(name).unwrap_or_default();
                 Err(ScheduleError::SharedTexture { first, second: name(tensor) })
             }
             None => self.add_storage(tensor, kind).map(|_| ()),

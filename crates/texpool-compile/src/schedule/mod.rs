@@ -225,8 +225,8 @@ impl Schedule {
         for (tensor, &storage) in self.storage_of.iter_enumerated() {
             // A part also has fewer rows or texels than its storage, but its rows are rows of that storage.
             let (Some(storage), None) = (storage, self.subtensors[tensor]) else { continue };
-            let (shape, held) = (graph.shape(tensor), &self.storages[storage]);
-            viewed[storage] |= (shape.rows(), shape.row_texels()) != (held.rows as usize, held.row_texels as usize);
+            let (shape, whole) = (graph.shape(tensor), &self.storages[storage]);
+            viewed[storage] |= (shape.rows(), shape.row_texels()) != (whole.rows as usize, whole.row_texels as usize);
         }
         viewed
     }
@@ -277,10 +277,10 @@ impl Schedule {
         if let Some(inside) = self.subtensors.get(tensor)? {
             return Some(inside.row_table(&self.row_table(graph, inside.tensor, storage)?, rows(tensor)?));
         }
-        let held = self.storages.get((*self.storage_of.get(tensor)?)?)?;
+        let whole = self.storages.get((*self.storage_of.get(tensor)?)?)?;
         let (rows, row_texels) = (rows(tensor)?, u32::try_from(graph.shape(tensor).row_texels()).ok()?);
         match *storage {
-            _ if (rows, row_texels) == (held.rows, held.row_texels) => Some(storage.clone()),
+            _ if (rows, row_texels) == (whole.rows, whole.row_texels) => Some(storage.clone()),
             RowTable::Whole { base, .. } => Some(RowTable::Whole { base, rows, row_texels }),
             // A view needs adjacent rows to follow each other in memory.
             RowTable::Ring { .. } | RowTable::Scattered { .. } => None,

@@ -222,10 +222,10 @@ struct Inputs {
 }
 
 impl Inputs {
-    /// Moves the uploaded inputs of `made`, a schedule without steps, into the pool.
-    fn new(graph: &Graph, made: &mut Schedule, streaming: &Streaming) -> Self {
+    /// Moves the uploaded inputs of `schedule`, which has no steps yet, into the pool.
+    fn new(graph: &Graph, schedule: &mut Schedule, streaming: &Streaming) -> Self {
         let mut uploaded = BTreeMap::new();
-        for (id, storage) in made.storages.iter_mut().enumerate() {
+        for (id, storage) in schedule.storages.iter_mut().enumerate() {
             if streaming.is_uploaded(graph, storage) {
                 // Gets its number together with all other records.
                 storage.kind = StorageKind::Intermediate(usize::MAX);
@@ -236,19 +236,19 @@ impl Inputs {
     }
 
     /// Adds uploads of the rows that a step reads and that are still missing, one per run of adjacent rows.
-    fn upload(&mut self, made: &mut Schedule, step: &Step) {
+    fn upload(&mut self, schedule: &mut Schedule, step: &Step) {
         for read in &step.reads {
-            let Some(there) = self.uploaded.get_mut(&read.storage) else { continue };
-            let rows = read.rows.start as usize..(read.rows.end as usize).min(there.len());
-            let missing: Vec<u32> = rows.filter(|&row| !there[row]).map(|row| row as u32).collect();
+            let Some(uploaded) = self.uploaded.get_mut(&read.storage) else { continue };
+            let rows = read.rows.start as usize..(read.rows.end as usize).min(uploaded.len());
+            let missing: Vec<u32> = rows.filter(|&row| !uploaded[row]).map(|row| row as u32).collect();
             for run in missing.chunk_by(|a, b| a + 1 == *b) {
                 let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
                 let rows = first..last + 1;
-                there[first as usize..=last as usize].fill(true);
-                let texels = 0..made.storages[read.storage].row_texels;
+                uploaded[first as usize..=last as usize].fill(true);
+                let texels = 0..schedule.storages[read.storage].row_texels;
                 let writes = smallvec![Access { storage: read.storage, rows: rows.clone(), texels }];
                 let (kind, slices) = (StepKind::Upload, step.slices.clone());
-                made.steps.push(Step {
+                schedule.steps.push(Step {
                     kind,
                     node: step.node,
                     rows,

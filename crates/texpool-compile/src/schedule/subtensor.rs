@@ -111,13 +111,13 @@ impl Region {
     fn around(&self, part: &Self) -> Accesses {
         let beside = |run: &Range<u32>| {
             let mut begin = run.start;
-            let mut left = Vec::new();
-            for taken in part.runs.iter().filter(|taken| run.start <= taken.start && taken.end <= run.end) {
-                left.push(begin..taken.start);
-                begin = taken.end;
+            let mut gaps = Vec::new();
+            for inner in part.runs.iter().filter(|inner| run.start <= inner.start && inner.end <= run.end) {
+                gaps.push(begin..inner.start);
+                begin = inner.end;
             }
-            left.push(begin..run.end);
-            left
+            gaps.push(begin..run.end);
+            gaps
         };
         let runs = merged(self.runs.iter().flat_map(beside));
         let here = |rows: Range<u32>, runs: &[Range<u32>]| Self { rows, runs: runs.to_vec(), ..*self };
@@ -154,9 +154,9 @@ impl Schedule {
 
     /// Returns all rows of a tensor in its storage. For a view these are all rows of the storage.
     pub(super) fn accesses(&self, graph: &Graph, tensor: TensorId, storage: StorageId) -> Accesses {
-        let held = &self.storages[storage];
+        let whole = &self.storages[storage];
         match self.subtensors[tensor] {
-            None => smallvec![Access { storage, rows: 0..held.rows, texels: 0..held.row_texels }],
+            None => smallvec![Access { storage, rows: 0..whole.rows, texels: 0..whole.row_texels }],
             Some(_) => Region::new(self, graph, tensor, storage).accesses(),
         }
     }

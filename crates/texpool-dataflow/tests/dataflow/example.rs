@@ -8,12 +8,12 @@ fn channel<'a>(csdf: &'a Csdf, name: &str) -> &'a texpool_dataflow::Channel {
 
 #[test]
 fn the_buffers_of_all_four_rows_are_found() {
-    let found: Vec<Vec<u64>> = EXAMPLES.iter().map(|example| example.found().unwrap()).collect();
-    assert_eq!(found[0], [1024, 1024, 48, 2]);
-    assert_eq!(found[1], [768, 1024, 48, 2]);
-    assert_eq!(found[2], [544, 1024, 48, 2]);
-    assert_eq!(found[3], [544, 384, 48, 2]);
-    let totals: Vec<u64> = found.iter().map(|sizes| sizes.iter().sum()).collect();
+    let sizes: Vec<Vec<u64>> = EXAMPLES.iter().map(|example| example.found().unwrap()).collect();
+    assert_eq!(sizes[0], [1024, 1024, 48, 2]);
+    assert_eq!(sizes[1], [768, 1024, 48, 2]);
+    assert_eq!(sizes[2], [544, 1024, 48, 2]);
+    assert_eq!(sizes[3], [544, 384, 48, 2]);
+    let totals: Vec<u64> = sizes.iter().map(|sizes| sizes.iter().sum()).collect();
     assert_eq!(totals, [2098, 1842, 1618, 978]);
 }
 

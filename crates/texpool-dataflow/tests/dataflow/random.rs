@@ -65,16 +65,16 @@ prop_compose! {
 /// The minimum sum of capacities, found by trying all sets up to `sizes`.
 fn by_trial(csdf: &Csdf, sizes: &[u64]) -> u64 {
     let most: u64 = sizes.iter().sum();
-    let mut tried = vec![0; sizes.len()];
+    let mut capacities = vec![0; sizes.len()];
     let mut best = most;
     loop {
-        let sum = tried.iter().sum();
-        if sum < best && executes(csdf, &tried).unwrap() {
+        let sum = capacities.iter().sum();
+        if sum < best && executes(csdf, &capacities).unwrap() {
             best = sum;
         }
-        let Some(next) = (0..tried.len()).find(|&index| tried[index] < most) else { return best };
-        tried[next] += 1;
-        tried[..next].fill(0);
+        let Some(next) = (0..capacities.len()).find(|&index| capacities[index] < most) else { return best };
+        capacities[next] += 1;
+        capacities[..next].fill(0);
     }
 }
 
@@ -85,18 +85,18 @@ proptest! {
     fn repetition_vectors_balance_and_are_least(csdf in consistent()) {
         let cycles = repetition(&csdf).unwrap();
         for channel in &csdf.channels {
-            let given = channel.production.sum() * u128::from(cycles[channel.from]);
-            prop_assert_eq!(given, channel.consumption.sum() * u128::from(cycles[channel.to]));
+            let produced = channel.production.sum() * u128::from(cycles[channel.from]);
+            prop_assert_eq!(produced, channel.consumption.sum() * u128::from(cycles[channel.to]));
         }
         prop_assert!((2..=6).all(|factor| cycles.iter().any(|cycles| cycles % factor != 0)));
     }
 
     #[test]
     fn one_token_less_on_any_channel_deadlocks(csdf in consistent()) {
-        let found = least_buffers(&csdf).unwrap();
-        prop_assert!(executes(&csdf, &found.capacities).unwrap());
-        for index in 0..found.capacities.len() {
-            let mut less = found.capacities.clone();
+        let least = least_buffers(&csdf).unwrap();
+        prop_assert!(executes(&csdf, &least.capacities).unwrap());
+        for index in 0..least.capacities.len() {
+            let mut less = least.capacities.clone();
             if less[index] > 0 {
                 less[index] -= 1;
                 prop_assert!(!executes(&csdf, &less).unwrap(), "channel {}", index);
@@ -110,8 +110,8 @@ proptest! {
 
     #[test]
     fn no_set_of_capacities_has_a_smaller_sum(csdf in consistent().prop_filter("small", is_small)) {
-        let found = least_buffers(&csdf).unwrap().capacities;
-        prop_assert_eq!(by_trial(&csdf, &found), found.iter().sum::<u64>());
+        let capacities = least_buffers(&csdf).unwrap().capacities;
+        prop_assert_eq!(by_trial(&csdf, &capacities), capacities.iter().sum::<u64>());
     }
 }
 
@@ -136,10 +136,10 @@ fn two_ways() -> Csdf {
 #[test]
 fn competing_channels_get_the_smallest_sum() {
     let csdf = two_ways();
-    let found = least_buffers(&csdf).unwrap();
-    assert!(found.executions > 1, "{found:?}");
-    assert_eq!(found.capacities.iter().sum::<u64>(), by_trial(&csdf, &found.capacities));
-    assert_eq!(found.capacities.iter().sum::<u64>(), 7);
+    let least = least_buffers(&csdf).unwrap();
+    assert!(least.executions > 1, "{least:?}");
+    assert_eq!(least.capacities.iter().sum::<u64>(), by_trial(&csdf, &least.capacities));
+    assert_eq!(least.capacities.iter().sum::<u64>(), 7);
 }
 
 #[test]
@@ -197,14 +197,14 @@ fn hostile_graphs_are_errors() {
 /// A result that is not proven minimal is an error, which states the reason.
 #[test]
 fn a_search_that_is_stopped_says_why() {
-    let found = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().timeout(Duration::ZERO));
-    let error = found.unwrap_err();
+    let result = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().timeout(Duration::ZERO));
+    let error = result.unwrap_err();
     assert_eq!(error, DataflowError::Stopped { reason: StopReason::Deadline });
     let text = error.to_string();
     assert!(text.contains("the deadline passed") && text.contains("more time"), "{text}");
     let mut stop = |_| ControlFlow::Break(());
-    let found = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().progress(&mut stop));
-    assert_eq!(found.unwrap_err(), DataflowError::Stopped { reason: StopReason::Cancelled });
+    let result = least_buffers_within(&two_ways(), 20_000, &SearchControl::new().progress(&mut stop));
+    assert_eq!(result.unwrap_err(), DataflowError::Stopped { reason: StopReason::Cancelled });
 }
 
 /// A few bytes can declare many layers of many rows, whose phases would take gigabytes.

@@ -11,12 +11,12 @@ fn megabytes(bytes: u64) -> u64 {
 
 #[test]
 fn four_networks_match_to_the_last_digit_and_the_others_as_stated() {
-    let found = |row: &texpool_dataflow::published::PublishedNetwork| row.found().unwrap().map(megabytes);
+    let computed = |row: &texpool_dataflow::published::PublishedNetwork| row.found().unwrap().map(megabytes);
     for row in NETWORKS.iter().filter(|row| row.differs.is_none()) {
-        assert_eq!(found(row), row.megabytes, "{}", row.network);
+        assert_eq!(computed(row), row.megabytes, "{}", row.network);
     }
     let others: Vec<_> =
-        NETWORKS.iter().filter(|row| row.differs.is_some()).map(|row| (row.network, found(row))).collect();
+        NETWORKS.iter().filter(|row| row.differs.is_some()).map(|row| (row.network, computed(row))).collect();
     assert_eq!(others, [("googlenet", [79, 43]), ("tiny yolo v2", [141, 65]), ("inception v1", [79, 43])]);
 }
 
@@ -103,8 +103,8 @@ fn a_graph_with_joins_and_a_resize_converts() {
     let both = b.concat("both", 3, &[x, back]).unwrap();
     let flat = b.reshape("flat", both, &[1, 512]).unwrap();
     let graph = b.finish(&[flat]).unwrap();
-    let found = footprint(&Network::from_graph(&graph).unwrap()).unwrap();
-    assert!(found.phased < found.whole && found.parameters == 0, "{found:?}");
+    let least = footprint(&Network::from_graph(&graph).unwrap()).unwrap();
+    assert!(least.phased < least.whole && least.parameters == 0, "{least:?}");
 }
 
 #[test]

@@ -18,12 +18,13 @@ pub(super) fn producers(graph: &GraphOutline) -> Vec<Option<usize>> {
 }
 
 /// Returns the nodes whose results each node reads, except `known` ones, whose results are computed before any run.
-pub(super) fn waits(graph: &GraphOutline, known: &[bool]) -> Vec<Vec<usize>> {
+pub(super) fn waits(graph: &GraphOutline, known_nodes: &[bool]) -> Vec<Vec<usize>> {
     let producers = producers(graph);
     let waits = |(index, node): (usize, &NodeOutline)| {
         // Known nodes depend on nothing.
-        let read = reads(node).filter(|_| !known[index]);
-        let mut before: Vec<usize> = read.filter_map(|tensor| producers[tensor]).filter(|&node| !known[node]).collect();
+        let read = reads(node).filter(|_| !known_nodes[index]);
+        let mut before: Vec<usize> =
+            read.filter_map(|tensor| producers[tensor]).filter(|&node| !known_nodes[node]).collect();
         before.sort_unstable();
         before.dedup();
         before
@@ -35,7 +36,7 @@ pub(super) fn waits(graph: &GraphOutline, known: &[bool]) -> Vec<Vec<usize>> {
 #[derive(Clone, Debug)]
 pub(super) struct Borders {
     /// Nodes that read nothing in a run.
-    pub(super) known: Vec<bool>,
+    pub(super) known_nodes: Vec<bool>,
     /// Nodes whose results are constants, which the delegate computes wherever they are read.
     pub(super) constant_nodes: Vec<bool>,
     /// Tensors that are constants.
@@ -46,12 +47,12 @@ impl Borders {
     /// Creates a partition: nodes with the tensors that they read from outside, and those that others read from them.
     /// Constants do not cross the border.
     pub(super) fn partition(&self, graph: &GraphOutline, nodes: Vec<usize>) -> Partition {
-        let mut apart = self.known.clone();
-        nodes.iter().for_each(|&node| apart[node] = true);
+        let mut is_outside = self.known_nodes.clone();
+        nodes.iter().for_each(|&node| is_outside[node] = true);
         let mut crosses: Vec<bool> = self.constant.iter().map(|constant| !constant).collect();
         let mut is_read = vec![false; graph.tensors.len()];
         graph.outputs.iter().for_each(|&tensor| is_read[tensor] = true);
-        let others = graph.nodes.iter().zip(&apart).filter(|(_, apart)| !**apart);
+        let others = graph.nodes.iter().zip(&is_outside).filter(|(_, is_outside)| !**is_outside);
         others.flat_map(|(node, _)| reads(node)).for_each(|tensor| is_read[tensor] = true);
 
         let results = nodes.iter().flat_map(|&node| graph.nodes[node].outputs.iter().copied());

@@ -33,7 +33,8 @@ const GROWING: [&str; 21] = [
 
 /// Returns why a node must be left because of the integers that it uses.
 pub(super) fn unfit(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> {
-    let integer = |tensor: Option<&usize>| graph.tensors[*tensor?].element_type.filter(|found| found.is_integer());
+    let integer =
+        |tensor: Option<&usize>| graph.tensors[*tensor?].element_type.filter(|element_type| element_type.is_integer());
     let operator = node.operator.as_str();
     // Results that are known before a run are computed in integers.
     if node.verdict == Verdict::Computed
@@ -78,7 +79,7 @@ mod tests {
     use texpool_ops::graph::ElementType::{F32, I8, I32, I64, U8, U32};
 
     /// Returns whether a node with two operands and a result of these types is left.
-    fn left(operator: &str, types: [ElementType; 3], verdict: Verdict) -> bool {
+    fn is_left(operator: &str, types: [ElementType; 3], verdict: Verdict) -> bool {
         let tensor = |element_type| TensorOutline { element_type: Some(element_type), ..TensorOutline::default() };
         let node = NodeOutline {
             operator: operator.to_owned(),
@@ -93,15 +94,15 @@ mod tests {
 
     #[test]
     fn arithmetic_grows_and_the_rest_does_not() {
-        let grows = |operator, types| left(operator, types, Verdict::Computed);
+        let grows = |operator, types| is_left(operator, types, Verdict::Computed);
         assert!(grows("Add", [I64; 3]) && grows("Mul", [U8; 3]));
         assert!(!grows("Add", [F32; 3]) && !grows("Gather", [I64; 3]) && !grows("ArgMax", [F32, F32, I64]));
-        assert!(!left("Add", [I64; 3], Verdict::Known), "extents are computed in integers");
+        assert!(!is_left("Add", [I64; 3], Verdict::Known), "extents are computed in integers");
     }
 
     #[test]
     fn smaller_integers_are_made_where_they_are_cut_off() {
-        let cast = |from, to| left("Cast", [from, from, to], Verdict::Computed);
+        let cast = |from, to| is_left("Cast", [from, from, to], Verdict::Computed);
         assert!(cast(I32, U8) && cast(I32, I8) && cast(I8, U8) && cast(U8, I8) && cast(I32, U32));
         assert!(!cast(I64, I32) && !cast(U8, I32) && !cast(U32, I32) && !cast(I32, I64));
         assert!(!cast(F32, U8) && !cast(I64, F32));

@@ -41,13 +41,13 @@ pub fn select<L: Live>(
     let [usual, others @ ..] = IMAGES;
     let mut best = outlined(source, usual, live)?;
     if best.graphs.iter().any(|graph| graph.is_of_image) {
-        let mut least = left(&best, min_operations, live)?;
+        let mut least = left_count(&best, min_operations, live)?;
         for image in others {
             if least == 0 {
                 break;
             }
             let other = outlined(source, image, live)?;
-            let count = left(&other, min_operations, live)?;
+            let count = left_count(&other, min_operations, live)?;
             if count < least {
                 (best, least) = (other, count);
             }
@@ -79,11 +79,11 @@ fn outlined<L: Live>(source: &OutlineSource, image: usize, live: &mut L) -> Resu
 }
 
 /// Returns the number of nodes that are left of the graphs, before any are compiled.
-fn left<L: Live>(outline: &Outline, min_operations: u64, live: &mut L) -> Result<usize, L::Error> {
+fn left_count<L: Live>(outline: &Outline, min_operations: u64, live: &mut L) -> Result<usize, L::Error> {
     let mut count = 0;
     for graph in &outline.graphs {
         let mut search = Search::new(graph, Host::of(outline.format), min_operations, live.folds_constants());
-        count += search.run(live, false)?.left();
+        count += search.run(live, false)?.left_count();
     }
     Ok(count)
 }

@@ -29,9 +29,9 @@ impl<'g> OnnxRuntimeRules<'g> {
     pub(super) fn new(graph: &'g GraphOutline, min_operations: u64, folds_constants: bool) -> Self {
         let borders = borders(graph, folds_constants);
         let other = |(node, folded): (&_, &bool)| standing(graph, node, *folded);
-        let others = graph.nodes.iter().zip(&borders.known).map(other).collect();
+        let others = graph.nodes.iter().zip(&borders.known_nodes).map(other).collect();
         let required = graph.nodes.iter().filter(|node| node.verdict != Verdict::Known).count();
-        Self { graph, min_operations, waits: waits(graph, &borders.known), borders, others, required }
+        Self { graph, min_operations, waits: waits(graph, &borders.known_nodes), borders, others, required }
     }
 }
 
@@ -64,7 +64,7 @@ fn borders(graph: &GraphOutline, folds_constants: bool) -> Borders {
     let producers = producers(graph);
     let tensors = graph.tensors.iter().zip(&producers);
     let mut constant: Vec<bool> = tensors.map(|(tensor, producer)| tensor.constant && producer.is_none()).collect();
-    let mut known = Vec::with_capacity(graph.nodes.len());
+    let mut known_nodes = Vec::with_capacity(graph.nodes.len());
     for node in &graph.nodes {
         let stated =
             |&tensor: &usize| graph.tensors[tensor].dims.as_ref().is_some_and(|dims| dims.iter().all(Option::is_some));
@@ -72,18 +72,18 @@ fn borders(graph: &GraphOutline, folds_constants: bool) -> Borders {
         let of_extents = node.operator == "Shape" && node.inputs.iter().all(stated);
         let folded = folds_constants && node.verdict == Verdict::Known && (of_constants || of_extents);
         node.outputs.iter().for_each(|&tensor| constant[tensor] |= folded);
-        known.push(folded);
+        known_nodes.push(folded);
     }
-    Borders { constant_nodes: known.clone(), known, constant }
+    Borders { constant_nodes: known_nodes.clone(), known_nodes, constant }
 }
 
 impl Rules for OnnxRuntimeRules<'_> {
-    fn taken(&mut self) -> Vec<bool> {
+    fn taken_nodes(&mut self) -> Vec<bool> {
         self.others.iter().map(Option::is_none).collect()
     }
 
-    fn sets(&self, taken: &[bool]) -> Vec<Vec<usize>> {
-        sets(&self.waits, taken, FirstTurn::Left)
+    fn sets(&self, is_taken: &[bool]) -> Vec<Vec<usize>> {
+        sets(&self.waits, is_taken, FirstTurn::Left)
     }
 
     fn partition(&self, nodes: Vec<usize>) -> Partition {
@@ -106,10 +106,10 @@ impl Rules for OnnxRuntimeRules<'_> {
     }
 
     fn leave(&mut self, node: usize, refusal: Refusal) -> bool {
-        let known = self.graph.nodes[node].verdict == Verdict::Known;
+        let is_known = self.graph.nodes[node].verdict == Verdict::Known;
         let other = &mut self.others[node];
         let new = other.is_none();
-        other.get_or_insert(if known { NodeStanding::Known } else { NodeStanding::Left(refusal) });
+        other.get_or_insert(if is_known { NodeStanding::Known } else { NodeStanding::Left(refusal) });
         new
     }
 

@@ -77,10 +77,12 @@ fn of_error(error: &ImportError) -> Refusal {
 fn of_other_types(graph: &GraphOutline, partition: &Partition, part: &Graph) -> Refused {
     let mut refused = Refused::new();
     for (&tensor, &output) in partition.outputs.iter().zip(&part.outputs) {
-        let (stated, found) = (&graph.tensors[tensor], part.tensors[output].element_type);
-        let Some(wanted) = stated.element_type.filter(|&wanted| wanted != found) else { continue };
+        let (stated, element_type) = (&graph.tensors[tensor], part.tensors[output].element_type);
+        let Some(stated_type) = stated.element_type.filter(|&stated_type| stated_type != element_type) else {
+            continue;
+        };
         let refusal = Refusal {
-            reason: format!("its result `{}` would be {found} where {wanted} is stated", stated.name),
+            reason: format!("its result `{}` would be {element_type} where {stated_type} is stated", stated.name),
             hint: "the runtime computes it".to_owned(),
         };
         let writers = partition.nodes.iter().filter(|&&node| graph.nodes[node].outputs.contains(&tensor));

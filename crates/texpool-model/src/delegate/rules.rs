@@ -6,10 +6,10 @@ use crate::import::Refusal;
 /// Decisions about the nodes of a graph, by the rules of a runtime.
 pub(super) trait Rules {
     /// Leaves the nodes that follow from others that are left. Returns which nodes are taken.
-    fn taken(&mut self) -> Vec<bool>;
+    fn taken_nodes(&mut self) -> Vec<bool>;
 
     /// Returns the sets in which the runtime hands over the taken nodes.
-    fn sets(&self, taken: &[bool]) -> Vec<Vec<usize>>;
+    fn sets(&self, is_taken: &[bool]) -> Vec<Vec<usize>>;
 
     /// Returns a set with the tensors that cross its border.
     fn partition(&self, nodes: Vec<usize>) -> Partition;

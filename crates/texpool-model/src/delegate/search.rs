@@ -42,8 +42,8 @@ impl<'g> Search<'g> {
     /// selection. Terminates, because each round leaves at least one more node.
     pub(super) fn run<L: Live>(&mut self, live: &mut L, compiles: bool) -> Result<Selection, L::Error> {
         loop {
-            let taken = self.rules.taken();
-            let sets = live.sets(&taken)?.unwrap_or_else(|| self.rules.sets(&taken));
+            let is_taken = self.rules.taken_nodes();
+            let sets = live.sets(&is_taken)?.unwrap_or_else(|| self.rules.sets(&is_taken));
             let partitions: Vec<Partition> = sets.into_iter().map(|nodes| self.rules.partition(nodes)).collect();
             if self.leave_unworthy(&partitions) {
                 continue;

@@ -58,8 +58,8 @@ impl Selection {
     }
 
     /// Returns the number of nodes that are left.
-    pub(super) fn left(&self) -> usize {
-        let left = |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));
-        self.standings.iter().filter(left).count()
+    pub(super) fn left_count(&self) -> usize {
+        let is_left = |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));
+        self.standings.iter().filter(is_left).count()
     }
 }

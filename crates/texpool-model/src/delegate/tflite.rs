@@ -74,7 +74,7 @@ const IN_ORDER: [&str; 10] = [
 pub(super) struct TfLiteRules<'g> {
     graph: &'g GraphOutline,
     min_operations: u64,
-    left: Vec<Option<Refusal>>,
+    refusals: Vec<Option<Refusal>>,
     /// Marks readable nodes that compute from constants alone. The delegate computes them when it compiles their
     /// readers.
     constant: Vec<bool>,
@@ -84,34 +84,35 @@ pub(super) struct TfLiteRules<'g> {
 impl<'g> TfLiteRules<'g> {
     /// Begins with all nodes that the importer accepts.
     pub(super) fn new(graph: &'g GraphOutline, min_operations: u64) -> Self {
-        let left: Vec<Option<Refusal>> = graph.nodes.iter().map(|node| refused(&node.verdict)).collect();
-        let mut known: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
+        let refusals: Vec<Option<Refusal>> = graph.nodes.iter().map(|node| refused(&node.verdict)).collect();
+        let mut has_known_value: Vec<bool> = graph.tensors.iter().map(|tensor| tensor.constant).collect();
         let mut constant = Vec::with_capacity(graph.nodes.len());
-        for (node, left) in graph.nodes.iter().zip(&left) {
+        for (node, refusal) in graph.nodes.iter().zip(&refusals) {
             let reads_extents = EXTENTS.contains(&node.operator.as_str());
-            let is_known = |&tensor: &usize| known[tensor] || reads_extents && !is_dynamic(&graph.tensors[tensor]);
+            let is_known =
+                |&tensor: &usize| has_known_value[tensor] || reads_extents && !is_dynamic(&graph.tensors[tensor]);
             let all = !node.inputs.is_empty() && node.inputs.iter().all(is_known);
-            constant.push(all && left.is_none());
+            constant.push(all && refusal.is_none());
             // Also for refused nodes: a node that reads only constants computes a constant, whoever runs it.
-            node.outputs.iter().for_each(|&tensor| known[tensor] |= all);
+            node.outputs.iter().for_each(|&tensor| has_known_value[tensor] |= all);
         }
         let borders = borders(graph, &constant);
-        Self { graph, min_operations, left, constant, borders }
+        Self { graph, min_operations, refusals, constant, borders }
     }
 
     /// Leaves nodes that read tensors whose extents the runtime learns only during a run.
     fn leave_what_reads_unknown_extents(&mut self) {
         let mut unknown: Vec<bool> = self.graph.tensors.iter().map(is_dynamic).collect();
-        for (node, left) in self.graph.nodes.iter().zip(&mut self.left) {
+        for (node, refusal) in self.graph.nodes.iter().zip(&mut self.refusals) {
             let read = node.inputs.iter().find(|&&tensor| unknown[tensor]);
             if let Some(&tensor) = read {
                 let name = &self.graph.tensors[tensor].name;
-                left.get_or_insert_with(|| Refusal {
+                refusal.get_or_insert_with(|| Refusal {
                     reason: format!("extents of `{name}` are known only while the model runs"),
                     hint: "convert it with fixed shapes".to_owned(),
                 });
             }
-            if read.is_some() || left.is_some() && dynamic(node, self.graph) {
+            if read.is_some() || refusal.is_some() && dynamic(node, self.graph) {
                 node.outputs.iter().for_each(|&tensor| unknown[tensor] = true);
             }
         }
@@ -124,12 +125,12 @@ impl<'g> TfLiteRules<'g> {
         // Backwards: readers of a constant come after its producer, and a producer that is left reads others.
         for (index, node) in self.graph.nodes.iter().enumerate().rev() {
             if self.constant[index] && node.outputs.iter().any(|&tensor| is_read[tensor]) {
-                self.left[index].get_or_insert_with(|| Refusal {
+                self.refusals[index].get_or_insert_with(|| Refusal {
                     reason: "its result is a constant that the runtime reads".to_owned(),
                     hint: "it is computed once".to_owned(),
                 });
             }
-            if self.left[index].is_some() {
+            if self.refusals[index].is_some() {
                 node.inputs.iter().for_each(|&tensor| is_read[tensor] = true);
             }
         }
@@ -142,23 +143,23 @@ fn borders(graph: &GraphOutline, constant_nodes: &[bool]) -> Borders {
     let computed = graph.nodes.iter().zip(constant_nodes).filter(|(_, constant)| **constant);
     computed.flat_map(|(node, _)| &node.outputs).for_each(|&tensor| constant[tensor] = true);
     // The runtime also runs the nodes that compute constants.
-    Borders { known: vec![false; graph.nodes.len()], constant_nodes: constant_nodes.to_vec(), constant }
+    Borders { known_nodes: vec![false; graph.nodes.len()], constant_nodes: constant_nodes.to_vec(), constant }
 }
 
 impl Rules for TfLiteRules<'_> {
-    fn taken(&mut self) -> Vec<bool> {
+    fn taken_nodes(&mut self) -> Vec<bool> {
         self.leave_what_reads_unknown_extents();
         self.leave_constants_that_are_read();
-        self.left.iter().map(Option::is_none).collect()
+        self.refusals.iter().map(Option::is_none).collect()
     }
 
-    fn sets(&self, taken: &[bool]) -> Vec<Vec<usize>> {
+    fn sets(&self, is_taken: &[bool]) -> Vec<Vec<usize>> {
         let graph = self.graph;
-        let mut waits = waits(graph, &self.borders.known);
+        let mut waits = waits(graph, &self.borders.known_nodes);
         let ordered = graph.nodes.iter().enumerate().filter(|(_, node)| IN_ORDER.contains(&node.operator.as_str()));
         let ordered: Vec<usize> = ordered.map(|(index, _)| index).collect();
         ordered.windows(2).for_each(|pair| waits[pair[1]].push(pair[0]));
-        sets(&waits, taken, FirstTurn::FirstNode)
+        sets(&waits, is_taken, FirstTurn::FirstNode)
     }
 
     fn partition(&self, nodes: Vec<usize>) -> Partition {
@@ -172,8 +173,8 @@ impl Rules for TfLiteRules<'_> {
     }
 
     fn leave(&mut self, node: usize, refusal: Refusal) -> bool {
-        let new = self.left[node].is_none();
-        self.left[node].get_or_insert(refusal);
+        let new = self.refusals[node].is_none();
+        self.refusals[node].get_or_insert(refusal);
         new
     }
 
@@ -187,7 +188,7 @@ impl Rules for TfLiteRules<'_> {
     }
 
     fn selection(&self, partitions: Vec<Partition>) -> Selection {
-        let others = self.left.iter().map(|left| NodeStanding::Left(left.clone().unwrap_or_else(circular)));
+        let others = self.refusals.iter().map(|refusal| NodeStanding::Left(refusal.clone().unwrap_or_else(circular)));
         Selection::new(partitions, others.collect())
     }
 }

@@ -61,9 +61,11 @@ mod tests {
     /// Every `BYTES_OF_A_CALL` that are copied ask for as many operations again.
     #[test]
     fn copies_count() {
-        for (operations, calls, taken) in [(299, 2, false), (300, 2, true), (109, 0, true), (u64::MAX, 1 << 40, true)] {
+        for (operations, calls, is_worth_it) in
+            [(299, 2, false), (300, 2, true), (109, 0, true), (u64::MAX, 1 << 40, true)]
+        {
             let reason = too_small(work(operations, calls * BYTES_OF_A_CALL), false, 100);
-            assert_eq!(reason.is_none(), taken, "{reason:?}");
+            assert_eq!(reason.is_none(), is_worth_it, "{reason:?}");
         }
         assert!(too_small(work(u64::MAX, u64::MAX), false, u64::MAX).is_some());
         assert!(too_small(work(1, u64::MAX), true, u64::MAX).is_none());

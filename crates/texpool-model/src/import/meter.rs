@@ -81,19 +81,19 @@ impl fmt::Display for Excess {
 #[derive(Clone, Copy, Debug, Default)]
 struct Allowance {
     allowed: u64,
-    taken: u64,
-    /// The most that was taken at a time.
+    used: u64,
+    /// The most that was used at a time.
     most: u64,
 }
 
 impl Allowance {
-    fn take(&mut self, resource: Resource, asked: u64) -> Result<(), Excess> {
-        let left = self.allowed.saturating_sub(self.taken);
-        if asked > left {
-            return Err(Excess { resource, asked, left, allowed: self.allowed });
+    fn take(&mut self, resource: Resource, amount: u64) -> Result<(), Excess> {
+        let left = self.allowed.saturating_sub(self.used);
+        if amount > left {
+            return Err(Excess { resource, asked: amount, left, allowed: self.allowed });
         }
-        self.taken += asked;
-        self.most = self.most.max(self.taken);
+        self.used += amount;
+        self.most = self.most.max(self.used);
         Ok(())
     }
 }
@@ -137,18 +137,18 @@ impl Meter {
     }
 
     /// Returns the bytes that are charged at present.
-    pub(super) const fn held(&self) -> u64 {
-        self.memory.taken
+    pub(super) const fn used_bytes(&self) -> u64 {
+        self.memory.used
     }
 
-    /// Gives back what was charged since `before`, which [`held`](Self::held) returned, except for `kept` bytes.
-    pub(super) fn keep(&mut self, before: u64, kept: usize) {
-        self.memory.taken = self.memory.taken.min(before.saturating_add(kept as u64));
+    /// Gives back what was charged since `before`, which [`used_bytes`](Self::used_bytes) returned, except for `bytes`.
+    pub(super) fn keep(&mut self, before: u64, bytes: usize) {
+        self.memory.used = self.memory.used.min(before.saturating_add(bytes as u64));
     }
 
     /// Gives back bytes of memory that was freed.
     pub(super) fn free(&mut self, bytes: usize) {
-        self.memory.taken = self.memory.taken.saturating_sub(bytes as u64);
+        self.memory.used = self.memory.used.saturating_sub(bytes as u64);
     }
 
     /// Charges steps of work.
@@ -183,7 +183,7 @@ impl Meter {
     }
 
     /// Returns the most bytes charged at a time, and the steps and repeated elements charged.
-    pub(super) fn taken(&self) -> [u64; 3] {
+    pub(super) fn totals(&self) -> [u64; 3] {
         [self.memory, self.work, self.repeated].map(|allowance| allowance.most)
     }
 }
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(meter.memory((BASE_BYTES - 1) as usize), Ok(()));
         let excess = Excess { resource: Resource::Memory, asked: 2, left: 1, allowed: BASE_BYTES };
         assert_eq!(meter.memory(2), Err(excess));
-        assert_eq!((meter.memory(1), meter.taken()[0]), (Ok(()), BASE_BYTES));
+        assert_eq!((meter.memory(1), meter.totals()[0]), (Ok(()), BASE_BYTES));
         meter.widen(1);
         assert_eq!(meter.memory(BYTES_EACH as usize), Ok(()));
         assert!(meter.memory(1).is_err());
@@ -209,15 +209,15 @@ mod tests {
         let mut meter = Meter::new(0);
         let all = BASE_BYTES as usize;
         for _ in 0..3 {
-            let before = meter.held();
+            let before = meter.used_bytes();
             assert_eq!(meter.memory(all), Ok(()));
             meter.keep(before, 8);
-            assert_eq!((meter.held(), meter.memory(all).is_err()), (8, true));
+            assert_eq!((meter.used_bytes(), meter.memory(all).is_err()), (8, true));
             meter.free(8);
         }
         // Keeping more than was charged charges nothing.
         meter.keep(0, all);
-        assert_eq!((meter.held(), meter.taken()[0]), (0, BASE_BYTES));
+        assert_eq!((meter.used_bytes(), meter.totals()[0]), (0, BASE_BYTES));
     }
 
     #[test]

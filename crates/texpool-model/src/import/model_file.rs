@@ -42,15 +42,15 @@ impl FileBytes {
 
     /// Reads a file of at most `most` bytes into memory, and maps a larger one.
     fn read_or_map(path: &Path, most: u64) -> io::Result<Self> {
-        let (file, found) = open_plain_file(path, Links::Followed).map_err(|error| match error.kind() {
+        let (file, metadata) = open_plain_file(path, Links::Followed).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidInput => io::Error::new(error.kind(), format!("{error}; save the model as one")),
             _ => error,
         })?;
-        if found.len() <= most {
-            return read_whole(&file, &found).map(Self::Memory);
+        if metadata.len() <= most {
+            return read_whole(&file, &metadata).map(Self::Memory);
         }
-        let own = own_copy(path, &file, found.len())?;
-        check_unchanged(&file, &found, own.metadata()?.len())?;
+        let own = own_copy(path, &file, metadata.len())?;
+        check_unchanged(&file, &metadata, own.metadata()?.len())?;
         map(&own).map(Self::Mapped)
     }
 }
@@ -64,23 +64,23 @@ impl AsRef<[u8]> for FileBytes {
     }
 }
 
-/// Reads all bytes of an open file whose metadata was `found`.
-fn read_whole(file: &File, found: &Metadata) -> io::Result<Vec<u8>> {
+/// Reads all bytes of an open file whose `metadata` was read before.
+fn read_whole(file: &File, metadata: &Metadata) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     // Allocation may fail: a sparse file can state any length.
-    let length = usize::try_from(found.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    let length = usize::try_from(metadata.len()).map_err(|_| io::ErrorKind::OutOfMemory)?;
     bytes.try_reserve_exact(length).map_err(|_| io::ErrorKind::OutOfMemory)?;
-    file.take(found.len()).read_to_end(&mut bytes)?;
-    check_unchanged(file, found, bytes.len() as u64)?;
+    file.take(metadata.len()).read_to_end(&mut bytes)?;
+    check_unchanged(file, metadata, bytes.len() as u64)?;
     Ok(bytes)
 }
 
-/// Refuses a file that has changed since its metadata was `found` and `read` bytes of it were read, because a mixture
+/// Refuses a file that has changed since its `metadata` was read and `read` bytes of it were read, because a mixture
 /// of old and new contents would be a corrupt model.
-fn check_unchanged(file: &File, found: &Metadata, read: u64) -> io::Result<()> {
+fn check_unchanged(file: &File, metadata: &Metadata, read: u64) -> io::Result<()> {
     let now = file.metadata()?;
-    if read < found.len() || now.len() != found.len() || now.modified().ok() != found.modified().ok() {
-        let (was, is) = (found.len(), now.len());
+    if read < metadata.len() || now.len() != metadata.len() || now.modified().ok() != metadata.modified().ok() {
+        let (was, is) = (metadata.len(), now.len());
         return Err(io::Error::other(format!(
             "it changed while it was read ({was} bytes before, {is} now); read it again when it is written to its end"
         )));
@@ -118,17 +118,17 @@ mod tests {
         let path = folder.path().join("model");
         std::fs::write(&path, [7; 1000]).unwrap();
         for length in [0, 999, 1001] {
-            let (file, found) = open_plain_file(&path, Links::Followed).unwrap();
+            let (file, metadata) = open_plain_file(&path, Links::Followed).unwrap();
             File::options().write(true).open(&path).unwrap().set_len(length).unwrap();
-            let error = read_whole(&file, &found).unwrap_err().to_string();
+            let error = read_whole(&file, &metadata).unwrap_err().to_string();
             assert!(error.contains(&format!("1000 bytes before, {length} now")), "{error}");
             std::fs::write(&path, [7; 1000]).unwrap();
         }
         // Different contents of the same length.
-        let (file, found) = open_plain_file(&path, Links::Followed).unwrap();
+        let (file, metadata) = open_plain_file(&path, Links::Followed).unwrap();
         let later = std::time::SystemTime::now() + std::time::Duration::from_secs(1);
         File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();
-        assert!(read_whole(&file, &found).unwrap_err().to_string().contains("it changed while it was read"));
+        assert!(read_whole(&file, &metadata).unwrap_err().to_string().contains("it changed while it was read"));
     }
 
     /// Cutting a mapped file would end this process.
@@ -144,8 +144,8 @@ mod tests {
             File::options().write(true).open(&path).unwrap().set_len(10).unwrap();
         }
         assert!(bytes.as_ref() == whole, "cutting the file changed what was read");
-        let left: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
-        assert_eq!(left, ["model"]);
+        let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        assert_eq!(names, ["model"]);
     }
 
     /// A file that is cut again and again is read as it was, or refused.

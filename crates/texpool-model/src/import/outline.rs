@@ -126,14 +126,14 @@ pub struct NodeOutline {
 impl NodeOutline {
     /// Memory that the outline takes, in bytes.
     pub(super) fn size(&self) -> usize {
-        let told = match &self.verdict {
+        let text_bytes = match &self.verdict {
             Verdict::Computed | Verdict::Passed | Verdict::Known => 0,
             Verdict::Refused(Refusal { reason, hint }) | Verdict::Unknown(Refusal { reason, hint }) => {
                 reason.len() + hint.len()
             }
         };
         let tensors = self.inputs.len() + self.outputs.len() + self.implicit.len();
-        size_of::<Self>() + self.operator.len() + self.name.len() + told + tensors * size_of::<usize>()
+        size_of::<Self>() + self.operator.len() + self.name.len() + text_bytes + tensors * size_of::<usize>()
     }
 }
 

@@ -42,14 +42,14 @@ pub fn folder_of(path: &Path) -> &Path {
 pub fn open_plain_file(path: &Path, links: Links) -> io::Result<(File, Metadata)> {
     check_plain(&links.metadata(path)?)?;
     let file = open(path, links)?;
-    let found = file.metadata()?;
-    check_plain(&found)?;
-    Ok((file, found))
+    let metadata = file.metadata()?;
+    check_plain(&metadata)?;
+    Ok((file, metadata))
 }
 
 /// Fails for everything except regular files.
-pub fn check_plain(found: &Metadata) -> io::Result<()> {
-    match other_kind(found.file_type()) {
+pub fn check_plain(metadata: &Metadata) -> io::Result<()> {
+    match other_kind(metadata.file_type()) {
         None => Ok(()),
         Some(what) => Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}, not a plain file"))),
     }

@@ -81,7 +81,7 @@ fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) 
         Ok(Node { op: Op::Binary(binary), inputs: vec![from, constant], op_index, ..node.clone() })
     };
     // The new nodes replace the last nodes of the chain, so they still come after everything that the chain reads.
-    let gone = if scales && shifts {
+    let removed = if scales && shifts {
         let place = chain[1].0;
         let product = operation(Binary::Mul, *x, &scale, &mut edit)?;
         let product = Node { output: *between, epilogue: Default::default(), ..product };
@@ -94,7 +94,7 @@ fn shortened(ctx: &RewriteContext, chain: &[Link], [scales, shifts]: [bool; 2]) 
         edit = edit.replace(*id, only);
         &chain[1..]
     };
-    Ok(gone.iter().fold(edit, |edit, &(id, ..)| edit.remove(id)))
+    Ok(removed.iter().fold(edit, |edit, &(id, ..)| edit.remove(id)))
 }
 
 /// Creates a constant to replace that of a node. Stores a single value if all values are equal.

@@ -31,7 +31,7 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         inner.map_or((outer, x), |(inner, x)| (inner.map(|bound| bound.max(outer[0]).min(outer[1])), x));
     let unary = simplest(min, max);
     // Rules run until they change nothing, so a rule must never replace a function by the same function.
-    if ctx.term(whole) == Term::One(unary, x) {
+    if ctx.term(whole) == Term::Unary(unary, x) {
         return private.map(|()| None);
     }
     replaced(ctx, id, Some(PatternMatch::unary(unary, x, &[])))
@@ -40,15 +40,15 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 /// Returns the lower and upper bound of a clamp, and the value that it clamps.
 fn bounds(ctx: &RewriteContext, value: ValueRef) -> Option<([f32; 2], ValueRef)> {
     let ([min, max], x) = match ctx.term(value) {
-        Term::One(Unary::Relu, x) => ([0.0, f32::INFINITY], x),
-        Term::One(Unary::Relu6, x) => ([0.0, 6.0], x),
-        Term::One(Unary::ReluN1To1, x) => ([-1.0, 1.0], x),
-        Term::One(Unary::Clip { min, max }, x) => ([min, max], x),
-        Term::Two(Binary::Maximum, a, b) => {
+        Term::Unary(Unary::Relu, x) => ([0.0, f32::INFINITY], x),
+        Term::Unary(Unary::Relu6, x) => ([0.0, 6.0], x),
+        Term::Unary(Unary::ReluN1To1, x) => ([-1.0, 1.0], x),
+        Term::Unary(Unary::Clip { min, max }, x) => ([min, max], x),
+        Term::Binary(Binary::Maximum, a, b) => {
             let (x, number) = with_number(ctx, a, b)?;
             ([number, f32::INFINITY], x)
         }
-        Term::Two(Binary::Minimum, a, b) => {
+        Term::Binary(Binary::Minimum, a, b) => {
             let (x, number) = with_number(ctx, a, b)?;
             ([f32::NEG_INFINITY, number], x)
         }

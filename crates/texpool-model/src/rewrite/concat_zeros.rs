@@ -21,8 +21,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let node = ctx.node(id);
     let &Op::Concat(Concat { axis }) = &node.op else { return Ok(None) };
     let computed = |&tensor: &TensorId| !ctx.graph.is_constant(tensor);
-    let found = node.inputs.iter().position(computed).zip(node.inputs.iter().rposition(computed));
-    let Some((part, last)) = found.filter(|_| !node.inputs.iter().all(computed)) else { return Ok(None) };
+    let first_and_last = node.inputs.iter().position(computed).zip(node.inputs.iter().rposition(computed));
+    let Some((part, last)) = first_and_last.filter(|_| !node.inputs.iter().all(computed)) else { return Ok(None) };
     // With several computed values, the pad would need a second step after the concatenation.
     if last > part {
         return Err(SkipReason::SeveralParts);

@@ -26,16 +26,16 @@ struct BudgetRate {
 /// reference to the context.
 struct ElementBudget {
     most: usize,
-    taken: Cell<usize>,
+    used: Cell<usize>,
 }
 
 impl ElementBudget {
     fn take(&self, elements: usize) -> Result<(), SkipReason> {
-        let taken = self.taken.get().saturating_add(elements);
-        if taken > self.most {
+        let used = self.used.get().saturating_add(elements);
+        if used > self.most {
             return Err(SkipReason::BudgetExceeded { elements });
         }
-        self.taken.set(taken);
+        self.used.set(used);
         Ok(())
     }
 }
@@ -45,7 +45,7 @@ impl BudgetRate {
         let elements = graph.tensors.iter().filter_map(|tensor| tensor.constant.as_ref()).map(Constant::len);
         let elements = elements.fold(0, usize::saturating_add).saturating_mul(self.each);
         let most = elements.saturating_add(graph.nodes.len().saturating_mul(self.node)).saturating_add(self.base);
-        ElementBudget { most, taken: Cell::new(0) }
+        ElementBudget { most, used: Cell::new(0) }
     }
 }
 
@@ -120,7 +120,8 @@ impl RewriteContext {
         self.facts.resize_with(self.graph.tensors.len(), ConstantFacts::default);
         // Collected before the change: tensors that have readers now may have none afterwards.
         let read = |&(id, _): &(NodeId, _)| self.graph.nodes[id].operands().collect::<Vec<_>>();
-        let left: Vec<TensorId> = nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
+        let former_operands: Vec<TensorId> =
+            nodes.iter().flat_map(read).chain(replaced.iter().map(|&(old, _)| old)).collect();
         // Unlinks all nodes before linking any: a result may pass from one node of the edit to another, and the new
         // producer's entry must not be cleared afterwards.
         for (id, node) in &nodes {
@@ -138,7 +139,7 @@ impl RewriteContext {
             self.readers[new].extend(readers);
         }
         // Frees constants that were folded into others right away; otherwise a network's weights would be held twice.
-        for tensor in left {
+        for tensor in former_operands {
             if self.readers[tensor].is_empty() {
                 self.graph.tensors[tensor].constant = None;
             }
@@ -146,8 +147,8 @@ impl RewriteContext {
     }
 
     /// Numbers of elements of constants that rules have read and created.
-    pub(super) fn taken(&self) -> [usize; 2] {
-        [&self.read, &self.created].map(|budget| budget.taken.get())
+    pub(super) fn charges(&self) -> [usize; 2] {
+        [&self.read, &self.created].map(|budget| budget.used.get())
     }
 
     /// Charges the elements of constants that a rule is about to read.

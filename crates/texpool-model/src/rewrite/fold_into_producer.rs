@@ -33,8 +33,8 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
     let fused = Node { inputs, output: node.output, epilogue: node.epilogue, ..producer_node.clone() };
     // If the second node adds a tensor, that tensor may be computed between the two nodes, so the fused node takes
     // the place of the second.
-    let (place, gone) = if node.epilogue.add.is_none() { (producer, id) } else { (id, producer) };
-    Ok(Some(edit.replace(place, fused).remove(gone)))
+    let (place, removed) = if node.epilogue.add.is_none() { (producer, id) } else { (id, producer) };
+    Ok(Some(edit.replace(place, fused).remove(removed)))
 }
 
 /// Returns the operands of a node with a scale and a shift folded in. Creates new constants, because other nodes may

@@ -25,25 +25,25 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
-    let known = |x, by| {
+    let gated = |x, by| {
         let unary = match ctx.term(by) {
-            Term::One(Unary::Logistic, y) if y == x => Unary::Silu,
-            Term::One(Unary::Tanh, y) if is_softplus(ctx, y, x) => Unary::Mish,
+            Term::Unary(Unary::Logistic, y) if y == x => Unary::Silu,
+            Term::Unary(Unary::Tanh, y) if is_softplus(ctx, y, x) => Unary::Mish,
             _ => return None,
         };
         Some(PatternMatch::unary(unary, x, &[[product.factor, 1.0]]))
     };
-    known(a, b).or_else(|| known(b, a))
+    gated(a, b).or_else(|| gated(b, a))
 }
 
 /// Returns whether a value is `log(1 + exp(x))`, as one operator or written out.
 fn is_softplus(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> bool {
     match ctx.term(value) {
-        Term::One(Unary::Softplus, y) => y == x,
-        Term::One(Unary::Log, y) => {
+        Term::Unary(Unary::Softplus, y) => y == x,
+        Term::Unary(Unary::Log, y) => {
             let sum = ctx.sum(y);
             let &[power] = &sum.values[..] else { return false };
-            sum.number == 1.0 && ctx.term(power) == Term::One(Unary::Exp, x)
+            sum.number == 1.0 && ctx.term(power) == Term::Unary(Unary::Exp, x)
         }
         _ => false,
     }

@@ -31,17 +31,17 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
-    let known = |x, gate| {
+    let gelu = |x, gate| {
         let sum = ctx.sum(gate);
         let &[inner] = &sum.values[..] else { return None };
         let numbers = [[product.factor, 0.5], [sum.number, 1.0]];
         match ctx.term(inner) {
-            Term::One(Unary::Erf, y) => {
+            Term::Unary(Unary::Erf, y) => {
                 let scaled = ctx.product(y);
                 let numbers = [numbers[0], numbers[1], [scaled.factor, FRAC_1_SQRT_2]];
                 (scaled.values == [x]).then(|| PatternMatch::unary(Unary::Gelu, x, &numbers))
             }
-            Term::One(Unary::Tanh, y) => {
+            Term::Unary(Unary::Tanh, y) => {
                 let [factor, cubic] = cubic(ctx, y, x)?;
                 let numbers = [numbers[0], numbers[1], [factor, FRAC_2_PI.sqrt()], [cubic, CUBIC]];
                 Some(PatternMatch::unary(Unary::GeluTanh, x, &numbers))
@@ -49,7 +49,7 @@ fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
             _ => None,
         }
     };
-    known(a, b).or_else(|| known(b, a))
+    gelu(a, b).or_else(|| gelu(b, a))
 }
 
 /// Returns `f` and `c` of `f * (x + c * x^3)`, also if written as `f * x * (1 + c * x^2)`.

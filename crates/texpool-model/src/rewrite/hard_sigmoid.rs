@@ -28,7 +28,7 @@ fn swish(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let product = ctx.product(whole);
     let &[a, b] = &product.values[..] else { return None };
     let numbers = |x: ValueRef, gate: ValueRef| {
-        if let Term::One(Unary::HardSigmoid { alpha, beta }, y) = ctx.term(gate) {
+        if let Term::Unary(Unary::HardSigmoid { alpha, beta }, y) = ctx.term(gate) {
             let numbers = [[f64::from(alpha), 1.0 / 6.0], [f64::from(beta), 0.5], [product.factor, 1.0]];
             return (y == x).then_some(numbers);
         }
@@ -36,8 +36,8 @@ fn swish(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
         let sum = ctx.sum(inner);
         (sum.values == [x]).then_some([[bound, 6.0], [sum.number, 3.0], [product.factor, 1.0 / 6.0]])
     };
-    let found = |x, gate| numbers(x, gate).map(|numbers| PatternMatch::unary(Unary::HardSwish, x, &numbers));
-    found(a, b).or_else(|| found(b, a))
+    let hard_swish = |x, gate| numbers(x, gate).map(|numbers| PatternMatch::unary(Unary::HardSwish, x, &numbers));
+    hard_swish(a, b).or_else(|| hard_swish(b, a))
 }
 
 /// Matches `min(max(x + b, 0), n) / n`, or `min(max(a * x + b, 0), 1)`.
@@ -64,8 +64,8 @@ fn sigmoid(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
 /// Returns the upper bound and the clamped value, if the lower bound is zero.
 fn bounded(ctx: &RewriteContext, value: ValueRef) -> Option<(f64, ValueRef)> {
     match ctx.term(value) {
-        Term::One(Unary::Relu6, x) => Some((6.0, x)),
-        Term::One(Unary::Clip { min: 0.0, max }, x) if max.is_finite() => Some((f64::from(max), x)),
+        Term::Unary(Unary::Relu6, x) => Some((6.0, x)),
+        Term::Unary(Unary::Clip { min: 0.0, max }, x) if max.is_finite() => Some((f64::from(max), x)),
         _ => None,
     }
 }

@@ -52,7 +52,7 @@ struct Search<'a> {
     /// For each tensor another one that shares its storage, as in a union-find forest. A root refers to itself.
     shared: IdVec<TensorId, TensorId>,
     /// Tensors that already have a place: operands and results of views, and parts written in place.
-    taken: IdVec<TensorId, bool>,
+    has_place: IdVec<TensorId, bool>,
     /// The nodes that need no step, or whose step reads nothing.
     stepless: IdVec<NodeId, bool>,
     /// Nodes that write into each storage, listed at the root of the storage.
@@ -75,7 +75,7 @@ impl<'a> Search<'a> {
             ctx,
             depth: IdVec::from_elem(0, tensors),
             shared: tensors.ids().collect(),
-            taken: IdVec::from_elem(false, tensors),
+            has_place: IdVec::from_elem(false, tensors),
             stepless: IdVec::from_elem(false, &ctx.graph.nodes),
             writers: IdVec::from_elem(Vec::new(), tensors),
             all: 0,
@@ -85,7 +85,7 @@ impl<'a> Search<'a> {
             let node = ctx.node(id);
             search.stepless[id] = true;
             for tensor in node.inputs.iter().take(1).copied().chain([node.output]) {
-                search.taken[tensor] = true;
+                search.has_place[tensor] = true;
                 search.shared[tensor] = search.storage_root(node.inputs[0]);
             }
         }
@@ -103,18 +103,18 @@ impl<'a> Search<'a> {
         let ctx = self.ctx;
         let many = || SkipReason::TooManyNeighbours;
         // Reports the first such node of the graph, so that the reason does not depend on the order of earlier joins.
-        let mut found: Option<(NodeId, TensorId)> = None;
+        let mut conflict: Option<(NodeId, TensorId)> = None;
         for &writer in group.iter().flat_map(|&first| &self.writers[first]) {
             let step = ctx.node(writer);
             self.visits_left = self.visits_left.checked_sub(1 + step.inputs.len()).ok_or_else(many)?;
-            if writer == id || self.stepless[writer] || found.is_some_and(|(node, _)| node <= writer) {
+            if writer == id || self.stepless[writer] || conflict.is_some_and(|(node, _)| node <= writer) {
                 continue;
             }
             if let Some(read) = step.operands().find(|&tensor| group.contains(&self.storage_root(tensor))) {
-                found = Some((writer, read));
+                conflict = Some((writer, read));
             }
         }
-        match found {
+        match conflict {
             Some((node, read)) => {
                 Err(SkipReason::ReadsWrittenTexture { op: ctx.node(node).op.name(), tensor: ctx.name(read) })
             }
@@ -155,7 +155,7 @@ impl<'a> Search<'a> {
             } else if ctx.producer(part).is_none() {
                 return Err(SkipReason::NotComputed { tensor: tensor() });
             // A part that occurs twice in the concatenation would have to lie in two places.
-            } else if self.taken[part] || !seen.insert(part) {
+            } else if self.has_place[part] || !seen.insert(part) {
                 return Err(SkipReason::StoredElsewhere { tensor: tensor() });
             }
         }
@@ -164,7 +164,7 @@ impl<'a> Search<'a> {
         self.check_neighbours(id, &group)?;
         let first = self.storage_root(to);
         for &part in &node.inputs {
-            self.taken[part] = true;
+            self.has_place[part] = true;
             // The search goes backwards, so the depth of the whole is already final.
             self.depth[part] = self.depth[to] + 1;
             let part = self.storage_root(part);

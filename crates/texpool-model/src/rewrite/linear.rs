@@ -36,9 +36,9 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
         // Charged to the budget: many products may share a matrix, and each creates a separate transposed copy.
         ctx.charge_created(constant.len())?;
         let (values, columns) = (constant.to_f32(), shape.c);
-        let turned: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
+        let transposed: Vec<f32> = (0..values.len()).map(|i| values[i % shape.w * columns + i / shape.w]).collect();
         let shape = Shape { w: columns, c: shape.w, ..shape };
-        let constant = Some(Constant::from_f32(&turned));
+        let constant = Some(Constant::from_f32(&transposed));
         let dims = vec![shape.w, shape.c];
         let tensor = Tensor { dims, constant, ..Tensor::new(ctx.name(matrix), shape) };
         edit.add(&ctx.graph, tensor)

@@ -118,8 +118,8 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
             break;
         }
     }
-    let [looked, made] = ctx.taken();
-    tracing::debug!(rounds, looked, made, "rewritten");
+    let [read, created] = ctx.charges();
+    tracing::debug!(rounds, looked = read, made = created, "rewritten");
     // Rebuilt, so that `views` and `in_place` refer to the node ids of the graph without removed nodes.
     let ctx = RewriteContext::new(ctx.into_graph());
     let views = match rules.is_on(views::NAME) {

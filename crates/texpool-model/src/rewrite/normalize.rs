@@ -33,17 +33,17 @@ fn propose(ctx: &RewriteContext, id: NodeId) -> Proposal {
 /// Matches `x * (inverse * weights)`, a form that saves one multiplication of the full tensor. The product of inverse
 /// and weights becomes the normalization, and the product with `x` becomes the product with the weights.
 fn scaled(ctx: &RewriteContext, id: NodeId) -> Proposal {
-    let Term::Two(Binary::Mul, a, b) = ctx.term(ctx.without_epilogue(id)) else { return Ok(None) };
+    let Term::Binary(Binary::Mul, a, b) = ctx.term(ctx.without_epilogue(id)) else { return Ok(None) };
     for (x, factor) in [(a, b), (b, a)] {
-        let (Term::Two(Binary::Mul, c, d), Some(place)) = (ctx.term(factor), ctx.producer(factor.tensor)) else {
+        let (Term::Binary(Binary::Mul, c, d), Some(place)) = (ctx.term(factor), ctx.producer(factor.tensor)) else {
             continue;
         };
-        let found = [(c, d), (d, c)].into_iter().find_map(|(root, weights)| {
+        let op_and_weights = [(c, d), (d, c)].into_iter().find_map(|(root, weights)| {
             let op = normalization(ctx, x, inverse(ctx, root)?)?;
             // Only for a normalization of `x` itself. If the mean of `x` is subtracted, other nodes add it again.
             (op.1 == x && ctx.graph.is_constant(weights.tensor)).then_some((op.0, weights.tensor))
         });
-        let Some((op, weights)) = found else { continue };
+        let Some((op, weights)) = op_and_weights else { continue };
         let is_stored = ctx.value(x.tensor) == x && ctx.node(place).epilogue.is_empty();
         if !is_stored || ctx.graph.is_constant(x.tensor) {
             continue;
@@ -67,8 +67,8 @@ fn scaled(ctx: &RewriteContext, id: NodeId) -> Proposal {
 
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<PatternMatch> {
     let (dividend, root) = match ctx.term(whole) {
-        Term::Two(Binary::Div, dividend, root) => (dividend, divisor(ctx, root)?),
-        Term::Two(Binary::Mul, a, b) => match inverse(ctx, b) {
+        Term::Binary(Binary::Div, dividend, root) => (dividend, divisor(ctx, root)?),
+        Term::Binary(Binary::Mul, a, b) => match inverse(ctx, b) {
             Some(root) => (a, root),
             None => (b, inverse(ctx, a)?),
         },
@@ -149,12 +149,12 @@ fn step(ctx: &RewriteContext, value: ValueRef) -> Option<(Step, ValueRef)> {
         _ => None,
     };
     match ctx.term(value) {
-        Term::Two(Binary::Add, a, b) => with_number(a, b).map(|(number, x)| (Step::Add(number), x)),
-        Term::Two(Binary::Mul, a, b) => with_number(a, b).map(|(number, x)| (Step::Times(number), x)),
-        Term::Two(Binary::Maximum, a, b) => with_number(a, b).map(|(number, x)| (Step::AtLeast(number), x)),
-        Term::Two(Binary::Div, x, by) => ctx.number(by).map(|number| (Step::Times(1.0 / number), x)),
-        Term::One(Unary::Clip { min, max }, x) if max >= f32::MAX => Some((Step::AtLeast(f64::from(min)), x)),
-        Term::One(Unary::Relu, x) => Some((Step::AtLeast(0.0), x)),
+        Term::Binary(Binary::Add, a, b) => with_number(a, b).map(|(number, x)| (Step::Add(number), x)),
+        Term::Binary(Binary::Mul, a, b) => with_number(a, b).map(|(number, x)| (Step::Times(number), x)),
+        Term::Binary(Binary::Maximum, a, b) => with_number(a, b).map(|(number, x)| (Step::AtLeast(number), x)),
+        Term::Binary(Binary::Div, x, by) => ctx.number(by).map(|number| (Step::Times(1.0 / number), x)),
+        Term::Unary(Unary::Clip { min, max }, x) if max >= f32::MAX => Some((Step::AtLeast(f64::from(min)), x)),
+        Term::Unary(Unary::Relu, x) => Some((Step::AtLeast(0.0), x)),
         _ => None,
     }
 }
@@ -166,10 +166,10 @@ fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
         after.push(step);
         value = ctx.unrepeated(x);
     }
-    let mut found = match ctx.term(value) {
-        Term::One(Unary::Sqrt, x) => under_root(ctx, x)?,
-        Term::Two(Binary::Pow, x, half) if ctx.number(half) == Some(0.5) => under_root(ctx, x)?,
-        Term::Over(ReduceKind::L2, axes, x) => Measured::new(SquareKind::Whole, ctx.long(axes, x), x),
+    let mut measured = match ctx.term(value) {
+        Term::Unary(Unary::Sqrt, x) => under_root(ctx, x)?,
+        Term::Binary(Binary::Pow, x, half) if ctx.number(half) == Some(0.5) => under_root(ctx, x)?,
+        Term::Reduce(ReduceKind::L2, axes, x) => Measured::new(SquareKind::Whole, ctx.long(axes, x), x),
         _ => return None,
     };
     for step in after.into_iter().rev() {
@@ -177,21 +177,21 @@ fn divisor(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
             // Numbers that are added and then subtracted may be there to round, so only additions of nonnegative
             // numbers match.
             Step::Add(number) if number >= 0.0 => {
-                found.offset += number;
-                found.least = raised(found.least, number);
+                measured.offset += number;
+                measured.least = raised(measured.least, number);
             }
             // The root is not negative, so a positive factor can move under it as its square.
             Step::Times(factor) if factor > 0.0 => {
-                found.scale *= factor * factor;
-                found.epsilon *= factor * factor;
-                found.offset *= factor;
-                found.least *= factor;
+                measured.scale *= factor * factor;
+                measured.epsilon *= factor * factor;
+                measured.offset *= factor;
+                measured.least *= factor;
             }
             Step::Add(_) | Step::Times(_) => return None,
-            Step::AtLeast(number) => found.least = found.least.max(number),
+            Step::AtLeast(number) => measured.least = measured.least.max(number),
         }
     }
-    Some(found)
+    Some(measured)
 }
 
 /// Decomposes the expression under a root.
@@ -201,33 +201,33 @@ fn under_root(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
         after.push(step);
         value = ctx.unrepeated(x);
     }
-    let mut found = match ctx.term(value) {
-        Term::Over(ReduceKind::Mean, ..) => {
+    let mut measured = match ctx.term(value) {
+        Term::Reduce(ReduceKind::Mean, ..) => {
             let (axes, of) = ctx.mean(value)?;
             Measured::new(SquareKind::Mean, axes, of)
         }
-        Term::Over(ReduceKind::Sum, axes, of) => Measured::new(SquareKind::Sum, ctx.long(axes, of), of),
-        Term::Over(ReduceKind::SumSquare, axes, x) => Measured::new(SquareKind::Whole, ctx.long(axes, x), x),
+        Term::Reduce(ReduceKind::Sum, axes, of) => Measured::new(SquareKind::Sum, ctx.long(axes, of), of),
+        Term::Reduce(ReduceKind::SumSquare, axes, x) => Measured::new(SquareKind::Whole, ctx.long(axes, x), x),
         _ => return None,
     };
     for step in after.into_iter().rev() {
         match step {
             Step::Add(number) if number >= 0.0 => {
-                found.epsilon += number;
-                found.least = raised(found.least, number);
+                measured.epsilon += number;
+                measured.least = raised(measured.least, number);
             }
             Step::Times(factor) if factor > 0.0 => {
-                found.scale *= factor;
-                found.epsilon *= factor;
-                found.least *= factor;
+                measured.scale *= factor;
+                measured.epsilon *= factor;
+                measured.least *= factor;
             }
             Step::Add(_) | Step::Times(_) => return None,
-            Step::AtLeast(number) => found.least = found.least.max(number),
+            Step::AtLeast(number) => measured.least = measured.least.max(number),
         }
     }
     // The bound on the square becomes a bound on its root.
-    found.least = found.least.sqrt();
-    Some(found)
+    measured.least = measured.least.sqrt();
+    Some(measured)
 }
 
 /// Returns a lower bound after a number is added to the bounded value. Zero means unbounded.
@@ -239,10 +239,10 @@ fn raised(least: f64, number: f64) -> f64 {
 fn inverse(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
     let value = ctx.unrepeated(value);
     match ctx.term(value) {
-        Term::One(Unary::Rsqrt, x) => under_root(ctx, x),
-        Term::One(Unary::Reciprocal, root) => divisor(ctx, root),
-        Term::Two(Binary::Div, one, root) if ctx.number(one) == Some(1.0) => divisor(ctx, root),
-        Term::Two(Binary::Pow, x, power) => match ctx.number(power) {
+        Term::Unary(Unary::Rsqrt, x) => under_root(ctx, x),
+        Term::Unary(Unary::Reciprocal, root) => divisor(ctx, root),
+        Term::Binary(Binary::Div, one, root) if ctx.number(one) == Some(1.0) => divisor(ctx, root),
+        Term::Binary(Binary::Pow, x, power) => match ctx.number(power) {
             Some(-0.5) => under_root(ctx, x),
             Some(-1.0) => divisor(ctx, x),
             _ => None,
@@ -253,7 +253,7 @@ fn inverse(ctx: &RewriteContext, value: ValueRef) -> Option<Measured> {
 
 /// Matches `x - mean(x)` and returns the axes of the mean, and `x`.
 fn from_mean(ctx: &RewriteContext, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
-    let Term::Two(Binary::Sub, x, mean) = ctx.term(value) else { return None };
+    let Term::Binary(Binary::Sub, x, mean) = ctx.term(value) else { return None };
     // A mean over axes with one element each is the value itself, and the difference zero.
     ctx.mean(mean).filter(|&(axes, of)| of == x && axes != [false; 4])
 }
@@ -265,21 +265,21 @@ fn is_distance(ctx: &RewriteContext, value: ValueRef, distance: ValueRef, x: ([b
 
 /// Returns whether a value is `x` or its magnitude, which has the same square.
 fn is_magnitude(ctx: &RewriteContext, value: ValueRef, x: ValueRef) -> bool {
-    value == x || ctx.term(value) == Term::One(Unary::Abs, x)
+    value == x || ctx.term(value) == Term::Unary(Unary::Abs, x)
 }
 
 /// Returns whether a value is the square of a value for which `is` returns true.
 fn is_square(ctx: &RewriteContext, value: ValueRef, is: impl Fn(ValueRef) -> bool) -> bool {
     match ctx.term(value) {
-        Term::One(Unary::Square, y) => is(y),
-        Term::Two(Binary::Mul, a, b) => a == b && is(a),
-        Term::Two(Binary::Pow, y, two) => ctx.number(two) == Some(2.0) && is(y),
+        Term::Unary(Unary::Square, y) => is(y),
+        Term::Binary(Binary::Mul, a, b) => a == b && is(a),
+        Term::Binary(Binary::Pow, y, two) => ctx.number(two) == Some(2.0) && is(y),
         _ => false,
     }
 }
 
 /// Returns whether a value is the squared difference of `x` from its mean, computed by a single operator.
 fn is_squared_difference(ctx: &RewriteContext, value: ValueRef, x: ([bool; 4], ValueRef)) -> bool {
-    let Term::Two(Binary::SquaredDifference, a, b) = ctx.term(value) else { return false };
+    let Term::Binary(Binary::SquaredDifference, a, b) = ctx.term(value) else { return false };
     [(a, b), (b, a)].iter().any(|&(y, mean)| y == x.1 && ctx.mean(mean) == Some(x))
 }

@@ -29,29 +29,29 @@ impl PatternMatch {
     }
 }
 
-/// Proposal of a rule that recognises a function. Passes the value of the node without its epilogue to `found`.
+/// Proposal of a rule that recognises a function. Passes the value of the node without its epilogue to `find`.
 pub(super) fn recognised(
     ctx: &RewriteContext,
     id: NodeId,
-    found: impl Fn(&RewriteContext, ValueRef) -> Option<PatternMatch>,
+    find: impl Fn(&RewriteContext, ValueRef) -> Option<PatternMatch>,
 ) -> Proposal {
-    replaced(ctx, id, found(ctx, ctx.without_epilogue(id)))
+    replaced(ctx, id, find(ctx, ctx.without_epilogue(id)))
 }
 
 /// Replaces a node with the operator found, and removes the nodes between `x` and it.
-pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMatch>) -> Proposal {
-    let Some(PatternMatch { op, x, numbers }) = found else { return Ok(None) };
+pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, pattern: Option<PatternMatch>) -> Proposal {
+    let Some(PatternMatch { op, x, numbers }) = pattern else { return Ok(None) };
     let node = ctx.node(id);
     // Intermediate values of an epilogue are not stored, so no node can read them.
     if ctx.value(x.tensor) != x || ctx.graph.is_constant(x.tensor) {
         return Ok(None);
     }
     // NaN needs a separate check, because comparisons with it are false.
-    let off = |[found, due]: &&[f64; 2]| (found - due).abs() > due.abs() * ROUNDING || found.is_nan();
-    if let Some(&[found, due]) = numbers.iter().find(off) {
+    let off = |[number, due]: &&[f64; 2]| (number - due).abs() > due.abs() * ROUNDING || number.is_nan();
+    if let Some(&[number, due]) = numbers.iter().find(off) {
         return Err(SkipReason::ConstantMismatch {
             op: op.name(),
-            found: (found as f32).to_string(),
+            found: (number as f32).to_string(),
             due: (due as f32).to_string(),
         });
     }
@@ -67,7 +67,7 @@ pub(super) fn replaced(ctx: &RewriteContext, id: NodeId, found: Option<PatternMa
 /// Returns the nodes between `x` and a node's operands, if none of their results is used elsewhere.
 pub(super) fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<Vec<NodeId>, SkipReason> {
     let node = ctx.node(id);
-    let (mut found, mut open) = (Vec::new(), node.inputs.clone());
+    let (mut nodes, mut open) = (Vec::new(), node.inputs.clone());
     while let Some(tensor) = open.pop() {
         if tensor == x || ctx.graph.is_constant(tensor) {
             continue;
@@ -80,16 +80,16 @@ pub(super) fn between(ctx: &RewriteContext, id: NodeId, x: TensorId) -> Result<V
         if node.epilogue.add == Some(tensor) {
             return Err(SkipReason::ReadElsewhere { tensor: ctx.name(tensor) });
         }
-        if !found.contains(&producer) {
-            found.push(producer);
+        if !nodes.contains(&producer) {
+            nodes.push(producer);
             open.extend(ctx.node(producer).operands());
         }
     }
-    let inside = |reader: &NodeId| *reader == id || found.contains(reader);
-    for tensor in found.iter().map(|&inner| ctx.node(inner).output) {
+    let inside = |reader: &NodeId| *reader == id || nodes.contains(reader);
+    for tensor in nodes.iter().map(|&inner| ctx.node(inner).output) {
         if !ctx.readers(tensor).iter().all(inside) {
             return Err(SkipReason::ReadElsewhere { tensor: ctx.name(tensor) });
         }
     }
-    Ok(found)
+    Ok(nodes)
 }

@@ -60,14 +60,15 @@ fn add_in(ctx: &RewriteContext, id: NodeId, (sum, addend): (TensorId, TensorId))
         None if ctx.graph.shape(addend) == ctx.graph.shape(to) => addend,
         None => return Err(SkipReason::ShapeMismatch { tensor: ctx.name(addend) }),
     };
-    let added = Epilogue { add: Some(addend), ..producer_node.epilogue };
-    let epilogue = join(added, Act::None, node.epilogue).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
+    let producer_epilogue = Epilogue { add: Some(addend), ..producer_node.epilogue };
+    let epilogue =
+        join(producer_epilogue, Act::None, node.epilogue).ok_or(SkipReason::EpilogueTaken { op: node.op.name() })?;
     let fused = Node { output: to, epilogue, ..producer_node.clone() };
     // If the addend is computed after the producer, the fused node takes the place of the addition. This is safe
     // because the addition is the only reader of the producer's result.
-    let (place, gone) =
+    let (place, removed) =
         if ctx.producer(addend).is_none_or(|other| other < producer) { (producer, id) } else { (id, producer) };
-    Ok(edit.replace(place, fused).remove(gone))
+    Ok(edit.replace(place, fused).remove(removed))
 }
 
 /// Returns the node that appends zero channels to a tensor, and the tensor without them.

@@ -29,17 +29,17 @@ pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
     if !graph.nodes.iter().any(|node| in_two(node).is_some()) {
         return Cow::Borrowed(graph);
     }
-    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
+    let mut result = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
     for node in &graph.nodes {
         let Some((batch, x)) = in_two(node) else {
-            made.nodes.push(node.clone());
+            result.nodes.push(node.clone());
             continue;
         };
         let shape = Shape { w: 1, ..graph.shape(x) };
         let name = format!("{}/rows", graph.tensors[x].name);
-        let rows = made.tensors.push(Tensor::new(name, shape));
+        let rows = result.tensors.push(Tensor::new(name, shape));
         let mean = |axes| Op::Reduce(Reduce { kind: ReduceKind::Mean, axes });
-        made.nodes.push(Node {
+        result.nodes.push(Node {
             op: mean([false, false, true, false]),
             inputs: vec![x],
             output: rows,
@@ -48,7 +48,7 @@ pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
             integers: None,
         });
         let op = mean([batch, true, false, false]);
-        made.nodes.push(Node { op, inputs: vec![rows], ..node.clone() });
+        result.nodes.push(Node { op, inputs: vec![rows], ..node.clone() });
     }
-    Cow::Owned(made)
+    Cow::Owned(result)
 }

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
     numerics: Numerics::Reassociates,
     order: Order::Forward,
     propose: |ctx, id| {
-        recognised(ctx, id, |ctx, whole| find_match(ctx, whole).filter(|softmax| softmax.is_safe).map(made))
+        recognised(ctx, id, |ctx, whole| find_match(ctx, whole).filter(|softmax| softmax.is_safe).map(pattern))
     },
 };
 
@@ -26,7 +26,7 @@ pub(super) const UNSAFE_RULE: Rule = Rule {
     about: "recognises SOFTMAX and LOG_SOFTMAX over channels written out without the greatest value subtracted first",
     numerics: Numerics::ChangesRange,
     order: Order::Forward,
-    propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(made)),
+    propose: |ctx, id| recognised(ctx, id, |ctx, whole| find_match(ctx, whole).map(pattern)),
 };
 
 /// A softmax written out as several nodes.
@@ -37,24 +37,24 @@ struct SoftmaxMatch {
     is_safe: bool,
 }
 
-fn made(SoftmaxMatch { x, log, .. }: SoftmaxMatch) -> PatternMatch {
+fn pattern(SoftmaxMatch { x, log, .. }: SoftmaxMatch) -> PatternMatch {
     PatternMatch::new(Op::Softmax(Softmax { beta: 1.0, log }), x, &[])
 }
 
 fn find_match(ctx: &RewriteContext, whole: ValueRef) -> Option<SoftmaxMatch> {
     let (exponent, log, stable) = match ctx.term(whole) {
-        Term::Two(Binary::Div, power, sum) => {
-            let Term::One(Unary::Exp, exponent) = ctx.term(power) else { return None };
+        Term::Binary(Binary::Div, power, sum) => {
+            let Term::Unary(Unary::Exp, exponent) = ctx.term(power) else { return None };
             (over_channels(ctx, ReduceKind::Sum, sum)? == power).then_some((exponent, false, false))?
         }
-        Term::Two(Binary::Sub, exponent, log) => {
+        Term::Binary(Binary::Sub, exponent, log) => {
             let (powers, stable) = log_of_powers(ctx, log)?;
             (powers == exponent).then_some((exponent, true, stable))?
         }
         _ => return None,
     };
     Some(match ctx.term(exponent) {
-        Term::Two(Binary::Sub, x, greatest) if over_channels(ctx, ReduceKind::Max, greatest) == Some(x) => {
+        Term::Binary(Binary::Sub, x, greatest) if over_channels(ctx, ReduceKind::Max, greatest) == Some(x) => {
             SoftmaxMatch { x, log, is_safe: true }
         }
         _ => SoftmaxMatch { x: exponent, log, is_safe: stable },
@@ -67,12 +67,12 @@ fn log_of_powers(ctx: &RewriteContext, value: ValueRef) -> Option<(ValueRef, boo
         return Some((x, true));
     }
     let powers = match ctx.term(value) {
-        Term::One(Unary::Log, sum) => over_channels(ctx, ReduceKind::Sum, sum)?,
+        Term::Unary(Unary::Log, sum) => over_channels(ctx, ReduceKind::Sum, sum)?,
         // ONNX also has a single operator for the logarithm of a sum.
         _ => over_channels(ctx, ReduceKind::LogSum, value)?,
     };
     match ctx.term(powers) {
-        Term::One(Unary::Exp, x) => Some((x, false)),
+        Term::Unary(Unary::Exp, x) => Some((x, false)),
         _ => None,
     }
 }
@@ -80,7 +80,7 @@ fn log_of_powers(ctx: &RewriteContext, value: ValueRef) -> Option<(ValueRef, boo
 /// Returns `x`, if the value is the reduction `reduce` of `x` over channels only.
 fn over_channels(ctx: &RewriteContext, reduce: ReduceKind, value: ValueRef) -> Option<ValueRef> {
     match ctx.term(value) {
-        Term::Over(kind, axes, x) if kind == reduce && ctx.long(axes, x) == [false, false, false, true] => Some(x),
+        Term::Reduce(kind, axes, x) if kind == reduce && ctx.long(axes, x) == [false, false, false, true] => Some(x),
         _ => None,
     }
 }

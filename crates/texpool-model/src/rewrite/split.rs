@@ -23,18 +23,18 @@ pub fn split(graph: &Graph) -> Cow<'_, Graph> {
     if !graph.nodes.iter().any(must) {
         return Cow::Borrowed(graph);
     }
-    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
+    let mut result = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
     for node in &graph.nodes {
         let mut node = node.clone();
         if is_crowded(graph, &node) {
-            node.inputs = uncrowded(&mut made, &node);
+            node.inputs = uncrowded(&mut result, &node);
         }
-        while needs_tensor(&made, &node) {
-            node.inputs[0] = join(&mut made, &node, &node.inputs[..1]);
+        while needs_tensor(&result, &node) {
+            node.inputs[0] = join(&mut result, &node, &node.inputs[..1]);
         }
-        made.nodes.push(node);
+        result.nodes.push(node);
     }
-    Cow::Owned(made)
+    Cow::Owned(result)
 }
 
 /// Returns whether too many computed parts meet in some texel.
@@ -90,11 +90,11 @@ impl Parts {
 
     /// Removes all parts from index `from` on and returns them.
     fn pop_from(&mut self, from: usize) -> Vec<TensorId> {
-        let taken = self.all.split_off(from);
-        if let Some(first) = taken.first() {
+        let removed = self.all.split_off(from);
+        if let Some(first) = removed.first() {
             (self.end, self.open) = (first.begin, first.open.clone());
         }
-        taken.into_iter().map(|part| part.tensor).collect()
+        removed.into_iter().map(|part| part.tensor).collect()
     }
 }
 

@@ -16,10 +16,10 @@ pub(super) struct ValueRef {
 /// The operation that computes a value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Term {
-    One(Unary, ValueRef),
-    Two(Binary, ValueRef, ValueRef),
+    Unary(Unary, ValueRef),
+    Binary(Binary, ValueRef, ValueRef),
     /// A reduction over the marked axes.
-    Over(ReduceKind, [bool; 4], ValueRef),
+    Reduce(ReduceKind, [bool; 4], ValueRef),
     /// Any other operation, an input or a constant.
     Other,
 }
@@ -77,7 +77,7 @@ impl RewriteContext {
             _ => 0,
         };
         match act {
-            Act::Unary(unary) => Term::One(unary, ValueRef { stage: before, ..value }),
+            Act::Unary(unary) => Term::Unary(unary, ValueRef { stage: before, ..value }),
             Act::None | Act::Prelu(_) => Term::Other,
         }
     }
@@ -85,11 +85,11 @@ impl RewriteContext {
     fn node_term(&self, id: NodeId) -> Term {
         let node = self.node(id);
         match (&node.op, &node.inputs[..]) {
-            (&Op::Unary(unary), &[x]) => Term::One(unary, self.value(x)),
-            (&Op::Binary(binary), &[a, b]) => Term::Two(binary, self.value(a), self.value(b)),
-            (&Op::Reduce(Reduce { kind, axes }), &[x]) => Term::Over(kind, axes, self.value(x)),
+            (&Op::Unary(unary), &[x]) => Term::Unary(unary, self.value(x)),
+            (&Op::Binary(binary), &[a, b]) => Term::Binary(binary, self.value(a), self.value(b)),
+            (&Op::Reduce(Reduce { kind, axes }), &[x]) => Term::Reduce(kind, axes, self.value(x)),
             (Op::Pool2d(pool), &[x]) if pool.is_mean_of(self.graph.shape(x)) => {
-                Term::Over(ReduceKind::Mean, [false, true, true, false], self.value(x))
+                Term::Reduce(ReduceKind::Mean, [false, true, true, false], self.value(x))
             }
             _ => Term::Other,
         }
@@ -132,13 +132,13 @@ impl RewriteContext {
             let full = open.len() + values.len() >= MAX_OPERANDS;
             match term {
                 // Pushed in reverse, so that `pop` returns the operands in their original order.
-                Term::Two(Binary::Mul, a, b) if !full => open.extend([b, a]),
-                Term::One(Unary::Neg, x) => {
+                Term::Binary(Binary::Mul, a, b) if !full => open.extend([b, a]),
+                Term::Unary(Unary::Neg, x) => {
                     factor = -factor;
                     open.push(x);
                 }
-                Term::One(Unary::Square, x) if !full => open.extend([x; 2]),
-                Term::Two(binary @ (Binary::Div | Binary::Pow), x, by) => match (binary, self.number(by)) {
+                Term::Unary(Unary::Square, x) if !full => open.extend([x; 2]),
+                Term::Binary(binary @ (Binary::Div | Binary::Pow), x, by) => match (binary, self.number(by)) {
                     (Binary::Div, Some(number)) => {
                         factor /= number;
                         open.push(x);
@@ -160,20 +160,20 @@ impl RewriteContext {
         let mut largest: f64 = 0.0;
         while let Some(value) = open.pop() {
             seen += 1;
-            if let Some(known) = self.number(value) {
-                number += known;
-                largest = largest.max(known.abs());
+            if let Some(addend) = self.number(value) {
+                number += addend;
+                largest = largest.max(addend.abs());
                 continue;
             }
             let part = seen <= MAX_TERMS && self.part_of(value, whole);
             let term = if part { self.term(value) } else { Term::Other };
             let full = open.len() + values.len() >= MAX_OPERANDS;
             match term {
-                Term::Two(Binary::Add, a, b) if !full => open.extend([b, a]),
-                Term::Two(Binary::Sub, x, by) => match self.number(by) {
-                    Some(known) => {
-                        number -= known;
-                        largest = largest.max(known.abs());
+                Term::Binary(Binary::Add, a, b) if !full => open.extend([b, a]),
+                Term::Binary(Binary::Sub, x, by) => match self.number(by) {
+                    Some(addend) => {
+                        number -= addend;
+                        largest = largest.max(addend.abs());
                         open.push(x);
                     }
                     None => values.push(value),
@@ -191,11 +191,11 @@ impl RewriteContext {
     /// Returns the axes with more than one element that a mean is taken over, and its operand. Also merges means of
     /// means.
     pub(super) fn mean(&self, value: ValueRef) -> Option<([bool; 4], ValueRef)> {
-        let Term::Over(ReduceKind::Mean, mut axes, mut x) = self.term(value) else { return None };
+        let Term::Reduce(ReduceKind::Mean, mut axes, mut x) = self.term(value) else { return None };
         // There are four axes, so with more nested means some have no effect. Without this limit every node in a
         // chain of thousands would visit all those before it.
         for _ in 0..axes.len() {
-            let Term::Over(ReduceKind::Mean, more, inner) = self.term(x) else { break };
+            let Term::Reduce(ReduceKind::Mean, more, inner) = self.term(x) else { break };
             axes = std::array::from_fn(|axis| axes[axis] || more[axis]);
             x = inner;
         }

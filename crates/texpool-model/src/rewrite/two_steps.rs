@@ -19,27 +19,27 @@ pub fn two_steps(graph: &Graph) -> Cow<'_, Graph> {
     if !graph.nodes.iter().any(|node| in_two(graph, node).is_some()) {
         return Cow::Borrowed(graph);
     }
-    let mut made = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
+    let mut result = Graph { nodes: Vec::with_capacity(graph.nodes.len() + 1).into(), ..graph.clone() };
     for node in &graph.nodes {
-        push(&mut made, node.clone());
+        push(&mut result, node.clone());
     }
-    Cow::Owned(made)
+    Cow::Owned(result)
 }
 
 /// Adds a node, split into halves if it is large. A half may be large, too, and is then split again. This ends
 /// because each half has fewer axes or fewer pixels.
-fn push(made: &mut Graph, node: Node) {
-    let Some([first, second]) = in_two(made, &node) else {
-        made.nodes.push(node);
+fn push(result: &mut Graph, node: Node) {
+    let Some([first, second]) = in_two(result, &node) else {
+        result.nodes.push(node);
         return;
     };
     let x = node.inputs[0];
-    let shape = first.shape(made.shape(x));
-    let between = made.tensors.push(Tensor::new(format!("{}/rows", made.tensors[x].name), shape));
+    let shape = first.shape(result.shape(x));
+    let between = result.tensors.push(Tensor::new(format!("{}/rows", result.tensors[x].name), shape));
     let (op_index, integers) = (node.op_index, node.integers);
     let epilogue = Epilogue::default();
-    push(made, Node { op: first.op(), inputs: vec![x], output: between, epilogue, op_index, integers });
-    push(made, Node { op: second.op(), inputs: vec![between], ..node });
+    push(result, Node { op: first.op(), inputs: vec![x], output: between, epilogue, op_index, integers });
+    push(result, Node { op: second.op(), inputs: vec![between], ..node });
 }
 
 /// One of the two nodes that replace a large node.

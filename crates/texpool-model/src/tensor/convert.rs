@@ -31,9 +31,9 @@ impl TensorSpec<'_> {
     }
 
     /// Checks that there are as many values as elements.
-    fn check_count(&self, found: usize) -> Result<(), ConvertError> {
+    fn check_count(&self, count: usize) -> Result<(), ConvertError> {
         let expected = || self.dims.to_vec();
-        if found == self.len() { Ok(()) } else { Err(ConvertError::Count { expected: expected(), found }) }
+        if count == self.len() { Ok(()) } else { Err(ConvertError::Count { expected: expected(), found: count }) }
     }
 
     /// Checks that no value is NaN if the elements are integers.
@@ -58,8 +58,8 @@ impl TensorSpec<'_> {
     fn check_extents(&self, view: &TensorView<'_>) -> Result<(), ConvertError> {
         let expected = || self.dims.to_vec();
         match view.dims() {
-            Some(found) if without_ones(found) != without_ones(self.dims) => {
-                Err(ConvertError::Extents { expected: expected(), found: found.to_vec() })
+            Some(dims) if without_ones(dims) != without_ones(self.dims) => {
+                Err(ConvertError::Extents { expected: expected(), found: dims.to_vec() })
             }
             Some(_) => Ok(()),
             None => self.check_count(view.len()),
@@ -97,9 +97,9 @@ pub fn write_reals(
     out: &mut Vec<f32>,
 ) -> Result<(), ConvertError> {
     out.clear();
-    let (expected, found) = (spec.element_type, view.element_type());
-    if found != expected && found != ElementType::F32 {
-        return Err(ConvertError::ElementType { expected, found });
+    let (expected, element_type) = (spec.element_type, view.element_type());
+    if element_type != expected && element_type != ElementType::F32 {
+        return Err(ConvertError::ElementType { expected, found: element_type });
     }
     spec.check_extents(view)?;
     if spec.quantization.is_none()
@@ -164,9 +164,9 @@ pub fn read_reals<'v>(values: impl Into<Cow<'v, [f32]>>, spec: TensorSpec<'_>) -
 /// # Errors
 /// If it is for elements of another type, or for fewer or more.
 pub fn check_room(room: &TensorViewMut<'_>, spec: TensorSpec<'_>) -> Result<(), ConvertError> {
-    let (expected, found) = (spec.element_type, room.element_type());
-    if found != expected && found != ElementType::F32 {
-        return Err(ConvertError::ElementType { expected, found });
+    let (expected, element_type) = (spec.element_type, room.element_type());
+    if element_type != expected && element_type != ElementType::F32 {
+        return Err(ConvertError::ElementType { expected, found: element_type });
     }
     spec.check_count(room.len())
 }

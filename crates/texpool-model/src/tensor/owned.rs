@@ -64,8 +64,8 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::ElementType`] if they are of another type than `T`.
     pub fn as_slice<T: Element>(&self) -> Result<&[T], TensorError> {
-        let found = self.element_type();
-        T::borrowed(self.values.as_slice()).ok_or(TensorError::ElementType { asked: T::TYPE, found })
+        let element_type = self.element_type();
+        T::borrowed(self.values.as_slice()).ok_or(TensorError::ElementType { asked: T::TYPE, found: element_type })
     }
 
     /// The elements, without a copy.
@@ -73,8 +73,8 @@ impl Tensor {
     /// # Errors
     /// [`TensorError::ElementType`] if they are of another type than `T`.
     pub fn into_vec<T: Element>(self) -> Result<Vec<T>, TensorError> {
-        let found = self.element_type();
-        T::stored(self.values).ok_or(TensorError::ElementType { asked: T::TYPE, found })
+        let element_type = self.element_type();
+        T::stored(self.values).ok_or(TensorError::ElementType { asked: T::TYPE, found: element_type })
     }
 
     /// The elements as real numbers: of quantised integers what they stand for, of other integers the nearest float, of

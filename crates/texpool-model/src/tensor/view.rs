@@ -158,10 +158,10 @@ impl<'a> TensorView<'a> {
 
     /// Returns the first integer of larger magnitude than `most`, with its index.
     pub(super) fn first_beyond(&self, most: u32) -> Option<(usize, i128)> {
-        let held = -i64::from(most)..=i64::from(most);
+        let exact = -i64::from(most)..=i64::from(most);
         let (least, greatest) = self.element_type().range();
         // For most types the range of the type decides, without a look at the elements.
-        if self.element_type().is_float() || held.contains(&least) && held.contains(&greatest) {
+        if self.element_type().is_float() || exact.contains(&least) && exact.contains(&greatest) {
             return None;
         }
         of_each!(Slice, self.elements, values => self.first(values, |value| value.beyond(most)))
@@ -184,15 +184,15 @@ impl<'a> TensorView<'a> {
 
     /// Returns the first result of `find`, with the index of its element.
     fn first<T: Copy, R>(&self, values: &[T], find: impl Fn(T) -> Option<R>) -> Option<(usize, R)> {
-        let (mut before, mut found) = (0, None);
+        let (mut before, mut first_match) = (0, None);
         self.runs(|Run { first, count, step }| {
-            if found.is_none() {
+            if first_match.is_none() {
                 let at = |i: usize| find(values[first + i * step]).map(|value| (before + i, value));
-                found = (0..count).find_map(at);
+                first_match = (0..count).find_map(at);
                 before += count;
             }
         });
-        found
+        first_match
     }
 
     /// Visits the elements in order.

@@ -52,27 +52,28 @@ pub(super) fn least_peaks(
     instance: &BankInstance,
     by_birth: &[usize],
     widest: u64,
-    known: u64,
+    best_known: u64,
     max_states: usize,
     control: &SearchControl<'_>,
 ) -> LeastPeaks {
-    least_peaks_with(Pruning::ALL, instance, by_birth, (widest, known), max_states, control)
+    least_peaks_with(Pruning::ALL, instance, by_birth, (widest, best_known), max_states, control)
 }
 
 fn least_peaks_with(
     pruning: Pruning,
     instance: &BankInstance,
     by_birth: &[usize],
-    (widest, known): (u64, u64),
+    (widest, best_known): (u64, u64),
     max_states: usize,
     control: &SearchControl<'_>,
 ) -> LeastPeaks {
-    let mut bound = widest.min(known);
+    let mut bound = widest.min(best_known);
     let widest = bound;
-    let gap = known - widest;
+    let gap = best_known - widest;
     let mut budget = StateBudget { per_section: max_states, in_all: max_states.saturating_mul(MAX_SECTIONS_OF_STATES) };
     for step in 0..=LIMIT_STEPS {
-        let limit = if step == LIMIT_STEPS { known } else { known.min(widest + gap / LIMIT_STEPS * step + 1) };
+        let limit =
+            if step == LIMIT_STEPS { best_known } else { best_known.min(widest + gap / LIMIT_STEPS * step + 1) };
         if limit <= bound {
             continue;
         }
@@ -244,21 +245,21 @@ impl State {
 fn undominated(mut states: Vec<State>, control: &SearchControl<'_>) -> Vec<State> {
     // A state cannot dominate one with a smaller sum of peaks, so states with small sums come first.
     states.sort_by(|a, b| a.alive().cmp(b.alive()).then(a.sum_of_peaks().cmp(&b.sum_of_peaks())));
-    let mut kept: Vec<State> = Vec::new();
+    let mut pareto: Vec<State> = Vec::new();
     // Start of the kept states that have the same live tensors in the same banks as the current one.
     let mut comparable = 0;
     for state in states {
         if control.should_stop() {
             break;
         }
-        if kept.get(comparable).is_some_and(|first| !first.alive().eq(state.alive())) {
-            comparable = kept.len();
+        if pareto.get(comparable).is_some_and(|first| !first.alive().eq(state.alive())) {
+            comparable = pareto.len();
         }
-        if !kept[comparable..].iter().any(|other| other.dominates(&state)) {
-            kept.push(state);
+        if !pareto[comparable..].iter().any(|other| other.dominates(&state)) {
+            pareto.push(state);
         }
     }
-    kept
+    pareto
 }
 
 #[cfg(test)]
@@ -282,9 +283,9 @@ mod tests {
             let bounds = bounds(&records).expect("small sizes");
             let solve = |pruning| {
                 let range = (bounds.offsets, bounds.naive + 1);
-                let found = least_peaks_with(pruning, &instance, &by_birth, range, 1_000_000, &SearchControl::new());
-                assert!(found.bank_of.is_some());
-                found.bound
+                let least = least_peaks_with(pruning, &instance, &by_birth, range, 1_000_000, &SearchControl::new());
+                assert!(least.bank_of.is_some());
+                least.bound
             };
             let least = solve(Pruning::ALL);
             above_widest += usize::from(least > bounds.offsets);

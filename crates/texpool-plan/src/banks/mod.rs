@@ -57,17 +57,17 @@ const BANK_COUNTS: std::ops::RangeInclusive<usize> = 2..=6;
 pub fn bank_bound<'a>(
     records: &[UsageRecord],
     uses: impl Into<Uses<'a>>,
-    known: u64,
+    best_known: u64,
     max_states: usize,
     control: &SearchControl<'_>,
 ) -> Result<u64, PlanError> {
     let (bounds, uses) = (bounds(records)?, uses.into());
     uses.check_records(records)?;
     if bounds.positional_maximums.len().saturating_mul(records.len()) > MAX_ENTRIES {
-        return Ok(bounds.offsets.min(known));
+        return Ok(bounds.offsets.min(best_known));
     }
     let instance = BankInstance::new(records, uses);
-    Ok(least_peaks(&instance, &order_of_birth(records), bounds.offsets, known, max_states, control).bound)
+    Ok(least_peaks(&instance, &order_of_birth(records), bounds.offsets, best_known, max_states, control).bound)
 }
 
 /// Searches for banks no larger than `seed`, a layout of shared objects or banks. Makes at most `moves` moves of a
@@ -117,11 +117,11 @@ pub(super) struct Prior<'a> {
 pub(super) fn search_banks(
     records: &[UsageRecord],
     uses: Uses<'_>,
-    known: Prior<'_>,
+    prior: Prior<'_>,
     moves: u64,
     control: &SearchControl<'_>,
 ) -> Result<(Layout, Option<StopReason>), PlanError> {
-    let Prior { seed, arena, bounds } = known;
+    let Prior { seed, arena, bounds } = prior;
     let widest = bounds.offsets;
     if seed.places.len() != records.len() {
         return Err(
@@ -134,15 +134,15 @@ pub(super) fn search_banks(
         return Ok((best, None));
     }
     if !has_conflicts(records, uses) {
-        let (found, stopped) = match arena {
+        let (layout, stopped) = match arena {
             Some(arena) => (arena.clone(), None),
             None => {
-                let found = offsets::smallest(records, moves, control)?;
-                (found.layout, found.stopped)
+                let smallest = offsets::smallest(records, moves, control)?;
+                (smallest.layout, smallest.stopped)
             }
         };
-        let smaller = found.total() < best_total;
-        return Ok((if smaller { Layout { problem: LayoutKind::Banks, ..found } } else { best }, stopped));
+        let smaller = layout.total() < best_total;
+        return Ok((if smaller { Layout { problem: LayoutKind::Banks, ..layout } } else { best }, stopped));
     }
     if seed.regions.len().max(bounds.positional_maximums.len()).saturating_mul(records.len()) > MAX_ENTRIES {
         return Ok((best, None));

@@ -125,9 +125,9 @@ impl BankSearch<'_, '_> {
                 if greedy.1 == peak || control.should_stop() {
                     return Ok(greedy);
                 }
-                let found = offsets::smallest(records, nodes, &control.share(1, 2))?.layout;
-                let size = found.total();
-                Ok(if size < greedy.1 { (found.places.iter().map(|p| p.offset).collect(), size) } else { greedy })
+                let smallest = offsets::smallest(records, nodes, &control.share(1, 2))?.layout;
+                let size = smallest.total();
+                Ok(if size < greedy.1 { (smallest.places.iter().map(|p| p.offset).collect(), size) } else { greedy })
             };
             self.pack_banks(&bank_of, banks, |bank| loads.peak(bank), pack_smallest)?;
         }

@@ -13,9 +13,9 @@ use crate::error::{InputError, LayoutError, PlanError};
 /// Also checks that no two buffers use the same bytes at any step, unless one is computed in place of the other there
 /// and both begin at the same offset. Takes `O(n log n)` in buffers and gaps.
 pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan: &ArenaPlan) -> Result<(), PlanError> {
-    let (expected, found) = (buffers.len(), plan.offsets.len());
-    if expected != found {
-        return Err(InputError::LengthMismatch { what: "offsets", expected, found }.into());
+    let (expected, length) = (buffers.len(), plan.offsets.len());
+    if expected != length {
+        return Err(InputError::LengthMismatch { what: "offsets", expected, found: length }.into());
     }
     for (buffer, (b, &offset)) in buffers.iter().zip(&plan.offsets).enumerate() {
         let end = u128::from(offset) + u128::from(b.size);
@@ -24,8 +24,8 @@ pub(super) fn check_arena(buffers: &[Buffer], in_place: &[(usize, usize)], plan:
         }
         let why = if b.align == 0 || offset % b.align != 0 {
             format!("its alignment is {}", b.align)
-        } else if let Some(given) = b.offset.filter(|&given| given != offset) {
-            format!("its place is given as {given}")
+        } else if let Some(fixed) = b.offset.filter(|&fixed| fixed != offset) {
+            format!("its place is given as {fixed}")
         } else {
             continue;
         };

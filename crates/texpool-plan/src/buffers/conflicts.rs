@@ -141,10 +141,10 @@ fn overlapping<'p>(a: &'p [Piece], b: &'p [Piece]) -> impl Iterator<Item = (&'p 
 }
 
 /// Sorts the intervals and joins those that overlap.
-fn merged(mut found: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
-    found.sort_unstable();
+fn merged(mut intervals: Vec<(i64, i64)>) -> Vec<(i64, i64)> {
+    intervals.sort_unstable();
     let mut merged: Vec<(i64, i64)> = Vec::new();
-    for (low, high) in found {
+    for (low, high) in intervals {
         match merged.last_mut() {
             // If one interval ends where the next begins, the number between them is allowed.
             Some(last) if low < last.1 => last.1 = last.1.max(high),

@@ -12,30 +12,30 @@ pub(super) struct FirstFit<'a> {
     conflicts: &'a Conflicts,
     pub(super) offsets: Vec<Option<u64>>,
     /// Occupied intervals of offsets; reused to avoid allocations.
-    taken: Vec<(i64, i64)>,
+    occupied: Vec<(i64, i64)>,
 }
 
 impl<'a> FirstFit<'a> {
     /// Creates an arena that contains the buffers with fixed offsets, and those of size 0, which do not restrict
     /// others.
     pub(super) fn new(buffers: &'a [Buffer], conflicts: &'a Conflicts) -> Self {
-        let given = |b: &Buffer| b.offset.or_else(|| (b.size == 0).then_some(0));
-        Self { buffers, conflicts, offsets: buffers.iter().map(given).collect(), taken: Vec::new() }
+        let fixed = |b: &Buffer| b.offset.or_else(|| (b.size == 0).then_some(0));
+        Self { buffers, conflicts, offsets: buffers.iter().map(fixed).collect(), occupied: Vec::new() }
     }
 
     /// Returns the lowest offset of `buffer` that is free beside the placed buffers.
     pub(super) fn lowest(&mut self, buffer: usize) -> u64 {
-        self.taken.clear();
+        self.occupied.clear();
         for &Forbidden { other, low, high } in &self.conflicts.lists[buffer] {
             if let Some(offset) = self.offsets[other] {
                 // Placed buffers end below 2^63, see `ArenaPlanner`.
                 let offset = offset as i64;
-                self.taken.push((offset.saturating_add(low), offset.saturating_add(high)));
+                self.occupied.push((offset.saturating_add(low), offset.saturating_add(high)));
             }
         }
-        self.taken.sort_unstable();
+        self.occupied.sort_unstable();
         let mut lowest = 0i64;
-        for &(low, high) in &self.taken {
+        for &(low, high) in &self.occupied {
             if low >= lowest {
                 break;
             }

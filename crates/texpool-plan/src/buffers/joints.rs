@@ -13,7 +13,7 @@ const MAX_JOINTS: usize = 1 << 8;
 
 /// Sets of buffers that may be placed as one.
 pub(super) struct Joints {
-    pub(super) found: Vec<Joint>,
+    pub(super) list: Vec<Joint>,
     /// False if there are more sets.
     pub(super) complete: bool,
 }
@@ -28,23 +28,23 @@ impl Joints {
         }
         let singles = (0..buffers.len()).filter(|&buffer| !finder.neighbours[buffer].is_empty());
         let singles: Vec<Vec<usize>> = singles.map(|buffer| vec![buffer]).collect();
-        let mut found = BTreeMap::new();
+        let mut joints = BTreeMap::new();
         let mut sets = singles.clone();
         while !sets.is_empty() {
             let mut next = Vec::new();
             for set in sets {
                 for (members, joint) in finder.extensions(&set) {
-                    if found.insert(members.clone(), joint).is_none() {
+                    if joints.insert(members.clone(), joint).is_none() {
                         next.push(members);
                     }
                 }
-                if found.len() > MAX_JOINTS {
-                    return Self { found: finder.largest(singles), complete: false };
+                if joints.len() > MAX_JOINTS {
+                    return Self { list: finder.largest(singles), complete: false };
                 }
             }
             sets = next;
         }
-        Self { found: found.into_values().collect(), complete: finder.complete }
+        Self { list: joints.into_values().collect(), complete: finder.complete }
     }
 }
 
@@ -61,7 +61,7 @@ impl Finder<'_> {
     /// Returns sets that cannot be extended and together contain every buffer.
     fn largest(&mut self, singles: Vec<Vec<usize>>) -> Vec<Joint> {
         let mut contained = vec![false; self.buffers.len()];
-        let mut found = Vec::new();
+        let mut joints = Vec::new();
         for mut members in singles {
             if contained[members[0]] {
                 continue;
@@ -72,9 +72,9 @@ impl Finder<'_> {
                 largest = Some(joint);
             }
             members.iter().for_each(|&member| contained[member] = true);
-            found.extend(largest);
+            joints.extend(largest);
         }
-        found
+        joints
     }
 
     /// Returns the sets with one more member, each as a joint.
@@ -99,8 +99,8 @@ impl Finder<'_> {
         let mut members = [set, &[buffer]].concat();
         members.sort_unstable();
         let all = || members.iter().map(|&member| &self.buffers[member]);
-        let given = all().find_map(|b| b.offset);
-        if all().any(|b| b.offset.is_some() && b.offset != given) {
+        let fixed = all().find_map(|b| b.offset);
+        if all().any(|b| b.offset.is_some() && b.offset != fixed) {
             return None;
         }
         let align = all().try_fold(1u64, |multiple, b| (multiple / gcd(multiple, b.align)).checked_mul(b.align));
@@ -109,10 +109,10 @@ impl Finder<'_> {
             self.complete = false;
             return None;
         };
-        if given.is_some_and(|given| !given.is_multiple_of(align)) {
+        if fixed.is_some_and(|fixed| !fixed.is_multiple_of(align)) {
             return None;
         }
-        let joint = Joint { members: members.clone(), constraint: Constraint { align, given, pieces } };
+        let joint = Joint { members: members.clone(), constraint: Constraint { align, fixed, pieces } };
         Some((members, joint))
     }
 }

@@ -47,9 +47,9 @@ impl<'a> OrderSearch<'a> {
             if search.is_over(control) {
                 break;
             }
-            let found = search.place(&order, control);
-            if found.total < search.best.total {
-                (search.best, search.order) = (found, order);
+            let plan = search.place(&order, control);
+            if plan.total < search.best.total {
+                (search.best, search.order) = (plan, order);
             }
         }
         search
@@ -80,10 +80,10 @@ impl<'a> OrderSearch<'a> {
             };
             let to = self.random.below(from + 1);
             order[to..=from].rotate_right(1);
-            let found = self.place(&order, control);
+            let plan = self.place(&order, control);
             // A stopped plan cannot beat the best one, because the buffers stacked on top share no memory.
-            if found.total <= self.best.total {
-                (self.best, self.order) = (found, order);
+            if plan.total <= self.best.total {
+                (self.best, self.order) = (plan, order);
             }
         }
     }

@@ -66,7 +66,7 @@ pub(super) fn plan(
     // In the last unit, padding may extend past the end of the arena.
     let padding = padding(buffers, align);
     let in_bytes = |units: u64| units.saturating_mul(align).saturating_sub(padding);
-    let found = |layout: &Layout, bound, stopped| {
+    let plan_of = |layout: &Layout, bound, stopped| {
         let offsets = layout.places.iter().map(|place| place.offset * align).collect();
         OffsetPlan { stopped, ..OffsetPlan::new(buffers, offsets, in_bytes(bound)) }
     };
@@ -74,39 +74,39 @@ pub(super) fn plan(
     let Some(capacity) = capacity else {
         let smallest = smallest(&records, nodes, control)?;
         let layout = hinted.filter(|layout| layout.total() <= smallest.layout.total()).unwrap_or(smallest.layout);
-        return Ok(found(&layout, smallest.bound, smallest.stopped));
+        return Ok(plan_of(&layout, smallest.bound, smallest.stopped));
     };
     let mut bound = max_breadth(&records);
     if in_bytes(bound) > capacity {
         // No plan fits, so any plan is good enough.
-        return Ok(found(&fast_greedy(&records)?, bound, None));
+        return Ok(plan_of(&fast_greedy(&records)?, bound, None));
     }
     let greedy = best_greedy(&records, capacity / align, control)?;
     for layout in hinted.iter().chain([&greedy]) {
-        let found = found(layout, bound, None);
-        if found.total <= capacity {
-            return Ok(found);
+        let plan = plan_of(layout, bound, None);
+        if plan.total <= capacity {
+            return Ok(plan);
         }
     }
     if nodes > 0 && !search_takes(&records) {
-        return Ok(found(&greedy, bound, control.stopped().or(Some(StopReason::TooManyTensors))));
+        return Ok(plan_of(&greedy, bound, control.stopped().or(Some(StopReason::TooManyTensors))));
     }
-    let mut tried = None;
+    let mut last_units = None;
     for units in [capacity.div_ceil(align), capacity / align] {
-        if units < bound || tried == Some(units) {
+        if units < bound || last_units == Some(units) {
             continue;
         }
-        tried = Some(units);
+        last_units = Some(units);
         match fit_by_search(&records, &Constraints::NONE, units, nodes, control) {
             Fit::Fits(layout) => {
-                let found = found(&layout, bound, None);
-                if found.total <= capacity {
-                    return Ok(found);
+                let plan = plan_of(&layout, bound, None);
+                if plan.total <= capacity {
+                    return Ok(plan);
                 }
             }
             Fit::Infeasible => bound = bound.max(units + 1),
             Fit::BudgetExhausted => {}
         }
     }
-    Ok(found(&greedy, bound, control.stopped()))
+    Ok(plan_of(&greedy, bound, control.stopped()))
 }

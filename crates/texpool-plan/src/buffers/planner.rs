@@ -251,17 +251,17 @@ impl<'a> ArenaPlanner<'a> {
         validate(&buffers, &in_place)?;
         control.report(Progress::new("buffers", 0, self.effort));
         let widest = widest_step(&buffers, &in_place);
-        let found = self.search(&buffers, &in_place, widest, control)?;
-        let bound = found.bound.max(widest);
-        let proof = match found.total {
+        let best = self.search(&buffers, &in_place, widest, control)?;
+        let bound = best.bound.max(widest);
+        let proof = match best.total {
             total if total <= widest => ArenaProof::WidestStep,
             total if total <= bound => ArenaProof::Search,
             _ => ArenaProof::Unproven,
         };
-        let enough = found.total <= bound || self.capacity.is_some_and(|capacity| found.total <= capacity);
+        let enough = best.total <= bound || self.capacity.is_some_and(|capacity| best.total <= capacity);
         let decided = self.capacity.is_some_and(|capacity| bound > capacity);
-        let stopped = found.stopped.filter(|_| !enough && !decided);
-        let OffsetPlan { offsets, total, .. } = found;
+        let stopped = best.stopped.filter(|_| !enough && !decided);
+        let OffsetPlan { offsets, total, .. } = best;
         let plan = ArenaPlan { offsets, total, bound, proof, stopped, planner: self.id };
         check_arena(&buffers, &in_place, &plan)?;
         Ok(plan)

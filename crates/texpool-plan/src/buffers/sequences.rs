@@ -32,7 +32,7 @@ impl<'a> Sequences<'a> {
         let joints = Joints::new(buffers, in_place, conflicts);
         let mut exact = joints.complete;
         let mut records = Vec::with_capacity(buffers.len());
-        let mut constraints = Constraints { of_each: Vec::with_capacity(buffers.len()), joints: joints.found };
+        let mut constraints = Constraints { of_each: Vec::with_capacity(buffers.len()), joints: joints.list };
         for buffer in buffers {
             let mut pieces = pieces(buffer);
             exact &= widen_to_a_common_byte(&mut pieces);
@@ -45,10 +45,10 @@ impl<'a> Sequences<'a> {
                 pieces.clear();
             }
             records.push(UsageRecord::new(first, last, size));
-            constraints.of_each.push(Constraint { align: buffer.align, given: buffer.offset, pieces });
+            constraints.of_each.push(Constraint { align: buffer.align, fixed: buffer.offset, pieces });
         }
-        let found = Self { buffers, records, constraints, exact };
-        search_takes(&found.records).then_some(found)
+        let sequences = Self { buffers, records, constraints, exact };
+        search_takes(&sequences.records).then_some(sequences)
     }
 
     /// Returns whether the search can prove that a plan is the smallest.

@@ -31,13 +31,13 @@ fn in_units(buffers: &[Buffer], unit: u64) -> Result<Vec<u64>, PlanError> {
         UsageRecord::new(b.live.start, b.live.end.saturating_sub(1), if is_free(b) { units } else { 0 })
     };
     let layout = fast_greedy(&buffers.iter().map(record).collect::<Vec<_>>())?;
-    let given = || buffers.iter().filter(|b| b.size > 0).filter_map(|b| b.offset.map(|offset| (offset, b.size)));
-    let fits_below = given().all(|(offset, _)| layout.total() * unit <= offset);
-    let above = given().map(|(offset, size)| offset + size).max().unwrap_or(0).next_multiple_of(unit);
+    let fixed = || buffers.iter().filter(|b| b.size > 0).filter_map(|b| b.offset.map(|offset| (offset, b.size)));
+    let fits_below = fixed().all(|(offset, _)| layout.total() * unit <= offset);
+    let above = fixed().map(|(offset, size)| offset + size).max().unwrap_or(0).next_multiple_of(unit);
     let base = if fits_below { 0 } else { above };
     let offset = |b: &Buffer, place: u64| match b.offset {
         None if b.size > 0 => (base + place * unit).next_multiple_of(b.align),
-        given => given.unwrap_or(0),
+        offset => offset.unwrap_or(0),
     };
     Ok(buffers.iter().zip(&layout.places).map(|(b, place)| offset(b, place.offset)).collect())
 }

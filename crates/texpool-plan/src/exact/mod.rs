@@ -99,9 +99,9 @@ pub fn optimum(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>)
     let bounds = bounds(records)?;
     let mut candidates = Candidates::new(records);
     let start = portfolio::run(records, None, bounds.offsets, &mut candidates, &control.share(1, 3))?;
-    let mut found = Optimum::greedy(records, &bounds, start).improve(records, &bounds, nodes, control);
-    found.stopped = found.stopped.or(candidates.stopped).filter(|_| !found.proven);
-    Ok(found)
+    let mut optimum = Optimum::greedy(records, &bounds, start).improve(records, &bounds, nodes, control);
+    optimum.stopped = optimum.stopped.or(candidates.stopped).filter(|_| !optimum.proven);
+    Ok(optimum)
 }
 
 impl Optimum {
@@ -150,20 +150,20 @@ impl Optimum {
     /// Runs branch and bound. Returns whether it found a better certificate; that certificate is already verified.
     fn solve(&mut self, records: &[UsageRecord], model: &Model, nodes: u64, control: &SearchControl<'_>) -> bool {
         let unit = model.unit();
-        let known = self.layout.total() / unit;
-        if known >= MAX_COST {
+        let best_known = self.layout.total() / unit;
+        if best_known >= MAX_COST {
             return false;
         }
-        let mut search = BranchAndBound::new(model, known, nodes);
+        let mut search = BranchAndBound::new(model, best_known, nodes);
         let proof = search.run(control);
         (self.nodes, self.stopped) = (search.solved, search.stopped);
         if let Some(levels) = search.levels {
             self.layout = assign_objects(records, model, &levels);
         }
         if let Some((bound, proof)) = proof {
-            let found = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
-            if found.bound > self.certificate.bound && verify(records, &found, control).is_ok() {
-                self.certificate = found;
+            let certificate = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
+            if certificate.bound > self.certificate.bound && verify(records, &certificate, control).is_ok() {
+                self.certificate = certificate;
                 return true;
             }
         }
@@ -234,12 +234,12 @@ mod tests {
             let bounds = bounds(&records).expect("small sizes");
             let control = SearchControl::new();
             let greedy = portfolio::run(&records, None, bounds.offsets, &mut Candidates::new(&records), &control);
-            let known = greedy.expect("small sizes").total();
+            let best_known = greedy.expect("small sizes").total();
             let [with, without] = [MAX_ROUNDS, 0].map(|rounds| {
-                let model = reduced_model(&records, known, rounds, &control).expect("nothing stops it");
+                let model = reduced_model(&records, best_known, rounds, &control).expect("nothing stops it");
                 reduced_sets += usize::from(!model.assumed.is_empty());
                 let unit = model.unit();
-                let mut search = BranchAndBound::new(&model, known / unit, 10_000);
+                let mut search = BranchAndBound::new(&model, best_known / unit, 10_000);
                 let (bound, proof) = search.run(&control).expect("a proof");
                 let certificate = Certificate { bound: bound * unit, scale: prices::SCALE, proof };
                 assert_eq!(verify_certificate(&records, &certificate), Ok(search.best * unit), "{rounds}: {records:?}");

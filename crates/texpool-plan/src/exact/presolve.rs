@@ -19,18 +19,18 @@ pub(super) const MAX_ROUNDS: usize = 8;
 /// too much memory.
 pub(super) fn reduced_model(
     records: &[UsageRecord],
-    known: u64,
+    best_known: u64,
     max_rounds: usize,
     control: &SearchControl<'_>,
 ) -> Option<Model> {
     let mut model = Model::new(records);
-    presolve(&mut model, known, max_rounds, control);
+    presolve(&mut model, best_known, max_rounds, control);
     model.with_cliques(control)
 }
 
-/// Restricts `model` to the plans that cost less than `known`. Ends when a round finds nothing, or after
+/// Restricts `model` to the plans that cost less than `best_known`. Ends when a round finds nothing, or after
 /// `max_rounds`. If `control` stops it, the model must not be used.
-fn presolve(model: &mut Model, known: u64, max_rounds: usize, control: &SearchControl<'_>) {
+fn presolve(model: &mut Model, best_known: u64, max_rounds: usize, control: &SearchControl<'_>) {
     let alive = |level: usize| {
         let cliques = model.cliques_of(|j| model.own[j] >= level);
         cliques.iter().map(|clique| clique.members.len()).max().unwrap_or(0)
@@ -38,8 +38,8 @@ fn presolve(model: &mut Model, known: u64, max_rounds: usize, control: &SearchCo
     let needed = |level: usize| if control.should_stop() { 0 } else { alive(level) };
     model.needed = (0..model.levels.len()).map(needed).collect();
     for _ in 0..max_rounds {
-        close_levels(model, known, control);
-        if control.should_stop() || !count_objects(model, known, control) {
+        close_levels(model, best_known, control);
+        if control.should_stop() || !count_objects(model, best_known, control) {
             break;
         }
     }
@@ -48,13 +48,13 @@ fn presolve(model: &mut Model, known: u64, max_rounds: usize, control: &SearchCo
 /// Closes levels to tensors. The gap between the known plan and the bound limits the number of objects on each level.
 /// If as many tensors of at least that size are alive at once, they use all of these objects. Then a smaller tensor
 /// that is alive at that time cannot be on that level or above.
-fn close_levels(model: &mut Model, known: u64, control: &SearchControl<'_>) {
+fn close_levels(model: &mut Model, best_known: u64, control: &SearchControl<'_>) {
     // Each object beyond those needed at or above a level raises the bound by at least the difference to the next
     // lower level.
     let differences: Vec<u64> =
         model.levels.iter().scan(0, |below, &size| Some(size - std::mem::replace(below, size))).collect();
     let bound: u64 = differences.iter().zip(&model.needed).map(|(size, &needed)| size * needed as u64).sum();
-    let spare = known.saturating_sub(bound).saturating_sub(1);
+    let spare = best_known.saturating_sub(bound).saturating_sub(1);
     for level in (1..model.levels.len()).rev() {
         if control.should_stop() {
             return;
@@ -80,7 +80,7 @@ fn close_levels(model: &mut Model, known: u64, control: &SearchControl<'_>) {
 
 /// Raises the numbers of needed objects. Tensors that may only be on levels below some level need objects there, in
 /// addition to those needed above. Returns whether any number has risen.
-fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> bool {
+fn count_objects(model: &mut Model, best_known: u64, control: &SearchControl<'_>) -> bool {
     let mut steps: Vec<usize> = model.tensors.iter().map(|t| t.first).collect();
     steps.sort_unstable();
     steps.dedup();
@@ -125,7 +125,7 @@ fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> 
             if control.should_stop() {
                 return false;
             }
-            let otherwise = too_few(model, level, end, step, known);
+            let otherwise = too_few(model, level, end, step, best_known);
             model.assumed.push(Assumption { level, count: needed[level], at_least: true, otherwise });
             rises = true;
         }
@@ -137,8 +137,8 @@ fn count_objects(model: &mut Model, known: u64, control: &SearchControl<'_>) -> 
 /// Returns prices for the case that fewer objects than needed exist from `level` upwards. At least one object is then
 /// missing, and each is priced at the total of the known plan, both those for tensors alive at `step` that stay below
 /// `end`, and those needed from `end` upwards.
-fn too_few(model: &Model, level: usize, end: usize, step: usize, known: u64) -> Prices {
-    let price = known.saturating_mul(SCALE);
+fn too_few(model: &Model, level: usize, end: usize, step: usize, best_known: u64) -> Prices {
+    let price = best_known.saturating_mul(SCALE);
     let mut prices = Prices {
         clique: model.levels[level..end].iter().map(|&size| (size, step, price)).collect(),
         count: vec![(model.levels[end], price)],

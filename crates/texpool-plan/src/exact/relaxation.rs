@@ -91,7 +91,7 @@ impl Relaxation {
     /// fails or is stopped. `on_wait` is called repeatedly while it works.
     pub(super) fn solve(
         model: &Model,
-        known: u64,
+        best_known: u64,
         control: &SearchControl<'_>,
         on_wait: &mut dyn FnMut(),
     ) -> Option<Self> {
@@ -99,7 +99,7 @@ impl Relaxation {
         let any = (0.0, f64::INFINITY);
         let unit = model.unit();
         let objects: Rc<[Variable]> = model.levels.iter().map(|&size| lp.add_var((size / unit) as f64, any)).collect();
-        let penalty = known as f64;
+        let penalty = best_known as f64;
         let excess = lp.add_var(penalty, any);
         let open = model.own.iter().zip(&model.closed);
         let assigned: Rc<[Vec<Variable>]> =

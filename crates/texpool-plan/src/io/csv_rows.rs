@@ -97,16 +97,16 @@ impl Columns {
         }
         let find = |name: &str| names.iter().position(|n| n == name);
         let minimalloc = find("lower").is_some() || find("upper").is_some() || find("id").is_some();
-        let wanted = if minimalloc { MINIMALLOC } else { USAGE };
-        let mut found = [0; 4];
-        for (place, name) in found.iter_mut().zip(wanted) {
+        let columns = if minimalloc { MINIMALLOC } else { USAGE };
+        let mut indices = [0; 4];
+        for (place, name) in indices.iter_mut().zip(columns) {
             let Some(index) = find(name) else {
                 let end = header.last().map_or(1, |(column, name)| column + name.chars().count());
                 return wrong(line, end, format!("column `{name}` is missing"));
             };
             *place = index;
         }
-        let [id, first, end, size] = found;
+        let [id, first, end, size] = indices;
         let (align, hint, gaps, offset) = (find("alignment"), find("hint"), find("gaps"), find("offset"));
         Ok(Self { id, first, end, size, align, hint, gaps, offset, exclusive: minimalloc && !last_inclusive, names })
     }

@@ -19,8 +19,8 @@ use crate::{
 /// # Errors
 /// [`PlanError::Input`] if the number of offsets in the plan differs from the number of buffers.
 pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<String, PlanError> {
-    if let Some(found) = plan.map(|plan| plan.offsets.len()).filter(|&found| found != buffers.len()) {
-        return Err(InputError::LengthMismatch { what: "offsets", expected: buffers.len(), found }.into());
+    if let Some(count) = plan.map(|plan| plan.offsets.len()).filter(|&count| count != buffers.len()) {
+        return Err(InputError::LengthMismatch { what: "offsets", expected: buffers.len(), found: count }.into());
     }
     let row = |(index, b): (usize, &Buffer)| MinimallocRow {
         name: if b.name.is_empty() { index.to_string() } else { quoted(&b.name) },
@@ -50,8 +50,8 @@ pub fn buffers_to_csv(buffers: &[Buffer], plan: Option<&ArenaPlan>) -> Result<St
 /// at the largest step, so that `upper` would overflow.
 pub fn to_minimalloc(set: &RecordSet, layout: Option<&Layout>) -> Result<String, PlanError> {
     let arena = layout.map(back_to_back);
-    if let Some(found) = arena.as_ref().map(|a| a.places.len()).filter(|&found| found != set.records.len()) {
-        return Err(InputError::LengthMismatch { what: "places", expected: set.records.len(), found }.into());
+    if let Some(count) = arena.as_ref().map(|a| a.places.len()).filter(|&count| count != set.records.len()) {
+        return Err(InputError::LengthMismatch { what: "places", expected: set.records.len(), found: count }.into());
     }
     let row = |(record, (name, r)): (usize, (&String, &UsageRecord))| {
         let upper = r.last.checked_add(1).ok_or(InputError::Overflow { record })?;

@@ -59,10 +59,10 @@ pub(crate) fn fit_by_search(
 /// bytes and fixed offsets, and of the alignments that do not divide it.
 pub(crate) fn granularity(records: &[UsageRecord], constraints: &Constraints) -> u64 {
     let sizes = records.iter().map(|record| record.size);
-    let given = constraints.of_each.iter().filter_map(|constraint| constraint.given);
+    let fixed = constraints.of_each.iter().filter_map(|constraint| constraint.fixed);
     let pieces = constraints.of_each.iter().flat_map(|constraint| &constraint.pieces);
     let ends = pieces.flat_map(|piece| [piece.bytes.start, piece.bytes.end]);
-    let mut divisor = sizes.chain(given).chain(ends).fold(0, gcd).max(1);
+    let mut divisor = sizes.chain(fixed).chain(ends).fold(0, gcd).max(1);
     // Rounding an offset up to a multiple of an alignment keeps the divisors that it shares with the alignment.
     let aligns = || constraints.of_each.iter().map(|constraint| constraint.align);
     while let Some(align) = aligns().find(|align| !divisor.is_multiple_of(*align) && !align.is_multiple_of(divisor)) {

@@ -57,8 +57,8 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
     if nodes > 0 && layout.total() > bound && !takes(records) {
         return Ok(Smallest { layout, bound, stopped: control.stopped().or(Some(StopReason::TooManyTensors)) });
     }
-    let found = smaller(records, &Constraints::NONE, bound, layout.total(), nodes, control);
-    Ok(Smallest { layout: found.layout.unwrap_or(layout), bound: found.bound, stopped: found.stopped })
+    let smaller = smaller(records, &Constraints::NONE, bound, layout.total(), nodes, control);
+    Ok(Smallest { layout: smaller.layout.unwrap_or(layout), bound: smaller.bound, stopped: smaller.stopped })
 }
 
 /// A layout smaller than a known one, if the search found any.
@@ -74,13 +74,13 @@ pub(crate) fn smaller(
     records: &[UsageRecord],
     constraints: &Constraints,
     bound: u64,
-    known: u64,
+    best_known: u64,
     nodes: u64,
     control: &SearchControl<'_>,
 ) -> Smaller {
     let step = granularity(records, constraints);
     let mut bound = bound.next_multiple_of(step);
-    let (mut layout, mut total) = (None, known);
+    let (mut layout, mut total) = (None, best_known);
     let mut round_nodes = nodes.min(FIRST_NODES);
     loop {
         // The lowest capacity still undecided in this round. The widest step comes first and is nearly always enough.
@@ -98,9 +98,9 @@ pub(crate) fn smaller(
                 if capacity == bound { more } else { round_nodes },
                 control,
             ) {
-                Fit::Fits(found) => {
-                    total = found.total();
-                    layout = Some(found);
+                Fit::Fits(smaller) => {
+                    total = smaller.total();
+                    layout = Some(smaller);
                 }
                 Fit::Infeasible => (bound, undecided) = (capacity + step, capacity + step),
                 Fit::BudgetExhausted => undecided = capacity + step,

@@ -107,13 +107,13 @@ pub fn strip_packing(
     let mut unplaced = IntervalTree::new(spans.iter().copied());
     let mut offsets: Vec<Option<u64>> = vec![None; records.len()];
     let mut skyline = Skyline::new(points.len());
-    let mut left = records.len();
-    while left > 0 && !control.should_stop() {
+    let mut remaining = records.len();
+    while remaining > 0 && !control.should_stop() {
         let Some(segment) = skyline.lowest() else { break };
         match unplaced.first_inside(segment.from, segment.to) {
             Some(rank) => {
                 unplaced.take(rank);
-                left -= 1;
+                remaining -= 1;
                 let (from, to) = spans[rank];
                 offsets[order[rank]] = Some(segment.height);
                 skyline.remove(segment.from);

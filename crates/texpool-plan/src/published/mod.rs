@@ -122,7 +122,7 @@ pub fn tables() -> Result<Vec<Cell>, PlanError> {
             let bytes = readings.first().map_or(0, |reading| reading.1);
             let hit = readings.iter().find(|reading| thousandths(reading.1) == published);
             let verdict = match hit {
-                Some(&(_, found)) if found == bytes => Verdict::Exact,
+                Some(&(_, exact_bytes)) if exact_bytes == bytes => Verdict::Exact,
                 Some(&(name, _)) => Verdict::ExactWith(name),
                 None => {
                     let distance = |bytes: u64| thousandths(bytes).abs_diff(published);

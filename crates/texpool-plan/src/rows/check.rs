@@ -32,9 +32,9 @@ pub fn check_rows(
     plan: &Plan,
     limits: TextureLimits,
 ) -> Result<(), PlanError> {
-    for (what, found) in [("placements", plan.placements.len()), ("marks of whole tensors", whole.len())] {
-        if found != tensors.len() {
-            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found }.into());
+    for (what, length) in [("placements", plan.placements.len()), ("marks of whole tensors", whole.len())] {
+        if length != tensors.len() {
+            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found: length }.into());
         }
     }
     check_textures(plan, limits)?;

@@ -47,14 +47,14 @@ pub(super) fn pack(
     let repeats = packings > FIRST_PACKINGS;
     let below = if repeats { u64::MAX } else { below };
     let mut ranked = Vec::new();
-    let mut tried = 0;
+    let mut attempts = 0;
     for order in orders {
         for gap in [Gap::BestFit, Gap::FirstFit] {
-            let enough = packings == 0 && rows.len() > MANY_ROWS && tried > 0;
+            let enough = packings == 0 && rows.len() > MANY_ROWS && attempts > 0;
             if best.as_ref().is_some_and(|best| best.1 <= peak) || enough || control.should_stop() {
                 return best;
             }
-            tried += 1;
+            attempts += 1;
             packings = packings.saturating_sub(1);
             let least = best.as_ref().map_or(below, |best| best.1);
             let limit = if repeats { u64::MAX } else { least };

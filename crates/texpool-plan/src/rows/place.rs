@@ -82,24 +82,24 @@ pub fn place_rows(
             }
         }
     }
-    let mut found = Vec::new();
+    let mut candidates = Vec::new();
     let mut textures = first_count;
     // The loop ends, because an assignment always exists if each tensor gets a separate texture.
-    while textures <= MAX_TEXTURES || found.is_empty() {
+    while textures <= MAX_TEXTURES || candidates.is_empty() {
         let moves = budget.moves / (MAX_TEXTURES - MIN_TEXTURES + 1) as u64;
         let effort = Effort { moves, keep: PACKED_ASSIGNMENTS };
-        found.extend(assignments(&profiles, &conflicts, textures, effort, control));
+        candidates.extend(assignments(&profiles, &conflicts, textures, effort, control));
         textures += 1;
-        if control.should_stop() && found.is_empty() {
+        if control.should_stop() && candidates.is_empty() {
             return Ok(None);
         }
     }
     // Ordered by bound: once a bound is at least as large as the best layout, the remaining assignments need not be
     // packed.
-    found.sort();
-    let packings = (budget.packings / found.len().max(1) as u64).max(1);
+    candidates.sort();
+    let packings = (budget.packings / candidates.len().max(1) as u64).max(1);
     let mut best: Option<RowLayout> = None;
-    for assigned in &found {
+    for assigned in &candidates {
         let total = best.as_ref().map_or(u64::MAX, RowLayout::total);
         if assigned.bound >= total {
             break;
@@ -164,10 +164,10 @@ pub(super) fn pack_textures(
 
 /// Removes empty textures. Tensors that are never written are assigned to the first texture.
 fn remove_empty(mut layout: RowLayout) -> RowLayout {
-    let kept: Vec<usize> = (0..layout.textures.len()).filter(|&t| layout.textures[t] > 0).collect();
+    let filled: Vec<usize> = (0..layout.textures.len()).filter(|&t| layout.textures[t] > 0).collect();
     for texture in &mut layout.texture_of {
-        *texture = kept.iter().position(|kept| kept == texture).unwrap_or(0);
+        *texture = filled.iter().position(|filled| filled == texture).unwrap_or(0);
     }
-    layout.textures = kept.iter().map(|&t| layout.textures[t]).collect();
+    layout.textures = filled.iter().map(|&t| layout.textures[t]).collect();
     layout
 }

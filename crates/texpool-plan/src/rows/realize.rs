@@ -24,9 +24,9 @@ pub fn realize_rows(
     limits: TextureLimits,
 ) -> Result<Plan, PlanError> {
     let records = problem.tensors.len();
-    for (what, found) in [("textures of records", layout.texture_of.len()), ("row starts", layout.starts.len())] {
-        if found != records {
-            return Err(InputError::LengthMismatch { what, expected: records, found }.into());
+    for (what, length) in [("textures of records", layout.texture_of.len()), ("row starts", layout.starts.len())] {
+        if length != records {
+            return Err(InputError::LengthMismatch { what, expected: records, found: length }.into());
         }
     }
     let textures = layout

@@ -261,9 +261,9 @@ impl TextureSearch<'_, '_> {
     }
 
     fn keep_if_best(&mut self, loads: &TextureLoads<'_>) {
-        let found = Assigned { bound: loads.cost(), texture_of: loads.texture_of.clone() };
-        if let Err(at) = self.best.binary_search(&found) {
-            self.best.insert(at, found);
+        let assigned = Assigned { bound: loads.cost(), texture_of: loads.texture_of.clone() };
+        if let Err(at) = self.best.binary_search(&assigned) {
+            self.best.insert(at, assigned);
             self.best.truncate(self.keep);
         }
     }

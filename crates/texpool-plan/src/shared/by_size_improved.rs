@@ -157,12 +157,12 @@ impl Stage {
             if !fresh {
                 tensor.nearest = nearest(objects, tensor.record);
             }
-            let found = (tensor.record, tensor.nearest);
+            let assignment = (tensor.record, tensor.nearest);
             let rank = rank(tensor, order);
             // A stale gap may have become longer than that of another tensor.
             if fresh || rank == least {
                 self.set_rank(index, ASSIGNED);
-                return Some(found);
+                return Some(assignment);
             }
             self.set_rank(index, rank);
         }

@@ -53,12 +53,12 @@ impl Network {
                 if control.should_stop() {
                     return false;
                 }
-                let Some(here) = distance[at] else { continue };
+                let Some(from_source) = distance[at] else { continue };
                 for &id in &self.from[at] {
                     let arc = &self.arcs[id];
-                    let there = here + arc.cost;
-                    if arc.open && distance[arc.to].is_none_or(|old| there < old) {
-                        distance[arc.to] = Some(there);
+                    let length = from_source + arc.cost;
+                    if arc.open && distance[arc.to].is_none_or(|old| length < old) {
+                        distance[arc.to] = Some(length);
                         arc_into[arc.to] = id;
                         if queued_in[arc.to] != count {
                             queued_in[arc.to] = count;

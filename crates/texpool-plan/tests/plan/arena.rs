@@ -50,7 +50,7 @@ impl Instance {
     /// share it.
     fn holds(&self, offsets: &[u64]) -> bool {
         let placed = |(b, &offset): (&Buffer, &u64)| {
-            offset.is_multiple_of(b.align) && b.offset.is_none_or(|given| given == offset)
+            offset.is_multiple_of(b.align) && b.offset.is_none_or(|fixed| fixed == offset)
         };
         self.buffers.iter().zip(offsets).all(placed)
             && (0..STEPS + 2).all(|step| {
@@ -181,9 +181,9 @@ proptest! {
         // A fixed buffer of size 0 does not affect the others, but it selects the other search.
         let other = [Buffer::new(0..1, 0).fixed(0)];
         let with_other = instance.buffers.iter().cloned().chain(other);
-        let found = ArenaPlanner::from_iter(with_other).effort(100_000).plan().unwrap();
-        prop_assert!(plan.is_optimal() && found.is_optimal(), "{:?}, {:?}", plan, found);
-        prop_assert_eq!(plan.total, found.total);
+        let other_plan = ArenaPlanner::from_iter(with_other).effort(100_000).plan().unwrap();
+        prop_assert!(plan.is_optimal() && other_plan.is_optimal(), "{:?}, {:?}", plan, other_plan);
+        prop_assert_eq!(plan.total, other_plan.total);
     }
 
     /// The checker rejects offsets if and only if a byte would belong to two buffers, or an offset is not allowed.
@@ -200,8 +200,8 @@ proptest! {
         }
         plan.total = instance.total(&plan.offsets);
         (plan.bound, plan.proof) = (0, ArenaProof::Unproven);
-        let found = instance.planner().check(&plan);
-        prop_assert_eq!(found.is_ok(), instance.holds(&plan.offsets), "{:?}", found);
+        let verdict = instance.planner().check(&plan);
+        prop_assert_eq!(verdict.is_ok(), instance.holds(&plan.offsets), "{:?}", verdict);
         plan.total = plan.total.saturating_sub(1);
         prop_assert!(instance.planner().check(&plan).is_err() || plan.total == instance.total(&plan.offsets));
     }
@@ -249,9 +249,9 @@ fn plain_buffers_are_planned_as_records() {
     sets.extend(["A.1048576", "J.1048576"].map(minimalloc));
     for records in sets {
         let planner = ArenaPlanner::from_iter(records.iter().copied().map(Buffer::from)).effort(2_000);
-        let (plan, found) = (planner.plan().unwrap(), smallest(&records, 2_000, &SearchControl::new()).unwrap());
-        let offsets: Vec<u64> = found.layout.places.iter().map(|place| place.offset).collect();
-        assert_eq!((plan.offsets, plan.total, plan.bound), (offsets, found.layout.total(), found.bound));
+        let (plan, smallest) = (planner.plan().unwrap(), smallest(&records, 2_000, &SearchControl::new()).unwrap());
+        let offsets: Vec<u64> = smallest.layout.places.iter().map(|place| place.offset).collect();
+        assert_eq!((plan.offsets, plan.total, plan.bound), (offsets, smallest.layout.total(), smallest.bound));
     }
 }
 

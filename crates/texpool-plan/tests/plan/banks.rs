@@ -15,14 +15,14 @@ fn banks_are_optimal_and_below_the_shared_objects_optimum_on_20_of_the_23_sets()
     for (instance, records) in usage_record_sets() {
         let uses = uses_from_records(&records).unwrap();
         let objects = optimum(&records, 100, &SearchControl::new()).unwrap().layout;
-        let found = place_banks(&records, &uses, &objects, 200_000, &SearchControl::new()).unwrap();
-        assert_eq!(found.problem, LayoutKind::Banks);
-        assert_eq!(check_layout(&records, &uses, &found), Ok(()), "{}", instance["name"]);
-        assert!(found.total() <= objects.total(), "{}", instance["name"]);
-        assert!(found.total() >= bounds(&records).unwrap().offsets, "{}", instance["name"]);
-        let bound = bank_bound(&records, &uses, found.total(), 1000, &SearchControl::new()).unwrap();
-        assert_eq!(found.total(), bound, "{}", instance["name"]);
-        below += usize::from(found.total() < objects.total());
+        let banks = place_banks(&records, &uses, &objects, 200_000, &SearchControl::new()).unwrap();
+        assert_eq!(banks.problem, LayoutKind::Banks);
+        assert_eq!(check_layout(&records, &uses, &banks), Ok(()), "{}", instance["name"]);
+        assert!(banks.total() <= objects.total(), "{}", instance["name"]);
+        assert!(banks.total() >= bounds(&records).unwrap().offsets, "{}", instance["name"]);
+        let bound = bank_bound(&records, &uses, banks.total(), 1000, &SearchControl::new()).unwrap();
+        assert_eq!(banks.total(), bound, "{}", instance["name"]);
+        below += usize::from(banks.total() < objects.total());
     }
     assert_eq!(below, 20);
 }
@@ -60,7 +60,8 @@ fn a_bound_without_states_is_the_widest_step() {
     let sets = usage_record_sets();
     let (_, records) = &sets[1];
     let uses = uses_from_records(records).unwrap();
-    let bound = |known, divisions| bank_bound(records, &uses, known, divisions, &SearchControl::new()).unwrap();
+    let bound =
+        |best_known, divisions| bank_bound(records, &uses, best_known, divisions, &SearchControl::new()).unwrap();
     assert_eq!(bound(7_024_640, 0), bounds(records).unwrap().offsets);
     assert_eq!(bound(7_024_640, 1000), 6_623_232);
     assert_eq!(bound(6_623_232, 1000), 6_623_232);
@@ -79,15 +80,15 @@ fn what_is_asked_for_is_what_is_planned() {
     let uses = uses_from_records(records).unwrap();
     let plan =
         |name: &str| solve(records, &uses, name.parse().unwrap(), SearchBudget::default(), &SearchControl::new());
-    let found = ["best", "optimum", "banks", "greedy_by_breadth"].map(|name| plan(name).unwrap());
-    assert_eq!(found.each_ref().map(|b| b.strategy.as_str()), ["banks", "optimum", "banks", "greedy_by_breadth"]);
-    assert_eq!(found.each_ref().map(|b| b.layout.total()), [6_623_232, 7_024_640, 6_623_232, 7_225_344]);
-    assert!(found[0].reason.contains("401408 less than any Shared Objects plan"), "{}", found[0].reason);
-    assert!(found[1].reason.contains("the proven Shared Objects optimum"), "{}", found[1].reason);
-    for best in &found[..3] {
+    let plans = ["best", "optimum", "banks", "greedy_by_breadth"].map(|name| plan(name).unwrap());
+    assert_eq!(plans.each_ref().map(|b| b.strategy.as_str()), ["banks", "optimum", "banks", "greedy_by_breadth"]);
+    assert_eq!(plans.each_ref().map(|b| b.layout.total()), [6_623_232, 7_024_640, 6_623_232, 7_225_344]);
+    assert!(plans[0].reason.contains("401408 less than any Shared Objects plan"), "{}", plans[0].reason);
+    assert!(plans[1].reason.contains("the proven Shared Objects optimum"), "{}", plans[1].reason);
+    for best in &plans[..3] {
         assert_eq!(verify_certificate(records, &best.certificate), Ok(7_024_640));
     }
-    assert_eq!(verify_certificate(records, &found[3].certificate), Ok(6_924_288));
+    assert_eq!(verify_certificate(records, &plans[3].certificate), Ok(6_924_288));
     let arena = plan(Strategy::OffsetsGreedyBySize.name()).unwrap_err();
     assert_eq!(arena, PlanError::Unsupported(UnsupportedError::NotForTextures { strategy: "offsets_greedy_by_size" }));
     assert!(matches!(plan("optimum").map(|b| b.layout.problem), Ok(LayoutKind::SharedObjects)));
@@ -109,7 +110,7 @@ fn uses_of_records_that_are_not_there_are_refused() {
 fn very_large_sets_are_answered() {
     let chain: Vec<UsageRecord> = (0..8000).map(|i| UsageRecord::new(i, i + 1 + i % 7, 1000 + i as u64)).collect();
     let uses = uses_from_records(&chain).unwrap();
-    let found = solve(
+    let plan = solve(
         &chain,
         &uses,
         Planner::Best,
@@ -117,10 +118,10 @@ fn very_large_sets_are_answered() {
         &SearchControl::new(),
     )
     .unwrap();
-    assert_eq!(check_layout(&chain, &uses, &found.layout), Ok(()));
+    assert_eq!(check_layout(&chain, &uses, &plan.layout), Ok(()));
     let crowd: Vec<UsageRecord> = (0..1500).map(|i| UsageRecord::new(i, 9000, 1 + i as u64)).collect();
     let uses = uses_from_records(&crowd).unwrap();
-    let found = solve(
+    let plan = solve(
         &crowd,
         &uses,
         Planner::Best,
@@ -128,7 +129,7 @@ fn very_large_sets_are_answered() {
         &SearchControl::new(),
     )
     .unwrap();
-    assert_eq!(found.layout.total(), found.bounds.naive);
+    assert_eq!(plan.layout.total(), plan.bounds.naive);
 }
 
 proptest! {
@@ -144,8 +145,8 @@ proptest! {
             step.reads.retain(|read| !writes.contains(read));
         }
         let least = least_of_all_assignments(&records, &uses, &mut Vec::new());
-        let known = least + 7;
-        prop_assert_eq!(bank_bound(&records, &uses, known, 100_000, &SearchControl::new()).unwrap(), least);
+        let best_known = least + 7;
+        prop_assert_eq!(bank_bound(&records, &uses, best_known, 100_000, &SearchControl::new()).unwrap(), least);
     }
 
     #[test]
@@ -168,9 +169,9 @@ proptest! {
             step.reads.retain(|read| !writes.contains(read));
         }
         let seed = Strategy::GreedyBySize.place(&records).unwrap();
-        let found = place_banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap();
-        prop_assert_eq!(check_layout(&records, &uses, &found), Ok(()));
-        prop_assert!(found.total() <= seed.total());
-        prop_assert_eq!(&found, &place_banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap());
+        let banks = place_banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap();
+        prop_assert_eq!(check_layout(&records, &uses, &banks), Ok(()));
+        prop_assert!(banks.total() <= seed.total());
+        prop_assert_eq!(&banks, &place_banks(&records, &uses, &seed, 5000, &SearchControl::new()).unwrap());
     }
 }

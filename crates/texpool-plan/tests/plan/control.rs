@@ -52,13 +52,13 @@ fn stopped_at_any_report_every_search_answers_with_a_valid_plan() {
     let records = csv_records("blazeface");
     let budget = SearchBudget { nodes: 50, moves: 3000, ..SearchBudget::PORTFOLIO };
     let calls = stopped_everywhere(|control, stopped| {
-        let found = compare_strategies(&records, Uses::FirstAndLast, budget, control).unwrap();
-        is_valid(&records, &found.best.layout);
-        is_valid(&records, &found.optimum.layout);
+        let comparison = compare_strategies(&records, Uses::FirstAndLast, budget, control).unwrap();
+        is_valid(&records, &comparison.best.layout);
+        is_valid(&records, &comparison.optimum.layout);
         assert_eq!(control.stopped(), stopped);
-        let certificate = &found.optimum.certificate;
+        let certificate = &comparison.optimum.certificate;
         assert_eq!(verify_certificate(&records, certificate), Ok(certificate.bound));
-        assert_eq!(found.optimum.proven, found.optimum.layout.total() == certificate.bound);
+        assert_eq!(comparison.optimum.proven, comparison.optimum.layout.total() == certificate.bound);
     });
     assert!(calls > 50, "{calls}");
 }
@@ -67,10 +67,10 @@ fn stopped_at_any_report_every_search_answers_with_a_valid_plan() {
 fn stopped_at_any_report_the_exact_search_proves_no_more_than_it_has() {
     let records = short_lived(60);
     let calls = stopped_everywhere(|control, stopped| {
-        let found = optimum(&records, 20, control).unwrap();
-        is_valid(&records, &found.layout);
-        assert_eq!(verify_certificate(&records, &found.certificate), Ok(found.certificate.bound));
-        assert!(found.stopped.is_none() || found.stopped == stopped && !found.proven);
+        let optimum = optimum(&records, 20, control).unwrap();
+        is_valid(&records, &optimum.layout);
+        assert_eq!(verify_certificate(&records, &optimum.certificate), Ok(optimum.certificate.bound));
+        assert!(optimum.stopped.is_none() || optimum.stopped == stopped && !optimum.proven);
     });
     assert!(calls > 14, "{calls}");
 }
@@ -81,9 +81,9 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
     let seed = texpool_plan::Strategy::GreedyBySize.place(&records).unwrap();
     let widest = bounds(&records).unwrap().offsets;
     let calls = stopped_everywhere(|control, _| {
-        let found = place_banks(&records, Uses::FirstAndLast, &seed, 3000, control).unwrap();
-        is_valid(&records, &found);
-        assert!(found.total() <= seed.total());
+        let banks = place_banks(&records, Uses::FirstAndLast, &seed, 3000, control).unwrap();
+        is_valid(&records, &banks);
+        assert!(banks.total() <= seed.total());
     });
     assert!(calls > 20, "{calls}");
     stopped_everywhere(|control, _| {
@@ -97,11 +97,11 @@ fn stopped_at_any_report_banks_are_no_larger_than_their_seed() {
 fn a_deadline_of_zero_is_answered() {
     for records in [csv_records("posenet"), short_lived(3000), Vec::new()] {
         let control = SearchControl::new().timeout(Duration::ZERO);
-        let found = compare_strategies(&records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
-        is_valid(&records, &found.best.layout);
-        assert!(records.is_empty() || found.stopped == Some(StopReason::Deadline));
-        assert!(records.is_empty() || found.best.not_tried.iter().any(|other| other.name == "greedy_by_breadth"));
-        assert!(records.is_empty() || found.to_string().contains("not tried"));
+        let comparison = compare_strategies(&records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
+        is_valid(&records, &comparison.best.layout);
+        assert!(records.is_empty() || comparison.stopped == Some(StopReason::Deadline));
+        assert!(records.is_empty() || comparison.best.not_tried.iter().any(|other| other.name == "greedy_by_breadth"));
+        assert!(records.is_empty() || comparison.to_string().contains("not tried"));
     }
 }
 
@@ -112,7 +112,7 @@ fn a_hard_public_instance_ends_at_its_deadline() {
     let records = minimalloc("J.1048576");
     let begun = Instant::now();
     let control = SearchControl::new().timeout(Duration::from_secs(3));
-    let found = compare_strategies(
+    let comparison = compare_strategies(
         &records,
         Uses::FirstAndLast,
         SearchBudget { nodes: 1, moves: 20_000, ..SearchBudget::PORTFOLIO },
@@ -120,8 +120,8 @@ fn a_hard_public_instance_ends_at_its_deadline() {
     )
     .unwrap();
     assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
-    is_valid(&records, &found.best.layout);
-    assert_eq!((found.stopped, found.optimum.proven), (Some(StopReason::Deadline), false));
+    is_valid(&records, &comparison.best.layout);
+    assert_eq!((comparison.stopped, comparison.optimum.proven), (Some(StopReason::Deadline), false));
 }
 
 /// Cancelling takes effect in the middle of a linear program, although the solver itself cannot be interrupted.
@@ -141,11 +141,11 @@ fn a_linear_program_is_left_when_it_is_cancelled() {
         }
     };
     let control = SearchControl::new().progress(&mut tell);
-    let found = optimum(&records, 1, &control).unwrap();
+    let optimum = optimum(&records, 1, &control).unwrap();
     let cancelled = cancelled.lock().unwrap().unwrap();
     assert!(cancelled.elapsed() < Duration::from_secs(2), "{:?}", cancelled.elapsed());
-    assert_eq!((found.stopped, found.proven), (Some(StopReason::Cancelled), false));
-    is_valid(&records, &found.layout);
+    assert_eq!((optimum.stopped, optimum.proven), (Some(StopReason::Cancelled), false));
+    is_valid(&records, &optimum.layout);
 }
 
 /// A share stopped by its own deadline does not stop the whole control. Cancelling through a share stops both.
@@ -174,8 +174,8 @@ fn who_only_asks_whether_to_stop_is_told() {
     let mut tell = |_| ControlFlow::Break(());
     let control = SearchControl::new().progress(&mut tell);
     let share = control.share(1, 2);
-    let asked = (0..1000).position(|_| share.should_stop());
-    assert!(asked.is_some_and(|asked| asked < 100), "{asked:?}");
+    let polls = (0..1000).position(|_| share.should_stop());
+    assert!(polls.is_some_and(|polls| polls < 100), "{polls:?}");
 }
 
 /// A strategy whose memory grows with pairs of records rejects too many records, and a comparison reports that.

@@ -6,13 +6,13 @@ use std::{collections::BTreeSet, fs, path::Path};
 /// A source file of the planner: its path and its text.
 type Source = (String, String);
 
-fn sources(folder: &Path, found: &mut Vec<Source>) {
+fn sources(folder: &Path, list: &mut Vec<Source>) {
     for entry in fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         if path.is_dir() {
-            sources(&path, found);
+            sources(&path, list);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
-            found.push((path.to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()));
+            list.push((path.to_string_lossy().into_owned(), fs::read_to_string(&path).unwrap()));
         }
     }
 }
@@ -29,18 +29,18 @@ fn documentation(line: &str) -> Option<&str> {
 
 /// Collects all words of all examples.
 fn words_of_examples(sources: &[Source]) -> BTreeSet<&str> {
-    let mut found = BTreeSet::new();
+    let mut examples = BTreeSet::new();
     for (_, text) in sources {
         let mut inside = false;
         for line in text.lines().filter_map(documentation) {
             if line.trim().starts_with("```") {
                 inside = !inside;
             } else if inside {
-                found.extend(words(line));
+                examples.extend(words(line));
             }
         }
     }
-    found
+    examples
 }
 
 /// Returns the words up to the end of a statement.

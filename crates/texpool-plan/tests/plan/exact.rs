@@ -14,10 +14,10 @@ use crate::data::{long_lived, minimalloc, usage_record_sets};
 const NODES: u64 = 1000;
 
 fn solve(records: &[UsageRecord]) -> Optimum {
-    let found = optimum(records, NODES, &SearchControl::new()).unwrap();
-    assert_eq!(check_layout(records, &[], &found.layout), Ok(()));
-    assert_eq!(verify_certificate(records, &found.certificate), Ok(found.certificate.bound));
-    found
+    let optimum = optimum(records, NODES, &SearchControl::new()).unwrap();
+    assert_eq!(check_layout(records, &[], &optimum.layout), Ok(()));
+    assert_eq!(verify_certificate(records, &optimum.certificate), Ok(optimum.certificate.bound));
+    optimum
 }
 
 #[test]
@@ -25,25 +25,25 @@ fn all_23_sets_are_proven_at_the_reference_optimum() {
     let sets = usage_record_sets();
     assert_eq!(sets.len(), 23);
     for (instance, records) in sets {
-        let found = solve(&records);
-        assert_eq!(Some(found.layout.total()), instance["objects_optimum"].as_u64(), "{}", instance["name"]);
-        assert!(found.proven, "{}", instance["name"]);
+        let optimum = solve(&records);
+        assert_eq!(Some(optimum.layout.total()), instance["objects_optimum"].as_u64(), "{}", instance["name"]);
+        assert!(optimum.proven, "{}", instance["name"]);
     }
 }
 
 /// Proves one hard instance. The other five take a minute together, so the bench `table` proves them.
 #[test]
 fn a_hard_public_instance_is_proven() {
-    let found = solve(&minimalloc("A.1048576"));
-    assert_eq!((found.layout.total(), found.proven), (1_976_320, true));
+    let optimum = solve(&minimalloc("A.1048576"));
+    assert_eq!((optimum.layout.total(), optimum.proven), (1_976_320, true));
 }
 
 #[test]
 fn without_nodes_the_positional_bound_is_certified() {
     let records = minimalloc("A.1048576");
-    let found = optimum(&records, 0, &SearchControl::new()).unwrap();
-    assert_eq!((found.certificate.bound, found.proven, found.nodes), (1_931_264, false, 0));
-    assert_eq!(verify_certificate(&records, &found.certificate), Ok(1_931_264));
+    let optimum = optimum(&records, 0, &SearchControl::new()).unwrap();
+    assert_eq!((optimum.certificate.bound, optimum.proven, optimum.nodes), (1_931_264, false, 0));
+    assert_eq!(verify_certificate(&records, &optimum.certificate), Ok(1_931_264));
 }
 
 /// Many long live ranges: the relaxation takes too long, and the greedy strategies give a larger total than the
@@ -51,12 +51,12 @@ fn without_nodes_the_positional_bound_is_certified() {
 #[test]
 fn an_optimum_that_is_stopped_is_no_larger_than_min_cost_flow() {
     let records = long_lived(150);
-    let found = optimum(&records, NODES, &SearchControl::new().timeout(Duration::from_secs(3))).unwrap();
+    let optimum = optimum(&records, NODES, &SearchControl::new().timeout(Duration::from_secs(3))).unwrap();
     let matched = Strategy::MinCostFlow.place(&records).unwrap().total();
     let greedy = Strategy::PORTFOLIO.iter().map(|s| s.place(&records).unwrap().total()).min().unwrap();
     assert!(matched < greedy, "{matched} {greedy}");
-    assert!(found.proven || found.layout.total() <= matched, "{} {matched}", found.layout.total());
-    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
+    assert!(optimum.proven || optimum.layout.total() <= matched, "{} {matched}", optimum.layout.total());
+    assert_eq!(check_layout(&records, &[], &optimum.layout), Ok(()));
 }
 
 /// Tries every assignment of tensors to objects, pruned only by feasibility.
@@ -97,9 +97,9 @@ fn small() -> impl Generator<Value = Vec<UsageRecord>> {
 proptest! {
     #[test]
     fn brute_force_agrees(records in small()) {
-        let found = solve(&records);
-        prop_assert!(found.proven);
-        prop_assert_eq!(found.layout.total(), brute_force(&records));
+        let optimum = solve(&records);
+        prop_assert!(optimum.proven);
+        prop_assert_eq!(optimum.layout.total(), brute_force(&records));
     }
 
     #[test]
@@ -108,21 +108,21 @@ proptest! {
     ) {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
-        let found = solve(&records);
-        prop_assert!(found.proven, "{} nodes", found.nodes);
-        prop_assert!(bounds(&records).unwrap().shared_objects <= found.layout.total());
+        let optimum = solve(&records);
+        prop_assert!(optimum.proven, "{} nodes", optimum.nodes);
+        prop_assert!(bounds(&records).unwrap().shared_objects <= optimum.layout.total());
         for strategy in Strategy::ALL.iter().filter(|s| s.problem() == texpool_plan::LayoutKind::SharedObjects) {
-            prop_assert!(found.layout.total() <= strategy.place(&records).unwrap().total(), "{}", strategy);
+            prop_assert!(optimum.layout.total() <= strategy.place(&records).unwrap().total(), "{}", strategy);
         }
         let uses = uses_from_records(&records).unwrap();
-        prop_assert_eq!(check_layout(&records, &uses, &found.layout), Ok(()));
+        prop_assert_eq!(check_layout(&records, &uses, &optimum.layout), Ok(()));
     }
 
     /// A certificate changed anywhere proves no more than the optimum.
     #[test]
     fn bent_certificates_never_prove_more(records in small(), claim in 1u64..5, bend in any::<u64>()) {
-        let found = solve(&records);
-        let mut bent = found.certificate.clone();
+        let optimum = solve(&records);
+        let mut bent = optimum.certificate.clone();
         bent.bound += claim;
         prop_assert!(verify_certificate(&records, &bent).is_err());
         let mut cases = bent.proof.cases().to_vec();

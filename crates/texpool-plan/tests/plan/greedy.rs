@@ -19,12 +19,12 @@ fn place(records: &[UsageRecord], order: &[usize], align: u64, gap: Gap) -> Vec<
         if size == 0 {
             continue;
         }
-        let met = order[..at].iter().filter(|&&o| records[o].size > 0 && records[o].conflicts(&records[record]));
-        let mut met: Vec<(u64, u64)> = met.map(|&o| (offsets[o], offsets[o] + records[o].size)).collect();
-        met.sort_unstable();
+        let neighbours = order[..at].iter().filter(|&&o| records[o].size > 0 && records[o].conflicts(&records[record]));
+        let mut neighbours: Vec<(u64, u64)> = neighbours.map(|&o| (offsets[o], offsets[o] + records[o].size)).collect();
+        neighbours.sort_unstable();
         let mut gaps = Vec::new();
         let mut cursor = 0u64;
-        for (from, to) in met {
+        for (from, to) in neighbours {
             if from >= cursor && from - cursor >= size {
                 gaps.push((from - cursor, cursor));
             }
@@ -74,8 +74,8 @@ fn strip(records: &[UsageRecord], ties: TieBreak) -> Vec<u64> {
         let count = ends[from..].iter().take_while(|&&s| heights[s] == low).count();
         let (first, last) = (ends[from], ends[from + count - 1]);
         let inside = |&i: &usize| first <= records[i].first && records[i].last <= last;
-        if let Some(found) = waiting.iter().position(inside) {
-            let record = waiting.remove(found);
+        if let Some(position) = waiting.iter().position(inside) {
+            let record = waiting.remove(position);
             offsets[record] = low;
             heights[records[record].first..=records[record].last].fill(low + records[record].size);
         } else {
@@ -162,7 +162,7 @@ fn is_valid(records: &[UsageRecord], layout: &Layout) -> bool {
             return alive.remove(&offset).is_some();
         }
         let end = offset + records[i].size;
-        let free = alive.range(..end).next_back().is_none_or(|(_, &taken)| taken <= offset);
+        let free = alive.range(..end).next_back().is_none_or(|(_, &end_below)| end_below <= offset);
         free && end <= layout.total() && alive.insert(offset, end).is_none()
     })
 }
@@ -184,10 +184,10 @@ fn a_hundred_thousand_short_lives_take_each_strategy_seconds() {
 fn a_hundred_thousand_long_lives_have_an_arena_in_seconds() {
     let records = many(100_000, |below| below(1_000_000));
     let start = std::time::Instant::now();
-    let found = smallest(&records, 1_000, &SearchControl::new()).unwrap();
-    assert!(is_valid(&records, &found.layout));
-    assert!(found.bound <= found.layout.total() && found.layout.total() < naive_total(&records).unwrap());
-    assert_eq!(found.stopped, Some(StopReason::TooManyTensors));
+    let smallest = smallest(&records, 1_000, &SearchControl::new()).unwrap();
+    assert!(is_valid(&records, &smallest.layout));
+    assert!(smallest.bound <= smallest.layout.total() && smallest.layout.total() < naive_total(&records).unwrap());
+    assert_eq!(smallest.stopped, Some(StopReason::TooManyTensors));
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
 }
 
@@ -208,9 +208,9 @@ fn a_deadline_leaves_every_strategy_with_a_layout() {
         for layout in layouts {
             assert!(is_valid(&records, &layout.unwrap()));
         }
-        let found = smallest(&records, u64::MAX, &control()).unwrap();
-        assert!(is_valid(&records, &found.layout));
-        assert_eq!(found.stopped, Some(StopReason::Deadline));
+        let smallest = smallest(&records, u64::MAX, &control()).unwrap();
+        assert!(is_valid(&records, &smallest.layout));
+        assert_eq!(smallest.stopped, Some(StopReason::Deadline));
         assert!(start.elapsed() < Duration::from_secs(20), "{:?}", start.elapsed());
     }
 }

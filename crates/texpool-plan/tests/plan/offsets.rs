@@ -17,9 +17,9 @@ use crate::data::{minimalloc, usage_record_sets};
 #[test]
 fn all_23_sets_reach_the_widest_step() {
     for (instance, records) in usage_record_sets() {
-        let found = smallest(&records, 10_000, &SearchControl::new()).unwrap();
-        assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
-        assert_eq!(Some(found.layout.total()), instance["offsets_lower_bound"].as_u64(), "{}", instance["name"]);
+        let smallest = smallest(&records, 10_000, &SearchControl::new()).unwrap();
+        assert_eq!(check_layout(&records, &[], &smallest.layout), Ok(()));
+        assert_eq!(Some(smallest.layout.total()), instance["offsets_lower_bound"].as_u64(), "{}", instance["name"]);
     }
 }
 
@@ -48,10 +48,10 @@ fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
         let widest = bounds(&records).unwrap().offsets;
         // For D and J it is unknown whether any layout fits below the published capacity.
         let nodes = if widest == 1_048_576 { 300_000 } else { 20_000 };
-        let found = smallest(&records, nodes, &SearchControl::new()).unwrap();
-        assert_eq!(check_layout(&records, &[], &found.layout), Ok(()), "{name}");
-        assert!(found.layout.total() <= 1_048_576, "{name}: {}", found.layout.total());
-        assert_eq!(found.bound, widest, "{name}");
+        let smallest = smallest(&records, nodes, &SearchControl::new()).unwrap();
+        assert_eq!(check_layout(&records, &[], &smallest.layout), Ok(()), "{name}");
+        assert!(smallest.layout.total() <= 1_048_576, "{name}: {}", smallest.layout.total());
+        assert_eq!(smallest.bound, widest, "{name}");
     }
 }
 
@@ -59,8 +59,8 @@ fn the_smallest_arena_of_hard_public_instances_is_no_larger() {
 #[test]
 fn the_search_repeats_itself() {
     let records = minimalloc("J.1048576");
-    let found = || fit(&records, 1_048_576, 300_000, &SearchControl::new()).unwrap();
-    assert_eq!(found(), found());
+    let search = || fit(&records, 1_048_576, 300_000, &SearchControl::new()).unwrap();
+    assert_eq!(search(), search());
 }
 
 #[test]
@@ -134,19 +134,19 @@ fn a_search_without_end_is_stopped() {
     let timeout = SearchControl::new().timeout(Duration::from_millis(200));
     let start = Instant::now();
     assert_eq!(fit(&records, 1_000_000, u64::MAX, &timeout), Ok(Fit::BudgetExhausted));
-    let found = smallest(&records, u64::MAX, &timeout).unwrap();
+    let timed_out = smallest(&records, u64::MAX, &timeout).unwrap();
     assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
-    assert_eq!(found.stopped, Some(StopReason::Deadline));
-    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
+    assert_eq!(timed_out.stopped, Some(StopReason::Deadline));
+    assert_eq!(check_layout(&records, &[], &timed_out.layout), Ok(()));
 
     let mut seen = Vec::new();
     let mut callback = |progress: Progress| {
         seen.push(progress);
         if progress.stage == "arena search" { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = smallest(&records, u64::MAX, &SearchControl::new().progress(&mut callback)).unwrap();
-    assert_eq!(found.stopped, Some(StopReason::Cancelled));
-    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
+    let cancelled = smallest(&records, u64::MAX, &SearchControl::new().progress(&mut callback)).unwrap();
+    assert_eq!(cancelled.stopped, Some(StopReason::Cancelled));
+    assert_eq!(check_layout(&records, &[], &cancelled.layout), Ok(()));
     // After the callback breaks off at the first report of the search, no further report arrives.
     assert_eq!(seen.iter().filter(|p| p.stage == "arena search").count(), 1);
     assert!(seen.iter().any(|p| p.stage == "greedy strategies"));
@@ -158,9 +158,9 @@ fn an_expired_deadline_still_gives_a_layout() {
     let records = minimalloc("A.1048576");
     let expired = SearchControl::new().timeout(Duration::ZERO);
     assert_eq!(fit(&records, 1_048_576, u64::MAX, &expired), Ok(Fit::BudgetExhausted));
-    let found = smallest(&records, u64::MAX, &expired).unwrap();
-    assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
-    assert_eq!((found.bound, found.stopped), (1_048_576, Some(StopReason::Deadline)));
+    let smallest = smallest(&records, u64::MAX, &expired).unwrap();
+    assert_eq!(check_layout(&records, &[], &smallest.layout), Ok(()));
+    assert_eq!((smallest.bound, smallest.stopped), (1_048_576, Some(StopReason::Deadline)));
 }
 
 /// Sizes close to the 64-bit limit do not overflow in the search.
@@ -183,10 +183,10 @@ fn lowest_gaps(records: &[UsageRecord]) -> Vec<u64> {
     order.sort_by_key(|&i| std::cmp::Reverse(records[i].size));
     let mut offsets = vec![0; records.len()];
     for (at, &record) in order.iter().enumerate() {
-        let met = order[..at].iter().filter(|&&other| records[other].conflicts(&records[record]));
-        let mut taken: Vec<(u64, u64)> = met.map(|&i| (offsets[i], offsets[i] + records[i].size)).collect();
-        taken.sort_unstable();
-        for (from, to) in taken {
+        let neighbours = order[..at].iter().filter(|&&other| records[other].conflicts(&records[record]));
+        let mut ranges: Vec<(u64, u64)> = neighbours.map(|&i| (offsets[i], offsets[i] + records[i].size)).collect();
+        ranges.sort_unstable();
+        for (from, to) in ranges {
             if from < offsets[record] + records[record].size {
                 offsets[record] = offsets[record].max(to);
             }
@@ -286,9 +286,9 @@ fn refusals_by_search_are_right() {
         let capacity = 8 + seed % 7;
         let mut records = tight(capacity as usize, 8, 0x2545_f491_4f6c_dd1d ^ (seed * 0x9e37_79b9));
         records.sort_by_key(|r| r.first);
-        let found = fit(&records, capacity, 1_000_000, &SearchControl::new()).unwrap();
+        let fit = fit(&records, capacity, 1_000_000, &SearchControl::new()).unwrap();
         let fits = fits_at_some_offsets(&records, capacity, &mut Vec::new());
-        match found {
+        match fit {
             Fit::Fits(layout) => {
                 fitted += 1;
                 assert_eq!(check_layout(&records, &[], &layout), Ok(()));
@@ -316,10 +316,10 @@ proptest! {
     fn brute_force_agrees(records in prop::collection::vec((0usize..8, 0usize..4, 1u64..7), 1..7)) {
         let record = |(first, length, size)| UsageRecord::new(first, first + length, size);
         let records: Vec<UsageRecord> = records.into_iter().map(record).collect();
-        let found = smallest(&records, 100_000, &SearchControl::new()).unwrap();
-        prop_assert_eq!(check_layout(&records, &[], &found.layout), Ok(()));
-        prop_assert_eq!(found.layout.total(), brute_force(&records));
-        prop_assert_eq!(found.bound, found.layout.total());
+        let smallest = smallest(&records, 100_000, &SearchControl::new()).unwrap();
+        prop_assert_eq!(check_layout(&records, &[], &smallest.layout), Ok(()));
+        prop_assert_eq!(smallest.layout.total(), brute_force(&records));
+        prop_assert_eq!(smallest.bound, smallest.layout.total());
     }
 
     #[test]

@@ -40,11 +40,11 @@ fn the_small_network() {
 fn mobilenet_v2() {
     let records: Vec<UsageRecord> = csv_records("mobilenet_v2");
     let objects = optimum(&records, 100, &SearchControl::new()).unwrap().layout;
-    let found =
+    let banks =
         place_banks(&records, &uses_from_records(&records).unwrap(), &objects, 200_000, &SearchControl::new()).unwrap();
-    assert_eq!((objects.total(), found.total(), found.regions.len()), (7_024_640, 6_623_232, 2));
+    assert_eq!((objects.total(), banks.total(), banks.regions.len()), (7_024_640, 6_623_232, 2));
     let title = "MobileNet v2, the Shared Objects optimum: 7,024,640 bytes";
     is_drawn("mobilenet_v2_optimum", &plan_svg(title, &records, &objects).unwrap());
     let title = "MobileNet v2, two banks: 6,623,232 bytes";
-    is_drawn("mobilenet_v2_banks", &plan_svg(title, &records, &found).unwrap());
+    is_drawn("mobilenet_v2_banks", &plan_svg(title, &records, &banks).unwrap());
 }

@@ -18,12 +18,12 @@ use crate::data::{all_alive, dense, minimalloc, short_lived};
 fn compared(records: &[UsageRecord], deadline: Duration) -> u64 {
     let begun = Instant::now();
     let control = SearchControl::new().timeout(deadline);
-    let found = compare_strategies(records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
+    let comparison = compare_strategies(records, Uses::FirstAndLast, SearchBudget::default(), &control).unwrap();
     assert!(begun.elapsed() < 2 * deadline + Duration::from_secs(30), "{:?}", begun.elapsed());
-    assert_eq!(check_layout(records, Uses::FirstAndLast, &found.best.layout), Ok(()));
-    let certificate = &found.optimum.certificate;
+    assert_eq!(check_layout(records, Uses::FirstAndLast, &comparison.best.layout), Ok(()));
+    let certificate = &comparison.optimum.certificate;
     assert_eq!(verify_certificate(records, certificate), Ok(certificate.bound));
-    found.best.layout.total()
+    comparison.best.layout.total()
 }
 
 #[test]
@@ -47,9 +47,9 @@ fn twenty_thousand_records_that_all_meet_are_answered_by_the_deadline() {
 fn steps_that_are_far_apart_take_no_memory() {
     let far = usize::MAX - 1;
     let records = [UsageRecord::new(0, far, 7), UsageRecord::new(far - 5, far, 5), UsageRecord::new(3, 3, 5)];
-    let found =
+    let plan =
         solve(&records, Uses::FirstAndLast, Planner::Best, SearchBudget::default(), &SearchControl::new()).unwrap();
-    assert_eq!(found.layout.total(), 12);
+    assert_eq!(plan.layout.total(), 12);
     assert!(matches!(uses_from_records(&records), Err(PlanError::Input(InputError::TooManySteps { .. }))));
 }
 
@@ -60,10 +60,10 @@ fn uses_told_and_untold_give_the_same_plan() {
         let budget = SearchBudget { nodes: 20, moves: 2000, ..SearchBudget::PORTFOLIO };
         let steps = uses_from_records(&records).unwrap();
         let plan = |uses: Uses<'_>| solve(&records, uses, Planner::Best, budget, &SearchControl::new()).unwrap();
-        let (told, untold) = (plan(Uses::Steps(&steps)), plan(Uses::FirstAndLast));
-        assert_eq!(told, untold);
+        let (with_steps, without_steps) = (plan(Uses::Steps(&steps)), plan(Uses::FirstAndLast));
+        assert_eq!(with_steps, without_steps);
         for uses in [Uses::Steps(&steps), Uses::FirstAndLast] {
-            assert_eq!(check_layout(&records, uses, &told.layout), Ok(()));
+            assert_eq!(check_layout(&records, uses, &with_steps.layout), Ok(()));
         }
     }
 }
@@ -92,18 +92,18 @@ fn a_step_of_very_many_tensors_is_checked_at_once() {
 fn banks_are_no_larger_than_an_arena_that_is_a_bank() {
     let records = minimalloc("K.1048576");
     let control = SearchControl::new().timeout(Duration::from_secs(20));
-    let found = compare_strategies(
+    let comparison = compare_strategies(
         &records,
         Uses::FirstAndLast,
         SearchBudget { nodes: 0, moves: 20_000, ..SearchBudget::PORTFOLIO },
         &control,
     )
     .unwrap();
-    let total = |name: &str| found.candidates.iter().find(|c| c.name == name).map(|c| c.total);
+    let total = |name: &str| comparison.candidates.iter().find(|c| c.name == name).map(|c| c.total);
     let (banks, arena) = (total("banks"), total("offsets_smallest"));
     assert!(banks.is_some() && banks <= arena, "{banks:?} {arena:?}");
-    assert_eq!((Some(found.best.layout.total()), found.best.strategy.as_str()), (banks, "banks"));
-    assert_eq!(check_layout(&records, Uses::FirstAndLast, &found.best.layout), Ok(()));
+    assert_eq!((Some(comparison.best.layout.total()), comparison.best.strategy.as_str()), (banks, "banks"));
+    assert_eq!(check_layout(&records, Uses::FirstAndLast, &comparison.best.layout), Ok(()));
     // Here no earlier strategy has searched for an arena.
     let alone = solve(
         &records,
@@ -219,11 +219,11 @@ fn a_strategy_that_is_stopped_answers_with_a_greedy_plan() {
     for strategy in [Strategy::GreedyBySizeImproved, Strategy::GreedyByBreadth] {
         let control = SearchControl::new().timeout(Duration::ZERO);
         let budget = SearchBudget::default();
-        let found = solve(&records, Uses::FirstAndLast, Planner::Strategy(strategy), budget, &control).unwrap();
-        assert_eq!(found.strategy, "greedy_in_order", "{}", found.reason);
-        assert!(found.layout.total() < naive / 10, "{}", found.reason);
-        assert_eq!(found.stopped, Some(StopReason::Deadline));
-        assert!(found.reason.contains("did not end in time"), "{}", found.reason);
+        let plan = solve(&records, Uses::FirstAndLast, Planner::Strategy(strategy), budget, &control).unwrap();
+        assert_eq!(plan.strategy, "greedy_in_order", "{}", plan.reason);
+        assert!(plan.layout.total() < naive / 10, "{}", plan.reason);
+        assert_eq!(plan.stopped, Some(StopReason::Deadline));
+        assert!(plan.reason.contains("did not end in time"), "{}", plan.reason);
     }
 }
 

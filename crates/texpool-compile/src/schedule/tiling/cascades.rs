@@ -184,11 +184,11 @@ pub fn within_stripes(model: &RowDependencies, cascades: &[Cascade]) -> bool {
 /// For each operator, the texels written before it that it or a later operator reads.
 fn live_before(model: &RowDependencies) -> Vec<u64> {
     let mut change = vec![0i64; model.operators.len() + 1];
-    for held in &model.storages {
-        if let (Some(producer), Some(reader)) = (held.producer, held.last_reader)
+    for info in &model.storages {
+        if let (Some(producer), Some(reader)) = (info.producer, info.last_reader)
             && producer < reader
         {
-            let texels = held.row_texels * u64::from(held.rows);
+            let texels = info.row_texels * u64::from(info.rows);
             change[producer + 1] += texels as i64;
             change[reader + 1] -= texels as i64;
         }
@@ -249,8 +249,8 @@ const UNWRITTEN: u32 = u32::MAX;
 
 impl<'a> Evaluator<'a> {
     fn new(model: &'a RowDependencies) -> Self {
-        let uses = |held: &StorageInfo| {
-            let rows = if held.whole { held.rows.min(1) } else { held.rows };
+        let uses = |info: &StorageInfo| {
+            let rows = if info.whole { info.rows.min(1) } else { info.rows };
             StorageUse { live: vec![(UNWRITTEN, 0); rows as usize], ..StorageUse::default() }
         };
         Self {
@@ -306,14 +306,14 @@ impl<'a> Evaluator<'a> {
         let mut change = vec![0i64; stripes.len() + 1];
         let mut passing = self.live_before[begin];
         for &storage in &touched {
-            let held = &self.model.storages[storage];
-            let texels = held.row_texels * u64::from(held.rows);
-            if is_live_before(held, begin) {
+            let info = &self.model.storages[storage];
+            let texels = info.row_texels * u64::from(info.rows);
+            if is_live_before(info, begin) {
                 passing -= texels;
             }
             // Rows of an input count from their first use in this cascade, even if an earlier cascade has read them.
-            let inside = held.uploaded || held.producer.is_some_and(|producer| producer >= begin);
-            let stays = held.last_reader.is_some_and(|reader| reader >= end);
+            let inside = info.uploaded || info.producer.is_some_and(|producer| producer >= begin);
+            let stays = info.last_reader.is_some_and(|reader| reader >= end);
             let uses = &self.uses[storage];
             self.starts.clear();
             self.ends.clear();
@@ -326,7 +326,7 @@ impl<'a> Evaluator<'a> {
                     self.ends.push(to);
                 }
             }
-            let size = if held.whole { texels } else { held.row_texels };
+            let size = if info.whole { texels } else { info.row_texels };
             self.starts.iter().for_each(|&from| change[from as usize] += size as i64);
             self.ends.iter().for_each(|&to| change[to as usize] -= size as i64);
             self.uses[storage].most = size * max_overlap(&mut self.starts, &mut self.ends);
@@ -356,8 +356,8 @@ impl<'a> Evaluator<'a> {
 }
 
 /// Returns whether a storage is written before operator `begin` and read by it or a later one.
-fn is_live_before(held: &StorageInfo, begin: usize) -> bool {
-    held.producer.is_some_and(|producer| producer < begin) && held.last_reader.is_some_and(|reader| reader >= begin)
+fn is_live_before(info: &StorageInfo, begin: usize) -> bool {
+    info.producer.is_some_and(|producer| producer < begin) && info.last_reader.is_some_and(|reader| reader >= begin)
 }
 
 /// Returns the largest number of live ranges that overlap. Each range starts with a stripe and ends before one. Rows

@@ -86,7 +86,7 @@ impl Blocks {
         let mut blocks: Vec<Block> = model
             .storages
             .iter()
-            .map(|held| Block { row_texels: held.row_texels, whole: held.whole, live: vec![None; held.rows as usize] })
+            .map(|info| Block { row_texels: info.row_texels, whole: info.whole, live: vec![None; info.rows as usize] })
             .collect();
         for (number, stripe) in stripes.iter().enumerate() {
             let op = &model.operators[stripe.operator];

@@ -37,8 +37,8 @@ impl Operator {
 
     /// Returns the operand in a storage. Takes logarithmic time, because a concatenation has thousands of operands.
     pub(super) fn operand_in(&self, storage: StorageId) -> Option<&OperandUse> {
-        let found = self.by_storage.binary_search_by_key(&storage, |&read| self.reads[read].storage).ok()?;
-        Some(&self.reads[self.by_storage[found]])
+        let position = self.by_storage.binary_search_by_key(&storage, |&read| self.reads[read].storage).ok()?;
+        Some(&self.reads[self.by_storage[position]])
     }
 
     /// Returns the number of dispatches needed for a stripe of the result.
@@ -141,22 +141,22 @@ impl RowDependencies {
             // One more than the inputs: the last operand is the addend of the epilogue.
             let operands = if step.kind == StepKind::PadBorder { 0 } else { node.inputs.len() + 1 };
             for operand in 0..operands {
-                let Some(found) = input_rows(graph, node, operand) else { continue };
+                let Some(operand_rows) = input_rows(graph, node, operand) else { continue };
                 let tensor = node.inputs.get(operand).copied().or(node.epilogue.add);
                 let Some((tensor, storage)) = tensor.and_then(|t| Some((t, schedule.storage_of[t]?))) else { continue };
-                let held = &mut storages[storage];
-                held.last_reader = Some(index);
+                let info = &mut storages[storage];
+                info.last_reader = Some(index);
                 let shape = graph.shape(tensor);
                 let inside = schedule.subtensors[tensor];
                 let alike = inside.is_some()
-                    || shape.rows() == held.rows as usize
+                    || shape.rows() == info.rows as usize
                         && shape.row_texels() == schedule.storages[storage].row_texels as usize;
                 let first = schedule.layout_of(graph, tensor).row;
                 // With a view in between, the writer and the reader number rows differently, so each result row needs
                 // all rows.
-                let input_rows = match !alike || held.whole && inside.is_none() {
-                    true => vec![0..held.rows; found.len()],
-                    false => found.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
+                let input_rows = match !alike || info.whole && inside.is_none() {
+                    true => vec![0..info.rows; operand_rows.len()],
+                    false => operand_rows.into_iter().map(|rows| first + rows.start..first + rows.end).collect(),
                 };
                 let producers = &producers[tensor];
                 match reads.iter_mut().find(|read| read.storage == storage) {
@@ -186,16 +186,16 @@ impl RowDependencies {
     /// pool. `schedule` must be the schedule of this model.
     #[must_use]
     pub fn with_streaming(mut self, graph: &Graph, schedule: &Schedule, streaming: &Streaming) -> Self {
-        for (held, storage) in self.storages.iter_mut().zip(&schedule.storages) {
+        for (info, storage) in self.storages.iter_mut().zip(&schedule.storages) {
             if streaming.is_uploaded(graph, storage) {
-                (held.row_texels, held.uploaded) = (u64::from(storage.row_texels), true);
+                (info.row_texels, info.uploaded) = (u64::from(storage.row_texels), true);
             }
         }
         for storage in streaming.downloaded(graph, schedule) {
-            let held = &mut self.storages[storage];
-            held.row_texels = u64::from(schedule.storages[storage].row_texels);
+            let info = &mut self.storages[storage];
+            info.row_texels = u64::from(schedule.storages[storage].row_texels);
             let last_writer = schedule.steps.iter().rposition(|step| step.to == storage);
-            held.last_reader = held.last_reader.max(last_writer);
+            info.last_reader = info.last_reader.max(last_writer);
         }
         for (operator, step) in self.operators.iter_mut().zip(&schedule.steps) {
             if step.kind == StepKind::Compute {
@@ -207,8 +207,8 @@ impl RowDependencies {
 
     /// Returns whether the result of `operator` is still needed after operator `end - 1`.
     pub(super) fn outlives(&self, operator: usize, end: usize) -> bool {
-        let held = &self.storages[self.operators[operator].writes];
-        held.output || held.last_reader.is_none_or(|reader| reader >= end)
+        let info = &self.storages[self.operators[operator].writes];
+        info.output || info.last_reader.is_none_or(|reader| reader >= end)
     }
 }
 

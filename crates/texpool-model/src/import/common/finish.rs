@@ -15,9 +15,9 @@ use texpool_ops::{
 pub(in crate::import) fn finished(graph: Graph, meter: &Meter) -> Result<Graph, ImportError> {
     let graph = pruned(graph);
     check(&graph)?;
-    let [made, steps, repeated] = meter.taken();
+    let [peak_bytes, steps, repeated] = meter.totals();
     let (nodes, tensors) = (graph.nodes.len(), graph.tensors.len());
-    tracing::debug!(model = graph.name, nodes, tensors, made, steps, repeated, "imported");
+    tracing::debug!(model = graph.name, nodes, tensors, made = peak_bytes, steps, repeated, "imported");
     Ok(graph)
 }
 

@@ -38,15 +38,15 @@ pub(in crate::import) fn push_node(
     graph.nodes.push(Node { op, inputs: inputs.to_vec(), output, epilogue, op_index, integers: None });
 }
 
-/// Infers the shape of an operator's result. `wanted` is used if the operands do not determine it.
+/// Infers the shape of an operator's result. `stated` is used if the operands do not determine it.
 pub(in crate::import) fn inferred(
     graph: &Graph,
     op: &Op,
     inputs: &[TensorId],
-    wanted: Shape,
+    stated: Shape,
 ) -> Result<Shape, Problem> {
     let shapes: Vec<Shape> = inputs.iter().map(|&id| graph.shape(id)).collect();
-    infer(op, &shapes, wanted).map_err(|error| match error {
+    infer(op, &shapes, stated).map_err(|error| match error {
         ShapeError::Positions { .. } | ShapeError::Overflow { .. } | ShapeError::Limit { .. } => {
             Problem::limit(error.to_string())
         }
@@ -59,7 +59,7 @@ pub(in crate::import) fn inferred(
 ///
 /// Returns the selected elements of `x` and those of `y`; the result is their sum. The other elements are replaced by
 /// zeros, not multiplied by zero, because that would turn NaN and infinities into NaN.
-pub(in crate::import) fn kept_parts<T>(
+pub(in crate::import) fn selected_parts<T>(
     condition: &T,
     [x, y]: [&T; 2],
     mut node: impl FnMut(Binary, [&T; 2]) -> Result<T, Problem>,

@@ -22,8 +22,8 @@ impl Refusals {
         if problem.nodes.is_empty() {
             self.list.push(UnsupportedOp::new(node, name, operator, &problem));
         }
-        let left = MAX_LISTED.saturating_sub(self.list.len());
-        self.list.extend(problem.nodes.into_iter().take(left).map(|inner| UnsupportedOp::of_branch(node, name, inner)));
+        let room = MAX_LISTED.saturating_sub(self.list.len());
+        self.list.extend(problem.nodes.into_iter().take(room).map(|inner| UnsupportedOp::of_branch(node, name, inner)));
         Ok(())
     }
 

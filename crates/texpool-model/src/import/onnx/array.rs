@@ -266,7 +266,7 @@ impl Array {
 
     /// Selects the elements at `indices`, which must be in range, and gives them new extents. A repeated value stays
     /// a repeated value.
-    pub(super) fn taken(
+    pub(super) fn gathered(
         &self,
         dims: Vec<usize>,
         indices: impl Iterator<Item = usize>,
@@ -289,14 +289,14 @@ impl Array {
         // Copies bytes without converting: selecting a few elements must not cost a pass over all. Constants of
         // floats have 16-bit or 32-bit elements.
         let bytes = floats.bytes.as_slice();
-        let taken: Vec<u8> = if floats.dtype == ElementType::F16 {
+        let result: Vec<u8> = if floats.dtype == ElementType::F16 {
             let from = bytes.as_chunks::<2>().0;
             meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
         } else {
             let from = bytes.as_chunks::<4>().0;
             meter.filled(elements, indices.map(|i| from[i]))?.into_flattened()
         };
-        Ok(Self { dims, elem, values: Elements::Floats(Constant::new(floats.dtype, taken.into())) })
+        Ok(Self { dims, elem, values: Elements::Floats(Constant::new(floats.dtype, result.into())) })
     }
 
     /// Like `taken`, for integers with scales. With one scale for all, the result stays quantised. With several
@@ -310,8 +310,8 @@ impl Array {
         let elements = count(&dims)?;
         if constant.scale.as_ref().is_some_and(|scale| scale.uniform().is_some()) {
             let bytes = constant.bytes.as_slice();
-            let taken = meter.filled(elements, indices.map(|i| bytes[i]))?;
-            let constant = Constant { bytes: taken.into(), ..constant.clone() };
+            let result = meter.filled(elements, indices.map(|i| bytes[i]))?;
+            let constant = Constant { bytes: result.into(), ..constant.clone() };
             return Ok(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) });
         }
         let reals = constant.reals();
@@ -330,11 +330,11 @@ impl Array {
         let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
         let by: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
         let bytes = constant.bytes.as_slice();
-        let turned = meter.filled(count(&dims)?, walk(&dims, &by).map(|i| bytes[i]))?;
+        let transposed = meter.filled(count(&dims)?, walk(&dims, &by).map(|i| bytes[i]))?;
         meter.memory(bytes_of(scale))?;
         let inner = dims[at + 1..].iter().product::<usize>().max(1);
         let scale = QuantParams { inner, ..scale.clone() };
-        let constant = Constant { scale: Some(scale), ..Constant::new(constant.dtype, turned.into()) };
+        let constant = Constant { scale: Some(scale), ..Constant::new(constant.dtype, transposed.into()) };
         Ok(Some(Self { dims, elem: ElementType::F32, values: Elements::Quantized(Arc::new(constant)) }))
     }
 
@@ -369,7 +369,7 @@ impl Array {
                 Self::filled(dims, self.elem, element, elements, meter)
             }
             Elements::Ints(_) | Elements::Stored(_) | Elements::Quantized(_) => {
-                self.taken(dims, std::iter::repeat_n(0, elements), meter)
+                self.gathered(dims, std::iter::repeat_n(0, elements), meter)
             }
         }
     }
@@ -379,13 +379,13 @@ impl Array {
         if perm.iter().copied().eq(0..self.dims.len()) {
             return Ok(self.clone());
         }
-        if let Some(turned) = self.transposed_quantized(perm, meter)? {
-            return Ok(turned);
+        if let Some(transposed) = self.transposed_quantized(perm, meter)? {
+            return Ok(transposed);
         }
         let strides = strides(&self.dims);
         let dims: Vec<usize> = perm.iter().map(|&axis| self.dims[axis]).collect();
         let by: Vec<usize> = perm.iter().map(|&axis| strides[axis]).collect();
-        self.taken(dims.clone(), walk(&dims, &by), meter)
+        self.gathered(dims.clone(), walk(&dims, &by), meter)
     }
 
     /// Broadcasts the array: repeats it along axes of extent one, and along new axes in front.
@@ -405,7 +405,7 @@ impl Array {
             _ => 0,
         });
         let by: Vec<usize> = by.collect();
-        self.taken(dims.to_vec(), walk(dims, &by), meter)
+        self.gathered(dims.to_vec(), walk(dims, &by), meter)
     }
 }
 

@@ -48,8 +48,8 @@ pub(super) fn captured_by(branch: &Graph) -> HashSet<&str> {
     }
     let computed = branch.nodes.iter().flat_map(|node| &node.outputs);
     let stored = branch.initializers.iter().map(|tensor| &tensor.name).chain(&branch.sparse);
-    let given = branch.inputs.iter().map(|port| &port.name);
-    for name in computed.chain(stored).chain(given) {
+    let inputs = branch.inputs.iter().map(|port| &port.name);
+    for name in computed.chain(stored).chain(inputs) {
         names.remove(name.as_str());
     }
     names

@@ -35,7 +35,7 @@ impl<'o> Binding<'o> {
         let mut dims = Vec::with_capacity(extents.len());
         for (axis, stated) in extents.iter().enumerate() {
             let by_place = place(port, axis);
-            let (name, known) = match stated {
+            let (name, fixed) = match stated {
                 Extent::Known(n) if *n > 0 => (by_place.clone(), usize::try_from(*n).ok()),
                 // Inputs are never empty, so an extent that is not positive must mean that it is unknown, and has to
                 // be bound.
@@ -45,22 +45,22 @@ impl<'o> Binding<'o> {
                 Extent::Named(name) => (name.clone(), None),
             };
             // The position has priority over the name, because several axes may share a name.
-            let asked = self.find(&by_place).or_else(|| self.find(&name));
-            let cannot = |(name, asked): (&str, usize), why: String| {
+            let binding = self.find(&by_place).or_else(|| self.find(&name));
+            let cannot = |(name, extent): (&str, usize), why: String| {
                 let why = format!("{why} axis {axis} of input `{}`", port.name);
-                Err(ImportError::CannotBind { name: name.to_owned(), asked, why })
+                Err(ImportError::CannotBind { name: name.to_owned(), asked: extent, why })
             };
-            let extent = match (known, asked) {
-                (Some(known), Some(asked)) if known != asked.1 => {
-                    return cannot(asked, format!("the file states {known} for"));
+            let extent = match (fixed, binding) {
+                (Some(fixed), Some(binding)) if fixed != binding.1 => {
+                    return cannot(binding, format!("the file states {fixed} for"));
                 }
-                (None, Some(asked)) if asked.1 == 0 => {
-                    return cannot(asked, "tensors without elements are not supported, and this is".to_owned());
+                (None, Some(binding)) if binding.1 == 0 => {
+                    return cannot(binding, "tensors without elements are not supported, and this is".to_owned());
                 }
-                (None, Some(asked)) if asked.1 > MAX_ELEMENTS => {
-                    return cannot(asked, format!("an extent is at most {MAX_ELEMENTS}, and this is"));
+                (None, Some(binding)) if binding.1 > MAX_ELEMENTS => {
+                    return cannot(binding, format!("an extent is at most {MAX_ELEMENTS}, and this is"));
                 }
-                (known, asked) => known.or(asked.map(|(_, extent)| extent)),
+                (fixed, binding) => fixed.or(binding.map(|(_, extent)| extent)),
             };
             let extent = extent.unwrap_or_else(|| {
                 let zero = matches!(stated, Extent::Known(0));

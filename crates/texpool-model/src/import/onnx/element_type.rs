@@ -49,8 +49,8 @@ const SUPPORTED: [(i64, ElementType); 11] = [
 
 /// Returns the element type with an ONNX number, if it is supported.
 pub(super) fn element_type(code: i64) -> Result<ElementType, Problem> {
-    let found = SUPPORTED.iter().find(|(number, _)| *number == code).map(|(_, found)| *found);
-    found.ok_or_else(|| {
+    let element_type = SUPPORTED.iter().find(|(number, _)| *number == code).map(|(_, element_type)| *element_type);
+    element_type.ok_or_else(|| {
         let name = usize::try_from(code).ok().and_then(|i| NAMES.get(i)).copied().unwrap_or("unknown");
         Problem::new(
             format!("its elements are of type {name} ({code})"),
@@ -61,5 +61,5 @@ pub(super) fn element_type(code: i64) -> Result<ElementType, Problem> {
 
 /// Returns the ONNX number of an element type.
 pub(super) fn number(element_type: ElementType) -> i64 {
-    SUPPORTED.iter().find(|(_, found)| *found == element_type).map_or(0, |(number, _)| *number)
+    SUPPORTED.iter().find(|(_, listed)| *listed == element_type).map_or(0, |(number, _)| *number)
 }

@@ -48,8 +48,8 @@ impl External {
         let end = length.map_or(Some(size), |length| offset.checked_add(length)).filter(|&end| end <= size);
         let range = end.filter(|&end| offset <= end).map(|end| offset..end);
         range.and_then(|range| Bytes::new(file, range)).ok_or_else(|| {
-            let asked = length.map_or_else(|| "to the end".to_owned(), |l| format!("{l} bytes"));
-            Problem::new(format!("`{location}` has {size} bytes, not {asked} from {offset} on"), REMEDY)
+            let length = length.map_or_else(|| "to the end".to_owned(), |l| format!("{l} bytes"));
+            Problem::new(format!("`{location}` has {size} bytes, not {length} from {offset} on"), REMEDY)
         })
     }
 

@@ -97,10 +97,10 @@ pub(super) fn elem(port: &GraphIo) -> Result<ElementType, Problem> {
 }
 
 /// Records the caller's view of an input or output: extents, order and element type as in the file.
-fn stated(lowering: &mut GraphLowering, tensor: TensorId, seen: &Computed, elem: ElementType) {
+fn stated(lowering: &mut GraphLowering, tensor: TensorId, view: &Computed, elem: ElementType) {
     let tensor = &mut lowering.graph.tensors[tensor];
-    tensor.dims = seen.dims.clone();
-    tensor.host_permutation = LayoutPermutation::new(&seen.layout.atoms, &seen.layout.sequence()).unwrap_or_default();
+    tensor.dims = view.dims.clone();
+    tensor.host_permutation = LayoutPermutation::new(&view.layout.atoms, &view.layout.sequence()).unwrap_or_default();
     tensor.element_type = elem;
 }
 
@@ -118,12 +118,12 @@ pub(super) fn outputs(
     names: &mut Names<'_>,
     values: &mut ValueSource,
 ) -> Result<(), ImportError> {
-    let mut taken: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
+    let mut io_tensors: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
     for port in &file.outputs {
-        let tensor = output(port, lowering, names, values, &taken)
+        let tensor = output(port, lowering, names, values, &io_tensors)
             .map_err(|problem| of_bound(problem, options))
             .map_err(refused("output", port))?;
-        taken.insert(tensor);
+        io_tensors.insert(tensor);
         lowering.graph.outputs.push(tensor);
     }
     Ok(())
@@ -134,14 +134,14 @@ fn output(
     lowering: &mut GraphLowering,
     names: &mut Names<'_>,
     values: &mut ValueSource,
-    taken: &HashSet<TensorId>,
+    io_tensors: &HashSet<TensorId>,
 ) -> Result<TensorId, Problem> {
     let value = names.output(&port.name, values, &mut lowering.meter)?;
     lowering.begin(lowering.op_index, &port.name);
     if value.len() == 0 {
         return Err(Problem::empty(format!("it has no elements: its extents are {:?}", value.dims())));
     }
-    let (computed, known) = match &value {
+    let (computed, is_constant) = match &value {
         Value::Computed(computed) => (computed.clone(), false),
         Value::Known(array) => {
             let layout = AtomLayout::natural(array.dims());
@@ -151,7 +151,7 @@ fn output(
     };
     // Every output needs a node that writes it, and a tensor that is not listed otherwise. Constants are copied. For
     // a tensor that is already an input or output, a reshape is added.
-    let tensor = match (known, taken.contains(&computed.tensor)) {
+    let tensor = match (is_constant, io_tensors.contains(&computed.tensor)) {
         (true, _) => lowering.stored(computed.tensor)?,
         (false, true) => {
             let shape = lowering.graph.shape(computed.tensor);

@@ -17,7 +17,7 @@ use crate::import::{
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, MAX_ELEMENTS, Op, Shape, TensorId, Transpose};
 
 /// Maximum number of given tensors that a message names.
-const MAX_GIVEN: usize = 4;
+const MAX_SOURCES: usize = 4;
 
 /// The graph that is being built.
 #[derive(Debug)]
@@ -134,9 +134,9 @@ impl GraphLowering {
     pub(super) fn place(&mut self, value: &Value, layout: &AtomLayout) -> Result<TensorId, Problem> {
         match value {
             Value::Known(array) => {
-                let seen = array.reshaped(&layout.atoms)?;
-                let turned = seen.transposed(&layout.sequence(), &mut self.meter)?;
-                self.constant(&turned, layout.shape())
+                let by_atom = array.reshaped(&layout.atoms)?;
+                let transposed = by_atom.transposed(&layout.sequence(), &mut self.meter)?;
+                self.constant(&transposed, layout.shape())
             }
             Value::Computed(computed) => self.bring(computed, layout),
         }
@@ -179,18 +179,18 @@ impl GraphLowering {
         let atoms = &from.atoms;
         let (mut tensor, mut places) = (tensor, from.places.clone());
         loop {
-            let (here, there) = (places.concat(), to.concat());
-            if here == there {
+            let (from_order, to_order) = (places.concat(), to.concat());
+            if from_order == to_order {
                 return self.reshape(tensor, shape(atoms, to));
             }
             if let Some(perm) = direct(&places, to) {
                 return self.transpose(tensor, perm);
             }
-            let segments = segments(&here, &there);
+            let segments = segments(&from_order, &to_order);
             if segments.len() <= 4 {
-                let mut from_order = segments.clone();
-                from_order.sort_by_key(|segment| here.iter().position(|a| *a == segment[0]));
-                let start = spread(atoms, &from_order, &places);
+                let mut in_from_order = segments.clone();
+                in_from_order.sort_by_key(|segment| from_order.iter().position(|a| *a == segment[0]));
+                let start = spread(atoms, &in_from_order, &places);
                 let end = spread(atoms, &segments, to);
                 let (Some(start), Some(end)) = (start, end) else {
                     return Err(Problem::unsupported("it turns more than four axes"));
@@ -204,13 +204,14 @@ impl GraphLowering {
             }
             // More than four segments would have to move. Moves the first misplaced one to its place. Each iteration
             // puts one more segment into its place, so the loop ends.
-            let done = here.iter().zip(&there).take_while(|(a, b)| a == b).count();
-            let Some(next) = segments.iter().find(|segment| segment[0] == there[done]) else {
+            let done = from_order.iter().zip(&to_order).take_while(|(a, b)| a == b).count();
+            let Some(next) = segments.iter().find(|segment| segment[0] == to_order[done]) else {
                 return Err(Problem::unsupported("it turns axes that do not match"));
             };
-            let at = here.iter().position(|a| *a == next[0]).unwrap_or(done);
+            let at = from_order.iter().position(|a| *a == next[0]).unwrap_or(done);
             let end = at + next.len();
-            let parts = [&here[..done], &here[done..at], &here[at..end], &here[end..]].map(<[usize]>::to_vec);
+            let parts = [&from_order[..done], &from_order[done..at], &from_order[at..end], &from_order[end..]]
+                .map(<[usize]>::to_vec);
             tensor = self.reshape(tensor, shape(atoms, &parts))?;
             tensor = self.transpose(tensor, [0, 2, 1, 3])?;
             let [a, b, c, d] = parts;
@@ -219,7 +220,7 @@ impl GraphLowering {
     }
 
     /// Returns the names of the given tensors that a tensor is computed from, for a message.
-    pub(super) fn given_for(&mut self, tensor: TensorId) -> Result<String, Problem> {
+    pub(super) fn source_names(&mut self, tensor: TensorId) -> Result<String, Problem> {
         self.meter.work(self.graph.nodes.len() + self.graph.tensors.len())?;
         let mut needed = IdVec::from_elem(false, &self.graph.tensors);
         let mut is_given = IdVec::from_elem(true, &self.graph.tensors);
@@ -231,10 +232,11 @@ impl GraphLowering {
             }
         }
         let tensors = self.graph.tensors.iter().zip(needed.iter().zip(is_given.iter()));
-        let given = tensors.filter(|(tensor, (needed, given))| **needed && **given && tensor.constant.is_none());
-        let mut names: Vec<String> = given.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
-        if let Some(more @ 1..) = names.len().checked_sub(MAX_GIVEN) {
-            names.truncate(MAX_GIVEN);
+        let sources =
+            tensors.filter(|(tensor, (needed, is_given))| **needed && **is_given && tensor.constant.is_none());
+        let mut names: Vec<String> = sources.map(|(tensor, _)| format!("`{}`", tensor.name)).collect();
+        if let Some(more @ 1..) = names.len().checked_sub(MAX_SOURCES) {
+            names.truncate(MAX_SOURCES);
             names.push(format!("{more} more"));
         }
         Ok(names.join(", "))
@@ -264,11 +266,11 @@ fn direct(from: &AtomPlaces, to: &AtomPlaces) -> Option<[usize; 4]> {
     Some([a, b, c, d])
 }
 
-/// Returns the longest runs of atoms that are consecutive in both orders, in the order `there`.
-fn segments(here: &[usize], there: &[usize]) -> Vec<Vec<usize>> {
+/// Returns the longest runs of atoms that are consecutive in both orders, in the order `to_order`.
+fn segments(from_order: &[usize], to_order: &[usize]) -> Vec<Vec<usize>> {
     let mut segments: Vec<Vec<usize>> = Vec::new();
-    for &atom in there {
-        let follows = |last: usize| here.windows(2).any(|pair| pair == [last, atom]);
+    for &atom in to_order {
+        let follows = |last: usize| from_order.windows(2).any(|pair| pair == [last, atom]);
         match segments.last_mut() {
             Some(segment) if segment.last().is_some_and(|&last| follows(last)) => segment.push(atom),
             _ => segments.push(vec![atom]),

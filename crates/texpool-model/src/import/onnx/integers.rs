@@ -16,9 +16,9 @@ pub(super) fn mark(ctx: &mut NodeLowering<'_>, first: usize) -> Result<(), Probl
         return Ok(());
     }
     for position in 0..ctx.results.len() {
-        let made = ctx.lowering.graph.nodes.len();
+        let node_count = ctx.lowering.graph.nodes.len();
         let Some(Value::Computed(result)) = &ctx.results[position] else { continue };
-        if made == first || !result.elem.is_integer() {
+        if node_count == first || !result.elem.is_integer() {
             continue;
         }
         let mut result = result.clone();

@@ -165,8 +165,8 @@ impl AtomLayout {
         if run.len() < 2 {
             return Some(self.clone());
         }
-        let wanted: Vec<usize> = run.clone().collect();
-        let holds = |list: &Vec<usize>| list.windows(wanted.len()).any(|w| w == wanted);
+        let run_atoms: Vec<usize> = run.clone().collect();
+        let holds = |list: &Vec<usize>| list.windows(run_atoms.len()).any(|w| w == run_atoms);
         if !self.places.iter().any(holds) {
             return None;
         }

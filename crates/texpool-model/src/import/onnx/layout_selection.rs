@@ -50,12 +50,12 @@ pub(super) fn isolated(
     axes: &[usize],
 ) -> Result<(AtomLayout, Vec<usize>), Problem> {
     let runs = layout.runs(dims);
-    let wanted: Vec<Vec<usize>> = axes.iter().map(|&axis| runs[axis].clone().collect()).collect();
+    let atom_lists: Vec<Vec<usize>> = axes.iter().map(|&axis| runs[axis].clone().collect()).collect();
     // An axis of extent one has no atoms, but the operator still works along it, so it gets an empty physical axis.
-    let empty = wanted.iter().filter(|list| list.is_empty()).count();
+    let empty = atom_lists.iter().filter(|list| list.is_empty()).count();
     let fits = |layout: &AtomLayout| {
         let alone = |list: &Vec<usize>| list.is_empty() || layout.places.contains(list);
-        wanted.iter().all(alone) && layout.places.iter().filter(|list| list.is_empty()).count() >= empty
+        atom_lists.iter().all(alone) && layout.places.iter().filter(|list| list.is_empty()).count() >= empty
     };
     let layout = if fits(layout) { layout.clone() } else { separated(layout, &runs, axes, empty)? };
     let mut free = (0..4).filter(|&slot| layout.places[slot].is_empty());
@@ -63,7 +63,7 @@ pub(super) fn isolated(
         true => free.next(),
         false => layout.places.iter().position(|place| place == list),
     };
-    let slots = wanted.iter().map(slot).collect::<Option<Vec<_>>>();
+    let slots = atom_lists.iter().map(slot).collect::<Option<Vec<_>>>();
     let slots = slots.ok_or_else(|| Problem::unsupported("it treats more than four axes differently"))?;
     Ok((layout, slots))
 }

@@ -52,7 +52,7 @@ pub(super) fn lower_node<'m>(
         arrays.into_iter().try_for_each(|array| array.widen(&mut lowering.meter))?;
     }
     // A node without operands is also foldable: constants are such nodes.
-    let known = operands.iter().flatten().all(|value| value.known().is_some());
+    let are_constant = operands.iter().flatten().all(|value| value.known().is_some());
     let read = node.outputs.iter().map(|name| names.is_read(name)).collect();
     let opset = opsets.version(&node.domain);
     let results = vec![None; node.outputs.len()];
@@ -60,7 +60,7 @@ pub(super) fn lower_node<'m>(
     let mut branches = Scope { index, opsets, names };
     let branches = &mut branches;
     let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values, branches, is_open: false };
-    let fold = entry.fold.filter(|_| known);
+    let fold = entry.fold.filter(|_| are_constant);
     let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     if ctx.is_open {
         return Ok(());
@@ -71,12 +71,12 @@ pub(super) fn lower_node<'m>(
     }
     let results = std::mem::take(&mut ctx.results);
     drop(ctx);
-    let made = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
+    let result_bytes = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
     if fold.is_some() && lowering.graph.tensors.len() == before {
         // All other memory that the evaluation took is free again.
-        lowering.meter.keep(charged, made);
+        lowering.meter.keep(charged, result_bytes);
     } else {
-        lowering.meter.memory(made)?;
+        lowering.meter.memory(result_bytes)?;
     }
     names.state(node, results, before, lowering)
 }
@@ -88,9 +88,9 @@ fn apply(entry: &OnnxOpEntry, fold: Option<Fold>, ctx: &mut NodeLowering<'_>) ->
     if fold.is_some() && entry.fold_reads_elements {
         ctx.write_out()?;
     }
-    let held = ctx.meter().held();
+    let used_before = ctx.meter().used_bytes();
     fold.unwrap_or(entry.lower)(ctx)?;
-    Ok(held)
+    Ok(used_before)
 }
 
 /// The graph that contains a node, as its branches see it.
@@ -130,8 +130,8 @@ impl Branches for Scope<'_, '_, '_> {
         }
         names.end(&mut lowering.meter);
         // The node that has the branch charges its results.
-        let known = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
-        lowering.meter.free(known);
+        let constant_bytes = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
+        lowering.meter.free(constant_bytes);
         Ok(results)
     }
 }

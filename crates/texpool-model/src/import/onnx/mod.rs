@@ -111,12 +111,12 @@ fn read_nodes(
 ) -> Result<Graph, ImportError> {
     let (mut model, meter) = parsed(&owner)?;
     let mut file = model.graph.take().ok_or_else(no_graph)?;
-    let mut wanted = vec![false; file.nodes.len()];
+    let mut is_selected = vec![false; file.nodes.len()];
     for &node in nodes {
-        wanted[node] = true;
+        is_selected[node] = true;
     }
-    let mut wanted = wanted.into_iter();
-    file.nodes.retain(|_| wanted.next() == Some(true));
+    let mut is_selected = is_selected.into_iter();
+    file.nodes.retain(|_| is_selected.next() == Some(true));
     file.inputs.retain(|port| options.constants.contains_key(&port.name));
     file.inputs.extend(inputs);
     file.outputs = outputs;
@@ -183,10 +183,10 @@ fn graph_of(model: &Model) -> Result<&model::Graph, ImportError> {
     model.graph.as_ref().ok_or_else(no_graph)
 }
 
-fn broken(found: wire::Broken) -> ImportError {
-    match found.excess.map(|excess| Problem::from(excess).within(None, "", "")) {
+fn broken(error: wire::Broken) -> ImportError {
+    match error.excess.map(|excess| Problem::from(excess).within(None, "", "")) {
         Some(Err(too_much)) => too_much,
-        _ => ImportError::Malformed { what: format!("{} at byte {}", found.what, found.at) },
+        _ => ImportError::Malformed { what: format!("{} at byte {}", error.what, error.at) },
     }
 }
 

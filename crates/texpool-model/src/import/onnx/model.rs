@@ -150,12 +150,12 @@ fn opset(message: Message<'_>) -> Read<(String, i64)> {
     Ok(opset)
 }
 
-/// Returns the text of the field with the number `wanted`.
-fn first_text(message: Message<'_>, wanted: u64) -> Read<String> {
+/// Returns the text of the field with the number `field`.
+fn first_text(message: Message<'_>, field: u64) -> Read<String> {
     message.makes(size_of::<String>())?;
     let mut text = String::new();
     each(message, |m, number, value| {
-        if number == wanted {
+        if number == field {
             text = m.text(value)?;
         }
         Ok(())

@@ -156,11 +156,11 @@ impl<'m> Names<'m> {
 
     /// Ends a branch: gives back the memory of its tables, and of known values that only its names hold.
     pub(super) fn end(self, meter: &mut Meter) {
-        let known = self.entries.into_values().map(|entry| match entry {
+        let value_bytes = self.entries.into_values().map(|entry| match entry {
             Entry::Value(Value::Known(array)) => array.freed(),
             _ => 0,
         });
-        meter.free(self.bytes.saturating_add(known.sum()));
+        meter.free(self.bytes.saturating_add(value_bytes.sum()));
     }
 
     /// Returns whether the file contains a value for the name.
@@ -211,9 +211,9 @@ impl<'m> Names<'m> {
     /// Ends a node: lets go of the known values that it was the last to read.
     pub(super) fn leave(&mut self, node: &Node, meter: &mut Meter) {
         for name in reads(node) {
-            let Some(left @ 1..) = self.readers.get_mut(name) else { continue };
-            *left -= 1;
-            if *left == 0
+            let Some(unread @ 1..) = self.readers.get_mut(name) else { continue };
+            *unread -= 1;
+            if *unread == 0
                 && let Some(entry) = self.entries.get_mut(name)
                 && let Entry::Value(Value::Known(array)) = entry
             {

@@ -40,7 +40,7 @@ pub(super) struct Outliner<'m> {
     /// Extents by name, as bound by the caller.
     bound: BTreeMap<String, usize>,
     /// Extents by name, with typical values for unbound ones.
-    tried: BTreeMap<String, usize>,
+    trial_extents: BTreeMap<String, usize>,
     preferred: PreferredLayouts<'m>,
     /// Height and width to try if the extent of an image is open.
     image: usize,
@@ -67,7 +67,7 @@ impl<'m> Outliner<'m> {
             file,
             stated,
             bound: options.dims.clone(),
-            tried: options.dims.clone(),
+            trial_extents: options.dims.clone(),
             preferred: PreferredLayouts::new(&file.nodes),
             image,
             lowering,
@@ -106,7 +106,7 @@ impl<'m> Outliner<'m> {
         let mut is_of_image = false;
         for UnresolvedDim { input, axis, name, .. } in &open {
             let rank = self.stated.dims(input, &self.bound).map_or(0, |dims| dims.len());
-            self.tried.entry(name.clone()).or_insert_with(|| match (*axis, rank) {
+            self.trial_extents.entry(name.clone()).or_insert_with(|| match (*axis, rank) {
                 (0, _) => 1,
                 (2.., 4) => {
                     is_of_image = true;
@@ -115,7 +115,7 @@ impl<'m> Outliner<'m> {
                 _ => LENGTH,
             });
         }
-        let dims = extents(&shaped, &self.tried)?;
+        let dims = extents(&shaped, &self.trial_extents)?;
         let mut dims: HashMap<&str, Vec<usize>> = shaped.iter().map(|port| port.name.as_str()).zip(dims).collect();
         for port in ports {
             let (lowering, names) = (&mut self.lowering, &mut self.names);
@@ -133,7 +133,7 @@ impl<'m> Outliner<'m> {
         }
         let open = open.into_iter().map(|open| OpenExtent {
             place: open.to_string(),
-            tried: self.tried.get(&open.name).copied().unwrap_or_default(),
+            tried: self.trial_extents.get(&open.name).copied().unwrap_or_default(),
             name: open.name,
         });
         Ok((open.collect(), is_of_image))
@@ -161,7 +161,7 @@ impl<'m> Outliner<'m> {
     ) -> (Verdict, u64) {
         let missing = self.names.missing(node).map(str::to_owned);
         let uncertain = node.inputs.iter().chain(implicit).any(|name| self.uncertain.contains(name.as_str()));
-        let made = self.lowering.graph.nodes.len();
+        let first = self.lowering.graph.nodes.len();
         let outcome = lower_node(index, node, opsets, &mut self.lowering, &mut self.names, &mut self.values);
         let missing = missing.or_else(|| self.missing_in_branches(node));
         let verdict = match (self.unreadable(node), outcome, missing) {
@@ -173,12 +173,12 @@ impl<'m> Outliner<'m> {
                 format!("the file does not state the extents of its operand `{operand}`, which is left"),
                 "save the model with shapes inferred (onnx.shape_inference), or export it with fixed shapes",
             ))),
-            (None, Ok(()), None) => self.computed(node, made),
+            (None, Ok(()), None) => self.computed(node, first),
         };
         let operations = match verdict {
             Verdict::Computed => {
                 let graph = &self.lowering.graph;
-                ops::operations(graph, graph.nodes.iter().skip(made))
+                ops::operations(graph, graph.nodes.iter().skip(first))
             }
             _ => 0,
         };
@@ -212,10 +212,10 @@ impl<'m> Outliner<'m> {
         })
     }
 
-    /// Returns the verdict for a lowered node. It added the graph nodes from `made` on.
-    fn computed(&self, node: &Node, made: usize) -> Verdict {
+    /// Returns the verdict for a lowered node. It added the graph nodes from `first` on.
+    fn computed(&self, node: &Node, first: usize) -> Verdict {
         let results = node.outputs.iter().filter_map(|name| self.names.facts(name));
-        let mut added = self.lowering.graph.nodes.iter().skip(made);
+        let mut added = self.lowering.graph.nodes.iter().skip(first);
         if results.clone().next().is_some() && results.clone().all(|value| value.is_known) {
             Verdict::Known
         } else if added.all(|node| matches!(node.op, Op::Reshape)) {
@@ -228,11 +228,11 @@ impl<'m> Outliner<'m> {
     /// Defines a name whose node was refused as an input. This needs its type and extents, which the file states or
     /// which are `like`.
     fn stand_in(&mut self, name: &'m str, like: Option<(Vec<usize>, ElementType)>) {
-        let (tried, bound) = (self.stated.dims(name, &self.tried), self.stated.dims(name, &self.bound));
-        if tried != bound {
+        let (trial, bound) = (self.stated.dims(name, &self.trial_extents), self.stated.dims(name, &self.bound));
+        if trial != bound {
             self.uncertain.insert(name);
         }
-        let complete = tried.and_then(|dims| dims.into_iter().collect::<Option<Vec<_>>>());
+        let complete = trial.and_then(|dims| dims.into_iter().collect::<Option<Vec<_>>>());
         let (dims, elem) = match (complete, self.stated.element_type(name), like) {
             (Some(dims), Some(elem), _) => (dims, elem),
             (_, _, Some((dims, elem))) => (dims, Ok(elem)),
@@ -275,11 +275,11 @@ impl<'m> Outliner<'m> {
             Some(stated) => stated.ok(),
             None => value.map(|value| value.elem),
         };
-        let known = TensorOutline { dims, element_type, ..TensorOutline::default() };
-        let tried = value.map(|value| value.dims.iter().copied().map(Some).collect());
-        let tried_bytes = TensorOutline { dims: tried, element_type, ..TensorOutline::default() }.bytes();
-        let tried_bytes = tried_bytes.filter(|_| known.bytes().is_none());
-        TensorOutline { name: label(name), constant: self.is_constant(name), tried_bytes, ..known }
+        let outline = TensorOutline { dims, element_type, ..TensorOutline::default() };
+        let trial_dims = value.map(|value| value.dims.iter().copied().map(Some).collect());
+        let tried_bytes = TensorOutline { dims: trial_dims, element_type, ..TensorOutline::default() }.bytes();
+        let tried_bytes = tried_bytes.filter(|_| outline.bytes().is_none());
+        TensorOutline { name: label(name), constant: self.is_constant(name), tried_bytes, ..outline }
     }
 
     /// Returns a value as an input or output of nodes that are read alone, with the tried extents.
@@ -288,7 +288,7 @@ impl<'m> Outliner<'m> {
         let extents = value.map(|value| value.dims.iter().map(|&extent| Extent::Known(extent as i64)).collect());
         let stated = self.stated.element_type(name).and_then(Result::ok);
         let element_type = stated.or_else(|| value.map(|value| value.elem));
-        let kind = element_type.map_or(IoType::Unstated, |known| IoType::Tensor(number(known), extents));
+        let kind = element_type.map_or(IoType::Unstated, |element_type| IoType::Tensor(number(element_type), extents));
         GraphIo { name: name.to_owned(), kind }
     }
 }

@@ -202,8 +202,8 @@ impl NodeLowering<'_> {
     /// nodes.
     pub(super) fn branch(&mut self, name: &str) -> Result<Vec<Option<Value>>, Problem> {
         let node = self.node;
-        let found = node.attributes.iter().find(|attribute| attribute.name == name);
-        let results = match found.map(|attribute| attribute.bodies.as_slice()).unwrap_or_default() {
+        let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
+        let results = match attribute.map(|attribute| attribute.bodies.as_slice()).unwrap_or_default() {
             [Body { graph: Some(graph), .. }] => {
                 let label = self.lowering.label.clone();
                 let results = self.branches.lower(graph, self.lowering, self.values);

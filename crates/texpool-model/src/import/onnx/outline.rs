@@ -75,12 +75,14 @@ fn graph<'m>(
 ) -> Result<(GraphOutline, Vec<GraphIo>), ImportError> {
     let mut numbers = Numbers::default();
     let computed = file.nodes.iter().flat_map(|node| &node.outputs).chain(file.initializers.iter().map(|t| &t.name));
-    let known: HashSet<&str> = computed.chain(file.inputs.iter().map(|port| &port.name)).map(String::as_str).collect();
+    let defined_names: HashSet<&str> =
+        computed.chain(file.inputs.iter().map(|port| &port.name)).map(String::as_str).collect();
     let mut nodes = Vec::with_capacity(verdicts.len());
     for ((node, (verdict, operations)), implicit) in file.nodes.iter().zip(verdicts).zip(implicit) {
         // Names that bodies read but this graph does not define are local to the bodies. Sorted, because the order of
         // a set is not deterministic.
-        let mut implicit: Vec<&str> = implicit.iter().filter_map(|name| known.get(name.as_str()).copied()).collect();
+        let mut implicit: Vec<&str> =
+            implicit.iter().filter_map(|name| defined_names.get(name.as_str()).copied()).collect();
         implicit.sort_unstable();
         let node = NodeOutline {
             operator: label(&node.operator()),
@@ -94,8 +96,8 @@ fn graph<'m>(
         outliner.makes(node.size())?;
         nodes.push(node);
     }
-    let given = file.inputs.iter().map(|port| port.name.as_str()).filter(|name| !outliner.is_constant(name));
-    let inputs = numbers.all(given);
+    let input_names = file.inputs.iter().map(|port| port.name.as_str()).filter(|name| !outliner.is_constant(name));
+    let inputs = numbers.all(input_names);
     let outputs = numbers.all(file.outputs.iter().map(|port| port.name.as_str()));
     let tensors = numbers.names.iter().map(|name| outliner.tensor(name)).collect();
     let mut ports = Vec::with_capacity(numbers.names.len());

@@ -17,8 +17,8 @@ const MAX_VISITS: usize = 1 << 18;
 pub(super) struct PreferredLayouts<'m> {
     nodes: &'m [Node],
     readers: HashMap<&'m str, Vec<usize>>,
-    /// Number of node visits left.
-    left: usize,
+    /// Number of node visits that remain.
+    visits_left: usize,
 }
 
 impl<'m> PreferredLayouts<'m> {
@@ -27,7 +27,7 @@ impl<'m> PreferredLayouts<'m> {
         for (index, node) in nodes.iter().enumerate() {
             node.inputs.iter().for_each(|name| readers.entry(name).or_default().push(index));
         }
-        Self { nodes, readers, left: MAX_VISITS }
+        Self { nodes, readers, visits_left: MAX_VISITS }
     }
 
     /// Returns the layout preferred by the first reader of input `name` that has a preference. Only visits nodes that
@@ -43,8 +43,8 @@ impl<'m> PreferredLayouts<'m> {
             let nodes = self.nodes;
             let node = &nodes[index];
             // Counted by operands, since all of them may be searched for the one that carries the input.
-            let Some(left) = self.left.checked_sub(node.inputs.len()) else { break };
-            self.left = left;
+            let Some(visits_left) = self.visits_left.checked_sub(node.inputs.len()) else { break };
+            self.visits_left = visits_left;
             let Some(axes) = node.inputs.iter().find_map(|input| carried.get(input.as_str())) else { continue };
             let Some(entry) = lower::find(&node.domain, &node.op) else { continue };
             let passed = match entry.preferred_input_layout {
@@ -73,9 +73,9 @@ impl<'m> PreferredLayouts<'m> {
     fn next(&mut self, name: &str, from: usize, open: &mut BTreeSet<usize>) {
         let readers = self.readers.get(name).map(Vec::as_slice).unwrap_or_default();
         let readers = &readers[readers.partition_point(|&reader| reader < from)..];
-        let seen = readers.len().min(self.left);
-        self.left -= seen;
-        open.extend(&readers[..seen]);
+        let visits = readers.len().min(self.visits_left);
+        self.visits_left -= visits;
+        open.extend(&readers[..visits]);
     }
 }
 
@@ -86,7 +86,7 @@ fn turned(dims: &[usize], axes: &[usize]) -> AtomLayout {
     if !sorted.iter().copied().eq(0..dims.len()) {
         return AtomLayout::natural(dims);
     }
-    let seen: Vec<usize> = axes.iter().map(|&axis| dims[axis]).collect();
+    let node_dims: Vec<usize> = axes.iter().map(|&axis| dims[axis]).collect();
     let back: Vec<usize> = (0..axes.len()).filter_map(|axis| axes.iter().position(|&a| a == axis)).collect();
-    AtomLayout::channels_second(&seen).transposed(&seen, &back)
+    AtomLayout::channels_second(&node_dims).transposed(&node_dims, &back)
 }

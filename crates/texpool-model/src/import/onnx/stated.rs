@@ -102,7 +102,7 @@ impl<'m> Stated<'m> {
     /// Returns the extents of a value, with named ones resolved as bound. `None` if not even the rank is stated.
     pub(super) fn dims(&self, name: &str, bound: &BTreeMap<String, usize>) -> Option<Vec<Option<usize>>> {
         let IoType::Tensor(_, Some(extents)) = self.0.get(name)? else { return None };
-        let known = |(axis, extent): (usize, &Extent)| {
+        let resolved = |(axis, extent): (usize, &Extent)| {
             let by_place = || bound.get(&format!("{name}:{axis}"));
             match extent {
                 Extent::Known(n @ 1..) => usize::try_from(*n).ok(),
@@ -111,6 +111,6 @@ impl<'m> Stated<'m> {
                 Extent::Named(by) => by_place().or_else(|| bound.get(by)).copied(),
             }
         };
-        Some(extents.iter().enumerate().map(known).collect())
+        Some(extents.iter().enumerate().map(resolved).collect())
     }
 }

@@ -46,9 +46,9 @@ impl ValueSource {
                 .ok_or_else(|| Problem::malformed("its values lie outside the file"))?,
             (None, false) => return typed(tensor, elem, dims, elements, meter),
         };
-        let (found, expected) = (bytes.len(), elements.saturating_mul(elem.size()));
-        if found != expected {
-            return Err(Problem::malformed(format!("its values are {found} bytes, {dims:?} needs {expected}")));
+        let (length, expected) = (bytes.len(), elements.saturating_mul(elem.size()));
+        if length != expected {
+            return Err(Problem::malformed(format!("its values are {length} bytes, {dims:?} needs {expected}")));
         }
         Ok(match elem {
             ElementType::F32 => Array::of_constant(dims, Constant::new(ElementType::F32, bytes)),
@@ -67,9 +67,9 @@ fn typed(
     elements: usize,
     meter: &mut Meter,
 ) -> Result<Array, Problem> {
-    let found = if elem == ElementType::F32 { tensor.floats.len() } else { tensor.ints.len() };
-    if found != elements {
-        return Err(Problem::malformed(format!("it has {found} values, {dims:?} needs {elements}")));
+    let count = if elem == ElementType::F32 { tensor.floats.len() } else { tensor.ints.len() };
+    if count != elements {
+        return Err(Problem::malformed(format!("it has {count} values, {dims:?} needs {elements}")));
     }
     meter.memory(elements.saturating_mul(elem.size().max(size_of::<f32>())))?;
     let outside = |value: i64| Problem::malformed(format!("its value {value} is beyond its type, {elem:?}"));

@@ -60,8 +60,8 @@ impl<'a> Message<'a> {
 
     /// Charges memory that is about to be allocated for this message.
     pub(super) fn makes(&self, bytes: usize) -> Read<()> {
-        let taken = self.meter.borrow_mut().memory(bytes);
-        taken.map_err(|excess| Broken {
+        let charge = self.meter.borrow_mut().memory(bytes);
+        charge.map_err(|excess| Broken {
             excess: Some(excess),
             ..Broken::new("too much is made of it", self.range.start)
         })

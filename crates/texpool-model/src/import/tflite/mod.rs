@@ -40,7 +40,7 @@ use lower::lower;
 use operator_lowering::{OperatorLowering, SubgraphLowering};
 use reader::{Schema, Table};
 use schema::{Model, Operator, OperatorCode, SubGraph};
-use tensors::{FileTensor, known, tensors};
+use tensors::{FileTensor, tensor_id, tensors};
 use texpool_ops::graph::{Concat, Epilogue, Graph, IdVec, Node, Op, Shape, Tensor, TensorId};
 use texpool_plan::printable;
 use variables::Variables;
@@ -170,8 +170,8 @@ fn begun<'a>(
             name: subgraph.name().unwrap_or_default(),
             tensors: tensors.iter().map(placeholder).collect(),
             nodes: IdVec::new(),
-            inputs: inputs.known(&tensors)?,
-            outputs: outputs.known(&tensors)?,
+            inputs: inputs.tensor_ids(&tensors)?,
+            outputs: outputs.tensor_ids(&tensors)?,
             variables: Vec::new(),
         },
         tensors,
@@ -219,11 +219,11 @@ struct IoTensors {
 }
 
 impl IoTensors {
-    fn known(&self, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<Vec<TensorId>, ImportError> {
+    fn tensor_ids(&self, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Result<Vec<TensorId>, ImportError> {
         let tensor = |&id: &i32| {
             let missing =
                 || ImportError::Malformed { what: format!("graph {} {id} is no tensor of the file", self.role) };
-            known(id, tensors).ok_or_else(missing)
+            tensor_id(id, tensors).ok_or_else(missing)
         };
         self.ids.iter().map(tensor).collect()
     }
@@ -248,27 +248,28 @@ fn note_host_types(lowering: &mut SubgraphLowering<'_>) {
 /// Gives every output a separate node that computes it. In a file, an output may be an input, a constant, or a tensor
 /// that is listed twice.
 fn copy_outputs(lowering: &mut SubgraphLowering<'_>, owner: &Owner) -> Result<(), ImportError> {
-    let mut taken: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
+    let mut io_tensors: HashSet<TensorId> = lowering.graph.inputs.iter().copied().collect();
     for position in 0..lowering.graph.outputs.len() {
         let id = lowering.graph.outputs[position];
         let stated = &lowering.tensors[id];
-        if lowering.graph.tensors[id].constant.is_none() && !taken.contains(&id) && stated.has_values() {
+        if lowering.graph.tensors[id].constant.is_none() && !io_tensors.contains(&id) && stated.has_values() {
             let constant = stated.constant(owner, &mut lowering.meter);
             lowering.graph.tensors[id].constant =
                 constant.map_err(|problem| problem.of_graph_io("output", &stated.name))?;
         }
-        let known = lowering.graph.is_constant(id);
-        if !known && taken.insert(id) {
+        let is_constant = lowering.graph.is_constant(id);
+        if !is_constant && io_tensors.insert(id) {
             continue;
         }
         if let Err(excess) = lowering.meter.memory(2 * NODE_BYTES) {
             Problem::from(excess).within(None, "", &stated.name)?;
         }
-        let integers = (!known && stated.is_integer() && !stated.is_bool()).then(|| stated.element_type()).flatten();
+        let integers =
+            (!is_constant && stated.is_integer() && !stated.is_bool()).then(|| stated.element_type()).flatten();
         let graph = &mut lowering.graph;
         let copy = graph.tensors.push(Tensor { constant: None, ..graph.tensors[id].clone() });
         // Concatenations can read constants, so one with a single operand is a copy.
-        let op = if known { Op::Concat(Concat { axis: 3 }) } else { Op::Reshape };
+        let op = if is_constant { Op::Concat(Concat { axis: 3 }) } else { Op::Reshape };
         let op_index = graph.nodes.last().map_or(0, |node| node.op_index);
         let epilogue = Epilogue::default();
         graph.nodes.push(Node { op, inputs: vec![id], output: copy, epilogue, op_index, integers });
@@ -309,7 +310,7 @@ struct Lowered<'l, 'a> {
 impl Lowered<'_, '_> {
     /// Name of the result.
     fn name<'t>(&self, tensors: &'t IdVec<TensorId, FileTensor<'_>>) -> &'t str {
-        let output = self.operator.outputs().and_then(|outputs| known(*outputs.first()?, tensors));
+        let output = self.operator.outputs().and_then(|outputs| tensor_id(*outputs.first()?, tensors));
         output.map(|id| tensors[id].name.as_str()).unwrap_or_default()
     }
 }

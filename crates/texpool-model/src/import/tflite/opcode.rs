@@ -8,7 +8,7 @@ pub(super) fn name(code: i32) -> Option<&'static str> {
 /// Returns the code of an operator name. All custom operators share one code.
 pub(super) fn code(name: &str) -> Option<i32> {
     let builtin = name.split_once(' ').map_or(name, |(custom, _)| custom);
-    let code = NAMES.iter().position(|&known| known == builtin)?;
+    let code = NAMES.iter().position(|&listed| listed == builtin)?;
     i32::try_from(code).ok()
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     schema::{Operator, Options},
-    tensors::{FileTensor, Grid, MAX_RANK, known, shape_of},
+    tensors::{FileTensor, Grid, MAX_RANK, shape_of, tensor_id},
     variables::{Value, Variables},
 };
 use crate::import::{
@@ -56,21 +56,21 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         index: usize,
     ) -> Result<Self, Problem> {
         let outputs = operator.outputs().unwrap_or_default();
-        let known = |id: i32| known(id, &lowering.tensors);
-        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(known).collect();
+        let checked_id = |id: i32| tensor_id(id, &lowering.tensors);
+        let outputs: Option<Vec<TensorId>> = outputs.into_iter().map(checked_id).collect();
         let outputs = outputs.ok_or_else(|| Problem::malformed("its result is no tensor of the file"))?;
         let output = outputs.first().copied().unwrap_or(TensorId::new(0));
         let inputs = operator.inputs().unwrap_or_default();
         Ok(Self { lowering, owner, operator, index, inputs, outputs, output })
     }
 
-    /// Fails unless the operator has `wanted` results.
-    pub(super) fn results(&self, wanted: usize) -> Result<(), Problem> {
-        let found = self.outputs.len();
-        if found == wanted {
+    /// Fails unless the operator has `expected` results.
+    pub(super) fn results(&self, expected: usize) -> Result<(), Problem> {
+        let count = self.outputs.len();
+        if count == expected {
             return Ok(());
         }
-        Err(Problem::malformed(format!("it has {found} results, must have {wanted}")))
+        Err(Problem::malformed(format!("it has {count} results, must have {expected}")))
     }
 
     pub(super) fn result_count(&self) -> usize {
@@ -112,12 +112,12 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
 
     /// Fails unless the number of operands is in the range.
     pub(super) fn operands(&self, least: usize, most: usize) -> Result<(), Problem> {
-        let found = self.inputs.len();
-        if (least..=most).contains(&found) {
+        let count = self.inputs.len();
+        if (least..=most).contains(&count) {
             return Ok(());
         }
-        let wanted = if least == most { format!("{least}") } else { format!("{least} to {most}") };
-        Err(Problem::malformed(format!("it has {found} operands, must have {wanted}")))
+        let expected = if least == most { format!("{least}") } else { format!("{least} to {most}") };
+        Err(Problem::malformed(format!("it has {count} operands, must have {expected}")))
     }
 
     pub(super) const fn operand_count(&self) -> usize {
@@ -125,7 +125,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     }
 
     fn id(&self, position: usize) -> Result<TensorId, Problem> {
-        let id = self.inputs.get(position).and_then(|&id| known(id, &self.lowering.tensors));
+        let id = self.inputs.get(position).and_then(|&id| tensor_id(id, &self.lowering.tensors));
         id.ok_or_else(|| Problem::malformed(format!("operand {position} is no tensor of the file")))
     }
 
@@ -194,7 +194,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let SubgraphLowering { variables, tensors, .. } = &mut *self.lowering;
         let constant = match variables.read(handle, output, &tensors[output])? {
             Value::Input => return Ok(()),
-            Value::Of(current) => match self.shared(current)? {
+            Value::Tensor(current) => match self.shared(current)? {
                 Some(constant) => constant,
                 None => return self.append(Op::Reshape, &[current], Epilogue::default(), output),
             },
@@ -344,13 +344,13 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     /// constants. Converters leave the arithmetic of extents in the file.
     pub(super) fn fold_lists(&mut self, first: usize) -> Result<(), Problem> {
         let SubgraphLowering { tensors, graph, meter, .. } = &mut *self.lowering;
-        let made = &(*graph.nodes)[first..];
-        let results = made.iter().map(|node| node.output).collect::<Vec<_>>();
+        let new_nodes = &(*graph.nodes)[first..];
+        let results = new_nodes.iter().map(|node| node.output).collect::<Vec<_>>();
         let short = |id: &TensorId| graph.shape(*id).len() <= 2 * MAX_RANK;
-        let known = |id: &TensorId| graph.is_constant(*id) || results.contains(id);
-        let read = || made.iter().flat_map(|node| &node.inputs);
+        let is_known = |id: &TensorId| graph.is_constant(*id) || results.contains(id);
+        let read = || new_nodes.iter().flat_map(|node| &node.inputs);
         let integers = self.outputs.iter().all(|&id| tensors[id].is_integer() && !tensors[id].is_bool());
-        if made.is_empty() || !integers || !results.iter().chain(read()).all(short) || !read().all(known) {
+        if new_nodes.is_empty() || !integers || !results.iter().chain(read()).all(short) || !read().all(is_known) {
             return Ok(());
         }
         // A list needs less memory than a node, and every operator takes only a few steps per element.
@@ -426,8 +426,11 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
         let (op, epilogue) = self.stored(op, inputs, act, shape);
         let inferred = inferred(&self.lowering.graph, &op, inputs, shape)?;
         if inferred != shape {
-            let [stated, given] = [shape, inferred].map(|shape| without_leading_ones(shape, self.dims(output).len()));
-            return Err(Problem::malformed(format!("its result is stated as {stated:?}, its operands give {given:?}")));
+            let [stated, inferred] =
+                [shape, inferred].map(|shape| without_leading_ones(shape, self.dims(output).len()));
+            return Err(Problem::malformed(format!(
+                "its result is stated as {stated:?}, its operands give {inferred:?}"
+            )));
         }
         if shape == self.shape(output) {
             return self.append(op, inputs, epilogue, output);
@@ -482,8 +485,8 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     fn tensor(&mut self, like: TensorId, shape: Shape) -> Result<TensorId, Problem> {
         if shape.checked_len() != Some(self.shape(like).len()) {
             let stated = self.dims(like);
-            let seen = without_leading_ones(shape, stated.len());
-            return Err(Problem::malformed(format!("{stated:?} and {seen:?} are not the same elements")));
+            let dims = without_leading_ones(shape, stated.len());
+            return Err(Problem::malformed(format!("{stated:?} and {dims:?} are not the same elements")));
         }
         self.lowering.meter.memory(NODE_BYTES)?;
         let name = format!("{} as {shape}", self.stem(like));
@@ -532,7 +535,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     fn requantised(&self) -> Option<Grid> {
         let tensors = &self.lowering.tensors;
         let grid = tensors[self.output].grid()?;
-        let operands = self.inputs.iter().filter_map(|&id| Some(&tensors[known(id, tensors)?]));
+        let operands = self.inputs.iter().filter_map(|&id| Some(&tensors[tensor_id(id, tensors)?]));
         operands.filter(|operand| operand.is_real()).any(|operand| operand.grid() != Some(grid)).then_some(grid)
     }
 
@@ -552,7 +555,7 @@ impl<'l, 'a> OperatorLowering<'l, 'a> {
     pub(super) fn mark_integers(&mut self, first: usize) {
         let OperatorLowering { lowering: SubgraphLowering { tensors, graph, .. }, inputs, output, .. } = self;
         let integers = |tensor: &FileTensor<'_>| tensor.is_integer() && !tensor.is_bool();
-        let operands = inputs.iter().filter_map(|&id| known(id, tensors)).filter(|&id| !graph.is_constant(id));
+        let operands = inputs.iter().filter_map(|&id| tensor_id(id, tensors)).filter(|&id| !graph.is_constant(id));
         if operands.into_iter().any(|id| integers(&tensors[id])) && integers(&tensors[*output]) {
             for index in first..graph.nodes.len() {
                 graph.nodes[NodeId::new(index)].integers = tensors[*output].element_type();

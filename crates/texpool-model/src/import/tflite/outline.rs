@@ -7,7 +7,7 @@ use super::{
     ports, read_nodes,
     schema::{Model, SubGraph},
     supported,
-    tensors::{FileTensor, VARIABLES, known},
+    tensors::{FileTensor, VARIABLES, tensor_id},
 };
 use crate::import::{
     FakeQuant,
@@ -35,11 +35,11 @@ pub(in crate::import) fn outline(owner: Owner, fake_quant: FakeQuant) -> Result<
     let subgraphs = model.subgraphs().unwrap_or_default();
     let (mut graphs, mut refusals, mut meter) = (Vec::new(), RefusalCount::default(), Meter::new(bytes.len()));
     for (index, subgraph) in subgraphs.iter().enumerate() {
-        let found;
-        (found, meter) = graph(&model, subgraph, &owner, meter, &mut refusals)?;
+        let outline;
+        (outline, meter) = graph(&model, subgraph, &owner, meter, &mut refusals)?;
         let owner = Owner::clone(&owner);
         let reader = PartReader::new(move |part| read_nodes(Owner::clone(&owner), fake_quant, index, part));
-        graphs.push(GraphOutline { reader, ..found });
+        graphs.push(GraphOutline { reader, ..outline });
     }
     if graphs.is_empty() {
         return Err(ImportError::Malformed { what: "it holds no graph".to_owned() });
@@ -60,11 +60,11 @@ fn graph<'a>(
     let mut lowering = begun(model, (subgraph, &operators), [&inputs, &outputs], file, meter, FakeQuant::On)?;
     let codes = model.operator_codes().unwrap_or_default();
     let mut nodes = Vec::new();
-    let mut made = 0;
+    let mut before = 0;
     lower_each(&mut lowering, owner, &operators, &codes, |lowering, lowered| {
-        let verdict = verdict(lowering, &lowered, made, refusals);
-        let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(made));
-        made = lowering.graph.nodes.len();
+        let verdict = verdict(lowering, &lowered, before, refusals);
+        let operations = ops::operations(&lowering.graph, lowering.graph.nodes.iter().skip(before));
+        before = lowering.graph.nodes.len();
         let node = NodeOutline { operations, ..node(&lowering.tensors, &lowered, verdict) };
         if let Err(excess) = lowering.meter.memory(node.size()) {
             Problem::from(excess).within(None, "", "")?;
@@ -89,9 +89,9 @@ fn verdict(
     before: usize,
     refusals: &mut RefusalCount,
 ) -> Verdict {
-    let mut made = lowering.graph.nodes.iter().skip(before).peekable();
+    let mut new_nodes = lowering.graph.nodes.iter().skip(before).peekable();
     let mut operands = lowered.operator.inputs().unwrap_or_default().into_iter();
-    let is_variable = |id: i32| known(id, &lowering.tensors).is_some_and(|id| lowering.tensors[id].is_variable());
+    let is_variable = |id: i32| tensor_id(id, &lowering.tensors).is_some_and(|id| lowering.tensors[id].is_variable());
     match &lowered.outcome {
         Err(problem) => Verdict::Refused(refusals.refusal(problem)),
         Ok(()) if OF_VARIABLES.contains(&lowered.kind.as_str()) => {
@@ -103,8 +103,8 @@ fn verdict(
             let reason = "its state is a variable, which the runtime keeps from run to run";
             Verdict::Refused(refusals.refusal(&Problem::new(reason, VARIABLES)))
         }
-        Ok(()) if made.peek().is_none() => Verdict::Known,
-        Ok(()) if made.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
+        Ok(()) if new_nodes.peek().is_none() => Verdict::Known,
+        Ok(()) if new_nodes.all(|node| matches!(node.op, Op::Reshape) && node.epilogue == Epilogue::default()) => {
             Verdict::Passed
         }
         Ok(()) => Verdict::Computed,
@@ -125,7 +125,7 @@ fn node(tensors: &IdVec<TensorId, FileTensor<'_>>, lowered: &Lowered<'_, '_>, ve
 
 /// Converts tensor numbers of the file to indices, and drops omitted operands.
 fn numbers(ids: &[i32], tensors: &IdVec<TensorId, FileTensor<'_>>) -> Vec<usize> {
-    ids.iter().filter_map(|&id| known(id, tensors).map(TensorId::index)).collect()
+    ids.iter().filter_map(|&id| tensor_id(id, tensors).map(TensorId::index)).collect()
 }
 
 fn tensor(tensor: &FileTensor<'_>) -> TensorOutline {

@@ -135,8 +135,8 @@ impl Kind for Text {
     type Value<'a> = String;
     fn read(bytes: &[u8], position: usize) -> Option<String> {
         let Range { start, end } = Octets::read(bytes, position)?;
-        let kept = bytes.get(start..end.min(start.saturating_add(TEXT_BYTES)))?;
-        Some(String::from_utf8_lossy(kept).into_owned())
+        let text = bytes.get(start..end.min(start.saturating_add(TEXT_BYTES)))?;
+        Some(String::from_utf8_lossy(text).into_owned())
     }
 }
 

@@ -58,7 +58,7 @@ const BOOL: i8 = 6;
 const INT8: i8 = 9;
 
 /// Returns the tensor with a number in the file, if it exists.
-pub(super) fn known(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
+pub(super) fn tensor_id(id: i32, tensors: &IdVec<TensorId, FileTensor<'_>>) -> Option<TensorId> {
     usize::try_from(id).ok().map(TensorId::new).filter(|&id| tensors.contains_id(id))
 }
 
@@ -274,9 +274,10 @@ impl<'a> FileTensor<'a> {
                 Bytes::from(dense.map_err(of)?)
             }
         };
-        let (found, expected) = (bytes.len(), shape.len() * dtype.size());
-        if found != expected {
-            let reason = format!("constant `{}` has {found} bytes, its extents {dims:?} ask for {expected}", self.name);
+        let (length, expected) = (bytes.len(), shape.len() * dtype.size());
+        if length != expected {
+            let reason =
+                format!("constant `{}` has {length} bytes, its extents {dims:?} ask for {expected}", self.name);
             return Err(Problem::malformed(reason));
         }
         let scale = if matches!(dtype, ElementType::F32 | ElementType::F16) { None } else { self.scale.clone()? };

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::{
     opcode,
     schema::{Model, Operator, OperatorCode, SubGraph, VarHandleOptions},
-    tensors::{FileTensor, known, tensors},
+    tensors::{FileTensor, tensor_id, tensors},
 };
 use crate::import::{error::Problem, label::label, meter::Meter, model_file::Owner};
 use texpool_ops::graph::{Constant, ElementType, Graph, QuantParams, TensorId, Variable};
@@ -23,7 +23,7 @@ type Form = (Vec<usize>, Option<ElementType>, Option<QuantParams>);
 pub(super) struct Variables<'a> {
     model: Model<'a>,
     /// Resources in the order in which they are first named.
-    list: Vec<Held>,
+    list: Vec<VariableState>,
     by_name: HashMap<Resource, usize>,
     /// Resources by the tensors that stand for them.
     handles: HashMap<TensorId, usize>,
@@ -37,7 +37,7 @@ pub(super) struct Variables<'a> {
 
 /// A variable during the import.
 #[derive(Debug, Default)]
-struct Held {
+struct VariableState {
     name: String,
     is_assigned: bool,
     form: Option<Form>,
@@ -51,7 +51,7 @@ struct Held {
 /// The value that a variable has for a reader.
 pub(super) enum Value {
     /// A tensor of this run.
-    Of(TensorId),
+    Tensor(TensorId),
     /// The value of the run before, which the reader's result becomes.
     Input,
     /// A constant, because nothing assigns the variable. `None` stands for zeros.
@@ -102,15 +102,15 @@ impl<'a> Variables<'a> {
             false => label(&format!("{}/{}", resource.0, resource.1)),
         };
         *by_name.entry(resource).or_insert_with(|| {
-            list.push(Held { name, is_assigned, ..Held::default() });
+            list.push(VariableState { name, is_assigned, ..VariableState::default() });
             list.len() - 1
         })
     }
 
-    fn held(&mut self, handle: TensorId) -> Result<&mut Held, Problem> {
+    fn variable(&mut self, handle: TensorId) -> Result<&mut VariableState, Problem> {
         let index = self.handles.get(&handle);
-        let held = index.and_then(|&index| self.list.get_mut(index));
-        held.ok_or_else(|| Problem::malformed("its variable is named by no VAR_HANDLE before it"))
+        let variable = index.and_then(|&index| self.list.get_mut(index));
+        variable.ok_or_else(|| Problem::malformed("its variable is named by no VAR_HANDLE before it"))
     }
 
     /// Returns the value of a variable for the tensor `result`, which it must fit.
@@ -121,24 +121,24 @@ impl<'a> Variables<'a> {
         tensor: &FileTensor<'_>,
     ) -> Result<Value, Problem> {
         self.is_used = true;
-        let held = self.held(handle)?;
-        held.fit(tensor)?;
-        Ok(match held.current {
-            Some(current) => Value::Of(current),
-            None if held.is_assigned => {
-                (held.input, held.current) = (Some(result), Some(result));
+        let variable = self.variable(handle)?;
+        variable.fit(tensor)?;
+        Ok(match variable.current {
+            Some(current) => Value::Tensor(current),
+            None if variable.is_assigned => {
+                (variable.input, variable.current) = (Some(result), Some(result));
                 Value::Input
             }
-            None => Value::Constant(held.initial.clone()),
+            None => Value::Constant(variable.initial.clone()),
         })
     }
 
     /// Assigns a value to a variable.
     pub(super) fn assign(&mut self, handle: TensorId, value: TensorId, tensor: &FileTensor<'_>) -> Result<(), Problem> {
         self.is_used = true;
-        let held = self.held(handle)?;
-        held.fit(tensor)?;
-        held.current = Some(value);
+        let variable = self.variable(handle)?;
+        variable.fit(tensor)?;
+        variable.current = Some(value);
         Ok(())
     }
 
@@ -166,20 +166,20 @@ impl<'a> Variables<'a> {
             let missing = || Problem::malformed(format!("node {node} of the graph that it calls lacks a tensor"));
             match (kind(operator, &codes), &inputs[..], &outputs[..]) {
                 (Some("VAR_HANDLE"), [], &[handle]) => {
-                    let handle = known(handle, &tensors).ok_or_else(missing)?;
+                    let handle = tensor_id(handle, &tensors).ok_or_else(missing)?;
                     handles.insert(handle, self.index(resource(operator)?));
                 }
                 (Some("ASSIGN_VARIABLE"), &[handle, value], []) => {
-                    let handle = known(handle, &tensors).and_then(|handle| handles.get(&handle));
-                    let held = handle.and_then(|&index| self.list.get_mut(index)).ok_or_else(missing)?;
-                    let value = &tensors[known(value, &tensors).ok_or_else(missing)?];
+                    let handle = tensor_id(handle, &tensors).and_then(|handle| handles.get(&handle));
+                    let variable = handle.and_then(|&index| self.list.get_mut(index)).ok_or_else(missing)?;
+                    let value = &tensors[tensor_id(value, &tensors).ok_or_else(missing)?];
                     value.computable()?;
-                    held.fit(value)?;
-                    held.initial = value.constant(owner, meter)?;
-                    if held.initial.is_none() {
+                    variable.fit(value)?;
+                    variable.initial = value.constant(owner, meter)?;
+                    if variable.initial.is_none() {
                         return Err(Problem::unsupported(format!(
                             "the first value of variable `{}` is computed",
-                            held.name
+                            variable.name
                         )));
                     }
                 }
@@ -195,17 +195,17 @@ impl<'a> Variables<'a> {
 
     /// Adds the variables that a run reads and writes to the graph, as its last inputs and outputs.
     pub(super) fn finish(&mut self, graph: &mut Graph) {
-        for held in std::mem::take(&mut self.list) {
-            let (Some(from), Some(to)) = (held.current, held.input) else { continue };
+        for variable in std::mem::take(&mut self.list) {
+            let (Some(from), Some(to)) = (variable.current, variable.input) else { continue };
             let (input, output) = (graph.inputs.len(), graph.outputs.len());
             graph.inputs.push(to);
             graph.outputs.push(from);
-            graph.variables.push(Variable { name: held.name, input, output, initial: held.initial });
+            graph.variables.push(Variable { name: variable.name, input, output, initial: variable.initial });
         }
     }
 }
 
-impl Held {
+impl VariableState {
     /// Fails unless a tensor has the form of the variable's other values.
     fn fit(&mut self, tensor: &FileTensor<'_>) -> Result<(), Problem> {
         let form = (tensor.extents()?.0.clone(), tensor.element_type(), tensor.scale()?.clone());
@@ -213,8 +213,9 @@ impl Held {
         if *stated == form {
             return Ok(());
         }
-        let told = |(dims, elem, _): &Form| format!("{} {dims:?}", elem.map_or("of another type", ElementType::name));
-        let (name, stated, form) = (&self.name, told(stated), told(&form));
+        let described =
+            |(dims, elem, _): &Form| format!("{} {dims:?}", elem.map_or("of another type", ElementType::name));
+        let (name, stated, form) = (&self.name, described(stated), described(&form));
         let reason = match stated == form {
             true => format!("variable `{name}` is {form} with another scale elsewhere"),
             false => format!("variable `{name}` is {form}, but {stated} elsewhere"),

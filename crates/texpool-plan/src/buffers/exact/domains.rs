@@ -63,8 +63,8 @@ impl<'a> Domains<'a> {
         let items = &instance.items;
         let highest = |item: &Item| {
             let below_end = capacity - item.size;
-            match item.given {
-                Some(given) => (given <= below_end).then_some(given),
+            match item.fixed {
+                Some(fixed) => (fixed <= below_end).then_some(fixed),
                 None => (below_end >= 0).then(|| below_end - below_end % item.align),
             }
         };
@@ -72,7 +72,7 @@ impl<'a> Domains<'a> {
         instance.ordered.iter().for_each(|&at| decided[at] = Some(Side::Below));
         Some(Self {
             instance,
-            lowest: items.iter().map(|item| item.given.unwrap_or(0)).collect(),
+            lowest: items.iter().map(|item| item.fixed.unwrap_or(0)).collect(),
             highest: items.iter().map(highest).collect::<Option<_>>()?,
             decided,
             changes: Vec::new(),

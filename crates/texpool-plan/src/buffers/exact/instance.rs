@@ -21,7 +21,7 @@ pub(super) struct Item {
     pub(super) buffer: usize,
     pub(super) size: i64,
     pub(super) align: i64,
-    pub(super) given: Option<i64>,
+    pub(super) fixed: Option<i64>,
 }
 
 /// A constraint between two items: the offset of `a` minus that of `b` must not lie strictly between `low` and
@@ -110,7 +110,7 @@ impl Instance {
             .iter()
             .map(|&buffer| {
                 let Buffer { size, align, offset, .. } = buffers[buffer];
-                Item { buffer, size: size as i64, align: align as i64, given: offset.map(|offset| offset as i64) }
+                Item { buffer, size: size as i64, align: align as i64, fixed: offset.map(|offset| offset as i64) }
             })
             .collect();
         let mut aparts = Vec::new();
@@ -148,7 +148,7 @@ impl Instance {
     pub(super) fn granularity(&self) -> u64 {
         let mut divisor = 0;
         for item in &self.items {
-            divisor = gcd(gcd(divisor, item.size.unsigned_abs()), item.given.unwrap_or(0).unsigned_abs());
+            divisor = gcd(gcd(divisor, item.size.unsigned_abs()), item.fixed.unwrap_or(0).unsigned_abs());
         }
         for apart in &self.aparts {
             divisor = gcd(gcd(divisor, apart.low.unsigned_abs()), apart.high.unsigned_abs());
@@ -228,15 +228,15 @@ fn section(
 fn ordered(items: &[Item], pieces: &[Vec<Piece>], pairs: &[(usize, usize)], aparts: &[Separation]) -> Vec<usize> {
     let same = |a: usize, b: usize| {
         let (x, y) = (&items[a], &items[b]);
-        (x.size, x.align) == (y.size, y.align) && x.given.or(y.given).is_none() && pieces[a] == pieces[b]
+        (x.size, x.align) == (y.size, y.align) && x.fixed.or(y.fixed).is_none() && pieces[a] == pieces[b]
     };
     let alone = |item: usize| pairs.iter().all(|&(before, after)| item != before && item != after);
-    let mut found = Vec::new();
+    let mut twins_apart = Vec::new();
     for a in 0..items.len() {
         let twin = (a + 1..items.len()).find(|&b| same(a, b)).filter(|&b| alone(a) && alone(b));
         let around_zero =
             |b: usize| aparts.iter().position(|apart| (apart.a, apart.b) == (a, b) && apart.low < 0 && 0 < apart.high);
-        found.extend(twin.and_then(around_zero));
+        twins_apart.extend(twin.and_then(around_zero));
     }
-    found
+    twins_apart
 }

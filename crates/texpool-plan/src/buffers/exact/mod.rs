@@ -105,12 +105,12 @@ impl Search<'_, '_> {
         for instance in &self.instances {
             let progress = Progress::new("exact arena", self.used, self.effort);
             self.control.report(Progress { best: Some(best), ..progress });
-            let left = effort.min(self.effort.saturating_sub(self.used));
-            let (found, used) = decide(instance, capacity as i64, left, self.control);
+            let budget = effort.min(self.effort.saturating_sub(self.used));
+            let (fit, used) = decide(instance, capacity as i64, budget, self.control);
             self.used += used;
-            match found {
-                Fit::Fits(found) => {
-                    instance.items.iter().zip(found).for_each(|(item, offset)| offsets[item.buffer] = offset as u64);
+            match fit {
+                Fit::Fits(placed) => {
+                    instance.items.iter().zip(placed).for_each(|(item, offset)| offsets[item.buffer] = offset as u64);
                 }
                 Fit::Infeasible => return Fit::Infeasible,
                 Fit::BudgetExhausted => return Fit::BudgetExhausted,

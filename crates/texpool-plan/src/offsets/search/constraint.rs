@@ -16,14 +16,14 @@ pub(crate) struct Constraint {
     /// The offset is a multiple of this.
     pub(crate) align: u64,
     /// Fixed offset, if the tensor has one.
-    pub(crate) given: Option<u64>,
+    pub(crate) fixed: Option<u64>,
     /// The bytes that it needs, in the order of steps; empty if it needs all of them at every step. One byte belongs
     /// to all pieces, see [`common_byte`].
     pub(crate) pieces: Vec<Piece>,
 }
 
 /// The constraint of a tensor that may have any offset and needs all of its bytes at every step.
-static FREE: Constraint = Constraint { align: 1, given: None, pieces: Vec::new() };
+static FREE: Constraint = Constraint { align: 1, fixed: None, pieces: Vec::new() };
 
 /// Tensors that may begin at the same offset although they then share bytes. At every step they need one range of
 /// bytes together.

@@ -32,7 +32,7 @@ pub(super) struct Tensor {
     /// The anchor, counted from its start.
     pub(super) anchor: u64,
     /// Its fixed position, if it has one.
-    pub(super) given: Option<u64>,
+    pub(super) fixed: Option<u64>,
     /// True if it needs all of its bytes wherever it needs any.
     pub(super) is_whole: bool,
     /// A tensor whose position is at least this much higher lies above it.
@@ -110,7 +110,7 @@ pub(super) struct Instance {
     /// For each section, the most bytes that any tensor needs below its anchor.
     pub(super) depths: Vec<u64>,
     /// Tensors of records with fixed offsets, the lowest first.
-    pub(super) given: Vec<usize>,
+    pub(super) fixed: Vec<usize>,
     /// For each pair of tensors their [`distance`](Self::distance); empty if it is simple, or the table too large.
     distances: Vec<u64>,
 }
@@ -152,7 +152,7 @@ impl Instance {
             shared_by: vec![Vec::new(); count],
             overlaps: BitRows::new(count, count),
             depths: vec![0; section_count],
-            given: (0..count).filter(|&i| members[i].len() == 1 && tensors[i].given.is_some()).collect(),
+            fixed: (0..count).filter(|&i| members[i].len() == 1 && tensors[i].fixed.is_some()).collect(),
             tensors,
             needs,
             records,
@@ -161,7 +161,7 @@ impl Instance {
             section_count,
             distances: Vec::new(),
         };
-        instance.given.sort_by_key(|&tensor| instance.tensors[tensor].given);
+        instance.fixed.sort_by_key(|&tensor| instance.tensors[tensor].fixed);
         instance.find_overlaps(control)?;
         instance.find_identical();
         instance.find_shared();
@@ -192,7 +192,7 @@ impl Instance {
             let Self { tensors, needs, rivals, .. } = self;
             let movable = |tensor: usize| {
                 let t = &tensors[tensor];
-                t.given.is_none() && t.is_whole && needs[tensor].len() == 1 && rivals[tensor].is_empty()
+                t.fixed.is_none() && t.is_whole && needs[tensor].len() == 1 && rivals[tensor].is_empty()
             };
             let Tensor { from, to, size, align, .. } = tensors[a];
             let same = |&b: &usize| {
@@ -217,9 +217,9 @@ impl Instance {
         for (joint, members) in self.members.iter().enumerate().filter(|(_, members)| members.len() > 1) {
             let pairs = members.iter().enumerate().flat_map(|(at, &a)| members[at + 1..].iter().map(move |&b| (a, b)));
             for (a, b) in pairs {
-                let known: Vec<usize> = (0..self.shared.len()).filter(|&i| self.shared[i].members == (a, b)).collect();
-                if !known.is_empty() {
-                    self.shared_by[joint].extend(known);
+                let pairs: Vec<usize> = (0..self.shared.len()).filter(|&i| self.shared[i].members == (a, b)).collect();
+                if !pairs.is_empty() {
+                    self.shared_by[joint].extend(pairs);
                     continue;
                 }
                 let (first, second) = (tensor_of[a], tensor_of[b]);
@@ -292,10 +292,10 @@ impl Instance {
         let mut lowest = t.aligned(position);
         loop {
             let before = lowest;
-            for &other in self.given.iter().filter(|&&other| has(row, other)) {
-                let Some(given) = self.tensors[other].given else { continue };
-                let above = given + self.distance(other, tensor);
-                if lowest < above && given < lowest.saturating_add(self.distance(tensor, other)) {
+            for &other in self.fixed.iter().filter(|&&other| has(row, other)) {
+                let Some(fixed) = self.tensors[other].fixed else { continue };
+                let above = fixed + self.distance(other, tensor);
+                if lowest < above && fixed < lowest.saturating_add(self.distance(tensor, other)) {
                     lowest = t.aligned(above);
                 }
             }
@@ -353,7 +353,7 @@ fn births(all: &[UsageRecord], constraints: &Constraints, records: &[usize]) -> 
 }
 
 fn tensor(source: &Source<'_>, births: &[usize]) -> Tensor {
-    let &Source { first, last, size, constraint: Constraint { align, given, pieces }, .. } = source;
+    let &Source { first, last, size, constraint: Constraint { align, fixed, pieces }, .. } = source;
     let anchor = common_byte(pieces).unwrap_or(0);
     Tensor {
         from: births.partition_point(|&birth| birth < first),
@@ -363,7 +363,7 @@ fn tensor(source: &Source<'_>, births: &[usize]) -> Tensor {
         identical: None,
         align: *align,
         anchor,
-        given: given.map(|given| given + anchor),
+        fixed: fixed.map(|fixed| fixed + anchor),
         is_whole: pieces.iter().all(|piece| piece.bytes == (0..size)),
         reach: 0,
         depth: 0,

@@ -76,8 +76,8 @@ pub(super) fn search(
     for group in groups {
         let Some(instance) = Instance::new(records, constraints, group, control) else { return Fit::BudgetExhausted };
         match search_group(&instance, capacity, nodes, &mut used, control) {
-            Fit::Fits(found) => {
-                for (&record, offset) in instance.records.iter().zip(found) {
+            Fit::Fits(placed) => {
+                for (&record, offset) in instance.records.iter().zip(placed) {
                     offsets[record] = Some(offset);
                 }
             }
@@ -105,9 +105,9 @@ fn search_group(
         for preordering in Preordering::ROUND_ROBIN {
             let limit = limit.min(nodes - *used);
             let mut search = Search::new(instance, capacity, preordering, Pruning::ALL, limit);
-            let found = search.run(control, &Progress::new("arena search", *used, nodes));
+            let fit = search.run(control, &Progress::new("arena search", *used, nodes));
             *used += search.used;
-            match found {
+            match fit {
                 Fit::Fits(()) => return Fit::Fits(search.layout.offsets),
                 Fit::Infeasible => return Fit::Infeasible,
                 Fit::BudgetExhausted if control.stopped().is_some() => return Fit::BudgetExhausted,
@@ -253,7 +253,7 @@ impl<'a> Search<'a> {
     ) -> Option<(SequenceKey, usize)> {
         let PartialLayout { lowest, ranks, instance, unplaced, .. } = &self.layout;
         let Pruning { check_dominance, identical_tensors, .. } = self.pruning;
-        let latest = self.layout.first_given(partition);
+        let latest = self.layout.first_fixed(partition);
         let mut best: Option<(SequenceKey, usize)> = None;
         for tensor in self.layout.unplaced_in(partition) {
             let key = SequenceKey { position: lowest[tensor], rank: ranks[tensor] };
@@ -373,8 +373,8 @@ mod tests {
                         Instance::new(&records, &Constraints::NONE, group, &control).expect("nothing stops it");
                     let fewest = Preordering::ROUND_ROBIN.map(|preordering| {
                         let mut search = Search::new(&instance, 1_048_576, preordering, pruning, limit);
-                        let found = search.run(&control, &Progress::new("", 0, 0));
-                        if found == Fit::Fits(()) { search.used } else { limit }
+                        let fit = search.run(&control, &Progress::new("", 0, 0));
+                        if fit == Fit::Fits(()) { search.used } else { limit }
                     });
                     nodes += fewest.into_iter().min().unwrap_or(0);
                 }

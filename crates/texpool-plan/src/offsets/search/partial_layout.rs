@@ -86,7 +86,7 @@ impl<'a> PartialLayout<'a> {
     /// Creates a layout without placed tensors.
     pub(super) fn new(instance: &'a Instance, capacity: u64, pruning: Pruning) -> Self {
         let count = instance.tensors.len();
-        let lowest = |(tensor, t): (usize, &Tensor)| t.given.unwrap_or_else(|| instance.lowest_free(tensor, 0));
+        let lowest = |(tensor, t): (usize, &Tensor)| t.fixed.unwrap_or_else(|| instance.lowest_free(tensor, 0));
         let lowest: Vec<u64> = instance.tensors.iter().enumerate().map(lowest).collect();
         let set_words = words(0, count).len();
         let mut layout = Self {
@@ -268,7 +268,7 @@ impl<'a> PartialLayout<'a> {
 
     /// Returns the first place in the sequence at which a record with a fixed offset must have been placed. Tensors
     /// after it cannot be placed before it.
-    pub(super) fn first_given(&self, partition: Partition) -> Option<SequenceKey> {
+    pub(super) fn first_fixed(&self, partition: Partition) -> Option<SequenceKey> {
         let (from, to) = partition.tensors;
         let unplaced = |&&tensor: &&usize| (from..to).contains(&tensor) && has(&self.unplaced, tensor);
         // It is placed alone or in a joint.
@@ -277,7 +277,7 @@ impl<'a> PartialLayout<'a> {
             let keys = joints.chain([&tensor]).map(|&tensor| self.key(tensor));
             keys.filter(|key| key.position < NOWHERE).max().unwrap_or(SequenceKey { position: 0, rank: 0 })
         };
-        self.instance.given.iter().filter(unplaced).map(latest).min()
+        self.instance.fixed.iter().filter(unplaced).map(latest).min()
     }
 
     /// Places a tensor at its lowest position. Tensors placed later will not have a lower position. Returns `None` if
@@ -318,11 +318,11 @@ impl<'a> PartialLayout<'a> {
                     continue;
                 }
                 let is_optional = !instance.rivals[other].is_empty();
-                let given = instance.tensors[other].given.is_some();
-                if given && !is_optional {
+                let is_fixed = instance.tensors[other].fixed.is_some();
+                if is_fixed && !is_optional {
                     return None;
                 }
-                let lowest = if given { NOWHERE } else { instance.lowest_free(other, end) };
+                let lowest = if is_fixed { NOWHERE } else { instance.lowest_free(other, end) };
                 if instance.tensors[other].end(lowest) > self.capacity {
                     if !is_optional {
                         return None;
@@ -437,8 +437,8 @@ impl<'a> PartialLayout<'a> {
         open.clear();
         skipped.fill(0);
         for tensor in self.unplaced_in(partition) {
-            // A tensor with a fixed offset is never skipped, see `first_given`.
-            if instance.tensors[tensor].given.is_some() {
+            // A tensor with a fixed offset is never skipped, see `first_fixed`.
+            if instance.tensors[tensor].fixed.is_some() {
                 continue;
             }
             if self.lowest[tensor] < self.bounds[tensor] || self.key(tensor) < key {

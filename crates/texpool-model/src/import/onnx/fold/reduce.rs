@@ -26,10 +26,10 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKi
     let dims = extents::reduced(x.dims(), &over, keep);
     let rows = ctx.budget_for(&dims, 2 * size_of::<i64>(), 1)?;
     // Moves the reduced axes to the end.
-    let kept: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
-    let turned = x.transposed(&[kept, over.clone()].concat(), ctx.meter())?;
+    let other_axes: Vec<usize> = (0..rank).filter(|axis| !over.contains(axis)).collect();
+    let transposed = x.transposed(&[other_axes, over.clone()].concat(), ctx.meter())?;
     let length: usize = over.iter().map(|&axis| x.dims()[axis]).product();
-    let array = match turned.to_i64() {
+    let array = match transposed.to_i64() {
         Some(values) => {
             let whole = |row: usize| integers(kind, &values[row * length..][..length], x.element_type());
             let values = (0..rows).map(whole).collect::<Option<Vec<i64>>>();
@@ -37,7 +37,7 @@ pub(in crate::import::onnx) fn reduce(ctx: &mut NodeLowering<'_>, kind: ReduceKi
             Array::of_ints(dims, x.element_type(), values)
         }
         None => {
-            let values = turned.to_f32();
+            let values = transposed.to_f32();
             let whole = |row: usize| floats(kind, &values[row * length..][..length]);
             let results = (0..rows).map(whole).collect::<Option<Vec<f32>>>();
             let results = results.ok_or_else(|| Problem::unsupported("indices of known values are not computed"))?;

@@ -71,8 +71,8 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
     for (part, own) in parts.iter().zip(&own) {
         let local = |atom: &usize| own.iter().position(|a| a == atom);
         let places = layout.places.each_ref().map(|list| list.iter().filter_map(local).collect());
-        let wanted = AtomLayout { atoms: part.layout.atoms.clone(), places };
-        tensors.push(lowering.place(&part.value, &wanted)?);
+        let target = AtomLayout { atoms: part.layout.atoms.clone(), places };
+        tensors.push(lowering.place(&part.value, &target)?);
     }
     Ok(Aligned { dims, layout, tensors })
 }
@@ -81,16 +81,16 @@ pub(super) fn align(lowering: &mut GraphLowering, operands: &[Value]) -> Result<
 /// expanded if the others alone give the result its extents. Exporters expand operands that would broadcast anyway,
 /// which moves more elements and hides norms from the rewriter.
 pub(super) fn unexpanded(lowering: &GraphLowering, operands: [&Value; 2]) -> [Value; 2] {
-    let mut found = operands.map(Value::clone);
-    for i in 0..found.len() {
-        let Some(before) = lowering.before_repeating(&found[i]) else { continue };
-        let other = found[1 - i].dims();
+    let mut values = operands.map(Value::clone);
+    for i in 0..values.len() {
+        let Some(before) = lowering.before_repeating(&values[i]) else { continue };
+        let other = values[1 - i].dims();
         let result = |own: &[usize]| extents::broadcast(&[own, other]).ok();
-        if result(&before.dims).is_some_and(|dims| Some(dims) == result(found[i].dims())) {
-            found[i] = Value::Computed(before.clone());
+        if result(&before.dims).is_some_and(|dims| Some(dims) == result(values[i].dims())) {
+            values[i] = Value::Computed(before.clone());
         }
     }
-    found
+    values
 }
 
 fn part(value: &Value, rank: usize) -> Part {
@@ -154,9 +154,9 @@ pub(super) fn joined(
     places.iter_mut().for_each(|list| list.retain(|a| *a == run.start || !run.contains(a)));
     let at = places[slot].iter().position(|&a| a == run.start).unwrap_or(0);
     places[slot].splice(at + 1..at + 1, run.clone().skip(1));
-    let wanted = AtomLayout { atoms: x.layout.atoms.clone(), places };
-    let tensor = lowering.bring(x, &wanted)?;
-    let layout = wanted.merged(run).ok_or_else(|| Problem::unsupported("its axes cannot be joined"))?;
+    let target = AtomLayout { atoms: x.layout.atoms.clone(), places };
+    let tensor = lowering.bring(x, &target)?;
+    let layout = target.merged(run).ok_or_else(|| Problem::unsupported("its axes cannot be joined"))?;
     Ok(Computed { tensor, layout, ..x.clone() })
 }
 
@@ -173,18 +173,18 @@ pub(super) fn isolate(
 }
 
 /// Returns a value as a tensor in a layout with one atom per axis. The value's own atoms may be finer.
-pub(super) fn placed_as(lowering: &mut GraphLowering, value: &Value, wanted: &AtomLayout) -> Result<TensorId, Problem> {
-    let Value::Computed(x) = value else { return lowering.place(value, wanted) };
+pub(super) fn placed_as(lowering: &mut GraphLowering, value: &Value, target: &AtomLayout) -> Result<TensorId, Problem> {
+    let Value::Computed(x) = value else { return lowering.place(value, target) };
     let mut x = x.clone();
     // Each iteration merges at least two atoms, so the number of atoms limits the iterations.
     for _ in 0..=x.layout.atoms.len() {
         let mut layout = x.layout.clone();
-        match layout.refine(&wanted.atoms) {
+        match layout.refine(&target.atoms) {
             Ok(()) => {
-                let mut wanted = wanted.clone();
+                let mut target = target.clone();
                 let mismatch = |_| Problem::unsupported("its operand is divided in ways that do not match");
-                wanted.refine(&layout.atoms).map_err(mismatch)?;
-                return lowering.bring(&Computed { layout, ..x }, &wanted);
+                target.refine(&layout.atoms).map_err(mismatch)?;
+                return lowering.bring(&Computed { layout, ..x }, &target);
             }
             Err(run) => x = joined(lowering, &Computed { layout, ..x }, run)?,
         }

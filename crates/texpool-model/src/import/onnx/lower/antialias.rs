@@ -41,15 +41,15 @@ pub(super) fn resized(
         // atoms.
         let mut perm: Vec<usize> = (0..=last).collect();
         perm.swap(sized.axis, last);
-        let turned = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
+        let swapped = |ctx: &mut NodeLowering<'_>, value: Value| -> Result<Value, Problem> {
             Ok(match value {
                 Value::Computed(x) => Value::Computed(x.transposed(&perm)),
                 Value::Known(array) => Value::Known(array.transposed(&perm, ctx.meter())?),
             })
         };
-        let lying = turned(ctx, y)?;
-        let product = product(ctx, &lying, &Value::Known(weights))?;
-        y = turned(ctx, product)?;
+        let operand = swapped(ctx, y)?;
+        let product = product(ctx, &operand, &Value::Known(weights))?;
+        y = swapped(ctx, product)?;
     }
     ctx.give(0, y);
     Ok(())

@@ -2,7 +2,7 @@
 
 use super::align::{align, unexpanded};
 use crate::import::{
-    common::graph::kept_parts,
+    common::graph::selected_parts,
     error::Problem,
     onnx::{
         fold::math,
@@ -149,8 +149,8 @@ pub(super) fn selected(
     let elem = x.element_type();
     // The result has the type of the values; the condition is a mask.
     let node = |binary, [a, b]: [&Value; 2]| two(ctx, binary, a, b, elem).map(Value::Computed);
-    let [kept, rest] = kept_parts(condition, [x, y], node)?;
-    two(ctx, Binary::Add, &kept, &rest, elem)
+    let [from_x, from_y] = selected_parts(condition, [x, y], node)?;
+    two(ctx, Binary::Add, &from_x, &from_y, elem)
 }
 
 fn prelu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {

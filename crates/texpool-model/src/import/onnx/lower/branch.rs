@@ -42,16 +42,16 @@ fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 
 /// Returns the reason for which both branches are needed.
 fn why_both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<String, Problem> {
-    let given = ctx.lowering.given_for(condition.tensor)?;
-    Ok(format!("both branches are needed, since the condition is computed from {given} in a run"))
+    let sources = ctx.lowering.source_names(condition.tensor)?;
+    Ok(format!("both branches are needed, since the condition is computed from {sources} in a run"))
 }
 
 /// Lowers a branch, and returns its results, one for each of the node.
 fn results(ctx: &mut NodeLowering<'_>, name: &str) -> Result<Vec<Option<Value>>, Problem> {
     let results = ctx.branch(name)?;
-    let (found, stated) = (results.len(), ctx.results.len());
-    if found != stated {
-        let problem = Problem::malformed(format!("it has {found} results, and the node has {stated}"));
+    let (count, stated) = (results.len(), ctx.results.len());
+    if count != stated {
+        let problem = Problem::malformed(format!("it has {count} results, and the node has {stated}"));
         return Err(problem.of_branch(name, &ctx.node.operator()));
     }
     Ok(results)
@@ -108,12 +108,12 @@ fn selected_result(
         }
         _ if x.len() == 0 => Ok(x),
         _ => {
-            let made = ctx.lowering.graph.nodes.len();
+            let first = ctx.lowering.graph.nodes.len();
             // Without axes, so that it gives the result none.
             let condition = reshaped(ctx.lowering, &Value::Computed(condition.clone()), &[])?;
             let result = selected(ctx, &condition, [&x, &y])?;
             if result.elem.is_integer() {
-                mark_nodes(&mut ctx.lowering.graph, made, &result);
+                mark_nodes(&mut ctx.lowering.graph, first, &result);
             }
             Ok(Value::Computed(result))
         }

@@ -31,8 +31,8 @@ fn concat(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 /// Concatenates values.
 fn joined(ctx: &mut NodeLowering<'_>, values: &[Value], along: usize) -> Result<Value, Problem> {
     let dims = extents::concatenated(&values.iter().map(Value::dims).collect::<Vec<_>>(), along)?;
-    let known: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
-    if let Some(arrays) = known {
+    let constants: Option<Vec<&Array>> = values.iter().map(Value::known).collect();
+    if let Some(arrays) = constants {
         // Charged for reading all elements, and for the bytes of the result.
         ctx.budget_for(&dims, 4 * size_of::<i64>(), 1)?;
         return known_joined(&arrays, dims, along).map(Value::Known);

@@ -35,10 +35,10 @@ pub(super) fn image(ctx: &mut NodeLowering<'_>, x: &Computed) -> Result<Image, P
         let reason = format!("its input has the extents {:?}: only one and two dimensions are supported", x.dims);
         return Err(Problem::unsupported(reason));
     }
-    let wanted = AtomLayout::channels_second(&x.dims);
-    let shape = wanted.shape();
-    let tensor = placed_as(ctx.lowering, &Value::Computed(x.clone()), &wanted)?;
-    Ok(Image { x: Computed { tensor, layout: wanted, ..x.clone() }, shape })
+    let layout = AtomLayout::channels_second(&x.dims);
+    let shape = layout.shape();
+    let tensor = placed_as(ctx.lowering, &Value::Computed(x.clone()), &layout)?;
+    Ok(Image { x: Computed { tensor, layout, ..x.clone() }, shape })
 }
 
 /// Window, stride, dilation and border, each as `[y, x]`.
@@ -239,9 +239,9 @@ pub(super) fn convolved(
 
 /// Weights that do not fit the channels and groups.
 fn channels(weights: &Array, groups: usize, image: &Image) -> Problem {
-    let (weights, found) = (weights.dims(), image.shape.c);
+    let (weights, channels) = (weights.dims(), image.shape.c);
     Problem::malformed(format!(
-        "its weights of {weights:?}, in {groups} groups, do not fit an input of {found} channels"
+        "its weights of {weights:?}, in {groups} groups, do not fit an input of {channels} channels"
     ))
 }
 
@@ -270,9 +270,9 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let outputs = each.checked_mul(groups).ok_or_else(|| Problem::limit("its channels overflow"))?;
     // `[I, O / groups, y, x]` to `[O, y, x, I / groups]`.
     let grouped = weights.reshaped(&[groups, inputs / groups, each, slide.extent[0], slide.extent[1]])?;
-    let turned = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
+    let transposed = grouped.transposed(&[0, 2, 3, 4, 1], ctx.meter())?;
     let shape = Shape::new(outputs, slide.extent[0], slide.extent[1], inputs / groups);
-    let mut operands = vec![image.x.tensor, ctx.lowering.constant(&turned, shape)?];
+    let mut operands = vec![image.x.tensor, ctx.lowering.constant(&transposed, shape)?];
     bias(ctx, outputs, &mut operands)?;
 
     let list = |name: &str| ctx.ints(name).unwrap_or_default();
@@ -280,7 +280,7 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let more: Result<Vec<usize>, _> = stated.iter().map(|&n| usize::try_from(n)).collect();
     let more = more.map_err(|_| Problem::malformed(format!("its output_padding are {stated:?}")))?;
     // A negative number becomes 0, which is refused where it is used.
-    let asked: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let output_shape: Vec<usize> = list("output_shape").iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     let pick = |list: &[usize], axis: usize| match (list, image.x.dims.len()) {
         (&[x], 3) => (axis == 1).then_some(x),
         // Some files include batch and channels.
@@ -294,8 +294,8 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         let extent = [image.shape.h, image.shape.w][axis];
         let full = window::transposed_extent(extent, slide.reach[axis], slide.stride[axis])?;
         let more = pick(&more, axis).unwrap_or(0);
-        let wanted = match (pick(&asked, axis), slide.auto) {
-            (Some(asked), _) => Some(asked),
+        let target = match (pick(&output_shape, axis), slide.auto) {
+            (Some(target), _) => Some(target),
             (None, Auto::Same { .. }) => extent.checked_mul(slide.stride[axis]),
             _ => None,
         };
@@ -303,16 +303,16 @@ fn transpose(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
             let cut = || format!("nothing is left of the {} pixels of its result", full + more);
             n.filter(|&n| n > 0).ok_or_else(|| Problem::empty(cut()))
         };
-        if let Some(wanted) = wanted {
-            let total = (full + more).saturating_sub(wanted);
+        if let Some(target) = target {
+            let total = (full + more).saturating_sub(target);
             let small = total / 2;
             // ONNX cuts the odd pixel off in front, even if only extents are stated. For SAME_UPPER it cuts off at
             // the end.
             let front = if matches!(slide.auto, Auto::Same { in_front: false }) { small } else { total - small };
-            cut[axis] = if wanted == 0 { [0, 0] } else { [front, total - front] };
+            cut[axis] = if target == 0 { [0, 0] } else { [front, total - front] };
             // Only a stated extent can make the result larger than the full extent. If strides exceed the window,
             // SAME yields fewer pixels than requested. ONNX Runtime does the same.
-            result[axis] = of(Some(if pick(&asked, axis).is_some() { wanted } else { full + more - total }))?;
+            result[axis] = of(Some(if pick(&output_shape, axis).is_some() { target } else { full + more - total }))?;
         } else {
             result[axis] = of((full + more).checked_sub(cut[axis][0] + cut[axis][1]))?;
         }

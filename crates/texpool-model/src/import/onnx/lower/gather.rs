@@ -99,7 +99,7 @@ fn known_picked(ctx: &mut NodeLowering<'_>, array: &Array, along: usize, list: &
     let outer: usize = if elements == 0 { 0 } else { dims[..along].iter().product() };
     let indices = (0..outer)
         .flat_map(|o| list.iter().flat_map(move |&i| (0..inner).map(move |rest| (o * extent + i) * inner + rest)));
-    array.taken(dims, indices, ctx.meter())
+    array.gathered(dims, indices, ctx.meter())
 }
 
 /// Looks up elements along an axis by a row of indices.
@@ -183,15 +183,15 @@ fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Res
             let own = array.dims().to_vec();
             let at =
                 walk(&dims, &to).map(|flat| (0..own.len()).map(|a| flat / to[a] % dims[a] % own[a] * from[a]).sum());
-            Ok(Value::Known(array.taken(dims.clone(), at, ctx.meter())?))
+            Ok(Value::Known(array.gathered(dims.clone(), at, ctx.meter())?))
         }
         Value::Computed(x) if dims.contains(&0) => Ok(Value::Known(Array::nothing(dims, x.elem))),
         Value::Computed(x) => {
             Problem::check_result(&dims)?;
             let mut x = x.clone();
-            let wanted: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
+            let repeated_axes: Vec<usize> = (0..dims.len()).filter(|&axis| repeats[axis] != 1).collect();
             // At most three axes can be isolated at once, because the fourth physical axis holds all others.
-            for axes in wanted.chunks(3) {
+            for axes in repeated_axes.chunks(3) {
                 let (y, slots) = isolate(ctx, &x, axes)?;
                 let (mut layout, mut extents) = (y.layout.clone(), y.dims.clone());
                 for (&axis, &slot) in axes.iter().zip(&slots) {
@@ -210,10 +210,10 @@ fn repeated(ctx: &mut NodeLowering<'_>, value: &Value, repeats: &[usize]) -> Res
 
 fn expand(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
-    let asked = ctx.integers(1, "extents")?;
-    ranked(asked.len())?;
-    let asked: Vec<usize> = asked.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
-    let dims = extents::broadcast(&[x.dims(), &asked])?;
+    let shape = ctx.integers(1, "extents")?;
+    ranked(shape.len())?;
+    let shape: Vec<usize> = shape.iter().map(|&n| usize::try_from(n).unwrap_or(usize::MAX)).collect();
+    let dims = extents::broadcast(&[x.dims(), &shape])?;
     let own = extents::with_leading_ones(x.dims(), dims.len());
     let repeats: Vec<usize> = dims.iter().zip(&own).map(|(&d, &o)| if d == o { 1 } else { d }).collect();
     let x = reshaped(ctx.lowering, &x, &own)?;
@@ -285,11 +285,11 @@ fn trilu(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         return Err(Problem::malformed(format!("its input has the extents {:?}", x.dims())));
     };
     let elements = ctx.budget_for(&[rows, columns], size_of::<i64>(), 2)?;
-    let kept = |i: usize| {
+    let mask_value = |i: usize| {
         let distance = (i % columns) as i64 - (i / columns) as i64;
         i64::from(if upper { distance >= k } else { distance <= k })
     };
-    let mask = Array::of_ints(vec![rows, columns], ElementType::Bool, (0..elements).map(kept).collect());
+    let mask = Array::of_ints(vec![rows, columns], ElementType::Bool, (0..elements).map(mask_value).collect());
     // Selects elements instead of multiplying, so that NaN and infinities on the other side become zeros, too.
     let result = two(ctx, Binary::ZeroUnless, &Value::Known(mask), &x, x.element_type())?;
     ctx.give(0, Value::Computed(result));
@@ -300,12 +300,12 @@ fn non_zero(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let x = ctx.known(0, "input")?;
     ctx.budget_for(&[x.dims().len().max(1), x.len()], 3 * size_of::<i64>(), 2)?;
     let values = x.to_f32();
-    let found: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
+    let nonzero: Vec<usize> = (0..values.len()).filter(|&i| values[i] != 0.0).collect();
     let by = strides(x.dims());
-    let index = |axis: usize| found.iter().map(move |_| axis).zip(&found);
+    let index = |axis: usize| nonzero.iter().map(move |_| axis).zip(&nonzero);
     let indices: Vec<i64> = (0..x.dims().len())
         .flat_map(|axis| index(axis).map(|(axis, &flat)| (flat / by[axis] % x.dims()[axis]) as i64).collect::<Vec<_>>())
         .collect();
-    ctx.give(0, Value::Known(Array::of_ints(vec![x.dims().len(), found.len()], ElementType::I64, indices)));
+    ctx.give(0, Value::Known(Array::of_ints(vec![x.dims().len(), nonzero.len()], ElementType::I64, indices)));
     Ok(())
 }

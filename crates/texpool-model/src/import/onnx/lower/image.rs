@@ -243,7 +243,7 @@ fn known_padded(ctx: &mut NodeLowering<'_>, array: &Array, all: &[Border], mode:
         None => {
             let PadMode::Constant(outside) = mode else {
                 // Only constant padding has elements without a source, so nothing is dropped here.
-                return array.taken(dims, sources.into_iter().flatten(), ctx.meter());
+                return array.gathered(dims, sources.into_iter().flatten(), ctx.meter());
             };
             let floats = array.to_f32();
             let values: Vec<f32> = sources.iter().map(|s| s.map_or(outside, |at| floats[at])).collect();
@@ -279,7 +279,7 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
             (floats(1, "region")?, floats(2, "scales")?, (!sizes.is_empty()).then_some(sizes))
         }
     };
-    let stated = |found: Option<usize>, wanted: usize| found.is_none_or(|found| found == wanted);
+    let stated = |length: Option<usize>, expected: usize| length.is_none_or(|length| length == expected);
     let [given_scales, given_roi] = [&scales, &roi].map(|list| list.as_ref().map(Vec::len));
     let fits = stated(given_scales, named.len()) && stated(sizes.as_ref().map(Vec::len), named.len());
     if !fits || !stated(given_roi, 2 * named.len()) {
@@ -288,7 +288,7 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
     let policy = ctx.text("keep_aspect_ratio_policy", "stretch")?;
     let ratio = |i: usize| sizes.as_ref().map_or(1.0, |sizes| sizes[i] as f32 / dims[named[i]] as f32);
     let ratios = (0..named.len()).map(ratio);
-    let kept = match policy.as_str() {
+    let common_ratio = match policy.as_str() {
         "not_larger" => ratios.reduce(f32::min),
         "not_smaller" => ratios.reduce(f32::max),
         _ => None,
@@ -298,19 +298,21 @@ fn sizes(ctx: &NodeLowering<'_>, dims: &[usize]) -> Result<Vec<Sized>, Problem> 
         // Multiplies in 32 bits like ONNX Runtime. For example, 10 pixels times 0.7 are 7, although 0.7 is slightly
         // less in 32 bits.
         let own = dims[axis] as f32;
-        let (asked, scale) = match (&scales, &sizes, kept) {
+        let (target, scale) = match (&scales, &sizes, common_ratio) {
             (Some(scales), None, _) => ((own * scales[i]).trunc() as i64, scales[i]),
-            (None, Some(_), Some(kept)) => ((own * kept).round() as i64, kept),
+            (None, Some(_), Some(common_ratio)) => ((own * common_ratio).round() as i64, common_ratio),
             (None, Some(sizes), None) => (sizes[i], ratio(i)),
             _ => return Err(Problem::malformed("it states neither scales nor sizes, or both")),
         };
-        let Some(extent) = usize::try_from(asked).ok().filter(|extent| (1..=MAX_ELEMENTS).contains(extent)) else {
-            let reason =
-                format!("it resizes axis {axis} from {} to {asked}: an extent is from 1 to {MAX_ELEMENTS}", dims[axis]);
-            return Err(if asked < 1 { Problem::empty(reason) } else { Problem::limit(reason) });
+        let Some(extent) = usize::try_from(target).ok().filter(|extent| (1..=MAX_ELEMENTS).contains(extent)) else {
+            let reason = format!(
+                "it resizes axis {axis} from {} to {target}: an extent is from 1 to {MAX_ELEMENTS}",
+                dims[axis]
+            );
+            return Err(if target < 1 { Problem::empty(reason) } else { Problem::limit(reason) });
         };
         let crop = roi.as_ref().map_or([0.0, 1.0], |roi| [roi[i], roi[named.len() + i]]);
-        all.push(Sized { axis, extent, scale, stated: scales.is_some() || kept.is_some(), crop });
+        all.push(Sized { axis, extent, scale, stated: scales.is_some() || common_ratio.is_some(), crop });
     }
     Ok(all)
 }

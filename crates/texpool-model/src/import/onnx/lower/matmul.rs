@@ -253,8 +253,8 @@ fn einsum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let [a_term, b_term] = match terms.as_slice() {
         [one] if one.len() == result.len() => {
             let x = ctx.operand(0)?;
-            let turned = ordered(ctx, &x, one, &result)?;
-            ctx.give(0, turned);
+            let transposed = ordered(ctx, &x, one, &result)?;
+            ctx.give(0, transposed);
             return Ok(());
         }
         [a, b] => [a.clone(), b.clone()],
@@ -282,7 +282,7 @@ fn einsum(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let product = Value::Computed(matrices(ctx, &a, &b)?);
     let dims = [&outer[..], &a_dims[n..n + r], &b_dims[n + s..]].concat();
     let product = reshaped(ctx.lowering, &product, &dims)?;
-    let turned = ordered(ctx, &product, &[batch, rows, columns].concat(), &result)?;
-    ctx.give(0, turned);
+    let transposed = ordered(ctx, &product, &[batch, rows, columns].concat(), &result)?;
+    ctx.give(0, transposed);
     Ok(())
 }

@@ -95,7 +95,7 @@ fn by_block(
     };
     let place = place_of_block(array, extents, axis, block)?;
     array.widen(ctx.meter())?;
-    Ok(Value::Known(array.taken(extents.to_vec(), (0..count(extents)?).map(place), ctx.meter())?))
+    Ok(Value::Known(array.gathered(extents.to_vec(), (0..count(extents)?).map(place), ctx.meter())?))
 }
 
 /// Applies a binary function. The result is known if both operands are.

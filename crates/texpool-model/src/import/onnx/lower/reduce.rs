@@ -81,23 +81,23 @@ pub(super) fn reduced_over(
     over: &[usize],
 ) -> Result<Computed, Problem> {
     let dims = extents::reduced(&x.dims, over, true);
-    let gone = x.layout.atoms_of(&x.dims, over);
-    let layout = uniform(&x.layout, |atom| gone.contains(&atom))?;
+    let reduced_atoms = x.layout.atoms_of(&x.dims, over);
+    let layout = uniform(&x.layout, |atom| reduced_atoms.contains(&atom))?;
     let tensor = ctx.lowering.bring(x, &layout)?;
-    let marks = layout.places.each_ref().map(|list| list.first().is_some_and(|atom| gone.contains(atom)));
-    if gone.is_empty() && kind.keeps_one() {
+    let marks = layout.places.each_ref().map(|list| list.first().is_some_and(|atom| reduced_atoms.contains(atom)));
+    if reduced_atoms.is_empty() && kind.keeps_one() {
         return Ok(Computed { dims, ..x.clone() });
     }
     // If all reduced axes have extent one, squares and logarithms are still applied. The node then reduces any
     // physical axis without atoms.
     let mut axes = marks;
-    if gone.is_empty()
+    if reduced_atoms.is_empty()
         && let Some(slot) = layout.places.iter().position(Vec::is_empty)
     {
         axes[slot] = true;
     }
-    let kept: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !gone.contains(atom)).collect();
-    let result = layout.renumbered(&kept);
+    let atoms: Vec<usize> = (0..layout.atoms.len()).filter(|atom| !reduced_atoms.contains(atom)).collect();
+    let result = layout.renumbered(&atoms);
     let tensor = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[tensor], result.shape())?;
     Ok(Computed { tensor, layout: result.tidy(&dims), dims, elem: x.elem })
 }
@@ -121,8 +121,8 @@ fn index(ctx: &mut NodeLowering<'_>, greatest: bool) -> Result<(), Problem> {
     let mut axes = [false; 4];
     slots.iter().for_each(|&slot| axes[slot] = true);
     let run = x.layout.runs(&x.dims)[axis].clone();
-    let kept: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
-    let layout = x.layout.renumbered(&kept);
+    let atoms: Vec<usize> = (0..x.layout.atoms.len()).filter(|atom| !run.contains(atom)).collect();
+    let layout = x.layout.renumbered(&atoms);
     let tensor = ctx.emit(Op::Reduce(Reduce { kind, axes }), &[x.tensor], layout.shape())?;
     ctx.answer(tensor, dims, layout, ElementType::I64);
     Ok(())

@@ -100,30 +100,30 @@ fn size(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 
 /// In the new extents, 0 means the operand's extent at the same position, and -1 means the remaining elements.
 fn reshape(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let asked = ctx.integers(1, "new extents")?;
+    let new_extents = ctx.integers(1, "new extents")?;
     let keep_zero = ctx.flag("allowzero", false)?;
     let x = ctx.operand(0)?;
-    let mut dims = Vec::with_capacity(asked.len());
+    let mut dims = Vec::with_capacity(new_extents.len());
     let mut open = None;
-    for (place, &extent) in asked.iter().enumerate() {
+    for (place, &extent) in new_extents.iter().enumerate() {
         dims.push(match extent {
             0 if !keep_zero => {
                 let own = x.dims().get(place).copied();
-                own.ok_or_else(|| Problem::malformed(format!("new extents {asked:?} for {:?}", x.dims())))?
+                own.ok_or_else(|| Problem::malformed(format!("new extents {new_extents:?} for {:?}", x.dims())))?
             }
             -1 if open.is_none() => {
                 open = Some(place);
                 1
             }
-            n => usize::try_from(n).map_err(|_| Problem::malformed(format!("its new extents are {asked:?}")))?,
+            n => usize::try_from(n).map_err(|_| Problem::malformed(format!("its new extents are {new_extents:?}")))?,
         });
     }
     if let Some(place) = open {
-        let known = count(&dims)?;
-        if known == 0 || !x.len().is_multiple_of(known) {
-            return Err(Problem::malformed(format!("{:?} and {asked:?} are not the same elements", x.dims())));
+        let elements = count(&dims)?;
+        if elements == 0 || !x.len().is_multiple_of(elements) {
+            return Err(Problem::malformed(format!("{:?} and {new_extents:?} are not the same elements", x.dims())));
         }
-        dims[place] = x.len() / known;
+        dims[place] = x.len() / elements;
     }
     answer(ctx, &dims)
 }
@@ -189,9 +189,9 @@ fn constant(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 }
 
 fn filled(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
-    let asked = ctx.integers(0, "extents")?;
-    let dims = asked.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<_>>>();
-    let dims = dims.ok_or_else(|| Problem::malformed(format!("its extents are {asked:?}")))?;
+    let extents = ctx.integers(0, "extents")?;
+    let dims = extents.iter().map(|&n| usize::try_from(n).ok()).collect::<Option<Vec<_>>>();
+    let dims = dims.ok_or_else(|| Problem::malformed(format!("its extents are {extents:?}")))?;
     let value = match ctx.tensor("value")? {
         Some(value) if value.len() == 1 => value,
         Some(value) => return Err(Problem::malformed(format!("its value has extents {:?}", value.dims()))),

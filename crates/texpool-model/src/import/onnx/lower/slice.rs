@@ -46,7 +46,7 @@ pub(super) fn take(ctx: &mut NodeLowering<'_>, value: &Value, all: &[(usize, Axi
                 at as usize
             });
             ctx.meter().work(elements.saturating_mul(dims.len()))?;
-            Ok(Value::Known(array.taken(dims.clone(), at, ctx.meter())?))
+            Ok(Value::Known(array.gathered(dims.clone(), at, ctx.meter())?))
         }
         Value::Computed(x) if all.iter().any(|(_, range)| range.count == 0) => {
             let mut dims = x.dims.clone();
@@ -92,9 +92,9 @@ fn slice(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let mut all: Vec<(usize, AxisRange)> = Vec::new();
     for (i, &axis) in named.iter().enumerate() {
         let extent = x.dims()[axis];
-        let taken = range(extent, starts[i], ends[i], steps[i])?;
-        if taken != AxisRange::whole(extent) {
-            all.push((axis, taken));
+        let range = range(extent, starts[i], ends[i], steps[i])?;
+        if range != AxisRange::whole(extent) {
+            all.push((axis, range));
         }
     }
     let result = if all.is_empty() { x } else { take(ctx, &x, &all)? };
@@ -111,8 +111,8 @@ fn range(extent: usize, start: i64, end: i64, step: i64) -> Result<AxisRange, Pr
     if extent == 0 {
         return Ok(AxisRange::whole(0));
     }
-    let taken = AxisRange::between(clamped(start, extent, step).max(0), clamped(end, extent, step), step);
-    taken.ok_or_else(|| Problem::malformed(format!("it takes {start} to {end} by {step} of {extent}")))
+    let range = AxisRange::between(clamped(start, extent, step).max(0), clamped(end, extent, step), step);
+    range.ok_or_else(|| Problem::malformed(format!("it takes {start} to {end} by {step} of {extent}")))
 }
 
 fn split(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {

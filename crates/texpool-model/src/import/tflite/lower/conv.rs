@@ -90,11 +90,11 @@ fn transpose_conv(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(3, 4)?;
     let options = ctx.options::<TransposeConvOptions<'static>>()?;
     // A negative number becomes 0, which never equals a stated extent.
-    let asked: Vec<usize> =
+    let output_extents: Vec<usize> =
         ctx.integers(0, "output extents")?.iter().map(|&e| usize::try_from(e).unwrap_or(0)).collect();
     let inputs = weighted(ctx, [2, 1, 3])?;
     let (x, weights) = (ctx.image(inputs[0], "the input")?, ctx.image(inputs[1], "the weights")?);
-    ctx.gives(&asked)?;
+    ctx.gives(&output_extents)?;
     let result = ctx.image(ctx.output()?, "the result")?;
     let stride = [positive("stride", options.stride_h())?, positive("stride", options.stride_w())?];
     // The border is that of the inverse convolution, so it is computed from the result's image.

@@ -175,17 +175,17 @@ fn broadcast_to(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(2, 2)?;
     let x = ctx.operand(0)?;
     let stated = ctx.integers(1, "extents")?;
-    let wanted: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
+    let target: Vec<usize> = stated.iter().map(|&n| usize::try_from(n).unwrap_or(0)).collect();
     if stated.contains(&0) {
-        return Err(Problem::empty_result(&wanted));
+        return Err(Problem::empty_result(&target));
     }
-    let dims = with_leading_ones(ctx.dims(x), wanted.len());
-    let fits = dims.len() == wanted.len()
-        && dims.iter().zip(&wanted).all(|(&extent, &w)| w > 0 && (extent == w || extent == 1));
+    let dims = with_leading_ones(ctx.dims(x), target.len());
+    let fits = dims.len() == target.len()
+        && dims.iter().zip(&target).all(|(&extent, &w)| w > 0 && (extent == w || extent == 1));
     if !fits {
         return Err(Problem::malformed(format!("{dims:?} does not broadcast to {stated:?}")));
     }
-    let times: Vec<usize> = dims.iter().zip(&wanted).map(|(&extent, &wanted)| wanted / extent).collect();
+    let times: Vec<usize> = dims.iter().zip(&target).map(|(&extent, &target)| target / extent).collect();
     repeat(ctx, x, &dims, &times)
 }
 
@@ -215,7 +215,7 @@ fn expand_dims(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     ctx.operands(1, 2)?;
     let x = ctx.operand(0)?;
-    let asked: Option<Vec<i64>> = if ctx.has(1) {
+    let new_extents: Option<Vec<i64>> = if ctx.has(1) {
         Some(ctx.integers(1, "new extents")?)
     } else {
         let options = ctx.options::<ReshapeOptions<'static>>()?;
@@ -223,13 +223,13 @@ fn reshape(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     };
     let stated = ctx.dims(ctx.output()?);
     // Early converters wrote a scalar as a single 0.
-    let asked = asked.filter(|a| !(a == &[0] && stated.is_empty()));
+    let new_extents = new_extents.filter(|a| !(a == &[0] && stated.is_empty()));
     // The extents stated for the result are used; these must only agree with them.
-    if let Some(asked) = asked {
-        let same = asked.len() == stated.len()
-            && asked.iter().zip(stated).all(|(&a, &s)| a == -1 || usize::try_from(a) == Ok(s));
+    if let Some(new_extents) = new_extents {
+        let same = new_extents.len() == stated.len()
+            && new_extents.iter().zip(stated).all(|(&a, &s)| a == -1 || usize::try_from(a) == Ok(s));
         if !same {
-            let reason = format!("its result is stated as {stated:?}, its new extents are {asked:?}");
+            let reason = format!("its result is stated as {stated:?}, its new extents are {new_extents:?}");
             return Err(Problem::malformed(reason));
         }
     }
@@ -283,8 +283,8 @@ fn transpose(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
 
 /// Removes the axes of extent one from extents and permutation.
 fn without_ones(dims: &[usize], source: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let kept = |axis: usize| dims[..axis].iter().filter(|&&extent| extent != 1).count();
-    let source = source.iter().filter(|&&axis| dims[axis] != 1).map(|&axis| kept(axis)).collect();
+    let new_axis = |axis: usize| dims[..axis].iter().filter(|&&extent| extent != 1).count();
+    let source = source.iter().filter(|&&axis| dims[axis] != 1).map(|&axis| new_axis(axis)).collect();
     (dims.iter().copied().filter(|&extent| extent != 1).collect(), source)
 }
 

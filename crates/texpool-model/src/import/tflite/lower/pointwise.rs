@@ -2,7 +2,7 @@
 
 use super::{activation::activation, axes::fold};
 use crate::import::{
-    common::{axes::axis, extents, graph::kept_parts},
+    common::{axes::axis, extents, graph::selected_parts},
     error::Problem,
     op_registry::{All, Floats, Numbers, Support},
     tflite::{
@@ -194,7 +194,7 @@ fn select(ctx: &mut OperatorLowering<'_, '_>, rows: bool) -> Result<(), Problem>
     let BroadcastOperands { views, dims, shape } = broadcast_operands(ctx, &[condition, yes, no])?;
     ctx.gives(&dims)?;
     let node = |binary, [a, b]: [&TensorId; 2]| ctx.between(Op::Binary(binary), &[*a, *b], shape);
-    let parts = kept_parts(&views[0], [&views[1], &views[2]], node)?;
+    let parts = selected_parts(&views[0], [&views[1], &views[2]], node)?;
     ctx.emit_as(Op::Binary(Binary::Add), &parts, Act::None, shape)
 }
 

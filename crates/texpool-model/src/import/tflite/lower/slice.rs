@@ -33,20 +33,20 @@ fn strided_slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
         return Err(Problem::malformed(reason));
     }
     let bounds: Vec<[i64; 3]> = (0..begin.len()).map(|i| [begin[i], end[i], stride[i]]).collect();
-    let (taken, result) = plan(&options, &dims, &bounds)?;
+    let (ranges, result) = plan(&options, &dims, &bounds)?;
     ctx.gives(&result)?;
-    take(ctx, x, &taken)
+    take(ctx, x, &ranges)
 }
 
 /// Selects a range of each axis of `x` as the result.
-fn take(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, taken: &[AxisRange]) -> Result<(), Problem> {
+fn take(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, ranges: &[AxisRange]) -> Result<(), Problem> {
     let dims = ctx.dims(x).to_vec();
-    let whole = |axis: usize| taken[axis] == AxisRange::whole(dims[axis]);
+    let whole = |axis: usize| ranges[axis] == AxisRange::whole(dims[axis]);
     let folded = fold(&dims, |axis| (!whole(axis)).then_some(axis), whole)?;
     let (mut begin, mut stride, mut shape) = ([0; 4], [1; 4], folded.extents);
     for (axis, &slot) in folded.of.iter().enumerate().filter(|&(axis, _)| !whole(axis)) {
         // An axis that is not selected completely has a unique role, so no other axis was merged with it.
-        (begin[slot], stride[slot], shape[slot]) = (taken[axis].begin, taken[axis].stride, taken[axis].count);
+        (begin[slot], stride[slot], shape[slot]) = (ranges[axis].begin, ranges[axis].stride, ranges[axis].count);
     }
     let x = ctx.view(x, folded.extents.into())?;
     ctx.emit_as(Op::StridedSlice(StridedSlice { begin, stride }), &[x], Act::None, shape.into())
@@ -61,19 +61,19 @@ fn slice(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     if [begin.len(), size.len()] != [dims.len(); 2] {
         return Err(Problem::malformed(format!("{} first indices, {} extents of {dims:?}", begin.len(), size.len())));
     }
-    let mut taken = Vec::with_capacity(dims.len());
+    let mut ranges = Vec::with_capacity(dims.len());
     for (axis, (&begin, &size)) in begin.iter().zip(&size).enumerate() {
         let begin = usize::try_from(begin).ok().filter(|&begin| begin <= dims[axis]);
         let rest = begin.map_or(0, |begin| dims[axis] - begin);
         let count = if size == -1 { Some(rest) } else { usize::try_from(size).ok().filter(|&n| n <= rest) };
         match (begin, count) {
             (Some(_), Some(0)) => return Err(Problem::empty(format!("no element of axis {axis} of {dims:?}"))),
-            (Some(begin), Some(count)) => taken.push(AxisRange::run(begin, count)),
+            (Some(begin), Some(count)) => ranges.push(AxisRange::run(begin, count)),
             _ => return Err(Problem::malformed(format!("{size} elements of axis {axis} of {dims:?}"))),
         }
     }
-    ctx.gives(&taken.iter().map(|taken| taken.count).collect::<Vec<_>>())?;
-    take(ctx, x, &taken)
+    ctx.gives(&ranges.iter().map(|range| range.count).collect::<Vec<_>>())?;
+    take(ctx, x, &ranges)
 }
 
 /// Splits an axis into equal parts. The first operand contains the axis.
@@ -95,11 +95,11 @@ fn split_v(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let x = ctx.operand(0)?;
     let along = axis(ctx.integer(2, "axis")?, ctx.dims(x).len())?;
     let stated = ctx.integers(1, "extents")?;
-    let known = stated.iter().filter(|&&n| n > 0).fold(0i64, |sum, &n| sum.saturating_add(n));
+    let stated_sum = stated.iter().filter(|&&n| n > 0).fold(0i64, |sum, &n| sum.saturating_add(n));
     let extent = ctx.dims(x)[along];
     let open = stated.iter().filter(|&&n| n == -1).count();
     // Negative results become larger than any axis, so that the check below fails.
-    let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - known } else { n }).unwrap_or(usize::MAX);
+    let part = |&n: &i64| usize::try_from(if n == -1 { extent as i64 - stated_sum } else { n }).unwrap_or(usize::MAX);
     let extents: Vec<usize> = stated.iter().map(part).collect();
     if open > 1 || extents.iter().fold(0usize, |sum, &n| sum.saturating_add(n)) != extent {
         return Err(Problem::malformed(format!("an axis of {extent} into parts of {stated:?}")));
@@ -114,10 +114,10 @@ fn parts(ctx: &mut OperatorLowering<'_, '_>, x: TensorId, along: usize, extents:
     // A part without elements gets no value, and operators that read it are refused.
     for (result, &count) in extents.iter().enumerate().filter(|(_, count)| **count > 0) {
         ctx.select(result)?;
-        let mut taken: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
-        taken[along] = AxisRange::run(begin, count);
-        ctx.gives(&taken.iter().map(|taken| taken.count).collect::<Vec<_>>())?;
-        take(ctx, x, &taken)?;
+        let mut ranges: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
+        ranges[along] = AxisRange::run(begin, count);
+        ctx.gives(&ranges.iter().map(|range| range.count).collect::<Vec<_>>())?;
+        take(ctx, x, &ranges)?;
         begin += count;
     }
     Ok(())
@@ -136,9 +136,9 @@ fn unpack(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     for begin in 0..dims[along] {
         ctx.select(begin)?;
         ctx.gives(&rest)?;
-        let mut taken: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
-        taken[along] = AxisRange::run(begin, 1);
-        take(ctx, x, &taken)?;
+        let mut ranges: Vec<AxisRange> = dims.iter().copied().map(AxisRange::whole).collect();
+        ranges[along] = AxisRange::run(begin, 1);
+        take(ctx, x, &ranges)?;
     }
     Ok(())
 }
@@ -159,11 +159,11 @@ fn plan(
         return Err(Problem::malformed(format!("its masks name {named} axes and {dots} ellipses of {dims:?}")));
     }
 
-    let mut taken = Vec::with_capacity(dims.len());
+    let mut ranges = Vec::with_capacity(dims.len());
     let mut result = Vec::new();
-    let rest = |taken: &mut Vec<AxisRange>, result: &mut Vec<usize>, until: usize| {
-        for &extent in &dims[taken.len()..until] {
-            taken.push(AxisRange::whole(extent));
+    let rest = |ranges: &mut Vec<AxisRange>, result: &mut Vec<usize>, until: usize| {
+        for &extent in &dims[ranges.len()..until] {
+            ranges.push(AxisRange::whole(extent));
             result.push(extent);
         }
     };
@@ -171,11 +171,11 @@ fn plan(
         if ellipsis(i) {
             // The number of named axes was checked above, so the number left for the ellipsis is not negative.
             let after = (i + 1..bounds.len()).filter(|&j| !new_axis(j)).count();
-            rest(&mut taken, &mut result, dims.len() - after);
+            rest(&mut ranges, &mut result, dims.len() - after);
         } else if new_axis(i) {
             result.push(1);
         } else {
-            let axis = taken.len();
+            let axis = ranges.len();
             let open = [bit(options.begin_mask(), i), bit(options.end_mask(), i)];
             let shrinks = bit(options.shrink_axis_mask(), i);
             let one = if shrinks {
@@ -183,14 +183,14 @@ fn plan(
             } else {
                 range(dims[axis], bound, open, options.offset())?
             };
-            taken.push(one);
+            ranges.push(one);
             if !shrinks {
                 result.push(one.count);
             }
         }
     }
-    rest(&mut taken, &mut result, dims.len());
-    Ok((taken, result))
+    rest(&mut ranges, &mut result, dims.len());
+    Ok((ranges, result))
 }
 
 /// Selects a single index. The axis is dropped from the result.
@@ -219,6 +219,6 @@ fn range(
         false if relative => first.saturating_add(end).clamp(first.min(behind_last), first.max(behind_last)),
         false => clamped(end, extent, stride),
     };
-    let taken = AxisRange::between(first, last, stride).filter(|taken| taken.count > 0);
-    taken.ok_or_else(|| Problem::empty(format!("{begin}..{end} by {stride} of an axis of {extent} is empty")))
+    let range = AxisRange::between(first, last, stride).filter(|range| range.count > 0);
+    range.ok_or_else(|| Problem::empty(format!("{begin}..{end} by {stride} of an axis of {extent} is empty")))
 }

@@ -81,8 +81,8 @@ fn to_batch(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let outer = Shape::new(columns, image.b * padded.h, result.w, image.c);
     now = ctx.between(Op::Transpose(Transpose { perm }), &[now], outer)?;
     now = ctx.view(now, Shape::new(columns * image.b, result.h, rows, result.w * image.c))?;
-    let turned = Shape::new(rows, columns * image.b, result.h, result.w * image.c);
-    ctx.emit_as(Op::Transpose(Transpose { perm }), &[now], Act::None, turned)
+    let transposed = Shape::new(rows, columns * image.b, result.h, result.w * image.c);
+    ctx.emit_as(Op::Transpose(Transpose { perm }), &[now], Act::None, transposed)
 }
 
 fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
@@ -93,8 +93,8 @@ fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     }
     let batches = image.b / (rows * columns);
     let full = Shape::new(batches, image.h * rows, image.w * columns, image.c);
-    let left = |extent: usize, [front, back]: [usize; 2]| extent.checked_sub(front)?.checked_sub(back);
-    let (Some(h), Some(w)) = (left(full.h, y), left(full.w, across)) else {
+    let cropped = |extent: usize, [front, back]: [usize; 2]| extent.checked_sub(front)?.checked_sub(back);
+    let (Some(h), Some(w)) = (cropped(full.h, y), cropped(full.w, across)) else {
         return Err(Problem::malformed(format!("it cuts off more than an image of {} by {} has", full.h, full.w)));
     };
     let result = Shape { h, w, ..full };
@@ -104,11 +104,11 @@ fn to_space(ctx: &mut OperatorLowering<'_, '_>) -> Result<(), Problem> {
     let inner = Shape::new(columns * batches, image.h, rows, image.w * image.c);
     now = ctx.between(Op::Transpose(Transpose { perm }), &[now], inner)?;
     now = ctx.view(now, Shape::new(columns, batches * full.h, image.w, image.c))?;
-    let turned = Shape::new(batches * full.h, image.w, columns, image.c);
+    let transposed = Shape::new(batches * full.h, image.w, columns, image.c);
     if result == full {
-        return ctx.emit_as(Op::Transpose(Transpose { perm }), &[now], Act::None, turned);
+        return ctx.emit_as(Op::Transpose(Transpose { perm }), &[now], Act::None, transposed);
     }
-    now = ctx.between(Op::Transpose(Transpose { perm }), &[now], turned)?;
+    now = ctx.between(Op::Transpose(Transpose { perm }), &[now], transposed)?;
     now = ctx.view(now, full)?;
     let op = Op::StridedSlice(StridedSlice { begin: [0, y[0], across[0], 0], stride: [1; 4] });
     ctx.emit_as(op, &[now], Act::None, result)

@@ -24,15 +24,15 @@ pub(super) fn functions<const N: usize>(
     }
     let list = |name: &str| ctx.floats(name).unwrap_or_default().into_iter();
     let (mut alphas, mut betas) = (list("activation_alpha"), list("activation_beta"));
-    let mut found = Vec::with_capacity(named.len());
+    let mut activations = Vec::with_capacity(named.len());
     for name in named {
-        found.push(function(name, &mut alphas, &mut betas)?);
+        activations.push(function(name, &mut alphas, &mut betas)?);
     }
     // Each direction would need a shader of its own.
-    if found.chunks(N).any(|functions| functions != &found[..N]) {
+    if activations.chunks(N).any(|functions| functions != &activations[..N]) {
         return Err(Problem::unsupported("its directions have different activations"));
     }
-    Ok(std::array::from_fn(|i| found[i]))
+    Ok(std::array::from_fn(|i| activations[i]))
 }
 
 /// Returns a function. Those that have parameters take the next ones of the lists.

@@ -195,11 +195,11 @@ fn state(
     ctx.budget_for(&dims, 4 * size_of::<f32>(), 2)?;
     let is_zero = |value: &Value| value.known().is_some_and(|array| array.to_f32().iter().all(|&x| x == 0.0));
     let mut parts = Vec::new();
-    let given: Vec<Option<Value>> =
+    let states: Vec<Option<Value>> =
         (0..cell.states()).map(|i| ctx.optional(5 + i).filter(|value| !is_zero(value))).collect();
-    let initial = given.iter().any(Option::is_some);
+    let initial = states.iter().any(Option::is_some);
     if initial {
-        for value in given {
+        for value in states {
             let value = value.unwrap_or_else(|| Value::Known(zeros(&dims)));
             if value.dims() != dims {
                 let reason = format!("its initial state has the extents {:?}, not {dims:?}", value.dims());
