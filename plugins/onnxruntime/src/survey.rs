@@ -26,8 +26,8 @@ const LEFT: &str = "the runtime computes it";
 pub(crate) struct Survey {
     pub(crate) parts: Vec<Part>,
     /// Nodes that are left, each with the reason.
-    pub(crate) left: BTreeMap<NodeIndex, String>,
-    /// Subset of `left`: nodes that the importer accepts, but that this device cannot compute.
+    pub(crate) refusals: BTreeMap<NodeIndex, String>,
+    /// Subset of `refusals`: nodes that the importer accepts, but that this device cannot compute.
     pub(crate) beyond_device: BTreeSet<NodeIndex>,
     /// Unknown extents that the user has not given, with the guesses for them, in the syntax of the option `dim`.
     pub(crate) guessed: Vec<String>,
@@ -86,7 +86,7 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
                 format!("{}; {}", refusal.reason, refusal.hint)
             }
         };
-        survey.left.insert(index, why);
+        survey.refusals.insert(index, why);
     }
     Survey { beyond_device: loaded.beyond_device, ..survey }
 }

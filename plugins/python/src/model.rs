@@ -59,8 +59,8 @@ impl Opened {
             }
             return detached(py, || context.load(model, plan))?.map_err(raised);
         }
-        if let Some(kept) = kept_plan
-            && let Ok(compiled) = detached(py, || context.load(model, kept))?
+        if let Some(bytes) = kept_plan
+            && let Ok(compiled) = detached(py, || context.load(model, bytes))?
         {
             return Ok(compiled);
         }
@@ -104,10 +104,10 @@ pub(crate) fn frontier<'py>(
     let options = Options::parse(&options)?;
     let opened = Opened::new(py, &source, &options)?;
     let builder = opened.context.compile(&opened.model).named_options(&options.named);
-    let found = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
+    let points = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
     let point = |compiled: CompiledModel| {
         let seconds = compiled.predicted_time().map(|time| time.as_secs_f64());
         (compiled.device_bytes(), compiled.pool_bytes(), seconds, PyBytes::new(py, &compiled.save()))
     };
-    Ok(found.into_iter().map(point).collect())
+    Ok(points.into_iter().map(point).collect())
 }

@@ -37,7 +37,7 @@ pub(crate) fn plan(
         name => Some(name.parse::<Planner>().map_err(|error| PyValueError::new_err(error.to_string()))?),
     };
     let within = deadline.map(duration).transpose()?;
-    let found = search(py, progress, |tell: &mut ProgressFn<'_>| {
+    let plan = search(py, progress, |tell: &mut ProgressFn<'_>| {
         let mut tell = |progress| tell(progress);
         let mut control = SearchControl::new().progress(&mut tell);
         if let Some(within) = within {
@@ -48,7 +48,7 @@ pub(crate) fn plan(
             Some(planner) => regions(&records, planner, &control),
         }
     })?;
-    found.map_err(|error| of_planner(&error))
+    plan.map_err(|error| of_planner(&error))
 }
 
 /// Places all records in a single arena.
@@ -85,13 +85,13 @@ fn regions(records: &[UsageRecord], planner: Planner, control: &SearchControl<'_
             (strategy.place_until(records, control)?, strategy.name().to_owned(), bound, control.stopped())
         }
         planner => {
-            let found = solve(records, Uses::FirstAndLast, planner, SearchBudget::default(), control)?;
+            let solution = solve(records, Uses::FirstAndLast, planner, SearchBudget::default(), control)?;
             // The widest step is a lower bound for any kind of plan. The certificate applies to Shared Objects only.
-            let bound = match found.layout.problem {
-                LayoutKind::SharedObjects => found.certificate.bound,
-                _ => found.bounds.offsets,
+            let bound = match solution.layout.problem {
+                LayoutKind::SharedObjects => solution.certificate.bound,
+                _ => solution.bounds.offsets,
             };
-            (found.layout, found.strategy, bound, found.stopped)
+            (solution.layout, solution.strategy, bound, solution.stopped)
         }
     };
     let total = layout.total();

@@ -65,9 +65,9 @@ pub(crate) fn search<T: Send, E: Send>(
 ) -> PyResult<Result<T, E>> {
     let shared = Shared::default();
     let run = || {
-        let found = catch_unwind(AssertUnwindSafe(|| search(&mut |progress| shared.tell(progress))));
+        let outcome = catch_unwind(AssertUnwindSafe(|| search(&mut |progress| shared.tell(progress))));
         shared.finish();
-        found
+        outcome
     };
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("texpool plan".into()).spawn_scoped(scope, run)?;
@@ -81,22 +81,26 @@ pub(crate) fn search<T: Send, E: Send>(
             if shared.cancelled.load(Ordering::Relaxed) {
                 continue;
             }
-            let goes_on = told(py, progress, news).unwrap_or_else(|error| {
+            let goes_on = report_progress(py, progress, news).unwrap_or_else(|error| {
                 raised = Some(error);
                 ControlFlow::Break(())
             });
             shared.cancelled.store(goes_on.is_break(), Ordering::Relaxed);
         }
-        let found = thread.join().map_err(|_| PyRuntimeError::new_err("the search ended without an answer"))?;
+        let outcome = thread.join().map_err(|_| PyRuntimeError::new_err("the search ended without an answer"))?;
         match raised {
             Some(error) => Err(error),
-            None => found.map_err(|panic| internal(&*panic)),
+            None => outcome.map_err(|panic| internal(&*panic)),
         }
     })
 }
 
 /// Handles signals, and passes new progress to the callback. Returns whether the search continues.
-fn told(py: Python<'_>, callback: Option<&Bound<'_, PyAny>>, news: Option<Progress>) -> PyResult<ControlFlow<()>> {
+fn report_progress(
+    py: Python<'_>,
+    callback: Option<&Bound<'_, PyAny>>,
+    news: Option<Progress>,
+) -> PyResult<ControlFlow<()>> {
     py.check_signals()?;
     let (Some(callback), Some(Progress { stage, done, total, best })) = (callback, news) else {
         return Ok(ControlFlow::Continue(()));

@@ -23,11 +23,11 @@ use crate::{
 /// The nodes that are taken from a graph, and those that are left.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    pub(crate) taken: Vec<i32>,
+    pub(crate) taken_nodes: Vec<i32>,
     /// Nodes that are left, each with the reason.
-    pub(crate) left: BTreeMap<i32, String>,
+    pub(crate) refusals: BTreeMap<i32, String>,
     pub(crate) parts: Vec<Part>,
-    /// Subset of `left`: nodes that the importer accepts, but that this device cannot compute.
+    /// Subset of `refusals`: nodes that the importer accepts, but that this device cannot compute.
     pub(crate) beyond_device: BTreeSet<i32>,
     /// Operators of all nodes, spelled as in a file.
     pub(crate) operators: BTreeMap<i32, String>,
@@ -96,8 +96,8 @@ pub(crate) fn select(
             None => Ok(Selection::default()),
         },
         Err(Ended::NotRead(error)) => {
-            let left = all.into_iter().map(|node| (node, error.to_string())).collect();
-            Ok(Selection { left, ..Selection::default() })
+            let refusals = all.into_iter().map(|node| (node, error.to_string())).collect();
+            Ok(Selection { refusals, ..Selection::default() })
         }
         Err(Ended::Failed(reason)) => Err(reason),
     }
@@ -123,8 +123,8 @@ impl Live for Loaded<'_, '_> {
         }
     }
 
-    fn sets(&mut self, taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, Ended> {
-        let partitions = self.preview(taken).map_err(Ended::Failed)?;
+    fn sets(&mut self, is_taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, Ended> {
+        let partitions = self.preview(is_taken).map_err(Ended::Failed)?;
         let positions: BTreeMap<i32, usize> = self.nodes.iter().map(|node| node.index).zip(0..).collect();
         let set = |partition: &Partition| {
             let mut set: Vec<usize> = partition.nodes.iter().filter_map(|node| positions.get(node).copied()).collect();
@@ -145,12 +145,12 @@ impl Live for Loaded<'_, '_> {
         _graph: graph::Graph,
     ) -> Result<Vec<(usize, Refusal)>, Ended> {
         let nodes: Vec<&Node> = partition.computed.iter().map(|&node| &self.nodes[node]).collect();
-        let made = read(&nodes, self.tensors, &self.outputs(partition), self.options);
-        let made = made.map_err(Unready::Library).and_then(|mut readable| {
+        let readable = read(&nodes, self.tensors, &self.outputs(partition), self.options);
+        let readable = readable.map_err(Unready::Library).and_then(|mut readable| {
             readable.ready = Some((self.prepare)(&readable.model)?);
             Ok(readable)
         });
-        let error = match made {
+        let error = match readable {
             Ok(readable) => {
                 self.compiled.push((partition.clone(), readable));
                 return Ok(Vec::new());
@@ -176,10 +176,10 @@ impl Live for Loaded<'_, '_> {
 
 impl Loaded<'_, '_> {
     /// Returns the kernels that the runtime would create for the taken nodes.
-    fn preview(&self, taken: &[bool]) -> Result<Vec<Partition>, String> {
-        let taken: Vec<i32> =
-            self.nodes.iter().zip(taken).filter(|(_, taken)| **taken).map(|(node, _)| node.index).collect();
-        if taken.is_empty() { Ok(Vec::new()) } else { self.host.preview(&taken) }
+    fn preview(&self, is_taken: &[bool]) -> Result<Vec<Partition>, String> {
+        let taken_nodes: Vec<i32> =
+            self.nodes.iter().zip(is_taken).filter(|(_, is_taken)| **is_taken).map(|(node, _)| node.index).collect();
+        if taken_nodes.is_empty() { Ok(Vec::new()) } else { self.host.preview(&taken_nodes) }
     }
 
     fn outputs(&self, partition: &delegate::Partition) -> Vec<i32> {
@@ -188,20 +188,20 @@ impl Loaded<'_, '_> {
 
     /// Converts the selection into the runtime's indices.
     fn selection(mut self, graph: &GraphOutline, selection: &delegate::Selection) -> Result<Selection, String> {
-        let taken: Vec<bool> =
+        let is_taken: Vec<bool> =
             selection.standings.iter().map(|standing| matches!(standing, NodeStanding::Taken(_))).collect();
-        let previewed = self.preview(&taken)?;
+        let previewed = self.preview(&is_taken)?;
         let mut parts = Vec::with_capacity(previewed.len());
-        for (found, partition) in selection.partitions.iter().zip(previewed) {
-            let compiled = self.compiled.iter().position(|(compiled, _)| compiled == found);
+        for (selected, partition) in selection.partitions.iter().zip(previewed) {
+            let compiled = self.compiled.iter().position(|(compiled, _)| compiled == selected);
             parts.push(Part {
                 partition,
-                nodes: found.computed.iter().map(|&node| self.nodes[node].clone()).collect(),
-                outputs: self.outputs(found),
+                nodes: selected.computed.iter().map(|&node| self.nodes[node].clone()).collect(),
+                outputs: self.outputs(selected),
                 readable: compiled.map(|at| self.compiled.swap_remove(at).1),
             });
         }
-        let left = |(node, standing): (&Node, &NodeStanding)| match standing {
+        let refusal = |(node, standing): (&Node, &NodeStanding)| match standing {
             NodeStanding::Left(Refusal { reason, hint }) | NodeStanding::Unknown(Refusal { reason, hint }) => {
                 Some((node.index, format!("{reason}; {hint}")))
             }
@@ -209,8 +209,14 @@ impl Loaded<'_, '_> {
         };
         let operators = graph.nodes.iter().map(|node| node.operator.clone());
         Ok(Selection {
-            taken: self.nodes.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(node, _)| node.index).collect(),
-            left: self.nodes.iter().zip(&selection.standings).filter_map(left).collect(),
+            taken_nodes: self
+                .nodes
+                .iter()
+                .zip(&is_taken)
+                .filter(|(_, is_taken)| **is_taken)
+                .map(|(node, _)| node.index)
+                .collect(),
+            refusals: self.nodes.iter().zip(&selection.standings).filter_map(refusal).collect(),
             parts,
             beyond_device: self.beyond_device,
             operators: self.nodes.iter().map(|node| node.index).zip(operators).collect(),

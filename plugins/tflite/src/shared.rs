@@ -55,15 +55,15 @@ pub(crate) unsafe fn shared_of(delegate: *const TfLiteDelegate) -> Result<Arc<Sh
 
 impl Shared {
     pub(crate) fn new(options: Options) -> Result<Self, String> {
-        let made = Self {
+        let shared = Self {
             options,
             device: PerProcess::new(),
             waiting: Mutex::default(),
             reports: Mutex::default(),
             warned: AtomicBool::new(false),
         };
-        made.device()?;
-        Ok(made)
+        shared.device()?;
+        Ok(shared)
     }
 
     /// Returns the device. Opens a new one if the last one is lost, or if this process is a fork of the one that

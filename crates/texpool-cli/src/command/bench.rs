@@ -118,9 +118,9 @@ struct Median {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Downloads the model before the clock starts.
-    let found = args.model.find()?;
+    let source = args.model.find()?;
     let cold = Instant::now();
-    let graph = found.import()?;
+    let graph = source.import()?;
     let gpu = args.adapter.open(true)?;
     let plans =
         args.plans.iter().map(|setting| (Compared::Objective(setting.name.clone()), args.model.options_for(setting)));

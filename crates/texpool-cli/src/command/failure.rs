@@ -46,8 +46,8 @@ pub(super) fn answer(refused: &clap::Error) -> ExitCode {
         // A failure to print cannot be reported anywhere.
         let _ = refused.print();
     }
-    let asked = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
-    if asked && refused.use_stderr() {
+    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if json && refused.use_stderr() {
         let (message, hint) = parts(&text, refused.kind());
         document("usage", message, hint);
     }
