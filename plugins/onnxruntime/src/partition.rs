@@ -51,7 +51,7 @@ pub(crate) struct Input {
 
 /// An input that was compiled as a constant, although the caller may pass another value.
 #[derive(Clone, Debug)]
-struct Fixed {
+struct FixedInput {
     name: String,
     index: usize,
     dims: Vec<usize>,
@@ -68,7 +68,7 @@ pub(crate) struct Partition {
     /// Description of the nodes.
     pub(crate) name: String,
     pub(crate) inputs: Vec<Input>,
-    fixed: Vec<Fixed>,
+    fixed: Vec<FixedInput>,
     /// The nodes as a model. Sessions borrow its constants.
     bytes: Arc<Vec<u8>>,
     context: Context,
@@ -139,7 +139,7 @@ impl Partition {
         let fixed = overridable.into_iter().filter_map(|(index, value)| {
             let (_, range) = constants.iter().find(|(other, _)| *other == value)?;
             let dims = graph.values[value].dims.iter().flatten().filter_map(Extent::known).collect();
-            Some(Fixed { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
+            Some(FixedInput { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
         });
         let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
         let (name, share, sessions, plans) = (called(graph), Mutex::default(), Mutex::default(), Mutex::default());

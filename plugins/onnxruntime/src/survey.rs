@@ -61,7 +61,7 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
         ..ImportOptions::default()
     };
     let source = OutlineSource::from_bytes(Arc::new(onnx::whole(graph)), &options);
-    let mut loaded = Loaded { graph, compile, beyond_device: BTreeSet::new() };
+    let mut loaded = LoadedGraph { graph, compile, beyond_device: BTreeSet::new() };
     let (mut survey, standings) = match select(&source, reading.min_operations, &mut loaded) {
         Ok((mut outline, mut selections)) => match (outline.graphs.pop(), selections.pop()) {
             (Some(outlined), Some(selection)) => {
@@ -92,13 +92,13 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
 }
 
 /// The runtime's graph while its nodes are selected.
-struct Loaded<'a, 'g> {
+struct LoadedGraph<'a, 'g> {
     graph: &'a Graph<'g>,
     compile: &'a TryCompile<'a>,
     beyond_device: BTreeSet<NodeIndex>,
 }
 
-impl Live for Loaded<'_, '_> {
+impl Live for LoadedGraph<'_, '_> {
     type Error = ImportError;
 
     /// Nodes that the runtime still has are its own to compute.
@@ -147,7 +147,7 @@ fn named(partition: &Partition, refused: &Uncomputable) -> Vec<NodeIndex> {
     node.map_or_else(|| partition.nodes.clone(), |&node| vec![node])
 }
 
-impl Loaded<'_, '_> {
+impl LoadedGraph<'_, '_> {
     /// Returns why a node must be left whatever the importer says, if that is so.
     fn unfit(&self, node: &Node) -> Option<String> {
         if node.assigned {

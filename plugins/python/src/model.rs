@@ -21,7 +21,7 @@ pub(crate) enum Source {
 }
 
 /// A model together with its device.
-pub(crate) struct Opened {
+pub(crate) struct ModelOnDevice {
     pub(crate) model: Model,
     pub(crate) device: Arc<Device>,
     /// Open batches that nobody bound and that were taken as 1: an input for each, and its name.
@@ -29,7 +29,7 @@ pub(crate) struct Opened {
     context: Context,
 }
 
-impl Opened {
+impl ModelOnDevice {
     /// Reads a model and opens its device.
     pub(crate) fn new(py: Python<'_>, source: &Source, options: &Options) -> PyResult<Self> {
         let Options { named, .. } = options;
@@ -102,7 +102,7 @@ pub(crate) fn frontier<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Point<'py>>> {
     let options = Options::parse(&options)?;
-    let opened = Opened::new(py, &source, &options)?;
+    let opened = ModelOnDevice::new(py, &source, &options)?;
     let builder = opened.context.compile(&opened.model).named_options(&options.named);
     let points = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
     let point = |compiled: CompiledModel| {

@@ -22,7 +22,7 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// State shared between the searching thread and the calling thread.
 #[derive(Default)]
-struct Shared {
+struct SharedState {
     news: Mutex<News>,
     done: Condvar,
     cancelled: AtomicBool,
@@ -34,7 +34,7 @@ struct News {
     is_done: bool,
 }
 
-impl Shared {
+impl SharedState {
     /// Waits for the end of the search, but at most one slice of time. Returns whether the search is done, and the
     /// latest progress if there is any.
     fn wait(&self) -> (bool, Option<Progress>) {
@@ -63,7 +63,7 @@ pub(crate) fn search<T: Send, E: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     search: impl FnOnce(&mut ProgressFn<'_>) -> Result<T, E> + Send,
 ) -> PyResult<Result<T, E>> {
-    let shared = Shared::default();
+    let shared = SharedState::default();
     let run = || {
         let outcome = catch_unwind(AssertUnwindSafe(|| search(&mut |progress| shared.tell(progress))));
         shared.finish();

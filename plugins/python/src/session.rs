@@ -26,7 +26,7 @@ use crate::{
     },
     interrupt::{detached, take_raised},
     memory::{self, Block},
-    model::{Opened, Source},
+    model::{ModelOnDevice, Source},
     options::{Options, Pair},
     slot::{Slot, Unusable},
     values::array_of,
@@ -50,7 +50,7 @@ pub(crate) struct Session {
 }
 
 /// Name, shape, type, and quantization (scale and zero point) of an input or output.
-type Described = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
+type TensorTuple = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
 
 /// Facts that a model's file states about its origin.
 type Metadata<'s> = (&'s str, &'s str, &'s str, &'s str, &'s str, i64, &'s BTreeMap<String, String>);
@@ -141,7 +141,7 @@ fn unusable(why: Unusable) -> PyErr {
     }
 }
 
-fn described(tensors: &[TensorInfo]) -> Vec<Described> {
+fn described(tensors: &[TensorInfo]) -> Vec<TensorTuple> {
     let one = |tensor: &TensorInfo| {
         let quantization = tensor.quantization.map(|stated| (stated.scale, stated.zero_point));
         (tensor.name.clone(), tensor.dims.clone(), numpy_name(tensor.element_type), quantization)
@@ -173,7 +173,7 @@ impl Session {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let options = Options::parse(&options)?;
-        let opened = Opened::new(py, &source, &options)?;
+        let opened = ModelOnDevice::new(py, &source, &options)?;
         warn_of_assumed(py, &opened.assumed)?;
         let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
         // The model keeps a copy of the bytes, or the file.
@@ -266,11 +266,11 @@ impl Session {
         Ok(list)
     }
 
-    fn inputs(&self) -> Vec<Described> {
+    fn inputs(&self) -> Vec<TensorTuple> {
         described(self.compiled.inputs())
     }
 
-    fn outputs(&self) -> Vec<Described> {
+    fn outputs(&self) -> Vec<TensorTuple> {
         described(self.compiled.outputs())
     }
 

@@ -24,7 +24,7 @@ use crate::{
     options::Options,
     report::{GraphReport, NodeReport, PartReport},
     select::{Part, Selection},
-    shared::Shared,
+    shared::DelegateState,
 };
 
 /// A delegate: the runtime's struct, followed by its state.
@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct Delegate {
     /// The runtime's pointer allows it to be modified.
     base: UnsafeCell<TfLiteDelegate>,
-    shared: Arc<Shared>,
+    shared: Arc<DelegateState>,
     decisions: Decisions,
 }
 
@@ -43,7 +43,7 @@ impl Delegate {
         if options.whole_graph {
             flags |= flags::FULLY_DELEGATED;
         }
-        let shared = Arc::new(Shared::new(options)?);
+        let shared = Arc::new(DelegateState::new(options)?);
         let base = UnsafeCell::new(TfLiteDelegate {
             // Kernels find the shared state by this pointer.
             data: Arc::as_ptr(&shared).cast_mut().cast::<c_void>(),

@@ -17,7 +17,7 @@ use crate::{
     read::{Readable, extents, read},
     ready::Ready,
     select::Part,
-    shared::{Shared, shared_of},
+    shared::{DelegateState, shared_of},
     values::{check_apart, room, view},
 };
 
@@ -38,11 +38,11 @@ pub(crate) const REGISTRATION: TfLiteRegistration = TfLiteRegistration {
 
 /// A kernel, which the runtime calls from one thread at a time.
 struct Kernel {
-    shared: Arc<Shared>,
+    shared: Arc<DelegateState>,
     /// Address that identifies the graph.
     graph: usize,
     part: Part,
-    prepared: Result<Prepared, String>,
+    prepared: Result<PreparedSession, String>,
     /// Saved plans by extents, with the most recently used last. Searching may take seconds.
     plans: Vec<(Extents, Vec<u8>)>,
 }
@@ -54,7 +54,7 @@ type Extents = Vec<(i32, Vec<i32>)>;
 const PLANS_KEPT: usize = 64;
 
 /// A kernel's nodes on the device, planned for these extents.
-struct Prepared {
+struct PreparedSession {
     extents: Extents,
     session: Session,
     inputs: Vec<i32>,
@@ -120,7 +120,7 @@ impl Kernel {
             self.plans.push((now.clone(), session.compiled().save()));
         }
         self.shared.note_planned(self.graph, &partition.nodes, planned)?;
-        self.prepared = Ok(Prepared { extents: now, session, inputs, outputs, _device: device });
+        self.prepared = Ok(PreparedSession { extents: now, session, inputs, outputs, _device: device });
         Ok(())
     }
 
@@ -132,7 +132,7 @@ impl Kernel {
         let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());
         let mut prepared = mem::replace(&mut self.prepared, defect);
         let shared = &self.shared;
-        let run = |prepared: &mut Prepared| {
+        let run = |prepared: &mut PreparedSession| {
             prepared.run(host)?;
             shared.warn_once(&mut prepared.session)
         };
@@ -142,7 +142,7 @@ impl Kernel {
     }
 }
 
-impl Prepared {
+impl PreparedSession {
     /// Runs the model on the runtime's memory.
     fn run(&mut self, host: &Host) -> Result<(), String> {
         let Self { session, inputs, outputs, extents, .. } = self;

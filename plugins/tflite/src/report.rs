@@ -35,12 +35,12 @@ pub(crate) struct PartReport {
     /// Tensors that are copied back in every run, with their sizes in bytes.
     pub(crate) outputs: Vec<(String, usize)>,
     /// Device memory and plan, once the part is planned.
-    pub(crate) planned: Option<Planned>,
+    pub(crate) planned: Option<PartMemory>,
 }
 
 /// Device memory of a part, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PartMemory {
     pub(crate) pool: u64,
     /// Total of the pool, the weights and everything else.
     pub(crate) device: u64,
@@ -118,7 +118,7 @@ impl PartReport {
         };
         let (nodes, inputs, outputs) = (&self.nodes, list(&self.inputs), list(&self.outputs));
         let planned = self.planned.map_or("null".to_owned(), |planned| {
-            let Planned { pool, device, reserved, stopped } = planned;
+            let PartMemory { pool, device, reserved, stopped } = planned;
             let reserved = reserved.map_or("null".to_owned(), |bytes| bytes.to_string());
             format!("{{\"pool\":{pool},\"device\":{device},\"reserved\":{reserved},\"stopped\":{stopped}}}")
         });

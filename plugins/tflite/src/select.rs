@@ -47,7 +47,7 @@ pub(crate) struct Part {
 }
 
 /// The runtime's graph while its nodes are selected.
-struct Loaded<'g, 'h> {
+struct LoadedGraph<'g, 'h> {
     host: &'g Host,
     nodes: &'g [Node],
     tensors: &'g Tensors<'h>,
@@ -62,13 +62,13 @@ struct Loaded<'g, 'h> {
 }
 
 /// Reason why a selection ends.
-enum Ended {
+enum SelectionEnd {
     /// The graph is not read as a model, so all of its nodes are left.
     NotRead(ImportError),
     Failed(String),
 }
 
-impl From<ImportError> for Ended {
+impl From<ImportError> for SelectionEnd {
     fn from(error: ImportError) -> Self {
         Self::NotRead(error)
     }
@@ -89,22 +89,23 @@ pub(crate) fn select(
         write(&nodes.iter().collect::<Vec<_>>(), tensors, &outputs);
     let source = OutlineSource::from_bytes(Arc::new(bytes), options);
     let (compiled, beyond_device) = (Vec::new(), BTreeSet::new());
-    let mut loaded = Loaded { host, nodes, tensors, options, prepare, indices, indescribable, compiled, beyond_device };
+    let mut loaded =
+        LoadedGraph { host, nodes, tensors, options, prepare, indices, indescribable, compiled, beyond_device };
     match delegate::select(&source, min_operations, &mut loaded) {
         Ok((outline, selections)) => match outline.graphs.iter().zip(&selections).next() {
             Some((graph, selection)) => loaded.selection(graph, selection),
             None => Ok(Selection::default()),
         },
-        Err(Ended::NotRead(error)) => {
+        Err(SelectionEnd::NotRead(error)) => {
             let refusals = all.into_iter().map(|node| (node, error.to_string())).collect();
             Ok(Selection { refusals, ..Selection::default() })
         }
-        Err(Ended::Failed(reason)) => Err(reason),
+        Err(SelectionEnd::Failed(reason)) => Err(reason),
     }
 }
 
-impl Live for Loaded<'_, '_> {
-    type Error = Ended;
+impl Live for LoadedGraph<'_, '_> {
+    type Error = SelectionEnd;
 
     fn complete(&mut self, graph: &mut GraphOutline) {
         for (tensor, index) in graph.tensors.iter_mut().zip(&self.indices) {
@@ -123,8 +124,8 @@ impl Live for Loaded<'_, '_> {
         }
     }
 
-    fn sets(&mut self, is_taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, Ended> {
-        let partitions = self.preview(is_taken).map_err(Ended::Failed)?;
+    fn sets(&mut self, is_taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, SelectionEnd> {
+        let partitions = self.preview(is_taken).map_err(SelectionEnd::Failed)?;
         let positions: BTreeMap<i32, usize> = self.nodes.iter().map(|node| node.index).zip(0..).collect();
         let set = |partition: &Partition| {
             let mut set: Vec<usize> = partition.nodes.iter().filter_map(|node| positions.get(node).copied()).collect();
@@ -143,7 +144,7 @@ impl Live for Loaded<'_, '_> {
         &mut self,
         partition: &delegate::Partition,
         _graph: graph::Graph,
-    ) -> Result<Vec<(usize, Refusal)>, Ended> {
+    ) -> Result<Vec<(usize, Refusal)>, SelectionEnd> {
         let nodes: Vec<&Node> = partition.computed.iter().map(|&node| &self.nodes[node]).collect();
         let readable = read(&nodes, self.tensors, &self.outputs(partition), self.options);
         let readable = readable.map_err(Unready::Library).and_then(|mut readable| {
@@ -163,7 +164,7 @@ impl Live for Loaded<'_, '_> {
             Unready::Other(_) => None,
         };
         let named = match part {
-            None => return Err(Ended::Failed(error.to_string())),
+            None => return Err(SelectionEnd::Failed(error.to_string())),
             Some(Uncomputable::Node(position)) => partition.computed.get(position).map(|node| vec![*node]),
             Some(_) => None,
         };
@@ -174,7 +175,7 @@ impl Live for Loaded<'_, '_> {
     }
 }
 
-impl Loaded<'_, '_> {
+impl LoadedGraph<'_, '_> {
     /// Returns the kernels that the runtime would create for the taken nodes.
     fn preview(&self, is_taken: &[bool]) -> Result<Vec<Partition>, String> {
         let taken_nodes: Vec<i32> =

@@ -28,7 +28,7 @@ pub(super) struct ArenaArgs<'a> {
 
 /// The plan as printed in JSON.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct ArenaDocument<'a> {
     #[serde(flatten)]
     plan: &'a ArenaPlan,
     /// The requested capacity; `answer` is `fits`, `impossible` or `undecided`.
@@ -53,7 +53,7 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     let code = answer.map_or(0, CapacityAnswer::exit_code);
     if json {
         let answer = answer.map(CapacityAnswer::word);
-        out::json(&Printed { plan: &plan, capacity: args.capacity, answer, seconds })?;
+        out::json(&ArenaDocument { plan: &plan, capacity: args.capacity, answer, seconds })?;
     } else {
         out::text(&text(&plan, args.capacity.zip(answer), seconds))?;
     }

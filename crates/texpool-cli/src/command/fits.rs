@@ -2,7 +2,7 @@
 
 use super::{
     args::{PlanArgs, Search},
-    each_model::{self, Failed},
+    each_model::{self, FailedModels},
     error::CliError,
     fitting::{self, Plain, PlanRequest},
     out,
@@ -71,7 +71,7 @@ struct Answer {
     /// The size in bytes.
     size: u64,
     models: Vec<PlanRow>,
-    failed: Failed,
+    failed: FailedModels,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {

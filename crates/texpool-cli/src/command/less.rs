@@ -4,7 +4,7 @@
 use super::{
     args::{ModelArgs, PlanSetting, Search},
     error::CliError,
-    in_turns::{self, Timed},
+    in_turns::{self, TimedSession},
     setup_model,
 };
 use crate::report::{rounded, size};
@@ -93,7 +93,7 @@ impl Smaller {
         let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
         let options = ExecutorOptions { compile: self.other.clone(), ..options.clone() };
         let (other, _) = setup_model::session(gpu, graph, &options, search)?;
-        let mut timed = [Timed::new(session, &inputs)?, Timed::new(other, &inputs)?];
+        let mut timed = [TimedSession::new(session, &inputs)?, TimedSession::new(other, &inputs)?];
         in_turns::run(&mut timed, &inputs, TIME)?;
         let [mine, other] = &timed;
         let (smaller, plain) = if self.used { (mine, other) } else { (other, mine) };

@@ -34,7 +34,7 @@ struct List<T> {
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedEntry<'a> {
     #[serde(flatten)]
     entry: &'a Entry,
     /// Path of the file, if it exists locally.
@@ -42,7 +42,7 @@ struct Listed<'a> {
 }
 
 #[derive(Serialize)]
-struct Fetched<'a> {
+struct FetchedFile<'a> {
     name: &'a str,
     at: String,
     bytes: u64,
@@ -64,14 +64,14 @@ fn text_of(path: PathBuf) -> String {
 }
 
 fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
-    let at_hand = |entry| Listed { entry, at: fetcher.find(entry).map(text_of) };
-    let all: Vec<Listed<'_>> =
+    let at_hand = |entry| ListedEntry { entry, at: fetcher.find(entry).map(text_of) };
+    let all: Vec<ListedEntry<'_>> =
         progress::during("looking for the files", || fetcher.catalog.files.iter().map(at_hand).collect());
     if json {
         return out::json(&List { files: all });
     }
     let mut text = String::new();
-    for Listed { entry, at } in &all {
+    for ListedEntry { entry, at } in &all {
         let at_hand = if at.is_some() { "at hand" } else { "" };
         let recipe_label = entry.made.as_ref().map(|recipe| {
             let seed = if fetcher.catalog.entry(&recipe.from).is_ok() { "" } else { "seed " };
@@ -109,7 +109,7 @@ fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliE
     }
     let mut fetched = Vec::new();
     for Entry { name, bytes, sha256, .. } in entries {
-        fetched.push(Fetched { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });
+        fetched.push(FetchedFile { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });
     }
     if json {
         return out::json(&List { files: fetched });

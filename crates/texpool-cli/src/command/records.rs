@@ -137,7 +137,7 @@ fn chosen(
 
 /// Answer to `--capacity`, as printed.
 #[derive(Serialize)]
-struct Fitted {
+struct CapacityReport {
     /// The requested capacity.
     capacity: u64,
     /// `fits`, `impossible` or `undecided`.
@@ -175,7 +175,7 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
     // A deadline that passes after the answer is found has no effect.
     let stopped = control.stopped().filter(|_| answer == CapacityAnswer::Undecided);
     let seconds = begun.elapsed().as_secs_f64();
-    let fitted = Fitted { capacity, answer: answer.word(), height, bound, seconds, stopped };
+    let fitted = CapacityReport { capacity, answer: answer.word(), height, bound, seconds, stopped };
     if json {
         out::json(&fitted)?;
     } else {
