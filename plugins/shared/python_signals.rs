@@ -114,16 +114,16 @@ mod unix {
         let ends = AtomicBool::new(false);
         let Some(python) = Python::of_process().filter(|_| is_main_thread()) else { return Ok(search(&ends)) };
         thread::scope(|scope| {
-            let (tell, told) = mpsc::channel::<()>();
+            let (sender, receiver) = mpsc::channel::<()>();
             let ends = &ends;
             let run = move || {
                 // Dropped at the end of the search, even if it panics. This disconnects the channel and ends the loop
                 // below.
-                let _tell = tell;
+                let _sender = sender;
                 search(ends)
             };
             let thread = thread::Builder::new().name("texpool plan".into()).spawn_scoped(scope, run)?;
-            while let Err(RecvTimeoutError::Timeout) = told.recv_timeout(BETWEEN) {
+            while let Err(RecvTimeoutError::Timeout) = receiver.recv_timeout(BETWEEN) {
                 if !ends.load(Ordering::Relaxed) && python.is_interrupted() {
                     ends.store(true, Ordering::Relaxed);
                 }

@@ -268,7 +268,7 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Calls `told` with the progress every few milliseconds. Returning [`ControlFlow::Break`] ends the search with the
+    /// Calls `callback` with the progress every few milliseconds. Returning [`ControlFlow::Break`] ends the search with the
     /// best plan found.
     ///
     /// ```no_run
@@ -279,13 +279,13 @@ impl<'a> CompileBuilder<'a> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn progress<'b>(self, told: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
+    pub fn progress<'b>(self, callback: impl FnMut(Progress) -> ControlFlow<()> + Send + 'b) -> CompileBuilder<'b> {
         CompileBuilder {
             context: self.context,
             model: self.model,
             options: self.options,
             deadline: self.deadline,
-            progress: Some(Box::new(told)),
+            progress: Some(Box::new(callback)),
             #[cfg(not(target_arch = "wasm32"))]
             plans: self.plans,
         }
@@ -307,10 +307,10 @@ impl<'a> CompileBuilder<'a> {
         let (model, options, deadline) = (self.model.clone(), self.options.clone(), self.deadline);
         let cached = self.plans.as_deref().and_then(|folder| CachedPlan::new(folder, model.graph(), &options));
         let Some(cached) = cached else { return self.search(texpool_compile::compile) };
-        let found = cached.get_or_search(model.graph(), &options, deadline, |start| {
+        let outcome = cached.get_or_search(model.graph(), &options, deadline, |start| {
             self.search(|graph, options, control| texpool_compile::compile_from(graph, options, start, control))
         });
-        Ok(found?.0)
+        Ok(outcome?.0)
     }
 
     #[cfg(target_arch = "wasm32")]
@@ -324,8 +324,8 @@ impl<'a> CompileBuilder<'a> {
         if let Some(within) = self.deadline {
             control = control.timeout(within);
         }
-        if let Some(told) = &mut self.progress {
-            control = control.progress(&mut **told);
+        if let Some(callback) = &mut self.progress {
+            control = control.progress(&mut **callback);
         }
         search(self.model.graph(), &self.options, &control)
     }
@@ -344,11 +344,11 @@ impl<'a> CompileBuilder<'a> {
     /// # Errors
     /// As [`build`](Self::build).
     pub fn frontier(mut self) -> Result<Vec<CompiledModel>, Error> {
-        let found = self.search(texpool_compile::frontier)?;
-        let points = found.points().iter().enumerate();
-        let points = points.filter_map(|(index, point)| Some((found.compiled(index)?, Some(point.predicted_us))));
-        let made = |(compiled, us)| CompiledModel::with_prediction(&self.context, &self.model, compiled, us);
-        Ok(points.map(made).collect())
+        let frontier = self.search(texpool_compile::frontier)?;
+        let points = frontier.points().iter().enumerate();
+        let points = points.filter_map(|(index, point)| Some((frontier.compiled(index)?, Some(point.predicted_us))));
+        let compiled_model = |(compiled, us)| CompiledModel::with_prediction(&self.context, &self.model, compiled, us);
+        Ok(points.map(compiled_model).collect())
     }
 }
 
@@ -378,12 +378,12 @@ impl CompileBuilder<'static> {
 
         let cancel = Cancel(Arc::default());
         let cancelled = Arc::clone(&cancel.0);
-        let mut told = self.progress.take();
+        let mut callback = self.progress.take();
         let builder = self.progress(move |progress| {
             if cancelled.load(Ordering::Relaxed) {
                 return ControlFlow::Break(());
             }
-            told.as_mut().map_or(ControlFlow::Continue(()), |told| told(progress))
+            callback.as_mut().map_or(ControlFlow::Continue(()), |callback| callback(progress))
         });
         let (tell, answer) = oneshot::channel();
         let search = move || drop(tell.send(builder.build()));

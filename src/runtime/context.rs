@@ -67,8 +67,8 @@ impl Context {
     /// ```no_run
     /// # fn embed(device: texpool::wgpu::Device, queue: texpool::wgpu::Queue) -> Result<(), texpool::Error> {
     /// let context = texpool::Context::from_wgpu(device.clone(), queue)?;
-    /// let told = context.clone();
-    /// device.set_device_lost_callback(move |reason, message| told.device_lost(reason, message));
+    /// let handle = context.clone();
+    /// device.set_device_lost_callback(move |reason, message| handle.device_lost(reason, message));
     /// # Ok(())
     /// # }
     /// ```

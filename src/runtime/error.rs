@@ -218,10 +218,10 @@ fn listed(names: &[String]) -> String {
 }
 
 /// Describes the names that exist.
-fn those(role: TensorRole, known: &[String]) -> String {
-    match known {
+fn those(role: TensorRole, names: &[String]) -> String {
+    match names {
         [] => format!("it has no {role}s"),
         [one] => format!("its {role} is {}", listed(std::slice::from_ref(one))),
-        _ => format!("its {role}s are {}", listed(known)),
+        _ => format!("its {role}s are {}", listed(names)),
     }
 }

@@ -5,15 +5,15 @@ use texpool_gpu::TensorRole;
 
 /// Finds the index of the input or output with this key.
 pub(super) fn find(role: TensorRole, tensors: &[TensorInfo], key: TensorKey<'_>) -> Result<usize, Error> {
-    let known = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
+    let names = || tensors.iter().map(|tensor| tensor.name.clone()).collect();
     match key {
         TensorKey::Index(index) if index < tensors.len() => Ok(index),
-        TensorKey::Index(index) => Err(Error::NoSuchTensor { role, key: WantedTensor::Index(index), known: known() }),
+        TensorKey::Index(index) => Err(Error::NoSuchTensor { role, key: WantedTensor::Index(index), known: names() }),
         TensorKey::Name(name) => {
             let indices: Vec<usize> = (0..tensors.len()).filter(|&i| tensors[i].name == name).collect();
             match indices[..] {
                 [index] => Ok(index),
-                [] => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: known() }),
+                [] => Err(Error::NoSuchTensor { role, key: WantedTensor::Name(name.to_owned()), known: names() }),
                 _ => Err(Error::AmbiguousName { role, name: name.to_owned(), indices }),
             }
         }

@@ -28,7 +28,7 @@ use texpool_plan::{Planner, Strategy, printable};
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct NamedOptions {
-    given: Vec<&'static OptionRow>,
+    rows: Vec<&'static OptionRow>,
     settings: Settings,
 }
 
@@ -110,27 +110,27 @@ impl NamedOptions {
     /// # Errors
     /// [`OptionError`].
     pub fn parse<'o>(options: impl IntoIterator<Item = (&'o str, &'o str)>) -> Result<Self, OptionError> {
-        let Self { mut given, mut settings } = Self::default();
-        for (asked, text) in options {
-            let option = OPTIONS.iter().find(|option| option.name == asked);
-            let option = option.ok_or_else(|| OptionError::Unknown { name: asked.to_owned() })?;
+        let Self { mut rows, mut settings } = Self::default();
+        for (key, text) in options {
+            let option = OPTIONS.iter().find(|option| option.name == key);
+            let option = option.ok_or_else(|| OptionError::Unknown { name: key.to_owned() })?;
             let name = option.name;
-            if !option.repeats && given.iter().any(|other| other.name == name) {
+            if !option.repeats && rows.iter().any(|other| other.name == name) {
                 return Err(OptionError::Twice { name });
             }
             (option.set)(&mut settings, text).map_err(|why| OptionError::Value { name, why })?;
-            given.push(option);
+            rows.push(option);
         }
-        let decided = given.iter().find(|option| option.effect == Effect::ShapeByBudget);
-        if let (true, Some(other)) = (given.iter().any(|option| option.name == BUDGET), decided) {
+        let decided = rows.iter().find(|option| option.effect == Effect::ShapeByBudget);
+        if let (true, Some(other)) = (rows.iter().any(|option| option.name == BUDGET), decided) {
             return Err(OptionError::Conflict { name: BUDGET, other: other.name });
         }
         settings.finish();
-        Ok(Self { given, settings })
+        Ok(Self { rows, settings })
     }
 
     fn first(&self, is: impl Fn(Part) -> bool) -> Option<&'static str> {
-        self.given.iter().find(|option| is(option.part)).map(|option| option.name)
+        self.rows.iter().find(|option| is(option.part)).map(|option| option.name)
     }
 
     /// Returns the first of the given options that concerns opening a device. Such options have no effect on a device
@@ -181,10 +181,10 @@ impl NamedOptions {
         let CompileOptions { rules, format, weight_format, .. } = self.settings.compile;
         let planner = Planner::Strategy(Strategy::GreedyBySize);
         let compile = CompileOptions { rules, format, weight_format, planner, ..CompileOptions::default() };
-        let given = self.given.iter().copied().filter(|option| option.effect == Effect::Outside).collect();
+        let rows = self.rows.iter().copied().filter(|option| option.effect == Effect::Outside).collect();
         let mut settings = self.settings.clone();
         (settings.compile, settings.cache_dir) = (compile, None);
-        Self { given, settings }
+        Self { rows, settings }
     }
 
     /// Returns the folder for files that make the next start faster, if there is one.
@@ -274,25 +274,25 @@ mod tests {
             OPTIONS
                 .iter()
                 .map(|option| option.name)
-                .all(|name| name == "budget" || options.iter().any(|(given, _)| *given == name))
+                .all(|name| name == "budget" || options.iter().any(|(option, _)| *option == name))
         );
-        let found = parse(&options).unwrap();
+        let options = parse(&options).unwrap();
         assert_eq!(
-            (found.gpu().adapter.as_deref(), found.gpu().timeout),
+            (options.gpu().adapter.as_deref(), options.gpu().timeout),
             (Some("llvmpipe"), Duration::from_millis(2500))
         );
-        let dims: Vec<(&str, usize)> = found.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
-        assert_eq!((dims, found.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
+        let dims: Vec<(&str, usize)> = options.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
+        assert_eq!((dims, options.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
         let CompileOptions { rules, format, planner, objective, tiling, weights, weight_format, stream_io, .. } =
-            found.compile();
+            options.compile();
         assert_eq!((*format, *planner), (TexelFormat::Rgba16Float, Planner::Banks));
         assert_eq!((*objective, *tiling), (Objective::Smallest, Tiling::Whole));
         assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
         assert_eq!(*weight_format, WeightFormat::Int8);
         assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });
-        assert_eq!((found.deadline(), found.cache_dir()), (None, Some(Path::new("/var/cache/x"))));
-        assert_eq!((found.of_device(), found.beyond_device()), (Some("adapter"), Some("dim")));
-        assert_eq!(found.of_plan(), Some("precision"));
+        assert_eq!((options.deadline(), options.cache_dir()), (None, Some(Path::new("/var/cache/x"))));
+        assert_eq!((options.of_device(), options.beyond_device()), (Some("adapter"), Some("dim")));
+        assert_eq!(options.of_plan(), Some("precision"));
     }
 
     /// A trial keeps the options that change results, and all of those that read the model and open the device.
@@ -309,8 +309,8 @@ mod tests {
         assert_eq!((trial.budget(), planner), (None, Planner::Strategy(Strategy::GreedyBySize)));
         assert_eq!((trial.deadline(), trial.cache_dir()), (Some(Duration::from_secs(5)), None));
         assert_eq!((trial.import().dims["n"], trial.gpu().timeout), (2, Duration::from_secs(3)));
-        let given: Vec<&str> = trial.given.iter().map(|option| option.name).collect();
-        assert_eq!(given, ["precision", "weights", "rules", "dim", "deadline", "timeout"]);
+        let names: Vec<&str> = trial.rows.iter().map(|option| option.name).collect();
+        assert_eq!(names, ["precision", "weights", "rules", "dim", "deadline", "timeout"]);
     }
 
     /// Checks that the defaults equal those of the command: inputs and outputs go through the pool, in the smallest
@@ -318,8 +318,8 @@ mod tests {
     #[test]
     fn unset_options_follow_from_the_others() {
         let streamed = |options: &[(&str, &str)]| {
-            let found = parse(options).unwrap();
-            (found.compile().weights, found.compile().stream_io, found.compile().objective)
+            let parsed = parse(options).unwrap();
+            (parsed.compile().weights, parsed.compile().stream_io, parsed.compile().objective)
         };
         let tiles = |tile_bytes| WeightStorage::Streamed { resident_below: 0, tile_bytes };
         assert_eq!(streamed(&[]), (WeightStorage::Resident, StreamedIo::BOTH, Objective::Fastest));
@@ -338,7 +338,7 @@ mod tests {
 
     #[test]
     fn unknown_options_are_refused_by_name() {
-        for (options, said) in [
+        for (options, message) in [
             (&[("speed", "high")][..], "there is no option `speed`; there are: adapter, timeout, dim"),
             (&[("budget", "2 parsec")], "option `budget`: `2 parsec` is no size"),
             (&[("objective", "most")], "option `objective`: `most` is none of `fastest`, `balanced`, `smallest`"),
@@ -352,7 +352,7 @@ mod tests {
             (&[("stream", "all"), ("budget", "1MiB")], "options `budget` and `stream` do not go together"),
         ] {
             let error = parse(options).unwrap_err().to_string();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
     }
 }

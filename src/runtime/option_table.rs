@@ -88,7 +88,7 @@ impl fmt::Debug for OptionRow {
 }
 
 /// Sets a field to a parsed value.
-fn put<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
+fn store<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
     *field = parsed?;
     Ok(())
 }
@@ -102,7 +102,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "part of an adapter's name, in any case, or its PCI address".to_owned(),
         purpose: "The device to open.",
-        set: |to, text| put(&mut to.gpu.adapter, Ok(Some(text.to_owned()))),
+        set: |to, text| store(&mut to.gpu.adapter, Ok(Some(text.to_owned()))),
     },
     OptionRow {
         name: "timeout",
@@ -111,7 +111,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "seconds, default `600`".to_owned(),
         purpose: "Longest wait for the device.",
-        set: |to, text| put(&mut to.gpu.timeout, parse_seconds(text)),
+        set: |to, text| store(&mut to.gpu.timeout, parse_seconds(text)),
     },
     OptionRow {
         name: "dim",
@@ -135,7 +135,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "`on`, `off`; default `on`".to_owned(),
         purpose: "Whether values that the file stores in 8 bits are rounded to 8 bits.",
-        set: |to, text| put(&mut to.import.fake_quant, parse_fake_quant(text)),
+        set: |to, text| store(&mut to.import.fake_quant, parse_fake_quant(text)),
     },
     OptionRow {
         name: "precision",
@@ -144,7 +144,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || format!("{}; default `f32`", choices::<TexelFormat>()),
         purpose: "Storage of activations and weights. Arithmetic always uses 32 bits.",
-        set: |to, text| put(&mut to.compile.format, parse_choice(text)),
+        set: |to, text| store(&mut to.compile.format, parse_choice(text)),
     },
     OptionRow {
         name: "weights",
@@ -154,7 +154,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || format!("{}; default `f32`", choices::<WeightFormat>()),
         purpose: "Storage of the weights of convolutions and fully connected layers. `file` is the file's format, with \
                   bit-identical results.",
-        set: |to, text| put(&mut to.compile.weight_format, parse_choice(text)),
+        set: |to, text| store(&mut to.compile.weight_format, parse_choice(text)),
     },
     OptionRow {
         name: "budget",
@@ -164,7 +164,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || "`2MiB`, `512KiB`, `1500000`".to_owned(),
         purpose: "Upper limit on all device memory of a session. The fastest plan found within it is used; it runs in \
                   stripes of rows and streams weights if necessary.",
-        set: |to, text| put(&mut to.compile.objective, parse_size(text).map(Objective::Device)),
+        set: |to, text| store(&mut to.compile.objective, parse_size(text).map(Objective::Device)),
     },
     OptionRow {
         name: "objective",
@@ -173,7 +173,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || format!("{}; default `fastest`", choices::<Objective>()),
         purpose: "Quality that decides between plans: time, a balance of time and memory, or memory. Not with a budget.",
-        set: |to, text| put(&mut to.compile.objective, parse_choice(text)),
+        set: |to, text| store(&mut to.compile.objective, parse_choice(text)),
     },
     OptionRow {
         name: "tiling",
@@ -182,7 +182,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || format!("{}; default `rows`", choices::<Tiling>()),
         purpose: "Whether operators may run in stripes of rows to save memory, or every tensor stays whole.",
-        set: |to, text| put(&mut to.compile.tiling, parse_choice(text)),
+        set: |to, text| store(&mut to.compile.tiling, parse_choice(text)),
     },
     OptionRow {
         name: "stream",
@@ -192,7 +192,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || format!("{}; default `all` with objective `smallest`, else `io`", choices::<Streamed>()),
         purpose: "Data that passes through the pool in every run instead of staying on the device. Not with a budget. \
                   With `io`, no textures of the program can be bound.",
-        set: |to, text| put(&mut to.streamed, parse_choice(text).map(Some)),
+        set: |to, text| store(&mut to.streamed, parse_choice(text).map(Some)),
     },
     OptionRow {
         name: "weight_tile",
@@ -202,7 +202,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || "a size, default `64KiB`".to_owned(),
         purpose: "Upper limit on a tile of streamed weights, for operators that run over all their rows at once. Not \
                   with a budget.",
-        set: |to, text| put(&mut to.weight_tile, parse_size(text)),
+        set: |to, text| store(&mut to.weight_tile, parse_size(text)),
     },
     OptionRow {
         name: "strategy",
@@ -211,7 +211,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "`best`, `optimum`, `banks`, or a strategy's name; default `best`".to_owned(),
         purpose: "Planner of the pool.",
-        set: |to, text| put(&mut to.compile.planner, parse_texture_planner(text)),
+        set: |to, text| store(&mut to.compile.planner, parse_texture_planner(text)),
     },
     OptionRow {
         name: "rules",
@@ -220,7 +220,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "`default`, `exact`, `all`, `none`, or names separated by commas".to_owned(),
         purpose: "Rewrite rules. `exact` keeps every bit.",
-        set: |to, text| put(&mut to.compile.rules, parse_rules(text)),
+        set: |to, text| store(&mut to.compile.rules, parse_rules(text)),
     },
     OptionRow {
         name: "deadline",
@@ -229,7 +229,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         repeats: false,
         texts: || "seconds, or `none`; default `none`".to_owned(),
         purpose: "Time limit of the search for a plan, which then ends with the best plan so far.",
-        set: |to, text| put(&mut to.deadline, parse_deadline(text)),
+        set: |to, text| store(&mut to.deadline, parse_deadline(text)),
     },
     OptionRow {
         name: "cache_dir",
@@ -241,7 +241,7 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
                   else may change files there while they are in use.",
         set: |to, text| match text {
             "" => Err("it must name a folder".to_owned()),
-            folder => put(&mut to.cache_dir, Ok(Some(folder.into()))),
+            folder => store(&mut to.cache_dir, Ok(Some(folder.into()))),
         },
     },
 ];

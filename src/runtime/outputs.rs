@@ -11,19 +11,19 @@ use texpool_model::tensor::{Tensor, convert::read_reals};
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// Index among the model's outputs, name, values.
-    found: Vec<(usize, String, Tensor)>,
+    values: Vec<(usize, String, Tensor)>,
 }
 
 impl Outputs {
-    pub(super) fn new(found: Vec<(usize, String, Tensor)>) -> Self {
-        Self { found }
+    pub(super) fn new(values: Vec<(usize, String, Tensor)>) -> Self {
+        Self { values }
     }
 
     /// Returns one output, by name or by its index among the model's outputs. If several outputs have the name, returns
     /// the first.
     pub fn get<'k>(&self, key: impl Into<TensorKey<'k>>) -> Option<&Tensor> {
         let key = key.into();
-        self.found.iter().find(|(index, name, _)| is(key, *index, name)).map(|(.., tensor)| tensor)
+        self.values.iter().find(|(index, name, _)| is(key, *index, name)).map(|(.., tensor)| tensor)
     }
 
     /// Removes one output from the results and returns it.
@@ -37,8 +37,8 @@ impl Outputs {
     /// ```
     pub fn take<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Option<Tensor> {
         let key = key.into();
-        let at = self.found.iter().position(|(index, name, _)| is(key, *index, name))?;
-        Some(self.found.remove(at).2)
+        let at = self.values.iter().position(|(index, name, _)| is(key, *index, name))?;
+        Some(self.values.remove(at).2)
     }
 
     /// Iterates over names and values.
@@ -51,24 +51,24 @@ impl Outputs {
     /// # }
     /// ```
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&str, &Tensor)> {
-        self.found.iter().map(|(_, name, tensor)| (name.as_str(), tensor))
+        self.values.iter().map(|(_, name, tensor)| (name.as_str(), tensor))
     }
 
     /// Returns the number of results.
     pub fn len(&self) -> usize {
-        self.found.len()
+        self.values.len()
     }
 
     /// Returns true if the list is empty.
     pub fn is_empty(&self) -> bool {
-        self.found.is_empty()
+        self.values.is_empty()
     }
 }
 
 fn is(key: TensorKey<'_>, index: usize, name: &str) -> bool {
     match key {
-        TensorKey::Name(wanted) => wanted == name,
-        TensorKey::Index(wanted) => wanted == index,
+        TensorKey::Name(key) => key == name,
+        TensorKey::Index(key) => key == index,
     }
 }
 
@@ -78,7 +78,7 @@ impl IntoIterator for Outputs {
         std::iter::Map<std::vec::IntoIter<(usize, String, Tensor)>, fn((usize, String, Tensor)) -> Self::Item>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.found.into_iter().map(|(_, name, tensor)| (name, tensor))
+        self.values.into_iter().map(|(_, name, tensor)| (name, tensor))
     }
 }
 

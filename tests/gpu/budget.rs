@@ -20,7 +20,7 @@ fn loaded(file: &str) -> (Graph, Vec<f32>) {
 }
 
 /// Number that distinguishes options.
-fn asked(options: &CompileOptions) -> u64 {
+fn options_hash(options: &CompileOptions) -> u64 {
     let mut hasher = DefaultHasher::new();
     format!("{options:?}").hash(&mut hasher);
     hasher.finish()
@@ -28,7 +28,7 @@ fn asked(options: &CompileOptions) -> u64 {
 
 fn session(gpu: &Gpu, graph: &Graph, options: &CompileOptions) -> (Executor, u64) {
     let options = CompileOptions { limits: gpu.texture_limits(), ..options.clone() };
-    let name = format!("budget {} {:x}", graph.name, asked(&options));
+    let name = format!("budget {} {:x}", graph.name, options_hash(&options));
     let search = || vec![compile(graph, &options, &SearchControl::new()).unwrap()];
     let compiled = planned(&name, graph, options.limits, search).remove(0);
     let reckoned = compiled.device_bytes();

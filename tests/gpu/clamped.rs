@@ -36,8 +36,8 @@ fn compiled(graph: &Graph, options: &CompileOptions) -> CompiledModel {
 /// Runs once and returns the outputs and the warnings.
 fn run(gpu: &Gpu, compiled: CompiledModel, inputs: &[&[f32]]) -> (Vec<Vec<f32>>, RunWarnings) {
     let mut session = Executor::from_compiled(gpu, compiled, &ExecutorOptions::default()).unwrap();
-    let found = session.run(inputs).unwrap();
-    (found, session.warnings().unwrap())
+    let outputs = session.run(inputs).unwrap();
+    (outputs, session.warnings().unwrap())
 }
 
 /// The warnings' places in short: kind, tensor name, count.
@@ -87,13 +87,13 @@ fn norms_of_large_and_of_no_values_are_right_in_16_bits() {
         [(rms(1e-6), "RMSNormalization"), (rms(1e-12), "RMSNormalization"), (norm(1e-12), "L2_NORMALIZATION")]
     {
         for values in [&large, &zeros] {
-            let made = compiled(&graph, &options(&gpu, HALF));
-            assert_eq!(made.graph().nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), [name]);
+            let model = compiled(&graph, &options(&gpu, HALF));
+            assert_eq!(model.graph().nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), [name]);
             let expected = reference::outputs(&graph, std::slice::from_ref(values)).unwrap().remove(0);
-            let (found, warnings) = run(&gpu, made, &[values]);
+            let (outputs, warnings) = run(&gpu, model, &[values]);
             assert!(warnings.is_empty(), "{warnings}");
-            for (found, expected) in found[0].iter().zip(&expected) {
-                assert!((found - expected).abs() < 4e-3, "{found} for {expected}");
+            for (actual, expected) in outputs[0].iter().zip(&expected) {
+                assert!((actual - expected).abs() < 4e-3, "{actual} for {expected}");
             }
         }
     }
@@ -117,11 +117,11 @@ fn a_norm_whose_denominator_is_expanded_is_right_for_no_values_in_16_bits() {
         m.raw_node("Div", &["x", "expanded"], &["y"], &[]);
         m.output("y");
         let graph = import::from_bytes(Arc::new(m.bytes())).unwrap();
-        let made = compiled(&graph, &options(&gpu, HALF));
+        let model = compiled(&graph, &options(&gpu, HALF));
         let zeros = vec![0.0; dims.iter().product::<i64>() as usize];
-        let (found, warnings) = run(&gpu, made, &[&zeros]);
+        let (outputs, warnings) = run(&gpu, model, &[&zeros]);
         assert!(warnings.is_empty(), "{dims:?} along {axis}: {warnings}");
-        assert_eq!(found[0], zeros, "{dims:?} along {axis}");
+        assert_eq!(outputs[0], zeros, "{dims:?} along {axis}");
     }
 }
 
@@ -133,8 +133,8 @@ fn values_beyond_16_bits_are_counted_where_they_are_stored() {
     let graph = rms(1e-6);
     let values: Vec<f32> = numbers(6 * 48).iter().map(|x| x * 800.0).collect();
     // The inputs as the textures hold them.
-    let held = values.iter().map(|&x| half::f16::from_f32(x).to_f32());
-    let beyond = held.filter(|x| x * x >= 65520.0).count() as u64;
+    let stored = values.iter().map(|&x| half::f16::from_f32(x).to_f32());
+    let beyond = stored.filter(|x| x * x >= 65520.0).count() as u64;
     assert!(beyond > 100);
     let plain = CompileOptions { rules: Rules::none(), ..options(&gpu, HALF) };
     let mut session = Executor::from_compiled(&gpu, compiled(&graph, &plain), &ExecutorOptions::default()).unwrap();
@@ -164,11 +164,11 @@ fn the_border_is_where_rounding_would_reach_infinity() {
     let y = b.binary("y", Binary::Mul, x, two, Act::None).unwrap();
     let graph = b.finish(&[y]).unwrap();
     let values = [32752.0, 32759.0, 32760.0, -32768.0, f32::INFINITY, f32::NAN, 70000.0];
-    let (found, warnings) = run(&gpu, compiled(&graph, &options(&gpu, HALF)), &[&values]);
-    assert_eq!(found[0][..4], [65504.0, 65504.0, 65504.0, -65504.0]);
+    let (outputs, warnings) = run(&gpu, compiled(&graph, &options(&gpu, HALF)), &[&values]);
+    assert_eq!(outputs[0][..4], [65504.0, 65504.0, 65504.0, -65504.0]);
     // SwiftShader stores an infinity as NaN in 16 bits.
     let (nan, positive) = if gpu.device.adapter_info().name.contains("SwiftShader") { (2, 0) } else { (1, 1) };
-    assert_eq!(found[0][4] == f32::INFINITY, positive == 1, "{found:?}");
+    assert_eq!(outputs[0][4] == f32::INFINITY, positive == 1, "{outputs:?}");
     // 32759 is 32752 in 16 bits and 32760 is 32768, of which the double is beyond.
     assert_eq!(places(&warnings), [(Clamp::Saturated, "x", 1), (Clamp::Saturated, "y", 3)]);
     let output = &warnings.not_finite[0];
@@ -204,8 +204,8 @@ fn every_plan_counts_the_same() {
     }
     assert!(plans.iter().any(|plan| plan.schedule().steps.len() > 8), "one runs stripe by stripe");
     for plan in plans {
-        let (_, found) = run(&gpu, plan, &[&values]);
-        assert_eq!(places(&found), places(&first));
+        let (_, warnings) = run(&gpu, plan, &[&values]);
+        assert_eq!(places(&warnings), places(&first));
     }
 }
 
@@ -224,10 +224,10 @@ fn indices_outside_the_axis_are_counted() {
         let y = b.node("y", Op::Gather(Gather { axis }), &[table, indices], Act::None).unwrap();
         let graph = b.finish(&[y]).unwrap();
         let table = numbers(dims.iter().product());
-        let (_, found) = run(&gpu, compiled(&graph, &options(&gpu, format)), &[&table, &outside]);
-        assert_eq!(places(&found), [(Clamp::IndexOutside, "y", 2)], "axis {axis}");
-        let (_, found) = run(&gpu, compiled(&graph, &options(&gpu, format)), &[&table, &inside]);
-        assert!(found.is_empty(), "axis {axis}: {found}");
+        let (_, warnings) = run(&gpu, compiled(&graph, &options(&gpu, format)), &[&table, &outside]);
+        assert_eq!(places(&warnings), [(Clamp::IndexOutside, "y", 2)], "axis {axis}");
+        let (_, warnings) = run(&gpu, compiled(&graph, &options(&gpu, format)), &[&table, &inside]);
+        assert!(warnings.is_empty(), "axis {axis}: {warnings}");
     }
     // A table that is part of the model, and an index for each element.
     for (axis, elementwise) in [(2, false), (3, true), (1, true)] {
@@ -238,8 +238,8 @@ fn indices_outside_the_axis_are_counted() {
         let op = if elementwise { Op::GatherElements(GatherElements { axis }) } else { Op::Gather(Gather { axis }) };
         let y = b.node("y", op, &[table, indices], Act::None).unwrap();
         let graph = b.finish(&[y]).unwrap();
-        let (_, found) = run(&gpu, compiled(&graph, &options(&gpu, FULL)), &[&outside]);
-        assert_eq!(places(&found), [(Clamp::IndexOutside, "y", 2)], "axis {axis}");
+        let (_, warnings) = run(&gpu, compiled(&graph, &options(&gpu, FULL)), &[&outside]);
+        assert_eq!(places(&warnings), [(Clamp::IndexOutside, "y", 2)], "axis {axis}");
         assert!(run(&gpu, compiled(&graph, &options(&gpu, FULL)), &[&inside]).1.is_empty());
     }
 }
@@ -361,10 +361,10 @@ fn weights_that_are_rounded_to_16_bits_are_counted() {
     let graph = with_constant(READERS[1].2);
     for format in [HALF, FULL] {
         let options = CompileOptions { weight_format: WeightFormat::F16, ..options(&gpu, format) };
-        let made = compiled(&graph, &options);
-        let saved = texpool_compile::load(&graph, &made.save(), gpu.texture_limits()).unwrap();
-        for made in [made, saved] {
-            assert_eq!(places(&run(&gpu, made, &[&[0.0; 24]]).1), [(Clamp::Saturated, "k", 8)], "{format:?}");
+        let model = compiled(&graph, &options);
+        let saved = texpool_compile::load(&graph, &model.save(), gpu.texture_limits()).unwrap();
+        for model in [model, saved] {
+            assert_eq!(places(&run(&gpu, model, &[&[0.0; 24]]).1), [(Clamp::Saturated, "k", 8)], "{format:?}");
         }
     }
 }
@@ -382,14 +382,14 @@ fn streamed_and_kept_weights_count_the_same() {
     let graph = b.finish(&[y, z]).unwrap();
     let weights = WeightStorage::Streamed { resident_below: 0, tile_bytes: 64 };
     let folder = tempfile::tempdir().unwrap();
-    for kept in [None, Some(folder.path()), Some(folder.path())] {
-        let made = compiled(&graph, &CompileOptions { weights, ..options(&gpu, HALF) });
-        assert!(!made.schedule().streamed().is_empty());
-        let weights = kept.map_or_else(SharedWeights::default, SharedWeights::kept_in);
+    for weight_folder in [None, Some(folder.path()), Some(folder.path())] {
+        let model = compiled(&graph, &CompileOptions { weights, ..options(&gpu, HALF) });
+        assert!(!model.schedule().streamed().is_empty());
+        let weights = weight_folder.map_or_else(SharedWeights::default, SharedWeights::kept_in);
         let options = ExecutorOptions { weights, ..ExecutorOptions::default() };
-        let mut session = Executor::from_compiled(&gpu, made, &options).unwrap();
+        let mut session = Executor::from_compiled(&gpu, model, &options).unwrap();
         session.run(&[&[0.0; 24]]).unwrap();
-        assert_eq!(places(&session.warnings().unwrap()), [(Clamp::Saturated, "k", 8)], "{kept:?}");
+        assert_eq!(places(&session.warnings().unwrap()), [(Clamp::Saturated, "k", 8)], "{weight_folder:?}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }

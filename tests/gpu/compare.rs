@@ -20,16 +20,16 @@ fn every_step_of_every_kind_of_plan_is_near_its_reference() {
         (TexelFormat::Rgba32Float, Objective::Smallest),
     ] {
         let compile = CompileOptions { format, objective, ..CompileOptions::default() };
-        let mut told = Vec::new();
+        let mut reports = Vec::new();
         let progress = |done, of| {
-            told.push((done, of));
+            reports.push((done, of));
             ControlFlow::Continue(())
         };
         let steps = compare(&gpu, &graph, compile, &[&golden.input], tolerance(format), progress).unwrap();
         let worst = steps.iter().map(|step| step.relative()).fold(0.0, f32::max);
         println!("{format:?} {objective:?}: {} steps, {worst:e} of the largest", steps.len());
         assert!(worst <= tolerance(format), "{:?}", steps.last());
-        assert_eq!(told.last(), Some(&(steps.len(), steps.len())));
+        assert_eq!(reports.last(), Some(&(steps.len(), steps.len())));
     }
 }
 
@@ -50,6 +50,6 @@ fn a_comparison_that_is_broken_off_is_an_error() {
     let golden = golden("blazeface_short_range");
     let graph = texpool_model::import::open(models::model(&golden.model)).unwrap();
     let stop = |done, _| if done == 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let found = compare(&open(), &graph, CompileOptions::default(), &[&golden.input], 1e-3, stop);
-    assert!(matches!(found, Err(GpuError::Cancelled { doing: "comparing" })), "{found:?}");
+    let outcome = compare(&open(), &graph, CompileOptions::default(), &[&golden.input], 1e-3, stop);
+    assert!(matches!(outcome, Err(GpuError::Cancelled { doing: "comparing" })), "{outcome:?}");
 }

@@ -10,7 +10,7 @@ fn a_device_is_asked_for_core_features_and_limits() {
     let device = open().device;
     let immediates = wgpu::Features::IMMEDIATES;
     assert_eq!(device.features().difference(immediates), wgpu::Features::empty());
-    let (asked, core) = (device.limits(), wgpu::Limits::default());
+    let (limits, core) = (device.limits(), wgpu::Limits::default());
     let sizes_of = |limits: &wgpu::Limits| wgpu::Limits {
         max_texture_dimension_2d: limits.max_texture_dimension_2d,
         max_buffer_size: limits.max_buffer_size,
@@ -18,13 +18,13 @@ fn a_device_is_asked_for_core_features_and_limits() {
         max_immediate_size: limits.max_immediate_size,
         ..core.clone()
     };
-    assert_eq!(asked, sizes_of(&asked));
+    assert_eq!(limits, sizes_of(&limits));
     assert_eq!(
-        asked.max_immediate_size,
+        limits.max_immediate_size,
         if device.features().contains(immediates) { DispatchBinding::BYTES } else { 0 }
     );
     // A dispatch binds this many.
-    assert_eq!(asked.max_storage_textures_per_shader_stage, 4);
+    assert_eq!(limits.max_storage_textures_per_shader_stage, 4);
 }
 
 #[test]

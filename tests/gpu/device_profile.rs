@@ -15,8 +15,8 @@ use crate::support::open;
 fn figures_are_kept_and_damaged_ones_measured_again() {
     let gpu = open();
     let folder = tempfile::tempdir().unwrap();
-    let device_profile = |again, told: &mut dyn FnMut(usize, usize) -> ControlFlow<()>| {
-        setup::device_profile(&gpu, TexelFormat::Rgba32Float, folder.path(), again, told)
+    let device_profile = |again, callback: &mut dyn FnMut(usize, usize) -> ControlFlow<()>| {
+        setup::device_profile(&gpu, TexelFormat::Rgba32Float, folder.path(), again, callback)
     };
     let whole = || {
         let mut parts = 0;
@@ -28,8 +28,8 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
     };
     // A measurement takes seconds, so the test only detects that one begins, and cancels it.
     let measures = |again| {
-        let found = device_profile(again, &mut |_, _| ControlFlow::Break(()));
-        matches!(found, Err(SetupError::Gpu(GpuError::Cancelled { .. })))
+        let outcome = device_profile(again, &mut |_, _| ControlFlow::Break(()));
+        matches!(outcome, Err(SetupError::Gpu(GpuError::Cancelled { .. })))
     };
     let (first, parts) = whole();
     assert!(parts > 10, "it is told how far it is");
@@ -55,9 +55,9 @@ fn figures_are_kept_and_damaged_ones_measured_again() {
 fn a_measurement_that_is_broken_off_keeps_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut stop = |done, _| if done == 2 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-    let found = setup::device_profile(&open(), TexelFormat::Rgba32Float, folder.path(), false, &mut stop);
+    let outcome = setup::device_profile(&open(), TexelFormat::Rgba32Float, folder.path(), false, &mut stop);
     let cancelled = SetupError::Gpu(GpuError::Cancelled { doing: "measuring the device" }).to_string();
-    assert_eq!(found.map_err(|error| error.to_string()), Err(cancelled));
+    assert_eq!(outcome.map_err(|error| error.to_string()), Err(cancelled));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

@@ -51,11 +51,11 @@ fn a_callers_device_keeps_its_callback() {
         let (device, queue) = callers_device(wgpu::Limits::default());
         let calls = Arc::new(AtomicUsize::new(0));
         let gpu = Gpu::from_device(device.clone(), queue);
-        let (counted, told) = (Arc::clone(&calls), gpu.clone());
+        let (counted, handle) = (Arc::clone(&calls), gpu.clone());
         device.set_device_lost_callback(move |reason, message| {
             counted.fetch_add(1, Ordering::Relaxed);
             if tells {
-                told.device_lost(reason, message);
+                handle.device_lost(reason, message);
             }
         });
         // Only the caller hears of errors: an unexpected one ends the test.
@@ -125,8 +125,8 @@ fn a_texture_beyond_the_limit_is_refused_by_name() {
     for (width, height) in [(allowed + 1, 1), (1, allowed + 1)] {
         let spec = TextureSpec { width, height, format: TexelFormat::Rgba16Float };
         let error = TextureSet::new(&gpu).create("large", spec, Role::Pool).unwrap_err();
-        let GpuError::Limit { limit, needed, allowed: told, .. } = error else { panic!("{error:?}") };
-        assert_eq!((limit, needed, told), ("maxTextureDimension2D", u64::from(allowed) + 1, u64::from(allowed)));
+        let GpuError::Limit { limit, needed, allowed: most, .. } = error else { panic!("{error:?}") };
+        assert_eq!((limit, needed, most), ("maxTextureDimension2D", u64::from(allowed) + 1, u64::from(allowed)));
     }
 }
 

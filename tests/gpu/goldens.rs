@@ -109,9 +109,9 @@ fn deeplab_agrees() {
     let (_, outputs) = run(&golden, TexelFormat::Rgba32Float);
     let rows: Vec<f32> = array(&golden.folder.join("out_rows_0_64_128_192_256.npy"));
     let row = 257 * 21;
-    let found: Vec<f32> =
+    let rows_of_output: Vec<f32> =
         [0, 64, 128, 192, 256].iter().flat_map(|y| &outputs[0][y * row..(y + 1) * row]).copied().collect();
-    let (worst, tolerance) = (difference(&found, &rows), golden.outputs[0].tolerance);
+    let (worst, tolerance) = (difference(&rows_of_output, &rows), golden.outputs[0].tolerance);
     println!("deeplabv3_257 rows: differs by {worst:e}, {tolerance:e} allowed");
     assert!(worst <= tolerance, "{worst} > {tolerance}");
     let mask: Vec<u8> = array(&golden.folder.join("out_argmax.npy"));

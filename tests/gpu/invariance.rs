@@ -25,9 +25,9 @@ fn run(gpu: &Gpu, compiled: CompiledModel, pipelines: &SharedPipelines, poison: 
     let values: Vec<Vec<f32>> = graph.inputs.iter().map(|&t| input(graph.shape(t).len())).collect();
     let slices: Vec<&[f32]> = values.iter().map(Vec::as_slice).collect();
     let mut run = || {
-        let found = session.run(&slices).unwrap();
-        assert!(found.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
-        bits(&found)
+        let outputs = session.run(&slices).unwrap();
+        assert!(outputs.iter().flatten().all(|v| v.is_finite()), "an output is not finite");
+        bits(&outputs)
     };
     let first = run();
     assert!((1..times).all(|_| run() == first), "two runs of a session differ");
@@ -54,8 +54,8 @@ fn every_strategy_agrees(file: &str) {
         let mut plans = every_plan(&graph, &options).into_iter().peekable();
         while let Some((planner, compiled)) = plans.next() {
             let times = if plans.peek().is_some() { 1 } else { 2 };
-            let found = run(&gpu, compiled, &pipelines, true, times);
-            assert_eq!(naive, found, "{file}: {planner} with poison, {format:?}");
+            let answer_bits = run(&gpu, compiled, &pipelines, true, times);
+            assert_eq!(naive, answer_bits, "{file}: {planner} with poison, {format:?}");
         }
     }
 }

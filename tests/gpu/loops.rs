@@ -202,10 +202,10 @@ fn last(executor: &mut Executor, before: f32) -> f32 {
 fn is_right(gpu: &Gpu, Case { name, graph, answer }: &Case, extent: usize, pipelines: &SharedPipelines) {
     let graph = graph(extent);
     let elements = graph.shape(graph.inputs[0]).len();
-    let found = last(&mut executor(gpu, &graph, pipelines).unwrap(), 1.0);
+    let actual = last(&mut executor(gpu, &graph, pipelines).unwrap(), 1.0);
     let expected = answer(elements as f64) as f32;
     println!("{name}: {elements} elements");
-    assert!((found - expected).abs() <= 2e-5 * expected, "{name}: {found} of {elements} elements, not {expected}");
+    assert!((actual - expected).abs() <= 2e-5 * expected, "{name}: {actual} of {elements} elements, not {expected}");
 }
 
 #[test]
@@ -228,11 +228,11 @@ fn accepted_reductions_are_right_to_the_last_element() {
     for (case, most) in LIMITED.iter().map(|case| (case, MOST)).chain(long) {
         let Case { name, graph, .. } = case;
         // Largest extent that is accepted.
-        let (mut taken, mut refused) = (1, most);
-        while refused - taken > 1 {
-            let middle = taken.midpoint(refused);
+        let (mut accepted, mut refused) = (1, most);
+        while refused - accepted > 1 {
+            let middle = accepted.midpoint(refused);
             match executor(&gpu, &graph(middle), &pipelines) {
-                Ok(_) => taken = middle,
+                Ok(_) => accepted = middle,
                 Err(error) => {
                     let GpuError::Limit { what, limit, needed, allowed, .. } = &error else {
                         panic!("{name}: {error:?}")
@@ -243,7 +243,7 @@ fn accepted_reductions_are_right_to_the_last_element() {
                 }
             }
         }
-        is_right(&gpu, case, taken, &pipelines);
+        is_right(&gpu, case, accepted, &pipelines);
     }
 }
 
@@ -295,10 +295,10 @@ fn loops_over_a_block_take_no_rounds() {
             for (number, graph) in graphs.iter().enumerate() {
                 let compile = CompileOptions { format, weight_format, ..CompileOptions::default() };
                 let options = ExecutorOptions { compile, pipelines: pipelines.clone(), ..ExecutorOptions::default() };
-                let found = last(&mut Executor::new(&gpu, graph, &options).unwrap(), 0.0);
+                let actual = last(&mut Executor::new(&gpu, graph, &options).unwrap(), 0.0);
                 assert!(
-                    (found - 2.0).abs() < 0.02,
-                    "{} ({number}), {format:?}, {weight_format:?}: {found}",
+                    (actual - 2.0).abs() < 0.02,
+                    "{} ({number}), {format:?}, {weight_format:?}: {actual}",
                     graph.name
                 );
             }
@@ -338,7 +338,7 @@ fn an_image_of_a_million_texels_is_reduced_in_two_steps() {
         let graph = reduce(&[1, 1024, 1024, 4], kind, [false, true, true, true]);
         let mut executor = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         assert_eq!(executor.compiled().graph().nodes.len(), 2, "{kind:?}");
-        let found = executor.run(&[&vec![1.0; 1 << 22]]).unwrap()[0][0];
-        assert!((found - expected).abs() <= 1e-5 * expected, "{kind:?}: {found}, not {expected}");
+        let actual = executor.run(&[&vec![1.0; 1 << 22]]).unwrap()[0][0];
+        assert!((actual - expected).abs() <= 1e-5 * expected, "{kind:?}: {actual}, not {expected}");
     }
 }

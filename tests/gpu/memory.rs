@@ -74,15 +74,15 @@ fn alignment(gpu: &Gpu) -> u64 {
 }
 
 /// Asserts that a session reports the same memory as when it is alone.
-fn is_that_of(gpu: &Gpu, found: Memory, alone: Memory) {
+fn is_that_of(gpu: &Gpu, actual: Memory, alone: Memory) {
     let driver = |memory: Memory| [memory.allocated.unwrap().sum(), memory.allocated.unwrap().pool];
-    for (now, then) in driver(found).into_iter().zip(driver(alone)) {
+    for (now, then) in driver(actual).into_iter().zip(driver(alone)) {
         assert!(
             now.abs_diff(then) <= alignment(gpu),
-            "{now} bytes by the driver, {then} alone: {found:?} and {alone:?}"
+            "{now} bytes by the driver, {then} alone: {actual:?} and {alone:?}"
         );
     }
-    assert_eq!(found.planned, alone.planned);
+    assert_eq!(actual.planned, alone.planned);
 }
 
 /// A session reports only its own bytes, whatever else is on the device, even if it comes and goes while the session

@@ -68,12 +68,12 @@ fn a_network_of_moves_agrees_with_its_reference_under_every_plan() {
             let pipelines = pipelines.clone();
             let options = ExecutorOptions { pipelines, poison: true, ..ExecutorOptions::default() };
             let mut session = Executor::from_compiled(&gpu, compiled, &options).unwrap();
-            let found = session.run(&[&tokens]).unwrap();
-            for (found, expected) in found.iter().zip(&expected) {
+            let outputs = session.run(&[&tokens]).unwrap();
+            for (actual, expected) in outputs.iter().zip(&expected) {
                 let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;
-                assert!(found.len() == expected.len() && found.iter().zip(*expected).all(near), "{what}");
+                assert!(actual.len() == expected.len() && actual.iter().zip(*expected).all(near), "{what}");
             }
-            assert_eq!(first.get_or_insert_with(|| found.clone()), &found, "{what}: other bits");
+            assert_eq!(first.get_or_insert_with(|| outputs.clone()), &outputs, "{what}: other bits");
         }
     }
 }

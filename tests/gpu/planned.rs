@@ -31,23 +31,23 @@ pub(crate) fn planned(
 ) -> Vec<CompiledModel> {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("planned").join(name.replace(['/', ' '], "_"));
     let Ok(parent) = std::env::var(STARTED_BY) else {
-        let found = search();
+        let models = search();
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        let saved = found.iter().map(CompiledModel::save).flat_map(|plan| [plan.len().to_le_bytes().to_vec(), plan]);
+        let saved = models.iter().map(CompiledModel::save).flat_map(|plan| [plan.len().to_le_bytes().to_vec(), plan]);
         fs::write(&path, [PROCESS.as_bytes().to_vec()].into_iter().chain(saved).collect::<Vec<_>>().concat()).unwrap();
-        return found;
+        return models;
     };
     // Searches again if the parent has no plan, or if its textures are too large for this driver.
     let saved = fs::read(&path).ok().filter(|bytes| bytes.starts_with(parent.as_bytes()));
     let loaded = saved.and_then(|bytes| {
         let mut rest = &bytes[parent.len()..];
-        let mut found = Vec::new();
+        let mut models = Vec::new();
         while let Some((length, plan)) = rest.split_first_chunk() {
             let (plan, behind) = plan.split_at_checked(usize::from_le_bytes(*length))?;
-            found.push(load(graph, plan, limits).ok()?);
+            models.push(load(graph, plan, limits).ok()?);
             rest = behind;
         }
-        Some(found)
+        Some(models)
     });
     loaded.unwrap_or_else(search)
 }

@@ -66,7 +66,7 @@ fn runs_right(session: &mut Executor, after: &str) {
 }
 
 /// Buffers and bytes that the device holds once all its work is done.
-fn held(gpu: &Gpu) -> [isize; 3] {
+fn live_resources(gpu: &Gpu) -> [isize; 3] {
     gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let hal = gpu.device.get_internal_counters().hal;
     [hal.buffers.read(), hal.buffer_memory.read(), hal.texture_memory.read()]
@@ -83,7 +83,7 @@ fn a_session_runs_on_after_wrong_calls() {
     let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
     let right = input();
     runs_right(&mut session, "nothing");
-    let before = held(&gpu);
+    let before = live_resources(&gpu);
     let mut outputs = [vec![0.0; EDGE * EDGE * 96], vec![0.0; 96]];
     let cases: [(&str, Vec<&[f32]>, usize); 6] = [
         ("no input", vec![], 2),
@@ -103,7 +103,7 @@ fn a_session_runs_on_after_wrong_calls() {
         assert!(miscounted(&session.run_stepwise(&[], |_, _| true)), "{name}");
         runs_right(&mut session, name);
     }
-    assert_eq!(held(&gpu), before, "calls that were refused hold memory");
+    assert_eq!(live_resources(&gpu), before, "calls that were refused hold memory");
 }
 
 /// Retries until a call times out; every call that succeeds must be right.
@@ -126,7 +126,7 @@ fn a_session_runs_on_after_a_timeout() {
     let gpu = open();
     let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();
     runs_right(&mut session, "nothing");
-    let before = held(&gpu);
+    let before = live_resources(&gpu);
     for _ in 0..3 {
         let error = time_out(&mut session);
         assert!(matches!(error, GpuError::Timeout { .. }), "{error:?}");
@@ -146,7 +146,7 @@ fn a_session_runs_on_after_a_timeout() {
     session.set_timeout(TIMEOUT);
     session.profile().unwrap();
     runs_right(&mut session, "a timeout and a profile");
-    assert_eq!(held(&gpu), before, "runs that were given up hold memory");
+    assert_eq!(live_resources(&gpu), before, "runs that were given up hold memory");
 }
 
 /// A profile that timed out does not harm later runs, nor does an interrupted observed run.
@@ -175,8 +175,8 @@ fn a_timeout_comes_from_the_options() {
     let gpu = open_with(&GpuOptions { timeout: Duration::ZERO, ..GpuOptions::default() });
     assert_eq!((gpu.timeout(), GpuOptions::default().timeout), (Duration::ZERO, TIMEOUT));
     // Weights are uploaded in pieces, and the waits for those time out, too.
-    let made = (0..50).find_map(|_| Executor::new(&gpu, &slow(), &ExecutorOptions::default()).err());
-    let error = match made {
+    let outcome = (0..50).find_map(|_| Executor::new(&gpu, &slow(), &ExecutorOptions::default()).err());
+    let error = match outcome {
         Some(error) => error,
         None => {
             let mut session = Executor::new(&gpu, &slow(), &ExecutorOptions::default()).unwrap();

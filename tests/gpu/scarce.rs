@@ -59,8 +59,8 @@ fn textures_that_have_no_room_are_named_in_bytes() {
     }
     drop(textures);
     let mut session = Executor::new(&gpu, &chain(64, 2), &ExecutorOptions::default()).unwrap();
-    let found = session.run(&[&[1.0; 64]]).unwrap();
-    assert!(found[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
+    let outputs = session.run(&[&[1.0; 64]]).unwrap();
+    assert!(outputs[0].iter().all(|&v| (v - 1f32.sin().ln()).abs() < 1e-5));
 }
 
 /// Parameters are stored in buffers, whose size the device limits. Inputs and outputs beyond the limit are
@@ -83,7 +83,10 @@ fn buffers_beyond_the_limit_are_refused_by_name() {
     for rows in [65536, 300_000] {
         let mut session = Executor::new(&gpu, &chain(rows, 1), &ExecutorOptions::default()).unwrap();
         let values: Vec<f32> = (0..rows).map(|row| row as f32 / rows as f32).collect();
-        let found = session.run(&[&values]).unwrap();
-        assert!(found[0].iter().zip(&values).all(|(found, value)| (found - value.sin()).abs() < 1e-5), "{rows} rows");
+        let outputs = session.run(&[&values]).unwrap();
+        assert!(
+            outputs[0].iter().zip(&values).all(|(actual, value)| (actual - value.sin()).abs() < 1e-5),
+            "{rows} rows"
+        );
     }
 }

@@ -91,10 +91,10 @@ fn a_network_equals_its_reference_under_every_strategy() {
     for (format, tolerance) in [(TexelFormat::Rgba32Float, 1e-5), (TexelFormat::Rgba16Float, 5e-3)] {
         for rules in [Rules::none(), Rules::all()] {
             let base = run(&gpu, &graph, &options(format, Planner::Strategy(Strategy::Naive), rules, false));
-            for (&tensor, found) in graph.outputs.iter().zip(&base) {
+            for (&tensor, actual) in graph.outputs.iter().zip(&base) {
                 let expected = values[tensor].as_ref().unwrap();
                 let largest = expected.iter().fold(0f32, |m, v| m.max(v.abs()));
-                for (i, (e, f)) in expected.iter().zip(found).enumerate() {
+                for (i, (e, f)) in expected.iter().zip(actual).enumerate() {
                     assert!((e - f).abs() <= tolerance * largest, "tensor {tensor} [{i}]: {e} on the CPU, {f} here");
                 }
             }
@@ -128,8 +128,8 @@ fn textures_of_the_callers_are_read_and_written_in_place() {
     let mut session = Executor::new(&gpu, &graph, &options).unwrap();
     session.bind_texture(TensorRole::Input, 0, textures.texture(input)).unwrap();
     session.bind_texture(TensorRole::Output, 1, textures.texture(output)).unwrap();
-    let found = session.run(&[]).unwrap();
-    assert_eq!(found, expected[..1]);
+    let outputs = session.run(&[]).unwrap();
+    assert_eq!(outputs, expected[..1]);
 
     let texels = textures.read(output).unwrap();
     for (i, &value) in expected[1].iter().enumerate() {
@@ -151,6 +151,6 @@ fn finite_values_stay_finite_in_16_bits() {
     let compile = CompileOptions { format: TexelFormat::Rgba16Float, ..CompileOptions::default() };
     let options = ExecutorOptions { compile, ..ExecutorOptions::default() };
     let mut session = Executor::new(&open(), &graph, &options).unwrap();
-    let found = session.run(&[&[0.0, 0.0, 1e9, 0.5, -1.0, 1.0, -1e9, 6e4]]).unwrap();
-    assert_eq!(found[0], [0.0, 0.0, 65504.0, 1.0, 65504.0, 65504.0, -65504.0, 65504.0]);
+    let outputs = session.run(&[&[0.0, 0.0, 1e9, 0.5, -1.0, 1.0, -1e9, 6e4]]).unwrap();
+    assert_eq!(outputs[0], [0.0, 0.0, 65504.0, 1.0, 65504.0, 65504.0, -65504.0, 65504.0]);
 }

@@ -64,8 +64,11 @@ fn equal_weights_are_stored_once() {
         assert_eq!(compiled.resident_weight_bytes(), copies * TEXELS * 16, "{factors:?}");
         let session = Executor::from_compiled(&gpu, compiled, &ExecutorOptions::default()).unwrap();
         // A texture has whole rows, so its size is rounded up.
-        let held = session.memory().planned.weights;
-        assert!((copies * TEXELS * 16..copies * TEXELS * 16 + (16 << 10)).contains(&held), "{held} for {factors:?}");
+        let weight_bytes = session.memory().planned.weights;
+        assert!(
+            (copies * TEXELS * 16..copies * TEXELS * 16 + (16 << 10)).contains(&weight_bytes),
+            "{weight_bytes} for {factors:?}"
+        );
     }
 }
 
@@ -146,11 +149,11 @@ fn operators_with_biases_of_their_own_share_weights() {
         CompileOptions { objective: Objective::Smallest, ..CompileOptions::default() },
         halved,
     ] {
-        let (found, compiled) = outputs(&gpu, &graph, options.clone());
+        let (together, compiled) = outputs(&gpu, &graph, options.clone());
         assert_eq!(compiled.resident_weight_bytes(), shared * options.format.texel_bytes(), "{options:?}");
-        for (i, found) in found.into_iter().enumerate() {
+        for (i, output) in together.into_iter().enumerate() {
             let (alone, _) = outputs(&gpu, &branches([i]), options.clone());
-            assert_eq!(bits(&[found]), bits(&alone), "{i}: {options:?}");
+            assert_eq!(bits(&[output]), bits(&alone), "{i}: {options:?}");
         }
     }
 }
@@ -178,14 +181,14 @@ fn words_and_uploads_of_shared_weights_are_those_of_separate_ones() {
     let words = |weight_format| CompileOptions { weight_format, ..CompileOptions::default() };
     let both = CompileOptions { weight_format: WeightFormat::Int8, ..streamed.clone() };
     for options in [streamed, words(WeightFormat::F16), words(WeightFormat::Int8), both] {
-        let (found, compiled) = outputs(&gpu, &branches(0..8), options.clone());
-        let mut held = 0;
-        for (i, found) in found.into_iter().enumerate() {
+        let (together, compiled) = outputs(&gpu, &branches(0..8), options.clone());
+        let mut bytes_alone = 0;
+        for (i, output) in together.into_iter().enumerate() {
             let (alone, one) = outputs(&gpu, &branches([i]), options.clone());
-            held += one.resident_weight_bytes();
-            assert_eq!(bits(&[found]), bits(&alone), "{i}: {options:?}");
+            bytes_alone += one.resident_weight_bytes();
+            assert_eq!(bits(&[output]), bits(&alone), "{i}: {options:?}");
         }
-        assert!(held == 0 || compiled.resident_weight_bytes() * 3 < held, "{options:?}");
+        assert!(bytes_alone == 0 || compiled.resident_weight_bytes() * 3 < bytes_alone, "{options:?}");
     }
 }
 
@@ -213,11 +216,11 @@ fn other_operators_share_weights_of_the_same_layout() {
         let outputs: Vec<TensorId> = which.iter().copied().map(one).map(Result::unwrap).collect();
         b.finish(&outputs).unwrap()
     };
-    let (found, compiled) = outputs(&gpu, &built(&[0, 1, 2, 3]), CompileOptions::default());
+    let (together, compiled) = outputs(&gpu, &built(&[0, 1, 2, 3]), CompileOptions::default());
     let (matrix, biases) = (CHANNELS as u64 / 4 * BIAS * 4, 4 * BIAS);
     assert_eq!(compiled.resident_weight_bytes(), (matrix + biases) * 16);
-    for (i, found) in found.into_iter().enumerate() {
-        assert_eq!(bits(&[found]), bits(&outputs(&gpu, &built(&[i]), CompileOptions::default()).0), "{i}");
+    for (i, output) in together.into_iter().enumerate() {
+        assert_eq!(bits(&[output]), bits(&outputs(&gpu, &built(&[i]), CompileOptions::default()).0), "{i}");
     }
 }
 

@@ -11,7 +11,7 @@ use crate::support::open;
 /// Becomes zero when it is truncated to 32 bits.
 const WRAPS: usize = 1 << 32;
 
-fn made(build: impl FnOnce(&mut GraphBuilder) -> TensorId) -> Graph {
+fn build_graph(build: impl FnOnce(&mut GraphBuilder) -> TensorId) -> Graph {
     let mut b = GraphBuilder::new("large");
     let y = build(&mut b);
     b.finish(&[y]).unwrap()
@@ -36,13 +36,13 @@ fn attributes_that_wrap_are_refused() {
     let none = Padding::default();
     let weights =
         |b: &mut GraphBuilder, dims: &[usize; 4]| b.constant("w", dims, &vec![0.5; dims.iter().product()]).unwrap();
-    let dilated = made(|b| {
+    let dilated = build_graph(|b| {
         let x = image(b);
         let pool = Pool2d { dilation: [WRAPS, 1], ..Pool2d::plain(PoolKind::Max, [1, 2], [1, 1], none) };
         b.pool("pool", pool, x).unwrap()
     });
     assert_eq!(refused(&gpu, &dilated), ("dilation".to_owned(), WRAPS));
-    let strided = made(|b| {
+    let strided = build_graph(|b| {
         let x = image(b);
         let weights = weights(b, &[4, 2, 2, 4]);
         let conv = TransposeConv::plain([WRAPS, 1], none);
@@ -50,7 +50,7 @@ fn attributes_that_wrap_are_refused() {
     });
     assert_eq!(refused(&gpu, &strided), ("stride".to_owned(), WRAPS));
     for depthwise in [false, true] {
-        let strided = made(|b| {
+        let strided = build_graph(|b| {
             let x = image(b);
             let conv = Conv2d { stride: [1, usize::MAX / 2], dilation: [1; 2], padding: none, groups: 1 };
             match depthwise {
@@ -71,7 +71,7 @@ fn attributes_that_wrap_are_refused() {
 /// Attributes that just fit are run and give the right result: the largest dilation has no effect on a window of one.
 #[test]
 fn attributes_that_fit_are_run() {
-    let graph = made(|b| {
+    let graph = build_graph(|b| {
         let x = image(b);
         let dilation = [(1 << 29) - 1, 1];
         let pool = Pool2d { dilation, ..Pool2d::plain(PoolKind::Max, [1, 2], [1, 1], Padding::default()) };
@@ -86,7 +86,7 @@ fn attributes_that_fit_are_run() {
 /// A graph built by hand with inconsistent shapes is refused before anything is created.
 #[test]
 fn a_graph_that_is_not_whole_is_refused() {
-    let mut graph = made(|b| {
+    let mut graph = build_graph(|b| {
         let x = image(b);
         b.unary("y", Unary::Exp, x).unwrap()
     });

@@ -54,8 +54,8 @@ fn crowded_concatenations_become_chains() {
     ] {
         let graph = concatenation(parts);
         assert!(most_that_meet(&graph) > 2, "{parts:?} needs no splitting");
-        let made = split(&graph);
-        assert!(most_that_meet(&made) <= 2, "{parts:?}");
+        let split_graph = split(&graph);
+        assert!(most_that_meet(&split_graph) <= 2, "{parts:?}");
         let inputs: Vec<Vec<f32>> = graph
             .inputs
             .iter()
@@ -63,7 +63,11 @@ fn crowded_concatenations_become_chains() {
             .map(|(i, &t)| (0..graph.shape(t).len()).map(|v| (1000 * i + v) as f32).collect())
             .collect();
         let expected = reference::graph(&graph, &inputs).unwrap()[graph.outputs[0]].clone().unwrap();
-        assert_eq!(reference::graph(&made, &inputs).unwrap()[made.outputs[0]].as_ref(), Some(&expected), "{parts:?}");
+        assert_eq!(
+            reference::graph(&split_graph, &inputs).unwrap()[split_graph.outputs[0]].as_ref(),
+            Some(&expected),
+            "{parts:?}"
+        );
         let mut session = Executor::new(&gpu, &graph, &ExecutorOptions::default()).unwrap();
         let values: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
         assert_eq!(session.run(&values).unwrap()[0], expected, "{parts:?}");

@@ -78,8 +78,8 @@ impl Lane {
     }
 
     fn run(&mut self) -> Result<(), GpuError> {
-        let found = self.session.run(&slices(&self.inputs))?;
-        assert_eq!(found, self.answer, "another answer than at first");
+        let outputs = self.session.run(&slices(&self.inputs))?;
+        assert_eq!(outputs, self.answer, "another answer than at first");
         Ok(())
     }
 
@@ -105,10 +105,10 @@ impl Lane {
             }
             5 => drop(self.session.profile().unwrap()),
             _ => {
-                let mut left = random.below(3);
+                let mut remaining = random.below(3);
                 let seen = |_: usize, _: &[f32]| {
-                    left = left.saturating_sub(1);
-                    left > 0
+                    remaining = remaining.saturating_sub(1);
+                    remaining > 0
                 };
                 self.session.run_stepwise(&slices(&self.inputs), seen).unwrap();
             }
@@ -121,7 +121,7 @@ fn slices(inputs: &[Vec<f32>]) -> Vec<&[f32]> {
 }
 
 /// Counts of the objects and bytes that the device holds once all its work is done.
-fn held(gpu: &Gpu) -> [(&'static str, isize); 8] {
+fn live_resources(gpu: &Gpu) -> [(&'static str, isize); 8] {
     gpu.device.poll(wgpu::PollType::wait_indefinitely()).unwrap();
     let hal = gpu.device.get_internal_counters().hal;
     [
@@ -158,7 +158,7 @@ fn nothing_is_left_of_sessions_that_are_gone() {
     let gpu = open_with(&GpuOptions { timestamps: true, ..GpuOptions::default() });
     // The first run makes the device's permanent allocations.
     drop(Lane::new(&gpu, &SharedPipelines::default(), &mut Random(0)));
-    let empty = held(&gpu);
+    let empty = live_resources(&gpu);
     for seed in 1..=3 {
         let mut random = Random(seed);
         let pipelines = SharedPipelines::default();
@@ -177,7 +177,7 @@ fn nothing_is_left_of_sessions_that_are_gone() {
         }
         lanes.iter_mut().for_each(|lane| lane.run().unwrap());
         drop((lanes, pipelines));
-        assert_eq!(held(&gpu), empty, "seed {seed}");
+        assert_eq!(live_resources(&gpu), empty, "seed {seed}");
     }
 }
 
@@ -220,9 +220,9 @@ fn nothing_is_left_of_many_sessions() {
     };
     // The first sessions fill the caches of the driver and the allocator.
     (0..passing / 4).for_each(|_| one());
-    let (empty, before) = (held(&gpu), resident());
+    let (empty, before) = (live_resources(&gpu), resident());
     (0..passing).for_each(|_| one());
     let grown = resident().saturating_sub(before);
     println!("{GROWN}{grown}");
-    assert_eq!(held(&gpu), empty);
+    assert_eq!(live_resources(&gpu), empty);
 }

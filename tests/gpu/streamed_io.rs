@@ -54,8 +54,8 @@ fn outputs_of_all_kinds_are_as_from_textures() {
         for (inputs, outputs) in [(true, false), (false, true), (true, true)] {
             let streamed = compiled(objective, StreamedIo { inputs, outputs });
             for poison in [false, true] {
-                let (found, memory) = answer(streamed.clone(), poison);
-                assert_eq!(found, expected, "{objective:?}, inputs {inputs}, outputs {outputs}, poison {poison}");
+                let (actual, memory) = answer(streamed.clone(), poison);
+                assert_eq!(actual, expected, "{objective:?}, inputs {inputs}, outputs {outputs}, poison {poison}");
                 assert!(memory.io < apart.io, "{memory:?}");
             }
         }

@@ -81,15 +81,15 @@ pub(crate) fn different(
     let alike = |one: &CompiledModel, other: &CompiledModel| {
         (&one.plan().textures, &one.plan().placements) == (&other.plan().textures, &other.plan().placements)
     };
-    let mut found: Vec<(Planner, CompiledModel)> = Vec::new();
+    let mut plans: Vec<(Planner, CompiledModel)> = Vec::new();
     for planner in planners {
         let options = CompileOptions { planner, ..options.clone() };
         let compiled = compile(graph, &options, &SearchControl::new()).unwrap();
-        if !found.iter().any(|(_, other)| alike(other, &compiled)) {
-            found.push((planner, compiled));
+        if !plans.iter().any(|(_, other)| alike(other, &compiled)) {
+            plans.push((planner, compiled));
         }
     }
-    found
+    plans
 }
 
 /// Index of the largest score.

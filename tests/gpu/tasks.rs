@@ -96,7 +96,7 @@ fn futures_wait_for_a_host_that_polls() {
     assert!(pending > 0, "the upload of weights was not waited for");
     let mut session = session.unwrap();
     let values = input();
-    let found = {
+    let outputs = {
         let mut run = pin!(session.run_async([(0, TensorView::from(&values))]));
         for _ in 0..100 {
             assert!(poll(run.as_mut()).is_pending(), "somebody else polled the device");
@@ -104,18 +104,18 @@ fn futures_wait_for_a_host_that_polls() {
         }
         drive(&context, run).0.unwrap()
     };
-    assert_eq!(bits(&found), answer(&mut session));
+    assert_eq!(bits(&outputs), answer(&mut session));
     let (read, _) = drive(&context, session.read_async([0, 1]));
-    assert_eq!(bits(&read.unwrap()), bits(&found));
+    assert_eq!(bits(&read.unwrap()), bits(&outputs));
 }
 
 /// Tasks of one thread run concurrently, woken by the thread that polls the device.
 #[test]
 fn tasks_of_one_thread_run_beside_each_other() {
     let context = context(Polling::Thread);
-    let (mut found, mut turns) = (Vec::new(), 0);
+    let (mut answers, mut turns) = (Vec::new(), 0);
     {
-        let (tell, told) = mpsc::channel();
+        let (tell, receiver) = mpsc::channel();
         let work = |number: usize| {
             let (context, tell) = (context.clone(), tell.clone());
             let task = async move {
@@ -139,7 +139,7 @@ fn tasks_of_one_thread_run_beside_each_other() {
         };
         // A task that would starve if the others blocked: it counts its turns.
         let count = async {
-            while told.try_recv().map(|bits| found.push(bits)).is_err() || found.len() < 2 {
+            while receiver.try_recv().map(|bits| answers.push(bits)).is_err() || answers.len() < 2 {
                 turns += 1;
                 yield_now().await;
             }
@@ -148,7 +148,7 @@ fn tasks_of_one_thread_run_beside_each_other() {
     }
     let mut session = context.compile(&model()).build().unwrap().session().unwrap();
     let right = answer(&mut session);
-    assert!(found.iter().all(|bits| *bits == right));
+    assert!(answers.iter().all(|bits| *bits == right));
     assert!(turns > 100, "the other task had {turns} turns");
 }
 
@@ -238,20 +238,20 @@ fn a_task_hears_that_its_device_is_lost() {
 fn two_contexts_share_a_device() {
     let first = context(Polling::Thread);
     let second = Context::from_wgpu(first.device().clone(), first.queue().clone()).unwrap();
-    let mut found = [const { Vec::new() }; 2];
-    let tasks = [first, second].into_iter().zip(&mut found).map(|(context, found)| {
+    let mut answers = [const { Vec::new() }; 2];
+    let tasks = [first, second].into_iter().zip(&mut answers).map(|(context, answers_of_one)| {
         let task = async move {
             let compiled = context.compile(&model()).build_async().await.unwrap();
             let mut session = compiled.session_async().await.unwrap();
             let values = input();
             for _ in 0..3 {
-                found.push(bits(&session.run_async([(0, TensorView::from(&values))]).await.unwrap()));
+                answers_of_one.push(bits(&session.run_async([(0, TensorView::from(&values))]).await.unwrap()));
             }
         };
         Box::pin(task) as Pin<Box<dyn Future<Output = ()>>>
     });
     run_all(tasks.collect());
-    let [first, second] = found;
+    let [first, second] = answers;
     assert_eq!(first.len(), 3);
     assert!(first == second && first[1..].iter().all(|bits| *bits == first[0]));
 }
@@ -264,15 +264,15 @@ fn a_future_goes_on_in_another_thread() {
     let (right, values) = (answer(&mut session), input());
     let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
     assert!(poll(run.as_mut()).is_pending());
-    let found = std::thread::scope(|scope| {
+    let outcome = std::thread::scope(|scope| {
         let other = scope.spawn(|| {
-            let mut found = None;
-            run_all(vec![Box::pin(async { found = Some(run.await) })]);
-            found.unwrap()
+            let mut outcome = None;
+            run_all(vec![Box::pin(async { outcome = Some(run.await) })]);
+            outcome.unwrap()
         });
         other.join().unwrap()
     });
-    assert_eq!(bits(&found.unwrap()), right);
+    assert_eq!(bits(&outcome.unwrap()), right);
 }
 
 /// A waker that panics.
@@ -295,18 +295,18 @@ fn a_host_that_panics_harms_no_other_task() {
     impatient.set_timeout(Duration::from_millis(50));
     let mut late = Box::pin(impatient.run_async([(0, TensorView::from(&values))]));
     assert!(late.as_mut().poll(&mut TaskContext::from_waker(&Waker::from(Arc::new(Panics)))).is_pending());
-    let mut found = None;
-    run_all(vec![Box::pin(async { found = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
-    assert_eq!(bits(&found.unwrap().unwrap()), right);
+    let mut outcome = None;
+    run_all(vec![Box::pin(async { outcome = Some(session.run_async([(0, TensorView::from(&values))]).await) })]);
+    assert_eq!(bits(&outcome.unwrap().unwrap()), right);
     drop(late);
 
     // Called by the polling thread, since nothing else submits or polls before the run is done.
     let mut run = Box::pin(session.run_async([(0, TensorView::from(&values))]));
     assert!(poll(run.as_mut()).is_pending());
     context.queue().on_submitted_work_done(|| panic!("a callback of the host's panics, as this test wants"));
-    let mut found = None;
-    run_all(vec![Box::pin(async { found = Some(run.await) })]);
-    assert_eq!(bits(&found.unwrap().unwrap()), right);
+    let mut outcome = None;
+    run_all(vec![Box::pin(async { outcome = Some(run.await) })]);
+    assert_eq!(bits(&outcome.unwrap().unwrap()), right);
     context.check().expect("the device is there");
     assert_eq!(answer(&mut session), right);
 }

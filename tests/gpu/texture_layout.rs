@@ -198,12 +198,12 @@ fn a_shader_finds_every_element() {
             let texture = gpu.device.create_texture(&layout.descriptor(usage));
             let bytes = layout.pack(&values).unwrap();
             gpu.queue.write_texture(texture.as_image_copy(), &bytes, rows(&layout), texture.size());
-            let found = buffer(&gpu, values.len() as u64 * 4, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+            let read_back = buffer(&gpu, values.len() as u64 * 4, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
             let mut encoder = encoder(&gpu);
-            let bound = [Bound::Read(&texture), Bound::Buffer(&found)];
+            let bound = [Bound::Read(&texture), Bound::Buffer(&read_back)];
             dispatch(&gpu, &mut encoder, &reader(&layout), &bound, [values.len().div_ceil(64) as u32, 1, 1]);
-            let found: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes_of(&gpu, encoder, &found));
-            assert_eq!(found, values, "{input:?} {format:?}");
+            let read_values: Vec<f32> = bytemuck::pod_collect_to_vec(&bytes_of(&gpu, encoder, &read_back));
+            assert_eq!(read_values, values, "{input:?} {format:?}");
         }
     }
 }
@@ -234,8 +234,8 @@ fn a_shader_writes_what_packing_makes() {
                 let mut encoder = encoder(&gpu);
                 let wgsl = writer(&functions, names, storage);
                 dispatch(&gpu, &mut encoder, &wgsl, &[Bound::Written(&texture)], [w, b * h, c.div_ceil(4)]);
-                let found = texture_bytes(&gpu, encoder, &layout, &texture);
-                assert!(found == expected, "{input:?} {format:?}: {:?}", layout.unpack(&found));
+                let bytes = texture_bytes(&gpu, encoder, &layout, &texture);
+                assert!(bytes == expected, "{input:?} {format:?}: {:?}", layout.unpack(&bytes));
             }
         }
     }
@@ -292,16 +292,16 @@ fn the_documented_shaders_write_an_input_and_read_an_output() {
 
     executor.bind_texture(TensorRole::Input, 0, &input).unwrap();
     executor.bind_texture(TensorRole::Output, 0, &output).unwrap();
-    let found = buffer(&gpu, 4, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
+    let result = buffer(&gpu, 4, BufferUsages::STORAGE | BufferUsages::COPY_SRC);
     let mut all = encoder(&gpu);
     let wgsl = image.wgsl("image") + include_str!("../../src/texture/write_image.wgsl");
     let groups = [(width as u32).div_ceil(8), (height as u32).div_ceil(8), 1];
     dispatch(&gpu, &mut all, &wgsl, &[Bound::Sampled(&picture, &linear), Bound::Written(&input)], groups);
     executor.encode(&mut all).unwrap();
     let wgsl = scores.wgsl("scores") + include_str!("../../src/texture/read_scores.wgsl");
-    dispatch(&gpu, &mut all, &wgsl, &[Bound::Read(&output), Bound::Buffer(&found)], [1, 1, 1]);
-    let found = bytes_of(&gpu, all, &found);
-    assert_eq!(u32::from_ne_bytes(found.try_into().unwrap()), 1234);
+    dispatch(&gpu, &mut all, &wgsl, &[Bound::Read(&output), Bound::Buffer(&result)], [1, 1, 1]);
+    let result = bytes_of(&gpu, all, &result);
+    assert_eq!(u32::from_ne_bytes(result.try_into().unwrap()), 1234);
 
     // The input holds the picture scaled to -1 to 1 and zeros in its fourth lanes. Passing the values gives the same
     // bytes.
@@ -323,13 +323,13 @@ fn a_texture_is_taken_that_is_as_described_and_no_other() {
     let graph = network(100, 100);
     let layout = TextureLayout::new(&graph.tensors[graph.inputs[0]], TexelFormat::Rgba32Float, 8192);
     type Change = fn(&mut wgpu::TextureDescriptor<'_>);
-    let found = |change: Change| {
+    let check_changed = |change: Change| {
         let mut descriptor = layout.descriptor(TextureUsages::COPY_DST);
         change(&mut descriptor);
         layout.check(&gpu.device.create_texture(&descriptor))
     };
-    assert_eq!(found(|_| {}), Ok(()));
-    assert_eq!(found(|t| t.usage |= TextureUsages::RENDER_ATTACHMENT), Ok(()));
+    assert_eq!(check_changed(|_| {}), Ok(()));
+    assert_eq!(check_changed(|t| t.usage |= TextureUsages::RENDER_ATTACHMENT), Ok(()));
     let cases: [(Change, TextureProblem, &str); 7] = [
         (
             |t| t.format = wgpu::TextureFormat::Rgba16Float,
@@ -352,7 +352,7 @@ fn a_texture_is_taken_that_is_as_described_and_no_other() {
         ),
     ];
     for (change, problem, text) in cases {
-        assert_eq!(found(change), Err(problem));
+        assert_eq!(check_changed(change), Err(problem));
         assert_eq!(problem.to_string(), text);
     }
 }

@@ -77,9 +77,9 @@ fn every_half_is_exact() {
     let graph = weights_alone(Constant::new(ElementType::F16, bytes.into()));
     for weights in [WeightFormat::File, WeightFormat::F16] {
         let mut session = session(&gpu, &graph, &formatted(weights, TexelFormat::Rgba32Float));
-        let found = &session.run(&[&[1.0]]).unwrap()[0];
-        let wrong = halves.iter().zip(found).find(|(half, found)| half.to_f32() != **found);
-        assert!(wrong.is_none() && found.len() == halves.len(), "{weights:?}: {wrong:?}");
+        let actual = &session.run(&[&[1.0]]).unwrap()[0];
+        let wrong = halves.iter().zip(actual).find(|(half, actual_value)| half.to_f32() != **actual_value);
+        assert!(wrong.is_none() && actual.len() == halves.len(), "{weights:?}: {wrong:?}");
     }
 }
 
@@ -224,14 +224,14 @@ fn rounded_weights_keep_answers() {
             let outputs = session.run(&[&golden.input]).unwrap();
             for expected in &golden.outputs {
                 let Some(values) = &expected.values else { continue };
-                let found = &outputs[output(&graph, &expected.name)];
+                let actual = &outputs[output(&graph, &expected.name)];
                 let greatest = values.iter().fold(0.0f32, |most, value| most.max(value.abs()));
                 let differs =
                     |worst: f32, (a, b): (&f32, &f32)| if (a - b).abs() <= worst { worst } else { (a - b).abs() };
-                let worst = found.iter().zip(values).fold(0.0, differs);
+                let worst = actual.iter().zip(values).fold(0.0, differs);
                 println!("{name} {}, {}: {worst:e} of {greatest}", expected.name, weights.name());
                 assert!(worst <= allowed * greatest, "{name} {}, {weights:?}: {worst}", expected.name);
-                assert!(!labels || first_label(found) == first_label(values), "{name}, {weights:?}");
+                assert!(!labels || first_label(actual) == first_label(values), "{name}, {weights:?}");
             }
         }
     }

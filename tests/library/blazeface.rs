@@ -27,15 +27,15 @@ fn near(a: &[f32], b: &[f32]) -> bool {
 #[test]
 fn an_anchor_in_each_grid_is_decoded() {
     let (regressors, scores) = outputs(&[(680, 3.0, [12.8, -6.4, 25.6, 51.2]), (35, 2.0, [0.0, 0.0, 8.0, 8.0])]);
-    let found = faces(&regressors, &scores);
-    assert_eq!(found.len(), 2);
+    let boxes = faces(&regressors, &scores);
+    assert_eq!(boxes.len(), 2);
     let (x, y) = (4.5 / 8.0 + 0.1, 3.5 / 8.0 - 0.05);
-    assert!(near(&found[0].bounds, &[x - 0.1, y - 0.2, x + 0.1, y + 0.2]), "{:?}", found[0]);
-    assert!(near(&found[0].points[5], &[4.5 / 8.0 + 5.0 / 128.0, 3.5 / 8.0 - 5.0 / 128.0]), "{:?}", found[0]);
-    assert!((found[0].score - 0.952_574).abs() < 1e-5);
+    assert!(near(&boxes[0].bounds, &[x - 0.1, y - 0.2, x + 0.1, y + 0.2]), "{:?}", boxes[0]);
+    assert!(near(&boxes[0].points[5], &[4.5 / 8.0 + 5.0 / 128.0, 3.5 / 8.0 - 5.0 / 128.0]), "{:?}", boxes[0]);
+    assert!((boxes[0].score - 0.952_574).abs() < 1e-5);
     // Anchor 35 is in the 16 by 16 grid: cell 17, so x 1, y 1.
     let (x, y) = (1.5 / 16.0, 1.5 / 16.0);
-    assert!(near(&found[1].bounds, &[x - 0.03125, y - 0.03125, x + 0.03125, y + 0.03125]), "{:?}", found[1]);
+    assert!(near(&boxes[1].bounds, &[x - 0.03125, y - 0.03125, x + 0.03125, y + 0.03125]), "{:?}", boxes[1]);
 }
 
 #[test]
@@ -47,11 +47,11 @@ fn boxes_of_one_face_are_averaged_by_score_and_others_are_kept() {
         (512, 5.0, [0.0, 0.0, 20.0, 20.0]),
         (700, -0.1, [0.0, 0.0, 20.0, 20.0]),
     ]);
-    let found = faces(&regressors, &scores);
-    assert_eq!(found.len(), 2, "{found:?}");
-    assert_eq!(found[0].score, 1.0);
+    let boxes = faces(&regressors, &scores);
+    assert_eq!(boxes.len(), 2, "{boxes:?}");
+    assert_eq!(boxes[0].score, 1.0);
     let x = 4.5 / 8.0 + 0.05 * (0.5 / 1.5);
-    assert!((found[0].bounds[0] + found[0].bounds[2] - 2.0 * x).abs() < 1e-5, "{:?}", found[0]);
+    assert!((boxes[0].bounds[0] + boxes[0].bounds[2] - 2.0 * x).abs() < 1e-5, "{:?}", boxes[0]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn extreme_and_meaningless_scores_do_no_harm() {
     let nan = [f32::NAN; 4];
     let (regressors, mut scores) = outputs(&[(680, f32::INFINITY, nan), (3, f32::MAX, [0.0; 4]), (4, 2.0, nan)]);
     scores[9] = f32::NAN;
-    let found = faces(&regressors, &scores);
-    assert_eq!(found.len(), 3);
-    assert_eq!(found[..2].iter().map(|f| f.score).collect::<Vec<_>>(), [1.0, 1.0]);
+    let boxes = faces(&regressors, &scores);
+    assert_eq!(boxes.len(), 3);
+    assert_eq!(boxes[..2].iter().map(|f| f.score).collect::<Vec<_>>(), [1.0, 1.0]);
 }

@@ -22,8 +22,12 @@ fn links_lead_to_files_and_headings() {
             assert!(root().join(&target).exists(), "{}: nothing is at {link}", path.display());
             let Some(fragment) = fragment else { continue };
             let text = documents.get(&target).unwrap_or_else(|| panic!("{}: {link} is no document", path.display()));
-            let known: Vec<String> = headings(text).collect();
-            assert!(known.iter().any(|h| h == fragment), "{}: no heading for {link} among {known:?}", path.display());
+            let anchors: Vec<String> = headings(text).collect();
+            assert!(
+                anchors.iter().any(|h| h == fragment),
+                "{}: no heading for {link} among {anchors:?}",
+                path.display()
+            );
         }
     }
 }
@@ -77,9 +81,9 @@ fn links(text: &str) -> impl Iterator<Item = &str> {
 /// Returns the fragment of each heading, formed as web sites of repositories form it.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let titles = text.lines().filter(|line| line.starts_with('#')).map(|line| line.trim_start_matches('#').trim());
-    let kept = |c: char| c.is_alphanumeric() || "-_ ".contains(c);
+    let is_kept = |c: char| c.is_alphanumeric() || "-_ ".contains(c);
     titles.map(move |title| {
-        title.to_lowercase().chars().filter(|&c| kept(c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+        title.to_lowercase().chars().filter(|&c| is_kept(c)).map(|c| if c == ' ' { '-' } else { c }).collect()
     })
 }
 

@@ -149,8 +149,8 @@ fn the_checker_finds_every_kind_of_damage() {
     for (message, change) in cases {
         let mut graph = network().unwrap();
         change(&mut graph);
-        let found = check(&graph).map_err(|e| e.to_string());
-        assert!(found.as_ref().is_err_and(|e| e.contains(message)), "wanted `{message}`, found {found:?}");
+        let result = check(&graph).map_err(|e| e.to_string());
+        assert!(result.as_ref().is_err_and(|e| e.contains(message)), "wanted `{message}`, found {result:?}");
     }
 }
 

@@ -128,8 +128,11 @@ fn inputs_stay_within_what_is_exact() {
     // For values that are only compared, moved or selected, and for dividends, everything that texels can hold is
     // exact.
     for op in ["Max", "Min", "Equal", "Less"] {
-        let found = ranges(&model(&two, move |m| m.node(op, &["a", "b"], &["y"], &[])));
-        assert!(found.iter().all(|range| range.is_none_or(|range| range == [-MOST, MOST])), "{op}: {found:?}");
+        let ranges_of_op = ranges(&model(&two, move |m| m.node(op, &["a", "b"], &["y"], &[])));
+        assert!(
+            ranges_of_op.iter().all(|range| range.is_none_or(|range| range == [-MOST, MOST])),
+            "{op}: {ranges_of_op:?}"
+        );
     }
     assert_eq!(ranges(&model(&two, node("Div", &["a", "b"]))), [Some([-MOST, MOST]); 2]);
     let chosen = |m: &mut Model| {

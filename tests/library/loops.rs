@@ -96,7 +96,7 @@ fn bound(module: &Module, function: &Function, body: &Block, variable: Handle<Lo
         return None;
     };
     let Expression::Load { pointer } = function.expressions[left] else { return None };
-    if !matches!(function.expressions[pointer], Expression::LocalVariable(found) if found == variable) {
+    if !matches!(function.expressions[pointer], Expression::LocalVariable(wgsl_loops) if wgsl_loops == variable) {
         return None;
     }
     let number = |expression: &Expression| match *expression {
@@ -114,7 +114,7 @@ fn bound(module: &Module, function: &Function, body: &Block, variable: Handle<Lo
 }
 
 /// Returns the loops of a shader's entry point.
-fn found(text: &str) -> Vec<WgslLoop> {
+fn wgsl_loops(text: &str) -> Vec<WgslLoop> {
     let module = naga::front::wgsl::parse_str(text).unwrap_or_else(|error| panic!("{}", error.emit_to_string(text)));
     let entry = &module.entry_points[0].function;
     loops(&module, entry, &entry.body)
@@ -126,12 +126,12 @@ fn text(shader: Shader) -> String {
 }
 
 /// Formats loops as a shader declares them.
-fn written(found: &[WgslLoop]) -> String {
+fn written(loops: &[WgslLoop]) -> String {
     let one = |one: &WgslLoop| match written(&one.inner).as_str() {
         "" => one.name.clone(),
         inner => format!("{} [{inner}]", one.name),
     };
-    found.iter().filter(|one| !one.is_unrolled()).map(one).collect::<Vec<_>>().join(", ")
+    loops.iter().filter(|one| !one.is_unrolled()).map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn stated(loops: &[Loop]) -> String {
@@ -145,19 +145,19 @@ fn stated(loops: &[Loop]) -> String {
 #[test]
 fn every_loop_of_every_shader_is_stated() {
     for shader in shaders() {
-        let found = found(&text(shader));
+        let loops = wgsl_loops(&text(shader));
         let (name, packing) = (shader.name(), shader.weights());
         assert_eq!(
             stated(shader.stated_loops()),
-            written(&found),
+            written(&loops),
             "{name} of {packing:?}: its loops in Rust and in WGSL"
         );
         assert_eq!(
-            found.iter().any(WgslLoop::has_unrolled_inside),
+            loops.iter().any(WgslLoop::has_unrolled_inside),
             UNROLLED_INSIDE.contains(&name),
             "{name}: whether a driver must unroll loops inside others, which is to be measured"
         );
-        let rounds: u64 = found.iter().filter(|one| one.is_unrolled()).map(WgslLoop::rounds).sum();
+        let rounds: u64 = loops.iter().filter(|one| one.is_unrolled()).map(WgslLoop::rounds).sum();
         assert!(rounds <= Loop::UNROLLED_ROUNDS, "{name}: loops that are not stated take {rounds} rounds");
     }
 }
@@ -193,5 +193,5 @@ fn a_loop_is_found_wherever_it_is() {
         }
     ";
     let expected = "k, q [k], l, m, y [x [k]], a loop without a variable, a loop without a variable";
-    assert_eq!(written(&found(text)), expected);
+    assert_eq!(written(&wgsl_loops(text)), expected);
 }

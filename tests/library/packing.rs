@@ -73,7 +73,7 @@ fn weights_are_packed_as_files_have_them() {
 /// Guards the packing of words in the same way.
 #[test]
 fn words_are_packed_as_files_have_them() {
-    let mut found = Vec::new();
+    let mut hashes = Vec::new();
     for (weights, packing) in [(WeightFormat::F16, WeightPacking::Halves), (WeightFormat::Int8, WeightPacking::Bytes)] {
         let options = CompileOptions { rules: Rules::none(), weight_format: weights, ..CompileOptions::default() };
         let compiled = compile(&network(), &options, &SearchControl::new()).unwrap();
@@ -84,7 +84,7 @@ fn words_are_packed_as_files_have_them() {
             let texels: Vec<[u32; 4]> = words.pieces(id, |value| value).flatten().collect();
             if !texels.is_empty() {
                 assert_eq!(texels.len() as u64, ops::packed_weight_texels(graph, node, packing), "{}", node.op.name());
-                found.push((node.op.name(), hash(&texels)));
+                hashes.push((node.op.name(), hash(&texels)));
             }
         }
     }
@@ -102,7 +102,7 @@ fn words_are_packed_as_files_have_them() {
         ("TRANSPOSE_CONV", 12240675451873420012),
         ("FULLY_CONNECTED", 12872590363105375038),
     ];
-    assert_eq!((ops::PACKING, found), (1, expected.to_vec()));
+    assert_eq!((ops::PACKING, hashes), (1, expected.to_vec()));
 }
 
 /// Guards host memory: at most one output slice of a large layer is packed at a time.

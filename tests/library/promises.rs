@@ -19,12 +19,12 @@ fn the_tests_that_are_named_are_there() {
         };
         let sources = sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join(of).join(binary));
         let words = sources.iter().flat_map(|(_, text)| text.split(|c: char| !c.is_alphanumeric() && c != '_'));
-        let found: BTreeSet<&str> = words.collect();
+        let source_words: BTreeSet<&str> = words.collect();
         let named: Vec<&str> =
             quoted.clone().filter_map(|name| name.strip_prefix(binary)?.strip_prefix("::")).collect();
         assert!(!named.is_empty(), "{binary}");
         for name in named {
-            let missing = name.split("::").find(|&part| !found.contains(part));
+            let missing = name.split("::").find(|&part| !source_words.contains(part));
             assert_eq!(missing, None, "{binary}::{name}");
         }
     }

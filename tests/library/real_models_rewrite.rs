@@ -27,11 +27,11 @@ mod tests {
     }
 
     fn steps(name: &str, rules: &Rules) -> (Rewritten, Schedule) {
-        let made = rewrite(&import(name), rules);
-        check(&made.graph).unwrap();
-        let schedule = schedule(&made.graph, &made.views).unwrap();
-        assert_eq!(made.report.nodes_after, schedule.steps.len());
-        (made, schedule)
+        let rewriting = rewrite(&import(name), rules);
+        check(&rewriting.graph).unwrap();
+        let schedule = schedule(&rewriting.graph, &rewriting.views).unwrap();
+        assert_eq!(rewriting.report.nodes_after, schedule.steps.len());
+        (rewriting, schedule)
     }
 
     /// The records of a published file: intervals, size in texels by the extents, size in bytes as stated.
@@ -62,9 +62,9 @@ mod tests {
         ];
         for (model, file, rules) in cases {
             let published = published(file);
-            let (_, made) = steps(model, &rules);
+            let (_, schedule) = steps(model, &rules);
             let records: Vec<UsageRecord> = published.iter().map(|&(record, _)| record).collect();
-            assert_eq!(made.records, records, "{file}");
+            assert_eq!(schedule.records, records, "{file}");
             // The raw file counts 21 channels densely; all other records count whole texels.
             for (record, bytes) in published.iter().filter(|_| file != "deeplab_v3_raw") {
                 assert_eq!(record.size * TEXEL, *bytes, "{file}");
@@ -75,8 +75,8 @@ mod tests {
     #[test]
     fn with_no_rule_on_every_operator_is_a_step() {
         let graph = import("face_detection_short_range");
-        let (made, schedule) = steps("face_detection_short_range", &Rules::none());
-        assert_eq!(format!("{:?}", made.graph.nodes), format!("{:?}", graph.nodes));
+        let (rewriting, schedule) = steps("face_detection_short_range", &Rules::none());
+        assert_eq!(format!("{:?}", rewriting.graph.nodes), format!("{:?}", graph.nodes));
         assert_eq!(schedule.steps.len(), 90);
     }
 
@@ -93,12 +93,12 @@ mod tests {
             ("selfie_segmentation", 136, 84),
         ];
         for (model, before, after) in counts {
-            let (made, _) = steps(model, &Rules::all());
+            let (rewriting, _) = steps(model, &Rules::all());
             assert_eq!(
-                (made.report.nodes_before, made.report.nodes_after),
+                (rewriting.report.nodes_before, rewriting.report.nodes_after),
                 (before, after),
                 "{model}\n{}",
-                made.report
+                rewriting.report
             );
         }
     }
@@ -144,8 +144,8 @@ mod tests {
             check(&with.graph).unwrap();
             let image: Vec<f32> =
                 (0..graph.shape(graph.inputs[0]).len()).map(|i| (i % 101) as f32 / 50.0 - 1.0).collect();
-            let [without, with] = [without, with].map(|made| {
-                let mut tensors = reference::graph(&made.graph, std::slice::from_ref(&image)).unwrap();
+            let [without, with] = [without, with].map(|rewriting| {
+                let mut tensors = reference::graph(&rewriting.graph, std::slice::from_ref(&image)).unwrap();
                 graph.outputs.iter().map(|&output| tensors[output].take().unwrap()).collect::<Vec<_>>()
             });
             assert!(without == with, "{file}: the answers differ");
@@ -154,13 +154,14 @@ mod tests {
 
     #[test]
     fn a_blaze_block_is_two_steps_and_a_pool_where_it_halves() {
-        let (made, _) = steps("face_detection_short_range", &Rules::all());
-        let ops: Vec<&str> = made.graph.nodes.iter().map(|node| node.op.name()).collect();
+        let (rewriting, _) = steps("face_detection_short_range", &Rules::all());
+        let ops: Vec<&str> = rewriting.graph.nodes.iter().map(|node| node.op.name()).collect();
         assert!(!ops.iter().any(|op| ["ADD", "RELU", "PAD"].contains(op)), "{ops:?}");
         let relu = Act::Unary(Unary::Relu);
         let added =
             |epilogue: &Epilogue| epilogue.first == Act::None && epilogue.add.is_some() && epilogue.then == relu;
-        let blocks = made.graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv2d(_)) && added(&node.epilogue));
+        let blocks =
+            rewriting.graph.nodes.iter().filter(|node| matches!(node.op, Op::Conv2d(_)) && added(&node.epilogue));
         assert_eq!(blocks.count(), 16);
     }
 
@@ -168,12 +169,12 @@ mod tests {
     fn the_rewritten_model_answers_as_the_model_does() {
         for model in ["face_detection_short_range", "face_landmark"] {
             let graph = import(model);
-            let made = rewrite(&graph, &Rules::all());
+            let rewriting = rewrite(&graph, &Rules::all());
             let len = graph.shape(graph.inputs[0]).len();
             let image: Vec<f32> = (0..len).map(|i| ((i * 37 + i / 384 * 11) % 101) as f32 / 50.0 - 1.0).collect();
             let before = reference::graph(&graph, std::slice::from_ref(&image)).unwrap();
-            let after = reference::graph(&made.graph, &[image]).unwrap();
-            assert!(made.report.count("arithmetic") == 0, "{model} rounds as before");
+            let after = reference::graph(&rewriting.graph, &[image]).unwrap();
+            assert!(rewriting.report.count("arithmetic") == 0, "{model} rounds as before");
             for &output in &graph.outputs {
                 assert!(before[output].is_some() && before[output] == after[output], "{model}: output {output}");
             }

@@ -22,9 +22,9 @@ fn run(name: &str) -> (Golden, Graph, Values) {
 }
 
 /// The largest difference is at most `tolerance`; a NaN never is.
-fn near(what: &str, found: &[f32], expected: &[f32], tolerance: f32) {
-    assert_eq!(found.len(), expected.len(), "{what}");
-    for (i, (a, b)) in found.iter().zip(expected).enumerate() {
+fn near(what: &str, actual: &[f32], expected: &[f32], tolerance: f32) {
+    assert_eq!(actual.len(), expected.len(), "{what}");
+    for (i, (a, b)) in actual.iter().zip(expected).enumerate() {
         assert!((a - b).abs() <= tolerance, "{what}: element {i} is {a}, not {b}; {tolerance:e} allowed");
     }
 }
@@ -33,8 +33,8 @@ fn outputs_agree(name: &str) -> (Golden, Graph, Values) {
     let (golden, graph, values) = run(name);
     for expected in &golden.outputs {
         let Some(whole) = &expected.values else { continue };
-        let found = values[graph.outputs[output(&graph, &expected.name)]].as_ref().unwrap();
-        near(&format!("{name} {}", expected.name), found, whole, expected.tolerance);
+        let actual = values[graph.outputs[output(&graph, &expected.name)]].as_ref().unwrap();
+        near(&format!("{name} {}", expected.name), actual, whole, expected.tolerance);
     }
     (golden, graph, values)
 }
@@ -70,6 +70,7 @@ fn deeplab_agrees() {
     let rows: Vec<f32> = array(&golden.folder.join("out_rows_0_64_128_192_256.npy"));
     let row = 257 * 21;
     let all = values[graph.outputs[0]].as_ref().unwrap();
-    let found: Vec<f32> = [0, 64, 128, 192, 256].iter().flat_map(|y| &all[y * row..(y + 1) * row]).copied().collect();
-    near("rows of the result", &found, &rows, golden.outputs[0].tolerance);
+    let actual_rows: Vec<f32> =
+        [0, 64, 128, 192, 256].iter().flat_map(|y| &all[y * row..(y + 1) * row]).copied().collect();
+    near("rows of the result", &actual_rows, &rows, golden.outputs[0].tolerance);
 }

@@ -32,10 +32,10 @@ fn run(op: Op, dims: [usize; 4], values: &[f32], constants: &[Source], out: [usi
     all[graph.outputs[0]].take().unwrap()
 }
 
-fn near(found: &[f32], expected: &[f32]) {
-    assert_eq!(found.len(), expected.len());
-    for (a, b) in found.iter().zip(expected) {
-        assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{found:?} is not {expected:?}");
+fn near(actual: &[f32], expected: &[f32]) {
+    assert_eq!(actual.len(), expected.len());
+    for (a, b) in actual.iter().zip(expected) {
+        assert!((a - b).abs() <= 1e-5 * b.abs().max(1.0), "{actual:?} is not {expected:?}");
     }
 }
 
@@ -52,25 +52,25 @@ fn a_convolution_pads_strides_and_adds_its_bias() {
         groups: 1,
     };
     let weights = constant([1, 2, 2, 1], &[1.0, 10.0, 100.0, 1000.0]);
-    let found =
+    let result =
         run(Op::Conv2d(conv), [1, 3, 3, 1], &count(9), &[weights, constant([1, 1, 1, 1], &[0.5])], [1, 2, 2, 1]);
-    near(&found, &[0.5, 2100.5, 6030.5, 8754.5]);
+    near(&result, &[0.5, 2100.5, 6030.5, 8754.5]);
 }
 
 #[test]
 fn a_dilated_grouped_convolution_reads_its_own_channels() {
     let conv = Conv2d { stride: [1, 1], dilation: [1, 2], padding: NO_PADDING, groups: 2 };
     let weights = constant([2, 1, 2, 1], &[1.0, 10.0, 1.0, 100.0]);
-    let found = run(Op::Conv2d(conv), [1, 1, 3, 2], &count(6), &[weights], [1, 1, 1, 2]);
-    near(&found, &[40.0, 501.0]);
+    let result = run(Op::Conv2d(conv), [1, 1, 3, 2], &count(6), &[weights], [1, 1, 1, 2]);
+    near(&result, &[40.0, 501.0]);
 }
 
 #[test]
 fn a_depthwise_convolution_repeats_channels_by_its_multiplier() {
     let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: NO_PADDING, groups: 1 };
     let weights = constant([1, 1, 1, 4], &[1.0, 2.0, 3.0, 4.0]);
-    let found = run(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), [1, 1, 1, 2], &[5.0, 7.0], &[weights], [1, 1, 1, 4]);
-    near(&found, &[5.0, 10.0, 21.0, 28.0]);
+    let result = run(Op::DepthwiseConv2d(DepthwiseConv2d(conv)), [1, 1, 1, 2], &[5.0, 7.0], &[weights], [1, 1, 1, 4]);
+    near(&result, &[5.0, 10.0, 21.0, 28.0]);
 }
 
 #[test]
@@ -78,25 +78,25 @@ fn a_transposed_convolution_scatters_and_cuts() {
     // `SimpleTestWithPaddingValid` of TensorFlow Lite's transpose_conv_test.cc, cut by one on the top and left.
     let conv = TransposeConv::plain([2, 2], NO_PADDING);
     let weights = constant([1, 3, 3, 1], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0]);
-    let found =
+    let result =
         run(Op::TransposeConv(conv), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], std::slice::from_ref(&weights), [1, 5, 5, 1]);
     let full = [
         1.0, 2.0, 5.0, 4.0, 6.0, 4.0, 5.0, 14.0, 10.0, 12.0, 10.0, 14.0, 36.0, 24.0, 30.0, 12.0, 15.0, 34.0, 20.0,
         24.0, 21.0, 24.0, 55.0, 32.0, 36.0,
     ];
-    near(&found, &full);
+    near(&result, &full);
     let cut = TransposeConv::plain([2, 2], Padding { top: 1, bottom: 0, left: 1, right: 0 });
-    let found = run(Op::TransposeConv(cut), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], &[weights], [1, 4, 4, 1]);
+    let result = run(Op::TransposeConv(cut), [1, 2, 2, 1], &[1.0, 2.0, 3.0, 4.0], &[weights], [1, 4, 4, 1]);
     let expected: Vec<f32> = (1..5).flat_map(|y| full[y * 5 + 1..y * 5 + 5].to_vec()).collect();
-    near(&found, &expected);
+    near(&result, &expected);
 }
 
 #[test]
 fn a_fully_connected_layer_reads_dense_rows() {
     let weights = constant([1, 1, 2, 3], &[1.0, 2.0, 3.0, 0.0, 0.0, 1.0]);
     let bias = constant([1, 1, 1, 2], &[10.0, 20.0]);
-    let found = run(Op::FullyConnected, [1, 1, 6, 1], &count(6), &[weights, bias], [1, 1, 2, 2]);
-    near(&found, &[18.0, 22.0, 36.0, 25.0]);
+    let result = run(Op::FullyConnected, [1, 1, 6, 1], &count(6), &[weights, bias], [1, 1, 2, 2]);
+    near(&result, &[18.0, 22.0, 36.0, 25.0]);
 }
 
 #[test]
@@ -207,11 +207,11 @@ fn pads_mirror_repeat_and_cut() {
 fn tiles_and_lookups() {
     near(&run(Op::Tile, [1, 1, 2, 1], &[1.0, 2.0], &[], [1, 1, 4, 2]), &[1.0, 1.0, 2.0, 2.0, 1.0, 1.0, 2.0, 2.0]);
     let indices = constant([1, 1, 1, 4], &[2.0, -1.0, 0.0, 7.0]);
-    let found = run(Op::Gather(Gather { axis: 2 }), [1, 1, 3, 2], &count(6), &[indices], [1, 1, 4, 2]);
-    near(&found, &[4.0, 5.0, 4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
+    let result = run(Op::Gather(Gather { axis: 2 }), [1, 1, 3, 2], &count(6), &[indices], [1, 1, 4, 2]);
+    near(&result, &[4.0, 5.0, 4.0, 5.0, 0.0, 1.0, 4.0, 5.0]);
     let indices = constant([1, 1, 2, 3], &[1.0, 0.0, -1.0, 0.0, 0.0, 1.0]);
-    let found = run(Op::GatherElements(GatherElements { axis: 2 }), [1, 1, 2, 3], &count(6), &[indices], [1, 1, 2, 3]);
-    near(&found, &[3.0, 1.0, 5.0, 0.0, 1.0, 5.0]);
+    let result = run(Op::GatherElements(GatherElements { axis: 2 }), [1, 1, 2, 3], &count(6), &[indices], [1, 1, 2, 3]);
+    near(&result, &[3.0, 1.0, 5.0, 0.0, 1.0, 5.0]);
 }
 
 #[test]
@@ -288,8 +288,8 @@ fn resizes_follow_the_three_conventions() {
 fn softmax_sums_to_one_over_channels() {
     // `SimpleTest` of TensorFlow Lite's softmax_test.cc has beta 0.1.
     let values = [0.0, -6.0, 2.0, 4.0, 3.0, -2.0, 10.0, 1.0];
-    let found = run(Op::Softmax(Softmax { beta: 0.1, log: false }), [1, 1, 2, 4], &values, &[], [1, 1, 2, 4]);
-    near(&found, &[0.23463, 0.12877, 0.28658, 0.35003, 0.22528, 0.13664, 0.45365, 0.18443]);
+    let result = run(Op::Softmax(Softmax { beta: 0.1, log: false }), [1, 1, 2, 4], &values, &[], [1, 1, 2, 4]);
+    near(&result, &[0.23463, 0.12877, 0.28658, 0.35003, 0.22528, 0.13664, 0.45365, 0.18443]);
 }
 
 #[test]
@@ -337,8 +337,11 @@ fn functions_of_one_value_are_those_of_the_tables() {
         (Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, 1.0, 0.7),
         (Unary::Shrink { bias: 0.25, lambda: 0.5 }, -2.0, -1.75),
     ] {
-        let found = run(Op::Unary(unary), [1, 1, 1, 1], &[x], &[], [1, 1, 1, 1])[0];
-        assert!(found == expected || (found - expected).abs() <= 2e-6, "{unary:?} of {x} is {found}, not {expected}");
+        let result = run(Op::Unary(unary), [1, 1, 1, 1], &[x], &[], [1, 1, 1, 1])[0];
+        assert!(
+            result == expected || (result - expected).abs() <= 2e-6,
+            "{unary:?} of {x} is {result}, not {expected}"
+        );
     }
 }
 
@@ -388,25 +391,26 @@ fn reductions_are_those_of_their_names() {
     ] {
         near(&run(Op::Reduce(Reduce { kind, axes: all }), [1, 1, 1, 4], &values, &[], [1, 1, 1, 1]), &[expected]);
     }
-    let found = run(
+    let result = run(
         Op::Reduce(Reduce { kind: ReduceKind::ArgMax { last: false }, axes: [false, true, false, false] }),
         [1, 2, 1, 2],
         &values,
         &[],
         [1, 1, 1, 2],
     );
-    near(&found, &[0.0, 1.0]);
+    near(&result, &[0.0, 1.0]);
 }
 
 #[test]
 fn a_matrix_product_repeats_outer_extents() {
     let b = constant([1, 1, 2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
-    let found =
+    let result =
         run(Op::MatMul(MatMul { transpose_b: false }), [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
-    near(&found, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
+    near(&result, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
     let b = constant([1, 1, 3, 2], &[1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
-    let found = run(Op::MatMul(MatMul { transpose_b: true }), [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
-    near(&found, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
+    let result =
+        run(Op::MatMul(MatMul { transpose_b: true }), [1, 2, 1, 2], &[1.0, 10.0, 2.0, 0.0], &[b], [1, 2, 1, 3]);
+    near(&result, &[41.0, 52.0, 63.0, 2.0, 4.0, 6.0]);
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn options(objective: Objective) -> CompileOptions {
 }
 
 /// Compiles, saves and loads a model. Checks that the loaded model equals the compiled one.
-fn kept(graph: &Graph, options: &CompileOptions) -> CompiledModel {
+fn check_saved(graph: &Graph, options: &CompileOptions) -> CompiledModel {
     let compiled = compile(graph, options, &SearchControl::new()).unwrap();
     alike(graph, &compiled);
     compiled
@@ -89,13 +89,13 @@ fn a_loaded_plan_equals_the_compiled_one() {
     let formats = [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float];
     for graph in [tiny(), joined(), networks::mobilenet_v2(), networks::squeezenet()] {
         for (objective, format) in [Objective::Fastest, Objective::Balanced].into_iter().zip(formats) {
-            kept(&graph, &CompileOptions { format, ..options(objective) });
+            check_saved(&graph, &CompileOptions { format, ..options(objective) });
         }
     }
     let graph = front();
     for format in formats {
-        assert!(kept(&graph, &CompileOptions { format, ..options(Objective::Fastest) }).tiled().is_none());
-        assert!(kept(&graph, &CompileOptions { format, ..options(Objective::Balanced) }).tiled().is_some());
+        assert!(check_saved(&graph, &CompileOptions { format, ..options(Objective::Fastest) }).tiled().is_none());
+        assert!(check_saved(&graph, &CompileOptions { format, ..options(Objective::Balanced) }).tiled().is_some());
     }
 }
 
@@ -104,7 +104,7 @@ fn a_loaded_plan_equals_the_compiled_one() {
 fn whoever_found_the_plan_is_named() {
     let graph = networks::resnet18();
     for planner in [Planner::Best, Planner::Optimum, Planner::Banks, Planner::Strategy(Strategy::Naive)] {
-        kept(&graph, &CompileOptions { planner, ..options(Objective::Fastest) });
+        check_saved(&graph, &CompileOptions { planner, ..options(Objective::Fastest) });
     }
 }
 
@@ -127,7 +127,7 @@ fn rules_are_those_of_the_saved_plan() {
     let graph = joined();
     for rules in [Rules::none(), Rules::exact(), Rules::all(), Rules::without(&["in-place"]).unwrap()] {
         for objective in [Objective::Fastest, Objective::Smallest] {
-            kept(&graph, &CompileOptions { rules, ..options(objective) });
+            check_saved(&graph, &CompileOptions { rules, ..options(objective) });
         }
     }
 }
@@ -146,12 +146,12 @@ proptest! {
 
     #[test]
     fn plans_of_random_graphs_are_loaded(graph in graphs(), objective in any::<bool>()) {
-        kept(&graph, &options(if objective { Objective::Balanced } else { Objective::Fastest }));
+        check_saved(&graph, &options(if objective { Objective::Balanced } else { Objective::Fastest }));
     }
 
     #[test]
     fn phased_plans_of_random_graphs_are_loaded((layers, two, _) in inputs()) {
-        kept(&network(&layers, two), &options(Objective::Balanced));
+        check_saved(&network(&layers, two), &options(Objective::Balanced));
     }
 }
 
@@ -173,8 +173,8 @@ fn a_byte_that_changed_is_an_error() {
             for bit in 0..8 {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= 1 << bit;
-                let found = load(&graph, &bytes, LIMITS);
-                assert!(found.is_err(), "bit {bit} of byte {at}");
+                let outcome = load(&graph, &bytes, LIMITS);
+                assert!(outcome.is_err(), "bit {bit} of byte {at}");
             }
         }
     }
@@ -183,18 +183,18 @@ fn a_byte_that_changed_is_an_error() {
 /// With a valid checksum, only the reader and the checkers can reject a wrong plan.
 #[test]
 fn a_changed_byte_gives_an_error_or_a_valid_plan() {
-    let mut held = 0;
+    let mut accepted = 0;
     for (graph, bytes) in small_plans() {
         for at in BEGIN..bytes.len() {
             for change in [1, 2, 4, 8, 16, 32, 64, 128, 255] {
                 let mut bytes = bytes.clone();
                 bytes[at] ^= change;
-                held += usize::from(loaded(&graph, &sealed(&bytes)).is_ok());
+                accepted += usize::from(loaded(&graph, &sealed(&bytes)).is_ok());
             }
         }
     }
     // The model's name does not matter, and predicted times are accepted as stated.
-    assert!(held > 0);
+    assert!(accepted > 0);
 }
 
 #[test]
@@ -228,9 +228,9 @@ fn a_plan_of_another_model_is_refused_and_both_are_named() {
         let bytes = compile(&resnet, &options(objective), &SearchControl::new()).unwrap().save();
         let error = refused(&mobilenet, &bytes, LIMITS);
         assert!(matches!(error, SavedPlanError::OtherModel { .. }), "{error}");
-        let said = error.to_string();
+        let message = error.to_string();
         for part in ["`ResNet-18`", "`MobileNet v1`", "compile the model again"] {
-            assert!(said.contains(part), "{said}");
+            assert!(message.contains(part), "{message}");
         }
     }
     // A different extent makes a different model, and so does a different operator.
@@ -270,10 +270,10 @@ fn other_weights_and_names_have_the_same_plan() {
 fn other_files_and_other_versions_have_different_errors() {
     let (graph, bytes) = small_plans().swap_remove(0);
     for bytes in [&b""[..], b"GIF89a", b"texplan", b"texplam\0 and more"] {
-        let said = refused(&graph, bytes, LIMITS);
+        let error = refused(&graph, bytes, LIMITS);
         match bytes == b"texplan" {
-            true => assert!(matches!(said, SavedPlanError::Length { found: 7, .. }), "{said}"),
-            false => assert!(matches!(said, SavedPlanError::NotAPlan), "{said}"),
+            true => assert!(matches!(error, SavedPlanError::Length { found: 7, .. }), "{error}"),
+            false => assert!(matches!(error, SavedPlanError::NotAPlan), "{error}"),
         }
     }
     let mut newer = bytes.clone();
@@ -321,8 +321,8 @@ fn a_plan_that_breaks_a_rule_is_refused_by_the_checker() {
     let overwritten = |&(at, change): &(usize, u8)| {
         let mut bytes = tiled.clone();
         bytes[at] ^= change;
-        let found = loaded(&graph, &sealed(&bytes));
-        matches!(found, Err(SavedPlanError::Plan(PlanError::Layout(LayoutError::RowNotThere { .. }))))
+        let outcome = loaded(&graph, &sealed(&bytes));
+        matches!(outcome, Err(SavedPlanError::Plan(PlanError::Layout(LayoutError::RowNotThere { .. }))))
     };
     let changes = (BEGIN..tiled.len()).flat_map(|at| (1..8).map(move |change| (at, change)));
     assert!(changes.filter(overwritten).count() > 0);
@@ -347,12 +347,12 @@ fn large_numbers_get_little_memory() {
 /// the format keeps its version.
 #[test]
 fn plans_that_were_saved_before_are_loaded() {
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds/saved_plan");
-    fs::create_dir_all(&made).unwrap();
+    let seed_folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds/saved_plan");
+    fs::create_dir_all(&seed_folder).unwrap();
     for (number, (graph, _)) in (0u8..).zip(&*GRAPHS) {
         for (name, objective) in [("whole", Objective::Fastest), ("tiled", Objective::Smallest)] {
             let bytes = [&[number], &plan(graph, objective).unwrap()[BEGIN..]].concat();
-            fs::write(made.join(format!("{}_{name}", graph.name)), &bytes).unwrap();
+            fs::write(seed_folder.join(format!("{}_{name}", graph.name)), &bytes).unwrap();
             assert_eq!(drive(&bytes).unwrap().unwrap().tiled().is_some(), objective == Objective::Smallest);
         }
     }
@@ -362,11 +362,17 @@ fn plans_that_were_saved_before_are_loaded() {
     for seed in read("seeds") {
         let answer = drive(&fs::read(seed.path()).unwrap()).unwrap();
         let again = "raise the version of the format, and copy the plans of today";
-        assert!(answer.is_ok(), "{}: {:?}: {again} from {}", seed.path().display(), answer.err(), made.display());
+        assert!(
+            answer.is_ok(),
+            "{}: {:?}: {again} from {}",
+            seed.path().display(),
+            answer.err(),
+            seed_folder.display()
+        );
         seeds += 1;
     }
     assert_eq!(seeds, 4);
-    for found in read("found") {
-        let _ = drive(&fs::read(found.path()).unwrap());
+    for entry in read("found") {
+        let _ = drive(&fs::read(entry.path()).unwrap());
     }
 }

@@ -51,24 +51,24 @@ fn reads(step: &Step) -> Vec<StorageId> {
     step.reads.iter().map(|read| read.storage).collect()
 }
 
-fn kinds(made: &Schedule) -> Vec<StorageKind> {
-    made.storages.iter().map(|storage| storage.kind).collect()
+fn kinds(schedule: &Schedule) -> Vec<StorageKind> {
+    schedule.storages.iter().map(|storage| storage.kind).collect()
 }
 
 #[test]
 fn intermediates_are_recorded_in_texels_from_first_to_last_use() {
-    let made = schedule(&skip_graph(), &NodeSet::new()).unwrap();
-    assert_eq!(made.records, [UsageRecord::new(0, 2, 40), UsageRecord::new(1, 2, 40)]);
+    let planned = schedule(&skip_graph(), &NodeSet::new()).unwrap();
+    assert_eq!(planned.records, [UsageRecord::new(0, 2, 40), UsageRecord::new(1, 2, 40)]);
     assert_eq!(
-        kinds(&made),
+        kinds(&planned),
         [StorageKind::Input(0), StorageKind::Output(0), StorageKind::Intermediate(0), StorageKind::Intermediate(1)]
     );
-    assert_eq!(*made.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
-    assert_eq!(reads(&made.steps[2]), [2, 3]);
-    assert_eq!(made.steps[2].to, 1);
-    assert_eq!(made.steps[2].rows, 0..4);
-    assert_eq!(made.uses()[2], StepUse { reads: vec![0, 1], writes: vec![] });
-    assert_eq!(made.uses()[1], StepUse { reads: vec![0], writes: vec![1] });
+    assert_eq!(*planned.storage_of, [Some(0), Some(2), Some(3), Some(1)]);
+    assert_eq!(reads(&planned.steps[2]), [2, 3]);
+    assert_eq!(planned.steps[2].to, 1);
+    assert_eq!(planned.steps[2].rows, 0..4);
+    assert_eq!(planned.uses()[2], StepUse { reads: vec![0, 1], writes: vec![] });
+    assert_eq!(planned.uses()[1], StepUse { reads: vec![0], writes: vec![1] });
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn the_epilogue_is_read_too_and_constants_are_no_storage() {
     g.nodes.pop();
     g.nodes[n(1)].output = t(3);
     g.nodes[n(1)].epilogue = Epilogue { first: Act::Prelu(t(4)), add: Some(t(0)), then: Act::None };
-    let made = schedule(&g, &NodeSet::new()).unwrap();
-    assert_eq!(reads(&made.steps[1]), [2, 0]);
-    assert_eq!(made.storage_of[t(4)], None);
-    assert_eq!(made.storage_of[t(2)], None);
+    let planned = schedule(&g, &NodeSet::new()).unwrap();
+    assert_eq!(reads(&planned.steps[1]), [2, 0]);
+    assert_eq!(planned.storage_of[t(4)], None);
+    assert_eq!(planned.storage_of[t(2)], None);
 }
 
 #[test]
@@ -97,19 +97,19 @@ fn a_result_nobody_reads_is_still_a_step_and_a_record() {
     let mut g = skip_graph();
     g.tensors.push(g.tensors[t(0)].clone());
     node(&mut g, RELU, &[0], 4);
-    let made = schedule(&g, &NodeSet::new()).unwrap();
-    assert_eq!(made.steps.len(), 4);
-    assert_eq!(made.records[2], UsageRecord::new(3, 3, 40));
+    let planned = schedule(&g, &NodeSet::new()).unwrap();
+    assert_eq!(planned.steps.len(), 4);
+    assert_eq!(planned.records[2], UsageRecord::new(3, 3, 40));
 }
 
 #[test]
 fn an_output_that_is_read_again_keeps_its_own_texture() {
     let mut g = skip_graph();
     g.outputs = vec![t(3), t(1)];
-    let made = schedule(&g, &NodeSet::new()).unwrap();
-    assert_eq!(made.records, [UsageRecord::new(1, 2, 40)]);
-    assert_eq!(reads(&made.steps[1]), [made.storage_of[t(1)].unwrap()]);
-    assert_eq!(made.storages[made.storage_of[t(1)].unwrap()].kind, StorageKind::Output(1));
+    let planned = schedule(&g, &NodeSet::new()).unwrap();
+    assert_eq!(planned.records, [UsageRecord::new(1, 2, 40)]);
+    assert_eq!(reads(&planned.steps[1]), [planned.storage_of[t(1)].unwrap()]);
+    assert_eq!(planned.storages[planned.storage_of[t(1)].unwrap()].kind, StorageKind::Output(1));
 }
 
 /// `0 -> relu -> 1 [1,4,5,4] -> reshape -> 2 [1,1,1,80] -> relu -> 3`.
@@ -124,25 +124,25 @@ fn view_graph(outputs: &[usize]) -> Graph {
 #[test]
 fn a_view_shares_its_operands_storage_and_has_rows_of_its_own() {
     let g = view_graph(&[3]);
-    let made = schedule(&g, &nodes([1])).unwrap();
-    assert_eq!(made.steps.iter().map(|step| step.node).collect::<Vec<_>>(), [n(0), n(2)]);
-    assert_eq!(made.records, [UsageRecord::new(0, 1, 20)]);
-    assert_eq!(made.storage_of[t(1)], made.storage_of[t(2)]);
+    let planned = schedule(&g, &nodes([1])).unwrap();
+    assert_eq!(planned.steps.iter().map(|step| step.node).collect::<Vec<_>>(), [n(0), n(2)]);
+    assert_eq!(planned.records, [UsageRecord::new(0, 1, 20)]);
+    assert_eq!(planned.storage_of[t(1)], planned.storage_of[t(2)]);
     let table = RowTable::Whole { base: 7, rows: 4, row_texels: 5 };
-    assert_eq!(made.row_table(&g, t(1), &table), Some(table.clone()));
-    assert_eq!(made.row_table(&g, t(2), &table), Some(RowTable::Whole { base: 7, rows: 1, row_texels: 20 }));
+    assert_eq!(planned.row_table(&g, t(1), &table), Some(table.clone()));
+    assert_eq!(planned.row_table(&g, t(2), &table), Some(RowTable::Whole { base: 7, rows: 1, row_texels: 20 }));
     let ring = RowTable::Ring { base: 7, rows: 4, row_texels: 5, ring: 2 };
-    assert_eq!(made.row_table(&g, t(1), &ring), Some(ring.clone()));
-    assert_eq!(made.row_table(&g, t(2), &ring), None);
+    assert_eq!(planned.row_table(&g, t(1), &ring), Some(ring.clone()));
+    assert_eq!(planned.row_table(&g, t(2), &ring), None);
 }
 
 #[test]
 fn an_output_view_is_written_into_the_outputs_texture() {
     let mut g = view_graph(&[2]);
     g.nodes.pop();
-    let made = schedule(&g, &nodes([1])).unwrap();
-    assert!(made.records.is_empty());
-    let storage = made.storages[made.steps[0].to];
+    let planned = schedule(&g, &nodes([1])).unwrap();
+    assert!(planned.records.is_empty());
+    let storage = planned.storages[planned.steps[0].to];
     assert_eq!((storage.kind, storage.tensor()), (StorageKind::Output(0), Some(t(2))));
 }
 
@@ -151,9 +151,9 @@ fn a_view_of_an_input_reads_the_inputs_texture() {
     let mut g = view_graph(&[3]);
     g.nodes.remove(0);
     g.inputs = vec![t(1)];
-    let made = schedule(&g, &nodes([0])).unwrap();
-    assert_eq!(reads(&made.steps[0]), [0]);
-    assert!(made.records.is_empty());
+    let planned = schedule(&g, &nodes([0])).unwrap();
+    assert_eq!(reads(&planned.steps[0]), [0]);
+    assert!(planned.records.is_empty());
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn an_output_view_has_other_rows_than_its_step() {
         assert_eq!(steps.last_uses(), [[]], "nothing of it is in the pool");
         let model = RowDependencies::new(&g, &steps);
         let (_, cascades) = CascadeCosts::new(&model, 1 << 20, &SearchControl::new()).least(false);
-        let made = tiled(&steps, &model, &cascades);
-        let rows: u32 = made.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
+        let planned = tiled(&steps, &model, &cascades);
+        let rows: u32 = planned.steps.iter().map(|step| step.rows.end - step.rows.start).sum();
         assert_eq!(rows as usize, shapes[1][1], "all rows are made");
     }
 }
@@ -246,12 +246,12 @@ fn nested(axis: usize) -> Graph {
 }
 
 /// Returns the number of steps that write each texel of a storage.
-fn written(made: &Schedule, storage: usize) -> Vec<u32> {
-    let held = &made.storages[storage];
-    let mut written = vec![0; held.texels() as usize];
-    for touch in made.steps.iter().flat_map(|step| &step.writes).filter(|touch| touch.storage == storage) {
+fn written(schedule: &Schedule, storage: usize) -> Vec<u32> {
+    let target = &schedule.storages[storage];
+    let mut written = vec![0; target.texels() as usize];
+    for touch in schedule.steps.iter().flat_map(|step| &step.writes).filter(|touch| touch.storage == storage) {
         for row in touch.rows.clone() {
-            let start = row * held.row_texels;
+            let start = row * target.row_texels;
             touch.texels.clone().for_each(|texel| written[(start + texel) as usize] += 1);
         }
     }
@@ -279,21 +279,21 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         let g = padded(before, after, PadMode::Constant(0.0), to);
         let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
         assert_eq!(in_place, nodes([1]));
-        let made = schedule(&g, &in_place).unwrap();
-        let outer = made.storage_of[t(2)].unwrap();
+        let planned = schedule(&g, &in_place).unwrap();
+        let outer = planned.storage_of[t(2)].unwrap();
         assert_eq!(
-            made.subtensors[t(1)],
+            planned.subtensors[t(1)],
             Some(SubtensorLayout { tensor: t(2), row: inside.0, texel: inside.1, pitch: to[2] as u32 })
         );
         assert_eq!(
-            made.steps.iter().map(|step| step.kind == StepKind::PadBorder).collect::<Vec<_>>(),
+            planned.steps.iter().map(|step| step.kind == StepKind::PadBorder).collect::<Vec<_>>(),
             [false, true, false]
         );
-        assert_eq!((made.steps[1].reads.len(), made.steps[1].writes.len()), (0, touches), "{before:?} {after:?}");
-        assert!(written(&made, outer).iter().all(|&times| times == 1), "{before:?} {after:?}");
+        assert_eq!((planned.steps[1].reads.len(), planned.steps[1].writes.len()), (0, touches), "{before:?} {after:?}");
+        assert!(written(&planned, outer).iter().all(|&times| times == 1), "{before:?} {after:?}");
         // Rows without a border take no step.
-        let model = RowDependencies::new(&g, &made);
-        let rows = tiled(&made, &model, &[Cascade::new(0..3, u32::MAX)]);
+        let model = RowDependencies::new(&g, &planned);
+        let rows = tiled(&planned, &model, &[Cascade::new(0..3, u32::MAX)]);
         let frames: Vec<Range<u32>> =
             rows.steps.iter().filter(|step| step.kind == StepKind::PadBorder).map(|step| step.rows.clone()).collect();
         match touches {
@@ -305,10 +305,10 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         ([0, 1, 0, 0], [0; 4], PadMode::Edge, [1, 4, 5, 8]),
         ([0, -1, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 2, 6, 8]),
     ] {
-        let found = rewrite(&padded(before, after, mode, to), &Rules::only(&["in-place"]).unwrap());
-        assert!(found.in_place.is_empty());
+        let rewriting = rewrite(&padded(before, after, mode, to), &Rules::only(&["in-place"]).unwrap());
+        assert!(rewriting.in_place.is_empty());
         assert!(
-            found
+            rewriting
                 .report
                 .missed
                 .iter()
@@ -320,10 +320,10 @@ fn a_pad_whose_operand_lies_inside_its_result_writes_the_border() {
         let mut g = padded([0, 0, 1, 0], [0; 4], PadMode::Constant(0.0), [1, 3, 6, channels]);
         g.tensors[t(1)].shape.c = channels;
         g.tensors[t(0)].shape.c = channels;
-        let found = rewrite(&g, &Rules::only(&["in-place"]).unwrap());
-        assert_eq!(found.in_place.iter().count(), joined);
+        let rewriting = rewrite(&g, &Rules::only(&["in-place"]).unwrap());
+        assert_eq!(rewriting.in_place.iter().count(), joined);
         let many = |why: &SkipReason| matches!(why, SkipReason::TooManyRuns { tensor } if tensor == "t1");
-        assert_eq!(found.report.missed.iter().filter(|missed| many(&missed.why)).count(), 1 - joined);
+        assert_eq!(rewriting.report.missed.iter().filter(|missed| many(&missed.why)).count(), 1 - joined);
     }
     let between = padded([0, 0, 0, 2], [0; 4], PadMode::Constant(0.0), [1, 3, 5, 10]);
     assert!(rewrite(&between, &Rules::only(&["in-place"]).unwrap()).in_place.is_empty());
@@ -340,36 +340,36 @@ fn parts_of_concatenations_are_written_in_place() {
         // The input is broadcast where it has to be; extents are the scheduler's only concern.
         let in_place = rewrite(&g, &Rules::only(&["in-place"]).unwrap()).in_place;
         assert_eq!(in_place, nodes([2, 5]), "axis {axis}");
-        let made = schedule(&g, &in_place).unwrap();
-        assert_eq!(made.steps.len(), g.nodes.len() - 2);
-        let outer = made.storage_of[t(5)].unwrap();
+        let planned = schedule(&g, &in_place).unwrap();
+        assert_eq!(planned.steps.len(), g.nodes.len() - 2);
+        let outer = planned.storage_of[t(5)].unwrap();
         for (tensor, (row, texel)) in [1, 2, 3, 4].into_iter().zip(places) {
-            assert_eq!(made.storage_of[t(tensor)], Some(outer));
+            assert_eq!(planned.storage_of[t(tensor)], Some(outer));
             assert_eq!(
-                made.subtensors[t(tensor)],
+                planned.subtensors[t(tensor)],
                 Some(SubtensorLayout { tensor: t(5), row, texel, pitch }),
                 "axis {axis}, t{tensor}"
             );
         }
         // Live from the first part that is written to the last step that reads the whole.
-        let record = made.record(outer).unwrap();
-        assert_eq!((made.records[record].first, made.records[record].last), (0, 4));
-        assert_eq!(made.uses()[4], StepUse { reads: vec![record], writes: vec![] });
+        let record = planned.record(outer).unwrap();
+        assert_eq!((planned.records[record].first, planned.records[record].last), (0, 4));
+        assert_eq!(planned.uses()[4], StepUse { reads: vec![record], writes: vec![] });
         // All texels of the outer tensor, each written by one step.
-        assert!(written(&made, outer).iter().all(|&times| times == 1), "axis {axis}");
+        assert!(written(&planned, outer).iter().all(|&times| times == 1), "axis {axis}");
         // The rows of a part follow from a scattered table of the whole.
-        let starts: Vec<u32> = (0..made.storages[outer].rows).map(|row| 1000 - 37 * row).collect();
-        let row_texels = made.storages[outer].row_texels;
+        let starts: Vec<u32> = (0..planned.storages[outer].rows).map(|row| 1000 - 37 * row).collect();
+        let row_texels = planned.storages[outer].row_texels;
         let table = RowTable::Scattered { row_starts: starts.clone(), row_texels };
-        let part = made.row_table(&g, t(4), &table).unwrap();
+        let part = planned.row_table(&g, t(4), &table).unwrap();
         let (row, texel) = places[3];
         let expected: Vec<u32> = starts[row as usize..].iter().take(g.shape(t(4)).rows()).map(|s| s + texel).collect();
         assert_eq!(part.starts().collect::<Vec<_>>(), expected);
         for table in [
-            RowTable::Whole { base: 7, rows: made.storages[outer].rows, row_texels },
-            RowTable::Ring { base: 7, rows: made.storages[outer].rows, row_texels, ring: 2 },
+            RowTable::Whole { base: 7, rows: planned.storages[outer].rows, row_texels },
+            RowTable::Ring { base: 7, rows: planned.storages[outer].rows, row_texels, ring: 2 },
         ] {
-            let part = made.row_table(&g, t(4), &table).unwrap();
+            let part = planned.row_table(&g, t(4), &table).unwrap();
             let expected: Vec<u32> =
                 table.starts().skip(row as usize).take(g.shape(t(4)).rows()).map(|s| s + texel).collect();
             assert_eq!(part.starts().collect::<Vec<_>>(), expected, "{table:?}");
@@ -390,10 +390,10 @@ fn concatenations_that_cannot_be_in_place_stay_steps() {
     for tensor in [1, 3, 5] {
         unaligned.tensors[t(tensor)].shape.c -= 2;
     }
-    let found = in_place(&unaligned);
-    assert!(found.in_place.is_empty());
+    let rewriting = in_place(&unaligned);
+    assert!(rewriting.in_place.is_empty());
     let t2 = SkipReason::NotASubtensor(SubtensorError::Unaligned { tensor: "t2".into() });
-    assert!(found.report.missed.iter().any(|missed| missed.why == t2));
+    assert!(rewriting.report.missed.iter().any(|missed| missed.why == t2));
     assert!(matches!(schedule(&unaligned, &nodes([2])), Err(ScheduleError::NotInPlace { node: 2, .. })));
 
     let twice = {

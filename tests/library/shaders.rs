@@ -135,9 +135,9 @@ const SHARED: [&str; 3] = ["FIRST", "ADD", "THEN"];
 
 /// Returns the shaders of a kernel, one for each packing of weights that it reads, texels first.
 fn kernels(name: &'static str) -> Vec<Shader> {
-    let found: Vec<Shader> = shaders().into_iter().filter(|shader| shader.name() == name).collect();
-    assert_eq!(found.first().map(Shader::weights), Some(WeightPacking::Texels), "{name}");
-    found
+    let matches: Vec<Shader> = shaders().into_iter().filter(|shader| shader.name() == name).collect();
+    assert_eq!(matches.first().map(Shader::weights), Some(WeightPacking::Texels), "{name}");
+    matches
 }
 
 /// Returns the constants that a kernel's WGSL declares, by name, including those shared with Rust.
@@ -174,8 +174,10 @@ fn epilogue(named: &[(&'static str, &str)], declared: &[(String, f64)]) -> Vec<(
 fn choices(constants: Constants, declared: &[(String, f64)]) -> Vec<Vec<(&'static str, f64)>> {
     constants.iter().fold(vec![Vec::new()], |chosen, &(name, values)| {
         let values = numbers(values, declared);
-        let with = |made: &Vec<_>| values.iter().map(|&value| [made.as_slice(), &[(name, value)]].concat()).collect();
-        chosen.iter().flat_map(|made| -> Vec<Vec<_>> { with(made) }).collect()
+        let with = |constants: &Vec<_>| {
+            values.iter().map(|&value| [constants.as_slice(), &[(name, value)]].concat()).collect()
+        };
+        chosen.iter().flat_map(|constants| -> Vec<Vec<_>> { with(constants) }).collect()
     })
 }
 
@@ -373,12 +375,12 @@ fn every_family_and_every_constant_is_listed() {
     {
         let text = source(shader, TexelFormat::Rgba32Float, UNIFORM, DispatchBinding::Immediates);
         let module = naga::front::wgsl::parse_str(&text).unwrap();
-        let mut found: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
-        found.retain(|name| !SHARED.contains(name));
-        found.sort_unstable();
+        let mut names: Vec<&str> = module.overrides.iter().filter_map(|(_, o)| o.name.as_deref()).collect();
+        names.retain(|name| !SHARED.contains(name));
+        names.sort_unstable();
         let mut listed: Vec<&str> = constants.iter().map(|constant| constant.0).collect();
         listed.sort_unstable();
-        assert_eq!(found, listed, "{name}");
+        assert_eq!(names, listed, "{name}");
     }
 }
 
@@ -408,8 +410,8 @@ fn a_selector_without_a_case_gives_nan() {
         for prefix in prefixes.filter(|prefix| cases.iter().any(|case| case.starts_with(**prefix))) {
             let family = || declared.iter().filter(|(constant, _)| constant.starts_with(prefix));
             for (constant, value) in family() {
-                let known = family().any(|(other, same)| same == value && read.contains(&other.as_str()));
-                assert!(known, "{name}: nothing reads {constant}");
+                let is_read = family().any(|(other, same)| same == value && read.contains(&other.as_str()));
+                assert!(is_read, "{name}: nothing reads {constant}");
             }
         }
         let mut seen: Vec<&str> = Vec::new();
@@ -428,8 +430,8 @@ fn a_selector_without_a_case_gives_nan() {
                     defaults += 1;
                     let prefix = seen[0].split_inclusive('_').next().unwrap();
                     let family = declared.iter().map(|one| one.0.as_str()).filter(|one| one.starts_with(prefix));
-                    let left: Vec<&str> = family.filter(|one| !seen.contains(one)).collect();
-                    assert!(left.is_empty(), "{name}: no case for {left:?}");
+                    let missing: Vec<&str> = family.filter(|one| !seen.contains(one)).collect();
+                    assert!(missing.is_empty(), "{name}: no case for {missing:?}");
                 }
             }
         }
@@ -446,12 +448,12 @@ fn structs_of_params_have_the_fields_that_are_written() {
         let module = naga::front::wgsl::parse_str(&text).unwrap();
         let structs = shader.structs();
         for &(name, ref fields) in &structs {
-            let found = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).map(|(_, t)| &t.inner);
-            let Some(naga::TypeInner::Struct { members, .. }) = found else {
+            let inner = module.types.iter().find(|(_, t)| t.name.as_deref() == Some(name)).map(|(_, t)| &t.inner);
+            let Some(naga::TypeInner::Struct { members, .. }) = inner else {
                 panic!("{}: no struct {name}", shader.name())
             };
-            let found: Vec<&str> = members.iter().filter_map(|member| member.name.as_deref()).collect();
-            assert_eq!(&found, fields, "{}: {name}", shader.name());
+            let names: Vec<&str> = members.iter().filter_map(|member| member.name.as_deref()).collect();
+            assert_eq!(&names, fields, "{}: {name}", shader.name());
         }
         let own = module.types.iter().any(|(_, t)| t.name.as_deref() == Some("Params"));
         assert_eq!(own, structs.iter().any(|&(name, _)| name == "Params"), "{}", shader.name());

@@ -44,15 +44,15 @@ pub(crate) fn source_folders() -> Vec<PathBuf> {
 
 /// Returns every source file under a folder, with its text.
 pub(crate) fn sources(folder: &Path) -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
+    let mut texts = Vec::new();
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
-            found.extend(sources(&path));
+            texts.extend(sources(&path));
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).unwrap();
-            found.push((path, text));
+            texts.push((path, text));
         }
     }
-    found
+    texts
 }

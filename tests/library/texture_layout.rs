@@ -121,9 +121,9 @@ fn positions_outside_and_wrong_lengths_are_refused() {
 #[test]
 fn sixteen_bits_keep_what_is_finite() {
     let layout = TextureLayout::new(&tensor(&[4]), TexelFormat::Rgba16Float, 8192);
-    let found = layout.unpack(&layout.pack(&[1e9, -1e9, f32::INFINITY, f32::NAN]).unwrap()).unwrap();
-    assert_eq!(found[..3], [65504.0, -65504.0, f32::INFINITY]);
-    assert!(found[3].is_nan());
+    let values = layout.unpack(&layout.pack(&[1e9, -1e9, f32::INFINITY, f32::NAN]).unwrap()).unwrap();
+    assert_eq!(values[..3], [65504.0, -65504.0, f32::INFINITY]);
+    assert!(values[3].is_nan());
 }
 
 #[test]

@@ -64,21 +64,25 @@ fn bytes_are_the_nearest_multiples_of_a_scale_for_each_channel() {
         let dims = floats.graph().shape(tensor).dims();
         let behind: usize = dims[axis + 1..].iter().product();
         let values = constant(floats.graph(), tensor).to_f32();
-        let made = constant(bytes.graph(), tensor);
-        assert_eq!((made.dtype, made.len()), (ElementType::I8, values.len()));
+        let quantized = constant(bytes.graph(), tensor);
+        assert_eq!((quantized.dtype, quantized.len()), (ElementType::I8, values.len()));
         for channel in 0..dims[axis] {
             let of_channel: Vec<usize> = (0..values.len()).filter(|i| i / behind % dims[axis] == channel).collect();
             let greatest = of_channel.iter().fold(0.0f32, |most, &i| most.max(values[i].abs()));
             for &i in &of_channel {
-                let found = made.to_f32()[i];
-                assert!((found - values[i]).abs() <= greatest / 127.0 * 0.5001, "{found}, not {}", values[i]);
+                let dequantized = quantized.to_f32()[i];
+                assert!(
+                    (dequantized - values[i]).abs() <= greatest / 127.0 * 0.5001,
+                    "{dequantized}, not {}",
+                    values[i]
+                );
             }
-            let ends = of_channel.iter().map(|&i| made.to_i64().unwrap()[i].abs()).max();
+            let ends = of_channel.iter().map(|&i| quantized.to_i64().unwrap()[i].abs()).max();
             assert_eq!(ends, Some(127));
         }
         // Rounding rounded values changes nothing.
         let again = compiled(bytes.graph(), WeightFormat::Int8);
-        assert_eq!(constant(again.graph(), tensor).to_f32(), made.to_f32());
+        assert_eq!(constant(again.graph(), tensor).to_f32(), quantized.to_f32());
     }
     assert!(bytes.resident_weight_bytes() * 3 < floats.resident_weight_bytes());
 }
@@ -88,10 +92,10 @@ fn halves_are_the_nearest() {
     let floats = compiled(&network(), WeightFormat::F32);
     let halves = compiled(&network(), WeightFormat::F16);
     for (tensor, _) in weights(floats.graph()) {
-        let made = constant(halves.graph(), tensor);
+        let constant_f16 = constant(halves.graph(), tensor);
         let expected =
             constant(floats.graph(), tensor).to_f32().iter().map(|&v| half::f16::from_f32(v).to_f32()).collect();
-        assert_eq!((made.dtype, made.to_f32().into_owned()), (ElementType::F16, expected));
+        assert_eq!((constant_f16.dtype, constant_f16.to_f32().into_owned()), (ElementType::F16, expected));
     }
     let (halves, floats) = (halves.resident_weight_bytes(), floats.resident_weight_bytes());
     assert!(halves * 100 > floats * 50 && halves * 100 < floats * 53, "{halves} of {floats}");
@@ -139,9 +143,13 @@ fn repeated_weights_stay_repeated() {
     graph.tensors[tensor].constant = Constant::repeated(-0.3, graph.shape(tensor).len());
     for (format, expected) in [(WeightFormat::F16, half::f16::from_f32(-0.3).to_f32()), (WeightFormat::Int8, -0.3)] {
         let compiled = compiled(&graph, format);
-        let made = constant(compiled.graph(), tensor);
-        assert!(made.bytes.element().is_some() && made.dtype != ElementType::F32, "{format:?}");
-        assert!(made.to_f32().iter().all(|&value| (value - expected).abs() < 1e-7), "{format:?}: {}", made.to_f32()[0]);
+        let weights = constant(compiled.graph(), tensor);
+        assert!(weights.bytes.element().is_some() && weights.dtype != ElementType::F32, "{format:?}");
+        assert!(
+            weights.to_f32().iter().all(|&value| (value - expected).abs() < 1e-7),
+            "{format:?}: {}",
+            weights.to_f32()[0]
+        );
     }
 }
 
@@ -154,8 +162,8 @@ fn a_saved_plan_knows_its_format() {
         assert_eq!((loaded.weight_format(), compiled.weight_format()), (format, format));
         assert_eq!(loaded.device_bytes(), compiled.device_bytes());
         for (tensor, _) in weights(compiled.graph()) {
-            let [found, expected] = [&loaded, &compiled].map(|model| constant(model.graph(), tensor));
-            assert_eq!((found.dtype, found.to_f32()), (expected.dtype, expected.to_f32()));
+            let [reloaded, expected] = [&loaded, &compiled].map(|model| constant(model.graph(), tensor));
+            assert_eq!((reloaded.dtype, reloaded.to_f32()), (expected.dtype, expected.to_f32()));
         }
     }
 }

@@ -11,7 +11,7 @@ use texpool_ops::graph::Graph;
 pub(crate) use super::arrays::array;
 
 /// One output of the reference runtime.
-pub(crate) struct Expected {
+pub(crate) struct ExpectedOutput {
     pub(crate) name: String,
     /// `None` if only a part of the output is stored.
     pub(crate) values: Option<Vec<f32>>,
@@ -24,7 +24,7 @@ pub(crate) struct Golden {
     pub(crate) folder: PathBuf,
     pub(crate) model: String,
     pub(crate) input: Vec<f32>,
-    pub(crate) outputs: Vec<Expected>,
+    pub(crate) outputs: Vec<ExpectedOutput>,
 }
 
 /// Returns the golden with this name.
@@ -43,7 +43,7 @@ pub(crate) fn golden(name: &str) -> Golden {
     let outputs = entry["outputs"].as_object().unwrap().iter().map(|(tensor, facts)| {
         let fact = |key: &str| facts[key].as_f64().unwrap() as f32;
         let file = folder.join(format!("out_{}.npy", tensor.replace('/', "_")));
-        Expected {
+        ExpectedOutput {
             name: tensor.clone(),
             values: file.exists().then(|| array(&file)),
             tolerance: (10.0 * fact("ref_vs_xnnpack_max_abs_diff")).max(1e-5 * fact("max_abs")),

@@ -28,16 +28,17 @@ fn folder(kind: &str, target: &str) -> PathBuf {
 /// Asserts that the committed seeds are exactly the given ones.
 pub(crate) fn are_written(target: &str, seeds: &[(String, Vec<u8>)]) {
     let committed = folder("seeds", target);
-    let same = |(name, bytes): &(String, Vec<u8>)| fs::read(committed.join(name)).is_ok_and(|found| found == *bytes);
+    let same =
+        |(name, bytes): &(String, Vec<u8>)| fs::read(committed.join(name)).is_ok_and(|contents| contents == *bytes);
     let count = fs::read_dir(&committed).map_or(0, Iterator::count);
     if count == seeds.len() && seeds.iter().all(same) {
         return;
     }
-    let made = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds").join(target);
-    let _ = fs::remove_dir_all(&made);
-    fs::create_dir_all(&made).unwrap();
-    seeds.iter().for_each(|(name, bytes)| fs::write(made.join(name), bytes).unwrap());
-    panic!("{} differs from {}, as written just now", committed.display(), made.display());
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("seeds").join(target);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    seeds.iter().for_each(|(name, bytes)| fs::write(folder.join(name), bytes).unwrap());
+    panic!("{} differs from {}, as written just now", committed.display(), folder.display());
 }
 
 /// Runs a target's committed inputs through everything that needs no device, and asserts that each soon gives an

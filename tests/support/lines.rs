@@ -104,15 +104,15 @@ pub(crate) fn changed(line: &str) -> Vec<String> {
 /// Returns the numbers of a list that begins at a given position of a token, with their positions.
 fn numbers(token: &str, list: usize) -> Vec<(usize, &str)> {
     let part = |c: char| c.is_ascii_digit() || c == '-' || c == '.';
-    let mut found = Vec::new();
+    let mut names = Vec::new();
     let mut at = list;
     for piece in token[list..].split_inclusive(|c| !part(c)) {
         let text = piece.trim_end_matches(|c| !part(c));
         // The type behind the extents contains digits, too.
         if !text.is_empty() && !token[..at].contains('~') {
-            found.push((at, text));
+            names.push((at, text));
         }
         at += piece.len();
     }
-    found
+    names
 }

@@ -8,14 +8,14 @@ use texpool_cli::fetch::{Fetcher, Quiet};
 
 /// A real model file by its file name.
 pub(crate) fn model(file: &str) -> PathBuf {
-    let kept = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models").join(file);
-    if kept.exists() {
-        return kept;
+    let committed = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/models").join(file);
+    if committed.exists() {
+        return committed;
     }
     let fetcher = Fetcher::new(&Quiet).unwrap();
-    let made = fetcher.folder.join(file);
-    if made.exists() {
-        return made;
+    let generated = fetcher.folder.join(file);
+    if generated.exists() {
+        return generated;
     }
     let name = fetcher.catalog.files.iter().find(|entry| entry.file == file).map(|entry| entry.name.clone());
     let name = name.unwrap_or_else(|| panic!("models/models.json has no file {file}"));

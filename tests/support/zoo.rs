@@ -100,8 +100,8 @@ impl Case {
     pub(crate) fn inputs(&self, graph: &Graph) -> Vec<&[f32]> {
         let of = |&tensor: &TensorId| {
             let name = &graph.tensors[tensor].name;
-            let found = self.inputs.iter().find(|(key, _)| key.is_empty() || key == name);
-            found.unwrap_or_else(|| panic!("{}: nothing for the input {name}", self.name)).1.as_slice()
+            let input = self.inputs.iter().find(|(key, _)| key.is_empty() || key == name);
+            input.unwrap_or_else(|| panic!("{}: nothing for the input {name}", self.name)).1.as_slice()
         };
         graph.inputs.iter().map(of).collect()
     }

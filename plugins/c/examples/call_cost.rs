@@ -118,8 +118,8 @@ impl InC {
         let Self { session, inputs, outputs, .. } = self;
         // SAFETY: session, values and output memory are valid.
         check(unsafe {
-            let (given, wanted) = (inputs.as_ptr(), outputs.as_ptr());
-            texpool_session_run(*session, given, inputs.len(), wanted, outputs.len(), ptr::null_mut())
+            let (input_array, output_array) = (inputs.as_ptr(), outputs.as_ptr());
+            texpool_session_run(*session, input_array, inputs.len(), output_array, outputs.len(), ptr::null_mut())
         })
     }
 }

@@ -24,7 +24,7 @@ fn checked<T>(pointer: *const T, what: &str) -> Result<*const T, Failure> {
 ///
 /// # Safety
 /// The pointer is NULL, or the library returned it and the caller does not release it during `'a`.
-pub(crate) unsafe fn held<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
+pub(crate) unsafe fn borrowed<'a, T>(pointer: *const T, what: &str) -> Result<&'a T, Failure> {
     // SAFETY: as the caller of this function promises.
     checked(pointer, what).map(|pointer| unsafe { &*pointer })
 }

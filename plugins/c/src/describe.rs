@@ -82,8 +82,8 @@ pub unsafe extern "C" fn texpool_session_find_input(
     answer(error, || unsafe {
         let session = used(session)?;
         let model = session.compiled().model();
-        let found = model.input(text(name, "name")?)?;
-        position(model.inputs(), found, room(index, "index")?);
+        let input = model.input(text(name, "name")?)?;
+        position(model.inputs(), input, room(index, "index")?);
         Ok(())
     })
 }
@@ -102,13 +102,13 @@ pub unsafe extern "C" fn texpool_session_find_output(
     answer(error, || unsafe {
         let session = used(session)?;
         let model = session.compiled().model();
-        let found = model.output(text(name, "name")?)?;
-        position(model.outputs(), found, room(index, "index")?);
+        let output = model.output(text(name, "name")?)?;
+        position(model.outputs(), output, room(index, "index")?);
         Ok(())
     })
 }
 
-fn position(all: &[texpool_rust::TensorInfo], found: &texpool_rust::TensorInfo, index: &mut usize) {
-    // `found` always comes from `all`.
-    *index = all.iter().position(|one| std::ptr::eq(one, found)).unwrap_or_default();
+fn position(all: &[texpool_rust::TensorInfo], tensor: &texpool_rust::TensorInfo, index: &mut usize) {
+    // `tensor` always comes from `all`.
+    *index = all.iter().position(|one| std::ptr::eq(one, tensor)).unwrap_or_default();
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use texpool_rust::{Context, NamedOptions};
 
 use crate::{
-    arguments::{held, room},
+    arguments::{borrowed, room},
     error::{texpool_error, texpool_status},
     guard::{answer, quiet},
     session::{Options, texpool_option},
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn texpool_device_check(
     error: *mut *mut texpool_error,
 ) -> texpool_status {
     // SAFETY: the header says what each pointer must be.
-    answer(error, || Ok(unsafe { held(device, "device") }?.context.check()?))
+    answer(error, || Ok(unsafe { borrowed(device, "device") }?.context.check()?))
 }
 
 /// Releases a device. Sessions that use it keep it alive until they are released. Does nothing if device is NULL.

@@ -229,6 +229,6 @@ pub unsafe extern "C" fn texpool_error_release(error: *mut texpool_error) {
 /// string is static.
 #[unsafe(no_mangle)]
 pub extern "C" fn texpool_status_name(status: i32) -> *const c_char {
-    let found = texpool_status::ALL.iter().find(|(known, _)| *known as i32 == status);
-    found.map_or(c"unknown", |(_, name)| name).as_ptr()
+    let entry = texpool_status::ALL.iter().find(|(code, _)| *code as i32 == status);
+    entry.map_or(c"unknown", |(_, name)| name).as_ptr()
 }

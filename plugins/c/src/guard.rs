@@ -19,9 +19,9 @@ pub(crate) fn answer(error: *mut *mut texpool_error, call: impl FnOnce() -> Resu
     };
     let status = failure.as_ref().map_or(texpool_status::TEXPOOL_OK, Failure::status);
     if !error.is_null() && error.is_aligned() {
-        let made = failure.map_or(std::ptr::null_mut(), |failure| Box::into_raw(Box::new(failure.into_error())));
+        let pointer = failure.map_or(std::ptr::null_mut(), |failure| Box::into_raw(Box::new(failure.into_error())));
         // SAFETY: the caller has room for a pointer there.
-        unsafe { error.write(made) };
+        unsafe { error.write(pointer) };
     }
     status
 }
@@ -39,8 +39,8 @@ fn internal(panicked: Box<dyn Any + Send>) -> Failure {
     let text = text.or_else(|| panicked.downcast_ref::<String>().cloned());
     // Dropping the payload of a panic may itself panic.
     mem::forget(panicked);
-    let said = text.unwrap_or_else(|| "it says nothing".to_owned());
-    Failure::new(texpool_status::TEXPOOL_ERROR_INTERNAL, format!("a defect of texpool: {said}"))
+    let message = text.unwrap_or_else(|| "it says nothing".to_owned());
+    Failure::new(texpool_status::TEXPOOL_ERROR_INTERNAL, format!("a defect of texpool: {message}"))
 }
 
 #[cfg(test)]

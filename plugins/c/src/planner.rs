@@ -244,10 +244,10 @@ unsafe fn plan(descriptor: &texpool_plan_descriptor) -> Result<ArenaPlan, Failur
         planner = planner.effort(effort);
     }
     let listener = Listener::new(progress, user_data);
-    let mut told = move |progress: Progress| -> ControlFlow<()> { listener.tell(progress) };
+    let mut callback = move |progress: Progress| -> ControlFlow<()> { listener.tell(progress) };
     let mut control = SearchControl::new();
     if progress.is_some() {
-        control = control.progress(&mut told);
+        control = control.progress(&mut callback);
     }
     if deadline != 0.0 {
         let wrong = |_| Failure::argument(format!("deadline is {deadline}, which is no number of seconds"));
@@ -260,21 +260,21 @@ unsafe fn plan(descriptor: &texpool_plan_descriptor) -> Result<ArenaPlan, Failur
 /// All pointers of the descriptor satisfy the header's requirements.
 unsafe fn buffers(descriptor: &texpool_plan_descriptor) -> Result<Vec<Buffer>, Failure> {
     // SAFETY: as the caller of this function promises.
-    let (given, gaps) = unsafe {
+    let (descriptors, gaps) = unsafe {
         (
             values(descriptor.buffers, descriptor.buffer_count, "buffers")?,
             values(descriptor.gaps, descriptor.gap_count, "gaps")?,
         )
     };
-    let mut buffers = Vec::with_capacity(given.len());
-    for (index, buffer) in given.iter().enumerate() {
+    let mut buffers = Vec::with_capacity(descriptors.len());
+    for (index, buffer) in descriptors.iter().enumerate() {
         let &texpool_plan_buffer { first, last, bytes, alignment, offset, placement } = buffer;
         let what = format!("buffers[{index}]");
-        let made = Buffer::new(steps(first, last, &what)?, bytes).aligned(alignment.max(1));
+        let aligned = Buffer::new(steps(first, last, &what)?, bytes).aligned(alignment.max(1));
         buffers.push(match placement {
-            0 => made,
-            FIXED => made.fixed(offset),
-            HINT => made.hinted(offset),
+            0 => aligned,
+            FIXED => aligned.fixed(offset),
+            HINT => aligned.hinted(offset),
             other => return Err(Failure::argument(format!("{what}: {other} is no texpool_placement"))),
         });
     }

@@ -79,7 +79,7 @@ impl Listener {
         let Some(call) = self.call else { return ControlFlow::Continue(()) };
         let mut stage = [0u8; STAGE_BYTES];
         stage.iter_mut().zip(progress.stage.bytes().take(STAGE_BYTES - 1)).for_each(|(to, byte)| *to = byte);
-        let told = texpool_progress {
+        let snapshot = texpool_progress {
             stage: stage.as_ptr().cast(),
             done: progress.done,
             total: progress.total,
@@ -87,7 +87,7 @@ impl Listener {
             best: progress.best.unwrap_or_default(),
         };
         // SAFETY: the caller supplied the callback to be called with these arguments.
-        match unsafe { call(&told, self.user_data) } {
+        match unsafe { call(&snapshot, self.user_data) } {
             0 => ControlFlow::Continue(()),
             _ => ControlFlow::Break(()),
         }

@@ -81,9 +81,9 @@ pub unsafe extern "C" fn texpool_session_run(
             let inputs = values(inputs, input_count, "inputs")?;
             let outputs = values(outputs, output_count, "outputs")?;
             check_apart(inputs, outputs)?;
-            let given = inputs.iter().enumerate().map(|(i, input)| view(i, input)).collect::<Result<Vec<_>, _>>()?;
+            let views = inputs.iter().enumerate().map(|(i, input)| view(i, input)).collect::<Result<Vec<_>, _>>()?;
             let rooms = outputs.iter().enumerate().map(|(i, output)| room(i, output)).collect::<Result<Vec<_>, _>>()?;
-            session.with(|session| session.run_into(given, rooms))
+            session.with(|session| session.run_into(views, rooms))
         }
     })
 }

@@ -11,7 +11,7 @@ use std::{
 use texpool_rust::{CompiledModel, Context, Error, GpuError, Model, NamedOptions, Session, TensorInfo};
 
 use crate::{
-    arguments::{SizedStruct, bytes_of, copy_out, held, read, room, text, values},
+    arguments::{SizedStruct, borrowed, bytes_of, copy_out, read, room, text, values},
     device::texpool_device,
     error::{Failure, texpool_error, texpool_status},
     guard::{answer, quiet},
@@ -128,7 +128,7 @@ pub(crate) unsafe fn used(session: *const texpool_session) -> Result<Arc<texpool
     // SAFETY: as the caller of this function promises, so the pointer comes from `Arc::into_raw`. `ManuallyDrop`
     // leaves the caller's reference in place.
     unsafe {
-        held(session, "session")?;
+        borrowed(session, "session")?;
         Ok(Arc::clone(&ManuallyDrop::new(Arc::from_raw(session))))
     }
 }
@@ -209,7 +209,7 @@ unsafe fn compiled(descriptor: &texpool_session_descriptor) -> Result<CompiledMo
     } else {
         options.refuse(NamedOptions::of_device, "is for opening a device, and one is given")?;
         // SAFETY: as the caller of this function promises.
-        named.with_folder(unsafe { held(device, "device") }?.context().clone())
+        named.with_folder(unsafe { borrowed(device, "device") }?.context().clone())
     };
     if !plan_data.is_null() {
         options.refuse(NamedOptions::of_plan, "is for searching a plan, and one is given")?;

@@ -60,14 +60,14 @@ const TYPES: [(texpool_element_type, ElementType); 11] = [
 
 /// Returns the element type with this number, or fails if there isn't one.
 fn type_of(number: u32, what: &str) -> Result<ElementType, Failure> {
-    let found = TYPES.iter().find(|(known, _)| *known as u32 == number);
+    let entry = TYPES.iter().find(|(code, _)| *code as u32 == number);
     let none = || Failure::argument(format!("{what}: {number} is no texpool_element_type"));
-    found.map(|(_, element_type)| *element_type).ok_or_else(none)
+    entry.map(|(_, element_type)| *element_type).ok_or_else(none)
 }
 
 fn number_of(element_type: ElementType) -> u32 {
     // 0 is not a valid `texpool_element_type`. It is never returned in this version, because the table is complete.
-    TYPES.iter().find(|(_, known)| *known == element_type).map_or(0, |(number, _)| *number as u32)
+    TYPES.iter().find(|(_, other)| *other == element_type).map_or(0, |(number, _)| *number as u32)
 }
 
 /// Description of an input or output.

@@ -29,13 +29,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut outputs: Vec<Vec<f32>> = session.outputs().iter().map(|info| vec![0.0; info.len()]).collect();
     for line in io::stdin().lock().lines() {
         let count: u32 = line?.trim().parse()?;
-        let (begun, taken) = (Instant::now(), processor_time()?);
+        let (begun, cpu_begun) = (Instant::now(), processor_time()?);
         for _ in 0..count {
-            let given = inputs.iter().enumerate().map(|(index, values)| (index, TensorView::from(values)));
+            let views = inputs.iter().enumerate().map(|(index, values)| (index, TensorView::from(values)));
             let rooms = outputs.iter_mut().enumerate().map(|(index, room)| (index, TensorViewMut::from(room)));
-            session.run_into(given, rooms)?;
+            session.run_into(views, rooms)?;
         }
-        let [wall, cpu] = [begun.elapsed(), processor_time()? - taken];
+        let [wall, cpu] = [begun.elapsed(), processor_time()? - cpu_begun];
         println!("{} {}", (wall / count).as_secs_f64() * 1e3, (cpu / count).as_secs_f64() * 1e3);
     }
     Ok(())

@@ -83,10 +83,10 @@ unsafe fn contents<T: Default + Clone>(host: Host, attribute: *const OrtOpAttr, 
     if bytes == 0 {
         return measured.map(|()| Vec::new());
     }
-    let mut found = vec![T::default(); bytes.div_ceil(size_of::<T>())];
+    let mut elements = vec![T::default(); bytes.div_ceil(size_of::<T>())];
     // SAFETY: as above, and the buffer has room for `bytes` bytes.
-    unsafe { host.check(read(attribute, kind, found.as_mut_ptr().cast(), bytes, &mut bytes))? };
-    Ok(found)
+    unsafe { host.check(read(attribute, kind, elements.as_mut_ptr().cast(), bytes, &mut bytes))? };
+    Ok(elements)
 }
 
 /// Returns ONNX's number for the kind (`AttributeProto.AttributeType`).

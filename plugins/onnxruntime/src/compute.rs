@@ -44,7 +44,7 @@ pub(crate) struct Warnings {
     host: Host,
     /// Logger of the session, which exists as long as the session's compiled partitions.
     logger: *const OrtLogger,
-    told: AtomicBool,
+    warned: AtomicBool,
 }
 
 // SAFETY: loggers of the runtime may be used from any thread.
@@ -54,16 +54,16 @@ unsafe impl Sync for Warnings {}
 
 impl Warnings {
     pub(crate) fn new(host: Host, logger: *const OrtLogger) -> Self {
-        Self { host, logger, told: AtomicBool::new(false) }
+        Self { host, logger, warned: AtomicBool::new(false) }
     }
 
     /// Logs the warnings of the last run, unless warnings were logged before.
     fn tell(&self, session: &mut Session) -> Result<(), Failure> {
-        if self.told.load(Ordering::Relaxed) {
+        if self.warned.load(Ordering::Relaxed) {
             return Ok(());
         }
         let warnings = session.warnings()?;
-        if !warnings.is_empty() && !self.told.swap(true, Ordering::Relaxed) {
+        if !warnings.is_empty() && !self.warned.swap(true, Ordering::Relaxed) {
             self.host.log(self.logger, Severity::Warning, &format!("told once: {warnings}"));
         }
         Ok(())
@@ -123,13 +123,13 @@ unsafe fn run(
     warnings: &Warnings,
     context: *mut OrtKernelContext,
 ) -> Result<(), Failure> {
-    let mut given = Vec::with_capacity(partition.inputs.len());
+    let mut contents = Vec::with_capacity(partition.inputs.len());
     let mut shapes = Vec::with_capacity(partition.inputs.len());
     for input in &partition.inputs {
         // SAFETY: as the caller promises.
         let (kind, dims, bytes) = unsafe { value(host, context, input.index)? };
         let kind = element_type(kind).ok_or_else(|| Failure::interface(format!("input `{}`: its type", input.name)))?;
-        given.push((input.name.as_str(), kind, bytes));
+        contents.push((input.name.as_str(), kind, bytes));
         shapes.push(dims);
     }
     for index in partition.fixed() {
@@ -138,8 +138,8 @@ unsafe fn run(
         partition.check_fixed(index, &dims, bytes)?;
     }
     partition.with(&shapes, |session| {
-        let mut views: Vec<(usize, TensorView<'_>)> = Vec::with_capacity(given.len());
-        for (index, ((name, kind, bytes), dims)) in given.iter().zip(&shapes).enumerate() {
+        let mut views: Vec<(usize, TensorView<'_>)> = Vec::with_capacity(contents.len());
+        for (index, ((name, kind, bytes), dims)) in contents.iter().zip(&shapes).enumerate() {
             views.push((index, view(name, *kind, bytes, dims)?));
         }
         // SAFETY: as the caller promises.
@@ -189,16 +189,19 @@ unsafe fn rooms<'r>(
                 continue;
             }
             let mut kind = 0;
-            let (mut found, mut rank) = (ptr::null(), 0);
+            let (mut extents, mut rank) = (ptr::null(), 0);
             host.check((host.api.get_tensor_element_type_and_shape_data_reference)(
-                value, &mut kind, &mut found, &mut rank,
+                value,
+                &mut kind,
+                &mut extents,
+                &mut rank,
             ))?;
-            let found = if rank == 0 { &[] } else { slice::from_raw_parts(found, rank) };
+            let extents = if rank == 0 { &[] } else { slice::from_raw_parts(extents, rank) };
             host.check((host.api.get_tensor_size_in_bytes)(value, &mut bytes))?;
-            if element_type(kind) != Some(output.element_type) || found != dims || bytes != output.bytes() {
-                let (name, wanted) = (&output.name, output.element_type);
+            if element_type(kind) != Some(output.element_type) || extents != dims || bytes != output.bytes() {
+                let (name, element_type) = (&output.name, output.element_type);
                 return Err(Failure::interface(format!(
-                    "output `{name}` is {wanted} of {dims:?}, and there is room for {bytes} bytes of {found:?}"
+                    "output `{name}` is {element_type} of {dims:?}, and there is room for {bytes} bytes of {extents:?}"
                 )));
             }
             host.check((host.api.get_tensor_mutable_data)(value, &mut data))?;

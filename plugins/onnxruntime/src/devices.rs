@@ -50,14 +50,14 @@ pub(crate) fn adapters() -> Vec<Adapter> {
 /// every system has.
 pub(crate) fn paired<D: Copy>(adapters: Vec<Adapter>, gpus: &[(String, D)], cpu: Option<D>) -> Vec<(Adapter, D)> {
     let mut free: Vec<&(String, D)> = gpus.iter().collect();
-    let mut taken = Vec::new();
+    let mut matches = Vec::new();
     for adapter in &adapters {
         let same = |(address, _): &&(String, D)| !address.is_empty() && address.eq_ignore_ascii_case(&adapter.address);
         let at = if adapter.software { None } else { free.iter().position(same) };
-        taken.push(at.map(|at| free.remove(at).1));
+        matches.push(at.map(|at| free.remove(at).1));
     }
     let mut pairs = Vec::new();
-    for (adapter, device) in adapters.into_iter().zip(taken) {
+    for (adapter, device) in adapters.into_iter().zip(matches) {
         let next = || if adapter.software || free.is_empty() { cpu } else { Some(free.remove(0).1) };
         if let Some(device) = device.or_else(next) {
             pairs.push((adapter, device));

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use crate::graph::{Extent, Graph, Part};
 
 /// Returns the unknown extents of the graph's inputs that the user has given, by the importer's names.
-pub(crate) fn bound(graph: &Graph<'_>, said: &BTreeMap<String, usize>) -> BTreeMap<String, usize> {
+pub(crate) fn bound(graph: &Graph<'_>, sizes: &BTreeMap<String, usize>) -> BTreeMap<String, usize> {
     let mut bound = BTreeMap::new();
     for &input in &graph.inputs {
         let value = &graph.values[input];
         for (axis, extent) in value.dims.iter().flatten().enumerate().filter(|(_, extent)| extent.known().is_none()) {
-            if let Some(extent) = stated(extent, &value.name, axis, said) {
+            if let Some(extent) = stated(extent, &value.name, axis, sizes) {
                 bound.insert(place(&value.name, axis), extent);
             }
         }
@@ -19,19 +19,19 @@ pub(crate) fn bound(graph: &Graph<'_>, said: &BTreeMap<String, usize>) -> BTreeM
 }
 
 /// Returns the extent of an input's axis, if it is known before a run or given by the user.
-pub(crate) fn stated(extent: &Extent, input: &str, axis: usize, said: &BTreeMap<String, usize>) -> Option<usize> {
-    let said_of = |name: &str| said.get(name).copied();
+pub(crate) fn stated(extent: &Extent, input: &str, axis: usize, sizes: &BTreeMap<String, usize>) -> Option<usize> {
+    let size_of = |name: &str| sizes.get(name).copied();
     match extent {
         Extent::Known(extent) => Some(*extent),
-        Extent::Named(name) => said_of(&place(input, axis)).or_else(|| said_of(name)),
-        Extent::Unknown => said_of(&place(input, axis)),
+        Extent::Named(name) => size_of(&place(input, axis)).or_else(|| size_of(name)),
+        Extent::Unknown => size_of(&place(input, axis)),
     }
 }
 
 /// Returns true if no extent of a part's inputs is guessed.
-pub(crate) fn all_stated(graph: &Graph<'_>, part: &Part, said: &BTreeMap<String, usize>) -> bool {
+pub(crate) fn all_stated(graph: &Graph<'_>, part: &Part, sizes: &BTreeMap<String, usize>) -> bool {
     part.inputs.iter().map(|&input| &graph.values[input]).all(|value| {
-        let stated = |(axis, extent): (usize, &Extent)| stated(extent, &value.name, axis, said).is_some();
+        let stated = |(axis, extent): (usize, &Extent)| stated(extent, &value.name, axis, sizes).is_some();
         value.dims.as_ref().is_some_and(|dims| dims.iter().enumerate().all(stated))
     })
 }

@@ -79,7 +79,7 @@ impl Factory {
         let Host { api, .. } = self.host;
         // SAFETY: as the caller promises; the table has this member.
         let kind = |device: &*const OrtHardwareDevice| unsafe { (api.hardware_device_type)(*device) };
-        let of_type = |wanted: i32| devices.iter().copied().filter(move |device| kind(device) == wanted);
+        let of_type = |number: i32| devices.iter().copied().filter(move |device| kind(device) == number);
         let address = |device| {
             // SAFETY: as above; the metadata exist as long as the device.
             unsafe { string((api.get_key_value)((api.hardware_device_metadata)(device), c"pci_bus_id".as_ptr())) }
@@ -98,14 +98,14 @@ impl Factory {
         metadata.add("software", if adapter.software { "1" } else { "0" });
         let options = Pairs::new(self.host);
         options.add(ADAPTER, adapter.option());
-        let mut made = ptr::null_mut();
+        let mut ep_device = ptr::null_mut();
         let factory = ptr::from_ref(self).cast_mut().cast();
         // SAFETY: as the caller promises; the runtime copies both lists.
         unsafe {
             let create = self.host.ep.create_ep_device;
-            self.host.check(create(factory, device, metadata.0, options.0, &mut made))?;
+            self.host.check(create(factory, device, metadata.0, options.0, &mut ep_device))?;
         }
-        Ok(made)
+        Ok(ep_device)
     }
 
     /// Returns the configuration entries of a session.
@@ -119,8 +119,8 @@ impl Factory {
         unsafe {
             let mut pairs = ptr::null_mut();
             self.host.check((api.get_session_options_config_entries)(options, &mut pairs))?;
-            let found = Pairs(pairs, self.host);
-            (api.get_key_value_pairs)(found.0, &mut keys, &mut values, &mut count);
+            let list = Pairs(pairs, self.host);
+            (api.get_key_value_pairs)(list.0, &mut keys, &mut values, &mut count);
             Ok((0..count).map(|index| (string(*keys.add(index)), string(*values.add(index)))).collect())
         }
     }

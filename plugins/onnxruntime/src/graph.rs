@@ -100,21 +100,21 @@ impl Graph<'_> {
         let mut computed = vec![false; self.values.len()];
         let results = nodes.iter().flat_map(|&node| self.nodes[node].outputs.iter().flatten());
         results.for_each(|&value| computed[value] = true);
-        let mut wanted = vec![false; self.values.len()];
-        self.outputs.iter().for_each(|&value| wanted[value] = true);
+        let mut is_read = vec![false; self.values.len()];
+        self.outputs.iter().for_each(|&value| is_read[value] = true);
         let others = self.nodes.iter().enumerate().filter(|(index, _)| !inside[*index]);
-        others.flat_map(|(_, node)| node.reads()).for_each(|value| wanted[value] = true);
+        others.flat_map(|(_, node)| node.reads()).for_each(|value| is_read[value] = true);
 
         let mut part = Part { nodes, ..Part::default() };
         let mut seen = vec![false; self.values.len()];
         for &node in &part.nodes {
             for value in self.nodes[node].reads() {
-                let given = !computed[value] && self.values[value].constant.is_none();
-                if given && !std::mem::replace(&mut seen[value], true) {
+                let is_input = !computed[value] && self.values[value].constant.is_none();
+                if is_input && !std::mem::replace(&mut seen[value], true) {
                     part.inputs.push(value);
                 }
             }
-            part.outputs.extend(self.nodes[node].outputs.iter().flatten().filter(|&&value| wanted[value]));
+            part.outputs.extend(self.nodes[node].outputs.iter().flatten().filter(|&&value| is_read[value]));
         }
         part
     }

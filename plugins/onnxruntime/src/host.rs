@@ -52,10 +52,10 @@ impl Host {
         // SAFETY: an old runtime has at least the first table, whose first members never change.
         let Some(first) = (unsafe { (base.get_api)(1).as_ref() }) else { return Err(ptr::null_mut()) };
         // SAFETY: it is a static string.
-        let found = unsafe { CStr::from_ptr((base.get_version_string)()) };
+        let version = unsafe { CStr::from_ptr((base.get_version_string)()) };
         let message = format!(
             "{SPEAKER}: this ONNX Runtime, {}, has no plugin interface of version {ORT_API_VERSION}; install 1.24 or newer",
-            found.to_string_lossy()
+            version.to_string_lossy()
         );
         let message = text(&message);
         // SAFETY: the string ends with a zero and is copied.
@@ -108,9 +108,9 @@ impl Host {
         // SAFETY: as the caller promises, and the array has room for all entries.
         unsafe {
             self.check(count(of, &mut length))?;
-            let mut found = vec![ptr::null(); length];
-            self.check(list(of, found.as_mut_ptr(), length))?;
-            Ok(found)
+            let mut entries = vec![ptr::null(); length];
+            self.check(list(of, entries.as_mut_ptr(), length))?;
+            Ok(entries)
         }
     }
 
@@ -121,11 +121,11 @@ impl Host {
         get: unsafe extern "system" fn(*const T, *mut *const c_char) -> *mut OrtStatus,
         of: *const T,
     ) -> Result<String, Failure> {
-        let mut found = ptr::null();
+        let mut text = ptr::null();
         // SAFETY: as the caller promises; the string exists as long as `of`.
         unsafe {
-            self.check(get(of, &mut found))?;
-            Ok(string(found))
+            self.check(get(of, &mut text))?;
+            Ok(string(text))
         }
     }
 
@@ -179,12 +179,12 @@ pub(crate) unsafe fn string(pointer: *const c_char) -> String {
 }
 
 fn defect(panicked: Box<dyn Any + Send>) -> Failure {
-    let said = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
-    let said = said.or_else(|| panicked.downcast_ref::<String>().cloned());
+    let message = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
+    let message = message.or_else(|| panicked.downcast_ref::<String>().cloned());
     // Dropping the payload of a panic may itself panic.
     mem::forget(panicked);
-    let said = said.unwrap_or_else(|| "it says nothing".to_owned());
-    Failure::new(ErrorCode::RuntimeException, format!("a defect of texpool: {said}"))
+    let message = message.unwrap_or_else(|| "it says nothing".to_owned());
+    Failure::new(ErrorCode::RuntimeException, format!("a defect of texpool: {message}"))
 }
 
 #[cfg(test)]

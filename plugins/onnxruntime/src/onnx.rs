@@ -104,9 +104,9 @@ pub(crate) struct Written {
 
 /// Writes a whole graph as a `ModelProto`, with all that the runtime knows of its values.
 pub(crate) fn whole(graph: &Graph<'_>) -> Vec<u8> {
-    let given = graph.inputs.iter().copied().filter(|&input| graph.values[input].constant.is_none());
+    let inputs = graph.inputs.iter().copied().filter(|&input| graph.values[input].constant.is_none());
     let part =
-        Part { nodes: (0..graph.nodes.len()).collect(), inputs: given.collect(), outputs: graph.outputs.clone() };
+        Part { nodes: (0..graph.nodes.len()).collect(), inputs: inputs.collect(), outputs: graph.outputs.clone() };
     let between = graph.nodes.iter().flat_map(|node| node.outputs.iter().flatten().copied());
     written(graph, &part, between).bytes
 }

@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn unknown_options_are_refused_by_name() {
-        for (option, said) in [
+        for (option, message) in [
             (("speed", "high"), "there is no option `speed`; there are: adapter"),
             (("speed", "high"), "cache_dir, min_operations, report, verbose"),
             (("budget", "much"), "option `budget`: `much` is no size"),
@@ -135,7 +135,7 @@ mod tests {
             (("dim", "batch"), "option `dim`: write NAME=VALUE"),
         ] {
             let failure = Options::parse([option]).unwrap_err();
-            assert!(failure.message.contains(said), "{}", failure.message);
+            assert!(failure.message.contains(message), "{}", failure.message);
         }
     }
 }

@@ -51,7 +51,7 @@ pub(crate) struct Input {
 
 /// An input that was compiled as a constant, although the caller may pass another value.
 #[derive(Clone, Debug)]
-struct Fixed {
+struct FixedInput {
     name: String,
     index: usize,
     dims: Vec<usize>,
@@ -68,7 +68,7 @@ pub(crate) struct Partition {
     /// Description of the nodes.
     pub(crate) name: String,
     pub(crate) inputs: Vec<Input>,
-    fixed: Vec<Fixed>,
+    fixed: Vec<FixedInput>,
     /// The nodes as a model. Sessions borrow its constants.
     bytes: Arc<Vec<u8>>,
     context: Context,
@@ -115,37 +115,37 @@ impl Partition {
         [inputs, outputs]: [Vec<String>; 2],
         context: Context,
         options: Arc<Options>,
-        found: Option<PlannedPartition>,
+        trial: Option<PlannedPartition>,
     ) -> Result<Self, Failure> {
         let find = |name: &String| {
-            let found = graph.values.iter().position(|value| value.name == *name);
-            found.ok_or_else(|| Failure::interface(format!("`{name}` is no value of the nodes of `{}`", graph.name)))
+            let position = graph.values.iter().position(|value| value.name == *name);
+            position.ok_or_else(|| Failure::interface(format!("`{name}` is no value of the nodes of `{}`", graph.name)))
         };
         let mut part = Part { nodes: (0..graph.nodes.len()).collect(), ..Part::default() };
         part.outputs = outputs.iter().map(find).collect::<Result<_, _>>()?;
-        let (mut kept, mut given) = (Vec::new(), Vec::new());
+        let (mut run_inputs, mut overridable) = (Vec::new(), Vec::new());
         for (index, name) in inputs.iter().enumerate() {
             let value = find(name)?;
             // The runtime may pass constants as inputs, although it was informed that they are copied.
             if graph.values[value].constant.is_none() {
                 let dims = graph.values[value].dims.clone().unwrap_or_default();
                 part.inputs.push(value);
-                kept.push(Input { name: name.clone(), index, dims });
+                run_inputs.push(Input { name: name.clone(), index, dims });
             } else if graph.values[value].overridable {
-                given.push((index, value));
+                overridable.push((index, value));
             }
         }
         let Written { bytes, constants } = onnx::model(graph, &part);
-        let fixed = given.into_iter().filter_map(|(index, value)| {
+        let fixed = overridable.into_iter().filter_map(|(index, value)| {
             let (_, range) = constants.iter().find(|(other, _)| *other == value)?;
             let dims = graph.values[value].dims.iter().flatten().filter_map(Extent::known).collect();
-            Some(Fixed { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
+            Some(FixedInput { name: graph.values[value].name.clone(), index, dims, range: range.clone() })
         });
         let (fixed, bytes) = (fixed.collect(), Arc::new(bytes));
         let (name, share, sessions, plans) = (called(graph), Mutex::default(), Mutex::default(), Mutex::default());
-        let partition = Self { name, inputs: kept, fixed, bytes, context, options, share, sessions, plans };
+        let partition = Self { name, inputs: run_inputs, fixed, bytes, context, options, share, sessions, plans };
         if let Some(shapes) = partition.known_shapes() {
-            partition.use_found(found, &shapes)?;
+            partition.use_plan(trial, &shapes)?;
             partition.with(&shapes, |_| Ok(()))?;
         }
         Ok(partition)
@@ -153,11 +153,11 @@ impl Partition {
 
     /// Keeps the plan that was found for inputs of these shapes. Fails if the search found that there is none. The plan
     /// is later loaded only if the nodes are the same.
-    fn use_found(&self, found: Option<PlannedPartition>, shapes: &Shapes) -> Result<(), Failure> {
-        let same = |found: &PlannedPartition| {
-            self.inputs.iter().zip(shapes).all(|(input, shape)| found.shapes.get(&input.name) == Some(shape))
+    fn use_plan(&self, trial: Option<PlannedPartition>, shapes: &Shapes) -> Result<(), Failure> {
+        let same = |trial: &PlannedPartition| {
+            self.inputs.iter().zip(shapes).all(|(input, shape)| trial.shapes.get(&input.name) == Some(shape))
         };
-        let Some(PlannedPartition { plan, .. }) = found.filter(same) else { return Ok(()) };
+        let Some(PlannedPartition { plan, .. }) = trial.filter(same) else { return Ok(()) };
         let plan = plan.map_err(|error| Failure::from(error).during(&self.during(shapes)))?;
         self.plans.lock().unwrap_or_else(PoisonError::into_inner).push((shapes.clone(), plan));
         Ok(())
@@ -165,10 +165,10 @@ impl Partition {
 
     /// Returns the shapes of all inputs, if they are known before a run or given by the user.
     fn known_shapes(&self) -> Option<Shapes> {
-        let said = &self.options.reading.dims;
+        let dims = &self.options.reading.dims;
         let shape = |input: &Input| {
             let extents = input.dims.iter().enumerate();
-            extents.map(|(axis, extent)| extents::stated(extent, &input.name, axis, said)).collect()
+            extents.map(|(axis, extent)| extents::stated(extent, &input.name, axis, dims)).collect()
         };
         self.inputs.iter().map(shape).collect()
     }
@@ -198,10 +198,10 @@ impl Partition {
     /// Compiles the model with the plan kept for these shapes, or searches for a new one.
     fn compiled(&self, model: &Model, shapes: &Shapes) -> Result<CompiledModel, Failure> {
         let mut plans = self.plans.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(at) = plans.iter().position(|(kept, _)| kept == shapes) {
-            let kept = plans.remove(at);
-            if let Ok(compiled) = self.context.load(model, &kept.1) {
-                plans.push(kept);
+        if let Some(at) = plans.iter().position(|(other, _)| other == shapes) {
+            let saved = plans.remove(at);
+            if let Ok(compiled) = self.context.load(model, &saved.1) {
+                plans.push(saved);
                 return Ok(compiled);
             }
         }
@@ -239,12 +239,12 @@ impl Partition {
         // Check before taking a lock: in a forked child, the thread that held the lock may not exist.
         self.context.check()?;
         let mut sessions = self.sessions.lock().map_err(broken)?;
-        let (shapes, mut session) = match sessions.iter().position(|(kept, _)| kept == shapes) {
+        let (shapes, mut session) = match sessions.iter().position(|(other, _)| other == shapes) {
             Some(at) => sessions.remove(at),
             None => {
                 // Drop old sessions first, to make room for the new one.
-                let kept = if self.options.named.budget().is_some() { 1 } else { KEPT };
-                let over = (sessions.len() + 1).saturating_sub(kept);
+                let most = if self.options.named.budget().is_some() { 1 } else { KEPT };
+                let over = (sessions.len() + 1).saturating_sub(most);
                 sessions.drain(..over);
                 (shapes.clone(), self.session(shapes)?)
             }

@@ -95,18 +95,21 @@ impl Provider {
             // memory.
             Some(_) => {
                 let why = "it is in the body of a control flow node, which stays where that is".to_owned();
-                Survey { left: (0..graph.nodes.len()).map(|node| (node, why.clone())).collect(), ..Survey::default() }
+                Survey {
+                    refusals: (0..graph.nodes.len()).map(|node| (node, why.clone())).collect(),
+                    ..Survey::default()
+                }
             }
             None => survey(&graph, &self.options.reading, &|graph, part, model| self.trials.run(graph, part, model)),
         };
         self.tell_of_device(&graph, &survey);
         for part in &survey.parts {
-            let taken: Vec<*const OrtNode> = part.nodes.iter().map(|&node| nodes[node]).collect();
+            let fused: Vec<*const OrtNode> = part.nodes.iter().map(|&node| nodes[node]).collect();
             let options =
                 OrtNodeFusionOptions { ort_version_supported: ORT_API_VERSION, drop_constant_initializers: true };
             let add = self.host.ep.ep_graph_support_info_add_nodes_to_fuse;
             // SAFETY: as the caller promises; the nodes belong to the graph.
-            unsafe { self.host.check(add(info, taken.as_ptr(), taken.len(), &options))? };
+            unsafe { self.host.check(add(info, fused.as_ptr(), fused.len(), &options))? };
         }
         self.tell(GraphReport::new(&graph, parent, &survey));
         Ok(())
@@ -114,7 +117,7 @@ impl Provider {
 
     /// Logs which nodes this device cannot compute, since another device may be able to.
     fn tell_of_device(&self, graph: &Graph<'_>, survey: &Survey) {
-        let mut nodes = survey.beyond_device.iter().filter_map(|node| Some((node, survey.left.get(node)?)));
+        let mut nodes = survey.beyond_device.iter().filter_map(|node| Some((node, survey.refusals.get(node)?)));
         if let Some((&first, why)) = nodes.next() {
             let more = nodes.count();
             let more = if more == 0 { String::new() } else { format!(" (and {more} more)") };
@@ -125,17 +128,17 @@ impl Provider {
     }
 
     /// Logs the result for a graph, and updates the report.
-    fn tell(&self, found: GraphReport) {
+    fn tell(&self, news: GraphReport) {
         let mut report = self.report.lock().unwrap_or_else(PoisonError::into_inner);
-        let (summary, nothing) = (found.summary(), found.groups == 0 && found.key.1.is_none());
-        let left = found.left.clone();
-        let known = report.graphs.iter().any(|graph| graph.key == found.key && graph.groups > 0);
-        if report.note(found) {
+        let (summary, nothing) = (news.summary(), news.groups == 0 && news.key.1.is_none());
+        let refusals = news.refusals.clone();
+        let known_graph = report.graphs.iter().any(|graph| graph.key == news.key && graph.groups > 0);
+        if report.note(news) {
             // Users hardly expect that no node of a model is selected, so this is logged as a warning.
-            let loud = self.options.verbose || nothing && !known;
+            let loud = self.options.verbose || nothing && !known_graph;
             self.host.log(self.logger, if loud { Severity::Warning } else { Severity::Info }, &summary);
             let severity = if self.options.verbose { Severity::Warning } else { Severity::Info };
-            left.iter().for_each(|left| self.host.log(self.logger, severity, &format!("left: {left}")));
+            refusals.iter().for_each(|refusal| self.host.log(self.logger, severity, &format!("left: {refusal}")));
         }
         self.write(&report);
     }
@@ -161,8 +164,8 @@ impl Provider {
         let partition = |(&graph, &fused): (&*const OrtGraph, &*const OrtNode)| {
             // SAFETY: as the caller promises.
             let (graph, ports) = unsafe { (read_graph(self.host, graph)?.graph, ports(self.host, fused)?) };
-            let found = self.trials.take(ports[1].iter().cloned());
-            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options), found)?))
+            let trial = self.trials.take(ports[1].iter().cloned());
+            Ok(Arc::new(Partition::new(&graph, ports, self.context.clone(), Arc::clone(&self.options), trial)?))
         };
         let partitions = graphs.iter().zip(fused_nodes).map(partition).collect::<Result<Vec<_>, Failure>>()?;
         if let Some(budget) = self.options.named.budget() {
@@ -172,11 +175,11 @@ impl Provider {
         for partition in &partitions {
             let costs = partition.costs();
             let costs = costs.unwrap_or_else(|| "compiled at its first run, when its shapes are known".to_owned());
-            let told = format!("partition of {}: {costs}", partition.name);
-            self.host.log(self.logger, if self.options.verbose { Severity::Warning } else { Severity::Info }, &told);
+            let line = format!("partition of {}: {costs}", partition.name);
+            self.host.log(self.logger, if self.options.verbose { Severity::Warning } else { Severity::Info }, &line);
             // Only the main graph has partitions.
             if let Some(main) = report.graphs.iter_mut().rev().find(|graph| graph.key.1.is_none()) {
-                main.partitions.push(told);
+                main.partitions.push(line);
             }
         }
         self.write(&report);

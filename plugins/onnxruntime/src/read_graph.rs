@@ -25,7 +25,7 @@ pub(crate) struct ReadGraph<'g> {
 /// # Safety
 /// The graph exists during `'g`.
 pub(crate) unsafe fn read_graph<'g>(host: Host, graph: *const OrtGraph) -> Result<ReadGraph<'g>, Failure> {
-    let mut reader = Reader { host, graph: Graph::default(), known: HashMap::new() };
+    let mut reader = Reader { host, graph: Graph::default(), ids: HashMap::new() };
     // SAFETY: as the caller promises; what the runtime lists is there as long as the graph.
     unsafe {
         let Host { api, .. } = host;
@@ -81,7 +81,7 @@ unsafe fn opsets(host: Host, graph: *const OrtGraph) -> Result<Vec<(String, i64)
 struct Reader<'g> {
     host: Host,
     graph: Graph<'g>,
-    known: HashMap<String, ValueId>,
+    ids: HashMap<String, ValueId>,
 }
 
 impl<'g> Reader<'g> {
@@ -104,8 +104,8 @@ impl<'g> Reader<'g> {
         if name.is_empty() {
             return Ok(None);
         }
-        if let Some(&known) = self.known.get(&name) {
-            return Ok(Some(known));
+        if let Some(&id) = self.ids.get(&name) {
+            return Ok(Some(id));
         }
         // SAFETY: as above; the bytes of a constant exist as long as the graph.
         let value = unsafe {
@@ -122,7 +122,7 @@ impl<'g> Reader<'g> {
             value
         };
         self.graph.values.push(value);
-        self.known.insert(name, self.graph.values.len() - 1);
+        self.ids.insert(name, self.graph.values.len() - 1);
         Ok(Some(self.graph.values.len() - 1))
     }
 
@@ -153,7 +153,7 @@ impl<'g> Reader<'g> {
             self.host.check((api.get_dimensions)(of_tensor, dims.as_mut_ptr(), rank))?;
             self.host.check((api.get_symbolic_dimensions)(of_tensor, names.as_mut_ptr(), rank))?;
             let extent = |(dim, name): (i64, *const c_char)| match (usize::try_from(dim), string(name)) {
-                (Ok(known), _) => Extent::Known(known),
+                (Ok(extent), _) => Extent::Known(extent),
                 (Err(_), name) if name.is_empty() => Extent::Unknown,
                 (Err(_), name) => Extent::Named(name),
             };

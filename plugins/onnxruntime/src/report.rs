@@ -16,10 +16,10 @@ use crate::{
 pub(crate) struct GraphReport {
     /// Name of the graph, and name of the node whose body it is, if any.
     pub(crate) key: (String, Option<String>),
-    pub(crate) taken: usize,
+    pub(crate) taken_count: usize,
     pub(crate) groups: usize,
     /// Description of each node that is left, with the reason.
-    pub(crate) left: Vec<String>,
+    pub(crate) refusals: Vec<String>,
     /// Unknown extents that the user has not given, with the guesses for them.
     pub(crate) guessed: Vec<String>,
     /// Description of each compiled partition, with its costs.
@@ -28,12 +28,12 @@ pub(crate) struct GraphReport {
 
 impl GraphReport {
     pub(crate) fn new(graph: &Graph<'_>, parent: Option<String>, survey: &Survey) -> Self {
-        let left = survey.left.iter().map(|(&index, why)| format!("{}: {why}", called(graph, index))).collect();
+        let refusals = survey.refusals.iter().map(|(&index, why)| format!("{}: {why}", called(graph, index))).collect();
         Self {
             key: (graph.name.clone(), parent),
-            taken: survey.parts.iter().map(|part| part.nodes.len()).sum(),
+            taken_count: survey.parts.iter().map(|part| part.nodes.len()).sum(),
             groups: survey.parts.len(),
-            left,
+            refusals,
             guessed: survey.guessed.clone(),
             partitions: Vec::new(),
         }
@@ -43,11 +43,13 @@ impl GraphReport {
     pub(crate) fn summary(&self) -> String {
         let (name, parent) = &self.key;
         let body = parent.as_ref().map(|parent| format!(", the body of `{parent}`")).unwrap_or_default();
-        let all = self.taken + self.left.len();
+        let all = self.taken_count + self.refusals.len();
         match self.groups {
             0 => format!("graph `{name}`{body}: none of its {all} nodes is taken, so all of it runs elsewhere"),
-            1 => format!("graph `{name}`{body}: {} of {all} nodes are taken, as one partition", self.taken),
-            groups => format!("graph `{name}`{body}: {} of {all} nodes are taken, in {groups} partitions", self.taken),
+            1 => format!("graph `{name}`{body}: {} of {all} nodes are taken, as one partition", self.taken_count),
+            groups => {
+                format!("graph `{name}`{body}: {} of {all} nodes are taken, in {groups} partitions", self.taken_count)
+            }
         }
     }
 }
@@ -70,15 +72,15 @@ pub(crate) struct Report {
 impl Report {
     /// Adds the result for a graph. The runtime queries a graph again after it has expanded functions; by then,
     /// existing partitions were already counted. Returns whether there is anything new to report.
-    pub(crate) fn note(&mut self, found: GraphReport) -> bool {
-        let Some(known) = self.graphs.iter_mut().find(|graph| graph.key == found.key) else {
-            self.graphs.push(found);
+    pub(crate) fn note(&mut self, news: GraphReport) -> bool {
+        let Some(entry) = self.graphs.iter_mut().find(|graph| graph.key == news.key) else {
+            self.graphs.push(news);
             return true;
         };
-        let new = found.left.iter().any(|left| !known.left.contains(left)) || found.taken > 0;
-        known.taken += found.taken;
-        known.groups += found.groups;
-        known.left = found.left;
+        let new = news.refusals.iter().any(|refusal| !entry.refusals.contains(refusal)) || news.taken_count > 0;
+        entry.taken_count += news.taken_count;
+        entry.groups += news.groups;
+        entry.refusals = news.refusals;
         new
     }
 
@@ -89,12 +91,12 @@ impl Report {
             // Writing to a string cannot fail.
             _ = writeln!(text, "{}", graph.summary());
             graph.partitions.iter().for_each(|partition| _ = writeln!(text, "  {partition}"));
-            if !graph.left.is_empty() && !graph.guessed.is_empty() {
+            if !graph.refusals.is_empty() && !graph.guessed.is_empty() {
                 // A node may have been left because of these guesses instead of the model.
                 let guessed = graph.guessed.join(",");
                 _ = writeln!(text, "  open extents were tried as {guessed}; say others by the option `dim`");
             }
-            graph.left.iter().for_each(|left| _ = writeln!(text, "  left: {left}"));
+            graph.refusals.iter().for_each(|refusal| _ = writeln!(text, "  left: {refusal}"));
         }
         shown(&text) + "\n"
     }
@@ -109,9 +111,9 @@ impl Report {
 mod tests {
     use super::{GraphReport, Report};
 
-    fn of(taken: usize, groups: usize, left: &[&str]) -> GraphReport {
-        let left = left.iter().map(|&left| left.to_owned()).collect();
-        GraphReport { key: ("main".into(), None), taken, groups, left, guessed: vec![], partitions: vec![] }
+    fn of(taken_count: usize, groups: usize, refusals: &[&str]) -> GraphReport {
+        let refusals = refusals.iter().map(|&refusal| refusal.to_owned()).collect();
+        GraphReport { key: ("main".into(), None), taken_count, groups, refusals, guessed: vec![], partitions: vec![] }
     }
 
     #[test]

@@ -26,8 +26,8 @@ const LEFT: &str = "the runtime computes it";
 pub(crate) struct Survey {
     pub(crate) parts: Vec<Part>,
     /// Nodes that are left, each with the reason.
-    pub(crate) left: BTreeMap<NodeIndex, String>,
-    /// Subset of `left`: nodes that the importer accepts, but that this device cannot compute.
+    pub(crate) refusals: BTreeMap<NodeIndex, String>,
+    /// Subset of `refusals`: nodes that the importer accepts, but that this device cannot compute.
     pub(crate) beyond_device: BTreeSet<NodeIndex>,
     /// Unknown extents that the user has not given, with the guesses for them, in the syntax of the option `dim`.
     pub(crate) guessed: Vec<String>,
@@ -61,7 +61,7 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
         ..ImportOptions::default()
     };
     let source = OutlineSource::from_bytes(Arc::new(onnx::whole(graph)), &options);
-    let mut loaded = Loaded { graph, compile, beyond_device: BTreeSet::new() };
+    let mut loaded = LoadedGraph { graph, compile, beyond_device: BTreeSet::new() };
     let (mut survey, standings) = match select(&source, reading.min_operations, &mut loaded) {
         Ok((mut outline, mut selections)) => match (outline.graphs.pop(), selections.pop()) {
             (Some(outlined), Some(selection)) => {
@@ -86,19 +86,19 @@ pub(crate) fn survey(graph: &Graph<'_>, reading: &Reading, compile: &TryCompile<
                 format!("{}; {}", refusal.reason, refusal.hint)
             }
         };
-        survey.left.insert(index, why);
+        survey.refusals.insert(index, why);
     }
     Survey { beyond_device: loaded.beyond_device, ..survey }
 }
 
 /// The runtime's graph while its nodes are selected.
-struct Loaded<'a, 'g> {
+struct LoadedGraph<'a, 'g> {
     graph: &'a Graph<'g>,
     compile: &'a TryCompile<'a>,
     beyond_device: BTreeSet<NodeIndex>,
 }
 
-impl Live for Loaded<'_, '_> {
+impl Live for LoadedGraph<'_, '_> {
     type Error = ImportError;
 
     /// Nodes that the runtime still has are its own to compute.
@@ -147,7 +147,7 @@ fn named(partition: &Partition, refused: &Uncomputable) -> Vec<NodeIndex> {
     node.map_or_else(|| partition.nodes.clone(), |&node| vec![node])
 }
 
-impl Loaded<'_, '_> {
+impl LoadedGraph<'_, '_> {
     /// Returns why a node must be left whatever the importer says, if that is so.
     fn unfit(&self, node: &Node) -> Option<String> {
         if node.assigned {

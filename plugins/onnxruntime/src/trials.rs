@@ -33,13 +33,13 @@ impl Trials {
     /// A model of guessed extents may never run, and a search for its plan takes seconds. So it is searched for only if
     /// a quick compilation fails. The outcome for known extents is kept for the partition.
     pub(crate) fn run(&self, graph: &Graph<'_>, part: &Part, model: &Model) -> Option<(Uncomputable, String)> {
-        let known = extents::all_stated(graph, part, &self.options.reading.dims);
-        if !known && self.compile_quickly(model).is_ok() {
+        let all_stated = extents::all_stated(graph, part, &self.options.reading.dims);
+        if !all_stated && self.compile_quickly(model).is_ok() {
             return None;
         }
         let compiled = search(&self.context, model, &self.options, None);
         // What the memory holds at guessed extents says nothing about others.
-        let guessed_too_large = |error: &Error| !known && error.is_out_of_memory();
+        let guessed_too_large = |error: &Error| !all_stated && error.is_out_of_memory();
         let outcome = compiled.and_then(|compiled| compiled.session().map(drop).map(|()| compiled));
         if let Err(error) = &outcome
             && !guessed_too_large(error)
@@ -47,7 +47,7 @@ impl Trials {
         {
             return Some((uncomputable, error.to_string()));
         }
-        if known {
+        if all_stated {
             self.keep(graph, part, model, outcome);
         }
         None
@@ -119,7 +119,7 @@ mod tests {
     }
 
     /// Tries the node with a length of 64. Returns the outcome of the search, if there was one.
-    fn found(length: Extent, options: &[(&str, &str)]) -> Option<Result<Vec<u8>, Error>> {
+    fn trial_plan(length: Extent, options: &[(&str, &str)]) -> Option<Result<Vec<u8>, Error>> {
         let options = Arc::new(Options::parse(options.iter().copied()).unwrap());
         let trials = Trials::new(Devices::default().context(&options).unwrap(), options);
         let graph = graph(length);
@@ -131,22 +131,22 @@ mod tests {
         };
         let model = read(&bytes, dims, FakeQuant::default()).unwrap();
         assert_eq!(trials.run(&graph, &part, &model), None);
-        let found = trials.take(["y".to_owned()].into_iter());
+        let trial = trials.take(["y".to_owned()].into_iter());
         assert!(trials.take(["y".to_owned()].into_iter()).is_none());
-        found.map(|found| found.plan)
+        trial.map(|trial| trial.plan)
     }
 
     /// A plan is searched for only if it is known that the partition needs it.
     #[test]
     fn plans_are_found_for_known_extents_alone() {
         let open = || Extent::Named("length".into());
-        assert!(found(Extent::Known(64), &[("budget", "1MiB")]).unwrap().is_ok());
-        assert!(found(open(), &[("budget", "1MiB"), ("dim", "length=64")]).unwrap().is_ok());
-        assert!(found(Extent::Unknown, &[("dim", "x:1=64")]).unwrap().is_ok());
-        assert!(found(open(), &[("budget", "1MiB")]).is_none());
-        assert!(found(Extent::Unknown, &[("objective", "smallest")]).is_none());
+        assert!(trial_plan(Extent::Known(64), &[("budget", "1MiB")]).unwrap().is_ok());
+        assert!(trial_plan(open(), &[("budget", "1MiB"), ("dim", "length=64")]).unwrap().is_ok());
+        assert!(trial_plan(Extent::Unknown, &[("dim", "x:1=64")]).unwrap().is_ok());
+        assert!(trial_plan(open(), &[("budget", "1MiB")]).is_none());
+        assert!(trial_plan(Extent::Unknown, &[("objective", "smallest")]).is_none());
         // That no plan fits is also found only once.
-        let refused = found(Extent::Known(64), &[("budget", "1KiB")]).unwrap().unwrap_err();
+        let refused = trial_plan(Extent::Known(64), &[("budget", "1KiB")]).unwrap().unwrap_err();
         assert!(refused.to_string().starts_with("no plan keeps"), "{refused}");
     }
 }

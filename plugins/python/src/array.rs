@@ -113,14 +113,14 @@ impl Array {
 /// Gets the buffer of any supported object.
 fn buffer_of(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyResult<PyUntypedBuffer> {
     let py = value.py();
-    let found = PyUntypedBuffer::get(value).or_else(|error| {
+    let buffer = PyUntypedBuffer::get(value).or_else(|error| {
         if !value.hasattr(intern!(py, "__dlpack__"))? {
             return Err(error);
         }
         let numpy = py.import(intern!(py, "numpy"))?;
         PyUntypedBuffer::get(&numpy.call_method1(intern!(py, "from_dlpack"), (value,))?)
     });
-    found.map_err(|cause| {
+    buffer.map_err(|cause| {
         let error = wrong_type(value, input);
         error.set_cause(py, Some(cause));
         error
@@ -133,14 +133,14 @@ fn wrong_type(value: &Bound<'_, PyAny>, input: &TensorInfo) -> PyErr {
         let dtype = value.getattr(intern!(value.py(), "dtype"))?;
         Ok::<_, PyErr>(format!("{dtype}"))
     };
-    let found = name(value).unwrap_or_else(|_| {
+    let actual = name(value).unwrap_or_else(|_| {
         value.get_type().name().map_or_else(|_| "something else".to_owned(), |name| format!("a {name}"))
     });
-    let wanted = match input.element_type {
+    let expected = match input.element_type {
         ElementType::F32 => "float32".to_owned(),
         other => format!("{}, or their values as float32", numpy_name(other)),
     };
-    TensorTypeError::new_err(format!("input `{}`: expected an array of {wanted}, found {found}", input.name))
+    TensorTypeError::new_err(format!("input `{}`: expected an array of {expected}, found {actual}", input.name))
 }
 
 /// Returns NumPy's name of a type.
@@ -167,7 +167,7 @@ fn element_type(buffer: &PyUntypedBuffer) -> Option<ElementType> {
     if buffer.item_size() > 1 && buffer.format().to_bytes().first().is_some_and(|first| other_order.contains(first)) {
         return None;
     }
-    let found = match BufferType::from_format(buffer.format()) {
+    let element_type = match BufferType::from_format(buffer.format()) {
         BufferType::Float { bytes: 2 } => ElementType::F16,
         BufferType::Float { bytes: 4 } => ElementType::F32,
         BufferType::SignedInteger { bytes: 1 } => ElementType::I8,
@@ -181,7 +181,7 @@ fn element_type(buffer: &PyUntypedBuffer) -> Option<ElementType> {
         BufferType::Bool => ElementType::Bool,
         _ => return None,
     };
-    (buffer.item_size() == found.size()).then_some(found)
+    (buffer.item_size() == element_type.size()).then_some(element_type)
 }
 
 /// Returns the stride along each axis in elements, or `None` if the library cannot read the array in place.

@@ -81,7 +81,7 @@ fn of_device(error: &GpuError) -> PyErr {
         GpuError::Timeout { .. } => classes::DeviceTimeoutError::new_err(text),
         GpuError::Compile(error) => of_compiler(error),
         // A signal handler raised an exception, which ended the wait.
-        GpuError::Interrupted { .. } => interrupt::taken().unwrap_or_else(|| classes::DeviceError::new_err(text)),
+        GpuError::Interrupted { .. } => interrupt::take_raised().unwrap_or_else(|| classes::DeviceError::new_err(text)),
         _ => classes::DeviceError::new_err(text),
     }
 }

@@ -33,7 +33,7 @@ pub(crate) fn interrupt() -> Interrupt {
 /// exception.
 pub(crate) fn ask() -> ControlFlow<()> {
     let now = Instant::now();
-    if ASKED.get().is_some_and(|asked| now.duration_since(asked) < BETWEEN) {
+    if ASKED.get().is_some_and(|last| now.duration_since(last) < BETWEEN) {
         return ControlFlow::Continue(());
     }
     ASKED.set(Some(now));
@@ -48,7 +48,7 @@ pub(crate) fn ask() -> ControlFlow<()> {
 }
 
 /// Takes the exception that a signal handler raised on this thread.
-pub(crate) fn taken() -> Option<PyErr> {
+pub(crate) fn take_raised() -> Option<PyErr> {
     RAISED.take()
 }
 
@@ -62,8 +62,8 @@ pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send)
 /// Converts a panic, which is a bug, into an exception. PyO3 would raise `PanicException` instead, which `except
 /// Exception` does not catch, so it would end a worker.
 pub(crate) fn internal(panic: &(dyn Any + Send)) -> PyErr {
-    let said = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    InternalError::new_err(format!("a defect of texpool: {}", said.unwrap_or("a panic without a text")))
+    let message = panic.downcast_ref::<&str>().copied().or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    InternalError::new_err(format!("a defect of texpool: {}", message.unwrap_or("a panic without a text")))
 }
 
 /// Panics, so that the tests can check how panics are handled.

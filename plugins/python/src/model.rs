@@ -21,7 +21,7 @@ pub(crate) enum Source {
 }
 
 /// A model together with its device.
-pub(crate) struct Opened {
+pub(crate) struct ModelOnDevice {
     pub(crate) model: Model,
     pub(crate) device: Arc<Device>,
     /// Open batches that nobody bound and that were taken as 1: an input for each, and its name.
@@ -29,7 +29,7 @@ pub(crate) struct Opened {
     context: Context,
 }
 
-impl Opened {
+impl ModelOnDevice {
     /// Reads a model and opens its device.
     pub(crate) fn new(py: Python<'_>, source: &Source, options: &Options) -> PyResult<Self> {
         let Options { named, .. } = options;
@@ -59,8 +59,8 @@ impl Opened {
             }
             return detached(py, || context.load(model, plan))?.map_err(raised);
         }
-        if let Some(kept) = kept_plan
-            && let Ok(compiled) = detached(py, || context.load(model, kept))?
+        if let Some(bytes) = kept_plan
+            && let Ok(compiled) = detached(py, || context.load(model, bytes))?
         {
             return Ok(compiled);
         }
@@ -102,12 +102,12 @@ pub(crate) fn frontier<'py>(
     progress: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<Vec<Point<'py>>> {
     let options = Options::parse(&options)?;
-    let opened = Opened::new(py, &source, &options)?;
+    let opened = ModelOnDevice::new(py, &source, &options)?;
     let builder = opened.context.compile(&opened.model).named_options(&options.named);
-    let found = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
+    let points = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
     let point = |compiled: CompiledModel| {
         let seconds = compiled.predicted_time().map(|time| time.as_secs_f64());
         (compiled.device_bytes(), compiled.pool_bytes(), seconds, PyBytes::new(py, &compiled.save()))
     };
-    Ok(found.into_iter().map(point).collect())
+    Ok(points.into_iter().map(point).collect())
 }

@@ -10,7 +10,7 @@ use crate::{errors::of_planner, options::duration, search::search, session::stop
 
 /// Sizes of the regions; region and offset of each record; name of the strategy; total; lower bound; reason why the
 /// search ended early.
-type Planned = (Vec<u64>, Vec<usize>, Vec<u64>, String, u64, u64, Option<&'static str>);
+type PlanTuple = (Vec<u64>, Vec<usize>, Vec<u64>, String, u64, u64, Option<&'static str>);
 
 /// Returns the names of all strategies, except for the planners that only `plan` knows.
 #[pyfunction]
@@ -29,7 +29,7 @@ pub(crate) fn plan(
     capacity: Option<u64>,
     deadline: Option<f64>,
     progress: Option<&Bound<'_, PyAny>>,
-) -> PyResult<Planned> {
+) -> PyResult<PlanTuple> {
     let records: Vec<UsageRecord> =
         records.into_iter().map(|(first, last, size)| UsageRecord::new(first, last, size)).collect();
     let planner = match strategy {
@@ -37,7 +37,7 @@ pub(crate) fn plan(
         name => Some(name.parse::<Planner>().map_err(|error| PyValueError::new_err(error.to_string()))?),
     };
     let within = deadline.map(duration).transpose()?;
-    let found = search(py, progress, |tell: &mut ProgressFn<'_>| {
+    let plan = search(py, progress, |tell: &mut ProgressFn<'_>| {
         let mut tell = |progress| tell(progress);
         let mut control = SearchControl::new().progress(&mut tell);
         if let Some(within) = within {
@@ -48,7 +48,7 @@ pub(crate) fn plan(
             Some(planner) => regions(&records, planner, &control),
         }
     })?;
-    found.map_err(|error| of_planner(&error))
+    plan.map_err(|error| of_planner(&error))
 }
 
 /// Places all records in a single arena.
@@ -58,7 +58,7 @@ fn arena(
     capacity: Option<u64>,
     has_deadline: bool,
     control: &SearchControl<'_>,
-) -> Result<Planned, PlanError> {
+) -> Result<PlanTuple, PlanError> {
     for (record, &UsageRecord { first, last, .. }) in records.iter().enumerate() {
         if last < first {
             return Err(texpool::plan::InputError::ReversedInterval { record, first, last }.into());
@@ -78,20 +78,20 @@ fn arena(
 }
 
 /// Places the records in textures, or in an arena if the strategy is for arenas.
-fn regions(records: &[UsageRecord], planner: Planner, control: &SearchControl<'_>) -> Result<Planned, PlanError> {
+fn regions(records: &[UsageRecord], planner: Planner, control: &SearchControl<'_>) -> Result<PlanTuple, PlanError> {
     let (layout, name, bound, stopped) = match planner {
         Planner::Strategy(strategy) if strategy.problem() == LayoutKind::Offsets => {
             let bound = bounds(records)?.offsets;
             (strategy.place_until(records, control)?, strategy.name().to_owned(), bound, control.stopped())
         }
         planner => {
-            let found = solve(records, Uses::FirstAndLast, planner, SearchBudget::default(), control)?;
+            let solution = solve(records, Uses::FirstAndLast, planner, SearchBudget::default(), control)?;
             // The widest step is a lower bound for any kind of plan. The certificate applies to Shared Objects only.
-            let bound = match found.layout.problem {
-                LayoutKind::SharedObjects => found.certificate.bound,
-                _ => found.bounds.offsets,
+            let bound = match solution.layout.problem {
+                LayoutKind::SharedObjects => solution.certificate.bound,
+                _ => solution.bounds.offsets,
             };
-            (found.layout, found.strategy, bound, found.stopped)
+            (solution.layout, solution.strategy, bound, solution.stopped)
         }
     };
     let total = layout.total();

@@ -22,7 +22,7 @@ const SLICE: Duration = Duration::from_millis(50);
 
 /// State shared between the searching thread and the calling thread.
 #[derive(Default)]
-struct Shared {
+struct SharedState {
     news: Mutex<News>,
     done: Condvar,
     cancelled: AtomicBool,
@@ -34,7 +34,7 @@ struct News {
     is_done: bool,
 }
 
-impl Shared {
+impl SharedState {
     /// Waits for the end of the search, but at most one slice of time. Returns whether the search is done, and the
     /// latest progress if there is any.
     fn wait(&self) -> (bool, Option<Progress>) {
@@ -63,11 +63,11 @@ pub(crate) fn search<T: Send, E: Send>(
     progress: Option<&Bound<'_, PyAny>>,
     search: impl FnOnce(&mut ProgressFn<'_>) -> Result<T, E> + Send,
 ) -> PyResult<Result<T, E>> {
-    let shared = Shared::default();
+    let shared = SharedState::default();
     let run = || {
-        let found = catch_unwind(AssertUnwindSafe(|| search(&mut |progress| shared.tell(progress))));
+        let outcome = catch_unwind(AssertUnwindSafe(|| search(&mut |progress| shared.tell(progress))));
         shared.finish();
-        found
+        outcome
     };
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("texpool plan".into()).spawn_scoped(scope, run)?;
@@ -81,22 +81,26 @@ pub(crate) fn search<T: Send, E: Send>(
             if shared.cancelled.load(Ordering::Relaxed) {
                 continue;
             }
-            let goes_on = told(py, progress, news).unwrap_or_else(|error| {
+            let goes_on = report_progress(py, progress, news).unwrap_or_else(|error| {
                 raised = Some(error);
                 ControlFlow::Break(())
             });
             shared.cancelled.store(goes_on.is_break(), Ordering::Relaxed);
         }
-        let found = thread.join().map_err(|_| PyRuntimeError::new_err("the search ended without an answer"))?;
+        let outcome = thread.join().map_err(|_| PyRuntimeError::new_err("the search ended without an answer"))?;
         match raised {
             Some(error) => Err(error),
-            None => found.map_err(|panic| internal(&*panic)),
+            None => outcome.map_err(|panic| internal(&*panic)),
         }
     })
 }
 
 /// Handles signals, and passes new progress to the callback. Returns whether the search continues.
-fn told(py: Python<'_>, callback: Option<&Bound<'_, PyAny>>, news: Option<Progress>) -> PyResult<ControlFlow<()>> {
+fn report_progress(
+    py: Python<'_>,
+    callback: Option<&Bound<'_, PyAny>>,
+    news: Option<Progress>,
+) -> PyResult<ControlFlow<()>> {
     py.check_signals()?;
     let (Some(callback), Some(Progress { stage, done, total, best })) = (callback, news) else {
         return Ok(ControlFlow::Continue(()));

@@ -24,9 +24,9 @@ use crate::{
         classes::{ClosedError, NoSuchTensorError, TensorValueError},
         of_planner, raised,
     },
-    interrupt::{detached, taken},
+    interrupt::{detached, take_raised},
     memory::{self, Block},
-    model::{Opened, Source},
+    model::{ModelOnDevice, Source},
     options::{Options, Pair},
     slot::{Slot, Unusable},
     values::array_of,
@@ -50,7 +50,7 @@ pub(crate) struct Session {
 }
 
 /// Name, shape, type, and quantization (scale and zero point) of an input or output.
-type Described = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
+type TensorTuple = (String, Vec<usize>, &'static str, Option<(f32, i32)>);
 
 /// Facts that a model's file states about its origin.
 type Metadata<'s> = (&'s str, &'s str, &'s str, &'s str, &'s str, i64, &'s BTreeMap<String, String>);
@@ -112,11 +112,11 @@ impl Session {
             arrays.push((index, Array::new(&value, &inputs[index])?));
         }
         let carried = self.carried();
-        let given = |index: &usize| {
-            arrays.iter().any(|(given, _)| given == index) || carried.iter().any(|(_, input)| input == index)
+        let has_values = |index: &usize| {
+            arrays.iter().any(|(fed, _)| fed == index) || carried.iter().any(|(_, input)| input == index)
         };
         let missing: Vec<&str> =
-            (0..inputs.len()).filter(|index| !given(index)).map(|index| inputs[index].name.as_str()).collect();
+            (0..inputs.len()).filter(|index| !has_values(index)).map(|index| inputs[index].name.as_str()).collect();
         if missing.is_empty() {
             return Ok(arrays);
         }
@@ -127,21 +127,21 @@ impl Session {
 /// Returns the index of the input or output with this name.
 fn index_of(tensors: &[TensorInfo], name: &str, role: &str) -> PyResult<usize> {
     tensors.iter().position(|tensor| tensor.name == name).ok_or_else(|| {
-        let known: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
-        let known: Vec<String> = known.iter().map(|name| format!("`{name}`")).collect();
-        let are = if let [_] = known[..] { " is" } else { "s are" };
-        NoSuchTensorError::new_err(format!("the model has no {role} `{name}`; its {role}{are} {}", known.join(", ")))
+        let names: Vec<&str> = tensors.iter().map(|tensor| tensor.name.as_str()).collect();
+        let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let are = if let [_] = names[..] { " is" } else { "s are" };
+        NoSuchTensorError::new_err(format!("the model has no {role} `{name}`; its {role}{are} {}", names.join(", ")))
     })
 }
 
 fn unusable(why: Unusable) -> PyErr {
     match why {
         Unusable::Closed => ClosedError::new_err("the session is closed"),
-        Unusable::Interrupted => taken().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted")),
+        Unusable::Interrupted => take_raised().unwrap_or_else(|| PyRuntimeError::new_err("the wait was interrupted")),
     }
 }
 
-fn described(tensors: &[TensorInfo]) -> Vec<Described> {
+fn described(tensors: &[TensorInfo]) -> Vec<TensorTuple> {
     let one = |tensor: &TensorInfo| {
         let quantization = tensor.quantization.map(|stated| (stated.scale, stated.zero_point));
         (tensor.name.clone(), tensor.dims.clone(), numpy_name(tensor.element_type), quantization)
@@ -173,7 +173,7 @@ impl Session {
         progress: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let options = Options::parse(&options)?;
-        let opened = Opened::new(py, &source, &options)?;
+        let opened = ModelOnDevice::new(py, &source, &options)?;
         warn_of_assumed(py, &opened.assumed)?;
         let compiled = opened.compile(py, &options, (plan, kept_plan), progress)?;
         // The model keeps a copy of the bytes, or the file.
@@ -197,7 +197,7 @@ impl Session {
     ) -> PyResult<Bound<'py, PyList>> {
         let (outputs, carried) = (self.compiled.outputs(), self.carried());
         let is_carried = |index: &usize| carried.iter().any(|(output, _)| output == index);
-        let wanted: Vec<usize> = match names {
+        let indices: Vec<usize> = match names {
             None => (0..outputs.len()).filter(|index| !is_carried(index)).collect(),
             Some(names) => {
                 let index = |name: &String| index_of(outputs, name, "output");
@@ -205,7 +205,7 @@ impl Session {
             }
         };
         // A run returns no output that is carried.
-        let mut on_device: Vec<usize> = wanted.iter().copied().filter(is_carried).collect();
+        let mut on_device: Vec<usize> = indices.iter().copied().filter(is_carried).collect();
         on_device.dedup();
         let arrays = self.arrays(feed)?;
         let run = |session: &mut texpool::Session| {
@@ -246,10 +246,10 @@ impl Session {
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &text, 2)?;
         }
         // An output requested twice returns the same array.
-        let mut made: Vec<(usize, Bound<'py, PyAny>)> = Vec::with_capacity(wanted.len());
+        let mut result_arrays: Vec<(usize, Bound<'py, PyAny>)> = Vec::with_capacity(indices.len());
         let list = PyList::empty(py);
-        for index in wanted {
-            let array = match made.iter().find(|(other, _)| *other == index) {
+        for index in indices {
+            let array = match result_arrays.iter().find(|(other, _)| *other == index) {
                 Some((_, array)) => array.clone(),
                 None => {
                     let tensor = results
@@ -257,7 +257,7 @@ impl Session {
                         .or_else(|| of_state.take(index))
                         .ok_or_else(|| PyRuntimeError::new_err(format!("the run has no output {index}")))?;
                     let array = array_of(py, tensor)?;
-                    made.push((index, array.clone()));
+                    result_arrays.push((index, array.clone()));
                     array
                 }
             };
@@ -266,11 +266,11 @@ impl Session {
         Ok(list)
     }
 
-    fn inputs(&self) -> Vec<Described> {
+    fn inputs(&self) -> Vec<TensorTuple> {
         described(self.compiled.inputs())
     }
 
-    fn outputs(&self) -> Vec<Described> {
+    fn outputs(&self) -> Vec<TensorTuple> {
         described(self.compiled.outputs())
     }
 

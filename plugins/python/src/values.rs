@@ -77,9 +77,9 @@ impl Values {
         if view.is_null() || fortran && this.shape.len() > 1 {
             return Err(PyBufferError::new_err("the values are dense, the last axis fastest"));
         }
-        let asked = |flag| flags & flag == flag;
-        let when = |asked: bool, list: &[isize]| if asked { list.as_ptr().cast_mut() } else { ptr::null_mut() };
-        let format = if asked(ffi::PyBUF_FORMAT) { this.format.as_ptr().cast_mut() } else { ptr::null_mut() };
+        let requests = |flag| flags & flag == flag;
+        let when = |requested: bool, list: &[isize]| if requested { list.as_ptr().cast_mut() } else { ptr::null_mut() };
+        let format = if requests(ffi::PyBUF_FORMAT) { this.format.as_ptr().cast_mut() } else { ptr::null_mut() };
         let filled = ffi::Py_buffer {
             buf: this.first,
             obj: slf.clone().into_any().into_ptr(),
@@ -88,8 +88,8 @@ impl Values {
             readonly: 0,
             ndim: c_int::try_from(this.shape.len())?,
             format,
-            shape: when(asked(ffi::PyBUF_ND), &this.shape),
-            strides: when(asked(ffi::PyBUF_STRIDES), &this.strides),
+            shape: when(requests(ffi::PyBUF_ND), &this.shape),
+            strides: when(requests(ffi::PyBUF_STRIDES), &this.strides),
             suboffsets: ptr::null_mut(),
             internal: ptr::null_mut(),
         };

@@ -99,12 +99,12 @@ unsafe extern "C" fn create_delegate(
         Some(_) => unsafe { (*runtime).wrap_delegate },
     };
     let Some(wrap) = wrap else { return LiteRtStatus::WRONG_VERSION };
-    let made = guarded(|| {
-        let options = Options::parse(&given()?)?;
+    let delegate = guarded(|| {
+        let options = Options::parse(&options_of_environment()?)?;
         // Without a delegate, the runtime falls back to its next accelerator, and fails if no other one is allowed.
         Ok(Delegate::create(options).map_err(|reason| tell(&reason)).ok())
     });
-    match made {
+    match delegate {
         Ok(None) => LiteRtStatus::OK,
         Ok(Some(delegate)) => {
             // SAFETY: the function is called as the runtime declares it. The runtime destroys delegates that it has
@@ -133,7 +133,7 @@ unsafe extern "C" fn destroy(delegate: *mut TfLiteDelegate) {
 }
 
 /// Returns the options in the environment variable.
-fn given() -> Result<Vec<(String, String)>, String> {
+fn options_of_environment() -> Result<Vec<(String, String)>, String> {
     let text = env::var(VARIABLE).unwrap_or_default();
     let pair = |one: &str| {
         let (name, value) = one.split_once('=').ok_or_else(|| format!("{VARIABLE}: `{one}` is not `name=value`"))?;

@@ -152,7 +152,7 @@ mod tests {
         // Padding VALID, strides 2 along the width and 1 along the height, RELU6, dilations 1.
         let conv = [2i32, 2, 1, 3, 1, 1, 0];
         // SAFETY: the array is as long as the struct.
-        let found = unsafe { options(3, conv.as_ptr().cast()) };
+        let table = unsafe { options(3, conv.as_ptr().cast()) };
         let fields = vec![
             (4, Field::I8(1)),
             (6, Field::I32(2)),
@@ -161,11 +161,11 @@ mod tests {
             (12, Field::I32(1)),
             (14, Field::I32(1)),
         ];
-        assert_eq!(found, Ok(Some((1, Table(fields)))));
+        assert_eq!(table, Ok(Some((1, Table(fields)))));
         let reshape = [1i32, -1, 0, 0, 0, 0, 0, 0, 2];
         // SAFETY: the array is as long as the struct.
-        let found = unsafe { options(22, reshape.as_ptr().cast()) };
-        assert_eq!(found, Ok(Some((17, Table(vec![(4, Field::Ints(vec![1, -1]))])))));
+        let table = unsafe { options(22, reshape.as_ptr().cast()) };
+        assert_eq!(table, Ok(Some((17, Table(vec![(4, Field::Ints(vec![1, -1]))])))));
     }
 
     #[test]

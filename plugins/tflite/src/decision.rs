@@ -31,8 +31,8 @@ struct Decision {
     nodes: Vec<Node>,
     identity: Vec<(i32, i8, usize, usize)>,
     extents: Vec<(i32, Vec<i32>)>,
-    taken: Vec<i32>,
-    left: BTreeMap<i32, String>,
+    taken_nodes: Vec<i32>,
+    refusals: BTreeMap<i32, String>,
     parts: Vec<(Partition, Vec<Node>, Vec<i32>)>,
 }
 
@@ -56,7 +56,9 @@ impl Decisions {
         let same = |decision: &&Decision| {
             decision.nodes == nodes && decision.identity == identity && decision.extents != extents
         };
-        if let Some(before) = before.filter(same).filter(|before| before.taken.len() > selection.taken.len()) {
+        if let Some(before) =
+            before.filter(same).filter(|before| before.taken_nodes.len() > selection.taken_nodes.len())
+        {
             return Ok(Selection { operators: selection.operators, ..before.again() });
         }
         decisions.retain(|(graph, _)| *graph != host.address());
@@ -67,8 +69,8 @@ impl Decisions {
             nodes: nodes.to_vec(),
             identity,
             extents,
-            taken: selection.taken.clone(),
-            left: selection.left.clone(),
+            taken_nodes: selection.taken_nodes.clone(),
+            refusals: selection.refusals.clone(),
             parts: selection.parts.iter().map(|p| (p.partition.clone(), p.nodes.clone(), p.outputs.clone())).collect(),
         };
         decisions.push((host.address(), decision));
@@ -85,8 +87,8 @@ impl Decision {
             readable: None,
         };
         Selection {
-            taken: self.taken.clone(),
-            left: self.left.clone(),
+            taken_nodes: self.taken_nodes.clone(),
+            refusals: self.refusals.clone(),
             parts: self.parts.iter().map(part).collect(),
             // Already reported.
             beyond_device: BTreeSet::new(),

@@ -24,7 +24,7 @@ use crate::{
     options::Options,
     report::{GraphReport, NodeReport, PartReport},
     select::{Part, Selection},
-    shared::Shared,
+    shared::DelegateState,
 };
 
 /// A delegate: the runtime's struct, followed by its state.
@@ -32,7 +32,7 @@ use crate::{
 pub(crate) struct Delegate {
     /// The runtime's pointer allows it to be modified.
     base: UnsafeCell<TfLiteDelegate>,
-    shared: Arc<Shared>,
+    shared: Arc<DelegateState>,
     decisions: Decisions,
 }
 
@@ -43,7 +43,7 @@ impl Delegate {
         if options.whole_graph {
             flags |= flags::FULLY_DELEGATED;
         }
-        let shared = Arc::new(Shared::new(options)?);
+        let shared = Arc::new(DelegateState::new(options)?);
         let base = UnsafeCell::new(TfLiteDelegate {
             // Kernels find the shared state by this pointer.
             data: Arc::as_ptr(&shared).cast_mut().cast::<c_void>(),
@@ -85,8 +85,8 @@ impl Delegate {
         let report = GraphReport { layout, ..reported(&nodes, &tensors, &selection) };
         self.shared.note(host.address(), report.clone())?;
         self.say(&report, &selection.beyond_device)?;
-        let Selection { taken, parts, .. } = selection;
-        if taken.is_empty() {
+        let Selection { taken_nodes, parts, .. } = selection;
+        if taken_nodes.is_empty() {
             return Ok(());
         }
         if nodes.iter().any(|node| node.unresolved) {
@@ -97,7 +97,7 @@ impl Delegate {
         }
         self.shared.wait(host.address(), parts);
         // SAFETY: as the caller of this function promises.
-        let replaced = unsafe { host.replace(REGISTRATION, &taken, delegate) };
+        let replaced = unsafe { host.replace(REGISTRATION, &taken_nodes, delegate) };
         match (replaced, self.shared.wait(host.address(), Vec::new())) {
             (Ok(()), 0) => Ok(()),
             (Ok(()), _) => Err("the runtime has not made all parts".to_owned()),
@@ -108,12 +108,12 @@ impl Delegate {
     /// Prints the selection if the user requested it. Otherwise, prints a note if no node was taken, or which nodes
     /// this device cannot compute, since another device may be able to.
     fn say(&self, report: &GraphReport, beyond_device: &BTreeSet<i32>) -> Result<(), String> {
-        let (left, options) = (report.left(), &self.shared.options);
+        let (refusals, options) = (report.refusals(), &self.shared.options);
         let count = report.left_count();
         if options.verbose {
             tell(&report.text());
         } else if count == report.nodes.len() && !options.whole_graph {
-            let first = left.lines().next().unwrap_or("it has none");
+            let first = refusals.lines().next().unwrap_or("it has none");
             tell(&format!("no node of the graph is taken, the runtime runs all {count} of them. The first: {first}"));
         } else if !options.whole_graph {
             let of_device = report.nodes.iter().filter(|node| beyond_device.contains(&node.index));
@@ -124,7 +124,7 @@ impl Delegate {
             }
         }
         match options.whole_graph && count > 0 {
-            true => Err(format!("option `whole_graph` is set, and nodes are left:\n{left}")),
+            true => Err(format!("option `whole_graph` is set, and nodes are left:\n{refusals}")),
             false => Ok(()),
         }
     }
@@ -156,7 +156,7 @@ fn reported(nodes: &[Node], tensors: &Tensors<'_>, selection: &Selection) -> Gra
         index: node.index,
         operator: selection.operators.get(&node.index).cloned().unwrap_or_else(|| format!("operator {}", node.code)),
         result: node.outputs.first().map(tensor_name).unwrap_or_default(),
-        left: selection.left.get(&node.index).cloned(),
+        refusal: selection.refusals.get(&node.index).cloned(),
     };
     let bytes = |part: &Part, indices: &dyn Fn(&crate::read::Readable) -> Vec<(i32, usize)>| {
         part.readable.as_ref().map(indices).unwrap_or_default().iter().map(|(i, b)| (tensor_name(i), *b)).collect()

@@ -23,18 +23,18 @@ static OPEN: PerProcess<Open> = PerProcess::new();
 impl Device {
     /// Returns the device that these options select: an open one that is not lost, or a new one.
     pub(crate) fn open(options: &NamedOptions) -> Result<Arc<Self>, String> {
-        let asked = format!("{:?}, {:?}", options.gpu().adapter, options.gpu().timeout);
+        let key = format!("{:?}, {:?}", options.gpu().adapter, options.gpu().timeout);
         // A poisoned lock is fine: a panic cannot have left the list inconsistent.
         let mut open = OPEN.get().lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|(_, device)| device.strong_count() > 0);
-        let found = open.iter().filter(|(other, _)| *other == asked).find_map(|(_, device)| device.upgrade());
-        if let Some(device) = found.filter(|device| !device.is_lost()) {
+        let existing = open.iter().filter(|(other, _)| *other == key).find_map(|(_, device)| device.upgrade());
+        if let Some(device) = existing.filter(|device| !device.is_lost()) {
             return Ok(device);
         }
         let context = Context::open(options.gpu()).map_err(|error| error.to_string())?;
         let device = Arc::new(Self { context });
-        open.retain(|(other, _)| *other != asked);
-        open.push((asked, Arc::downgrade(&device)));
+        open.retain(|(other, _)| *other != key);
+        open.push((key, Arc::downgrade(&device)));
         Ok(device)
     }
 

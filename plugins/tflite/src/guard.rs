@@ -9,10 +9,10 @@ use std::{
 /// Calls the function, and turns a panic into an error.
 pub(crate) fn guarded<T>(call: impl FnOnce() -> Result<T, String>) -> Result<T, String> {
     // Unwinding is safe here: a kernel that panics during a run drops its session.
-    panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panicked| Err(said(panicked)))
+    panic::catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|panicked| Err(panic_message(panicked)))
 }
 
-fn said(panicked: Box<dyn Any + Send>) -> String {
+fn panic_message(panicked: Box<dyn Any + Send>) -> String {
     let text = panicked.downcast_ref::<&str>().copied().map(str::to_owned);
     let text = text.or_else(|| panicked.downcast_ref::<String>().cloned());
     // Dropping the payload of a panic may itself panic.

@@ -76,8 +76,8 @@ impl Host {
         // SAFETY: the function is called as the runtime declares it.
         ended("GetNodeAndRegistration", unsafe { call(self.context, index, &mut node, &mut registration) })?;
         // SAFETY: both are NULL or owned by the runtime, which only changes them during calls.
-        let found = unsafe { node.as_ref().zip(registration.as_ref()) };
-        found.ok_or_else(|| format!("the runtime has no node {index}"))
+        let pair = unsafe { node.as_ref().zip(registration.as_ref()) };
+        pair.ok_or_else(|| format!("the runtime has no node {index}"))
     }
 
     /// Returns the tensor with this index, or `None` for an invalid index.
@@ -174,9 +174,9 @@ impl Host {
             }
         }
         let here = size_of::<TfLiteNode>();
-        match layout.node.filter(|&found| found != here) {
-            Some(found) => {
-                Err(format!("this runtime's TfLiteNode has {found} bytes, not {here}: it is not known here"))
+        match layout.node.filter(|&distance| distance != here) {
+            Some(distance) => {
+                Err(format!("this runtime's TfLiteNode has {distance} bytes, not {here}: it is not known here"))
             }
             None => Ok(layout),
         }

@@ -17,7 +17,7 @@ use crate::{
     read::{Readable, extents, read},
     ready::Ready,
     select::Part,
-    shared::{Shared, shared_of},
+    shared::{DelegateState, shared_of},
     values::{check_apart, room, view},
 };
 
@@ -38,11 +38,11 @@ pub(crate) const REGISTRATION: TfLiteRegistration = TfLiteRegistration {
 
 /// A kernel, which the runtime calls from one thread at a time.
 struct Kernel {
-    shared: Arc<Shared>,
+    shared: Arc<DelegateState>,
     /// Address that identifies the graph.
     graph: usize,
     part: Part,
-    prepared: Result<Prepared, String>,
+    prepared: Result<PreparedSession, String>,
     /// Saved plans by extents, with the most recently used last. Searching may take seconds.
     plans: Vec<(Extents, Vec<u8>)>,
 }
@@ -54,7 +54,7 @@ type Extents = Vec<(i32, Vec<i32>)>;
 const PLANS_KEPT: usize = 64;
 
 /// A kernel's nodes on the device, planned for these extents.
-struct Prepared {
+struct PreparedSession {
     extents: Extents,
     session: Session,
     inputs: Vec<i32>,
@@ -109,9 +109,10 @@ impl Kernel {
             }
         };
         let Readable { model, inputs, outputs, ready, .. } = readable;
-        let kept = self.plans.iter().position(|(extents, _)| *extents == now).map(|at| self.plans.remove(at));
-        let made = || self.shared.session(&model, kept.as_ref().map(|(_, plan)| &plan[..]));
-        let Ready { session, planned, device } = ready.map_or_else(made, Ok).map_err(|error| error.to_string())?;
+        let saved = self.plans.iter().position(|(extents, _)| *extents == now).map(|at| self.plans.remove(at));
+        let new_session = || self.shared.session(&model, saved.as_ref().map(|(_, plan)| &plan[..]));
+        let Ready { session, planned, device } =
+            ready.map_or_else(new_session, Ok).map_err(|error| error.to_string())?;
         // A plan whose search was ended by Ctrl-C is only used this time.
         if session.compiled().stopped() != Some(StopReason::Cancelled) {
             let over = (self.plans.len() + 1).saturating_sub(PLANS_KEPT);
@@ -119,7 +120,7 @@ impl Kernel {
             self.plans.push((now.clone(), session.compiled().save()));
         }
         self.shared.note_planned(self.graph, &partition.nodes, planned)?;
-        self.prepared = Ok(Prepared { extents: now, session, inputs, outputs, _device: device });
+        self.prepared = Ok(PreparedSession { extents: now, session, inputs, outputs, _device: device });
         Ok(())
     }
 
@@ -131,7 +132,7 @@ impl Kernel {
         let defect = Err("an earlier run met a defect of texpool; make another interpreter".to_owned());
         let mut prepared = mem::replace(&mut self.prepared, defect);
         let shared = &self.shared;
-        let run = |prepared: &mut Prepared| {
+        let run = |prepared: &mut PreparedSession| {
             prepared.run(host)?;
             shared.warn_once(&mut prepared.session)
         };
@@ -141,7 +142,7 @@ impl Kernel {
     }
 }
 
-impl Prepared {
+impl PreparedSession {
     /// Runs the model on the runtime's memory.
     fn run(&mut self, host: &Host) -> Result<(), String> {
         let Self { session, inputs, outputs, extents, .. } = self;
@@ -153,26 +154,26 @@ impl Prepared {
             }
         }
         check_apart(host, inputs, outputs)?;
-        let (mut given, mut rooms) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(outputs.len()));
+        let (mut views, mut rooms) = (Vec::with_capacity(inputs.len()), Vec::with_capacity(outputs.len()));
         for (position, (&index, info)) in inputs.iter().zip(session.inputs()).enumerate() {
             // SAFETY: the runtime does not change the memory before this call returns.
-            given.push((position, unsafe { view(host, index, info) }?));
+            views.push((position, unsafe { view(host, index, info) }?));
         }
         for (position, (&index, info)) in outputs.iter().zip(session.outputs()).enumerate() {
             // SAFETY: only this node uses the memory of its results, and `check_apart` has ruled out overlaps.
             rooms.push((position, unsafe { room(host, index, info) }?));
         }
-        session.run_into(given, rooms).map_err(|error| error.to_string())
+        session.run_into(views, rooms).map_err(|error| error.to_string())
     }
 }
 
 unsafe extern "C" fn init(context: *mut TfLiteContext, params: *const c_char, _: usize) -> *mut c_void {
     // A kernel that cannot be created is NULL; the delegate detects that and returns an error to the runtime.
-    let made = guarded(|| {
+    let kernel = guarded(|| {
         // SAFETY: the runtime passes a context, and for delegates the parameters that it has created.
         unsafe { Kernel::new(&Host::new(context)?, params.cast()) }
     });
-    match made {
+    match kernel {
         Ok(kernel) => Box::into_raw(Box::new(kernel)).cast(),
         Err(reason) => {
             report(context, &reason);

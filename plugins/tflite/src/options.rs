@@ -28,10 +28,10 @@ const OPEN_EXTENTS: &str = "dim";
 
 impl Options {
     /// Parses options, in any order.
-    pub(crate) fn parse(given: &[(String, String)]) -> Result<Self, String> {
+    pub(crate) fn parse(options: &[(String, String)]) -> Result<Self, String> {
         let mut own = Own::default();
         let mut pairs: Vec<(&str, &str)> = Vec::new();
-        for (name, text) in given {
+        for (name, text) in options {
             let name = if name == DEVICE.0 { DEVICE.1 } else { name };
             if name == OPEN_EXTENTS {
                 return Err("option `dim` is for .onnx files: the runtime gives inputs their extents".to_owned());
@@ -114,14 +114,14 @@ mod tests {
 
     #[test]
     fn options_are_those_of_texpool_and_of_the_delegate() {
-        let found = parse(&[("device", "llvmpipe"), ("whole_graph", "True"), ("precision", "f16")]).unwrap();
-        assert_eq!(found.named.gpu().adapter.as_deref(), Some("llvmpipe"));
-        assert!(found.whole_graph && !found.verbose);
+        let options = parse(&[("device", "llvmpipe"), ("whole_graph", "True"), ("precision", "f16")]).unwrap();
+        assert_eq!(options.named.gpu().adapter.as_deref(), Some("llvmpipe"));
+        assert!(options.whole_graph && !options.verbose);
     }
 
     #[test]
     fn unknown_options_are_refused_by_name() {
-        for (options, said) in [
+        for (options, message) in [
             (&[("speed", "high")][..], "there is no option `speed`"),
             (&[("min_operations", "-1")], "option `min_operations`: `-1` is no whole number"),
             (&[("verbose", "2")], "option `verbose`: `2` is neither 0 nor 1"),
@@ -132,7 +132,7 @@ mod tests {
             (&[("budget", "much")], "option `budget`: `much` is no size"),
         ] {
             let error = parse(options).unwrap_err();
-            assert!(error.starts_with(said), "{error}");
+            assert!(error.starts_with(message), "{error}");
         }
         assert!(
             parse(&[("speed", "high")]).unwrap_err().ends_with("device, whole_graph, min_operations, report, verbose")

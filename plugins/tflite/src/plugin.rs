@@ -25,8 +25,8 @@ pub unsafe extern "C" fn tflite_plugin_create_delegate(
         let count = count & 0xffff_ffff;
         // SAFETY: the runtime passes `count` strings in each list.
         let (keys, values) = unsafe { (texts(keys, count, "names")?, texts(values, count, "values")?) };
-        let given: Vec<(String, String)> = keys.into_iter().zip(values).collect();
-        Delegate::create(Options::parse(&given)?)
+        let options: Vec<(String, String)> = keys.into_iter().zip(values).collect();
+        Delegate::create(Options::parse(&options)?)
     });
     match created {
         Ok(delegate) => delegate.cast(),

@@ -4,13 +4,13 @@ use std::{fmt, sync::Arc};
 
 use texpool::{Error, Model, Session};
 
-use crate::{device::Device, report::Planned};
+use crate::{device::Device, report::PartMemory};
 
 /// A model on the device, ready to run.
 #[derive(Debug)]
 pub(crate) struct Ready {
     pub(crate) session: Session,
-    pub(crate) planned: Planned,
+    pub(crate) planned: PartMemory,
     /// Keeps the device open.
     pub(crate) device: Arc<Device>,
 }

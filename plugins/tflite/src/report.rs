@@ -23,7 +23,7 @@ pub(crate) struct NodeReport {
     /// Name of the node's result.
     pub(crate) result: String,
     /// Reason why the node is left to the runtime, or `None` if it is taken.
-    pub(crate) left: Option<String>,
+    pub(crate) refusal: Option<String>,
 }
 
 /// A set of nodes that form one kernel.
@@ -35,12 +35,12 @@ pub(crate) struct PartReport {
     /// Tensors that are copied back in every run, with their sizes in bytes.
     pub(crate) outputs: Vec<(String, usize)>,
     /// Device memory and plan, once the part is planned.
-    pub(crate) planned: Option<Planned>,
+    pub(crate) planned: Option<PartMemory>,
 }
 
 /// Device memory of a part, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Planned {
+pub(crate) struct PartMemory {
     pub(crate) pool: u64,
     /// Total of the pool, the weights and everything else.
     pub(crate) device: u64,
@@ -53,21 +53,21 @@ pub(crate) struct Planned {
 impl GraphReport {
     /// Returns the number of nodes that are left to the runtime.
     pub(crate) fn left_count(&self) -> usize {
-        self.nodes.len() - self.taken()
+        self.nodes.len() - self.taken_count()
     }
 
-    fn taken(&self) -> usize {
-        self.nodes.iter().filter(|node| node.left.is_none()).count()
+    fn taken_count(&self) -> usize {
+        self.nodes.iter().filter(|node| node.refusal.is_none()).count()
     }
 
     /// Returns a line for each node that is left.
-    pub(crate) fn left(&self) -> String {
+    pub(crate) fn refusals(&self) -> String {
         self.nodes.iter().filter_map(NodeReport::line).collect::<Vec<_>>().join("\n")
     }
 
     /// Returns the whole report as text, one line per item.
     pub(crate) fn text(&self) -> String {
-        let (taken, all, parts) = (self.taken(), self.nodes.len(), self.parts.len());
+        let (taken, all, parts) = (self.taken_count(), self.nodes.len(), self.parts.len());
         let mut text =
             format!("{taken} of {all} nodes are taken, in {parts} part{}\n", if parts == 1 { "" } else { "s" });
         for (number, part) in self.parts.iter().enumerate() {
@@ -76,7 +76,7 @@ impl GraphReport {
             let _ = writeln!(text, "part {number}: {nodes} nodes, {copied_in} bytes copied in, {copied_out} out");
         }
         if taken < all {
-            let _ = writeln!(text, "left to the runtime:\n{}", self.left());
+            let _ = writeln!(text, "left to the runtime:\n{}", self.refusals());
         }
         text
     }
@@ -84,12 +84,12 @@ impl GraphReport {
     fn json(&self) -> String {
         let mut json = String::from("{\"layout\":{");
         let Layout { tensor, node, registration } = self.layout;
-        let known = [("TfLiteTensor", tensor), ("TfLiteNode", node), ("TfLiteRegistration", registration)];
-        let sizes = known.iter().filter_map(|(name, size)| Some(format!("\"{name}\":{}", size.as_ref()?)));
+        let sizes = [("TfLiteTensor", tensor), ("TfLiteNode", node), ("TfLiteRegistration", registration)];
+        let sizes = sizes.iter().filter_map(|(name, size)| Some(format!("\"{name}\":{}", size.as_ref()?)));
         json += &sizes.collect::<Vec<_>>().join(",");
         let nodes = self.nodes.iter().map(NodeReport::json).collect::<Vec<_>>().join(",\n");
         let parts = self.parts.iter().map(PartReport::json).collect::<Vec<_>>().join(",\n");
-        let _ = write!(json, "}},\"taken\":{},\"nodes\":[\n{nodes}],\n\"parts\":[\n{parts}]}}", self.taken());
+        let _ = write!(json, "}},\"taken\":{},\"nodes\":[\n{nodes}],\n\"parts\":[\n{parts}]}}", self.taken_count());
         json
     }
 }
@@ -98,15 +98,15 @@ impl NodeReport {
     /// Returns a line with the reason why the node is left, or `None` if it is taken.
     pub(crate) fn line(&self) -> Option<String> {
         let [operator, result, reason] =
-            [&self.operator, &self.result, self.left.as_ref()?].map(|text| printable(text));
+            [&self.operator, &self.result, self.refusal.as_ref()?].map(|text| printable(text));
         Some(format!("node {} {operator} `{result}`: {reason}", self.index))
     }
 
     fn json(&self) -> String {
-        let Self { index, operator, result, left } = self;
-        let left = left.as_ref().map_or("null".to_owned(), |reason| quoted(reason));
+        let Self { index, operator, result, refusal } = self;
+        let refusal = refusal.as_ref().map_or("null".to_owned(), |reason| quoted(reason));
         let (operator, result) = (quoted(operator), quoted(result));
-        format!("{{\"node\":{index},\"operator\":{operator},\"result\":{result},\"left\":{left}}}")
+        format!("{{\"node\":{index},\"operator\":{operator},\"result\":{result},\"left\":{refusal}}}")
     }
 }
 
@@ -118,7 +118,7 @@ impl PartReport {
         };
         let (nodes, inputs, outputs) = (&self.nodes, list(&self.inputs), list(&self.outputs));
         let planned = self.planned.map_or("null".to_owned(), |planned| {
-            let Planned { pool, device, reserved, stopped } = planned;
+            let PartMemory { pool, device, reserved, stopped } = planned;
             let reserved = reserved.map_or("null".to_owned(), |bytes| bytes.to_string());
             format!("{{\"pool\":{pool},\"device\":{device},\"reserved\":{reserved},\"stopped\":{stopped}}}")
         });
@@ -158,14 +158,14 @@ mod tests {
 
     #[test]
     fn nodes_left_are_named_with_a_reason() {
-        let node = |index, left: Option<&str>| NodeReport {
+        let node = |index, refusal: Option<&str>| NodeReport {
             index,
             operator: "REVERSE_V2".to_owned(),
             result: "a\"b\n".to_owned(),
-            left: left.map(str::to_owned),
+            refusal: refusal.map(str::to_owned),
         };
         let report = GraphReport { nodes: vec![node(3, None), node(4, Some("why"))], ..GraphReport::default() };
-        assert_eq!((report.left_count(), &*report.left()), (1, "node 4 REVERSE_V2 `a\"b\\n`: why"));
+        assert_eq!((report.left_count(), &*report.refusals()), (1, "node 4 REVERSE_V2 `a\"b\\n`: why"));
         assert!(report.json().contains(r#"{"node":4,"operator":"REVERSE_V2","result":"a\"b\u000a","left":"why"}"#));
     }
 }

@@ -23,11 +23,11 @@ use crate::{
 /// The nodes that are taken from a graph, and those that are left.
 #[derive(Debug, Default)]
 pub(crate) struct Selection {
-    pub(crate) taken: Vec<i32>,
+    pub(crate) taken_nodes: Vec<i32>,
     /// Nodes that are left, each with the reason.
-    pub(crate) left: BTreeMap<i32, String>,
+    pub(crate) refusals: BTreeMap<i32, String>,
     pub(crate) parts: Vec<Part>,
-    /// Subset of `left`: nodes that the importer accepts, but that this device cannot compute.
+    /// Subset of `refusals`: nodes that the importer accepts, but that this device cannot compute.
     pub(crate) beyond_device: BTreeSet<i32>,
     /// Operators of all nodes, spelled as in a file.
     pub(crate) operators: BTreeMap<i32, String>,
@@ -47,7 +47,7 @@ pub(crate) struct Part {
 }
 
 /// The runtime's graph while its nodes are selected.
-struct Loaded<'g, 'h> {
+struct LoadedGraph<'g, 'h> {
     host: &'g Host,
     nodes: &'g [Node],
     tensors: &'g Tensors<'h>,
@@ -62,13 +62,13 @@ struct Loaded<'g, 'h> {
 }
 
 /// Reason why a selection ends.
-enum Ended {
+enum SelectionEnd {
     /// The graph is not read as a model, so all of its nodes are left.
     NotRead(ImportError),
     Failed(String),
 }
 
-impl From<ImportError> for Ended {
+impl From<ImportError> for SelectionEnd {
     fn from(error: ImportError) -> Self {
         Self::NotRead(error)
     }
@@ -89,22 +89,23 @@ pub(crate) fn select(
         write(&nodes.iter().collect::<Vec<_>>(), tensors, &outputs);
     let source = OutlineSource::from_bytes(Arc::new(bytes), options);
     let (compiled, beyond_device) = (Vec::new(), BTreeSet::new());
-    let mut loaded = Loaded { host, nodes, tensors, options, prepare, indices, indescribable, compiled, beyond_device };
+    let mut loaded =
+        LoadedGraph { host, nodes, tensors, options, prepare, indices, indescribable, compiled, beyond_device };
     match delegate::select(&source, min_operations, &mut loaded) {
         Ok((outline, selections)) => match outline.graphs.iter().zip(&selections).next() {
             Some((graph, selection)) => loaded.selection(graph, selection),
             None => Ok(Selection::default()),
         },
-        Err(Ended::NotRead(error)) => {
-            let left = all.into_iter().map(|node| (node, error.to_string())).collect();
-            Ok(Selection { left, ..Selection::default() })
+        Err(SelectionEnd::NotRead(error)) => {
+            let refusals = all.into_iter().map(|node| (node, error.to_string())).collect();
+            Ok(Selection { refusals, ..Selection::default() })
         }
-        Err(Ended::Failed(reason)) => Err(reason),
+        Err(SelectionEnd::Failed(reason)) => Err(reason),
     }
 }
 
-impl Live for Loaded<'_, '_> {
-    type Error = Ended;
+impl Live for LoadedGraph<'_, '_> {
+    type Error = SelectionEnd;
 
     fn complete(&mut self, graph: &mut GraphOutline) {
         for (tensor, index) in graph.tensors.iter_mut().zip(&self.indices) {
@@ -123,8 +124,8 @@ impl Live for Loaded<'_, '_> {
         }
     }
 
-    fn sets(&mut self, taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, Ended> {
-        let partitions = self.preview(taken).map_err(Ended::Failed)?;
+    fn sets(&mut self, is_taken: &[bool]) -> Result<Option<Vec<Vec<usize>>>, SelectionEnd> {
+        let partitions = self.preview(is_taken).map_err(SelectionEnd::Failed)?;
         let positions: BTreeMap<i32, usize> = self.nodes.iter().map(|node| node.index).zip(0..).collect();
         let set = |partition: &Partition| {
             let mut set: Vec<usize> = partition.nodes.iter().filter_map(|node| positions.get(node).copied()).collect();
@@ -143,14 +144,14 @@ impl Live for Loaded<'_, '_> {
         &mut self,
         partition: &delegate::Partition,
         _graph: graph::Graph,
-    ) -> Result<Vec<(usize, Refusal)>, Ended> {
+    ) -> Result<Vec<(usize, Refusal)>, SelectionEnd> {
         let nodes: Vec<&Node> = partition.computed.iter().map(|&node| &self.nodes[node]).collect();
-        let made = read(&nodes, self.tensors, &self.outputs(partition), self.options);
-        let made = made.map_err(Unready::Library).and_then(|mut readable| {
+        let readable = read(&nodes, self.tensors, &self.outputs(partition), self.options);
+        let readable = readable.map_err(Unready::Library).and_then(|mut readable| {
             readable.ready = Some((self.prepare)(&readable.model)?);
             Ok(readable)
         });
-        let error = match made {
+        let error = match readable {
             Ok(readable) => {
                 self.compiled.push((partition.clone(), readable));
                 return Ok(Vec::new());
@@ -163,7 +164,7 @@ impl Live for Loaded<'_, '_> {
             Unready::Other(_) => None,
         };
         let named = match part {
-            None => return Err(Ended::Failed(error.to_string())),
+            None => return Err(SelectionEnd::Failed(error.to_string())),
             Some(Uncomputable::Node(position)) => partition.computed.get(position).map(|node| vec![*node]),
             Some(_) => None,
         };
@@ -174,12 +175,12 @@ impl Live for Loaded<'_, '_> {
     }
 }
 
-impl Loaded<'_, '_> {
+impl LoadedGraph<'_, '_> {
     /// Returns the kernels that the runtime would create for the taken nodes.
-    fn preview(&self, taken: &[bool]) -> Result<Vec<Partition>, String> {
-        let taken: Vec<i32> =
-            self.nodes.iter().zip(taken).filter(|(_, taken)| **taken).map(|(node, _)| node.index).collect();
-        if taken.is_empty() { Ok(Vec::new()) } else { self.host.preview(&taken) }
+    fn preview(&self, is_taken: &[bool]) -> Result<Vec<Partition>, String> {
+        let taken_nodes: Vec<i32> =
+            self.nodes.iter().zip(is_taken).filter(|(_, is_taken)| **is_taken).map(|(node, _)| node.index).collect();
+        if taken_nodes.is_empty() { Ok(Vec::new()) } else { self.host.preview(&taken_nodes) }
     }
 
     fn outputs(&self, partition: &delegate::Partition) -> Vec<i32> {
@@ -188,20 +189,20 @@ impl Loaded<'_, '_> {
 
     /// Converts the selection into the runtime's indices.
     fn selection(mut self, graph: &GraphOutline, selection: &delegate::Selection) -> Result<Selection, String> {
-        let taken: Vec<bool> =
+        let is_taken: Vec<bool> =
             selection.standings.iter().map(|standing| matches!(standing, NodeStanding::Taken(_))).collect();
-        let previewed = self.preview(&taken)?;
+        let previewed = self.preview(&is_taken)?;
         let mut parts = Vec::with_capacity(previewed.len());
-        for (found, partition) in selection.partitions.iter().zip(previewed) {
-            let compiled = self.compiled.iter().position(|(compiled, _)| compiled == found);
+        for (selected, partition) in selection.partitions.iter().zip(previewed) {
+            let compiled = self.compiled.iter().position(|(compiled, _)| compiled == selected);
             parts.push(Part {
                 partition,
-                nodes: found.computed.iter().map(|&node| self.nodes[node].clone()).collect(),
-                outputs: self.outputs(found),
+                nodes: selected.computed.iter().map(|&node| self.nodes[node].clone()).collect(),
+                outputs: self.outputs(selected),
                 readable: compiled.map(|at| self.compiled.swap_remove(at).1),
             });
         }
-        let left = |(node, standing): (&Node, &NodeStanding)| match standing {
+        let refusal = |(node, standing): (&Node, &NodeStanding)| match standing {
             NodeStanding::Left(Refusal { reason, hint }) | NodeStanding::Unknown(Refusal { reason, hint }) => {
                 Some((node.index, format!("{reason}; {hint}")))
             }
@@ -209,8 +210,14 @@ impl Loaded<'_, '_> {
         };
         let operators = graph.nodes.iter().map(|node| node.operator.clone());
         Ok(Selection {
-            taken: self.nodes.iter().zip(&taken).filter(|(_, taken)| **taken).map(|(node, _)| node.index).collect(),
-            left: self.nodes.iter().zip(&selection.standings).filter_map(left).collect(),
+            taken_nodes: self
+                .nodes
+                .iter()
+                .zip(&is_taken)
+                .filter(|(_, is_taken)| **is_taken)
+                .map(|(node, _)| node.index)
+                .collect(),
+            refusals: self.nodes.iter().zip(&selection.standings).filter_map(refusal).collect(),
             parts,
             beyond_device: self.beyond_device,
             operators: self.nodes.iter().map(|node| node.index).zip(operators).collect(),

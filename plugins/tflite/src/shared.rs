@@ -19,7 +19,7 @@ use crate::{
     options::Options,
     python_signals::interruptible,
     ready::{Ready, Unready},
-    report::{self, GraphReport, Planned},
+    report::{self, GraphReport, PartMemory},
     select::Part,
 };
 
@@ -28,7 +28,7 @@ const REMEMBERED: usize = 8;
 
 /// State of a delegate.
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct DelegateState {
     pub(crate) options: Options,
     /// The device, once it is open.
     device: PerProcess<Mutex<Option<Arc<Device>>>>,
@@ -42,28 +42,28 @@ pub(crate) struct Shared {
 /// Returns the shared state of the delegate that a kernel is created for.
 ///
 /// # Safety
-/// The pointer is NULL, or it points to a delegate whose data comes from an [`Arc`] of [`Shared`].
-pub(crate) unsafe fn shared_of(delegate: *const TfLiteDelegate) -> Result<Arc<Shared>, String> {
+/// The pointer is NULL, or it points to a delegate whose data comes from an [`Arc`] of [`DelegateState`].
+pub(crate) unsafe fn shared_of(delegate: *const TfLiteDelegate) -> Result<Arc<DelegateState>, String> {
     // SAFETY: as the caller of this function promises.
     unsafe {
-        let shared = delegate.as_ref().map(|delegate| delegate.data.cast_const().cast::<Shared>());
+        let shared = delegate.as_ref().map(|delegate| delegate.data.cast_const().cast::<DelegateState>());
         let shared = shared.ok_or_else(|| "the runtime gives no delegate".to_owned())?;
         Arc::increment_strong_count(shared);
         Ok(Arc::from_raw(shared))
     }
 }
 
-impl Shared {
+impl DelegateState {
     pub(crate) fn new(options: Options) -> Result<Self, String> {
-        let made = Self {
+        let shared = Self {
             options,
             device: PerProcess::new(),
             waiting: Mutex::default(),
             reports: Mutex::default(),
             warned: AtomicBool::new(false),
         };
-        made.device()?;
-        Ok(made)
+        shared.device()?;
+        Ok(shared)
     }
 
     /// Returns the device. Opens a new one if the last one is lost, or if this process is a fork of the one that
@@ -96,7 +96,7 @@ impl Shared {
         };
         let session = compiled.session()?;
         let memory = session.memory();
-        let planned = Planned {
+        let planned = PartMemory {
             pool: compiled.pool_bytes(),
             device: memory.planned.sum(),
             reserved: memory.reserved,
@@ -148,7 +148,7 @@ impl Shared {
     }
 
     /// Adds the memory usage of a part to its report.
-    pub(crate) fn note_planned(&self, graph: usize, nodes: &[i32], planned: Planned) -> Result<(), String> {
+    pub(crate) fn note_planned(&self, graph: usize, nodes: &[i32], planned: PartMemory) -> Result<(), String> {
         let mut reports = locked(&self.reports);
         let graphs = reports.iter_mut().filter(|(other, _)| *other == graph);
         for part in graphs.flat_map(|(_, report)| &mut report.parts).filter(|part| part.nodes == nodes) {
@@ -171,12 +171,12 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Options, Shared};
+    use super::{DelegateState, Options};
 
     /// Kernels on a lost device fail; later ones are created on a new device.
     #[test]
     fn a_lost_device_is_replaced() {
-        let shared = Shared::new(Options::parse(&[]).unwrap()).unwrap();
+        let shared = DelegateState::new(Options::parse(&[]).unwrap()).unwrap();
         let first = shared.device().unwrap();
         assert!(std::sync::Arc::ptr_eq(&first, &shared.device().unwrap()));
         first.context().device().destroy();

@@ -239,8 +239,8 @@ impl Session {
     }
 
     /// Checks that every input has values already or is among `given`.
-    fn check_complete(&self, given: &[usize]) -> Result<(), Error> {
-        let missing = (0..self.inputs().len()).filter(|i| !given.contains(i) && !self.executor.is_filled(*i));
+    fn check_complete(&self, provided: &[usize]) -> Result<(), Error> {
+        let missing = (0..self.inputs().len()).filter(|i| !provided.contains(i) && !self.executor.is_filled(*i));
         let names: Vec<String> = missing.map(|input| self.name(TensorRole::Input, input)).collect();
         if names.is_empty() { Ok(()) } else { Err(Error::MissingInputs { names }) }
     }

@@ -63,14 +63,14 @@ impl Session {
         wait: Wait,
         inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
     ) -> Result<Outputs, Error> {
-        let given = self.take_inputs(inputs)?;
+        let provided = self.take_inputs(inputs)?;
         let stays = |output: usize| {
             let (executor, role) = (&self.executor, TensorRole::Output);
             executor.is_bound(role, output) || executor.is_carried(role, output)
         };
         let read: Vec<usize> = (0..self.outputs().len()).filter(|&output| !stays(output)).collect();
         let mut values = self.room(&read);
-        let inputs = floats(&given, &self.reals);
+        let inputs = floats(&provided, &self.reals);
         let mut outputs: Vec<_> = read.iter().zip(&mut values).map(|(&output, v)| (output, &mut v[..])).collect();
         self.executor.run_values(wait, &inputs, &mut outputs).await?;
         outputs_of(
@@ -126,7 +126,7 @@ impl Session {
         inputs: impl IntoIterator<Item = (I, TensorView<'t>)>,
         outputs: impl IntoIterator<Item = (O, TensorViewMut<'r>)>,
     ) -> Result<(), Error> {
-        let given = self.take_inputs(inputs)?;
+        let provided = self.take_inputs(inputs)?;
         // Float views receive the values directly; other views are converted from floats afterwards.
         let mut direct = Vec::new();
         let mut converted: Vec<(usize, TensorViewMut<'r>)> = Vec::new();
@@ -153,7 +153,7 @@ impl Session {
         let mut places: Vec<(usize, &mut [f32])> =
             of_others.map(|(output, values)| (output, &mut values[..])).collect();
         places.extend(direct);
-        executor.run_values(wait, &floats(&given, reals), &mut places).await?;
+        executor.run_values(wait, &floats(&provided, reals), &mut places).await?;
         for (output, mut room) in converted {
             read_reals_into(&self.computed[output], self.outputs()[output].spec(), &mut room)
                 .map_err(|source| self.unfit(TensorRole::Output, output, source))?;
@@ -168,17 +168,17 @@ impl Session {
         inputs: impl IntoIterator<Item = (K, TensorView<'t>)>,
     ) -> Result<Vec<GivenInput<'t>>, Error> {
         self.check_entered()?;
-        let mut given: Vec<GivenInput<'_>> = Vec::new();
+        let mut provided: Vec<GivenInput<'_>> = Vec::new();
         for (key, values) in inputs {
             let input = self.compiled.model().index(TensorRole::Input, key.into())?;
-            if given.iter().any(|&(other, _)| other == input) {
+            if provided.iter().any(|&(other, _)| other == input) {
                 return Err(Error::InputTwice { name: self.name(TensorRole::Input, input) });
             }
-            given.push((input, self.convert(input, &values)?));
+            provided.push((input, self.convert(input, &values)?));
         }
-        let indices: Vec<usize> = given.iter().map(|&(input, _)| input).collect();
+        let indices: Vec<usize> = provided.iter().map(|&(input, _)| input).collect();
         self.check_complete(&indices)?;
-        Ok(given)
+        Ok(provided)
     }
 
     /// Writes an input with a separate submission. The values apply to all later runs until the next write. Does not
@@ -262,6 +262,6 @@ impl Session {
 }
 
 /// Returns the floats of each input, in the caller's memory or in `reals`.
-fn floats<'a>(given: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Vec<(usize, &'a [f32])> {
-    given.iter().map(|&(input, floats)| (input, floats.unwrap_or(&reals[input]))).collect()
+fn floats<'a>(provided: &[GivenInput<'a>], reals: &'a [Vec<f32>]) -> Vec<(usize, &'a [f32])> {
+    provided.iter().map(|&(input, floats)| (input, floats.unwrap_or(&reals[input]))).collect()
 }

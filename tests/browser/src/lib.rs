@@ -85,12 +85,12 @@ async fn numbers(model: &Model) -> (Context, Vec<u32>) {
     let mut session = session(&context, model).await;
     let outputs = session.run_async(view(&image())).await.unwrap();
     for (name, npy, tolerance) in OUTPUTS {
-        let (found, expected) = (outputs[name].as_slice::<f32>().unwrap(), floats(npy));
-        assert_eq!(found.len(), expected.len(), "{name}");
-        let most = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+        let (actual, expected) = (outputs[name].as_slice::<f32>().unwrap(), floats(npy));
+        assert_eq!(actual.len(), expected.len(), "{name}");
+        let most = actual.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
         report(&format!("  {name}: {most:e} off at most, of {tolerance:e} that are allowed"));
         // The comparison is written so that NaN fails it, too.
-        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= tolerance), "{name} is off");
+        assert!(actual.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= tolerance), "{name} is off");
     }
     (context, bits(&outputs))
 }
@@ -109,17 +109,17 @@ async fn beside(context: &Context, model: &Model, right: &[u32]) {
     let image = image();
     {
         let mut runs = [pin!(one.run_async(view(&image))), pin!(other.run_async(view(&image)))];
-        let mut found = [None, None];
+        let mut results = [None, None];
         poll_fn(|cx| {
-            for (run, found) in runs.iter_mut().zip(&mut found).filter(|(_, found)| found.is_none()) {
+            for (run, result) in runs.iter_mut().zip(&mut results).filter(|(_, result)| result.is_none()) {
                 if let Poll::Ready(outputs) = run.as_mut().poll(cx) {
-                    *found = Some(outputs);
+                    *result = Some(outputs);
                 }
             }
-            if found.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+            if results.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
         })
         .await;
-        for outputs in found {
+        for outputs in results {
             assert!(bits(&outputs.unwrap().unwrap()) == right, "beside another it answers otherwise");
         }
     }

@@ -283,9 +283,9 @@ impl Harness {
             }
             let program = Program::new(&self.gpu, &mut textures, pipelines, *format, &dispatches);
             program.and_then(|program| program.run(&self.gpu, 0..program.len())).map_err(|e| e.to_string())?;
-            let found = textures.read(output).map_err(|e| e.to_string())?;
-            let stored = Stored { format: *format, driver: self.gpu.device.adapter_info().name };
-            compare(&found, expected, shape, &placement, stripe, &stored)?;
+            let actual = textures.read(output).map_err(|e| e.to_string())?;
+            let stored = StoredFormat { format: *format, driver: self.gpu.device.adapter_info().name };
+            compare(&actual, expected, shape, &placement, stripe, &stored)?;
         }
         Ok(())
     }
@@ -362,12 +362,12 @@ fn expected(graph: &Graph, inputs: Vec<Vec<f32>>, format: TexelFormat) -> Result
         values[tensor] = Some(input);
     }
     for (index, node) in graph.nodes.iter().enumerate() {
-        let mut made = reference::node(&graph, node, &values).map_err(|e| e.to_string())?;
+        let mut result = reference::node(&graph, node, &values).map_err(|e| e.to_string())?;
         if index + 1 == graph.nodes.len() {
-            return Ok(made);
+            return Ok(result);
         }
-        made.iter_mut().for_each(|v| *v = stored(*v, format));
-        values[node.output] = Some(made);
+        result.iter_mut().for_each(|v| *v = stored(*v, format));
+        values[node.output] = Some(result);
     }
     Err("the reference has no result".to_owned())
 }
@@ -457,7 +457,7 @@ fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
     let dims = graph.shape(weights).dims();
     let Some(constant) = &graph.tensors[weights].constant else { return graph };
     let values = constant.to_f32();
-    let made = match packing {
+    let packed = match packing {
         WeightPacking::Texels => return graph,
         WeightPacking::Halves => {
             // Includes subnormal halves.
@@ -487,18 +487,18 @@ fn packable(graph: &Graph, packing: WeightPacking, arrangement: u64) -> Graph {
             Constant { dtype, bytes: bytes.into(), scale }
         }
     };
-    graph.tensors[weights].constant = Some(made);
+    graph.tensors[weights].constant = Some(packed);
     graph
 }
 
 /// Format of stored values, and the device that stores them.
-struct Stored {
+struct StoredFormat {
     format: TexelFormat,
     /// Name of the device.
     driver: String,
 }
 
-impl Stored {
+impl StoredFormat {
     /// Returns whether 16 bits are stored as SwiftShader does: infinities as NaN, and a NaN spills over, by setting the
     /// second lowest bit of the following lane.
     fn spills(&self) -> bool {
@@ -507,17 +507,17 @@ impl Stored {
 }
 
 fn compare(
-    found: &[[f32; 4]],
+    actual: &[[f32; 4]],
     expected: &[f32],
     shape: Shape,
     placement: &Placement,
     stripe: Range<u32>,
-    stored: &Stored,
+    stored: &StoredFormat,
 ) -> Result<(), String> {
     let tolerance = Tolerance::new(expected, stored.format);
     // A lane next to a lane that spills.
     let spilt_tolerance = Tolerance { relative: 4e-3, absolute: tolerance.absolute + 7e-8 };
-    let mut touched = vec![false; found.len()];
+    let mut touched = vec![false; actual.len()];
     for row in stripe {
         for slice in 0..shape.slices() {
             for x in 0..shape.w {
@@ -525,7 +525,7 @@ fn compare(
                 touched[at] = true;
                 let reference_of =
                     |c: usize| if c < shape.c { expected[(row as usize * shape.w + x) * shape.c + c] } else { 0.0 };
-                for (lane, &value) in found[at].iter().enumerate() {
+                for (lane, &value) in actual[at].iter().enumerate() {
                     let c = slice * 4 + lane;
                     let reference = reference_of(c);
                     let spilt = stored.spills() && lane % 2 == 1 && !reference_of(c - 1).is_finite();
@@ -540,7 +540,7 @@ fn compare(
             }
         }
     }
-    match found.iter().zip(touched).position(|(texel, touched)| !touched && !texel.iter().all(|v| v.is_nan())) {
+    match actual.iter().zip(touched).position(|(texel, touched)| !touched && !texel.iter().all(|v| v.is_nan())) {
         Some(at) => Err(format!("texel {at}, outside the rows asked for, was written")),
         None => Ok(()),
     }

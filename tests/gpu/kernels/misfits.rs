@@ -42,7 +42,7 @@ fn step<'a>(graph: &'a Graph, input: Operand, output: Operand) -> StepContext<'a
 
 fn misfit(step: &StepContext<'_>, why: &str) {
     match ops::dispatches(step) {
-        Err(KernelError::Misfit { why: found }) => assert!(found.contains(why), "{found}"),
+        Err(KernelError::Misfit { why: message }) => assert!(message.contains(why), "{message}"),
         other => panic!("{why}: {other:?}"),
     }
 }

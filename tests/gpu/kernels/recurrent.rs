@@ -38,9 +38,9 @@ fn check(harness: &mut Harness, op: Recurrent, [b, d, steps, hidden]: [usize; 4]
     }
     let mut operands = vec![placed([b, d, steps, gates]), weights];
     let states = op.cell.states();
-    let kept = if op.initial { states } else { 0 } + usize::from(op.lengths);
-    if kept > 0 {
-        operands.push(placed([b, d, kept, hidden]));
+    let rows = if op.initial { states } else { 0 } + usize::from(op.lengths);
+    if rows > 0 {
+        operands.push(placed([b, d, rows, hidden]));
     }
     let w = if op.sequence { steps } else { 0 } + if op.finals { states } else { 0 };
     case(harness, Op::Recurrent(op), &operands, [b, d, w, hidden]);

@@ -9,7 +9,7 @@ use texpool_ops::graph::Graph;
 use super::case::Case;
 
 /// The imported model of a case.
-pub(crate) struct Imported {
+pub(crate) struct ImportedCase {
     pub(crate) graph: Graph,
     /// Indices of the bound inputs.
     pub(crate) bound: Vec<usize>,
@@ -20,7 +20,7 @@ const OF_BINDING: [&str; 2] = ["at run time", "must be known"];
 
 /// Imports with no input bound, then with one, then with more, later inputs first. If nothing works, returns the
 /// first refusal that does not depend on the bound inputs.
-pub(crate) fn import(case: &Case) -> Result<Imported, String> {
+pub(crate) fn import(case: &Case) -> Result<ImportedCase, String> {
     let count = case.inputs.len().min(8);
     let mut masks: Vec<u32> = (0..1 << count).collect();
     masks.sort_by_key(|mask| (mask.count_ones(), Reverse(*mask)));
@@ -36,7 +36,7 @@ pub(crate) fn import(case: &Case) -> Result<Imported, String> {
             imported = from_bytes_with(case.model.clone(), &options);
         }
         match imported {
-            Ok(graph) => return Ok(Imported { graph, bound }),
+            Ok(graph) => return Ok(ImportedCase { graph, bound }),
             Err(error) => refusals.push(error.to_string()),
         }
     }

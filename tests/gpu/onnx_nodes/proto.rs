@@ -87,8 +87,8 @@ pub(crate) fn doubles(tensor: &[u8]) -> Option<(Vec<usize>, Vec<f64>)> {
 
 /// The text of the first field with that number.
 fn text(message: &[u8], number: u64) -> String {
-    let found = parts(message).find(|part| part.0 == number);
-    found.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
+    let field = parts(message).find(|part| part.0 == number);
+    field.map(|(_, bytes)| String::from_utf8_lossy(bytes).into_owned()).unwrap_or_default()
 }
 
 /// The fields of a message that have a length.

@@ -117,10 +117,10 @@ fn every_case_passes_or_is_listed_with_its_reason() {
     }
     let counts = counts(&cases, &outcomes);
     if counts != include_str!("../../../crates/texpool-model/src/import/onnx/official.csv") {
-        let made = concat!(env!("CARGO_TARGET_TMPDIR"), "/official.csv");
-        std::fs::write(made, counts).unwrap();
+        let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/official.csv");
+        std::fs::write(path, counts).unwrap();
         wrong.push(format!(
-            "crates/texpool-model/src/import/onnx/official.csv differs from {made}, as counted just now"
+            "crates/texpool-model/src/import/onnx/official.csv differs from {path}, as counted just now"
         ));
     }
     println!("inputs bound: {}", bound(&cases, &outcomes));

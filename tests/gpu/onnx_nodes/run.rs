@@ -13,7 +13,7 @@ use texpool_ops::{
 };
 
 use super::{
-    binding::{Imported, import},
+    binding::{ImportedCase, import},
     case::Case,
     package::Files,
 };
@@ -72,18 +72,18 @@ fn run_as(gpu: &Gpu, pipelines: &SharedPipelines, files: &Files, narrow: bool) -
             Ok(()) => Outcome::Passed(How::Bound(imported.bound.clone())),
         }
     }));
-    ran.unwrap_or_else(|panic| Outcome::Failed(format!("it panics: {}", said(&*panic))))
+    ran.unwrap_or_else(|panic| Outcome::Failed(format!("it panics: {}", panic_message(&*panic))))
 }
 
 /// Parts of refusals that are due to a type.
 const OF_TYPE: [&str; 5] = ["elements are of type", "is a sequence", "is a map", "is a sparse tensor", "is a optional"];
 
-fn said(panic: &(dyn Any + Send)) -> String {
+fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().cloned();
     text.or_else(|| panic.downcast_ref::<&str>().map(|&s| s.to_owned())).unwrap_or_default()
 }
 
-fn computed(gpu: &Gpu, pipelines: &SharedPipelines, case: &Case, imported: &Imported) -> Result<(), String> {
+fn computed(gpu: &Gpu, pipelines: &SharedPipelines, case: &Case, imported: &ImportedCase) -> Result<(), String> {
     let graph = &imported.graph;
     let input = |&tensor: &TensorId| -> Vec<f32> {
         let name = &graph.tensors[tensor].name;
@@ -110,12 +110,12 @@ fn judge(graph: &Graph, case: &Case, outputs: &[Vec<f32>]) -> Result<(), String>
     if outputs.len() != case.outputs.len() {
         return Err(format!("{} results where {} are expected", outputs.len(), case.outputs.len()));
     }
-    for (i, ((found, expected), &tensor)) in outputs.iter().zip(&case.outputs).zip(&graph.outputs).enumerate() {
+    for (i, ((actual, expected), &tensor)) in outputs.iter().zip(&case.outputs).zip(&graph.outputs).enumerate() {
         let dims = &graph.tensors[tensor].dims;
         if dims != expected.dims() {
             return Err(format!("result {i} has the extents {dims:?}, not {:?}", expected.dims()));
         }
-        if let Some(difference) = difference(found, expected, case) {
+        if let Some(difference) = difference(actual, expected, case) {
             return Err(format!("result {i}: {difference}"));
         }
     }
@@ -123,7 +123,7 @@ fn judge(graph: &Graph, case: &Case, outputs: &[Vec<f32>]) -> Result<(), String>
 }
 
 /// Largest difference beyond the tolerance; integers must be equal.
-fn difference(found: &[f32], expected: &Array, case: &Case) -> Option<String> {
+fn difference(actual: &[f32], expected: &Array, case: &Case) -> Option<String> {
     let (rtol, atol) = if expected.element_type().is_float() { (case.rtol, case.atol) } else { (0.0, 0.0) };
     let values = expected.to_f32();
     let beyond = |(&a, &b): (&f32, &f32)| {
@@ -131,9 +131,9 @@ fn difference(found: &[f32], expected: &Array, case: &Case) -> Option<String> {
         let over = if over.is_nan() { f32::INFINITY } else { over };
         if a == b || a.is_nan() && b.is_nan() { 0.0 } else { over }
     };
-    let overs: Vec<f32> = found.iter().zip(values.iter()).map(beyond).collect();
+    let overs: Vec<f32> = actual.iter().zip(values.iter()).map(beyond).collect();
     let wrong = overs.iter().filter(|&&over| over > 0.0).count();
     let worst = (0..overs.len()).max_by(|&a, &b| overs[a].total_cmp(&overs[b])).filter(|_| wrong > 0)?;
-    let (a, b) = (found[worst], values[worst]);
+    let (a, b) = (actual[worst], values[worst]);
     Some(format!("{wrong} of {} values differ, the most at {worst}: {a}, not {b}", overs.len()))
 }

@@ -61,13 +61,13 @@ fn every_pipeline_of_every_model_is_portable() {
             recipe.constants
         );
         match translate::everywhere(recipe) {
-            Ok(made) => {
-                for (environment, words) in made.spirv {
+            Ok(translations) => {
+                for (environment, words) in translations.spirv {
                     let file = folder.path().join(format!("{i}.{}.spv", modules.len()));
                     std::fs::write(&file, bytemuck::cast_slice::<u32, u8>(&words)).unwrap();
                     modules.push((file, environment, who.clone()));
                 }
-                for text in made.hlsl {
+                for text in translations.hlsl {
                     let file = folder.path().join(format!("{i}.{}.hlsl", sources.len()));
                     std::fs::write(&file, dialect::for_glslang(&text)).unwrap();
                     sources.push((file, who.clone()));

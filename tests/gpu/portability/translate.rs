@@ -45,13 +45,13 @@ pub(super) struct Translations {
 /// Translates the pipeline to every language; returns all failures, if there are any.
 pub(super) fn everywhere(recipe: &PipelineRecipe) -> Result<Translations, Vec<String>> {
     let (module, info) = specialised(recipe).map_err(|failure| vec![failure])?;
-    let mut made = Translations::default();
+    let mut translations = Translations::default();
     let mut failures = Vec::new();
     // Without bounds checks, as texpool runs them, and with them, as a browser would.
     for checked in [false, true] {
         for (version, environment) in SPIRV {
             match to_spirv(&module, &info, version, checked) {
-                Ok(words) => made.spirv.push((environment, words)),
+                Ok(words) => translations.spirv.push((environment, words)),
                 Err(e) => failures.push(format!("SPIR-V {version:?}, checks {checked}: {e}")),
             }
         }
@@ -62,13 +62,13 @@ pub(super) fn everywhere(recipe: &PipelineRecipe) -> Result<Translations, Vec<St
         }
         for model in HLSL {
             match to_hlsl(&module, &info, model, checked) {
-                Ok(text) if made.hlsl.contains(&text) => {}
-                Ok(text) => made.hlsl.push(text),
+                Ok(text) if translations.hlsl.contains(&text) => {}
+                Ok(text) => translations.hlsl.push(text),
                 Err(e) => failures.push(format!("HLSL {model:?}, checks {checked}: {e}")),
             }
         }
     }
-    if failures.is_empty() { Ok(made) } else { Err(failures) }
+    if failures.is_empty() { Ok(translations) } else { Err(failures) }
 }
 
 /// The module with its constants in place, valid without any capability beyond core WebGPU's and immediates.
@@ -144,9 +144,9 @@ fn to_msl(module: &Module, info: &ModuleInfo, version: (u8, u8), checked: bool) 
     };
     let pipeline =
         msl::PipelineOptions { entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())), ..Default::default() };
-    let (text, made) = msl::write_string(module, info, &options, &pipeline).map_err(|e| e.to_string())?;
+    let (text, info_of_output) = msl::write_string(module, info, &options, &pipeline).map_err(|e| e.to_string())?;
     // Unresolved bindings are reported here.
-    made.entry_point_names.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    info_of_output.entry_point_names.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
     Ok(text)
 }
 
@@ -164,8 +164,8 @@ fn to_hlsl(module: &Module, info: &ModuleInfo, model: hlsl::ShaderModel, checked
     };
     let pipeline = hlsl::PipelineOptions { entry_point: Some((ShaderStage::Compute, ENTRY.to_owned())) };
     let mut text = String::new();
-    let made =
+    let reflection =
         hlsl::Writer::new(&mut text, &options, &pipeline).write(module, info, None).map_err(|e| e.to_string())?;
-    let names = made.entry_point_names.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
+    let names = reflection.entry_point_names.into_iter().collect::<Result<Vec<_>, _>>().map_err(|e| e.to_string())?;
     if names == [ENTRY] { Ok(text) } else { Err(format!("the entry point is called {names:?}")) }
 }

@@ -46,9 +46,9 @@ fn one_more<T: Element + Debug + PartialEq>(context: &Context, values: [T; 3], m
     let floats: Vec<f32> = floats.iter().copied().cycle().take(LEN).collect();
     let (values, more) = (repeat(values), repeat(more));
     for input in [TensorView::from(&values), TensorView::from(&floats), TensorView::new(&values, &DIMS).unwrap()] {
-        let found = run(context, &graph, TexelFormat::Rgba32Float, input);
-        assert_eq!((found.element_type(), found.dims()), (T::TYPE, &DIMS[..]));
-        assert_eq!(found.as_slice::<T>().unwrap(), more);
+        let output = run(context, &graph, TexelFormat::Rgba32Float, input);
+        assert_eq!((output.element_type(), output.dims()), (T::TYPE, &DIMS[..]));
+        assert_eq!(output.as_slice::<T>().unwrap(), more);
     }
 }
 
@@ -85,8 +85,8 @@ fn elements_of_every_type_go_in_and_come_out() {
 fn truth_values_are_one_and_zero() {
     let graph = network(ElementType::Bool, None, Binary::Equal, 0.0);
     let values: Vec<bool> = (0..LEN).map(|i| i % 3 == 0).collect();
-    let found = run(&context(), &graph, TexelFormat::Rgba32Float, TensorView::from(&values));
-    assert!(found.as_slice::<bool>().unwrap().iter().zip(&values).all(|(found, value)| *found != *value));
+    let output = run(&context(), &graph, TexelFormat::Rgba32Float, TensorView::from(&values));
+    assert!(output.as_slice::<bool>().unwrap().iter().zip(&values).all(|(actual, value)| *actual != *value));
 }
 
 /// A node whose integers would be too large for the texels is refused, whatever type the caller passes, and the
@@ -107,8 +107,8 @@ fn integers_beyond_what_is_computed_exactly_are_refused() {
     assert_eq!(refused(&mut session, TensorView::from(&floats(16_778))), text);
     assert!(refused(&mut session, TensorView::from(&with(-16_778))).contains("element 7 is -16778"));
     for input in [TensorView::from(&with(16_777)), TensorView::from(&floats(16_777))] {
-        let found = session.run([("x", input)]).unwrap().take("y").unwrap().into_vec::<i32>().unwrap();
-        assert_eq!(found, with(16_777).iter().map(|v| v * 1000).collect::<Vec<_>>());
+        let output = session.run([("x", input)]).unwrap().take("y").unwrap().into_vec::<i32>().unwrap();
+        assert_eq!(output, with(16_777).iter().map(|v| v * 1000).collect::<Vec<_>>());
     }
 }
 
@@ -136,8 +136,8 @@ fn whole_numbers_that_texels_do_not_hold_are_refused() {
     );
     let bytes: Vec<u8> = (0..LEN).map(|i| (i * 9 % 256) as u8).collect();
     let graph = network(ElementType::U8, None, Binary::Mul, 1.0);
-    let found = run(&context, &graph, TexelFormat::Rgba16Float, TensorView::from(&bytes));
-    assert_eq!(found.into_vec::<u8>().unwrap(), bytes);
+    let output = run(&context, &graph, TexelFormat::Rgba16Float, TensorView::from(&bytes));
+    assert_eq!(output.into_vec::<u8>().unwrap(), bytes);
 }
 
 /// NaN has no integer value, so reading it as one is an error that names the output.
@@ -164,19 +164,19 @@ fn quantised_elements_stand_for_reals() {
     let reals: Vec<f32> = values.iter().map(|&q| (f32::from(q) - 10.0) * 0.5).collect();
     for texels in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
         for input in [TensorView::from(&values), TensorView::from(&reals)] {
-            let found = run(&context, &graph, texels, input);
-            assert_eq!(found.as_slice::<u8>().unwrap(), twice);
-            assert_eq!(found.quantization(), quantization);
-            let told: Vec<f32> = twice.iter().map(|&q| (f32::from(q) - 10.0) * 0.5).collect();
-            assert_eq!(*found.to_f32(), told[..]);
+            let output = run(&context, &graph, texels, input);
+            assert_eq!(output.as_slice::<u8>().unwrap(), twice);
+            assert_eq!(output.quantization(), quantization);
+            let reals: Vec<f32> = twice.iter().map(|&q| (f32::from(q) - 10.0) * 0.5).collect();
+            assert_eq!(*output.to_f32(), reals[..]);
         }
     }
     let quantization = Some(Quantization { scale: 0.25, zero_point: -3 });
     let graph = network(ElementType::I8, quantization, Binary::Add, 1.0);
     let values: Vec<i8> = (0..LEN).map(|i| (i as i8).wrapping_mul(17)).collect();
-    let found = run(&context, &graph, TexelFormat::Rgba32Float, TensorView::from(&values));
+    let output = run(&context, &graph, TexelFormat::Rgba32Float, TensorView::from(&values));
     let more: Vec<i8> = values.iter().map(|&q| q.saturating_add(4)).collect();
-    assert_eq!(found.into_vec::<i8>().unwrap(), more);
+    assert_eq!(output.into_vec::<i8>().unwrap(), more);
 }
 
 /// A TensorFlow Lite file of 8 bits takes its integers, or their real values.
@@ -199,15 +199,15 @@ fn an_8_bit_file_takes_and_answers_its_integers() {
     assert_eq!((model.outputs()[0].element_type, model.outputs()[0].quantization), (ElementType::U8, quantization(3)));
     let context = context();
     let mut session = context.compile(&model).build().unwrap().session().unwrap();
-    for (integers, reals, answer, told) in [
+    for (integers, reals, answer, answer_reals) in [
         ([14u8, 11], [2.0f32, 0.5], [6u8, 69], [1.5f32, 33.0]),
         ([12, 12], [1.0, 1.0], [4, 61], [0.5, 29.0]),
         // Values outside the 8-bit range are clamped.
         ([4, 90], [-3.0, 40.0], [0, 255], [-1.5, 126.0]),
     ] {
         for input in [TensorView::from(&integers), TensorView::from(&reals)] {
-            let found = session.run([("x", input)]).unwrap().take("y").unwrap();
-            assert_eq!((found.as_slice::<u8>().unwrap(), &*found.to_f32()), (&answer[..], &told[..]));
+            let output = session.run([("x", input)]).unwrap().take("y").unwrap();
+            assert_eq!((output.as_slice::<u8>().unwrap(), &*output.to_f32()), (&answer[..], &answer_reals[..]));
         }
     }
 }

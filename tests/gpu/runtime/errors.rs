@@ -23,7 +23,7 @@ fn compiled(context: &Context, graph: Graph) -> CompiledModel {
 }
 
 /// Asserts that calls fail with these texts.
-fn told(cases: impl IntoIterator<Item = (&'static str, Result<(), Error>, &'static str)>) {
+fn check_messages(cases: impl IntoIterator<Item = (&'static str, Result<(), Error>, &'static str)>) {
     for (call, result, text) in cases {
         let error = result.expect_err(call);
         println!("{call}: {error}");
@@ -46,7 +46,7 @@ fn a_name_or_index_that_is_not_there_is_told_with_those_that_are() {
     let outputs = "its outputs are `scaled`, `sums`";
     let twins = compiled(&context, network(["x", "x"], ["y", "y"]));
     let mut ambiguous = twins.session().unwrap();
-    told([
+    check_messages([
         (
             "run",
             session.run([("imge", image)]).map(drop),
@@ -95,9 +95,9 @@ fn a_name_or_index_that_is_not_there_is_told_with_those_that_are() {
         assert!(error.to_string().ends_with(role), "{error}");
     }
     // Indices still distinguish them.
-    let found = ambiguous.run([(0, image), (1, TensorView::from(&SCALE))]).unwrap();
+    let outputs = ambiguous.run([(0, image), (1, TensorView::from(&SCALE))]).unwrap();
     let right = session.run([("image", image), ("scale", TensorView::from(&SCALE))]).unwrap();
-    assert_eq!((&found[0], &found[1]), (&right["scaled"], &right["sums"]));
+    assert_eq!((&outputs[0], &outputs[1]), (&right["scaled"], &right["sums"]));
 }
 
 #[test]
@@ -108,7 +108,7 @@ fn values_that_do_not_fit_are_told_by_the_inputs_name() {
     let (image, scale) = (TensorView::from(&IMAGE), TensorView::from(&SCALE));
     let integers = [3i64; 9];
     let turned = TensorView::new(&IMAGE, &[6, 9, 7]).unwrap();
-    told([
+    check_messages([
         (
             "run without values",
             session.run::<&str>([]).map(drop),
@@ -148,7 +148,7 @@ fn values_that_do_not_fit_are_told_by_the_inputs_name() {
     let mut encoder = encoder(&context);
     for result in [session.encode(&mut encoder), session.submit().map(drop), session.profile().map(drop)] {
         let text = "`image`, `scale` have no values: pass them to `run`, write them, or bind a texture";
-        told([("a run without values", result, text)]);
+        check_messages([("a run without values", result, text)]);
     }
     session.run([("image", image), ("scale", scale)]).unwrap();
 }
@@ -168,7 +168,7 @@ fn a_texture_that_does_not_fit_is_told_by_what_differs() {
     let good = texture(&model, |_| {});
     session.bind_input("image", &good).unwrap();
     let image = TensorView::from(&IMAGE);
-    told([
+    check_messages([
         (
             "another format",
             session.bind_input("image", &texture(&model, |t| t.format = wgpu::TextureFormat::Rgba8Unorm)),
@@ -249,7 +249,7 @@ fn limits_that_are_too_low_are_told_by_name() {
         let mut limits = wgpu::Limits::default();
         change(&mut limits);
         let (device, queue) = callers_device(limits);
-        told([("from_wgpu", Context::from_wgpu(device, queue).map(drop), text)]);
+        check_messages([("from_wgpu", Context::from_wgpu(device, queue).map(drop), text)]);
     }
 }
 
@@ -269,5 +269,5 @@ fn reading_before_a_submission_is_an_error() {
     let (finished, second) = readback(&mut session);
     drop(finished.finish());
     let text = "the commands for reading outputs were never submitted";
-    told([("dropped", first.wait().map(drop), text), ("finished", second.wait().map(drop), text)]);
+    check_messages([("dropped", first.wait().map(drop), text), ("finished", second.wait().map(drop), text)]);
 }

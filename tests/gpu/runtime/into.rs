@@ -21,8 +21,8 @@ fn floats_are_what_a_run_answers_bit_for_bit() {
         let answer = session.run(inputs()).unwrap();
         let rooms = [(1, TensorViewMut::from(&mut scores)), (0, TensorViewMut::from(&mut features))];
         session.run_into(inputs(), rooms).unwrap();
-        let found: Vec<u32> = features.iter().chain(&scores).map(|v| v.to_bits()).collect();
-        assert_eq!(found, bits(&answer));
+        let result_bits: Vec<u32> = features.iter().chain(&scores).map(|v| v.to_bits()).collect();
+        assert_eq!(result_bits, bits(&answer));
         // One of two, from values that lie otherwise.
         scores.fill(f32::NAN);
         session.run_into([("image", strided)], [("scores", TensorViewMut::from(&mut scores))]).unwrap();

@@ -20,11 +20,11 @@ fn calls_on_a_lost_device_fail_and_the_caller_is_notified_once() {
         let (device, queue) = callers_device(wgpu::Limits::default());
         let context = Context::from_wgpu(device.clone(), queue).unwrap();
         let calls = Arc::new(AtomicUsize::new(0));
-        let (counted, told) = (Arc::clone(&calls), context.clone());
+        let (counted, handle) = (Arc::clone(&calls), context.clone());
         device.set_device_lost_callback(move |reason, message| {
             counted.fetch_add(1, Ordering::Relaxed);
             if tells {
-                told.device_lost(reason, message);
+                handle.device_lost(reason, message);
             }
         });
         // Only the caller hears of errors: an unexpected one ends the test.

@@ -6,7 +6,7 @@ use texpool::{CompiledModel, Context, Error, Session, TensorView};
 use super::{answer, bits, compiled, context, encoder, filled, frames, gain, idle, image, submit};
 
 /// Counts of the objects that the device holds once all its work is done.
-fn held(context: &Context) -> [(&'static str, isize); 5] {
+fn live_resources(context: &Context) -> [(&'static str, isize); 5] {
     idle(context);
     let hal = context.device().get_internal_counters().hal;
     [
@@ -45,8 +45,8 @@ fn a_hundred_frames_over_three_textures_allocate_nothing() {
         for number in 0..100 {
             assert!(frame(&mut session, &textures[number % 3]) == answers[number % 3], "frame {number}");
             if number >= 2 {
-                let held = held(compiled.context());
-                assert_eq!(*after_three.get_or_insert(held), held, "frame {number}");
+                let counts = live_resources(compiled.context());
+                assert_eq!(*after_three.get_or_insert(counts), counts, "frame {number}");
             }
         }
     }
@@ -62,8 +62,8 @@ fn five_textures_in_turns_are_as_by_value_and_do_not_pile_up() {
         for number in 0..30 {
             assert!(frame(&mut session, &textures[number % 5]) == answers[number % 5], "frame {number}");
             if number >= 9 {
-                let held = held(compiled.context());
-                assert_eq!(*before.get_or_insert(held), held, "frame {number}");
+                let counts = live_resources(compiled.context());
+                assert_eq!(*before.get_or_insert(counts), counts, "frame {number}");
             }
         }
     }
@@ -99,8 +99,8 @@ fn textures_that_a_session_does_not_use_any_more_are_freed() {
         let (mut session, answers) = prepared(&compiled, 1);
         let output = compiled.output_layout("scores").unwrap().descriptor(wgpu::TextureUsages::COPY_SRC);
         assert!(bits(&session.run([("image", TensorView::from(&image(0)))]).unwrap()) == answers[0]);
-        let own = held(context);
-        let bytes = |held: [(&str, isize); 5]| held[2].1;
+        let own = live_resources(context);
+        let bytes = |counts: [(&str, isize); 5]| counts[2].1;
         for _ in 0..2 {
             let texture = filled(&compiled, "image", &image(0));
             let scores = context.device().create_texture(&output);
@@ -108,12 +108,12 @@ fn textures_that_a_session_does_not_use_any_more_are_freed() {
             session.bind_output("scores", &scores).unwrap();
             assert!(frame(&mut session, &texture) == answers[0]);
             // The bound textures replace the session's own.
-            assert!(bytes(held(context)).abs_diff(bytes(own)) < of_texture.unsigned_abs(), "both are kept");
+            assert!(bytes(live_resources(context)).abs_diff(bytes(own)) < of_texture.unsigned_abs(), "both are kept");
             session.unbind_input("image").unwrap();
             session.unbind_output("scores").unwrap();
             drop((texture, scores));
             assert!(bits(&session.run([("image", TensorView::from(&image(0)))]).unwrap()) == answers[0]);
-            assert_eq!(held(context), own);
+            assert_eq!(live_resources(context), own);
         }
     }
 }

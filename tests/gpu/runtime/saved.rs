@@ -49,14 +49,14 @@ fn a_plan_of_another_model_is_refused() {
 }
 
 /// Compiles with tiling and a plan folder; also returns whether a search was made.
-fn kept(context: &Context, model: &Model, folder: &Path, texels: TexelFormat) -> (CompiledModel, bool) {
+fn compiled_with_folder(context: &Context, model: &Model, folder: &Path, texels: TexelFormat) -> (CompiledModel, bool) {
     let mut searched = false;
-    let told = |_| {
+    let callback = |_| {
         searched = true;
         ControlFlow::Continue(())
     };
     let builder = context.compile(model).smallest().texels(texels).plan_folder(folder);
-    let compiled = builder.progress(told).build().unwrap();
+    let compiled = builder.progress(callback).build().unwrap();
     (compiled, searched)
 }
 
@@ -65,24 +65,24 @@ fn a_plan_that_is_kept_is_not_searched_for_again() {
     let folder = tempfile::tempdir().unwrap();
     let (context, model) = (context(), model());
     let plans = folder.path().join("plans");
-    let kept = |texels| kept(&context, &model, &plans, texels);
+    let compile_again = |texels| compiled_with_folder(&context, &model, &plans, texels);
     let files = || fs::read_dir(&plans).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
-    let (first, searched) = kept(TexelFormat::Rgba32Float);
+    let (first, searched) = compile_again(TexelFormat::Rgba32Float);
     assert!(searched);
     let [file] = files().try_into().unwrap();
-    let (second, searched) = kept(TexelFormat::Rgba32Float);
+    let (second, searched) = compile_again(TexelFormat::Rgba32Float);
     assert!(!searched, "the plan was there");
     assert_eq!((second.save(), answer(&second, 0) == answer(&first, 0)), (first.save(), true));
     // Another texel format needs another plan.
-    assert!(kept(TexelFormat::Rgba16Float).1);
+    assert!(compile_again(TexelFormat::Rgba16Float).1);
     assert_eq!(files().len(), 2);
     // A damaged file is replaced.
     let whole = fs::read(&file).unwrap();
     fs::write(&file, &whole[..whole.len() / 2]).unwrap();
-    assert!(kept(TexelFormat::Rgba32Float).1);
+    assert!(compile_again(TexelFormat::Rgba32Float).1);
     // Equal except for the duration of the search, in bytes 8 to 16.
-    let made = fs::read(&file).unwrap();
-    assert_eq!((&made[..8], &made[16..]), (&whole[..8], &whole[16..]));
+    let saved_plan = fs::read(&file).unwrap();
+    assert_eq!((&saved_plan[..8], &saved_plan[16..]), (&whole[..8], &whole[16..]));
     // A plan of whole tensors takes no time to find and is not saved. If the folder cannot be written, each build
     // searches.
     context.compile(&model).plan_folder(&plans).build().unwrap();

@@ -62,21 +62,21 @@ fn sessions_that_share_report_what_each_would_alone() {
     let MemoryParts { pool, io, tables, transfer, .. } = alone.planned;
     assert!(transfer > 0 && tables > 0 && io > 0 && pool > 0, "{alone:?}");
     let mut sessions = [&compiled, &other, &compiled].map(|compiled| compiled.session().unwrap());
-    let found = sessions.each_mut().map(of);
-    for memory in [found[0], found[2]] {
+    let memories = sessions.each_mut().map(of);
+    for memory in [memories[0], memories[2]] {
         assert_eq!(memory.planned, alone.planned);
         // The driver counts alignment gaps for each allocation, too.
         let [now, then] = [memory, alone].map(|memory| memory.allocated.unwrap().sum());
         assert!(now.abs_diff(then) <= 16 * 256, "{now} bytes by the driver, {then} alone");
     }
     let pools = |memory: Memory| (memory.planned.pool, memory.allocated.unwrap().pool);
-    let (least, most) = (pools(found[1]), pools(alone));
-    assert!(least.0 < most.0 && least.1 < most.1, "{found:?}");
+    let (least, most) = (pools(memories[1]), pools(alone));
+    assert!(least.0 < most.0 && least.1 < most.1, "{memories:?}");
 }
 
 /// A session that keeps its packed weights in a folder and uploads them in every run, with its first answer and the
 /// file.
-fn kept(folder: &std::path::Path) -> (Session, Vec<u32>, PathBuf) {
+fn session_with_weights(folder: &std::path::Path) -> (Session, Vec<u32>, PathBuf) {
     let context: Context = context().with_weights_folder(folder);
     let mut session = context.compile(&model()).stream_weights(256).build().unwrap().session().unwrap();
     let right = run(&mut session, 0);
@@ -95,7 +95,7 @@ fn overwrite(file: &std::path::Path, bytes: &[u8]) {
 #[test]
 fn damage_to_kept_weights_changes_no_answer() {
     let folder = tempfile::tempdir().unwrap();
-    let (mut session, right, file) = kept(folder.path());
+    let (mut session, right, file) = session_with_weights(folder.path());
     let whole = fs::read(&file).unwrap();
     // The session opens the new file when the old one is replaced, so each kind of damage gets a fresh session.
     drop(session);
@@ -107,7 +107,7 @@ fn damage_to_kept_weights_changes_no_answer() {
     for bytes in
         [flipped(40), flipped(whole.len() / 2), whole[..whole.len() / 2].to_vec(), Vec::new(), vec![0; whole.len()]]
     {
-        (session, ..) = kept(folder.path());
+        (session, ..) = session_with_weights(folder.path());
         // Written in place, as if someone truncates the file or copies over it.
         overwrite(&file, &bytes);
         assert!(run(&mut session, 0) == right);
@@ -124,7 +124,7 @@ fn damage_to_kept_weights_changes_no_answer() {
 #[test]
 fn sessions_that_find_damage_at_once_answer_right() {
     let folder = tempfile::tempdir().unwrap();
-    let (session, right, file) = kept(folder.path());
+    let (session, right, file) = session_with_weights(folder.path());
     let compiled = session.compiled().clone();
     let mut sessions: Vec<Session> = (0..3).map(|_| compiled.session().unwrap()).chain([session]).collect();
     File::options().write(true).open(&file).unwrap().set_len(100).unwrap();

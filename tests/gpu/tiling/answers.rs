@@ -22,12 +22,12 @@ pub(super) fn are_as_of_other_runtimes(case: &Case, graph: &Graph, outputs: &[Ve
         assert!(distance <= 1.0, "{name} {output}: {distance} of what is allowed");
     }
     if let Some(quantum) = quantum(name) {
-        let (answer, found) = (&case.answers[0], &outputs[0]);
-        let off = found.iter().map(|v| (v / quantum - (v / quantum).round()).abs()).fold(0.0, f32::max);
+        let (answer, actual) = (&case.answers[0], &outputs[0]);
+        let off = actual.iter().map(|v| (v / quantum - (v / quantum).round()).abs()).fold(0.0, f32::max);
         assert!(off < 1e-4, "{name}: {off} of a quantum");
         assert_eq!(answer.every, 1);
-        assert_eq!(first_label(found), first_label(&answer.kept), "{name}");
-        let apart = found.iter().zip(&answer.kept).map(|(a, b)| (a - b).abs() / quantum);
+        assert_eq!(first_label(actual), first_label(&answer.kept), "{name}");
+        let apart = actual.iter().zip(&answer.kept).map(|(a, b)| (a - b).abs() / quantum);
         println!("{name}: {:.0} quanta at most", apart.fold(0.0, f32::max));
     }
 }

@@ -210,28 +210,28 @@ fn is_invariant(network: &Network) {
         let allocated = |ran: &Ran| ran.memory.allocated.unwrap().sum();
         let mut least_taken = allocated(&naive);
         for compiled in &untiled {
-            let found = run(&device, compiled, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: {} with poison, {format:?}", compiled.plan().strategy);
-            whole = found.memory.planned.pool.min(whole);
-            least_taken = allocated(&found).min(least_taken);
+            let result = run(&device, compiled, true, &inputs);
+            assert_eq!(naive.bits, result.bits, "{name}: {} with poison, {format:?}", compiled.plan().strategy);
+            whole = result.memory.planned.pool.min(whole);
+            least_taken = allocated(&result).min(least_taken);
         }
         for compiled in &streamed {
-            let found = run(&device, compiled, true, &inputs);
-            assert_eq!(naive.bits, found.bits, "{name}: streamed, {:?}, {format:?}", compiled.objective());
-            assert!(found.memory.planned.weights <= naive.memory.planned.weights, "{name}");
+            let result = run(&device, compiled, true, &inputs);
+            assert_eq!(naive.bits, result.bits, "{name}: streamed, {:?}, {format:?}", compiled.objective());
+            assert!(result.memory.planned.weights <= naive.memory.planned.weights, "{name}");
         }
         let answered = began.elapsed() - searched;
         for compiled in &tiled {
-            let found = run(&device, compiled, true, &inputs);
-            let (bytes, pool_driver) = (found.memory.planned.pool, found.memory.allocated.unwrap().pool);
+            let result = run(&device, compiled, true, &inputs);
+            let (bytes, pool_driver) = (result.memory.planned.pool, result.memory.allocated.unwrap().pool);
             assert_eq!(bytes, compiled.plan().bytes(), "{name}, {format:?}");
-            assert_eq!(naive.bits, found.bits, "{name}: {bytes} bytes, {format:?}");
+            assert_eq!(naive.bits, result.bits, "{name}: {bytes} bytes, {format:?}");
             // A plan with a smaller pool must not take more device memory in total. Plans are chosen by an estimate
             // of the driver's count, which is right to a few kilobytes.
-            let taken = allocated(&found);
+            let allocated_bytes = allocated(&result);
             assert!(
-                taken < least_taken + (8 << 10) || bytes > whole,
-                "{name}, {format:?}: {taken} bytes for a pool of {bytes}, with whole tensors {least_taken}"
+                allocated_bytes < least_taken + (8 << 10) || bytes > whole,
+                "{name}, {format:?}: {allocated_bytes} bytes for a pool of {bytes}, with whole tensors {least_taken}"
             );
             let most = driver_limit(bytes, compiled.plan().textures.len());
             assert!(
@@ -239,7 +239,7 @@ fn is_invariant(network: &Network) {
                 "{name}: {bytes} bytes planned, {pool_driver} by the driver"
             );
             // Stripes need no extra pipelines. Poison needs one, and different means in other steps a few.
-            let (few, many) = (naive.pipelines, found.pipelines);
+            let (few, many) = (naive.pipelines, result.pipelines);
             assert!(many <= few + 5, "{name}: {few} pipelines with whole tensors, {many} with");
         }
         let least = tiled.last().map_or(whole, |compiled| compiled.plan().bytes());

@@ -31,13 +31,14 @@ fn networks_that_are_imported_are_one_partition() {
         let source = OutlineSource::open(&path, &options).unwrap();
         let (file, selections) = select(&source, MIN_OPERATIONS, &mut Offline).unwrap();
         let selection = &selections[0];
-        let left = |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));
-        assert_eq!(selection.standings.iter().find(left), None, "{name}");
+        let is_refused =
+            |standing: &&NodeStanding| matches!(standing, NodeStanding::Left(_) | NodeStanding::Unknown(_));
+        assert_eq!(selection.standings.iter().find(is_refused), None, "{name}");
         assert_eq!(selection.partitions.len(), 1, "{name}");
         let part = &selection.partitions[0];
-        let found = [&part.inputs, &part.outputs]
+        let bytes = [&part.inputs, &part.outputs]
             .map(|tensors| tensors.iter().map(|&tensor| file.graphs[0].tensors[tensor].bytes().unwrap()).sum::<u64>());
-        assert_eq!(found, copied, "{name}");
+        assert_eq!(bytes, copied, "{name}");
         count += 1;
     }
     assert!(count > 40, "{count} networks");

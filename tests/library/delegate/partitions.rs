@@ -20,7 +20,12 @@ fn select(graph: &GraphOutline, host: Host, min_operations: u64) -> Selection {
 }
 
 /// A graph whose nodes have one result each, after the `given` tensors; `constants` are among those.
-fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)], outputs: &[usize]) -> GraphOutline {
+fn graph(
+    input_count: usize,
+    constants: &[usize],
+    nodes: &[(&str, &[usize], Verdict)],
+    outputs: &[usize],
+) -> GraphOutline {
     let tensor = |index: usize| TensorOutline {
         name: format!("t{index}"),
         dims: Some(vec![Some(index + 1)]),
@@ -32,15 +37,15 @@ fn graph(given: usize, constants: &[usize], nodes: &[(&str, &[usize], Verdict)],
         operator: (*operator).to_owned(),
         name: format!("n{index}"),
         inputs: inputs.to_vec(),
-        outputs: vec![given + index],
+        outputs: vec![input_count + index],
         operations: 100,
         implicit: Vec::new(),
         verdict: verdict.clone(),
     };
     GraphOutline {
         nodes: nodes.iter().enumerate().map(node).collect(),
-        tensors: (0..given + nodes.len()).map(tensor).collect(),
-        inputs: (0..given).filter(|index| !constants.contains(index)).collect(),
+        tensors: (0..input_count + nodes.len()).map(tensor).collect(),
+        inputs: (0..input_count).filter(|index| !constants.contains(index)).collect(),
         outputs: outputs.to_vec(),
         ..GraphOutline::default()
     }
@@ -101,7 +106,7 @@ fn can_run(graph: &GraphOutline, selection: &Selection) -> bool {
 }
 
 /// The sets that TensorFlow Lite would create, by the same sweeps over all nodes.
-fn sets_of_the_runtime(graph: &GraphOutline, taken: &[bool]) -> Vec<Vec<usize>> {
+fn sets_of_the_runtime(graph: &GraphOutline, is_taken: &[bool]) -> Vec<Vec<usize>> {
     let mut done = vec![false; graph.nodes.len()];
     let mut sets = Vec::new();
     loop {
@@ -110,7 +115,7 @@ fn sets_of_the_runtime(graph: &GraphOutline, taken: &[bool]) -> Vec<Vec<usize>> 
             before = set.len();
             for (index, node) in graph.nodes.iter().enumerate() {
                 let ready = node.inputs.iter().filter_map(|&tensor| producer(graph, tensor)).all(|node| done[node]);
-                if !done[index] && ready && *kind.get_or_insert(taken[index]) == taken[index] {
+                if !done[index] && ready && *kind.get_or_insert(is_taken[index]) == is_taken[index] {
                     done[index] = true;
                     set.push(index);
                 }
@@ -164,16 +169,16 @@ proptest! {
                 prop_assert_eq!(part.inputs.len(), expected.len());
                 prop_assert_eq!(part.inputs.iter().copied().collect::<BTreeSet<_>>(), expected);
                 let others = (0..graph.nodes.len()).filter(|node| !part.nodes.contains(node));
-                let wanted = others.flat_map(|node| &graph.nodes[node].inputs).chain(&graph.outputs).copied();
-                let expected: BTreeSet<usize> = wanted.filter(|&tensor| inside(tensor) && !constant[tensor]).collect();
+                let read = others.flat_map(|node| &graph.nodes[node].inputs).chain(&graph.outputs).copied();
+                let expected: BTreeSet<usize> = read.filter(|&tensor| inside(tensor) && !constant[tensor]).collect();
                 prop_assert_eq!(part.outputs.len(), expected.len());
                 prop_assert_eq!(part.outputs.iter().copied().collect::<BTreeSet<_>>(), expected);
             }
             if host == Host::TfLite {
-                let taken: Vec<bool> =
+                let is_taken: Vec<bool> =
                     selection.standings.iter().map(|standing| matches!(standing, NodeStanding::Taken(_))).collect();
                 let sets: Vec<Vec<usize>> = selection.partitions.iter().map(|part| part.nodes.clone()).collect();
-                prop_assert_eq!(sets, sets_of_the_runtime(&graph, &taken));
+                prop_assert_eq!(sets, sets_of_the_runtime(&graph, &is_taken));
             } else {
                 // Nodes that only pass values on never form a partition.
                 let computes = |node: &usize| graph.nodes[*node].verdict == Verdict::Computed;
@@ -183,7 +188,7 @@ proptest! {
     }
 }
 
-fn left(selection: &Selection) -> Vec<(usize, &str)> {
+fn refusals(selection: &Selection) -> Vec<(usize, &str)> {
     let nodes = selection.standings.iter().enumerate();
     nodes
         .filter_map(|(node, standing)| match standing {
@@ -207,7 +212,7 @@ fn constants_cross_no_border() {
     let graph = graph(2, &[0], &nodes, &[4, 5]);
     let selection = select(&graph, Host::TfLite, 0);
     let why = "its result is a constant that the runtime reads";
-    assert_eq!(left(&selection), [(0, why), (1, why), (2, "for a reason")]);
+    assert_eq!(refusals(&selection), [(0, why), (1, why), (2, "for a reason")]);
     assert_eq!(selection.partitions.len(), 1);
     assert_eq!((&selection.partitions[0].inputs[..], &selection.partitions[0].outputs[..]), (&[1][..], &[5][..]));
 }
@@ -225,7 +230,7 @@ fn nodes_that_read_extents_of_a_run_are_left() {
     let graph = graph(1, &[], &nodes, &[3, 4]);
     let selection = select(&graph, Host::TfLite, 0);
     let [first, second] = ["t1", "t2"].map(|name| format!("extents of `{name}` are known only while the model runs"));
-    assert_eq!(left(&selection), [(0, "for a reason"), (1, &first[..]), (2, &second[..])]);
+    assert_eq!(refusals(&selection), [(0, "for a reason"), (1, &first[..]), (2, &second[..])]);
     assert_eq!(select(&graph, Host::OnnxRuntime, 0).partitions.len(), 1);
 }
 
@@ -272,7 +277,7 @@ fn small_sets_are_left_unless_they_are_the_whole_graph() {
         let selection = select(&graph, host, 101);
         assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0, 1]], "{host:?}");
         let why = "its part of the graph has 100 operations, less than a call of the device costs that copies 36 bytes";
-        assert_eq!(left(&selection)[1], (3, why), "{host:?}");
+        assert_eq!(refusals(&selection)[1], (3, why), "{host:?}");
         assert!(select(&graph, host, 201).partitions.is_empty(), "{host:?}");
     }
     let alone = self::graph(1, &[], &nodes[..2], &[2]);
@@ -306,7 +311,7 @@ fn readers_of_variables_are_left() {
         ("NEG", &[0], Verdict::Computed),
     ];
     let selection = select(&graph(1, &[], &nodes, &[3, 4]), Host::TfLite, 0);
-    assert_eq!(left(&selection)[2], (2, "extents of `t2` are known only while the model runs"));
+    assert_eq!(refusals(&selection)[2], (2, "extents of `t2` are known only while the model runs"));
     assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[3]]);
 }
 
@@ -321,6 +326,6 @@ fn extents_that_the_runtime_reads_are_left() {
         ("ADD", &[1, 3], refused()),
     ];
     let selection = select(&graph(1, &[], &nodes, &[4]), Host::TfLite, 0);
-    assert_eq!(left(&selection)[0], (1, "its result is a constant that the runtime reads"));
+    assert_eq!(refusals(&selection)[0], (1, "its result is a constant that the runtime reads"));
     assert_eq!(selection.partitions.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0]]);
 }

@@ -98,9 +98,9 @@ fn through_8_bits(_: i32) -> Vec<f32> {
 /// Passes a constant through the operator and adds the result to the input.
 fn constant_through(code: i32, dtype: i8, bytes: Vec<u8>) -> Vec<f32> {
     let mut m = Model::new();
-    let (x, y, given) = (m.floats("x", &[2]), m.floats("y", &[2]), m.constant("given", &[2], dtype, bytes));
+    let (x, y, constant_input) = (m.floats("x", &[2]), m.floats("y", &[2]), m.constant("given", &[2], dtype, bytes));
     let constant = m.floats("constant", &[2]);
-    m.op(code, &[given], constant, None);
+    m.op(code, &[constant_input], constant, None);
     m.op(0, &[x, constant], y, flags(11, &[0]));
     computed(&m, x, y, TWO)
 }

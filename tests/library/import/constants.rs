@@ -83,25 +83,26 @@ fn sparse_values_unfold_as_published() {
     use Level::{Csr, Dense};
     for tag in [1, 2, 3] {
         let levels = [Csr(&[0, 2], &[0, 2]), Dense(2), Csr(&[0, 1, 3, 4, 5], &[0, 0, 1, 0, 1])];
-        let got = dense(&[3, 2, 2], &[0, 1, 2], &[], &levels, &[6.0, 9.0, 8.0, 5.0, 7.0], tag).unwrap();
-        assert_eq!(got, [6.0, 0.0, 9.0, 8.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 7.0]);
+        let values = dense(&[3, 2, 2], &[0, 1, 2], &[], &levels, &[6.0, 9.0, 8.0, 5.0, 7.0], tag).unwrap();
+        assert_eq!(values, [6.0, 0.0, 9.0, 8.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 7.0]);
 
         let levels = [
             Csr(&[0, 2], &[0, 2]),
             Csr(&[0, 2, 5], &[0, 2, 0, 2, 3]),
             Csr(&[0, 2, 3, 4, 6, 8], &[0, 1, 1, 1, 0, 1, 0, 1]),
         ];
-        let got = dense(&[3, 2, 4], &[0, 2, 1], &[], &levels, &[1.0, 7.0, 5.0, 2.0, 4.0, 8.0, 3.0, 9.0], tag).unwrap();
+        let values =
+            dense(&[3, 2, 4], &[0, 2, 1], &[], &levels, &[1.0, 7.0, 5.0, 2.0, 4.0, 8.0, 3.0, 9.0], tag).unwrap();
         let expected = [
             1.0, 0.0, 0.0, 0.0, 7.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 4.0, 3.0, 2.0,
             0.0, 8.0, 9.0,
         ];
-        assert_eq!(got, expected);
+        assert_eq!(values, expected);
     }
     let levels = [Dense(2), Dense(2), Dense(2), Dense(2)];
     let stored = [1.0, 0.0, 0.0, 4.0, 2.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 6.0];
-    let got = dense(&[4, 4], &[0, 1, 2, 3], &[0, 1], &levels, &stored, 1).unwrap();
-    assert_eq!(got, [1.0, 0.0, 2.0, 3.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 6.0]);
+    let values = dense(&[4, 4], &[0, 1, 2, 3], &[0, 1], &levels, &stored, 1).unwrap();
+    assert_eq!(values, [1.0, 0.0, 2.0, 3.0, 0.0, 4.0, 0.0, 0.0, 0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 0.0, 6.0]);
 }
 
 // Blocks of 1 by 2 under compressed columns, as in sparse weights of real models. The published example lacks this
@@ -109,8 +110,8 @@ fn sparse_values_unfold_as_published() {
 #[test]
 fn sparse_blocks_under_a_compressed_level() {
     let levels = [Level::Dense(3), Level::Csr(&[0, 1, 1, 3], &[1, 0, 1]), Level::Dense(2)];
-    let got = dense(&[3, 4], &[0, 1, 2], &[1], &levels, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
-    assert_eq!(got, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
+    let values = dense(&[3, 4], &[0, 1, 2], &[1], &levels, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0], 3).unwrap();
+    assert_eq!(values, [0.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0, 3.0, 4.0, 5.0, 6.0]);
 }
 
 #[test]
@@ -133,8 +134,8 @@ fn sparse_values_that_make_no_sense_are_refused() {
         (&[4, 4], &[0, 1, 2, 3], &[1, 1], &[Dense(4), Dense(1), Dense(2), Dense(2)], 16),
     ];
     for (i, (dims, order, blocks, levels, stored)) in cases.into_iter().enumerate() {
-        let got = dense(dims, order, blocks, levels, &vec![1.0; stored], 1);
-        assert!(matches!(got, Err(ImportError::Unsupported(_))), "case {i}: {got:?}");
+        let result = dense(dims, order, blocks, levels, &vec![1.0; stored], 1);
+        assert!(matches!(result, Err(ImportError::Unsupported(_))), "case {i}: {result:?}");
     }
 }
 

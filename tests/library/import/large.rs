@@ -32,9 +32,9 @@ fn sparse_constants_that_unfold_to_much_are_refused() {
     let w = sparse(&mut m, "w", extent);
     m.op(0, &[x, w], y, flags(11, &[0]));
     let error = bounded(m.bytes(&[x], &[y])).unwrap_err();
-    let ImportError::TooMuch(found) = &error else { panic!("{error}") };
-    assert_eq!((found.node, found.operator.as_str(), found.tensor.as_str()), (Some(0), "ADD", "y"));
-    assert_eq!((found.excess.resource, found.excess.asked), (Resource::Memory, 1 << 30));
+    let ImportError::TooMuch(too_much) = &error else { panic!("{error}") };
+    assert_eq!((too_much.node, too_much.operator.as_str(), too_much.tensor.as_str()), (Some(0), "ADD", "y"));
+    assert_eq!((too_much.excess.resource, too_much.excess.asked), (Resource::Memory, 1 << 30));
     let text = error.to_string();
     assert!(text.contains("tensor `w`: its sparse values unfold to 1073741824 bytes"), "{text}");
 }
@@ -52,7 +52,7 @@ fn many_sparse_constants_are_refused_together() {
         last = y;
     }
     let error = bounded(m.bytes(&[x], &[last])).unwrap_err();
-    assert!(matches!(&error, ImportError::TooMuch(found) if found.node > Some(0)), "{error}");
+    assert!(matches!(&error, ImportError::TooMuch(too_much) if too_much.node > Some(0)), "{error}");
 }
 
 /// Operators that pass on a constant share its values; its scales were once copied for each of them.
@@ -81,7 +81,7 @@ fn operands_by_the_million_are_refused() {
     let (x, y) = (m.floats(&name, &[1]), m.floats(&name, &[1]));
     m.op(106, &vec![x; 1_000_000], y, None);
     let error = bounded(m.bytes(&[x], &[y])).unwrap_err();
-    assert!(matches!(&error, ImportError::TooMuch(found) if found.operator == "ADD_N"), "{error}");
+    assert!(matches!(&error, ImportError::TooMuch(too_much) if too_much.operator == "ADD_N"), "{error}");
     assert!(error.to_string().len() < 2_000, "{error}");
 }
 

@@ -37,8 +37,8 @@ fn strided_slices_are_numpys() {
         let [dims, begin, end, stride, masks, result, values] =
             case.split(';').map(list).collect::<Vec<_>>().try_into().unwrap();
         let values: Vec<f32> = values.iter().map(|&v| v as f32).collect();
-        let got = run(45, &[&dims], &[begin, end, stride], numbers(32, &masks), &result);
-        assert_eq!(got, Ok(values), "{case}");
+        let output = run(45, &[&dims], &[begin, end, stride], numbers(32, &masks), &result);
+        assert_eq!(output, Ok(values), "{case}");
     }
 }
 
@@ -56,8 +56,8 @@ fn slices_outside_or_empty_are_refused() {
     {
         let masks = numbers(32, &[0, 0, 0, 0, shrink]);
         let result: &[i32] = if shrink == 1 { &[] } else { &[1] };
-        let got = run(45, &[&[7]], &[vec![begin], vec![end], vec![stride]], masks, result);
-        assert!(got.is_err(), "{begin}..{end} by {stride}, shrink {shrink}: {got:?}");
+        let outcome = run(45, &[&[7]], &[vec![begin], vec![end], vec![stride]], masks, result);
+        assert!(outcome.is_err(), "{begin}..{end} by {stride}, shrink {shrink}: {outcome:?}");
     }
     let two_ellipses =
         run(45, &[&[2, 2]], &[vec![0; 2], vec![0; 2], vec![1; 2]], numbers(32, &[0, 0, 3, 0, 0]), &[2, 2]);
@@ -106,19 +106,19 @@ fn transpositions_of_every_rank() {
 #[test]
 fn concatenations_along_every_axis() {
     // [2, 1] and [2, 2] side by side.
-    let got = run(2, &[&[2, 1], &[2, 2]], &[], numbers(10, &[-1]), &[2, 3]);
-    assert_eq!(got, Ok(vec![0.0, 2.0, 3.0, 1.0, 4.0, 5.0]));
-    let got = run(2, &[&[2], &[3], &[1]], &[], numbers(10, &[0]), &[6]);
-    assert_eq!(got, Ok((0..6).map(|i| i as f32).collect::<Vec<_>>()));
-    let got = run(2, &[&[1, 2, 1, 2], &[1, 1, 1, 2]], &[], numbers(10, &[-3]), &[1, 3, 1, 2]);
-    assert_eq!(got, Ok((0..6).map(|i| i as f32).collect::<Vec<_>>()));
+    let output = run(2, &[&[2, 1], &[2, 2]], &[], numbers(10, &[-1]), &[2, 3]);
+    assert_eq!(output, Ok(vec![0.0, 2.0, 3.0, 1.0, 4.0, 5.0]));
+    let output = run(2, &[&[2], &[3], &[1]], &[], numbers(10, &[0]), &[6]);
+    assert_eq!(output, Ok((0..6).map(|i| i as f32).collect::<Vec<_>>()));
+    let output = run(2, &[&[1, 2, 1, 2], &[1, 1, 1, 2]], &[], numbers(10, &[-3]), &[1, 3, 1, 2]);
+    assert_eq!(output, Ok((0..6).map(|i| i as f32).collect::<Vec<_>>()));
     // Five extents: along the first, a middle and the last.
-    let got = run(2, &[&[1, 2, 1, 2, 1], &[2, 2, 1, 2, 1]], &[], numbers(10, &[0]), &[3, 2, 1, 2, 1]);
-    assert_eq!(got, Ok((0..12).map(|i| i as f32).collect::<Vec<_>>()));
-    let got = run(2, &[&[2, 1, 1, 2, 1], &[2, 2, 1, 2, 1]], &[], numbers(10, &[1]), &[2, 3, 1, 2, 1]);
-    assert_eq!(got, Ok([0, 1, 4, 5, 6, 7, 2, 3, 8, 9, 10, 11].map(|i| i as f32).to_vec()));
-    let got = run(2, &[&[2, 1, 1, 1, 1], &[2, 1, 1, 1, 2]], &[], numbers(10, &[4]), &[2, 1, 1, 1, 3]);
-    assert_eq!(got, Ok([0, 2, 3, 1, 4, 5].map(|i| i as f32).to_vec()));
+    let output = run(2, &[&[1, 2, 1, 2, 1], &[2, 2, 1, 2, 1]], &[], numbers(10, &[0]), &[3, 2, 1, 2, 1]);
+    assert_eq!(output, Ok((0..12).map(|i| i as f32).collect::<Vec<_>>()));
+    let output = run(2, &[&[2, 1, 1, 2, 1], &[2, 2, 1, 2, 1]], &[], numbers(10, &[1]), &[2, 3, 1, 2, 1]);
+    assert_eq!(output, Ok([0, 1, 4, 5, 6, 7, 2, 3, 8, 9, 10, 11].map(|i| i as f32).to_vec()));
+    let output = run(2, &[&[2, 1, 1, 1, 1], &[2, 1, 1, 1, 2]], &[], numbers(10, &[4]), &[2, 1, 1, 1, 3]);
+    assert_eq!(output, Ok([0, 2, 3, 1, 4, 5].map(|i| i as f32).to_vec()));
     for axis in [2, -3] {
         assert!(run(2, &[&[2, 1], &[2, 2]], &[], numbers(10, &[axis]), &[2, 3]).unwrap_err().contains("no axis"));
     }

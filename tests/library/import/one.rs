@@ -40,9 +40,9 @@ pub(crate) fn results(
             S(number) => m.constant(&name, &[], I32, number.to_le_bytes().to_vec()),
             K(dims, values) => m.constant(&name, dims, F32, values.iter().flat_map(|v| v.to_le_bytes()).collect()),
         };
-        if let X(_, given) | T(_, _, given) = operand {
+        if let X(_, floats) | T(_, _, floats) = operand {
             inputs.push(id);
-            values.push(given.to_vec());
+            values.push(floats.to_vec());
         }
         ids.push(id);
     }
@@ -59,7 +59,7 @@ pub(crate) fn one(code: i32, operands: &[Operand<'_>], options: Option<Options>,
     results(code, operands, options, &[(F32, dims)]).unwrap().remove(0)
 }
 
-pub(crate) fn near(found: &[f32], expected: &[f32]) {
+pub(crate) fn near(actual: &[f32], expected: &[f32]) {
     let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5 * b.abs().max(1.0);
-    assert!(found.len() == expected.len() && found.iter().zip(expected).all(close), "{found:?} is not {expected:?}");
+    assert!(actual.len() == expected.len() && actual.iter().zip(expected).all(close), "{actual:?} is not {expected:?}");
 }

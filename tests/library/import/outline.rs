@@ -22,12 +22,12 @@ fn nodes_behind_a_refused_one_are_looked_at() {
     let Outline { format, graphs } = outline(m.bytes(&[x], &[d])).unwrap();
     assert_eq!((format, graphs.len()), (Format::TfLite, 1));
     let graph = &graphs[0];
-    let said: Vec<(&str, &str, bool)> = graph
+    let rows: Vec<(&str, &str, bool)> = graph
         .nodes
         .iter()
         .map(|node| (&*node.operator, &*node.name, matches!(node.verdict, Verdict::Refused(_))))
         .collect();
-    assert_eq!(said[..3], [("RNN", "a", true), ("RELU", "b", false), ("CUSTOM MaxUnpooling2D", "c", true)]);
+    assert_eq!(rows[..3], [("RNN", "a", true), ("RELU", "b", false), ("CUSTOM MaxUnpooling2D", "c", true)]);
     assert_eq!(graph.nodes[1].verdict, Verdict::Computed);
     assert_eq!((&graph.nodes[3].inputs[..], &graph.nodes[3].outputs[..]), (&[3][..], &[4][..]));
     assert_eq!((&graph.inputs[..], &graph.outputs[..]), (&[0][..], &[4][..]));

@@ -31,10 +31,10 @@ fn whatever_the_file_names_is_an_output() {
     let names: Vec<&str> = graph.outputs.iter().map(|&id| graph.tensors[id].name.as_str()).collect();
     assert_eq!(names, ["x", "y", "k", "y", "q", "k"]);
     assert_eq!(graph.tensors[graph.outputs[4]].element_type, texpool_ops::graph::ElementType::I8);
-    let given = vec![-1.0, 2.0, -3.0, 4.0];
-    let answers = reference::outputs(&graph, std::slice::from_ref(&given)).unwrap();
+    let input = vec![-1.0, 2.0, -3.0, 4.0];
+    let answers = reference::outputs(&graph, std::slice::from_ref(&input)).unwrap();
     let positive = vec![0.0, 2.0, 0.0, 4.0];
-    assert_eq!(answers, [given, positive.clone(), vec![0.5, 1.0], positive, vec![1.0, -1.0], vec![0.5, 1.0]]);
+    assert_eq!(answers, [input, positive.clone(), vec![0.5, 1.0], positive, vec![1.0, -1.0], vec![0.5, 1.0]]);
 }
 
 /// Nodes that Keras writes for `Conv2DTranspose`: the batch is read from the input.

@@ -164,7 +164,7 @@ fn indices_of_the_file_outside_their_axis_are_refused() {
 
 #[test]
 fn messages_have_the_extents_of_the_file() {
-    let said = |build: &dyn Fn(&mut Model, i32) -> i32, dims: &[i32], expected: &str| {
+    let refused_with = |build: &dyn Fn(&mut Model, i32) -> i32, dims: &[i32], expected: &str| {
         let mut m = Model::new();
         let x = m.floats("x", dims);
         let y = build(&mut m, x);
@@ -190,23 +190,23 @@ fn messages_have_the_extents_of_the_file() {
         );
         y
     };
-    said(&pool, &[1, 4, 4, 3], "its result is stated as [1, 5, 4, 3], its operands give [1, 4, 4, 3]");
+    refused_with(&pool, &[1, 4, 4, 3], "its result is stated as [1, 5, 4, 3], its operands give [1, 4, 4, 3]");
     let reshape = |m: &mut Model, x| {
         let (y, s) = (m.floats("y", &[4, 2]), m.ints("s", &[4, 2]));
         m.op(22, &[x, s], y, None);
         y
     };
-    said(&reshape, &[2, 3], "[2, 3] and [4, 2] are not the same elements");
+    refused_with(&reshape, &[2, 3], "[2, 3] and [4, 2] are not the same elements");
     let repeat = |m: &mut Model, x| {
         let (y, s) = (m.floats("y", &[0, 3]), m.ints("s", &[0, 3]));
         m.op(130, &[x, s], y, None);
         y
     };
-    said(&repeat, &[1, 3], "its result has no elements: its extents are [0, 3]; tensors without elements");
+    refused_with(&repeat, &[1, 3], "its result has no elements: its extents are [0, 3]; tensors without elements");
     let dense = |m: &mut Model, x| {
         let (w, y) = (m.weights("w", &[4, 4]), m.floats("y", &[2, 4]));
         m.op(9, &[x, w], y, None);
         y
     };
-    said(&dense, &[2, 3], "the elements of its input [2, 3] are no multiple of 4");
+    refused_with(&dense, &[2, 3], "the elements of its input [2, 3] are no multiple of 4");
 }

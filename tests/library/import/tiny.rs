@@ -51,9 +51,9 @@ const COMMITTED: &[u8] = include_bytes!("../../data/tiny.tflite");
 #[test]
 fn the_committed_file_is_what_the_writer_makes() {
     if tiny() != COMMITTED {
-        let made = concat!(env!("CARGO_TARGET_TMPDIR"), "/tiny.tflite");
-        std::fs::write(made, tiny()).unwrap();
-        panic!("tests/data/tiny.tflite differs from {made}, as written just now");
+        let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/tiny.tflite");
+        std::fs::write(path, tiny()).unwrap();
+        panic!("tests/data/tiny.tflite differs from {path}, as written just now");
     }
 }
 

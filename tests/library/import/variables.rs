@@ -93,12 +93,12 @@ pub(super) fn runs(graph: &Graph, inputs: &[Vec<f32>]) -> Vec<Vec<Vec<f32>>> {
         let zeros = vec![0.0; graph.shape(graph.inputs[variable.input]).len()];
         variable.initial.as_ref().map_or(zeros, |initial| initial.to_f32().into_owned())
     };
-    let mut held: Vec<Vec<f32>> = (0..graph.variables.len()).map(first).collect();
+    let mut variables: Vec<Vec<f32>> = (0..graph.variables.len()).map(first).collect();
     let mut all = Vec::new();
     for input in inputs {
-        let given = [vec![input.clone()], held.clone()].concat();
-        let mut outputs = reference::outputs(graph, &given).unwrap();
-        held = outputs.split_off(graph.caller_outputs().len());
+        let inputs = [vec![input.clone()], variables.clone()].concat();
+        let mut outputs = reference::outputs(graph, &inputs).unwrap();
+        variables = outputs.split_off(graph.caller_outputs().len());
         all.push(outputs);
     }
     all
@@ -148,9 +148,9 @@ fn reads_and_assignments_take_effect_in_order() {
     let last = read(&mut m, handle, "last");
     let graph = import(m.bytes(&[x], &[before, again, last])).unwrap();
     assert_eq!(graph.variables.len(), 1);
-    let found = runs(&graph, &[vec![1.0, 2.0], vec![10.0, 20.0]]);
-    assert_eq!(found[0], [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]);
-    assert_eq!(found[1], [[2.0, 4.0], [12.0, 24.0], [22.0, 44.0]]);
+    let results = runs(&graph, &[vec![1.0, 2.0], vec![10.0, 20.0]]);
+    assert_eq!(results[0], [[0.0, 0.0], [1.0, 2.0], [2.0, 4.0]]);
+    assert_eq!(results[1], [[2.0, 4.0], [12.0, 24.0], [22.0, 44.0]]);
 }
 
 #[test]

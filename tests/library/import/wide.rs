@@ -78,8 +78,8 @@ fn images_become_batches_and_come_back() {
     let image: Vec<f32> = (1..=16).map(|i| i as f32).collect();
     let batches = [1, 3, 9, 11, 2, 4, 10, 12, 5, 7, 13, 15, 6, 8, 14, 16].map(|i| i as f32);
     let none = N(&[0, 0, 0, 0]);
-    let found = one(38, &[X(&[1, 4, 4, 1], &image), N(&[2, 2]), border([0; 4])], None, &[4, 2, 2, 1]);
-    near(&found, &batches);
+    let result = one(38, &[X(&[1, 4, 4, 1], &image), N(&[2, 2]), border([0; 4])], None, &[4, 2, 2, 1]);
+    near(&result, &batches);
     near(&one(37, &[X(&[4, 2, 2, 1], &batches), N(&[2, 2]), none], None, &[1, 4, 4, 1]), &image);
     let padded = one(38, &[X(&[1, 2, 2, 1], &image[..4]), N(&[2, 1]), N(&[1, 1, 0, 1])], None, &[2, 2, 3, 1]);
     near(&padded, &[0.0, 0.0, 0.0, 3.0, 4.0, 0.0, 1.0, 2.0, 0.0, 0.0, 0.0, 0.0]);
@@ -109,8 +109,8 @@ fn reductions_and_indices() {
     near(&reduce(89, 0), &[3.0, -5.0]);
     near(&reduce(81, 0), &[243.0, 10.0]);
     for (code, expected) in [(56, [1.0, 2.0]), (79, [0.0, 1.0])] {
-        let found = results(code, &[x(), S(-1)], None, &[(I32, &[2])]).unwrap().remove(0);
-        near(&found, &expected);
+        let result = results(code, &[x(), S(-1)], None, &[(I32, &[2])]).unwrap().remove(0);
+        near(&result, &expected);
     }
     let one_channel = results(56, &[X(&[2, 1], &[5.0, 6.0]), S(1)], None, &[(I32, &[2])]).unwrap().remove(0);
     near(&one_channel, &[0.0, 0.0]);
@@ -119,8 +119,8 @@ fn reductions_and_indices() {
     near(&reduced(91), &[1.0, 1.0]);
     near(&reduced(140), &[0.0, 1.0]);
     let two: [(i8, &[i32]); 2] = [(F32, &[2, 2]), (I32, &[2, 2])];
-    let found = results(48, &[x(), S(2)], None, &two).unwrap();
-    assert_eq!(found, [[9.0, 9.0, 2.0, -1.0], [1.0, 2.0, 2.0, 0.0]]);
+    let result = results(48, &[x(), S(2)], None, &two).unwrap();
+    assert_eq!(result, [[9.0, 9.0, 2.0, -1.0], [1.0, 2.0, 2.0, 0.0]]);
     let sums = one(128, &[x(), S(1)], flags(102, &[1, 0]), &[2, 3]);
     near(&sums, &[0.0, 3.0, 12.0, 0.0, -1.0, -6.0]);
 }

@@ -133,8 +133,8 @@ fn a_computed_condition_selects_among_the_results_of_both() {
     let graph = import(m.bytes()).unwrap();
     // The branch that is not selected gives NaN, which is not in the result.
     assert_eq!(outputs(&graph, [-30.0, -40.0], 0.0)[2], [-30.0, -80.0]);
-    let found = outputs(&graph, [-9.0, -19.0], 1.0);
-    assert_eq!(found, [vec![10.0, 20.0], vec![-9.0, -19.0], vec![0.0, 0.0]]);
+    let results = outputs(&graph, [-9.0, -19.0], 1.0);
+    assert_eq!(results, [vec![10.0, 20.0], vec![-9.0, -19.0], vec![0.0, 0.0]]);
     assert_eq!(outputs(&graph, [3.0, 4.0], -1.0)[0], [1.0, 2.0]);
     let names: Vec<&str> = graph.outputs.iter().map(|&id| &*graph.tensors[id].name).collect();
     assert_eq!(names, ["constant", "same", "y"]);

@@ -65,22 +65,22 @@ fn every_operator_has_a_case() {
         let operands = others(name, &mut m);
         m.node(name, &operands, &["y"], attributes);
         m.output("y");
-        let (_, found) = run(&m).remove(0);
+        let (_, actual) = run(&m).remove(0);
         let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 1e-5;
         assert!(
-            found.len() == expected.len() && found.iter().zip(*expected).all(near),
-            "{name} gives {found:?}, not {expected:?}"
+            actual.len() == expected.len() && actual.iter().zip(*expected).all(near),
+            "{name} gives {actual:?}, not {expected:?}"
         );
     }
 }
 
 #[test]
 fn an_operator_is_found_in_its_own_domain_alone() {
-    for (name, known) in [("ai.onnx.Relu", true), ("com.microsoft.Relu", false), ("QuickGelu", false)] {
+    for (name, is_supported) in [("ai.onnx.Relu", true), ("com.microsoft.Relu", false), ("QuickGelu", false)] {
         let mut m = Model::new();
         m.input("x", &[2]);
         m.node(name, &["x"], &["y"], &[]);
         m.output("y");
-        assert_eq!(import(m.bytes()).is_ok(), known, "{name}");
+        assert_eq!(import(m.bytes()).is_ok(), is_supported, "{name}");
     }
 }

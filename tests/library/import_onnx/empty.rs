@@ -98,7 +98,7 @@ fn large_results_are_refused_with_the_extents_of_the_file() {
 /// These break the format, so that the file is blamed; the place is that of the file.
 #[test]
 fn indices_and_places_outside_are_named_with_the_axis_of_the_file() {
-    let said = |op: &str, second: &[i64], expected: &str| {
+    let refused_with = |op: &str, second: &[i64], expected: &str| {
         let mut m = Model::new();
         m.input("x", &[2, 3]);
         let raw: Vec<u8> = second.iter().flat_map(|v| v.to_le_bytes()).collect();
@@ -109,8 +109,8 @@ fn indices_and_places_outside_are_named_with_the_axis_of_the_file() {
         let text = import(m.bytes()).unwrap_err().to_string();
         assert!(text.contains(expected), "{op}: {text}");
     };
-    said("Gather", &[0, 5], "the index 5 lies outside axis 0 of [2, 3]");
-    said("GatherElements", &[0, -3, 1], "the index -3 lies outside axis 0 of [2, 3]");
-    said("TopK", &[4], "it takes 4 of axis 1 of [2, 3]");
-    said("Pad", &[-3, 0, 0, 0], "borders of -3 and 0 cut off more than axis 0 of [2, 3] has");
+    refused_with("Gather", &[0, 5], "the index 5 lies outside axis 0 of [2, 3]");
+    refused_with("GatherElements", &[0, -3, 1], "the index -3 lies outside axis 0 of [2, 3]");
+    refused_with("TopK", &[4], "it takes 4 of axis 1 of [2, 3]");
+    refused_with("Pad", &[-3, 0, 0, 0], "borders of -3 and 0 cut off more than axis 0 of [2, 3] has");
 }

@@ -86,9 +86,9 @@ fn a_norm_with_an_expanded_denominator_is_one_node() {
         assert_eq!(names(&fused), [norm.fused()], "{norm:?} of {dims:?} along {axis}");
         let x = numbers(dims.iter().product());
         let expected = norm.expected(&x, dims, axis);
-        let found = reference::outputs(&fused, &[x]).unwrap().remove(0);
-        for (found, expected) in found.iter().zip(&expected) {
-            assert!((found - expected).abs() < 1e-5, "{norm:?} of {dims:?} along {axis}: {found} for {expected}");
+        let result = reference::outputs(&fused, &[x]).unwrap().remove(0);
+        for (actual, expected) in result.iter().zip(&expected) {
+            assert!((actual - expected).abs() < 1e-5, "{norm:?} of {dims:?} along {axis}: {actual} for {expected}");
         }
     }
 }
@@ -109,12 +109,12 @@ fn an_expansion_that_gives_the_result_its_extents_stays() {
     m.output("twice");
     let graph = import(m.bytes()).unwrap();
     let inputs = [numbers(6), vec![1.0, 2.0, 3.0, 4.0]];
-    let found = reference::outputs(&graph, &inputs).unwrap();
-    for (i, ((expanded, y), twice)) in found[0].iter().zip(&found[1]).zip(&found[2]).enumerate() {
+    let results = reference::outputs(&graph, &inputs).unwrap();
+    for (i, ((expanded, y), twice)) in results[0].iter().zip(&results[1]).zip(&results[2]).enumerate() {
         let x = inputs[0][i / 4 % 6];
         assert_eq!((*expanded, *y, *twice), (x, x * inputs[1][i % 4], x * x));
     }
-    assert_eq!(found.iter().map(Vec::len).collect::<Vec<_>>(), [48; 3]);
+    assert_eq!(results.iter().map(Vec::len).collect::<Vec<_>>(), [48; 3]);
     assert!(names(&graph).contains(&"TILE"));
 }
 
@@ -130,6 +130,6 @@ fn an_expanded_value_that_was_transposed_is_read_as_it_is() {
     m.node("Add", &["turned", "other"], &["y"], &[]);
     m.output("y");
     let graph = import(m.bytes()).unwrap();
-    let found = reference::outputs(&graph, &[vec![1.0, 2.0, 3.0], vec![0.0; 9]]).unwrap();
-    assert_eq!(found[0], [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
+    let results = reference::outputs(&graph, &[vec![1.0, 2.0, 3.0], vec![0.0; 9]]).unwrap();
+    assert_eq!(results[0], [1.0, 2.0, 3.0, 1.0, 2.0, 3.0, 1.0, 2.0, 3.0]);
 }

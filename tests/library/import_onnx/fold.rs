@@ -33,7 +33,7 @@ fn an_exporter_s_shape_arithmetic_leaves_no_node() {
 }
 
 /// Returns the only output of a model without inputs.
-fn known(build: impl Fn(&mut Model)) -> (Vec<usize>, Vec<f32>) {
+fn folded(build: impl Fn(&mut Model)) -> (Vec<usize>, Vec<f32>) {
     let mut m = Model::new();
     build(&mut m);
     m.output("y");
@@ -43,7 +43,7 @@ fn known(build: impl Fn(&mut Model)) -> (Vec<usize>, Vec<f32>) {
 #[test]
 fn integers_divide_and_wrap_as_integers_do() {
     let case = |op: &str, a: &[i64], b: &[i64], attributes: &[(&str, Attr)]| {
-        known(|m| {
+        folded(|m| {
             m.ints("a", a);
             m.ints("b", b);
             m.node(op, &["a", "b"], &["y"], attributes);
@@ -57,7 +57,7 @@ fn integers_divide_and_wrap_as_integers_do() {
     assert_eq!(case("Sub", &[(1 << 40) + 1], &[1 << 40], &[]), [1.0]);
     assert_eq!(case("Equal", &[(1 << 40) + 1], &[1 << 40], &[]), [0.0]);
     let clipped = |bounds: &[&str]| {
-        known(|m| {
+        folded(|m| {
             m.ints("a", &[0, (1 << 40) + 3, 1 << 50]);
             m.ints("least", &[(1 << 40) + 1]);
             m.ints("most", &[(1 << 40) + 5]);
@@ -75,14 +75,14 @@ fn integers_divide_and_wrap_as_integers_do() {
 #[test]
 fn known_values_are_worked_out_as_a_run_does() {
     let one = |op: &str, value: f32| {
-        known(|m| {
+        folded(|m| {
             m.floats("a", &[1], &[value]);
             m.node(op, &["a"], &["y"], &[]);
         })
         .1[0]
     };
     let two = |op: &str, a: f32, b: f32| {
-        known(|m| {
+        folded(|m| {
             m.floats("a", &[1], &[a]);
             m.floats("b", &[1], &[b]);
             m.node(op, &["a", "b"], &["y"], &[]);
@@ -93,7 +93,7 @@ fn known_values_are_worked_out_as_a_run_does() {
     assert!(one("Relu", f32::NAN).is_nan() && one("ReduceMax", f32::NAN).is_nan());
     assert!(two("Max", f32::NAN, 1.0).is_nan() && two("Min", 1.0, f32::NAN).is_nan());
     assert_eq!(two("Pow", 3.0, 0.5), 3f64.sqrt() as f32);
-    let whole = known(|m| {
+    let whole = folded(|m| {
         m.ints("a", &[-2, 3]);
         m.node("Relu", &["a"], &["y"], &[]);
     });
@@ -102,7 +102,7 @@ fn known_values_are_worked_out_as_a_run_does() {
 
 #[test]
 fn constants_move_as_tensors_do() {
-    let (dims, values) = known(|m| {
+    let (dims, values) = folded(|m| {
         m.floats("a", &[2, 3], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
         m.node("Transpose", &["a"], &["t"], &[("perm", Attr::Ints(vec![1, 0]))]);
         for (name, list) in [("starts", [-1]), ("ends", [i64::MIN]), ("axes", [0]), ("steps", [-2])] {

@@ -41,8 +41,8 @@ fn a_run_quantises_by_the_range_of_the_values() {
         m.node("DynamicQuantizeLinear", &["x"], &["y", "scale", "zero"], &[]);
         ["y", "scale", "zero"].iter().for_each(|name| m.output(name));
         let graph = import(m.bytes()).unwrap();
-        let found = reference::outputs(&graph, &[x.to_vec()]).unwrap();
-        assert_eq!(found, [integers.to_vec(), vec![scale], vec![zero]]);
+        let results = reference::outputs(&graph, &[x.to_vec()]).unwrap();
+        assert_eq!(results, [integers.to_vec(), vec![scale], vec![zero]]);
         let types = graph.outputs.iter().map(|&id| graph.tensors[id].element_type);
         assert!(types.eq([ElementType::U8, ElementType::F32, ElementType::U8]));
     }

@@ -145,14 +145,14 @@ fn expansions_of_constants_are_refused_by_node_tensor_and_number() {
             m.node("EyeLike", &["x"], &["y"], &[]);
         }),
     ];
-    for (operator, asked, build) in cases {
+    for (operator, bytes, build) in cases {
         let error = built(build).unwrap_err();
-        let ImportError::TooMuch(found) = &error else { panic!("{operator}: {error}") };
-        let place = (found.node, found.operator.as_str(), found.tensor.as_str());
-        assert_eq!((place, found.excess.resource), ((Some(0), operator, "y"), Resource::Memory), "{error}");
+        let ImportError::TooMuch(too_much) = &error else { panic!("{operator}: {error}") };
+        let place = (too_much.node, too_much.operator.as_str(), too_much.tensor.as_str());
+        assert_eq!((place, too_much.excess.resource), ((Some(0), operator, "y"), Resource::Memory), "{error}");
         let text = error.to_string();
         assert!(
-            text.starts_with(&format!("node 0 {operator} `y`: too large: it asks for {asked} more bytes")),
+            text.starts_with(&format!("node 0 {operator} `y`: too large: it asks for {bytes} more bytes")),
             "{text}"
         );
     }
@@ -176,14 +176,17 @@ fn one_value_is_free_until_it_is_computed_with() {
     });
     assert_eq!(used.unwrap().tensors.last().unwrap().dims, [1, 1 << 13]);
     let negated = of(|m| m.node("Neg", &["c"], &["y"], &[])).unwrap_err();
-    assert!(matches!(&negated, ImportError::TooMuch(found) if found.node == Some(1)), "{negated}");
+    assert!(matches!(&negated, ImportError::TooMuch(too_much) if too_much.node == Some(1)), "{negated}");
     let thrice = of(|m| {
         m.input("x", &[1, 1 << 14]);
         (0..3).for_each(|i| m.node("MatMul", &["x", "c"], &[&format!("m{i}")], &[]));
         m.node("Sum", &["m0", "m1", "m2"], &["y"], &[]);
     });
     let error = thrice.unwrap_err();
-    assert!(matches!(&error, ImportError::TooMuch(found) if found.excess.resource == Resource::Repeated), "{error}");
+    assert!(
+        matches!(&error, ImportError::TooMuch(too_much) if too_much.excess.resource == Resource::Repeated),
+        "{error}"
+    );
 }
 
 #[test]
@@ -235,7 +238,7 @@ fn windows_wider_than_the_image_have_few_positions() {
 #[test]
 fn a_million_empty_messages_are_refused() {
     let error = bounded([number(1, 8), bytes(7, &[0x0a, 0].repeat(1_000_000))].concat()).unwrap_err();
-    assert!(matches!(&error, ImportError::TooMuch(found) if found.node.is_none()), "{error}");
+    assert!(matches!(&error, ImportError::TooMuch(too_much) if too_much.node.is_none()), "{error}");
     assert!(error.to_string().starts_with("the model: too large"), "{error}");
 }
 

@@ -17,8 +17,8 @@ fn the_committed_matrix_is_what_the_tables_write() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/crates/texpool-model/src/import/OPERATORS.md");
     let written = texpool_model::import::operators();
     if std::fs::read_to_string(path).unwrap() != written {
-        let made = concat!(env!("CARGO_TARGET_TMPDIR"), "/OPERATORS.md");
-        std::fs::write(made, written).unwrap();
-        panic!("crates/texpool-model/src/import/OPERATORS.md differs from {made}, as written just now");
+        let path = concat!(env!("CARGO_TARGET_TMPDIR"), "/OPERATORS.md");
+        std::fs::write(path, written).unwrap();
+        panic!("crates/texpool-model/src/import/OPERATORS.md differs from {path}, as written just now");
     }
 }

@@ -22,7 +22,7 @@ fn metadata(file: &[&[u8]]) -> Result<ModelMetadata, Error> {
 #[test]
 fn every_stated_fact_is_read() {
     let entry = |key: &str, value: &str| bytes(14, &[bytes(1, key.as_bytes()), bytes(2, value.as_bytes())].concat());
-    let found = metadata(&[
+    let facts = metadata(&[
         &file(),
         &bytes(2, b"pytorch"),
         &bytes(3, b"2.4"),
@@ -33,9 +33,9 @@ fn every_stated_fact_is_read() {
         &entry("stride", "32"),
     ])
     .unwrap();
-    assert_eq!((&*found.producer_name, &*found.domain, found.version), ("pytorch", "org.example", 7));
-    assert_eq!((&*found.description, &*found.graph_name, &*found.graph_description), ("finds cats", "main", ""));
-    let custom: Vec<(&str, &str)> = found.custom.iter().map(|(key, value)| (&**key, &**value)).collect();
+    assert_eq!((&*facts.producer_name, &*facts.domain, facts.version), ("pytorch", "org.example", 7));
+    assert_eq!((&*facts.description, &*facts.graph_name, &*facts.graph_description), ("finds cats", "main", ""));
+    let custom: Vec<(&str, &str)> = facts.custom.iter().map(|(key, value)| (&**key, &**value)).collect();
     assert_eq!(custom, [("classes", "cat,dog"), ("stride", "32")]);
 }
 
@@ -50,8 +50,8 @@ fn damaged_facts_are_refused() {
 
 #[test]
 fn real_files_name_their_converter() {
-    let found = Model::open(models::model("face_detection_short_range.tflite")).unwrap().metadata().clone();
-    assert!(!found.description.is_empty(), "{found:?}");
-    let found = Model::open(models::model("mobilenet_v2.onnx")).unwrap().metadata().clone();
-    assert!(!found.producer_name.is_empty(), "{found:?}");
+    let facts = Model::open(models::model("face_detection_short_range.tflite")).unwrap().metadata().clone();
+    assert!(!facts.description.is_empty(), "{facts:?}");
+    let facts = Model::open(models::model("mobilenet_v2.onnx")).unwrap().metadata().clone();
+    assert!(!facts.producer_name.is_empty(), "{facts:?}");
 }

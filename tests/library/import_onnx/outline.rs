@@ -159,14 +159,14 @@ fn shapes_stated_by_both_branches_are_known() {
         let result = bytes(12, &typed("r", FLOAT, &[number(1, 2), number(1, extent)]));
         bytes(5, &[bytes(1, name.as_bytes()), bytes(6, &result)].concat())
     };
-    for (other, said) in [(3, "rc"), (4, "ru")] {
+    for (other, expected) in [(3, "rc"), (4, "ru")] {
         let mut m = Model::new();
         m.input("x", &[1]);
         m.raw_node("If", &["x"], &["a"], &[body("then_branch", 3), body("else_branch", other)]);
         m.node("Relu", &["a"], &["b"], &[]);
         m.output("b");
         let graph = outline(&m, &[]);
-        assert_eq!(verdicts(&graph), said);
+        assert_eq!(verdicts(&graph), expected);
         assert_eq!(tensor(&graph, "b").bytes(), (other == 3).then_some(24));
     }
 }
@@ -231,9 +231,9 @@ fn conditions_are_examined_as_they_are_imported() {
 
     // ONNX Runtime keeps the branches of the conditions that a run computes.
     let selection = select_of(&graph, Host::OnnxRuntime, 0, &mut Offline).unwrap();
-    let mut taken: Vec<usize> = selection.partitions.iter().flat_map(|part| part.nodes.clone()).collect();
-    taken.sort_unstable();
-    assert_eq!(taken, [0, 3]);
+    let mut nodes: Vec<usize> = selection.partitions.iter().flat_map(|part| part.nodes.clone()).collect();
+    nodes.sort_unstable();
+    assert_eq!(nodes, [0, 3]);
     match &selection.standings[2] {
         NodeStanding::Left(refusal) => {
             assert!(refusal.reason.contains("the runtime keeps the branches"), "{refusal:?}")

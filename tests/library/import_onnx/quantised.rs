@@ -196,11 +196,11 @@ fn other_integers_become_floats() {
     m.node("Sum", &["x", "bias", "d", "c"], &["y"], &[]);
     m.output("y");
     let graph = import(m.bytes()).unwrap();
-    let found = reference::outputs(&graph, &[vec![0.0; 4]]).unwrap().remove(0);
+    let result = reference::outputs(&graph, &[vec![0.0; 4]]).unwrap().remove(0);
     let blocks = [2.0, -2.0, 9.0, 12.0];
     let expected = [50_000.0 + 1.0, -3.5 - 1.0, 1.5 + 3.0, 8_388_608.0 + 4.0];
     let expected: Vec<f32> = expected.iter().zip(blocks).map(|(a, b)| a + b).collect();
-    assert_eq!(found, expected);
+    assert_eq!(result, expected);
 }
 
 fn same([mut quantised, mut plain]: [Model; 2], elements: usize) {

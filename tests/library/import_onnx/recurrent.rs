@@ -6,9 +6,9 @@ use super::support::{
     run,
 };
 
-fn near(found: &[f32], expected: &[f32]) {
+fn near(actual: &[f32], expected: &[f32]) {
     let close = |(a, b): (&f32, &f32)| (a - b).abs() <= 2e-6;
-    assert!(found.len() == expected.len() && found.iter().zip(expected).all(close), "{found:?}, not {expected:?}");
+    assert!(actual.len() == expected.len() && actual.iter().zip(expected).all(close), "{actual:?}, not {expected:?}");
 }
 
 /// Builds a plain cell with three inputs and two hidden values, over two steps.

@@ -109,11 +109,11 @@ fn resizes_are_those_of_onnx_runtime() {
             continue;
         }
         let x = input(row.dims.iter().product::<i64>() as usize);
-        let found = reference::outputs(&graph, &[x]).unwrap().remove(0);
+        let result = reference::outputs(&graph, &[x]).unwrap().remove(0);
         // The file holds six digits.
         let near = |(a, b): (&f32, &f32)| (a - b).abs() <= 2e-5 * b.abs().max(4.0);
-        if !found.iter().zip(&row.values).all(near) {
-            wrong.push(format!("{}: gives {found:?}, not {:?}", head(), row.values));
+        if !result.iter().zip(&row.values).all(near) {
+            wrong.push(format!("{}: gives {result:?}, not {:?}", head(), row.values));
         }
     }
     assert!(wrong.is_empty(), "{} rows:\n{}", wrong.len(), wrong.join("\n"));

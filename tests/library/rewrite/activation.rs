@@ -34,17 +34,17 @@ fn every_function_of_one_value_moves() {
         Abs,
         Neg,
     ] {
-        let made = fires(&conv_then(|net, y| net.unary(unary, y)), "activation", 1);
-        assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(Act::Unary(unary)));
+        let rewriting = fires(&conv_then(|net, y| net.unary(unary, y)), "activation", 1);
+        assert_eq!(rewriting.graph.nodes[n(0)].epilogue, Epilogue::of(Act::Unary(unary)));
     }
     for unary in [Sqrt, Rsqrt] {
         let graph = conv_then(|net, y| {
             let y = net.unary(Exp, y);
             net.unary(unary, y)
         });
-        let made = fires(&graph, "activation", 2);
+        let rewriting = fires(&graph, "activation", 2);
         assert_eq!(
-            made.graph.nodes[n(0)].epilogue,
+            rewriting.graph.nodes[n(0)].epilogue,
             Epilogue { first: Act::Unary(Exp), add: None, then: Act::Unary(unary) }
         );
     }
@@ -58,10 +58,10 @@ fn a_prelu_moves_with_one_alpha_a_channel_or_one_for_all() {
             net.node(Op::Prelu, &[y, alpha])
         })
     };
-    let made = fires(&prelu(&[1, 1, 6]), "activation", 1);
-    assert!(matches!(made.graph.nodes[n(0)].epilogue.first, Act::Prelu(_)));
-    let made = fires(&prelu(&[1]), "activation", 1);
-    assert!(matches!(made.graph.nodes[n(0)].epilogue.first, Act::Unary(Unary::LeakyRelu { .. })));
+    let rewriting = fires(&prelu(&[1, 1, 6]), "activation", 1);
+    assert!(matches!(rewriting.graph.nodes[n(0)].epilogue.first, Act::Prelu(_)));
+    let rewriting = fires(&prelu(&[1]), "activation", 1);
+    assert!(matches!(rewriting.graph.nodes[n(0)].epilogue.first, Act::Unary(Unary::LeakyRelu { .. })));
     assert!(matches!(reason(&prelu(&[4, 6]), "activation"), SkipReason::NotPerChannel { .. }));
 
     let mut net = Net::default();
@@ -89,9 +89,9 @@ fn a_third_one_finds_no_room() {
         let y = net.unary(Unary::Tanh, y);
         net.unary(Unary::Exp, y)
     });
-    let made = fires(&graph, "activation", 2);
-    assert_eq!(ops(&made.graph), ["CONV_2D", "EXP"]);
-    assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
+    let rewriting = fires(&graph, "activation", 2);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D", "EXP"]);
+    assert_eq!(rewriting.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 #[test]
@@ -117,9 +117,9 @@ fn a_reshape_between_lets_it_pass() {
             let y = net.reshape(y, &dims);
             net.unary(Unary::Logistic, y)
         });
-        let made = fires(&graph, "activation", 1);
-        assert_eq!(ops(&made.graph), ["CONV_2D", "RESHAPE"]);
-        assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(Act::Unary(Unary::Logistic)));
+        let rewriting = fires(&graph, "activation", 1);
+        assert_eq!(ops(&rewriting.graph), ["CONV_2D", "RESHAPE"]);
+        assert_eq!(rewriting.graph.nodes[n(0)].epilogue, Epilogue::of(Act::Unary(Unary::Logistic)));
     }
 }
 
@@ -133,8 +133,8 @@ fn a_reshape_takes_it_only_where_it_is_a_step_anyway() {
         net.finish(&[z])
     };
     assert_eq!(reason(&through(&[1, 1, 1, 64]), "activation"), SkipReason::BreaksView);
-    let made = fires(&through(&[1, 1, 32, 2]), "activation", 1);
-    assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(RELU));
+    let rewriting = fires(&through(&[1, 1, 32, 2]), "activation", 1);
+    assert_eq!(rewriting.graph.nodes[n(0)].epilogue, Epilogue::of(RELU));
     assert_eq!(rewritten(&through(&[1, 1, 1, 64]), &Rules::all()).report.nodes_after, 1);
 }
 
@@ -146,8 +146,8 @@ fn a_prelu_does_not_pass_a_reshape_that_moves_channels() {
     let y = net.reshape(y, &[1, 4, 6, 4]);
     let alpha = net.weights(&[4]);
     let z = net.node(Op::Prelu, &[y, alpha]);
-    let made = fires(&net.finish(&[z]), "activation", 1);
-    assert!(made.graph.nodes[n(0)].epilogue.is_empty() && !made.graph.nodes[n(1)].epilogue.is_empty());
+    let rewriting = fires(&net.finish(&[z]), "activation", 1);
+    assert!(rewriting.graph.nodes[n(0)].epilogue.is_empty() && !rewriting.graph.nodes[n(1)].epilogue.is_empty());
 }
 
 #[test]
@@ -156,6 +156,6 @@ fn a_function_that_no_epilogue_knows_stays_a_step() {
     let x = net.input(&[1, 4, 4, 6]);
     let y = net.conv(x, 6, 3);
     let z = net.unary(Unary::Erf, y);
-    let made = rewritten(&net.finish(&[z]), &Rules::all());
-    assert_eq!(ops(&made.graph), ["CONV_2D", "Erf"]);
+    let rewriting = rewritten(&net.finish(&[z]), &Rules::all());
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D", "Erf"]);
 }

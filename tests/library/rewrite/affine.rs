@@ -40,8 +40,8 @@ fn chains_become_a_product_and_a_sum() {
         (&[(Sub, true), (Mul, false)], &["SUB", "MUL"]),
     ];
     for (links, expected) in cases {
-        let made = rewritten(&chained(links), &only("affine-chain"));
-        assert_eq!(ops(&made.graph), expected, "{links:?}");
+        let rewriting = rewritten(&chained(links), &only("affine-chain"));
+        assert_eq!(ops(&rewriting.graph), expected, "{links:?}");
     }
 }
 
@@ -52,8 +52,8 @@ fn one_value_for_all_stays_one() {
     let [two, five] = [2.0, 5.0].map(|value| net.constant(&[1], &[value]));
     let y = net.binary(Mul, x, two);
     let y = net.binary(Mul, five, y);
-    let made = fires(&net.finish(&[y]), "affine-chain", 1);
-    let constant = made.graph.tensors[made.graph.nodes[n(0)].inputs[1]].constant.clone().unwrap();
+    let rewriting = fires(&net.finish(&[y]), "affine-chain", 1);
+    let constant = rewriting.graph.tensors[rewriting.graph.nodes[n(0)].inputs[1]].constant.clone().unwrap();
     assert_eq!(*constant.to_f32(), [10.0]);
 }
 
@@ -80,8 +80,8 @@ fn a_chain_that_overflows_stays() {
     let big = net.constant(&[1], &[1e30]);
     let y = net.binary(Mul, x, big);
     let y = net.binary(Mul, y, big);
-    let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
-    assert!(matches!(made.report.missed[0].why, SkipReason::NotFinite { .. }));
+    let rewriting = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
+    assert!(matches!(rewriting.report.missed[0].why, SkipReason::NotFinite { .. }));
 }
 
 /// The operator after the arithmetic.
@@ -142,8 +142,8 @@ fn every_affine_function_folds_into_every_kind_after_it() {
             let x = net.input(&[1, 4, 4, 6]);
             let y = chain(&mut net, x, &[link]);
             let z = reader(&mut net, y, kind);
-            let made = fires(&net.finish(&[z]), "arithmetic-ahead", 1);
-            assert_eq!(made.graph.nodes.len(), 1, "{kind:?} {link:?}");
+            let rewriting = fires(&net.finish(&[z]), "arithmetic-ahead", 1);
+            assert_eq!(rewriting.graph.nodes.len(), 1, "{kind:?} {link:?}");
         }
     }
 }
@@ -159,8 +159,8 @@ fn a_border_takes_products_and_leaves_sums() {
     };
     assert_eq!(ops(&fires(&padded(&[(Mul, false)]), "arithmetic-ahead", 1).graph), ["CONV_2D"]);
     assert_eq!(reason(&padded(&[(Add, false)]), "arithmetic-ahead"), SkipReason::PaddedBorder { op: "CONV_2D" });
-    let made = fires(&padded(&[(Mul, false), (Add, true)]), "arithmetic-ahead", 1);
-    assert_eq!(ops(&made.graph), ["ADD", "CONV_2D"]);
+    let rewriting = fires(&padded(&[(Mul, false), (Add, true)]), "arithmetic-ahead", 1);
+    assert_eq!(ops(&rewriting.graph), ["ADD", "CONV_2D"]);
 }
 
 #[test]
@@ -188,8 +188,8 @@ fn a_softmax_takes_one_positive_factor() {
         let z = net.node(Op::Softmax(Softmax { beta: 0.5, log: false }), &[y]);
         net.finish(&[z])
     };
-    let made = fires(&scaled(&[3.0]), "arithmetic-ahead", 1);
-    assert_eq!(made.graph.nodes[n(0)].op, Op::Softmax(Softmax { beta: 1.5, log: false }));
+    let rewriting = fires(&scaled(&[3.0]), "arithmetic-ahead", 1);
+    assert_eq!(rewriting.graph.nodes[n(0)].op, Op::Softmax(Softmax { beta: 1.5, log: false }));
     for factors in [&[-1.0][..], &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]] {
         assert!(matches!(reason(&scaled(factors), "arithmetic-ahead"), SkipReason::NotPerChannel { .. }));
     }
@@ -260,8 +260,8 @@ fn numbers_that_round_on_purpose_stay() {
         let y = shifted(&mut net, y, back.0, back.1);
         let graph = net.finish(&[y]);
         assert!(matches!(reason(&graph, "affine-chain"), SkipReason::RoundsOnPurpose { .. }));
-        let made = texpool_model::rewrite::rewrite(&graph, &Rules::all()).graph;
-        assert_eq!(answer(&made, &x), whole);
+        let rewritten_graph = texpool_model::rewrite::rewrite(&graph, &Rules::all()).graph;
+        assert_eq!(answer(&rewritten_graph, &x), whole);
         assert_eq!(answer(&graph, &x), whole);
     }
     // Rounds to quarters, with a scaling in between.
@@ -285,9 +285,9 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let y = net.conv(x, 6, 1);
     let y = number(&mut net, y, Add, TO_WHOLE);
     let y = number(&mut net, y, Sub, TO_WHOLE);
-    let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
-    assert_eq!(ops(&made.graph), ["CONV_2D", "SUB"], "{}", made.report);
-    assert!(matches!(made.report.missed[0].why, SkipReason::RoundsOnPurpose { .. }));
+    let rewriting = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("arithmetic"));
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D", "SUB"], "{}", rewriting.report);
+    assert!(matches!(rewriting.report.missed[0].why, SkipReason::RoundsOnPurpose { .. }));
     // Before a layer whose bias subtracts the number again.
     let mut net = Net::default();
     let x = net.input(&[1, 4, 4, 6]);
@@ -303,8 +303,12 @@ fn numbers_that_round_a_layers_result_or_operand_stay() {
     let y = number(&mut net, y, Sub, TO_WHOLE);
     let y = number(&mut net, y, Mul, 0.25);
     let y = net.unary(Unary::Clip { min: 0.0, max: 1.0 }, y);
-    let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("hard-activation"));
-    assert!(!ops(&made.graph).contains(&"HardSigmoid") || made.graph.nodes.len() >= 3, "{}", made.report);
+    let rewriting = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("hard-activation"));
+    assert!(
+        !ops(&rewriting.graph).contains(&"HardSigmoid") || rewriting.graph.nodes.len() >= 3,
+        "{}",
+        rewriting.report
+    );
 }
 
 /// Typical numbers of picture normalization and batch normalization do not round this way.
@@ -316,8 +320,8 @@ fn numbers_of_pictures_are_folded() {
         let [a, b] = [first, second].map(|value| net.constant(&[1], &[value]));
         let y = net.binary(Add, x, a);
         let y = net.binary(Add, y, b);
-        let made = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
-        assert_eq!(made.report.count("affine-chain"), 1, "{first}");
+        let rewriting = texpool_model::rewrite::rewrite(&net.finish(&[y]), &only("affine-chain"));
+        assert_eq!(rewriting.report.count("affine-chain"), 1, "{first}");
     }
 }
 

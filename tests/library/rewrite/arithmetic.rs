@@ -60,8 +60,8 @@ fn every_affine_function_folds_into_every_kind() {
         for constant in [&PER_CHANNEL[..], &[0.7]] {
             for (binary, first) in [(Add, false), (Add, true), (Sub, false), (Sub, true), (Mul, true), (Div, false)] {
                 let graph = followed(kind, binary, constant, first);
-                let made = fires(&graph, "arithmetic", 1);
-                assert_eq!(made.graph.nodes.len(), 1, "{kind:?} {binary:?}");
+                let rewriting = fires(&graph, "arithmetic", 1);
+                assert_eq!(rewriting.graph.nodes.len(), 1, "{kind:?} {binary:?}");
             }
         }
     }
@@ -74,8 +74,8 @@ fn a_quotient_with_the_result_below_stays() {
 
 #[test]
 fn greatest_and_least_are_no_arithmetic() {
-    let made = fires(&followed(Kind::Conv, Binary::Maximum, &[2.0], false), "arithmetic", 0);
-    assert!(made.report.missed.is_empty());
+    let rewriting = fires(&followed(Kind::Conv, Binary::Maximum, &[2.0], false), "arithmetic", 0);
+    assert!(rewriting.report.missed.is_empty());
 }
 
 #[test]
@@ -122,9 +122,9 @@ fn shared_weights_are_left_to_the_other_reader() {
     let b = net.node(Op::Conv2d(same(1)), &[a, weights, bias]);
     let c = net.constant(&[1], &[2.0]);
     let z = net.binary(Binary::Mul, b, c);
-    let made = fires(&net.finish(&[z]), "arithmetic", 1);
-    assert_eq!(made.graph.nodes[n(0)].inputs, [x, weights, bias]);
-    assert_ne!(made.graph.nodes[n(1)].inputs[1..], [weights, bias]);
+    let rewriting = fires(&net.finish(&[z]), "arithmetic", 1);
+    assert_eq!(rewriting.graph.nodes[n(0)].inputs, [x, weights, bias]);
+    assert_ne!(rewriting.graph.nodes[n(1)].inputs[1..], [weights, bias]);
 }
 
 #[test]
@@ -147,6 +147,6 @@ fn a_chain_ends_up_in_one_node_with_its_activation() {
     let y = net.binary(Binary::Mul, y, scale);
     let y = net.binary(Binary::Sub, shift, y);
     let z = net.unary(Unary::HardSwish, y);
-    let made = rewritten(&net.finish(&[z]), &texpool_model::rewrite::Rules::all());
-    assert_eq!(ops(&made.graph), ["CONV_2D"]);
+    let rewriting = rewritten(&net.finish(&[z]), &texpool_model::rewrite::Rules::all());
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D"]);
 }

@@ -17,8 +17,8 @@ fn nodes_alike_share_their_results_one_after_another() {
     let [a, b] = [0, 1].map(|_| net.node(conv.clone(), &[x, weights, bias]));
     let [a, b] = [a, b].map(|y| net.unary(Unary::Tanh, y));
     let y = net.add(a, b);
-    let made = fires(&net.finish(&[y]), "common-subexpression", 2);
-    assert_eq!(ops(&made.graph), ["CONV_2D", "TANH", "ADD"]);
+    let rewriting = fires(&net.finish(&[y]), "common-subexpression", 2);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D", "TANH", "ADD"]);
 }
 
 /// A different operator, operand, operand order or result shape makes a different value.

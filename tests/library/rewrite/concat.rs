@@ -28,7 +28,7 @@ fn concat(net: &mut Net, axis: usize, parts: &[TensorId], act: Act) -> TensorId 
 
 /// Compares the answers before and after these rules, bit by bit.
 fn same_bits(graph: &Graph, rules: &Rules) -> Graph {
-    let made = rewritten(graph, rules).graph;
+    let rewritten_graph = rewritten(graph, rules).graph;
     let signal = |&input: &TensorId| (0..graph.shape(input).len()).map(|i| ((i * 31 + 7) % 97) as f32 / 24.0 - 2.0);
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|input| signal(input).collect()).collect();
     let answers = |graph: &Graph| -> Vec<Vec<u32>> {
@@ -36,8 +36,8 @@ fn same_bits(graph: &Graph, rules: &Rules) -> Graph {
         let bits = |&output: &TensorId| tensors[output].as_ref().unwrap().iter().map(|v| v.to_bits()).collect();
         graph.outputs.iter().map(bits).collect()
     };
-    assert_eq!(answers(graph), answers(&made));
-    made
+    assert_eq!(answers(graph), answers(&rewritten_graph));
+    rewritten_graph
 }
 
 fn only(rule: &str) -> Rules {
@@ -62,13 +62,13 @@ fn zeros_on_any_axis_and_either_side_become_a_pad() {
             }
             let y = concat(&mut net, axis, &parts, Act::Unary(Unary::Exp));
             let graph = net.finish(&[y]);
-            let made = fires(&graph, "concat-zeros", 1).graph;
+            let rewritten_graph = fires(&graph, "concat-zeros", 1).graph;
             let sum = |n: isize| n * (n + 1) / 2;
             let (mut before, mut after) = ([0; 4], [0; 4]);
             (before[axis], after[axis]) = (sum(front as isize), sum(behind as isize));
-            assert_eq!(made.nodes[n(0)].op, Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) }));
+            assert_eq!(rewritten_graph.nodes[n(0)].op, Op::Pad(Pad { before, after, mode: PadMode::Constant(0.0) }));
             assert_eq!(
-                (&made.nodes[n(0)].inputs[..], made.nodes[n(0)].epilogue),
+                (&rewritten_graph.nodes[n(0)].inputs[..], rewritten_graph.nodes[n(0)].epilogue),
                 (&[x][..], graph.nodes[n(0)].epilogue)
             );
             same_bits(&graph, &only("concat-zeros"));
@@ -83,8 +83,8 @@ fn zeros_stay_for_others_that_read_them() {
     let y = concat(&mut net, 3, &[x, nothing], Act::None);
     let two = net.conv(x, 2, 1);
     let z = net.add(two, nothing);
-    let made = fires(&net.finish(&[y, z]), "concat-zeros", 1);
-    assert_eq!(ops(&made.graph), ["PAD", "CONV_2D", "ADD"]);
+    let rewriting = fires(&net.finish(&[y, z]), "concat-zeros", 1);
+    assert_eq!(ops(&rewriting.graph), ["PAD", "CONV_2D", "ADD"]);
 }
 
 #[test]
@@ -144,8 +144,8 @@ fn constants_alone_and_values_alone_are_none_of_its_business() {
     let parts = [zeros(&mut net, &[1, 4, 6, 2]), zeros(&mut net, &[1, 4, 6, 3])];
     let y = concat(&mut net, 3, &parts, Act::None);
     let z = concat(&mut net, 3, &[x, x], Act::None);
-    let made = rewritten(&net.finish(&[y, z]), &only("concat-zeros"));
-    assert!(made.report.fired.is_empty() && made.report.missed.is_empty(), "{}", made.report);
+    let rewriting = rewritten(&net.finish(&[y, z]), &only("concat-zeros"));
+    assert!(rewriting.report.fired.is_empty() && rewriting.report.missed.is_empty(), "{}", rewriting.report);
 }
 
 /// Widening blocks as in BlazeFace, if they are written without a pad.
@@ -157,9 +157,9 @@ fn zeros_behind_the_channels_of_an_addend_are_left_out() {
     let skip = concat(&mut net, 3, &[x, nothing], Act::None);
     let sum = net.add(wide, skip);
     let z = net.relu(sum);
-    let made = rewritten(&net.finish(&[z]), &Rules::all()).graph;
-    assert_eq!(ops(&made), ["CONV_2D"]);
-    assert_eq!(made.nodes[n(0)].epilogue, Epilogue { first: Act::None, add: Some(x), then: RELU });
+    let rewritten_graph = rewritten(&net.finish(&[z]), &Rules::all()).graph;
+    assert_eq!(ops(&rewritten_graph), ["CONV_2D"]);
+    assert_eq!(rewritten_graph.nodes[n(0)].epilogue, Epilogue { first: Act::None, add: Some(x), then: RELU });
 }
 
 #[test]
@@ -168,9 +168,9 @@ fn zeros_around_an_image_go_into_the_convolution_that_reads_it() {
     let nothing = zeros(&mut net, &[1, 1, 6, 5]);
     let padded = concat(&mut net, 1, &[nothing, x, nothing, nothing], Act::None);
     let y = net.conv(padded, 4, 3);
-    let made = rewritten(&net.finish(&[y]), &Rules::all()).graph;
-    assert_eq!(ops(&made), ["CONV_2D"]);
-    let Op::Conv2d(conv) = &made.nodes[n(0)].op else { panic!("a convolution") };
+    let rewritten_graph = rewritten(&net.finish(&[y]), &Rules::all()).graph;
+    assert_eq!(ops(&rewritten_graph), ["CONV_2D"]);
+    let Op::Conv2d(conv) = &rewritten_graph.nodes[n(0)].op else { panic!("a convolution") };
     assert_eq!(conv.padding, Padding { top: 2, bottom: 3, left: 1, right: 1 });
 }
 
@@ -185,9 +185,9 @@ fn an_activation_moves_into_all_that_compute_parts() {
         let c = net.depthwise(x);
         let y = concat(&mut net, axis, &[a, b, c], RELU);
         let graph = net.finish(&[y]);
-        let made = fires(&graph, "concat-activation", 1).graph;
+        let rewritten_graph = fires(&graph, "concat-activation", 1).graph;
         assert_eq!(
-            made.nodes.iter().map(|node| node.epilogue).collect::<Vec<_>>(),
+            rewritten_graph.nodes.iter().map(|node| node.epilogue).collect::<Vec<_>>(),
             [Epilogue::of(RELU), Epilogue::of(RELU), Epilogue::of(RELU), Epilogue::default()]
         );
         same_bits(&graph, &only("concat-activation"));
@@ -202,10 +202,13 @@ fn two_activations_move_together_behind_what_is_there() {
     let y = concat(&mut net, 3, &[a, b], RELU);
     let z = net.unary(Unary::Tanh, y);
     let rules = Rules::only(&["activation", "concat-activation"]).unwrap();
-    let made = same_bits(&net.finish(&[z]), &rules);
-    assert_eq!(ops(&made), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
+    let rewritten_graph = same_bits(&net.finish(&[z]), &rules);
+    assert_eq!(ops(&rewritten_graph), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
     let both = Epilogue { first: RELU, add: None, then: Act::Unary(Unary::Tanh) };
-    assert_eq!(made.nodes.iter().map(|node| node.epilogue).collect::<Vec<_>>(), [both, both, Epilogue::default()]);
+    assert_eq!(
+        rewritten_graph.nodes.iter().map(|node| node.epilogue).collect::<Vec<_>>(),
+        [both, both, Epilogue::default()]
+    );
 }
 
 #[test]
@@ -216,8 +219,8 @@ fn an_activation_moves_on_through_concatenations_of_concatenations() {
     let middle = concat(&mut net, 3, &[c, inner], Act::Unary(Unary::Abs));
     let outer = concat(&mut net, 3, &[middle, d], RELU);
     let graph = net.finish(&[outer]);
-    let made = fires(&graph, "concat-activation", 3).graph;
-    let epilogues: Vec<Epilogue> = made.nodes.iter().map(|node| node.epilogue).collect();
+    let rewritten_graph = fires(&graph, "concat-activation", 3).graph;
+    let epilogues: Vec<Epilogue> = rewritten_graph.nodes.iter().map(|node| node.epilogue).collect();
     let both = Epilogue { first: Act::Unary(Unary::Abs), add: None, then: RELU };
     let none = Epilogue::default();
     assert_eq!(epilogues, [both, both, both, Epilogue::of(RELU), none, none, none]);
@@ -234,11 +237,11 @@ fn each_part_takes_the_alphas_of_its_channels() {
         let alphas = net.weights(&[channels]);
         let z = net.node(Op::Prelu, &[y, alphas]);
         let rules = Rules::only(&["activation", "concat-activation"]).unwrap();
-        let made = same_bits(&net.finish(&[z]), &rules);
-        assert_eq!(ops(&made), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
-        assert!(made.nodes[n(2)].epilogue.is_empty());
-        let lens = made.nodes.iter().take(2).map(|node| match node.epilogue.first {
-            Act::Prelu(alphas) => made.shape(alphas).len(),
+        let rewritten_graph = same_bits(&net.finish(&[z]), &rules);
+        assert_eq!(ops(&rewritten_graph), ["CONV_2D", "CONV_2D", "CONCATENATION"]);
+        assert!(rewritten_graph.nodes[n(2)].epilogue.is_empty());
+        let lens = rewritten_graph.nodes.iter().take(2).map(|node| match node.epilogue.first {
+            Act::Prelu(alphas) => rewritten_graph.shape(alphas).len(),
             _ => 0,
         });
         assert_eq!(lens.collect::<Vec<_>>(), [channels - 3 * usize::from(axis == 3), if axis == 3 { 3 } else { 5 }]);
@@ -257,10 +260,10 @@ fn a_reshape_of_a_part_lets_it_pass_but_a_view_takes_none() {
     };
     let mut net = Net::default();
     let y = shaped(&mut net, true);
-    let made = fires(&net.finish(&[y]), "concat-activation", 1).graph;
-    let epilogues: Vec<bool> = made.nodes.iter().map(|node| node.epilogue.is_empty()).collect();
+    let rewritten_graph = fires(&net.finish(&[y]), "concat-activation", 1).graph;
+    let epilogues: Vec<bool> = rewritten_graph.nodes.iter().map(|node| node.epilogue.is_empty()).collect();
     assert_eq!(
-        (ops(&made), epilogues),
+        (ops(&rewritten_graph), epilogues),
         (["CONV_2D", "RESHAPE", "TANH", "CONCATENATION"].to_vec(), [false, true, false, true].to_vec())
     );
     let mut net = Net::default();
@@ -270,7 +273,7 @@ fn a_reshape_of_a_part_lets_it_pass_but_a_view_takes_none() {
 
 #[test]
 fn one_part_that_cannot_take_it_keeps_it_for_all() {
-    let told = |parts: fn(&mut Net, TensorId) -> [TensorId; 2], more: bool| {
+    let reason_for = |parts: fn(&mut Net, TensorId) -> [TensorId; 2], more: bool| {
         let (mut net, x) = net();
         let parts = parts(&mut net, x);
         let y = concat(&mut net, 3, &parts, RELU);
@@ -278,14 +281,14 @@ fn one_part_that_cannot_take_it_keeps_it_for_all() {
         reason(&net.finish(&outputs), "concat-activation")
     };
     let conv_and = |net: &mut Net, x: TensorId| [net.conv(x, 3, 1), net.conv(x, 4, 1)];
-    assert_eq!(told(conv_and, true), SkipReason::IsOutput { tensor: "t6".into() });
-    assert_eq!(told(|net, x| [net.conv(x, 3, 1), x], false), SkipReason::NotComputed { tensor: "t0".into() });
+    assert_eq!(reason_for(conv_and, true), SkipReason::IsOutput { tensor: "t6".into() });
+    assert_eq!(reason_for(|net, x| [net.conv(x, 3, 1), x], false), SkipReason::NotComputed { tensor: "t0".into() });
     assert_eq!(
-        told(|net, x| [net.conv(x, 3, 1), net.weights(&[1, 4, 6, 2])], false),
+        reason_for(|net, x| [net.conv(x, 3, 1), net.weights(&[1, 4, 6, 2])], false),
         SkipReason::IsConstant { tensor: "t4".into() }
     );
     let twice = |net: &mut Net, x: TensorId| [net.conv(x, 3, 1); 2];
-    assert_eq!(told(twice, false), SkipReason::ReadElsewhere { tensor: "t3".into() });
+    assert_eq!(reason_for(twice, false), SkipReason::ReadElsewhere { tensor: "t3".into() });
 }
 
 #[test]
@@ -296,9 +299,9 @@ fn a_part_that_has_no_room_left_keeps_it_for_all() {
     let b = net.unary(Unary::Exp, b);
     let b = net.unary(Unary::Tanh, b);
     let y = concat(&mut net, 3, &[a, b], RELU);
-    let made = rewritten(&net.finish(&[y]), &Rules::all());
-    assert_eq!(made.graph.nodes[n(2)].epilogue, Epilogue::of(RELU));
-    assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
+    let rewriting = rewritten(&net.finish(&[y]), &Rules::all());
+    assert_eq!(rewriting.graph.nodes[n(2)].epilogue, Epilogue::of(RELU));
+    assert_eq!(rewriting.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 #[test]
@@ -323,7 +326,7 @@ fn moving_activations_comes_to_an_end() {
         y = net.relu(y);
         y = net.unary(Unary::Tanh, y);
     }
-    let made = rewrite(&net.finish(&[y]), &Rules::all());
-    assert_eq!((made.report.count("activation"), made.report.count("concat-activation")), (40, 20));
-    assert_eq!(rewrite(&made.graph, &Rules::all()).report.fired.len(), 0);
+    let rewriting = rewrite(&net.finish(&[y]), &Rules::all());
+    assert_eq!((rewriting.report.count("activation"), rewriting.report.count("concat-activation")), (40, 20));
+    assert_eq!(rewrite(&rewriting.graph, &Rules::all()).report.fired.len(), 0);
 }

@@ -39,8 +39,8 @@ fn each_kind_is_taken_out() {
         let x = net.relu(x);
         let y = net.node_to(op, &[x], &DIMS, Act::None);
         let z = net.unary(Unary::Tanh, y);
-        let made = fires(&net.finish(&[z]), "identity", 1);
-        assert_eq!(ops(&made.graph), ["RELU", "TANH"]);
+        let rewriting = fires(&net.finish(&[z]), "identity", 1);
+        assert_eq!(ops(&rewriting.graph), ["RELU", "TANH"]);
     }
 }
 
@@ -79,8 +79,8 @@ fn neutral_constants_are_taken_out_on_the_sides_where_they_are() {
         let c = net.constant(&[5], &[value; 5]);
         let y = if constant_first { net.binary(binary, c, x) } else { net.binary(binary, x, c) };
         let z = net.relu(y);
-        let made = fires(&net.finish(&[z]), "identity", usize::from(neutral));
-        assert_eq!(made.graph.nodes.len(), if neutral { 2 } else { 3 }, "{binary:?} {value} {constant_first}");
+        let rewriting = fires(&net.finish(&[z]), "identity", usize::from(neutral));
+        assert_eq!(rewriting.graph.nodes.len(), if neutral { 2 } else { 3 }, "{binary:?} {value} {constant_first}");
     }
 }
 
@@ -117,9 +117,9 @@ fn an_output_is_written_by_the_node_before() {
     let a = net.relu(x);
     let b = net.relu(a);
     let y = net.reshape(a, &[1, 7]);
-    let made = fires(&net.finish(&[y, b]), "identity", 1);
-    assert_eq!(made.graph.nodes[n(0)].output, y);
-    assert_eq!(made.graph.nodes[n(1)].inputs, [y]);
+    let rewriting = fires(&net.finish(&[y, b]), "identity", 1);
+    assert_eq!(rewriting.graph.nodes[n(0)].output, y);
+    assert_eq!(rewriting.graph.nodes[n(1)].inputs, [y]);
 }
 
 #[test]

@@ -11,10 +11,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// Rewrites a graph within a time limit, and checks that the result is valid.
 fn bounded(graph: &Graph) -> Rewritten {
     let began = Instant::now();
-    let made = rewrite(&split(graph), &Rules::all());
+    let rewriting = rewrite(&split(graph), &Rules::all());
     assert!(began.elapsed() < LONGEST, "{:?}", began.elapsed());
-    assert_eq!(check(&made.graph), Ok(()));
-    made
+    assert_eq!(check(&rewriting.graph), Ok(()));
+    rewriting
 }
 
 /// Chains the nodes that `next` adds after `x`.
@@ -30,14 +30,14 @@ fn a_mask_over_thousands_of_millions_writes_no_zeros() {
     let mut b = GraphBuilder::new("mask");
     let x = b.input("x", &[1, 1 << 15, 1 << 15, 1]).unwrap();
     let mask = b.constant("mask", &[1], &[0.0]).unwrap();
-    let kept = b.binary("kept", Binary::ZeroUnless, mask, x, Act::None).unwrap();
-    let y = b.binary("y", Binary::Add, x, kept, Act::None).unwrap();
+    let masked = b.binary("kept", Binary::ZeroUnless, mask, x, Act::None).unwrap();
+    let y = b.binary("y", Binary::Add, x, masked, Act::None).unwrap();
     let z = b.unary("z", Unary::Exp, y).unwrap();
     let graph = b.finish(&[z]).unwrap();
     let counted = allocation_counter::measure(|| {
-        let made = bounded(&graph);
+        let rewriting = bounded(&graph);
         // Dropped tensors add nothing.
-        assert_eq!(made.graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), ["EXP"]);
+        assert_eq!(rewriting.graph.nodes.iter().map(|node| node.op.name()).collect::<Vec<_>>(), ["EXP"]);
     });
     assert!(counted.bytes_max < 1 << 24, "{} bytes at a time", counted.bytes_max);
 }
@@ -51,10 +51,14 @@ fn a_constant_that_many_share_is_not_copied_for_each() {
     let outputs: Vec<TensorId> = (0..300).map(|i| b.matmul(&format!("m{i}"), x, matrix).unwrap()).collect();
     let graph = b.finish(&outputs).unwrap();
     let counted = allocation_counter::measure(|| {
-        let made = bounded(&graph);
-        let left =
-            made.report.missed.iter().filter(|missed| matches!(missed.why, SkipReason::BudgetExceeded { .. })).count();
-        assert!((1..300).contains(&left), "some became layers of their own, the rest stay products: {left}");
+        let rewriting = bounded(&graph);
+        let refused = rewriting
+            .report
+            .missed
+            .iter()
+            .filter(|missed| matches!(missed.why, SkipReason::BudgetExceeded { .. }))
+            .count();
+        assert!((1..300).contains(&refused), "some became layers of their own, the rest stay products: {refused}");
     });
     // One copy per node would take 600 MB.
     assert!(counted.bytes_max < 256 << 20, "{} bytes at a time", counted.bytes_max);
@@ -115,7 +119,7 @@ fn concatenations_of_thousands_of_channels_do_not_move_all_nodes() {
         (0..10_000).map(|i| b.unary(&format!("p{i}"), Unary::Elu { alpha: i as f32 }, x).unwrap()).collect();
     let y = b.concat("y", 3, &parts).unwrap();
     let graph = b.finish(&[y]).unwrap();
-    let made = bounded(&graph);
+    let rewriting = bounded(&graph);
     // The first three of every four channels become one part, then two.
-    assert_eq!(made.graph.nodes.len(), 10_000 + 5_000 + 1);
+    assert_eq!(rewriting.graph.nodes.len(), 10_000 + 5_000 + 1);
 }

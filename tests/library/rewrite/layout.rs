@@ -12,8 +12,8 @@ fn two_transposes_become_one() {
     let x = net.input(&[2, 3, 4, 5]);
     let y = net.node(Op::Transpose(Transpose { perm: [3, 0, 1, 2] }), &[x]);
     let z = net.node(Op::Transpose(Transpose { perm: [1, 0, 3, 2] }), &[y]);
-    let made = fires(&net.finish(&[z]), "transpose-chain", 1);
-    assert_eq!(made.graph.nodes[n(0)].op, Op::Transpose(Transpose { perm: [0, 3, 2, 1] }));
+    let rewriting = fires(&net.finish(&[z]), "transpose-chain", 1);
+    assert_eq!(rewriting.graph.nodes[n(0)].op, Op::Transpose(Transpose { perm: [0, 3, 2, 1] }));
 }
 
 #[test]
@@ -50,11 +50,11 @@ fn chosen(mask: [f32; 2]) -> texpool_ops::graph::Graph {
 #[test]
 fn a_mask_of_one_value_chooses_once_and_for_all() {
     for mask in [[1.0, -2.0], [0.0, 0.0]] {
-        let made = rewritten(&chosen(mask), &Rules::all());
-        assert_eq!(ops(&made.graph), ["TANH"], "{mask:?}");
+        let rewriting = rewritten(&chosen(mask), &Rules::all());
+        assert_eq!(ops(&rewriting.graph), ["TANH"], "{mask:?}");
     }
-    let made = rewritten(&chosen([1.0, 0.0]), &Rules::all());
-    assert_eq!(ops(&made.graph), ["SELECT_V2", "SELECT_V2", "ADD"]);
+    let rewriting = rewritten(&chosen([1.0, 0.0]), &Rules::all());
+    assert_eq!(ops(&rewriting.graph), ["SELECT_V2", "SELECT_V2", "ADD"]);
 }
 
 #[test]

@@ -16,10 +16,10 @@ fn a_product_by_a_constant_becomes_a_layer_and_takes_its_bias_and_activation() {
         let bias = net.weights(&[10]);
         let y = net.add(bias, y);
         let z = net.unary(Unary::Gelu, y);
-        let made = rewritten(&net.finish(&[z]), &Rules::all());
-        assert_eq!(ops(&made.graph), ["FULLY_CONNECTED"]);
-        assert_eq!(made.graph.nodes[n(0)].epilogue.first, Act::Unary(Unary::Gelu));
-        assert_eq!(made.graph.nodes[n(0)].inputs.len(), 3);
+        let rewriting = rewritten(&net.finish(&[z]), &Rules::all());
+        assert_eq!(ops(&rewriting.graph), ["FULLY_CONNECTED"]);
+        assert_eq!(rewriting.graph.nodes[n(0)].epilogue.first, Act::Unary(Unary::Gelu));
+        assert_eq!(rewriting.graph.nodes[n(0)].inputs.len(), 3);
     }
 }
 

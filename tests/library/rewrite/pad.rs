@@ -22,9 +22,9 @@ fn all_convolutions_that_read_it_pad_by_themselves() {
     let x = net.pad(x, [0, 1, 2, 0], [0, 0, 1, 0]);
     let a = net.conv(x, 4, 3);
     let b = net.depthwise(x);
-    let made = fires(&net.finish(&[a, b]), "pad", 1);
-    assert_eq!(ops(&made.graph), ["CONV_2D", "DEPTHWISE_CONV_2D"]);
-    let Op::Conv2d(conv) = &made.graph.nodes[n(0)].op else { panic!("a convolution") };
+    let rewriting = fires(&net.finish(&[a, b]), "pad", 1);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D", "DEPTHWISE_CONV_2D"]);
+    let Op::Conv2d(conv) = &rewriting.graph.nodes[n(0)].op else { panic!("a convolution") };
     assert_eq!(conv.padding, Padding { top: 2, bottom: 1, left: 3, right: 2 });
 }
 
@@ -66,9 +66,9 @@ fn a_padded_image_that_is_also_added_stays() {
     let x = net.pad(x, [0, 1, 1, 0], [0, 1, 1, 0]);
     let y = net.conv(x, 3, 3);
     let z = net.add(y, x);
-    let made = rewritten(&net.finish(&[z]), &Rules::all());
-    assert_eq!(ops(&made.graph), ["PAD", "CONV_2D"]);
-    assert_eq!(made.report.missed[0].why, SkipReason::UnsupportedNode { op: "CONV_2D" });
+    let rewriting = rewritten(&net.finish(&[z]), &Rules::all());
+    assert_eq!(ops(&rewriting.graph), ["PAD", "CONV_2D"]);
+    assert_eq!(rewriting.report.missed[0].why, SkipReason::UnsupportedNode { op: "CONV_2D" });
 }
 
 #[test]

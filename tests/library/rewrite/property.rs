@@ -20,12 +20,12 @@ const UNARY: [Unary; 6] =
 const BINARY: [Binary; 4] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::Maximum];
 
 /// Adds the drawn node to the net if it fits, and returns its result.
-fn grow(net: &mut Net, made: &[TensorId], (kind, a, b, n): Draw) -> Option<TensorId> {
+fn grow(net: &mut Net, tensors: &[TensorId], (kind, a, b, n): Draw) -> Option<TensorId> {
     // Recent tensors are the most likely, so that chains arise.
-    let recent = |i: usize| made[made.len() - 1 - (i * i / 12).min(made.len() - 1)];
+    let recent = |i: usize| tensors[tensors.len() - 1 - (i * i / 12).min(tensors.len() - 1)];
     let x = recent(a);
     let shape = net.shape(x);
-    let alike = made.iter().rev().copied().filter(|&t| net.shape(t) == shape).nth(b % 3);
+    let alike = tensors.iter().rev().copied().filter(|&t| net.shape(t) == shape).nth(b % 3);
     let image = shape.h <= 12 && shape.w <= 12 && shape.c <= 24;
     Some(match kind {
         0 => net.conv(x, 1 + n % 8, 1),
@@ -118,21 +118,22 @@ pub(crate) fn graphs() -> impl Strategy<Value = Graph> {
     let draw = (0..30_usize, 0..7_usize, 0..6_usize, 0..60_usize);
     (prop::collection::vec(draw, 1..20), 0..3_usize, prop::bool::ANY).prop_map(|(draws, extra, two)| {
         let mut net = Net::default();
-        let mut made = vec![net.input(&[1, 4, 3, 4])];
+        let mut tensors = vec![net.input(&[1, 4, 3, 4])];
         if two {
-            made.push(net.input(&[1, 4, 3, 4]));
+            tensors.push(net.input(&[1, 4, 3, 4]));
         }
-        let inputs = made.len();
+        let inputs = tensors.len();
         for draw in draws {
-            if let Some(tensor) = grow(&mut net, &made, draw) {
-                made.push(tensor);
+            if let Some(tensor) = grow(&mut net, &tensors, draw) {
+                tensors.push(tensor);
             }
         }
-        if made.len() == inputs {
-            made.push(net.relu(made[0]));
+        if tensors.len() == inputs {
+            tensors.push(net.relu(tensors[0]));
         }
-        let mut outputs = vec![made[made.len() - 1]];
-        let unread: Vec<TensorId> = made[inputs..made.len() - 1].iter().copied().filter(|&t| !net.is_read(t)).collect();
+        let mut outputs = vec![tensors[tensors.len() - 1]];
+        let unread: Vec<TensorId> =
+            tensors[inputs..tensors.len() - 1].iter().copied().filter(|&t| !net.is_read(t)).collect();
         outputs.extend(unread.into_iter().skip(extra));
         net.finish(&outputs)
     })
@@ -143,9 +144,9 @@ proptest! {
 
     #[test]
     fn all_rules_together_keep_the_answers(graph in graphs()) {
-        let made = rewritten(&graph, &Rules::all());
-        prop_assert!(made.report.nodes_after <= graph.nodes.len());
-        let again = rewritten(&made.graph, &Rules::all());
+        let rewriting = rewritten(&graph, &Rules::all());
+        prop_assert!(rewriting.report.nodes_after <= graph.nodes.len());
+        let again = rewritten(&rewriting.graph, &Rules::all());
         prop_assert_eq!(again.report.fired.len(), 0, "rewriting twice finds nothing more");
     }
 

@@ -14,8 +14,8 @@ use crate::support::graphs::n;
 #[test]
 fn each_becomes_one_node() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
-        let made = rewritten(&alone(which, 1.0), &only(rule));
-        assert_eq!(ops(&made.graph), [name], "{which}\n{}", made.report);
+        let rewriting = rewritten(&alone(which, 1.0), &only(rule));
+        assert_eq!(ops(&rewriting.graph), [name], "{which}\n{}", rewriting.report);
     }
 }
 
@@ -25,14 +25,15 @@ fn each_stays_where_a_value_in_between_is_seen() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate() {
         for read in [false, true] {
             let Some(graph) = watched(which, read) else { continue };
-            let made = rewritten(&graph, &only(rule));
-            assert!(made.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
-            let told = |why: &SkipReason| matches!(why, SkipReason::IsOutput { .. } | SkipReason::ReadElsewhere { .. });
+            let rewriting = rewritten(&graph, &only(rule));
+            assert!(rewriting.graph.nodes.len() > 1 + usize::from(read), "{which} {name}");
+            let is_reason =
+                |why: &SkipReason| matches!(why, SkipReason::IsOutput { .. } | SkipReason::ReadElsewhere { .. });
             // Skip reasons are optional here if a part is also a recognised function, or if a product ends at a
             // visible value.
-            let told = made.report.missed.iter().any(|missed| told(&missed.why));
-            let silent = ["hard-activation", "gelu"].contains(&rule) || made.report.count(rule) > 0;
-            assert!(told || silent, "{which} {name}\n{}", made.report);
+            let has_reason = rewriting.report.missed.iter().any(|missed| is_reason(&missed.why));
+            let silent = ["hard-activation", "gelu"].contains(&rule) || rewriting.report.count(rule) > 0;
+            assert!(has_reason || silent, "{which} {name}\n{}", rewriting.report);
         }
     }
 }
@@ -41,10 +42,11 @@ fn each_stays_where_a_value_in_between_is_seen() {
 #[test]
 fn each_stays_where_a_number_is_slightly_off() {
     for (which, &(name, rule, ..)) in ALL.iter().enumerate().filter(|(_, written)| written.2) {
-        let made = rewritten(&alone(which, 1.0 + 2e-6), &only(rule));
-        assert!(!ops(&made.graph).contains(&name), "{which} {name}\n{}", made.report);
-        let told = made.report.missed.iter().any(|missed| matches!(missed.why, SkipReason::ConstantMismatch { .. }));
-        assert!(told || rule == "power", "{which} {name}\n{}", made.report);
+        let rewriting = rewritten(&alone(which, 1.0 + 2e-6), &only(rule));
+        assert!(!ops(&rewriting.graph).contains(&name), "{which} {name}\n{}", rewriting.report);
+        let has_reason =
+            rewriting.report.missed.iter().any(|missed| matches!(missed.why, SkipReason::ConstantMismatch { .. }));
+        assert!(has_reason || rule == "power", "{which} {name}\n{}", rewriting.report);
     }
 }
 
@@ -54,8 +56,11 @@ fn another_constant_is_reported() {
     let x = net.input(&[1, 2, 2, 4]);
     let gate = net.unary(Unary::HardSigmoid { alpha: 0.2, beta: 0.5 }, x);
     let y = net.binary(texpool_ops::graph::Binary::Mul, x, gate);
-    let made = rewritten(&net.finish(&[y]), &only("hard-activation"));
-    assert_eq!(made.report.missed[0].why.to_string(), "HARD_SWISH has the constant 0.16666667, the nodes have 0.2");
+    let rewriting = rewritten(&net.finish(&[y]), &only("hard-activation"));
+    assert_eq!(
+        rewriting.report.missed[0].why.to_string(),
+        "HARD_SWISH has the constant 0.16666667, the nodes have 0.2"
+    );
 }
 
 #[test]
@@ -70,9 +75,9 @@ fn recognition_keeps_successors_and_sees_epilogues() {
     let y = net.binary(texpool_ops::graph::Binary::Mul, x, sum);
     let tanh = Act::Unary(Unary::Tanh);
     let y = net.node_to(Op::Binary(texpool_ops::graph::Binary::Mul), &[y, sixth], &[1], tanh);
-    let made = fires(&net.finish(&[y]), "hard-activation", 1);
-    assert_eq!(ops(&made.graph), ["HARD_SWISH"]);
-    assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue::of(tanh));
+    let rewriting = fires(&net.finish(&[y]), "hard-activation", 1);
+    assert_eq!(ops(&rewriting.graph), ["HARD_SWISH"]);
+    assert_eq!(rewriting.graph.nodes[n(0)].epilogue, Epilogue::of(tanh));
 }
 
 #[test]
@@ -84,8 +89,8 @@ fn a_value_that_is_no_tensor_is_not_read() {
     let conv = Op::Conv2d(super::support::same(1));
     let y = net.node_to(conv, &[x, weights], &[1, 4, 4, 6], Act::Unary(Unary::Logistic));
     let z = net.binary(texpool_ops::graph::Binary::Mul, y, y);
-    let made = rewritten(&net.finish(&[z]), &only("gated-activation"));
-    assert_eq!(made.report.count("gated-activation"), 0);
+    let rewriting = rewritten(&net.finish(&[z]), &only("gated-activation"));
+    assert_eq!(rewriting.report.count("gated-activation"), 0);
 }
 
 #[test]
@@ -94,8 +99,8 @@ fn a_broadcast_operand_is_reported() {
     let x = net.input(&[1, 4, 4, 1]);
     let wide = net.constant(&[1, 1, 1, 6], &[0.0; 6]);
     let y = net.binary(texpool_ops::graph::Binary::Maximum, x, wide);
-    let made = rewritten(&net.finish(&[y]), &only("bounds"));
-    assert!(matches!(made.report.missed[0].why, SkipReason::ShapeMismatch { .. }));
+    let rewriting = rewritten(&net.finish(&[y]), &only("bounds"));
+    assert!(matches!(rewriting.report.missed[0].why, SkipReason::ShapeMismatch { .. }));
 }
 
 #[test]
@@ -130,8 +135,8 @@ fn a_normalization_is_seen_through_weights_on_its_inverse() {
         let factor = net.binary(Binary::Mul, a, b);
         let [a, b] = if order < 2 { [x, factor] } else { [factor, x] };
         let y = net.binary(Binary::Mul, a, b);
-        let made = fires(&net.finish(&[y]), "normalization", 1);
-        assert_eq!(ops(&made.graph), ["RMSNormalization", "MUL"]);
+        let rewriting = fires(&net.finish(&[y]), "normalization", 1);
+        assert_eq!(ops(&rewriting.graph), ["RMSNormalization", "MUL"]);
     }
 }
 
@@ -164,10 +169,10 @@ fn all_rules_leave_no_part_of_them() {
         let x = net.input(&[1, 4, 3, 6]);
         let y = net.conv(x, 6, 3);
         let (z, _) = write(&mut net, y, which, 1.0);
-        let made = rewritten(&net.finish(&[z]), &Rules::all());
+        let rewriting = rewritten(&net.finish(&[z]), &Rules::all());
         let expected =
-            if name == "MUL" || made.graph.nodes.len() == 1 { vec!["CONV_2D"] } else { vec!["CONV_2D", name] };
-        assert_eq!(ops(&made.graph), expected, "{which}\n{}", made.report);
+            if name == "MUL" || rewriting.graph.nodes.len() == 1 { vec!["CONV_2D"] } else { vec!["CONV_2D", name] };
+        assert_eq!(ops(&rewriting.graph), expected, "{which}\n{}", rewriting.report);
     }
 }
 

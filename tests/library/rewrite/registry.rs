@@ -16,13 +16,13 @@ fn with_no_rule_on_the_graph_is_the_files() {
     let y = net.reshape(y, &[1, 96]);
     let graph = net.finish(&[y]);
     assert_eq!(graph.nodes[n(2)].output, dead);
-    let made = rewrite(&graph, &Rules::none());
-    assert_eq!(format!("{:?}", made.graph), format!("{graph:?}"));
+    let rewriting = rewrite(&graph, &Rules::none());
+    assert_eq!(format!("{:?}", rewriting.graph), format!("{graph:?}"));
     assert!(
-        made.views.is_empty()
-            && made.in_place.is_empty()
-            && made.report.fired.is_empty()
-            && made.report.missed.is_empty()
+        rewriting.views.is_empty()
+            && rewriting.in_place.is_empty()
+            && rewriting.report.fired.is_empty()
+            && rewriting.report.missed.is_empty()
     );
 }
 
@@ -94,8 +94,8 @@ fn dead_nodes_go_with_all_that_only_they_read() {
     let y = net.conv(x, 6, 3);
     let a = net.unary(Unary::Tanh, x);
     net.node(Op::Concat(Concat { axis: 3 }), &[a, y]);
-    let made = fires(&net.finish(&[y]), "dead", 2);
-    assert_eq!(ops(&made.graph), ["CONV_2D"]);
+    let rewriting = fires(&net.finish(&[y]), "dead", 2);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D"]);
 }
 
 #[test]
@@ -111,6 +111,6 @@ fn the_work_grows_with_the_graph_and_not_with_its_square() {
         net.unary(Unary::Tanh, x);
     }
     let flat = net.relu(flat);
-    let made = rewrite(&net.finish(&[out, flat]), &Rules::all());
-    assert_eq!((made.report.nodes_before, made.report.nodes_after), (3 * LONG + 2, 2));
+    let rewriting = rewrite(&net.finish(&[out, flat]), &Rules::all());
+    assert_eq!((rewriting.report.nodes_before, rewriting.report.nodes_after), (3 * LONG + 2, 2));
 }

@@ -22,8 +22,8 @@ fn between(dims: &[usize], nodes: &[(Op, &[usize])]) -> Graph {
 #[test]
 fn a_chain_becomes_one() {
     let chain: [(Op, &[usize]); 3] = [(Op::Reshape, &[24]), (Op::Reshape, &[2, 12]), (Op::Reshape, &[3, 8])];
-    let made = fires(&between(&[2, 3, 4], &chain), "reshape-chain", 2);
-    assert_eq!(ops(&made.graph), ["RELU", "RESHAPE", "TANH"]);
+    let rewriting = fires(&between(&[2, 3, 4], &chain), "reshape-chain", 2);
+    assert_eq!(ops(&rewriting.graph), ["RELU", "RESHAPE", "TANH"]);
 
     let mut net = Net::default();
     let x = net.input(&[2, 3, 4]);
@@ -37,8 +37,8 @@ fn a_transpose_past_ones_is_a_reshape() {
     let graph = between(&[1, 3, 1, 4], &[(Op::Transpose(Transpose { perm: [2, 0, 3, 1] }), &[1, 1, 4, 3])]);
     fires(&graph, "transpose-as-reshape", 0);
     let graph = between(&[1, 3, 1, 4], &[(Op::Transpose(Transpose { perm: [2, 1, 3, 0] }), &[1, 3, 4, 1])]);
-    let made = fires(&graph, "transpose-as-reshape", 1);
-    assert_eq!(ops(&made.graph), ["RELU", "RESHAPE", "TANH"]);
+    let rewriting = fires(&graph, "transpose-as-reshape", 1);
+    assert_eq!(ops(&rewriting.graph), ["RELU", "RESHAPE", "TANH"]);
 }
 
 #[test]
@@ -53,19 +53,19 @@ fn a_fully_connected_node_reads_what_a_reshape_would_have_copied() {
         net.finish(&[z])
     };
     let flat = |dims: &[usize]| rows(dims, 1);
-    let made = fires(&flat(&[1, 2, 2, 6]), "flatten", 1);
+    let rewriting = fires(&flat(&[1, 2, 2, 6]), "flatten", 1);
     fires(&rows(&[1, 2, 2, 6], 2), "flatten", 1);
     assert_eq!(reason(&rows(&[1, 2, 2, 6], 3), "flatten"), SkipReason::SeveralRows);
-    assert_eq!(ops(&made.graph), ["RELU", "FULLY_CONNECTED"]);
+    assert_eq!(ops(&rewriting.graph), ["RELU", "FULLY_CONNECTED"]);
     fires(&flat(&[1, 1, 1, 24]), "flatten", 0);
     assert_eq!(rewritten(&flat(&[1, 6, 1, 4]), &Rules::all()).views.len(), 1);
 }
 
 #[test]
 fn a_reshape_whose_texels_lie_right_is_a_view() {
-    let made = rewritten(&between(&[1, 4, 5, 4], &[(Op::Reshape, &[1, 80])]), &only("views"));
-    assert_eq!(made.views.iter().collect::<Vec<_>>(), [n(1)]);
-    assert_eq!((made.graph.nodes.len(), made.report.nodes_after), (3, 2));
+    let rewriting = rewritten(&between(&[1, 4, 5, 4], &[(Op::Reshape, &[1, 80])]), &only("views"));
+    assert_eq!(rewriting.views.iter().collect::<Vec<_>>(), [n(1)]);
+    assert_eq!((rewriting.graph.nodes.len(), rewriting.report.nodes_after), (3, 2));
 
     let why = reason(&between(&[1, 4, 5, 6], &[(Op::Reshape, &[1, 120])]), "views");
     assert_eq!(why, SkipReason::TexelsMove { from: "1x4x5x6".into(), to: "1x1x1x120".into() });
@@ -85,9 +85,13 @@ fn inputs_and_outputs_do_not_share_texels_through_views() {
     let a = net.reshape(y, &[1, 80]);
     let b = net.reshape(y, &[1, 20, 1, 4]);
     let c = net.reshape(b, &[1, 80]);
-    let made = rewritten(&net.finish(&[a, c]), &only("views"));
-    assert_eq!(made.views.iter().collect::<Vec<_>>(), [n(1), n(2)], "the first takes the texture, the last must copy");
-    assert_eq!(made.report.missed.len(), 1);
+    let rewriting = rewritten(&net.finish(&[a, c]), &only("views"));
+    assert_eq!(
+        rewriting.views.iter().collect::<Vec<_>>(),
+        [n(1), n(2)],
+        "the first takes the texture, the last must copy"
+    );
+    assert_eq!(rewriting.report.missed.len(), 1);
 }
 
 #[test]

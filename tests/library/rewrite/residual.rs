@@ -18,8 +18,8 @@ fn a_convolution_adds_what_was_there_before_it() {
         let (mut net, x) = net();
         let y = net.conv(x, 5, 1);
         let z = if swapped { net.add(x, y) } else { net.add(y, x) };
-        let made = fires(&net.finish(&[z]), "residual", 1);
-        assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue { add: Some(x), ..Epilogue::default() });
+        let rewriting = fires(&net.finish(&[z]), "residual", 1);
+        assert_eq!(rewriting.graph.nodes[n(0)].epilogue, Epilogue { add: Some(x), ..Epilogue::default() });
     }
 }
 
@@ -30,9 +30,12 @@ fn activations_on_both_sides_of_the_addition_keep_their_order() {
     let y = net.unary(Unary::Relu6, y);
     let y = net.add(y, x);
     let z = net.relu(y);
-    let made = rewritten(&net.finish(&[z]), &Rules::only(&["activation", "residual"]).unwrap());
-    assert_eq!(made.graph.nodes.len(), 1);
-    assert_eq!(made.graph.nodes[n(0)].epilogue, Epilogue { first: Act::Unary(Unary::Relu6), add: Some(x), then: RELU });
+    let rewriting = rewritten(&net.finish(&[z]), &Rules::only(&["activation", "residual"]).unwrap());
+    assert_eq!(rewriting.graph.nodes.len(), 1);
+    assert_eq!(
+        rewriting.graph.nodes[n(0)].epilogue,
+        Epilogue { first: Act::Unary(Unary::Relu6), add: Some(x), then: RELU }
+    );
 }
 
 #[test]
@@ -41,9 +44,9 @@ fn zeros_behind_the_last_channel_are_left_out() {
     let y = net.conv(x, 7, 1);
     let padded = net.pad(x, [0; 4], [0, 0, 0, 2]);
     let z = net.add(padded, y);
-    let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(ops(&made.graph), ["CONV_2D"]);
-    assert_eq!(made.graph.nodes[n(0)].epilogue.add, Some(x));
+    let rewriting = fires(&net.finish(&[z]), "residual", 1);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D"]);
+    assert_eq!(rewriting.graph.nodes[n(0)].epilogue.add, Some(x));
 }
 
 #[test]
@@ -52,8 +55,8 @@ fn padding_that_is_read_elsewhere_is_left_where_it_is() {
     let y = net.conv(x, 7, 1);
     let padded = net.pad(x, [0; 4], [0, 0, 0, 2]);
     let z = net.add(padded, y);
-    let made = fires(&net.finish(&[padded, z]), "residual", 1);
-    assert_eq!(ops(&made.graph), ["CONV_2D", "PAD"]);
+    let rewriting = fires(&net.finish(&[padded, z]), "residual", 1);
+    assert_eq!(ops(&rewriting.graph), ["CONV_2D", "PAD"]);
 }
 
 #[test]
@@ -62,8 +65,8 @@ fn a_convolution_waits_for_an_addend_that_comes_later() {
     let y = net.conv(x, 5, 1);
     let late = net.unary(Unary::Tanh, x);
     let z = net.add(y, late);
-    let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(ops(&made.graph), ["TANH", "CONV_2D"]);
+    let rewriting = fires(&net.finish(&[z]), "residual", 1);
+    assert_eq!(ops(&rewriting.graph), ["TANH", "CONV_2D"]);
 }
 
 #[test]
@@ -72,8 +75,8 @@ fn the_later_of_two_convolutions_adds_the_earlier() {
     let a = net.conv(x, 5, 1);
     let b = net.conv(x, 5, 3);
     let z = net.add(a, b);
-    let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(made.graph.nodes[n(1)].epilogue.add, Some(a));
+    let rewriting = fires(&net.finish(&[z]), "residual", 1);
+    assert_eq!(rewriting.graph.nodes[n(1)].epilogue.add, Some(a));
 }
 
 #[test]
@@ -82,8 +85,8 @@ fn the_earlier_convolution_adds_if_the_later_cannot() {
     let a = net.conv(x, 5, 1);
     let b = net.conv(x, 5, 3);
     let z = net.add(a, b);
-    let made = fires(&net.finish(&[b, z]), "residual", 1);
-    assert_eq!(made.graph.nodes[n(1)].epilogue.add, Some(b));
+    let rewriting = fires(&net.finish(&[b, z]), "residual", 1);
+    assert_eq!(rewriting.graph.nodes[n(1)].epilogue.add, Some(b));
 }
 
 #[test]
@@ -126,8 +129,8 @@ fn a_second_addition_finds_no_room() {
     let y = net.conv(a, 5, 1);
     let y = net.add(y, a);
     let z = net.add(y, b);
-    let made = fires(&net.finish(&[z]), "residual", 1);
-    assert_eq!(made.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
+    let rewriting = fires(&net.finish(&[z]), "residual", 1);
+    assert_eq!(rewriting.report.missed[0].why, SkipReason::EpilogueTaken { op: "CONV_2D" });
 }
 
 /// The two kinds of block that BlazeFace is made of, after its first convolution.
@@ -152,9 +155,9 @@ fn blaze_blocks_become_a_depthwise_and_a_pointwise_convolution() {
     let y = net.add(skip, y);
     let z = net.relu(y);
 
-    let made = rewritten(&net.finish(&[z]), &Rules::all());
+    let rewriting = rewritten(&net.finish(&[z]), &Rules::all());
     let expected =
         ["CONV_2D", "DEPTHWISE_CONV_2D", "CONV_2D", "DEPTHWISE_CONV_2D", "STRIDED_SLICE", "MAX_POOL_2D", "CONV_2D"];
-    assert_eq!(ops(&made.graph), expected);
-    assert_eq!(made.graph.nodes[n(6)].epilogue, Epilogue { first: Act::None, add: Some(pooled), then: RELU });
+    assert_eq!(ops(&rewriting.graph), expected);
+    assert_eq!(rewriting.graph.nodes[n(6)].epilogue, Epilogue { first: Act::None, add: Some(pooled), then: RELU });
 }

@@ -25,7 +25,7 @@ impl Net {
         format!("t{}", self.shapes.len())
     }
 
-    fn made(&mut self, id: TensorId, shape: Shape) -> TensorId {
+    fn add_shape(&mut self, id: TensorId, shape: Shape) -> TensorId {
         assert_eq!(id, self.shapes.push(shape));
         id
     }
@@ -36,12 +36,12 @@ impl Net {
 
     pub(crate) fn input(&mut self, dims: &[usize]) -> TensorId {
         let id = self.builder.input(&self.next(), dims).unwrap();
-        self.made(id, Shape::from_dims(dims).unwrap())
+        self.add_shape(id, Shape::from_dims(dims).unwrap())
     }
 
     pub(crate) fn constant(&mut self, dims: &[usize], values: &[f32]) -> TensorId {
         let id = self.builder.constant(&self.next(), dims, values).unwrap();
-        self.made(id, Shape::from_dims(dims).unwrap())
+        self.add_shape(id, Shape::from_dims(dims).unwrap())
     }
 
     /// A constant of small values of both signs, none of them zero.
@@ -61,7 +61,7 @@ impl Net {
         let shape = texpool_ops::graph::infer(&op, &shapes, Shape::from_dims(dims).unwrap()).unwrap();
         let id = self.builder.node_to(&self.next(), op, inputs, dims, act).unwrap();
         self.read.extend(inputs);
-        self.made(id, shape)
+        self.add_shape(id, shape)
     }
 
     /// Returns true if the node reads the tensor.
@@ -123,18 +123,18 @@ pub(crate) fn same(kernel: usize) -> Conv2d {
 
 /// Rewrites a graph, and checks that the result is a valid graph with a schedule and the same answers.
 pub(crate) fn rewritten(graph: &Graph, rules: &Rules) -> Rewritten {
-    let made = rewrite(graph, rules);
-    check(&made.graph).unwrap();
-    let steps = schedule(&made.graph, &made.views).unwrap().steps.len();
-    assert_eq!((made.report.nodes_before, made.report.nodes_after), (graph.nodes.len(), steps));
-    assert_eq!(made.graph.outputs, graph.outputs);
+    let rewriting = rewrite(graph, rules);
+    check(&rewriting.graph).unwrap();
+    let steps = schedule(&rewriting.graph, &rewriting.views).unwrap().steps.len();
+    assert_eq!((rewriting.report.nodes_before, rewriting.report.nodes_after), (graph.nodes.len(), steps));
+    assert_eq!(rewriting.graph.outputs, graph.outputs);
     let inputs: Vec<Vec<f32>> = graph.inputs.iter().map(|&input| signal(graph.shape(input).len())).collect();
     let before = reference::graph(graph, &inputs).unwrap();
-    let after = reference::graph(&made.graph, &inputs).unwrap();
+    let after = reference::graph(&rewriting.graph, &inputs).unwrap();
     for &output in &graph.outputs {
         close(before[output].as_ref().unwrap(), after[output].as_ref().unwrap());
     }
-    made
+    rewriting
 }
 
 /// Values between -2 and 2.
@@ -157,16 +157,16 @@ pub(crate) fn only(rule: &str) -> Rules {
 
 /// Asserts that a rule alone fires `times` times on a graph, and returns the result.
 pub(crate) fn fires(graph: &Graph, rule: &str, times: usize) -> Rewritten {
-    let made = rewritten(graph, &only(rule));
-    assert_eq!(made.report.count(rule), times, "{}", made.report);
-    made
+    let rewriting = rewritten(graph, &only(rule));
+    assert_eq!(rewriting.report.count(rule), times, "{}", rewriting.report);
+    rewriting
 }
 
 /// Asserts that a rule alone leaves a graph unchanged, and returns its reason for the only candidate.
 pub(crate) fn reason(graph: &Graph, rule: &str) -> SkipReason {
-    let made = rewritten(graph, &only(rule));
-    assert!(made.report.fired.is_empty() && made.views.is_empty(), "{}", made.report);
-    let [missed] = &made.report.missed[..] else { panic!("one place was to be looked at: {}", made.report) };
+    let rewriting = rewritten(graph, &only(rule));
+    assert!(rewriting.report.fired.is_empty() && rewriting.views.is_empty(), "{}", rewriting.report);
+    let [missed] = &rewriting.report.missed[..] else { panic!("one place was to be looked at: {}", rewriting.report) };
     assert_eq!(missed.rule, rule);
     missed.why.clone()
 }

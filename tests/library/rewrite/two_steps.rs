@@ -19,21 +19,21 @@ fn one(dims: [usize; 4], op: Op) -> Graph {
 /// Asserts that two steps give the same answers as one, and returns the split graph.
 fn in_steps(dims: [usize; 4], op: Op) -> Graph {
     let graph = one(dims, op);
-    let made = two_steps(&graph).into_owned();
-    check(&made).unwrap();
-    assert_eq!(made.outputs, graph.outputs);
+    let reduced = two_steps(&graph).into_owned();
+    check(&reduced).unwrap();
+    assert_eq!(reduced.outputs, graph.outputs);
     let values: Vec<f32> = (0..dims.iter().product()).map(|i| ((i * 37 + 11) % 101) as f32 / 25.0 - 1.0).collect();
     let [before, after] =
-        [&graph, &made].map(|graph| reference::outputs(graph, std::slice::from_ref(&values)).unwrap().remove(0));
+        [&graph, &reduced].map(|graph| reference::outputs(graph, std::slice::from_ref(&values)).unwrap().remove(0));
     assert_eq!(before.len(), after.len());
     for (i, (a, b)) in before.iter().zip(&after).enumerate() {
         assert!((a - b).abs() <= 1e-4 * a.abs().max(1.0), "{:?}, element {i}: {a} became {b}", graph.nodes);
     }
-    made
+    reduced
 }
 
-fn pool(made: &Graph, node: usize) -> Pool2d {
-    match made.nodes[n(node)].op {
+fn pool(graph: &Graph, node: usize) -> Pool2d {
+    match graph.nodes[n(node)].op {
         Op::Pool2d(pool) => pool,
         ref op => panic!("{op:?}"),
     }
@@ -46,9 +46,9 @@ fn a_large_window_is_pooled_along_each_axis() {
     {
         for counted in [None, Some(Padding { top: 1, bottom: 5, left: 2, right: 0 })] {
             let plain = Pool2d::plain(kind, [128, 130], [3, 2], border);
-            let made = in_steps([1, 132, 133, 2], Op::Pool2d(Pool2d { counted, ..plain }));
-            assert_eq!(made.nodes.len(), 2);
-            assert_eq!((pool(&made, 0).window, pool(&made, 1).window), ([1, 130], [128, 1]));
+            let reduced = in_steps([1, 132, 133, 2], Op::Pool2d(Pool2d { counted, ..plain }));
+            assert_eq!(reduced.nodes.len(), 2);
+            assert_eq!((pool(&reduced, 0).window, pool(&reduced, 1).window), ([1, 130], [128, 1]));
             let dilated = Pool2d { counted, dilation: [1, 2], ..plain };
             assert_eq!(in_steps([1, 132, 270, 1], Op::Pool2d(dilated)).nodes.len(), 2);
         }
@@ -59,13 +59,13 @@ fn a_large_window_is_pooled_along_each_axis() {
 fn a_window_over_a_whole_long_axis_is_cut() {
     let none = Padding::default();
     for kind in [PoolKind::Max, PoolKind::Lp { p: 1 }, PoolKind::Lp { p: 3 }] {
-        let made = in_steps([1, 1, 72_022, 1], Op::Pool2d(Pool2d::plain(kind, [1, 72_022], [1, 1], none)));
-        assert_eq!((pool(&made, 0).window, pool(&made, 1).window), ([1, 268], [1, 269]));
-        let made = in_steps([1, 20_011, 5, 1], Op::Pool2d(Pool2d::plain(kind, [20_011, 1], [2, 2], none)));
-        assert_eq!((pool(&made, 0).window, pool(&made, 1).window), ([141, 1], [142, 1]));
+        let reduced = in_steps([1, 1, 72_022, 1], Op::Pool2d(Pool2d::plain(kind, [1, 72_022], [1, 1], none)));
+        assert_eq!((pool(&reduced, 0).window, pool(&reduced, 1).window), ([1, 268], [1, 269]));
+        let reduced = in_steps([1, 20_011, 5, 1], Op::Pool2d(Pool2d::plain(kind, [20_011, 1], [2, 2], none)));
+        assert_eq!((pool(&reduced, 0).window, pool(&reduced, 1).window), ([141, 1], [142, 1]));
         // Over both axes, of which only one is long.
-        let made = in_steps([1, 3, 20_011, 1], Op::Pool2d(Pool2d::plain(kind, [3, 20_011], [1, 1], none)));
-        assert_eq!(made.nodes.len(), 3);
+        let reduced = in_steps([1, 3, 20_011, 1], Op::Pool2d(Pool2d::plain(kind, [3, 20_011], [1, 1], none)));
+        assert_eq!(reduced.nodes.len(), 3);
     }
 }
 
@@ -103,7 +103,7 @@ fn reductions_beyond_a_workgroup_reduce_rows_first() {
         (ReduceKind::LogSumExp, "ReduceLogSumExp", "ReduceLogSumExp"),
         (ReduceKind::Mean, "MEAN", "MEAN"),
     ] {
-        let made = in_steps([1, 1024, 1030, 1], Op::Reduce(Reduce { kind, axes: [false, true, true, false] }));
-        assert_eq!(ops(&made), [first, second]);
+        let reduced = in_steps([1, 1024, 1030, 1], Op::Reduce(Reduce { kind, axes: [false, true, true, false] }));
+        assert_eq!(ops(&reduced), [first, second]);
     }
 }

@@ -194,18 +194,18 @@ fn other_types_are_refused() {
 #[test]
 fn other_extents_are_refused_but_for_ones_in_front() {
     let values = vec![0.5f32; 12];
-    let given = |dims: &[usize], model: &[usize]| {
+    let write_as = |dims: &[usize], model: &[usize]| {
         written(&TensorView::new(&values, dims).unwrap(), spec(model, ElementType::F32)).map(|_| ())
     };
-    assert_eq!(given(&[2, 6], &[2, 6]), Ok(()));
-    assert_eq!(given(&[2, 6], &[1, 1, 2, 6]), Ok(()), "left out");
-    assert_eq!(given(&[1, 1, 2, 6], &[1, 2, 6]), Ok(()), "added");
-    let error = given(&[6, 2], &[1, 2, 6]).unwrap_err();
+    assert_eq!(write_as(&[2, 6], &[2, 6]), Ok(()));
+    assert_eq!(write_as(&[2, 6], &[1, 1, 2, 6]), Ok(()), "left out");
+    assert_eq!(write_as(&[1, 1, 2, 6], &[1, 2, 6]), Ok(()), "added");
+    let error = write_as(&[6, 2], &[1, 2, 6]).unwrap_err();
     assert_eq!(error, ConvertError::Extents { expected: vec![1, 2, 6], found: vec![6, 2] });
     assert_eq!(error.to_string(), "expected [1, 2, 6], found [6, 2]");
-    assert!(given(&[2, 6, 1], &[2, 6]).is_err(), "ones behind are another layout");
-    assert!(given(&[12], &[2, 6]).is_err(), "stated extents are not guessed");
-    assert!(given(&[2, 1, 6], &[2, 6]).is_err());
+    assert!(write_as(&[2, 6, 1], &[2, 6]).is_err(), "ones behind are another layout");
+    assert!(write_as(&[12], &[2, 6]).is_err(), "stated extents are not guessed");
+    assert!(write_as(&[2, 1, 6], &[2, 6]).is_err());
 
     let dense =
         |values: &[f32], model: &[usize]| written(&TensorView::from(values), spec(model, ElementType::F32)).map(|_| ());

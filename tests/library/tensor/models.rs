@@ -43,9 +43,9 @@ fn plain(graph: &Graph) -> [Vec<ElementType>; 2] {
 #[test]
 fn the_files_kept_here_have_floats() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data");
-    let kept = |file: &str| plain(&open(format!("{root}/{file}")).unwrap());
-    assert_eq!(kept("tiny.tflite"), [vec![F32], vec![F32, F32]]);
-    assert_eq!(kept("models/face_detection_front_2019.tflite"), [vec![F32], vec![F32, F32]]);
+    let types_of = |file: &str| plain(&open(format!("{root}/{file}")).unwrap());
+    assert_eq!(types_of("tiny.tflite"), [vec![F32], vec![F32, F32]]);
+    assert_eq!(types_of("models/face_detection_front_2019.tflite"), [vec![F32], vec![F32, F32]]);
 }
 
 /// A text encoder reads ids of words and a mask, and gives both back; a quantised classifier reads the bytes of a picture.
@@ -163,8 +163,8 @@ fn a_quantised_model_takes_and_answers_the_integers_of_its_file() {
         let [input, output] = [graph.inputs[0], graph.outputs[0]].map(|id| TensorSpec::from(&graph.tensors[id]));
         let mut reals = Vec::new();
         // They stand for -5, 0, 1.5 and 122.5.
-        let given = TensorView::from(&[0u8, 10, 13, 255]);
-        write_reals(&given, input, TexelFormat::Rgba32Float, &mut reals).unwrap();
+        let pixels = TensorView::from(&[0u8, 10, 13, 255]);
+        write_reals(&pixels, input, TexelFormat::Rgba32Float, &mut reals).unwrap();
         assert_eq!(reals, [-5.0, 0.0, 1.5, 122.5]);
         let answer = reference::outputs(&graph, &[reals]).unwrap().remove(0);
         let answer = read_reals(&answer, output).unwrap();

@@ -28,15 +28,15 @@ fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: Streame
     let within = |bytes| compiled(graph, &options(Objective::Device(bytes), weights, stream_io));
     // The plan of whole tensors is chosen if it fits, to the byte.
     let plain = whole.device_bytes();
-    let found = within(plain).unwrap();
-    assert_eq!((found.plan(), found.device_bytes(), found.tiled()), (whole.plan(), plain, None));
+    let model = within(plain).unwrap();
+    assert_eq!((model.plan(), model.device_bytes(), model.tiled()), (whole.plan(), plain, None));
     // The smallest plan's size works as a budget, and so does a size in between.
     for bytes in [least, least.midpoint(plain.max(least))] {
-        let found = within(bytes).unwrap();
-        assert!(found.device_bytes() <= bytes, "{} bytes of {bytes}", found.device_bytes());
+        let model = within(bytes).unwrap();
+        assert!(model.device_bytes() <= bytes, "{} bytes of {bytes}", model.device_bytes());
         // So does the size of what was found.
-        let again = within(found.device_bytes()).unwrap();
-        assert!(again.device_bytes() <= found.device_bytes(), "{} bytes, found in {bytes}", found.device_bytes());
+        let again = within(model.device_bytes()).unwrap();
+        assert!(again.device_bytes() <= model.device_bytes(), "{} bytes, found in {bytes}", model.device_bytes());
     }
 }
 
@@ -44,11 +44,11 @@ fn finds_what_there_is(graph: &Graph, weights: WeightStorage, stream_io: Streame
 #[test]
 fn times_are_predicted_as_the_search_did() {
     let (graph, profile) = (networks::small(), DeviceProfile::default());
-    let same = |found: f64, expected: f64| assert!((found / expected - 1.0).abs() < 1e-9, "{found} {expected}");
+    let same = |actual: f64, expected: f64| assert!((actual / expected - 1.0).abs() < 1e-9, "{actual} {expected}");
     let least = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
     same(least.predicted_us(&profile), least.tiled().unwrap().predicted_us);
-    let asked = options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH);
-    let front = frontier(&graph, &asked, &SearchControl::new()).unwrap();
+    let options_of_front = options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH);
+    let front = frontier(&graph, &options_of_front, &SearchControl::new()).unwrap();
     assert!(front.points().len() > 1);
     same(front.untiled().predicted_us(&profile), front.baseline_us());
     for (index, point) in front.points().iter().enumerate() {
@@ -64,19 +64,19 @@ fn times_are_predicted_as_the_search_did() {
 fn a_known_plan_within_the_budget_is_never_missed() {
     let graph = networks::small();
     let at_once = || SearchControl::new().timeout(std::time::Duration::ZERO);
-    let known = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
-    let bytes = known.device_bytes();
+    let smallest = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
+    let bytes = smallest.device_bytes();
     for stream_io in [StreamedIo::BOTH, StreamedIo::NONE] {
-        let asked = options(Objective::Device(bytes), WeightStorage::Resident, stream_io);
-        assert!(compile_from(&graph, &asked, None, &at_once()).is_err());
-        let found = compile_from(&graph, &asked, Some(&known), &at_once()).unwrap();
-        assert_eq!((found.device_bytes() <= bytes, found.objective()), (true, asked.objective));
+        let request = options(Objective::Device(bytes), WeightStorage::Resident, stream_io);
+        assert!(compile_from(&graph, &request, None, &at_once()).is_err());
+        let model = compile_from(&graph, &request, Some(&smallest), &at_once()).unwrap();
+        assert_eq!((model.device_bytes() <= bytes, model.objective()), (true, request.objective));
     }
     let apart = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::NONE)).unwrap();
-    let asked = options(Objective::Device(apart.device_bytes()), WeightStorage::Resident, StreamedIo::BOTH);
-    if let Ok(found) = compile_from(&graph, &asked, Some(&apart), &at_once()) {
+    let request = options(Objective::Device(apart.device_bytes()), WeightStorage::Resident, StreamedIo::BOTH);
+    if let Ok(model) = compile_from(&graph, &request, Some(&apart), &at_once()) {
         let is_input = |storage: &Storage| matches!(storage.kind, StorageKind::Input(_));
-        assert!(!found.schedule().storages.iter().any(is_input), "an input is not in the pool");
+        assert!(!model.schedule().storages.iter().any(is_input), "an input is not in the pool");
     }
 }
 
@@ -84,13 +84,13 @@ fn a_known_plan_within_the_budget_is_never_missed() {
 #[test]
 fn a_refusal_does_not_forget_a_smaller_plan() {
     let graph = networks::small();
-    let known = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
-    let asked = options(Objective::Device(known.device_bytes() - 1), WeightStorage::Resident, StreamedIo::BOTH);
+    let first = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
+    let request = options(Objective::Device(first.device_bytes() - 1), WeightStorage::Resident, StreamedIo::BOTH);
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
-    let unmet = compile_from(&graph, &asked, Some(&known), &control).unwrap_err();
+    let unmet = compile_from(&graph, &request, Some(&first), &control).unwrap_err();
     let smallest = unmet.smallest.unwrap();
-    assert!(smallest.device_bytes() <= known.device_bytes());
-    assert_eq!((smallest.stopped(), smallest.objective()), (Some(StopReason::Deadline), asked.objective));
+    assert!(smallest.device_bytes() <= first.device_bytes());
+    assert_eq!((smallest.stopped(), smallest.objective()), (Some(StopReason::Deadline), request.objective));
 }
 
 fn network() -> impl Strategy<Value = Graph> {
@@ -120,14 +120,14 @@ fn the_plan_of_whole_tensors_needs_no_time() {
     let graph = networks::small();
     let whole = compiled(&graph, &options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
     let control = SearchControl::new().timeout(std::time::Duration::ZERO);
-    let asked = |bytes| options(Objective::Device(bytes), WeightStorage::Resident, StreamedIo::BOTH);
+    let request = |bytes| options(Objective::Device(bytes), WeightStorage::Resident, StreamedIo::BOTH);
     // A search that is stopped at once may return another pool, which must then fit.
     let stopped =
         compile(&graph, &options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH), &control).unwrap();
     let bytes = stopped.device_bytes().max(whole.device_bytes());
-    let found = compile(&graph, &asked(bytes), &control).unwrap();
-    assert!(found.tiled().is_none());
-    assert!(found.device_bytes() <= bytes);
+    let model = compile(&graph, &request(bytes), &control).unwrap();
+    assert!(model.tiled().is_none());
+    assert!(model.device_bytes() <= bytes);
 }
 
 /// A refusal without a search names a lower bound on every plan. A refusal after a search names at most the size of
@@ -140,8 +140,8 @@ fn refusals_name_a_floor_or_a_plan() {
     let whole = compiled(&graph, &options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH)).unwrap();
     let floor = match within(4) {
         Err(error @ CompileError::BelowFloor { bytes: 4, floor, wgpu }) => {
-            let said = error.to_string();
-            assert!(said.contains(&floor.to_string()) && said.contains(&wgpu.to_string()), "{said}");
+            let message = error.to_string();
+            assert!(message.contains(&floor.to_string()) && message.contains(&wgpu.to_string()), "{message}");
             assert!(wgpu < floor);
             floor
         }
@@ -171,18 +171,18 @@ fn whole_tensors_stay_whole_under_every_objective() {
     };
     let plain = compiled(&graph, &whole(Objective::Fastest)).unwrap();
     for objective in [Objective::Balanced, Objective::Smallest, Objective::Pool(plain.plan().bytes())] {
-        let found = compiled(&graph, &whole(objective)).unwrap();
-        assert_eq!((found.plan(), found.tiled(), found.objective()), (plain.plan(), None, objective));
+        let model = compiled(&graph, &whole(objective)).unwrap();
+        assert_eq!((model.plan(), model.tiled(), model.objective()), (plain.plan(), None, objective));
     }
     let streamed = CompileOptions { weights: ALL, stream_io: StreamedIo::BOTH, ..whole(Objective::Smallest) };
     let bytes = compiled(&graph, &streamed).unwrap().device_bytes();
     assert!(bytes < plain.device_bytes());
-    let found = compiled(&graph, &whole(Objective::Device(bytes))).unwrap();
-    assert!(found.tiled().is_none() && found.device_bytes() <= bytes);
+    let model = compiled(&graph, &whole(Objective::Device(bytes))).unwrap();
+    assert!(model.tiled().is_none() && model.device_bytes() <= bytes);
 
     let tiled = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
     assert!(tiled.tiled().is_some() && tiled.device_bytes() < bytes);
-    let asked = whole(Objective::Device(tiled.device_bytes()));
-    assert!(compile_from(&graph, &asked, Some(&tiled), &SearchControl::new()).is_err());
+    let request = whole(Objective::Device(tiled.device_bytes()));
+    assert!(compile_from(&graph, &request, Some(&tiled), &SearchControl::new()).is_err());
     assert_eq!(frontier(&graph, &whole(Objective::Fastest), &SearchControl::new()).unwrap().points().len(), 1);
 }

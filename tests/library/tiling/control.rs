@@ -20,13 +20,13 @@ fn options(objective: Objective) -> CompileOptions {
 fn holds(compiled: &CompiledModel) {
     let (schedule, plan) = (compiled.schedule(), compiled.plan());
     let limits = TextureLimits { max_extent: 8192 };
-    let found = match compiled.tiled() {
+    let outcome = match compiled.tiled() {
         Some(_) => {
             check_rows(&schedule.tensors(), &schedule.whole(compiled.graph()), &schedule.row_steps(), plan, limits)
         }
         None => check(&schedule.records, &schedule.tensors(), &schedule.uses(), plan, limits),
     };
-    assert_eq!(found, Ok(()));
+    assert_eq!(outcome, Ok(()));
 }
 
 /// Prepares a model and stops at call number `last` of the callback. Also returns the number of calls.
@@ -36,8 +36,8 @@ fn broken_off(graph: &Graph, objective: Objective, last: usize) -> (Result<Compi
         calls += 1;
         if calls >= last { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    let found = compile(graph, &options(objective), &SearchControl::new().progress(&mut callback));
-    (found, calls)
+    let outcome = compile(graph, &options(objective), &SearchControl::new().progress(&mut callback));
+    (outcome, calls)
 }
 
 /// A search stopped halfway returns a complete plan, no larger than one without sharing.
@@ -55,10 +55,10 @@ fn breaking_off_at_any_call_gives_a_plan_that_holds() {
             if last == 0 || last > calls / 2 && objective == Objective::Fastest {
                 continue;
             }
-            let found = broken_off(&graph, objective, last).0.unwrap();
-            holds(&found);
-            assert_eq!(found.stopped(), Some(StopReason::Cancelled), "{objective:?} at {last} of {calls}");
-            assert!(found.plan().bytes() <= naive, "{objective:?} at {last} of {calls}");
+            let compiled = broken_off(&graph, objective, last).0.unwrap();
+            holds(&compiled);
+            assert_eq!(compiled.stopped(), Some(StopReason::Cancelled), "{objective:?} at {last} of {calls}");
+            assert!(compiled.plan().bytes() <= naive, "{objective:?} at {last} of {calls}");
         }
     }
 }
@@ -68,10 +68,13 @@ fn breaking_off_at_any_call_gives_a_plan_that_holds() {
 fn a_deadline_of_nothing_gives_a_plan_that_holds() {
     for graph in [networks::mobilenet_v1(), networks::resnet18(), networks::squeezenet()] {
         for objective in MODES {
-            let found = compile(&graph, &options(objective), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
-            holds(&found);
-            assert_eq!(found.tiled(), None);
-            assert!(objective == Objective::Fastest || found.stopped() == Some(StopReason::Deadline), "{objective:?}");
+            let compiled = compile(&graph, &options(objective), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+            holds(&compiled);
+            assert_eq!(compiled.tiled(), None);
+            assert!(
+                objective == Objective::Fastest || compiled.stopped() == Some(StopReason::Deadline),
+                "{objective:?}"
+            );
         }
         let front =
             frontier(&graph, &options(Objective::Fastest), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
@@ -85,11 +88,11 @@ fn a_deadline_of_nothing_gives_a_plan_that_holds() {
 #[test]
 fn a_budget_that_time_ran_out_for_says_so() {
     let graph = networks::mobilenet_v1();
-    let found = compile(&graph, &options(Objective::Pool(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
-    let error = found.map(|_| ()).unwrap_err();
+    let outcome = compile(&graph, &options(Objective::Pool(1 << 20)), &SearchControl::new().timeout(Duration::ZERO));
+    let error = outcome.map(|_| ()).unwrap_err();
     assert!(matches!(error, CompileError::Budget { stopped: Some(StopReason::Deadline), .. }), "{error}");
-    let said = error.to_string();
-    assert!(said.contains("the deadline passed") && !said.contains("--"), "{said}");
+    let message = error.to_string();
+    assert!(message.contains("the deadline passed") && !message.contains("--"), "{message}");
 }
 
 /// Deadlines are kept while the search is in any of its stages.
@@ -98,8 +101,8 @@ fn deadlines_are_kept() {
     let graph = networks::mobilenet_v2();
     for milliseconds in [20, 100, 300, 900] {
         let (begun, time) = (Instant::now(), Duration::from_millis(milliseconds));
-        let found = compile(&graph, &options(Objective::Smallest), &SearchControl::new().timeout(time)).unwrap();
-        holds(&found);
+        let compiled = compile(&graph, &options(Objective::Smallest), &SearchControl::new().timeout(time)).unwrap();
+        holds(&compiled);
         // A generous limit: the work after a stop competes with everything else on this machine.
         assert!(begun.elapsed() < time + Duration::from_secs(20), "{:?} for {time:?}", begun.elapsed());
     }

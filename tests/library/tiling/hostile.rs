@@ -60,15 +60,15 @@ fn dense(layers: usize, rows: usize) -> Graph {
 /// Sums of two earlier results, far apart in the graph.
 fn sums(count: usize, rows: usize) -> Graph {
     build("sums", &[1, rows, 1, 4], |b, x| {
-        let mut made = vec![x, b.unary("y", Unary::Exp, x).unwrap()];
+        let mut tensors = vec![x, b.unary("y", Unary::Exp, x).unwrap()];
         let mut state = 1usize;
         for index in 0..count {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            let other = made[(state >> 33) % made.len()];
-            let last = made[made.len() - 1 - index % 2];
-            made.push(b.node("s", Op::Binary(texpool_ops::graph::Binary::Add), &[last, other], Act::None).unwrap());
+            let other = tensors[(state >> 33) % tensors.len()];
+            let last = tensors[tensors.len() - 1 - index % 2];
+            tensors.push(b.node("s", Op::Binary(texpool_ops::graph::Binary::Add), &[last, other], Act::None).unwrap());
         }
-        *made.last().unwrap()
+        *tensors.last().unwrap()
     })
 }
 

@@ -31,13 +31,13 @@ fn agrees(what: &str, graph: &Graph, claim: Claim) {
     let result = |inputs: &[Vec<f32>]| reference::graph(graph, inputs).unwrap()[node.output].clone().unwrap();
     let before = result(&inputs);
     for (operand, &tensor) in node.inputs.iter().chain(&node.epilogue.add).enumerate() {
-        let found = input_rows(graph, node, operand);
+        let rows = input_rows(graph, node, operand);
         let Some(input) = graph.inputs.iter().position(|&t| t == tensor) else {
-            assert_eq!(found, None, "{what}: operand {operand} is a constant");
+            assert_eq!(rows, None, "{what}: operand {operand} is a constant");
             continue;
         };
-        let found = found.unwrap();
-        assert_eq!(found.len(), out.rows(), "{what}");
+        let rows = rows.unwrap();
+        assert_eq!(rows.len(), out.rows(), "{what}");
         let shape = graph.shape(tensor);
         let row = shape.w * shape.c;
         for changed in 0..shape.rows() {
@@ -50,7 +50,7 @@ fn agrees(what: &str, graph: &Graph, claim: Claim) {
             other[input][changed * row..(changed + 1) * row].fill(f32::NAN);
             let after_nan = result(&other);
             let length = out.w * out.c;
-            for (to, needed) in found.iter().enumerate() {
+            for (to, needed) in rows.iter().enumerate() {
                 let row = to * length..(to + 1) * length;
                 let differs = before[row.clone()] != after[row.clone()] || before[row.clone()] != after_nan[row];
                 let claimed = needed.contains(&(changed as u32));
@@ -246,8 +246,8 @@ fn lookups() {
     let (x, some) = ([2, 6, 4, 8], [1.0, -1.0, 0.0, 1.0, 5.0]);
     for axis in 0..4 {
         let op = Op::Gather(Gather { axis });
-        let known = lookup(op.clone(), x, [1, 1, 1, 5], Some(&some));
-        agrees(&format!("gather {axis}"), &known, if axis < 3 { Claim::Exact } else { Claim::Safe });
+        let with_indices = lookup(op.clone(), x, [1, 1, 1, 5], Some(&some));
+        agrees(&format!("gather {axis}"), &with_indices, if axis < 3 { Claim::Exact } else { Claim::Safe });
         agrees(&format!("gather computed {axis}"), &lookup(op, x, [1, 1, 1, 5], None), Claim::Safe);
         let mut indices = [1, 4, 3, 8];
         indices[axis] += 1;

@@ -29,14 +29,14 @@ fn pointwise() -> Conv2d {
 
 pub(crate) fn network(layers: &[Layer], two_outputs: bool) -> Graph {
     let mut b = GraphBuilder::new("random");
-    let mut made: Vec<(TensorId, [usize; 4])> = vec![(b.input("x", &[1, 12, 5, 4]).unwrap(), [1, 12, 5, 4])];
+    let mut tensors: Vec<(TensorId, [usize; 4])> = vec![(b.input("x", &[1, 12, 5, 4]).unwrap(), [1, 12, 5, 4])];
     for &(kind, form) in layers {
-        let &(x, dims) = made.last().unwrap();
+        let &(x, dims) = tensors.last().unwrap();
         let [_, h, w, c] = dims;
         let (stride, dilation) = ([1, 2, 1][form as usize % 3], [1, 1, 2][form as usize % 3]);
         let padding = Padding { top: dilation, bottom: dilation, left: 1, right: 1 };
         let conv = Conv2d { stride: [stride, 1], dilation: [dilation, 1], padding, groups: 1 };
-        let same = made.iter().rev().skip(1).filter(|(_, other)| *other == dims).nth(form as usize % 2).map(|m| m.0);
+        let same = tensors.iter().rev().skip(1).filter(|(_, other)| *other == dims).nth(form as usize % 2).map(|m| m.0);
         let after = (h - 1) / stride + 1;
         let next = match kind {
             0 => {
@@ -118,29 +118,29 @@ pub(crate) fn network(layers: &[Layer], two_outputs: bool) -> Graph {
                 (b.conv2d("pw", pointwise(), x, weights, None, Act::None).unwrap(), [1, h, w, 4])
             }
         };
-        made.push(next);
+        tensors.push(next);
     }
     let weights =
-        b.constant("w", &[2, 1, 1, made.last().unwrap().1[3]], &noise(4, 64)[..2 * made.last().unwrap().1[3]]);
-    let out = b.conv2d("out", pointwise(), made.last().unwrap().0, weights.unwrap(), None, Act::None).unwrap();
+        b.constant("w", &[2, 1, 1, tensors.last().unwrap().1[3]], &noise(4, 64)[..2 * tensors.last().unwrap().1[3]]);
+    let out = b.conv2d("out", pointwise(), tensors.last().unwrap().0, weights.unwrap(), None, Act::None).unwrap();
     let mut outputs = vec![out];
-    if two_outputs && made.len() > 2 {
-        outputs.push(b.unary("side", Unary::Abs, made[made.len() / 2].0).unwrap());
+    if two_outputs && tensors.len() > 2 {
+        outputs.push(b.unary("side", Unary::Abs, tensors[tensors.len() / 2].0).unwrap());
     }
     b.finish(&outputs).unwrap()
 }
 
 /// Cuts the operators at the marks; each cascade in as many stripes as its mark says.
 fn cascades(operators: usize, marks: &[(bool, u32)]) -> Vec<Cascade> {
-    let mut made: Vec<Cascade> = Vec::new();
+    let mut cascades: Vec<Cascade> = Vec::new();
     for operator in 0..operators {
         let (cut, stripes) = marks[operator % marks.len()];
-        match made.last_mut() {
+        match cascades.last_mut() {
             Some(cascade) if !cut => cascade.operators.end = operator + 1,
-            _ => made.push(Cascade::new(operator..operator + 1, stripes)),
+            _ => cascades.push(Cascade::new(operator..operator + 1, stripes)),
         }
     }
-    made
+    cascades
 }
 
 struct Case {
@@ -221,7 +221,7 @@ impl Memory {
     /// Returns accesses to all of every storage.
     fn everything(case: &Case) -> Vec<Access> {
         let storages = case.schedule.storages.iter().enumerate();
-        storages.map(|(storage, held)| Access { storage, rows: 0..held.rows, texels: 0..held.row_texels }).collect()
+        storages.map(|(storage, shape)| Access { storage, rows: 0..shape.rows, texels: 0..shape.row_texels }).collect()
     }
 }
 
@@ -267,15 +267,15 @@ proptest! {
             let result = reference::node(&case.graph, node, &seen).unwrap();
             let shape = case.graph.shape(node.output);
             let cells = step.rows.start as usize * shape.w * shape.c..step.rows.end as usize * shape.w * shape.c;
-            for (found, expected) in result[cells.clone()].iter().zip(&expected[node.output].as_ref().unwrap()[cells]) {
+            for (actual, expected) in result[cells.clone()].iter().zip(&expected[node.output].as_ref().unwrap()[cells]) {
                 // A frame does not read the tensor inside it, whose elements are NaN here.
-                prop_assert!(found == expected || (step.kind == StepKind::PadBorder) && found.is_nan(), "{} is not {}", found, expected);
+                prop_assert!(actual == expected || (step.kind == StepKind::PadBorder) && actual.is_nan(), "{} is not {}", actual, expected);
             }
             memory.store(&case, node.output, &result, step.rows.clone(), &step.writes);
         }
         for &output in &case.graph.outputs {
-            let found = memory.load(&case, output, &Memory::everything(&case));
-            prop_assert_eq!(&found, expected[output].as_ref().unwrap());
+            let actual = memory.load(&case, output, &Memory::everything(&case));
+            prop_assert_eq!(&actual, expected[output].as_ref().unwrap());
         }
     }
 

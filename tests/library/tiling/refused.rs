@@ -36,11 +36,14 @@ fn graphs_refused_by_the_checker_are_never_prepared() {
         damage(&mut graph);
         for objective in [Objective::Fastest, Objective::Balanced, Objective::Smallest, Objective::Pool(1 << 20)] {
             let options = CompileOptions { objective, ..CompileOptions::default() };
-            let found = compile(&graph, &options, &SearchControl::new()).map(|_| ());
-            assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}, {objective:?}: {found:?}");
+            let outcome = compile(&graph, &options, &SearchControl::new()).map(|_| ());
+            assert!(
+                matches!(&outcome, Err(CompileError::Graph(e)) if expected(e)),
+                "{what}, {objective:?}: {outcome:?}"
+            );
         }
-        let found = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).map(|_| ());
-        assert!(matches!(&found, Err(CompileError::Graph(e)) if expected(e)), "{what}: {found:?}");
+        let outcome = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).map(|_| ());
+        assert!(matches!(&outcome, Err(CompileError::Graph(e)) if expected(e)), "{what}: {outcome:?}");
     }
 }
 

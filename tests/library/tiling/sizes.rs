@@ -115,8 +115,8 @@ fn a_budget_met_by_the_plain_plan_still_takes_the_fastest() {
         let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         for bytes in [u64::MAX, front.untiled().plan().bytes()] {
             let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
-            let found = compile(&graph, &options(Objective::Pool(bytes)), &SearchControl::new()).unwrap();
-            assert_eq!(found.plan(), &fitting.plan, "{bytes}");
+            let compiled = compile(&graph, &options(Objective::Pool(bytes)), &SearchControl::new()).unwrap();
+            assert_eq!(compiled.plan(), &fitting.plan, "{bytes}");
         }
     }
 }

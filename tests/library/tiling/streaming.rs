@@ -30,9 +30,9 @@ fn all() -> [Graph; 4] {
 /// Returns the front of a network, which is searched for only once per process.
 fn front(graph: &Graph) -> Arc<Frontier> {
     static FRONTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Frontier>>>>> = Mutex::new(BTreeMap::new());
-    let kept = Arc::clone(FRONTS.lock().unwrap().entry(graph.name.clone()).or_default());
+    let front = Arc::clone(FRONTS.lock().unwrap().entry(graph.name.clone()).or_default());
     let search = || Arc::new(frontier(graph, &options(Objective::Fastest), &SearchControl::new()).unwrap());
-    Arc::clone(kept.get_or_init(search))
+    Arc::clone(front.get_or_init(search))
 }
 
 /// Rows and weights alive at the peak, in MiB: no more than a dynamic programme over borders between cascades

@@ -20,12 +20,12 @@ enum Operator {
 }
 
 /// Applies the operator to the graph's input, or to a tensor computed from it.
-fn network(operator: Operator, made: bool) -> Graph {
+fn network(operator: Operator, is_computed: bool) -> Graph {
     let mut net = GraphBuilder::new("whole");
     let map = [1, 32, 32, VALUES / 1024];
     let dims = if matches!(operator, Operator::Dense) { map } else { [1, 1, 1, VALUES] };
     let mut x = net.input("x", &dims).unwrap();
-    if made {
+    if is_computed {
         x = net.unary("exp", Unary::Exp, x).unwrap();
     }
     let out = match operator {
@@ -71,8 +71,8 @@ fn a_map_that_must_be_whole_stays_whole() {
                 matches!(error, CompileError::Budget { bytes, least, tiled: false, stopped: None, .. } if (bytes, least) == (budget, BYTES)),
                 "{error}"
             );
-            let said = error.to_string();
-            assert!(said.contains(&budget.to_string()) && said.contains(&BYTES.to_string()), "{said}");
+            let message = error.to_string();
+            assert!(message.contains(&budget.to_string()) && message.contains(&BYTES.to_string()), "{message}");
         }
     }
 }

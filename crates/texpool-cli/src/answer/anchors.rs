@@ -87,12 +87,12 @@ mod tests {
             Output { name: "boxes", dims: &[1, 6, 6], values: &regressors },
             Output { name: "scores", dims: &[1, 6, 1], values: &scores },
         ];
-        let found = decoding().decode(&outputs, &View::of_input(16, 16)).unwrap();
-        assert_eq!((found.boxes.len(), found.candidates), (1, 6));
-        let face = &found.boxes[0];
+        let boxes = decoding().decode(&outputs, &View::of_input(16, 16)).unwrap();
+        assert_eq!((boxes.boxes.len(), boxes.candidates), (1, 6));
+        let face = &boxes.boxes[0];
         // The mean of boxes that are weighted by their scores rounds.
-        let close = |found: f32, expected: f32| (found - expected).abs() < 1e-4;
-        let is_at = face.bounds.iter().zip([11.0, 0.0, 15.0, 6.0]).all(|(&found, expected)| close(found, expected));
+        let close = |actual: f32, expected: f32| (actual - expected).abs() < 1e-4;
+        let is_at = face.bounds.iter().zip([11.0, 0.0, 15.0, 6.0]).all(|(&actual, expected)| close(actual, expected));
         let nose = face.points[0].at();
         assert!(is_at && close(nose[0], 14.0) && close(nose[1], 4.5), "{face:?}");
         assert!((face.score - 0.731_06).abs() < 1e-5, "{}", face.score);
@@ -103,7 +103,7 @@ mod tests {
             Output { name: "b0", dims: &[1, 4, 6], values: &regressors[..24] },
             Output { name: "b1", dims: &[1, 2, 6], values: &regressors[24..] },
         ];
-        assert_eq!(decoding().decode(&parts, &View::of_input(16, 16)).unwrap(), found);
+        assert_eq!(decoding().decode(&parts, &View::of_input(16, 16)).unwrap(), boxes);
         let few = decoding().decode(&parts[1..], &View::of_input(16, 16)).unwrap_err();
         assert!(matches!(few, DecodeError::Extents { .. }));
     }

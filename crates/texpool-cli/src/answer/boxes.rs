@@ -49,21 +49,21 @@ pub(super) struct Candidates {
     threshold: f32,
     seen: usize,
     best: Option<f32>,
-    found: Vec<DetectedObject>,
+    objects: Vec<DetectedObject>,
 }
 
 impl Candidates {
     /// Keeps candidates with at least this score.
     pub(super) fn new(threshold: f32) -> Self {
-        Self { threshold, seen: 0, best: None, found: Vec::new() }
+        Self { threshold, seen: 0, best: None, objects: Vec::new() }
     }
 
     /// Counts a candidate, and adds what `found` returns if its score suffices.
-    pub(super) fn look(&mut self, score: f32, found: impl FnOnce() -> DetectedObject) {
+    pub(super) fn look(&mut self, score: f32, object: impl FnOnce() -> DetectedObject) {
         self.seen += 1;
         self.best = Some(self.best.map_or(score, |best| best.max(score)));
         if score >= self.threshold {
-            self.found.push(found());
+            self.objects.push(object());
         }
     }
 
@@ -73,8 +73,8 @@ impl Candidates {
         what: &[String; 2],
         merge: impl FnOnce(Vec<DetectedObject>) -> Vec<DetectedObject>,
     ) -> Boxes {
-        let Self { threshold, seen: candidates, best, found } = self;
-        Boxes { what: what.clone(), boxes: merge(found), threshold, candidates, best, top: None }
+        let Self { threshold, seen: candidates, best, objects } = self;
+        Boxes { what: what.clone(), boxes: merge(objects), threshold, candidates, best, top: None }
     }
 }
 
@@ -97,10 +97,10 @@ impl fmt::Display for Boxes {
             writeln!(f, "  {} {several}", boxes.len())?;
         }
         let shown = top.unwrap_or(SHOWN).max(1);
-        for found in boxes.iter().take(shown) {
-            let label = found.label.as_ref().unwrap_or(one);
-            write!(f, "  {:>5.1} %  {label}  {}", 100.0 * found.score, Bounds(found.bounds))?;
-            match found.points.len() {
+        for object in boxes.iter().take(shown) {
+            let label = object.label.as_ref().unwrap_or(one);
+            write!(f, "  {:>5.1} %  {label}  {}", 100.0 * object.score, Bounds(object.bounds))?;
+            match object.points.len() {
                 0 => writeln!(f)?,
                 points => writeln!(f, ", {points} points")?,
             }
@@ -115,12 +115,16 @@ impl fmt::Display for Boxes {
 impl Boxes {
     /// Draws the boxes with their points, labels and scores.
     pub(super) fn draw(&self, canvas: &mut Canvas<'_>) {
-        for (i, found) in self.boxes.iter().enumerate() {
+        for (i, object) in self.boxes.iter().enumerate() {
             let colour = colour(i);
-            canvas.rectangle(found.bounds, colour);
-            found.points.iter().for_each(|point| canvas.disc(point.at(), colour));
-            let label = found.label.as_ref().unwrap_or(&self.what[0]);
-            canvas.label([found.bounds[0], found.bounds[1]], &format!("{label} {:.0} %", 100.0 * found.score), colour);
+            canvas.rectangle(object.bounds, colour);
+            object.points.iter().for_each(|point| canvas.disc(point.at(), colour));
+            let label = object.label.as_ref().unwrap_or(&self.what[0]);
+            canvas.label(
+                [object.bounds[0], object.bounds[1]],
+                &format!("{label} {:.0} %", 100.0 * object.score),
+                colour,
+            );
         }
     }
 }
@@ -131,12 +135,12 @@ mod tests {
 
     #[test]
     fn boxes_are_counted_and_what_is_missing_is_explained() {
-        let found = |score| DetectedObject { label: None, score, bounds: [1.2, 2.0, 30.7, 40.0], points: vec![] };
+        let object = |score| DetectedObject { label: None, score, bounds: [1.2, 2.0, 30.7, 40.0], points: vec![] };
         let what = ["face", "faces"].map(str::to_owned);
         let mut boxes =
-            Boxes { what, boxes: vec![found(0.875)], threshold: 0.5, candidates: 896, best: Some(0.875), top: None };
+            Boxes { what, boxes: vec![object(0.875)], threshold: 0.5, candidates: 896, best: Some(0.875), top: None };
         assert_eq!(boxes.to_string(), "   87.5 %  face  x 1–31, y 2–40\n");
-        boxes.boxes = vec![found(0.9); 7];
+        boxes.boxes = vec![object(0.9); 7];
         let text = boxes.to_string();
         assert!(text.starts_with("  7 faces\n") && text.ends_with("           … 2 more\n"), "{text}");
         assert_eq!(text.lines().count(), 7);

@@ -76,11 +76,11 @@ mod tests {
             dims.iter().zip(values).map(|(dims, values)| Output { name: "y", dims, values }).collect();
         let detection = Detection { what: ["face", "faces"].map(str::to_owned), threshold: 0.5, overlap: 0.3 };
         let decoding = Centerface { detection, points: ["a", "b", "c", "d", "e"].map(str::to_owned) };
-        let found = decoding.decode(&outputs, &View::of_input(32, 32)).unwrap();
-        let face = &found.boxes[0];
+        let boxes = decoding.decode(&outputs, &View::of_input(32, 32)).unwrap();
+        let face = &boxes.boxes[0];
         // The centre is at (4.5 * 4, 3.5 * 4).
-        for (found, expected) in face.bounds.iter().zip([10.0, 10.0, 26.0, 18.0]) {
-            assert!((found - expected).abs() < 1e-4, "{:?}", face.bounds);
+        for (actual, expected) in face.bounds.iter().zip([10.0, 10.0, 26.0, 18.0]) {
+            assert!((actual - expected).abs() < 1e-4, "{:?}", face.bounds);
         }
         assert!((face.points[0].x - 14.0).abs() < 1e-4 && (face.points[0].y - 14.0).abs() < 1e-4, "{face:?}");
         assert!(decoding.decode(&outputs[..3], &View::of_input(32, 32)).is_err());

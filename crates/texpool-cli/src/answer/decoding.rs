@@ -98,8 +98,8 @@ impl Decoding {
         if let Some(output) = outputs.iter().find(|output| output.values.iter().any(|value| !value.is_finite())) {
             return Err(DecodeError::NotFinite { name: output.name.to_owned() });
         }
-        let boxes = |found: Boxes| Answer::Boxes(Boxes { top, ..found });
-        let points = |found: Points| Answer::Points(Points { top, ..found });
+        let boxes = |boxes: Boxes| Answer::Boxes(Boxes { top, ..boxes });
+        let points = |points: Points| Answer::Points(Points { top, ..points });
         Ok(match self {
             Self::Classes(classes) => Answer::Classes(classes.decode(outputs, names, top)?),
             Self::Segments => Answer::Segments(Segments::decode(outputs, view, names, top)?),

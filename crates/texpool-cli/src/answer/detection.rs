@@ -26,6 +26,6 @@ impl Detection {
         candidates: Candidates,
         merge: impl FnOnce(Vec<DetectedObject>, f32) -> Vec<DetectedObject>,
     ) -> Boxes {
-        candidates.merged(&self.what, |found| merge(found, self.overlap))
+        candidates.merged(&self.what, |objects| merge(objects, self.overlap))
     }
 }

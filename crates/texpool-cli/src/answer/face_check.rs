@@ -62,12 +62,12 @@ mod tests {
             Output { name: "face", dims: &[1, 2], values: &[0.1, 0.9] },
         ];
         // With two points, the extents of the points are those of a box, which comes first.
-        let found = check.decode(&[outputs[1], outputs[2]], &View::of_input(48, 48)).unwrap();
+        let points = check.decode(&[outputs[1], outputs[2]], &View::of_input(48, 48)).unwrap();
         assert_eq!(
-            found.points.iter().map(|point| [point.x, point.y]).collect::<Vec<_>>(),
+            points.points.iter().map(|point| [point.x, point.y]).collect::<Vec<_>>(),
             [[12.0, 24.0], [36.0, 12.0]]
         );
-        assert!(found.found && found.score == Some(0.9));
+        assert!(points.found && points.score == Some(0.9));
         let none = FaceCheck { points: vec![], threshold: 0.95 }.decode(&outputs, &View::of_input(100, 100)).unwrap();
         assert!(!none.found);
         assert_eq!((none.points[0].x, none.points[1].x), (10.0, 90.0));

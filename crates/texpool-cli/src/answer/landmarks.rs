@@ -121,10 +121,10 @@ mod tests {
             Output { name: "score", dims: &[1, 1], values: &[0.0] },
             Output { name: "side", dims: &[1, 1], values: &[0.9] },
         ];
-        let found = decoding.decode(&outputs, &view).unwrap();
-        assert_eq!((found.what.as_str(), found.score, found.found), ("right hand", Some(0.5), true));
-        assert_eq!(found.points.len(), 2);
-        let (wrist, other) = (&found.points[0], &found.points[1]);
+        let points = decoding.decode(&outputs, &view).unwrap();
+        assert_eq!((points.what.as_str(), points.score, points.found), ("right hand", Some(0.5), true));
+        assert_eq!(points.points.len(), 2);
+        let (wrist, other) = (&points.points[0], &points.points[1]);
         assert_eq!((wrist.x, wrist.y, wrist.z, wrist.score), (324.0, 162.0, Some(16.0), Some(0.5)));
         assert_eq!((wrist.name.as_deref(), other.name.as_deref()), (Some("wrist"), None));
         assert_eq!((other.x, other.y, other.score), (100.0, 274.0, Some(1.0)));

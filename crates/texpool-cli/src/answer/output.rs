@@ -42,8 +42,8 @@ pub enum DecodeError {
 impl DecodeError {
     /// Creates the error for outputs with other extents.
     pub(super) fn extents(expected: impl Into<String>, outputs: &[Output<'_>]) -> Self {
-        let found: Vec<String> = outputs.iter().map(|output| format!("{:?}", output.dims)).collect();
-        Self::Extents { expected: expected.into(), found: found.join(", ") }
+        let dims: Vec<String> = outputs.iter().map(|output| format!("{:?}", output.dims)).collect();
+        Self::Extents { expected: expected.into(), found: dims.join(", ") }
     }
 }
 

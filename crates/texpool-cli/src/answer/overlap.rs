@@ -11,20 +11,20 @@ pub(super) fn overlap(a: [f32; 4], b: [f32; 4]) -> f32 {
 }
 
 /// Keeps the best of all boxes with the same label that overlap by more than `most`, best first.
-pub(super) fn best(found: Vec<DetectedObject>, most: f32) -> Vec<DetectedObject> {
-    groups(found, most).into_iter().filter_map(|group| group.into_iter().next()).collect()
+pub(super) fn best(objects: Vec<DetectedObject>, most: f32) -> Vec<DetectedObject> {
+    groups(objects, most).into_iter().filter_map(|group| group.into_iter().next()).collect()
 }
 
 /// Merges all boxes that overlap by more than `most` into their mean, weighted by score, best first.
-pub(super) fn averages(found: Vec<DetectedObject>, most: f32) -> Vec<DetectedObject> {
-    groups(found, most).into_iter().filter_map(|group| average(&group)).collect()
+pub(super) fn averages(objects: Vec<DetectedObject>, most: f32) -> Vec<DetectedObject> {
+    groups(objects, most).into_iter().filter_map(|group| average(&group)).collect()
 }
 
 /// Groups boxes by the best one that they overlap, each group and its members best first.
-fn groups(mut found: Vec<DetectedObject>, most: f32) -> Vec<Vec<DetectedObject>> {
-    found.sort_by(|a, b| b.score.total_cmp(&a.score));
+fn groups(mut objects: Vec<DetectedObject>, most: f32) -> Vec<Vec<DetectedObject>> {
+    objects.sort_by(|a, b| b.score.total_cmp(&a.score));
     let mut groups: Vec<Vec<DetectedObject>> = Vec::new();
-    for one in found {
+    for one in objects {
         let same = |group: &&mut Vec<DetectedObject>| {
             group.first().is_some_and(|best| best.label == one.label && overlap(best.bounds, one.bounds) > most)
         };
@@ -53,7 +53,7 @@ mod tests {
     use super::{averages, best, overlap};
     use crate::answer::{DetectedObject, Point};
 
-    fn found(score: f32, left: f32) -> DetectedObject {
+    fn object(score: f32, left: f32) -> DetectedObject {
         let points = vec![Point::new(None, [left, 1.0])];
         DetectedObject { label: None, score, bounds: [left, 0.0, left + 10.0, 10.0], points }
     }
@@ -66,9 +66,9 @@ mod tests {
 
     #[test]
     fn boxes_of_one_thing_are_merged_and_others_are_kept() {
-        let all = || vec![found(0.5, 2.0), found(1.0, 0.0), found(0.7, 100.0)];
-        let kept: Vec<f32> = best(all(), 0.3).iter().map(|one| one.bounds[0]).collect();
-        assert_eq!(kept, [0.0, 100.0]);
+        let all = || vec![object(0.5, 2.0), object(1.0, 0.0), object(0.7, 100.0)];
+        let edges: Vec<f32> = best(all(), 0.3).iter().map(|one| one.bounds[0]).collect();
+        assert_eq!(edges, [0.0, 100.0]);
         let merged = averages(all(), 0.3);
         // (1 * 0 + 0.5 * 2) / 1.5, under the score of the best.
         assert_eq!((merged.len(), merged[0].score), (2, 1.0));

@@ -66,9 +66,9 @@ mod tests {
             Output { name: "heat", dims: &[1, 2, 3, 2], values: &heat },
             Output { name: "offsets", dims: &[1, 2, 3, 4], values: &offsets },
         ];
-        let found = decoding.decode(&outputs, &View::of_input(33, 17)).unwrap();
-        assert_eq!((found.points[0].x, found.points[0].y), (21.0, 14.0));
-        assert_eq!((found.points[1].x, found.points[1].y, found.points[1].score), (32.0, 0.0, Some(0.5)));
-        assert!(found.found && decoding.decode(&outputs[..1], &View::of_input(33, 17)).is_err());
+        let points = decoding.decode(&outputs, &View::of_input(33, 17)).unwrap();
+        assert_eq!((points.points[0].x, points.points[0].y), (21.0, 14.0));
+        assert_eq!((points.points[1].x, points.points[1].y, points.points[1].score), (32.0, 0.0, Some(0.5)));
+        assert!(points.found && decoding.decode(&outputs[..1], &View::of_input(33, 17)).is_err());
     }
 }

@@ -62,8 +62,8 @@ mod tests {
             Output { name: "b", dims: &[1, 3, 2, 4], values: &corrections },
             Output { name: "s", dims: &[1, 3, 2, 2], values: &scores },
         ];
-        let found = decoding.decode(&outputs, &View::of_input(20, 20)).unwrap();
-        assert_eq!((found.boxes.len(), found.boxes[0].bounds), (1, [16.0, 3.0, 16.0, 14.0]));
+        let boxes = decoding.decode(&outputs, &View::of_input(20, 20)).unwrap();
+        assert_eq!((boxes.boxes.len(), boxes.boxes[0].bounds), (1, [16.0, 3.0, 16.0, 14.0]));
         assert!(decoding.decode(&outputs[..1], &View::of_input(20, 20)).is_err());
     }
 }

@@ -32,8 +32,8 @@ impl Retinaface {
         }
         for (parts, (stride, scales)) in outputs.chunks_exact(3).zip(GRIDS) {
             let planes = |i: usize, channels: usize| {
-                let found = Planes::of(parts[i], channels);
-                found.filter(|p| p.width * stride == view.input[0] && p.height * stride == view.input[1])
+                let map = Planes::of(parts[i], channels);
+                map.filter(|p| p.width * stride == view.input[0] && p.height * stride == view.input[1])
             };
             let (Some(scores), Some(boxes), Some(points)) = (planes(0, 4), planes(1, 8), planes(2, 20)) else {
                 return Err(DecodeError::extents("[1, 4 | 8 | 20, HEIGHT, WIDTH] of strides 32, 16 and 8", outputs));
@@ -88,11 +88,11 @@ mod tests {
             values.iter().zip(&dims).map(|(values, dims)| Output { name: "y", dims, values }).collect();
         let detection = Detection { what: ["face", "faces"].map(str::to_owned), threshold: 0.75, overlap: 0.5 };
         let decoding = Retinaface { detection, points: ["a", "b", "c", "d", "e"].map(str::to_owned) };
-        let found = decoding.decode(&outputs, &View::of_input(32, 32)).unwrap();
+        let boxes = decoding.decode(&outputs, &View::of_input(32, 32)).unwrap();
         // The anchor's centre is at 24, 16, and the box is moved by a quarter of its 16 pixels.
-        assert_eq!(found.boxes[0].bounds, [20.0, 8.0, 32.0, 24.0]);
-        assert_eq!(found.boxes[0].points[0].at(), [41.0, 16.0]);
-        assert_eq!((found.boxes.len(), found.candidates), (1, 42));
+        assert_eq!(boxes.boxes[0].bounds, [20.0, 8.0, 32.0, 24.0]);
+        assert_eq!(boxes.boxes[0].points[0].at(), [41.0, 16.0]);
+        assert_eq!((boxes.boxes.len(), boxes.candidates), (1, 42));
         assert!(decoding.decode(&outputs[1..], &View::of_input(32, 32)).is_err());
         assert!(decoding.decode(&outputs, &View::of_input(64, 32)).is_err());
     }

@@ -49,10 +49,10 @@ impl TextRegions {
                 DetectedObject { label: None, score, bounds, points: vec![] }
             });
         }
-        Ok(candidates.merged(&self.what, |mut found| {
+        Ok(candidates.merged(&self.what, |mut objects| {
             // In reading order.
-            found.sort_by(|a, b| a.bounds[1].total_cmp(&b.bounds[1]).then(a.bounds[0].total_cmp(&b.bounds[0])));
-            found
+            objects.sort_by(|a, b| a.bounds[1].total_cmp(&b.bounds[1]).then(a.bounds[0].total_cmp(&b.bounds[0])));
+            objects
         }))
     }
 
@@ -121,9 +121,9 @@ mod tests {
         (5..9).for_each(|y| (4..23).for_each(|x| values[y * 40 + x] = 0.9));
         values[18 * 40 + 38] = 1.0;
         let output = Output { name: "y", dims: &[1, 1, 20, 40], values: &values };
-        let found = decoding.decode(&[output], &View::of_input(40, 20)).unwrap();
+        let boxes = decoding.decode(&[output], &View::of_input(40, 20)).unwrap();
         // With its neighbours it is 20 by 5, and grows by 100 / 50 on each side.
-        assert_eq!((found.boxes.len(), found.boxes[0].bounds), (1, [2.0, 3.0, 26.0, 12.0]));
-        assert!((found.boxes[0].score - 0.9).abs() < 1e-5, "{}", found.boxes[0].score);
+        assert_eq!((boxes.boxes.len(), boxes.boxes[0].bounds), (1, [2.0, 3.0, 26.0, 12.0]));
+        assert!((boxes.boxes[0].score - 0.9).abs() < 1e-5, "{}", boxes.boxes[0].score);
     }
 }

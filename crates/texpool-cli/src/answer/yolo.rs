@@ -76,10 +76,10 @@ mod tests {
         values[(2 * 2 + 1) * 7..][..7].copy_from_slice(&[0.0, 0.0, 0.0, 0.0, 9.0, 0.0, 9.0]);
         let output = Output { name: "y", dims: &[1, 2, 2, 14], values: &values };
         let names = ["cat", "dog"].map(str::to_owned);
-        let found = decoding.decode(&[output], &View::of_input(40, 40), Some(&names)).unwrap();
+        let boxes = decoding.decode(&[output], &View::of_input(40, 40), Some(&names)).unwrap();
         // The centre is at a quarter and three quarters, the box two cells wide and half a cell high.
-        assert_eq!((found.boxes.len(), found.boxes[0].bounds), (1, [0.0, 25.0, 30.0, 35.0]));
-        assert_eq!(found.boxes[0].label.as_deref(), Some("dog"));
+        assert_eq!((boxes.boxes.len(), boxes.boxes[0].bounds), (1, [0.0, 25.0, 30.0, 35.0]));
+        assert_eq!(boxes.boxes[0].label.as_deref(), Some("dog"));
         assert!(decoding.decode(&[output], &View::of_input(40, 40), Some(&names[..1])).is_err());
     }
 }

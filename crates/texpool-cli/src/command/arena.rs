@@ -28,7 +28,7 @@ pub(super) struct ArenaArgs<'a> {
 
 /// The plan as printed in JSON.
 #[derive(Serialize)]
-struct Printed<'a> {
+struct ArenaDocument<'a> {
     #[serde(flatten)]
     plan: &'a ArenaPlan,
     /// The requested capacity; `answer` is `fits`, `impossible` or `undecided`.
@@ -53,7 +53,7 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     let code = answer.map_or(0, CapacityAnswer::exit_code);
     if json {
         let answer = answer.map(CapacityAnswer::word);
-        out::json(&Printed { plan: &plan, capacity: args.capacity, answer, seconds })?;
+        out::json(&ArenaDocument { plan: &plan, capacity: args.capacity, answer, seconds })?;
     } else {
         out::text(&text(&plan, args.capacity.zip(answer), seconds))?;
     }
@@ -69,8 +69,8 @@ pub(super) fn run(path: &Path, buffers: Vec<Buffer>, args: &ArenaArgs<'_>, json:
     stopped::exit(plan.stopped, code)
 }
 
-fn text(plan: &ArenaPlan, asked: Option<(u64, CapacityAnswer)>, seconds: f64) -> String {
-    let said = match asked {
+fn text(plan: &ArenaPlan, fitting: Option<(u64, CapacityAnswer)>, seconds: f64) -> String {
+    let verdict = match fitting {
         Some((capacity, answer)) => answer.text(capacity, plan.total),
         None => format!("one arena of {}", grouped(plan.total)),
     };
@@ -79,5 +79,5 @@ fn text(plan: &ArenaPlan, asked: Option<(u64, CapacityAnswer)>, seconds: f64) ->
         ArenaProof::Search => "a search has ruled out everything smaller".to_owned(),
         _ => format!("no plan is smaller than {}", grouped(plan.bound)),
     };
-    format!("{said}; {proof}, {seconds:.3} s\n")
+    format!("{verdict}; {proof}, {seconds:.3} s\n")
 }

@@ -3,7 +3,7 @@
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
     bench_steps::{profile, steps, top},
-    compare_plans::{self, Compared},
+    compare_plans::{self, PlanChoice},
     device::Device,
     error::CliError,
     inputs::random,
@@ -118,13 +118,13 @@ struct Median {
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Downloads the model before the clock starts.
-    let found = args.model.find()?;
+    let source = args.model.find()?;
     let cold = Instant::now();
-    let graph = found.import()?;
+    let graph = source.import()?;
     let gpu = args.adapter.open(true)?;
     let plans =
-        args.plans.iter().map(|setting| (Compared::Objective(setting.name.clone()), args.model.options_for(setting)));
-    let with = |&planner: &Planner| (Compared::Strategy(planner.to_string()), args.model.options_with(planner));
+        args.plans.iter().map(|setting| (PlanChoice::Objective(setting.name.clone()), args.model.options_for(setting)));
+    let with = |&planner: &Planner| (PlanChoice::Strategy(planner.to_string()), args.model.options_with(planner));
     let settings: Vec<_> = plans.chain(args.strategies.iter().map(with)).collect();
     if !settings.is_empty() {
         let what = compare_plans::Comparison { settings: &settings, time: args.seconds, search: args.model.search() };

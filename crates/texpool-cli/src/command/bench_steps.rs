@@ -31,7 +31,7 @@ pub(super) fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<
 pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<StepTime> {
     let compiled = session.compiled();
     let rows = MemoryReport::from_compiled(compiled).rows;
-    let mut made: Vec<StepTime> = Vec::new();
+    let mut step_times: Vec<StepTime> = Vec::new();
     let mut of_node: BTreeMap<NodeId, usize> = BTreeMap::new();
     // A table instead of a search, because a plan with stripes has tens of thousands of steps, and every run has a time
     // for each dispatch.
@@ -43,28 +43,28 @@ pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<S
             continue;
         }
         let at = *of_node.entry(step.node).or_insert_with(|| {
-            made.push(without_time(compiled, step.node, number, (row.operator, row.writes)));
-            made.len() - 1
+            step_times.push(without_time(compiled, step.node, number, (row.operator, row.writes)));
+            step_times.len() - 1
         });
-        made[at].stripes += 1;
+        step_times[at].stripes += 1;
         of_step.push(Some(at));
     }
-    let mut times = vec![vec![0.0; profiles.len()]; made.len()];
+    let mut times = vec![vec![0.0; profiles.len()]; step_times.len()];
     for (run, dispatches) in profiles.iter().enumerate() {
         for time in dispatches {
             // Dispatches that write poison have no step.
             let Some(at) = time.step.and_then(|step| of_step.get(step).copied().flatten()) else { continue };
             times[at][run] += time.ms;
-            if !made[at].kernels.contains(&time.kernel) {
-                made[at].kernels.push(time.kernel);
+            if !step_times[at].kernels.contains(&time.kernel) {
+                step_times[at].kernels.push(time.kernel);
             }
         }
     }
     // Empty if the device has no timestamps.
-    for (step, times) in made.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
+    for (step, times) in step_times.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
         step.gpu_ms = Some(percentile(&times, 0.5));
     }
-    made
+    step_times
 }
 
 /// Parses the number of steps to print, or `all`.

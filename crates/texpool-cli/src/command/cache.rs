@@ -78,7 +78,7 @@ struct Total {
 }
 
 #[derive(Serialize)]
-struct Listed {
+struct CacheListing {
     folder: String,
     files: Vec<Row>,
     totals: BTreeMap<StoredKind, Total>,
@@ -86,7 +86,7 @@ struct Listed {
 }
 
 #[derive(Serialize)]
-struct Cleared {
+struct ClearReport {
     folder: String,
     removed: Vec<Row>,
     removed_bytes: u64,
@@ -112,11 +112,11 @@ fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
         total.bytes += file.bytes;
     }
     let folder = fetcher.folder.display().to_string();
-    let listed = Listed { folder, total_bytes: sum(&files), totals, files };
+    let listed = CacheListing { folder, total_bytes: sum(&files), totals, files };
     if json { out::json(&listed) } else { out::text(&listed_text(&listed)) }
 }
 
-fn listed_text(listed: &Listed) -> String {
+fn listed_text(listed: &CacheListing) -> String {
     let mut text = format!("{}\n\n", printable(&listed.folder));
     for Row { kind, name, bytes, .. } in &listed.files {
         // Writing to a string cannot fail.
@@ -150,7 +150,7 @@ fn clear(fetcher: &Fetcher<'_>, which: &Clear, json: bool) -> Result<(), CliErro
         Ok(())
     })?;
     let folder = fetcher.folder.display().to_string();
-    let cleared = Cleared { folder, removed_bytes: sum(&removed), removed, left };
+    let cleared = ClearReport { folder, removed_bytes: sum(&removed), removed, left };
     if json {
         return out::json(&cleared);
     }

@@ -163,9 +163,9 @@ fn outputs(args: &Args, gpu: &Gpu, graph: &Graph, inputs: &Inputs) -> Result<(Ve
     let options = ExecutorOptions { compile: args.model.compile_options(), ..ExecutorOptions::default() };
     let (mut session, _) = setup_model::session(gpu, graph, &options, &args.model.search())?;
     inputs.check_ranges(session.compiled().graph(), args.model.format())?;
-    let found = progress::during("running", || session.run(&inputs.slices()))?;
+    let outputs = progress::during("running", || session.run(&inputs.slices()))?;
     let mut rows = Vec::new();
-    for ((file, values), &tensor) in args.against.iter().zip(&found).zip(graph.caller_outputs()) {
+    for ((file, values), &tensor) in args.against.iter().zip(&outputs).zip(graph.caller_outputs()) {
         let tensor = &graph.tensors[tensor];
         let expected = read_output(&file_or_name(file)?, tensor)?;
         let (worst, at) = largest_difference(values, &expected);
@@ -218,8 +218,8 @@ fn text(answer: &Answer) -> String {
             text,
             "{step}{operator}differs by {worst:.1e} ({relative:.1e} of the largest)\n     at {at:?}: {found} for {expected}  {tensor}"
         );
-        for (side, found) in ["found", "expected"].iter().zip(not_finite).filter(|(_, found)| !found.is_none()) {
-            let _ = writeln!(text, "     {side} in `{tensor}` are values that are not finite: {found}");
+        for (side, counts) in ["found", "expected"].iter().zip(not_finite).filter(|(_, counts)| !counts.is_none()) {
+            let _ = writeln!(text, "     {side} in `{tensor}` are values that are not finite: {counts}");
         }
     }
     for sentence in &answer.clamped.sentences {

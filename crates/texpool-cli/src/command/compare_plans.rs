@@ -5,7 +5,7 @@ use super::{
     args::Search,
     device::Device,
     error::CliError,
-    in_turns::{self, Timed, ratio},
+    in_turns::{self, TimedSession, ratio},
     inputs::random,
     out, setup_model,
     stats::percentile,
@@ -28,7 +28,7 @@ struct Answer {
 #[derive(Serialize)]
 struct Plan {
     #[serde(flatten)]
-    compared: Compared,
+    compared: PlanChoice,
     pool_bytes: u64,
     /// Device memory of the plan, as budgets are compared with it.
     device_bytes: u64,
@@ -55,12 +55,12 @@ struct Times {
 /// What distinguishes a plan from the others, as the user wrote it.
 #[derive(Clone, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Compared {
+pub(super) enum PlanChoice {
     Objective(String),
     Strategy(String),
 }
 
-impl Compared {
+impl PlanChoice {
     fn name(&self) -> &str {
         match self {
             Self::Objective(name) | Self::Strategy(name) => name,
@@ -70,7 +70,7 @@ impl Compared {
 
 /// Plans to compare, duration, and settings of the searches.
 pub(super) struct Comparison<'a> {
-    pub(super) settings: &'a [(Compared, CompileOptions)],
+    pub(super) settings: &'a [(PlanChoice, CompileOptions)],
     pub(super) time: Duration,
     pub(super) search: Search,
 }
@@ -83,24 +83,24 @@ pub(super) fn run(
 ) -> Result<(), CliError> {
     let inputs = random(graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let with = |(_, options): &(Compared, CompileOptions)| {
+    let with = |(_, options): &(PlanChoice, CompileOptions)| {
         let options = ExecutorOptions { compile: options.clone(), ..ExecutorOptions::default() };
         let (session, _) = setup_model::session(gpu, graph, &options, search)?;
-        Timed::new(session, &slices)
+        TimedSession::new(session, &slices)
     };
     let mut timed = settings.iter().map(with).collect::<Result<Vec<_>, CliError>>()?;
     let rounds = in_turns::run(&mut timed, &slices, *time)?;
-    let plans = settings.iter().zip(&timed).map(|((compared, _), mine)| plan(compared, mine, &timed[0])).collect();
+    let plans = settings.iter().zip(&timed).map(|((choice, _), mine)| plan(choice, mine, &timed[0])).collect();
     let answer = Answer { model: graph.name.clone(), device: Device::of(gpu), rounds, plans };
     if json { out::json(&answer) } else { out::text(&text(&answer)) }
 }
 
-fn plan(compared: &Compared, timed: &Timed, first: &Timed) -> Plan {
+fn plan(choice: &PlanChoice, timed: &TimedSession, first: &TimedSession) -> Plan {
     let fastest = |values: &[f64]| percentile(values, 0.0);
     let times = |values: &[f64]| Times { fastest: fastest(values), median: percentile(values, 0.5) };
     let memory = timed.session.memory();
     Plan {
-        compared: compared.clone(),
+        compared: choice.clone(),
         pool_bytes: memory.planned.pool,
         device_bytes: timed.session.compiled().device_bytes(),
         dispatches: timed.session.dispatches(),

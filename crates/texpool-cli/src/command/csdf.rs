@@ -54,11 +54,11 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let network = Network::from_graph(&graph).map_err(DataflowError::from)?;
     let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
     let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
-    let found =
+    let outcome =
         progress::with_progress(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
     // Checked first, because Ctrl-C also makes the search fail, and this error states that nothing was written.
     setup_model::check_interrupted("the search for the least buffers")?;
-    let buffers = found?;
+    let buffers = outcome?;
     let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);
     if let Some(to) = &args.output {
         let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);

@@ -43,10 +43,10 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     }
     let all = gpu::adapters();
     let there_are_some = !all.is_empty();
-    let wanted = args.adapter.name();
+    let adapter_name = args.adapter.name();
     let devices: Vec<Device> = all
         .into_iter()
-        .filter(|adapter| wanted.is_none_or(|name| adapter.is_called(name)))
+        .filter(|adapter| adapter_name.is_none_or(|name| adapter.is_called(name)))
         .map(|a| Device {
             name: a.name,
             backend: a.backend,
@@ -57,7 +57,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             timestamps: a.timestamps,
         })
         .collect();
-    if let Some(name) = wanted.filter(|_| devices.is_empty() && there_are_some) {
+    if let Some(name) = adapter_name.filter(|_| devices.is_empty() && there_are_some) {
         return Err(option_names::no_such_adapter(name));
     }
     if json {

@@ -6,10 +6,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use std::ffi::{OsStr, OsString};
 
 /// Names of models with the errors that they failed by.
-pub(super) type Failed = Vec<(String, String)>;
+pub(super) type FailedModels = Vec<(String, String)>;
 
 /// Makes the rows, until Ctrl-C ends a search.
-pub(super) fn rows<T>(models: &[OsString], row: impl Fn(&OsStr) -> Result<T, CliError>) -> (Vec<T>, Failed) {
+pub(super) fn rows<T>(models: &[OsString], row: impl Fn(&OsStr) -> Result<T, CliError>) -> (Vec<T>, FailedModels) {
     let (mut rows, mut failed) = (Vec::new(), Vec::new());
     let bar = ProgressBar::new(models.len() as u64);
     if let Ok(style) = ProgressStyle::with_template("{prefix:<30} [{bar:30}] {pos}/{len}") {
@@ -32,7 +32,7 @@ pub(super) fn rows<T>(models: &[OsString], row: impl Fn(&OsStr) -> Result<T, Cli
 }
 
 /// Returns the error for models without a row, after the table with the reasons was printed.
-pub(super) fn check(failed: &Failed) -> Result<(), CliError> {
+pub(super) fn check(failed: &FailedModels) -> Result<(), CliError> {
     let names: Vec<&str> = failed.iter().map(|(model, _)| model.as_str()).collect();
     if names.is_empty() { Ok(()) } else { Err(CliError::Rows(names.join(", "))) }
 }

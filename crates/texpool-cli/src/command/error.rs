@@ -83,8 +83,8 @@ pub(super) enum CliError {
     NoSuchPath { path: PathBuf },
     #[error("`{}` is a folder; name a file in it, or something from `texpool models list`", printable(path))]
     Folder { path: PathBuf },
-    #[error("the model takes {expected} inputs ({shapes}), {found} were given; say --input once for each, or never")]
-    InputCount { expected: usize, found: usize, shapes: String },
+    #[error("the model takes {expected} inputs ({shapes}), {files} were given; say --input once for each, or never")]
+    InputCount { expected: usize, files: usize, shapes: String },
     #[error("no row of the table could be made for: {0}; the table says why")]
     Rows(String),
     #[error("{0}")]

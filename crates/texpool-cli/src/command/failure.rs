@@ -10,12 +10,12 @@ use std::{ffi::OsString, process::ExitCode};
 /// The JSON document of an error.
 #[derive(Serialize)]
 struct Failure {
-    error: Described,
+    error: ErrorDocument,
 }
 
 /// An error for programs.
 #[derive(Serialize)]
-struct Described {
+struct ErrorDocument {
     /// See [`CliError::kind`].
     kind: &'static str,
     message: String,
@@ -46,8 +46,8 @@ pub(super) fn answer(refused: &clap::Error) -> ExitCode {
         // A failure to print cannot be reported anywhere.
         let _ = refused.print();
     }
-    let asked = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
-    if asked && refused.use_stderr() {
+    let json = std::env::args_os().skip(1).take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if json && refused.use_stderr() {
         let (message, hint) = parts(&text, refused.kind());
         document("usage", message, hint);
     }
@@ -69,6 +69,6 @@ fn parts(text: &str, kind: ErrorKind) -> (String, Option<String>) {
 fn document(kind: &'static str, message: String, hint: Option<String>) {
     if !out::is_answered() {
         // If standard output cannot be written to, the text on standard error has to do.
-        let _ = out::json(&Failure { error: Described { kind, message, hint } });
+        let _ = out::json(&Failure { error: ErrorDocument { kind, message, hint } });
     }
 }

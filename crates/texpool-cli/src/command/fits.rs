@@ -2,7 +2,7 @@
 
 use super::{
     args::{PlanArgs, Search},
-    each_model::{self, Failed},
+    each_model::{self, FailedModels},
     error::CliError,
     fitting::{self, Plain, PlanRequest},
     out,
@@ -71,7 +71,7 @@ struct Answer {
     /// The size in bytes.
     size: u64,
     models: Vec<PlanRow>,
-    failed: Failed,
+    failed: FailedModels,
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
@@ -94,13 +94,13 @@ fn fetched() -> Result<Vec<OsString>, CliError> {
     let bar = Bar::default();
     let fetcher = Fetcher::new(&bar)?;
     let models = fetcher.catalog.files.iter().filter(|entry| entry.kind == Kind::Model);
-    let found: Vec<OsString> =
+    let names: Vec<OsString> =
         models.filter(|entry| fetcher.find(entry).is_some()).map(|entry| entry.name.clone().into()).collect();
-    if found.is_empty() {
+    if names.is_empty() {
         let what = "no model of the list is fetched: name one, or fetch some by `texpool models fetch NAME`";
         return Err(CliError::Usage(what.into()));
     }
-    Ok(found)
+    Ok(names)
 }
 
 fn row(args: &Args, model: &OsStr) -> Result<PlanRow, CliError> {
@@ -115,10 +115,10 @@ fn row(args: &Args, model: &OsStr) -> Result<PlanRow, CliError> {
     // The search compiles the model again, and two copies of large weights would lie in memory.
     drop(whole);
     let objective = Objective::Device(args.size.bytes);
-    let wanted = PlanRequest { name, flags: format!("--budget {}", args.size.text), objective };
+    let request = PlanRequest { name, flags: format!("--budget {}", args.size.text), objective };
     let search = Search::new(args.deadline.0, args.no_cache);
     let options = args.plan.options_for(Planner::Best, objective);
-    let (row, _) = fitting::search(&graph, &wanted, &options, &plain, (&search, search.deadline))?;
+    let (row, _) = fitting::search(&graph, &request, &options, &plain, (&search, search.deadline))?;
     Ok(row)
 }
 
@@ -133,8 +133,8 @@ fn text(answer: &Answer) -> String {
             Fit::Undecided => "undecided",
         };
         let line = match row.figures {
-            Some(found) => {
-                let (device, time) = (size(found.device_bytes), found.ratio());
+            Some(figures) => {
+                let (device, time) = (size(figures.device_bytes), figures.ratio());
                 format!("  {:<width$} {word:<9} {device:>11} {time:>15}  {}", row.name, row.flags)
             }
             None => format!("  {:<width$} {word:<9}   {}", row.name, row.missing()),

@@ -65,12 +65,12 @@ impl Plain {
 /// and the model with the plan if there is one.
 pub(super) fn search(
     graph: &Graph,
-    wanted: &PlanRequest,
+    request: &PlanRequest,
     options: &CompileOptions,
     plain: &Plain,
     (search, time): (&Search, Option<Duration>),
 ) -> Result<(PlanRow, Option<CompiledModel>), CliError> {
-    let PlanRequest { name, flags, .. } = wanted;
+    let PlanRequest { name, flags, .. } = request;
     let missing = |fit, least_bytes, stopped| {
         (PlanRow { name: name.clone(), flags: flags.clone(), fit, figures: None, least_bytes, stopped }, None)
     };

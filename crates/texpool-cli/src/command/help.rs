@@ -71,7 +71,7 @@ fn with_headings(command: clap::Command, shared: &[Arg]) -> clap::Command {
     // Positional arguments keep their order, which decides what each means.
     let rank = |arg: &Arg| match arg.get_help_heading().unwrap_or_default() {
         _ if arg.is_positional() => 0,
-        heading => 1 + HEADINGS.iter().position(|known| *known == heading).unwrap_or(HEADINGS.len() - 2),
+        heading => 1 + HEADINGS.iter().position(|other| *other == heading).unwrap_or(HEADINGS.len() - 2),
     };
     let mut ids: Vec<(usize, clap::Id)> =
         command.get_arguments().map(|arg| (rank(arg), arg.get_id().clone())).collect();

@@ -13,14 +13,14 @@ use texpool_gpu::Executor;
 const MIN_ROUNDS: usize = 5;
 
 /// A session, with the times of its runs in milliseconds and the results of the last.
-pub(super) struct Timed {
+pub(super) struct TimedSession {
     pub(super) session: Executor,
     outputs: Vec<Vec<f32>>,
     pub(super) wall: Vec<f64>,
     pub(super) cpu: Vec<f64>,
 }
 
-impl Timed {
+impl TimedSession {
     /// Runs the session once, as a warm-up that is not timed. Variables begin with their first values.
     pub(super) fn new(mut session: Executor, inputs: &[&[f32]]) -> Result<Self, CliError> {
         session.reset_carried();
@@ -36,10 +36,10 @@ impl Timed {
 }
 
 /// Runs the sessions in turns for `time`, with a progress bar. Returns the number of rounds.
-pub(super) fn run(timed: &mut [Timed], inputs: &[&[f32]], time: Duration) -> Result<usize, CliError> {
+pub(super) fn run(timed: &mut [TimedSession], inputs: &[&[f32]], time: Duration) -> Result<usize, CliError> {
     let mut rounds = 0;
     for_time("measuring plans in turns", time, MIN_ROUNDS, || {
-        for Timed { session, outputs, wall, cpu } in &mut *timed {
+        for TimedSession { session, outputs, wall, cpu } in &mut *timed {
             let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
             session.run_into(inputs, outputs)?;
             wall.push(ms(begun.elapsed()));

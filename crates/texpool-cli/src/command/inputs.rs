@@ -146,7 +146,7 @@ impl InputSet<'_> {
 
 impl InputArgs {
     /// Returns the given files in order.
-    fn given(&self) -> Result<Vec<&OsStr>, CliError> {
+    fn files(&self) -> Result<Vec<&OsStr>, CliError> {
         if self.input.len() > 1 && !self.more.is_empty() {
             let message =
                 "files behind several --input have no order; write `--input A B`, or --input in front of each";
@@ -162,17 +162,17 @@ impl InputArgs {
 
     /// Returns the paths of the given files, and downloads them if necessary.
     pub(super) fn paths(&self) -> Result<Vec<PathBuf>, CliError> {
-        self.given()?.into_iter().map(file_or_name).collect()
+        self.files()?.into_iter().map(file_or_name).collect()
     }
 
     /// Divides the files into runs: as many for each as the model has inputs. Without any, there is one run on random
     /// numbers, with a note if the user did not request them.
     pub(super) fn sets(&self, graph: &Graph) -> Result<Vec<InputSet<'_>>, CliError> {
-        let given = self.given()?;
+        let files = self.files()?;
         if self.of_stdin() > 1 {
             return Err(CliError::Usage("standard input can be read once; say `--input -` for one input only".into()));
         }
-        if given.is_empty() {
+        if files.is_empty() {
             if !self.random && !graph.caller_inputs().is_empty() {
                 out::stderr(&format!(
                     "note: no --input, so this runs on random numbers from -1 to 1, the same every time; the model takes: {}",
@@ -181,19 +181,19 @@ impl InputArgs {
             }
             return Ok(vec![InputSet(vec![])]);
         }
-        let (expected, found) = (graph.caller_inputs().len(), given.len());
-        if expected == 0 || found % expected != 0 {
-            return Err(CliError::InputCount { expected, found, shapes: listed(graph) });
+        let (expected, count) = (graph.caller_inputs().len(), files.len());
+        if expected == 0 || count % expected != 0 {
+            return Err(CliError::InputCount { expected, files: count, shapes: listed(graph) });
         }
-        Ok(given.chunks_exact(expected).map(|files| InputSet(files.to_vec())).collect())
+        Ok(files.chunks_exact(expected).map(|files| InputSet(files.to_vec())).collect())
     }
 
     /// Reads the inputs of a single run.
     pub(super) fn read(&self, graph: &Graph, model: &ModelSource, format: TexelFormat) -> Result<Inputs, CliError> {
         let sets = self.sets(graph)?;
         let [set] = &sets[..] else {
-            let (expected, found) = (graph.caller_inputs().len(), sets.iter().map(|set| set.0.len()).sum());
-            return Err(CliError::InputCount { expected, found, shapes: listed(graph) });
+            let (expected, count) = (graph.caller_inputs().len(), sets.iter().map(|set| set.0.len()).sum());
+            return Err(CliError::InputCount { expected, files: count, shapes: listed(graph) });
         };
         let entry = if set.0.is_empty() { None } else { model.catalogue_entry() };
         self.read_set(set, graph, entry.as_ref(), format)
@@ -311,8 +311,8 @@ fn clamped(tensor: &Tensor, values: &[f32]) -> usize {
     let Some(Quantization { scale, zero_point }) = tensor.quantization else { return 0 };
     let (least, greatest) = integers(tensor.element_type);
     let real = |integer: f64| f64::from(scale) * (integer - f64::from(zero_point));
-    let held = real(least - 1.0)..=real(greatest + 1.0);
-    values.iter().filter(|&&value| !held.contains(&f64::from(value))).count()
+    let representable = real(least - 1.0)..=real(greatest + 1.0);
+    values.iter().filter(|&&value| !representable.contains(&f64::from(value))).count()
 }
 
 /// Returns the smallest and the largest integer of a type.

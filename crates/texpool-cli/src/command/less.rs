@@ -4,7 +4,7 @@
 use super::{
     args::{ModelArgs, PlanSetting, Search},
     error::CliError,
-    in_turns::{self, Timed},
+    in_turns::{self, TimedSession},
     setup_model,
 };
 use crate::report::{rounded, size};
@@ -59,7 +59,7 @@ impl Smaller {
         if is_saved || compiled.objective() != Objective::Fastest {
             return None;
         }
-        let (budget, options, smaller) = kept(args, graph, gpu, compiled)?;
+        let (budget, options, smaller) = smaller_cached(args, graph, gpu, compiled)?;
         Some(Self::new(&smaller, compiled, Some(format!("--budget {budget}")), options))
     }
 
@@ -93,7 +93,7 @@ impl Smaller {
         let inputs: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
         let options = ExecutorOptions { compile: self.other.clone(), ..options.clone() };
         let (other, _) = setup_model::session(gpu, graph, &options, search)?;
-        let mut timed = [Timed::new(session, &inputs)?, Timed::new(other, &inputs)?];
+        let mut timed = [TimedSession::new(session, &inputs)?, TimedSession::new(other, &inputs)?];
         in_turns::run(&mut timed, &inputs, TIME)?;
         let [mine, other] = &timed;
         let (smaller, plain) = if self.used { (mine, other) } else { (other, mine) };
@@ -125,13 +125,13 @@ pub(super) struct LessRequest {
 }
 
 /// Returns the line. `model` is what the user calls the model.
-pub(super) fn line(smaller: Option<&Smaller>, model: &str, wanted: &LessRequest) -> String {
+pub(super) fn line(smaller: Option<&Smaller>, model: &str, request: &LessRequest) -> String {
     match smaller {
         Some(smaller) => smaller.line(),
-        None if wanted.smaller => {
+        None if request.smaller => {
             format!("Less: no smaller plan was chosen; `texpool plan {model}` shows the plans there are.")
         }
-        None if wanted.measured => {
+        None if request.measured => {
             format!("Less: no smaller plan is kept, so none was measured; `texpool plan {model}` finds some.")
         }
         None => {
@@ -141,7 +141,7 @@ pub(super) fn line(smaller: Option<&Smaller>, model: &str, wanted: &LessRequest)
 }
 
 /// Returns the plan for the smallest budget that an earlier call found and kept, with the budget and the options.
-fn kept(
+fn smaller_cached(
     args: &ModelArgs,
     graph: &Graph,
     gpu: &Gpu,
@@ -154,7 +154,7 @@ fn kept(
     let first = setup_model::options_for(gpu, first).ok()?;
     BUDGETS.into_iter().rev().find_map(|(name, bytes)| {
         let options = CompileOptions { objective: Objective::Device(bytes), ..first.clone() };
-        let found = CachedPlan::new(&folder, graph, &options)?.find(graph, &options)?;
-        (found.device_bytes() < compiled.device_bytes()).then_some((name, options, found))
+        let smaller = CachedPlan::new(&folder, graph, &options)?.find(graph, &options)?;
+        (smaller.device_bytes() < compiled.device_bytes()).then_some((name, options, smaller))
     })
 }

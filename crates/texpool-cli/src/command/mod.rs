@@ -162,7 +162,7 @@ pub fn main() -> ExitCode {
     runtime_dir::set();
     let mut shape = shape();
     let parsed = shape.try_get_matches_from_mut(std::env::args_os());
-    let cli = match parsed.and_then(|found| Cli::from_arg_matches(&found).map_err(|e| e.format(&mut shape))) {
+    let cli = match parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(|e| e.format(&mut shape))) {
         Ok(cli) => cli,
         Err(refused) => return failure::answer(&refused),
     };
@@ -244,9 +244,9 @@ mod tests {
                 // What a shell makes of the line: a comment and a redirection are none of the arguments.
                 let line = line.split(" #").next().unwrap_or(line).split(" >").next().unwrap_or(line);
                 let words = std::iter::once("texpool").chain(line.split_whitespace());
-                let found = shape().try_get_matches_from(words).unwrap_or_else(|e| panic!("{line}: {e}"));
-                assert_eq!(found.subcommand_name(), Some(name.as_str()), "{line}");
-                Cli::from_arg_matches(&found).unwrap_or_else(|e| panic!("{line}: {e}"));
+                let matches = shape().try_get_matches_from(words).unwrap_or_else(|e| panic!("{line}: {e}"));
+                assert_eq!(matches.subcommand_name(), Some(name.as_str()), "{line}");
+                Cli::from_arg_matches(&matches).unwrap_or_else(|e| panic!("{line}: {e}"));
             }
         }
     }

@@ -52,7 +52,7 @@ pub(super) struct ModelSource {
     entry: Option<Entry>,
     options: ImportOptions,
     /// The `--dim` flags of the user, for messages.
-    asked: String,
+    flags: String,
 }
 
 impl DimArgs {
@@ -78,9 +78,9 @@ impl BoundArgs {
         // Later values replace earlier ones, so the user's values take precedence over the catalogue's.
         dims.extend(self.dims.iter().cloned());
         let flag = |(name, extent): &(String, usize)| format!("--dim {name}={extent}");
-        let asked = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
+        let flags = self.dims.iter().map(flag).collect::<Vec<_>>().join(" ");
         let options = ImportOptions { dims, ..ImportOptions::default() };
-        Ok(ModelSource { path, entry, options, asked })
+        Ok(ModelSource { path, entry, options, flags })
     }
 }
 
@@ -143,7 +143,7 @@ impl ModelSource {
                 let usual = self.catalogue_entry().map(|entry| entry.dims).unwrap_or_default();
                 CliError::OpenExtents { path: self.path.clone(), line: open_extents::line(&open, &usual), open }
             }
-            source => CliError::Import { path: self.path.clone(), dims: self.asked.clone(), source: Box::new(source) },
+            source => CliError::Import { path: self.path.clone(), dims: self.flags.clone(), source: Box::new(source) },
         }
     }
 
@@ -183,9 +183,9 @@ pub(super) fn file_or_name(text: &OsStr) -> Result<PathBuf, CliError> {
 /// Finds the file, and its catalogue entry if it is from the catalogue.
 fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
     let path = Path::new(text);
-    let found = fs::metadata(path);
+    let metadata = fs::metadata(path);
     // A folder is neither a model nor a photo, so it does not hide a catalogue entry of the same name.
-    if found.as_ref().is_ok_and(|found| !found.is_dir()) {
+    if metadata.as_ref().is_ok_and(|metadata| !metadata.is_dir()) {
         return Ok((path.into(), None));
     }
     let catalog = Catalog::builtin()?;
@@ -194,7 +194,7 @@ fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
         return Ok((Fetcher::new(&bar)?.get(&entry.name)?, Some(entry.clone())));
     }
     let absent = |e: &io::Error| matches!(e.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory);
-    match found {
+    match metadata {
         Ok(_) => Err(CliError::Folder { path: path.into() }),
         Err(e) if !absent(&e) => Err(IoError::read(path, e).into()),
         // A path or an extension means that the user did not mean a catalogue name.
@@ -202,8 +202,8 @@ fn locate(text: &OsStr) -> Result<(PathBuf, Option<Entry>), CliError> {
             Err(CliError::NoSuchPath { path: path.into() })
         }
         Err(_) => {
-            let known = catalog.files.iter().map(|entry| entry.name.as_str());
-            let near = text.to_str().and_then(|text| suggestion::nearest(text, known)).map(str::to_owned);
+            let names = catalog.files.iter().map(|entry| entry.name.as_str());
+            let near = text.to_str().and_then(|text| suggestion::nearest(text, names)).map(str::to_owned);
             Err(CliError::NoSuchFile { text: OsString::from(text), near })
         }
     }

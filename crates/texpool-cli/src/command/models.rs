@@ -34,7 +34,7 @@ struct List<T> {
 }
 
 #[derive(Serialize)]
-struct Listed<'a> {
+struct ListedEntry<'a> {
     #[serde(flatten)]
     entry: &'a Entry,
     /// Path of the file, if it exists locally.
@@ -42,7 +42,7 @@ struct Listed<'a> {
 }
 
 #[derive(Serialize)]
-struct Fetched<'a> {
+struct FetchedFile<'a> {
     name: &'a str,
     at: String,
     bytes: u64,
@@ -64,20 +64,20 @@ fn text_of(path: PathBuf) -> String {
 }
 
 fn list(fetcher: &Fetcher<'_>, json: bool) -> Result<(), CliError> {
-    let at_hand = |entry| Listed { entry, at: fetcher.find(entry).map(text_of) };
-    let all: Vec<Listed<'_>> =
+    let at_hand = |entry| ListedEntry { entry, at: fetcher.find(entry).map(text_of) };
+    let all: Vec<ListedEntry<'_>> =
         progress::during("looking for the files", || fetcher.catalog.files.iter().map(at_hand).collect());
     if json {
         return out::json(&List { files: all });
     }
     let mut text = String::new();
-    for Listed { entry, at } in &all {
+    for ListedEntry { entry, at } in &all {
         let at_hand = if at.is_some() { "at hand" } else { "" };
-        let made = entry.made.as_ref().map(|recipe| {
+        let recipe_label = entry.made.as_ref().map(|recipe| {
             let seed = if fetcher.catalog.entry(&recipe.from).is_ok() { "" } else { "seed " };
             format!("written by models/make.py from {seed}{}", recipe.from)
         });
-        let from = entry.sources.iter().map(|s| s.label()).chain(made).collect::<Vec<_>>().join(", ");
+        let from = entry.sources.iter().map(|s| s.label()).chain(recipe_label).collect::<Vec<_>>().join(", ");
         let (name, kind, bytes) = (&entry.name, entry.kind.name(), entry.bytes);
         // Writing to a string cannot fail.
         let line = format!("{name:<30} {kind:<8} {:>11} bytes  {at_hand}", grouped(bytes));
@@ -93,7 +93,7 @@ fn no_such_name(catalog: &Catalog, name: &str) -> CliError {
 }
 
 fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliError> {
-    let mut wanted: Vec<&Entry> = if names.iter().any(|name| name == "all") {
+    let mut entries: Vec<&Entry> = if names.iter().any(|name| name == "all") {
         fetcher.catalog.files.iter().collect()
     } else {
         let find = |name: &String| fetcher.catalog.entry(name).map_err(|_| no_such_name(&fetcher.catalog, name));
@@ -101,15 +101,15 @@ fn fetch(fetcher: &Fetcher<'_>, names: &[String], json: bool) -> Result<(), CliE
     };
     // A model comes with the names of its classes.
     let labels =
-        wanted.iter().filter_map(|entry| entry.labels.as_ref()).map(|labels| fetcher.catalog.entry(&labels.entry));
+        entries.iter().filter_map(|entry| entry.labels.as_ref()).map(|labels| fetcher.catalog.entry(&labels.entry));
     for labels in labels.collect::<Result<Vec<_>, _>>()? {
-        if wanted.iter().all(|entry| entry.name != labels.name) {
-            wanted.push(labels);
+        if entries.iter().all(|entry| entry.name != labels.name) {
+            entries.push(labels);
         }
     }
     let mut fetched = Vec::new();
-    for Entry { name, bytes, sha256, .. } in wanted {
-        fetched.push(Fetched { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });
+    for Entry { name, bytes, sha256, .. } in entries {
+        fetched.push(FetchedFile { name, at: text_of(fetcher.get(name)?), bytes: *bytes, sha256 });
     }
     if json {
         return out::json(&List { files: fetched });

@@ -24,8 +24,8 @@ pub(super) fn with_batch_of_one(error: &ImportError, options: &ImportOptions) ->
 }
 
 /// Returns the command line of this call with `--dim` for each open extent. `known` are the values of a catalogue's entry.
-pub(super) fn line(open: &[UnresolvedDim], known: &BTreeMap<String, usize>) -> String {
-    let given = std::env::args_os().skip(1).map(|arg| match arg.to_str() {
+pub(super) fn line(open: &[UnresolvedDim], known_dims: &BTreeMap<String, usize>) -> String {
+    let arguments = std::env::args_os().skip(1).map(|arg| match arg.to_str() {
         // A leading hyphen is an option's, so the word stays as it is.
         Some(option) if option.starts_with('-') && option.chars().all(|c| c.is_ascii_graphic() && c != '\'') => {
             option.to_owned()
@@ -36,13 +36,13 @@ pub(super) fn line(open: &[UnresolvedDim], known: &BTreeMap<String, usize>) -> S
         let lower = name.to_lowercase();
         let usual = || USUAL.iter().find(|(part, _)| lower.contains(part)).map(|&(_, value)| value);
         let batch = || open.iter().filter(|dim| dim.name == name).all(is_batch).then_some(1);
-        known.get(name).copied().or_else(usual).or_else(batch)
+        known_dims.get(name).copied().or_else(usual).or_else(batch)
     };
     let dims = names(open).into_iter().map(|name| {
         let value = value(name).map_or("VALUE".to_owned(), |value| value.to_string());
         format!("--dim {}", shell_word(Path::new(&format!("{name}={value}"))))
     });
-    std::iter::once("texpool".to_owned()).chain(given).chain(dims).collect::<Vec<_>>().join(" ")
+    std::iter::once("texpool".to_owned()).chain(arguments).chain(dims).collect::<Vec<_>>().join(" ")
 }
 
 fn is_batch(dim: &UnresolvedDim) -> bool {

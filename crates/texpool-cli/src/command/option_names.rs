@@ -20,7 +20,7 @@ pub(super) fn texture_planner(text: &str) -> Result<Planner, String> {
 /// Parses rules, and suggests names for mistyped ones.
 pub(super) fn rules(text: &str) -> Result<Rules, String> {
     let names = || Rules::names().chain(["default", "exact", "all", "none"]);
-    let wrong = text.split(',').find(|name| !names().any(|known| known == *name)).unwrap_or(text);
+    let wrong = text.split(',').find(|name| !names().any(|other| other == *name)).unwrap_or(text);
     parse_rules(text).map_err(|error| suggestion::with(error, wrong, names()))
 }
 

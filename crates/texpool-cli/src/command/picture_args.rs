@@ -162,10 +162,10 @@ impl PictureArgs {
     }
 
     fn choose(&self, tensor: &Tensor, entry: Option<&Entry>) -> (Preprocessing, ChosenBy) {
-        let known = entry.and_then(|entry| entry.preprocessing.as_ref()).map(|known| known.how);
+        let published = entry.and_then(|entry| entry.preprocessing.as_ref()).map(|published| published.how);
         let counts = !tensor.element_type.is_float() && tensor.quantization.is_none();
         let guessed = || Preprocessing::new(Fit::default(), if counts { Range::Raw } else { Range::default() });
-        let mut how = known.unwrap_or_else(guessed);
+        let mut how = published.unwrap_or_else(guessed);
         if let Some(fit) = self.fit {
             (how.fit, how.crop_pct) = (fit, 1.0);
         }
@@ -181,7 +181,7 @@ impl PictureArgs {
             || self.channels.is_some()
             || self.range.is_some()
             || self.mean.is_some();
-        let chosen_by = match (known.is_some(), flags) {
+        let chosen_by = match (published.is_some(), flags) {
             (true, false) => ChosenBy::Catalogue,
             (true, true) => ChosenBy::CatalogueAndFlags,
             (false, true) => ChosenBy::Flags,

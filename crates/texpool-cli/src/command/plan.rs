@@ -170,7 +170,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let strategy = args.strategy.unwrap_or(StrategyArg::One(Planner::Best));
     if let Some(path) = &args.records {
         files.reads("the records", path)?;
-        let asked = RecordsArgs {
+        let records_args = RecordsArgs {
             strategy,
             capacity: args.capacity,
             deadline: args.deadline,
@@ -179,7 +179,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
             write: args.write.as_deref(),
             files: &files,
         };
-        return records::run(path, &asked, json);
+        return records::run(path, &records_args, json);
     }
     // clap does not enforce a required flag that conflicts with a given one, like --records with a model.
     if args.capacity.is_some() {
@@ -189,9 +189,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return Err(CliError::Usage("say which model to plan, or --records FILE, or --published".into()));
     };
     if args.arena {
-        let asked =
+        let micro_args =
             MicroArgs { write: args.write.as_deref(), scratch: &args.scratch, deadline: args.time(args::DEADLINE) };
-        return micro::run(&args.plan.dims.find(model)?, &asked, &mut files, json);
+        return micro::run(&args.plan.dims.find(model)?, &micro_args, &mut files, json);
     }
     if args.write.is_some() {
         return Err(CliError::Usage("--write goes with --records FILE, or with a model and --arena".into()));
@@ -222,8 +222,8 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
         picture::write(args.picture.as_deref(), &files, || Ok(report::picture(&compiled)?))?;
         records_out::write(args.records_out.as_deref(), args.align, &compiled, &files)?;
-        let found = surveyed(&compiled.schedule().records, &compiled.schedule().uses(), args)?;
-        return if json { out::json(&found) } else { out::text(&format!("sizes are in texels\n{found}")) };
+        let comparison = surveyed(&compiled.schedule().records, &compiled.schedule().uses(), args)?;
+        return if json { out::json(&comparison) } else { out::text(&format!("sizes are in texels\n{comparison}")) };
     }
     answer(args, &graph, planner, &files, json)?;
     setup_model::check_answered()
@@ -357,9 +357,10 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontRep
     }
     let device = Device::open(&args.adapter, args.plan.format())?;
     let options = device.adapt(options);
-    let found = setup_model::front(graph, &options, time)?;
-    let times = device.times((found.points().len(), |point| found.compiled(point)), graph, &options, args.seconds)?;
-    let mut front = FrontReport::from_frontier(&graph.name, &found);
+    let frontier = setup_model::front(graph, &options, time)?;
+    let times =
+        device.times((frontier.points().len(), |point| frontier.compiled(point)), graph, &options, args.seconds)?;
+    let mut front = FrontReport::from_frontier(&graph.name, &frontier);
     front.clock = options.device_profile.clock;
     for (point, middle) in front.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));
@@ -370,6 +371,6 @@ fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontRep
 /// Compares all strategies, with a progress bar.
 fn surveyed(records: &[UsageRecord], uses: &[StepUse], args: &Args) -> Result<StrategyComparison, CliError> {
     let budget = SearchBudget { nodes: args.nodes, ..SearchBudget::default() };
-    let deadline = args.deadline.and_then(|given| given.0);
+    let deadline = args.deadline.and_then(|deadline| deadline.0);
     Ok(progress::with_progress(deadline, |control| compare_strategies(records, uses, budget, control))?)
 }

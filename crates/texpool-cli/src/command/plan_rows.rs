@@ -38,41 +38,41 @@ pub(super) fn find(of: &RowsOf<'_>, search: &Search) -> Result<(PlanRows, Vec<Co
     let plain = Plain::new(of.plain, &profile);
     let sizes = SIZES.into_iter().filter(|(_, _, bytes)| *bytes < plain.device_bytes);
     let sizes = sizes.map(|(name, flags, bytes)| (name, flags, Objective::Device(bytes)));
-    let wanted: Vec<PlanRequest> = sizes
+    let requests: Vec<PlanRequest> = sizes
         .chain([("smallest", "--objective smallest", Objective::Smallest)])
         .map(|(name, flags, objective)| PlanRequest { name: name.to_owned(), flags: flags.to_owned(), objective })
         .collect();
-    let (begun, count) = (Instant::now(), wanted.len());
+    let (begun, count) = (Instant::now(), requests.len());
     // A stored plan is good enough if its search had most of an equal share, whatever the other rows leave over this
     // time. Shares differ a little from call to call, and an equal share would be searched again for the difference.
     let share = search.deadline.map(|deadline| deadline.mul_f64(MOST) / count as u32);
     let shared = Search { deadline: share, ..search.clone() };
-    let mut found = vec![(plain.row("plain", "", of.plain, &profile), of.keep.then(|| of.plain.clone()))];
-    for (index, wanted) in wanted.iter().enumerate() {
-        let left = (count - index) as u32;
-        let time = search.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()) / left);
-        let options = (of.options)(wanted.objective);
-        let search = Search { row: Some(wanted.name.clone()), ..shared.clone() };
-        let (row, compiled) = fitting::search(of.graph, wanted, &options, &plain, (&search, time))?;
-        found.push((row, compiled.filter(|_| of.keep)));
+    let mut planned = vec![(plain.row("plain", "", of.plain, &profile), of.keep.then(|| of.plain.clone()))];
+    for (index, request) in requests.iter().enumerate() {
+        let remaining = (count - index) as u32;
+        let time = search.deadline.map(|deadline| deadline.saturating_sub(begun.elapsed()) / remaining);
+        let options = (of.options)(request.objective);
+        let search = Search { row: Some(request.name.clone()), ..shared.clone() };
+        let (row, compiled) = fitting::search(of.graph, request, &options, &plain, (&search, time))?;
+        planned.push((row, compiled.filter(|_| of.keep)));
     }
-    settle_smallest(&mut found);
-    let (rows, compiled): (Vec<_>, Vec<_>) = found.into_iter().unzip();
+    settle_smallest(&mut planned);
+    let (rows, compiled): (Vec<_>, Vec<_>) = planned.into_iter().unzip();
     Ok((plain.table(of.predicted_for, rows), compiled.into_iter().flatten().collect()))
 }
 
 /// Replaces the last row by another that is smaller, since a search that was stopped may not have found the smallest
 /// plan. Removes it if the plain plan is as small.
-fn settle_smallest(found: &mut Vec<PlannedRow>) {
+fn settle_smallest(rows: &mut Vec<PlannedRow>) {
     let bytes = |(row, _): &PlannedRow| row.figures.map_or(u64::MAX, |figures| figures.device_bytes);
-    let least = (0..found.len()).min_by_key(|&index| bytes(&found[index])).unwrap_or(0);
-    let last = found.len() - 1;
+    let least = (0..rows.len()).min_by_key(|&index| bytes(&rows[index])).unwrap_or(0);
+    let last = rows.len() - 1;
     if least == 0 {
-        found.truncate(last);
-    } else if bytes(&found[least]) < bytes(&found[last]) {
-        let stopped = found[last].0.stopped;
-        let (row, compiled) = &found[least];
+        rows.truncate(last);
+    } else if bytes(&rows[least]) < bytes(&rows[last]) {
+        let stopped = rows[last].0.stopped;
+        let (row, compiled) = &rows[least];
         let row = PlanRow { name: "smallest".to_owned(), stopped: stopped.or(row.stopped), ..row.clone() };
-        found[last] = (row, compiled.clone());
+        rows[last] = (row, compiled.clone());
     }
 }

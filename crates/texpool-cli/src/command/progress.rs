@@ -68,9 +68,9 @@ pub(super) fn for_row<T>(
         Some(deadline) => control.timeout(deadline),
         None => control,
     };
-    let found = search(&control);
+    let outcome = search(&control);
     let _ = STATE.compare_exchange(SEARCHING, IDLE, Ordering::Relaxed, Ordering::Relaxed);
-    found
+    outcome
 }
 
 /// Handles Ctrl-C.
@@ -182,8 +182,8 @@ mod tests {
         assert_eq!(deadline("0"), Ok(Deadline(Some(Duration::ZERO))));
         assert_eq!(deadline("1.5"), Ok(Deadline(Some(Duration::from_millis(1500)))));
         for wrong in ["", "-1", "nan", "inf", "1e300", "soon"] {
-            let said = deadline(wrong).unwrap_err();
-            assert!(said.contains("seconds"), "{wrong}: {said}");
+            let message = deadline(wrong).unwrap_err();
+            assert!(message.contains("seconds"), "{wrong}: {message}");
         }
     }
 }

@@ -48,10 +48,10 @@ pub(super) fn table_3(name: &str, graph: &Graph) -> Option<DataflowFigures> {
     let network = NAMES.iter().find(|(ours, ..)| *ours == name).and_then(|(.., theirs)| *theirs)?;
     let row = NETWORKS.iter().find(|row| row.network == network)?;
     let megabytes = |elements: u64| elements as f64 * ELEMENT_BYTES as f64 / 1e6;
-    let found = Network::from_graph(graph).ok().and_then(|network| footprint(&network).ok());
-    let found = found
+    let footprint_mb = Network::from_graph(graph).ok().and_then(|network| footprint(&network).ok());
+    let footprint_mb = footprint_mb
         .map(|Footprint { parameters, whole, phased }| [megabytes(parameters + whole), megabytes(parameters + phased)]);
-    Some(DataflowFigures { published: row.megabytes, found })
+    Some(DataflowFigures { published: row.megabytes, found: footprint_mb })
 }
 
 /// Returns Tables II and III of Minakova and Stefanov with the figures computed here. If `control` stops the search for

@@ -30,7 +30,7 @@ pub(super) struct Reading {
     /// Names of the classes.
     names: Option<Vec<String>>,
     /// The file with the names, if the user gave one.
-    given: Option<PathBuf>,
+    labels_file: Option<PathBuf>,
     /// The catalogue's list of names that is not on this machine.
     missing: Option<String>,
     top: Option<usize>,
@@ -66,11 +66,11 @@ impl AnswerArgs {
     /// Returns how the outputs of a model are read. Its labels are fetched if the model is one of the catalogue by name.
     pub(super) fn reading(&self, model: &ModelSource, entry: Option<&Entry>) -> Result<Reading, CliError> {
         let top = self.top.map(usize::from);
-        let known = entry.and_then(|entry| entry.decoding.as_ref()).map(|known| known.how.clone());
-        let mut reading = Reading { decoding: known, names: None, given: None, missing: None, top };
+        let published = entry.and_then(|entry| entry.decoding.as_ref()).map(|published| published.how.clone());
+        let mut reading = Reading { decoding: published, names: None, labels_file: None, missing: None, top };
         if let Some(path) = &self.labels {
             reading.names = Some(lines(&read_text(path)?));
-            reading.given = Some(path.clone());
+            reading.labels_file = Some(path.clone());
             // The user says that the output has classes.
             reading.decoding = reading.decoding.or(Some(Decoding::Classes(Classes::default())));
         } else if let Some(name) = reading.decoding.as_ref().and_then(Decoding::names_in_file) {
@@ -124,16 +124,16 @@ impl Reading {
             .map(|(tensor, values)| Output { name: &tensor.name, dims: &tensor.dims, values })
             .collect();
         let decode = |names: Option<&[String]>| decoding.decode(&outputs, &view, names, self.top);
-        let found = match (decode(self.names.as_deref()), self.names.as_deref()) {
+        let decoded = match (decode(self.names.as_deref()), self.names.as_deref()) {
             // Some lists begin with a class that not every model has.
             (Err(DecodeError::Labels { names, classes }), Some([first, others @ ..]))
                 if names == classes + 1 && first == "background" =>
             {
                 decode(Some(others))
             }
-            (found, _) => found,
+            (decoded, _) => decoded,
         };
-        match (found, &self.given) {
+        match (decoded, &self.labels_file) {
             (Ok(answer), _) => Ok(Reply::Answer(answer)),
             (Err(DecodeError::Labels { names, classes }), Some(path)) => Err(CliError::Usage(format!(
                 "{} names {names} classes, one a line, and the model has {classes}",

@@ -57,15 +57,15 @@ pub(super) fn run(path: &Path, args: &RecordsArgs<'_>, json: bool) -> Result<(),
     if buffers.iter().all(|buffer| buffer.offset.is_some()) {
         buffers.iter_mut().for_each(|buffer| buffer.offset = None);
     }
-    let deadline = args.deadline.map_or(Some(DEADLINE), |given| given.0);
+    let deadline = args.deadline.map_or(Some(DEADLINE), |deadline| deadline.0);
     let Some(set) = RecordSet::from_buffers(&buffers) else {
         if args.strategy != StrategyArg::One(Planner::Best) {
             let why = "alignments, gaps and given places go with the strategy `best` only";
             return Err(CliError::Usage(format!("{}: {why}", printable(path))));
         }
         let &RecordsArgs { capacity, picture, write, files, .. } = args;
-        let asked = ArenaArgs { capacity, deadline, picture, write, files };
-        return arena::run(path, buffers, &asked, json);
+        let arena_args = ArenaArgs { capacity, deadline, picture, write, files };
+        return arena::run(path, buffers, &arena_args, json);
     };
     drop(buffers);
     let begun = Instant::now();
@@ -98,13 +98,13 @@ type Answer = (Option<Layout>, Option<StopReason>, u8);
 /// Compares all strategies.
 fn compared(set: &RecordSet, nodes: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
     let budget = SearchBudget { nodes, ..SearchBudget::default() };
-    let found = compare_strategies(&set.records, Uses::FirstAndLast, budget, control)?;
+    let comparison = compare_strategies(&set.records, Uses::FirstAndLast, budget, control)?;
     if json {
-        out::json(&found)?
+        out::json(&comparison)?
     } else {
-        out::text(&found.to_string())?
+        out::text(&comparison.to_string())?
     }
-    Ok((Some(found.best.layout), found.stopped, 0))
+    Ok((Some(comparison.best.layout), comparison.stopped, 0))
 }
 
 /// Plans with the requested strategy. Also supports strategies for a single arena, which is valid for a buffer but not
@@ -137,7 +137,7 @@ fn chosen(
 
 /// Answer to `--capacity`, as printed.
 #[derive(Serialize)]
-struct Fitted {
+struct CapacityReport {
     /// The requested capacity.
     capacity: u64,
     /// `fits`, `impossible` or `undecided`.
@@ -157,8 +157,8 @@ struct Fitted {
 fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_>) -> Result<Answer, CliError> {
     let begun = Instant::now();
     let bound = bounds(&set.records)?.offsets;
-    let found = fit(&set.records, capacity, u64::MAX, control)?;
-    let (answer, layout) = match found {
+    let fit_result = fit(&set.records, capacity, u64::MAX, control)?;
+    let (answer, layout) = match fit_result {
         Fit::Fits(layout) => (CapacityAnswer::Fits, Some(layout)),
         Fit::Infeasible => (CapacityAnswer::Impossible, None),
         Fit::BudgetExhausted => (CapacityAnswer::Undecided, None),
@@ -175,12 +175,12 @@ fn fitted(set: &RecordSet, capacity: u64, json: bool, control: &SearchControl<'_
     // A deadline that passes after the answer is found has no effect.
     let stopped = control.stopped().filter(|_| answer == CapacityAnswer::Undecided);
     let seconds = begun.elapsed().as_secs_f64();
-    let fitted = Fitted { capacity, answer: answer.word(), height, bound, seconds, stopped };
+    let fitted = CapacityReport { capacity, answer: answer.word(), height, bound, seconds, stopped };
     if json {
         out::json(&fitted)?;
     } else {
-        let said = answer.text(capacity, height.unwrap_or_default());
-        out::text(&format!("{said}; the widest step is {}, {seconds:.3} s\n", grouped(bound)))?;
+        let verdict = answer.text(capacity, height.unwrap_or_default());
+        out::text(&format!("{verdict}; the widest step is {}, {seconds:.3} s\n", grouped(bound)))?;
     }
     Ok((layout, stopped, answer.exit_code()))
 }

@@ -45,7 +45,7 @@ fn record_set(compiled: &CompiledModel, align: u64) -> RecordSet {
     let texel_bytes = compiled.format().texel_bytes();
     let value_bytes = texel_bytes / 4;
     let mut set = RecordSet::default();
-    let mut taken = HashSet::new();
+    let mut used = HashSet::new();
     for (id, storage) in schedule.storages.iter().enumerate() {
         let Some(record) = schedule.record(id) else { continue };
         let bytes = match storage.contents {
@@ -54,16 +54,16 @@ fn record_set(compiled: &CompiledModel, align: u64) -> RecordSet {
         };
         let UsageRecord { first, last, .. } = schedule.records[record];
         set.records.push(UsageRecord::new(first, last, bytes.next_multiple_of(align)));
-        set.names.push(unused(schedule.name_of(graph, id), &mut taken));
+        set.names.push(unused(schedule.name_of(graph, id), &mut used));
     }
     set
 }
 
 /// Returns a name, with a number if another record has it already.
-fn unused(name: String, taken: &mut HashSet<String>) -> String {
+fn unused(name: String, used: &mut HashSet<String>) -> String {
     let numbered = (2u64..).map(|number| format!("{name} #{number}"));
-    let name = [name.clone()].into_iter().chain(numbered).find(|name| !taken.contains(name)).unwrap_or(name);
-    taken.insert(name.clone());
+    let name = [name.clone()].into_iter().chain(numbered).find(|name| !used.contains(name)).unwrap_or(name);
+    used.insert(name.clone());
     name
 }
 
@@ -81,8 +81,8 @@ mod tests {
 
     #[test]
     fn records_of_one_name_are_numbered() {
-        let mut taken = HashSet::new();
-        let names = ["a", "a", "a #2", "b"].map(|name| unused(name.into(), &mut taken));
+        let mut used = HashSet::new();
+        let names = ["a", "a", "a #2", "b"].map(|name| unused(name.into(), &mut used));
         assert_eq!(names, ["a", "a #2", "a #2 #2", "b"]);
     }
 }

@@ -127,7 +127,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         MemoryReport::from_compiled(session.compiled())
     };
     let report = report.on_device(&memory);
-    let wanted = LessRequest { smaller: session.compiled().objective() != Objective::Fastest, measured: args.measure };
+    let request = LessRequest { smaller: session.compiled().objective() != Objective::Fastest, measured: args.measure };
     let is_saved = args.saved_plan.path().is_some();
     let smaller = Smaller::find(&args.model, is_saved, (&call.graph, &gpu), session.compiled());
     let smaller = match (smaller, measured_inputs) {
@@ -160,7 +160,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         Some(entry) if model.path.ends_with(&entry.file) => entry.name.clone(),
         _ => shell_word(&model.path),
     };
-    let less = less::line(smaller.as_ref(), &called, &wanted);
+    let less = less::line(smaller.as_ref(), &called, &request);
     let may_be_classes = !is_random && call.reading.may_be_classes(&call.graph);
     let drawn = args.answer.draw.as_deref();
     let shown = Shown { report: &report, device: &device, timing, less, drawn, may_be_classes };

@@ -49,12 +49,12 @@ pub(super) enum PlanSource {
 pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Result<DeviceProfile, CliError> {
     let folder = cache_folder()?;
     Search { cache: Some(folder.clone()), ..Search::new(None, true) }.make_cache();
-    let found = progress::with_progress(None, |control| {
+    let outcome = progress::with_progress(None, |control| {
         let mut tell = |done: usize, of: usize| report_progress(control, "measuring the device", done, of);
         setup::device_profile(gpu, format, &folder, again, &mut tell)
     });
     check_interrupted("measuring the device")?;
-    Ok(found?)
+    Ok(outcome?)
 }
 
 /// Reports progress to a control. Returns `Break` if the work should stop.
@@ -131,11 +131,11 @@ pub(super) fn kept_or_searched(
         return Ok((compiled.or_else(unless_interrupted)?, PlanSource::Search));
     };
     search.make_cache();
-    let found = cached.get_or_search(graph, options, search.deadline, |start| {
+    let outcome = cached.get_or_search(graph, options, search.deadline, |start| {
         progress::for_row(row, time, |control| compile_from(graph, options, start, control))
     });
-    let (found, is_kept) = found.or_else(unless_interrupted)?;
-    Ok((found, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
+    let (outcome, is_kept) = outcome.or_else(unless_interrupted)?;
+    Ok((outcome, if is_kept { PlanSource::Cache } else { PlanSource::Search }))
 }
 
 /// Creates the report of a compiled model, including the memory of intermediates alone, as the papers count it.

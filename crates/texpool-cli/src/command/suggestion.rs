@@ -1,11 +1,11 @@
 //! Suggests a known name for a mistyped one.
 
 /// Returns the known name that differs from `text` by only a few typing errors.
-pub(super) fn nearest<'n>(text: &str, known: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+pub(super) fn nearest<'n>(text: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
     let text: Vec<char> = text.to_lowercase().chars().collect();
     // Long names allow more errors; a short name would be close to any other short name.
     let most = (text.len() / 3).min(3);
-    let near = known.into_iter().map(|name| (slips(&text, &name.to_lowercase().chars().collect::<Vec<_>>()), name));
+    let near = names.into_iter().map(|name| (slips(&text, &name.to_lowercase().chars().collect::<Vec<_>>()), name));
     near.filter(|&(slips, _)| slips <= most).min_by_key(|&(slips, _)| slips).map(|(_, name)| name)
 }
 
@@ -15,8 +15,8 @@ pub(super) fn text(near: &Option<String>) -> String {
 }
 
 /// Returns the message, with a suggestion if a known name is near.
-pub(super) fn with<'n>(message: String, typed: &str, known: impl IntoIterator<Item = &'n str>) -> String {
-    format!("{message}{}", text(&nearest(typed, known).map(str::to_owned)))
+pub(super) fn with<'n>(message: String, typed: &str, names: impl IntoIterator<Item = &'n str>) -> String {
+    format!("{message}{}", text(&nearest(typed, names).map(str::to_owned)))
 }
 
 /// Returns the number of characters to insert, delete or replace to turn one text into the other (Levenshtein
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_slip_is_understood_and_another_word_is_not() {
-        let known = ["mobilenet_v1", "mobilenet_v2", "minilm", "page"];
+        let names = ["mobilenet_v1", "mobilenet_v2", "minilm", "page"];
         for (typed, meant) in [
             ("mobilnet_v2", Some("mobilenet_v2")),
             ("MobileNet_V1", Some("mobilenet_v1")),
@@ -50,7 +50,7 @@ mod tests {
             ("pa", None),
             ("", None),
         ] {
-            assert_eq!(nearest(typed, known), meant, "{typed}");
+            assert_eq!(nearest(typed, names), meant, "{typed}");
         }
     }
 }

@@ -31,9 +31,9 @@ pub(super) fn extract(archive: &Path, inside: &str, entry: &Entry, out: &mut dyn
 }
 
 /// Writes the plain file `made` to `out`. The bytes must be exactly those of `entry`.
-pub(super) fn copy_file(made: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), StoreError> {
-    let package = Package { archive: made, inside: "", entry };
-    package.copy(&mut File::open(made).map_err(|e| package.damaged(e))?, out)
+pub(super) fn copy_file(file: &Path, entry: &Entry, out: &mut dyn Write) -> Result<(), StoreError> {
+    let package = Package { archive: file, inside: "", entry };
+    package.copy(&mut File::open(file).map_err(|e| package.damaged(e))?, out)
 }
 
 struct Package<'a> {

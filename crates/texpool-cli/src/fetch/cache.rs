@@ -59,12 +59,12 @@ pub fn make_cache(folder: &Path) -> io::Result<()> {
 }
 
 fn make_cache_for(folder: &Path, catalog: &Catalog) -> io::Result<()> {
-    make_cache_folder(folder, &|name, found| match found.is_dir() {
+    make_cache_folder(folder, &|name, metadata| match metadata.is_dir() {
         true => is_work_folder(name),
         // A file of another size is the user's, and the fetcher gives it another name.
-        false if found.is_file() => {
+        false if metadata.is_file() => {
             let mut files = catalog.files.iter();
-            name == LOCK || is_profile(name) || files.any(|entry| entry.file == name && entry.bytes == found.len())
+            name == LOCK || is_profile(name) || files.any(|entry| entry.file == name && entry.bytes == metadata.len())
         }
         false => false,
     })
@@ -78,9 +78,9 @@ pub(super) fn is_profile(name: &str) -> bool {
 /// Returns true if `path` holds exactly the entry's bytes.
 pub(super) fn holds(path: &Path, entry: &Entry) -> bool {
     // Links are followed, since users may store models elsewhere. The hash check still guarantees the content.
-    let Ok((file, found)) = open_plain_file(path, Links::Followed) else { return false };
+    let Ok((file, metadata)) = open_plain_file(path, Links::Followed) else { return false };
     // The size is compared first, because that needs no reading.
-    found.len() == entry.bytes && hash_of(file).is_ok_and(|hash| hash == entry.sha256)
+    metadata.len() == entry.bytes && hash_of(file).is_ok_and(|hash| hash == entry.sha256)
 }
 
 fn hash_of(file: File) -> io::Result<String> {
@@ -112,8 +112,8 @@ impl<W: Write> Write for HashingWriter<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let room = self.most.saturating_sub(self.bytes);
         // If the remaining room exceeds `usize`, all bytes fit.
-        let kept = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
-        self.to.write_all(&bytes[..kept])?;
+        let length = usize::try_from(room).map_or(bytes.len(), |room| room.min(bytes.len()));
+        self.to.write_all(&bytes[..length])?;
         // Bytes beyond the limit are hashed and counted too, so that a file that is too long is refused.
         self.hash.update(bytes);
         self.bytes += bytes.len() as u64;
@@ -186,8 +186,8 @@ impl<'a> Cache<'a> {
                 tracing::debug!(path = %entry.path().display(), %error, "what a killed process left stays");
             }
         }
-        let made = tempfile::Builder::new().prefix(WORK).rand_bytes(WORK_LETTERS).tempdir_in(self.folder);
-        made.map_err(|e| FetchError::folder(self.folder, e))
+        let folder = tempfile::Builder::new().prefix(WORK).rand_bytes(WORK_LETTERS).tempdir_in(self.folder);
+        folder.map_err(|e| FetchError::folder(self.folder, e))
     }
 
     /// Stores the output of `fill` in the cache as `entry`, completely or not at all. Until it is complete it is in

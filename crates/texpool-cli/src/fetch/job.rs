@@ -91,7 +91,7 @@ impl Job<'_> {
         progress: &dyn Progress,
     ) -> Result<ExitStatus, FetchError> {
         let failed = |source| FetchError::Start { command: line.into(), source };
-        let (mut most, mut told) = (written(work), false);
+        let (mut most, mut notified) = (written(work), false);
         let (mut active, mut worked) = (Instant::now(), 0);
         loop {
             if let Some(status) = child.try_wait().map_err(failed)? {
@@ -100,7 +100,7 @@ impl Job<'_> {
             let now = written(work);
             // Compares with the largest size up to now: clients also remove files, which does not count as progress.
             if now.all > most.all {
-                (most, told, active) = (now, false, Instant::now());
+                (most, notified, active) = (now, false, Instant::now());
                 progress.arrived(most.largest);
             }
             // On a busy machine a client may need long before its first request; processor time counts as progress
@@ -114,8 +114,8 @@ impl Job<'_> {
                 }
             }
             let silence = active.elapsed();
-            if silence > SILENCE_NOTICE.min(self.stall) && !told {
-                told = true;
+            if silence > SILENCE_NOTICE.min(self.stall) && !notified {
+                notified = true;
                 // A job without a download does not contact a registry.
                 if self.bytes > 0 {
                     progress.silent(line, self.stall);

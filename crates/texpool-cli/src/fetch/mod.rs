@@ -152,14 +152,14 @@ impl<'a> Fetcher<'a> {
         from: Option<PathBuf>,
     ) -> Result<PathBuf, FetchError> {
         let work = cache.work_folder()?;
-        let made = work.path().join(&entry.file);
+        let output = work.path().join(&entry.file);
         let from = match from {
             Some(path) => path::absolute(&path).map_err(|e| FetchError::folder(path, e))?.into(),
             None => recipe.from.clone().into(),
         };
-        let to = path::absolute(&made).map_err(|e| FetchError::folder(&made, e))?;
+        let to = path::absolute(&output).map_err(|e| FetchError::folder(&output, e))?;
         self.clients.make(&recipe.network, &from, &to, work.path(), self.progress)?;
-        cache.store(entry, work.path(), |out| archive::copy_file(&made, entry, out))
+        cache.store(entry, work.path(), |out| archive::copy_file(&output, entry, out))
     }
 
     fn try_source(&self, cache: &Cache, entry: &Entry, source: &Source) -> Result<PathBuf, FetchError> {

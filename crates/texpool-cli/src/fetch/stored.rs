@@ -78,11 +78,11 @@ pub struct Stored {
 
 /// Lists the files of `folder`, by kind and name.
 pub(super) fn list(folder: &Path, catalog: &Catalog) -> Vec<Stored> {
-    let mut found = Vec::new();
+    let mut files = Vec::new();
     for entry in &catalog.files {
         let path = folder.join(&entry.file);
         if let Some(file) = own(&path).filter(|file| file.len() == entry.bytes) {
-            found.push(Stored { kind: entry.kind.into(), name: entry.name.clone(), path, bytes: file.len() });
+            files.push(Stored { kind: entry.kind.into(), name: entry.name.clone(), path, bytes: file.len() });
         }
     }
     for (kind, folder) in [
@@ -95,12 +95,12 @@ pub(super) fn list(folder: &Path, catalog: &Catalog) -> Vec<Stored> {
             if let Some(name) = entry.file_name().to_str().filter(|name| is_called(kind, name))
                 && let Some(file) = own(&path)
             {
-                found.push(Stored { kind, name: name.to_owned(), path, bytes: file.len() });
+                files.push(Stored { kind, name: name.to_owned(), path, bytes: file.len() });
             }
         }
     }
-    found.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
-    found
+    files.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
+    files
 }
 
 /// Removes the file, if it is still texpool's.
@@ -124,15 +124,15 @@ pub(super) fn remove(stored: &Stored, catalog: &Catalog) -> Result<bool, FetchEr
 
 /// Returns the metadata of a plain file of this user; links are not followed, since they are others' files.
 fn own(path: &Path) -> Option<Metadata> {
-    let found = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
+    let metadata = fs::symlink_metadata(path).ok().filter(Metadata::is_file)?;
     #[cfg(unix)]
     {
-        let owner = std::os::unix::fs::MetadataExt::uid(&found);
+        let owner = std::os::unix::fs::MetadataExt::uid(&metadata);
         if owner != rustix::process::geteuid().as_raw() {
             return None;
         }
     }
-    Some(found)
+    Some(metadata)
 }
 
 /// Returns true if texpool gives such names to files of the kind.

@@ -23,19 +23,19 @@ pub fn write_atomic<E: From<io::Error>>(
     path: &Path,
     write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
 ) -> Result<(), E> {
-    Ok(Staged::write(path, write)?.commit()?)
+    Ok(StagedFile::write(path, write)?.commit()?)
 }
 
 /// A file that is written but not yet in place. Dropping it removes it.
 #[derive(Debug)]
-pub(super) enum Staged {
+pub(super) enum StagedFile {
     /// A temporary file in the same folder: a rename across file systems would not be atomic.
     Beside { file: NamedTempFile, to: PathBuf },
     /// The bytes went through a pipe or into a device, so there is no file to rename.
     WrittenThrough,
 }
 
-impl Staged {
+impl StagedFile {
     pub(super) fn write<E: From<io::Error>>(
         path: &Path,
         write: impl FnOnce(&mut dyn Write) -> Result<(), E>,

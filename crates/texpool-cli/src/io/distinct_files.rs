@@ -109,12 +109,12 @@ impl FileIdentity {
     fn of(path: &Path) -> Option<Self> {
         match fs::metadata(path) {
             #[cfg(unix)]
-            Ok(found) if found.is_file() => {
+            Ok(metadata) if metadata.is_file() => {
                 use std::os::unix::fs::MetadataExt;
-                Some(Self::Number { device: found.dev(), file: found.ino() })
+                Some(Self::Number { device: metadata.dev(), file: metadata.ino() })
             }
             #[cfg(not(unix))]
-            Ok(found) if found.is_file() => path.canonicalize().ok().map(Self::Path),
+            Ok(metadata) if metadata.is_file() => path.canonicalize().ok().map(Self::Path),
             Ok(_) => None,
             Err(_) => final_path(path).map(Self::Path),
         }

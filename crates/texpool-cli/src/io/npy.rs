@@ -36,7 +36,7 @@ pub(super) fn parse(path: &Path, bytes: &[u8], expected: &[usize], target: Targe
     let refused = |instead| IoError::DType { path: path.into(), got: dtype::in_words(&elements), instead };
     const FLOATS: &str = "save numbers, as with array.astype(\"float32\")";
     let (kind, size) = dtype::numeric(&elements).ok_or_else(|| refused(FLOATS.into()))?;
-    if shape.len() != expected.len() || shape.iter().zip(expected).any(|(&got, &want)| got != want as u64) {
+    if shape.len() != expected.len() || shape.iter().zip(expected).any(|(&actual, &extent)| actual != extent as u64) {
         return Err(IoError::Shape { path: path.into(), expected: expected.into(), got: shape });
     }
     let conversion = Conversion::new(target, kind, size).map_err(refused)?;

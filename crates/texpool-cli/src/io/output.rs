@@ -1,6 +1,6 @@
 //! Writes a run's outputs into a folder: one `INDEX_NAME.npy` each.
 
-use super::{IoError, atomic::Staged, npy::npy_into};
+use super::{IoError, atomic::StagedFile, npy::npy_into};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -37,11 +37,12 @@ pub fn write_outputs<'a>(
     fs::create_dir_all(folder).map_err(|e| IoError::write(folder, e))?;
     let staged = |(index, (name, dims, values))| {
         let path = folder.join(output_file_name(index, name));
-        let staged = Staged::write(&path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(&path, e))?;
+        let staged =
+            StagedFile::write(&path, |out| npy_into(out, dims, values)).map_err(|e| IoError::write(&path, e))?;
         Ok((path, staged))
     };
     let staged = outputs.into_iter().enumerate().map(staged).collect::<Result<Vec<_>, _>>()?;
-    let commit = |(path, staged): (PathBuf, Staged)| match staged.commit() {
+    let commit = |(path, staged): (PathBuf, StagedFile)| match staged.commit() {
         Ok(()) => Ok(path),
         Err(e) => Err(IoError::write(&path, e)),
     };

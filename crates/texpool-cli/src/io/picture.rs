@@ -61,8 +61,8 @@ fn shrink(path: &Path, width: u64, height: u64) -> Result<u32, String> {
 }
 
 fn png(path: &Path, bytes: &[u8]) -> Result<(RgbImage, Orientation), String> {
-    let said = |e: image::ImageError| e.to_string();
-    let mut decoder = PngDecoder::with_limits(Cursor::new(bytes), Limits::default()).map_err(said)?;
+    let message = |e: image::ImageError| e.to_string();
+    let mut decoder = PngDecoder::with_limits(Cursor::new(bytes), Limits::default()).map_err(message)?;
     // An unreadable orientation is no reason to refuse the picture.
     let orientation = decoder.orientation().unwrap_or(Orientation::NoTransforms);
     let (width, height) = decoder.dimensions();
@@ -73,8 +73,8 @@ fn png(path: &Path, bytes: &[u8]) -> Result<(RgbImage, Orientation), String> {
     let mut limits = Limits::default();
     limits.reserve(decoder.total_bytes()).map_err(|e| e.to_string())?;
     // The memory of the pixels is not part of the decoder's limit.
-    decoder.set_limits(limits).map_err(said)?;
-    Ok((opaque(DynamicImage::from_decoder(decoder).map_err(said)?), orientation))
+    decoder.set_limits(limits).map_err(message)?;
+    Ok((opaque(DynamicImage::from_decoder(decoder).map_err(message)?), orientation))
 }
 
 /// Draws the picture on white, because transparent pixels have arbitrary colours.

@@ -15,13 +15,13 @@ pub fn printable<T: AsRef<OsStr> + ?Sized>(text: &T) -> Printable<'_> {
 
 /// Lines of text with everything but the line breaks escaped as by [`printable`].
 pub fn printable_lines(text: &str) -> Cow<'_, str> {
-    let kept = |c: char| matches!(c, '\n' | '\t') || !needs_escape(c);
-    if text.chars().all(kept) {
+    let is_plain = |c: char| matches!(c, '\n' | '\t') || !needs_escape(c);
+    if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
     }
     let mut lines = String::with_capacity(text.len());
     for c in text.chars() {
-        if kept(c) { lines.push(c) } else { lines.extend(c.escape_default()) }
+        if is_plain(c) { lines.push(c) } else { lines.extend(c.escape_default()) }
     }
     Cow::Owned(lines)
 }

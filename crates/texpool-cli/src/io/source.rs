@@ -43,7 +43,7 @@ impl FileOrPipe {
     /// Reads the rest of the file into `bytes`. Together they may have at most `most` bytes.
     pub(super) fn fill_whole(&mut self, bytes: &mut Vec<u8>, most: usize) -> Result<(), IoError> {
         // Checked first, to avoid reading in vain.
-        let long = !self.pipe && self.file.metadata().is_ok_and(|found| found.len() > most as u64);
+        let long = !self.pipe && self.file.metadata().is_ok_and(|metadata| metadata.len() > most as u64);
         if !long {
             // An extra byte shows that the file is too long.
             self.fill(bytes, most + 1)?;

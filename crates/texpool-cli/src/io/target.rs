@@ -58,12 +58,12 @@ impl Target {
 
 fn check_folder_of(path: &Path) -> io::Result<()> {
     let folder = folder_of(path);
-    let said = |kind, what| Err(io::Error::new(kind, format!("{} {what}", super::printable(folder))));
+    let error = |kind, what| Err(io::Error::new(kind, format!("{} {what}", super::printable(folder))));
     match fs::metadata(folder) {
-        Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => said(ErrorKind::NotADirectory, "is no folder"),
+        Ok(metadata) if metadata.is_dir() => Ok(()),
+        Ok(_) => error(ErrorKind::NotADirectory, "is no folder"),
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            said(ErrorKind::NotFound, "does not exist; make that folder first")
+            error(ErrorKind::NotFound, "does not exist; make that folder first")
         }
         Err(e) => Err(e),
     }
@@ -74,7 +74,7 @@ fn check_folder_of(path: &Path) -> io::Result<()> {
 fn resolve_links(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut at = path.to_owned();
     for _ in 0..MAX_LINKS {
-        if !fs::symlink_metadata(&at).is_ok_and(|found| found.is_symlink()) {
+        if !fs::symlink_metadata(&at).is_ok_and(|metadata| metadata.is_symlink()) {
             return Ok(Some(at));
         }
         let folder = folder_of(&at).canonicalize()?;
@@ -108,8 +108,8 @@ pub fn check_folder(path: &Path) -> Result<(), IoError> {
         return Err(IoError::write(path, io::Error::new(ErrorKind::InvalidInput, what)));
     }
     let mut existing = path.ancestors().filter(|p| !p.as_os_str().is_empty()).map(|p| (p, fs::metadata(p)));
-    match existing.find(|(_, found)| !matches!(found, Err(e) if e.kind() == ErrorKind::NotFound)) {
-        Some((_, Ok(found))) if found.is_dir() => Ok(()),
+    match existing.find(|(_, metadata)| !matches!(metadata, Err(e) if e.kind() == ErrorKind::NotFound)) {
+        Some((_, Ok(metadata))) if metadata.is_dir() => Ok(()),
         Some((at, Ok(_))) => {
             let what = format!("{} is a file, not a folder", super::printable(at));
             Err(IoError::write(path, io::Error::new(ErrorKind::NotADirectory, what)))
@@ -141,8 +141,8 @@ pub fn check_picture_name(path: &Path, format: &'static str) -> Result<(), IoErr
 }
 
 #[cfg(unix)]
-fn is_socket(found: &Metadata) -> bool {
-    std::os::unix::fs::FileTypeExt::is_socket(&found.file_type())
+fn is_socket(metadata: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_socket(&metadata.file_type())
 }
 
 #[cfg(not(unix))]

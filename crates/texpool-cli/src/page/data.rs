@@ -208,8 +208,8 @@ impl ReportPage {
             let schedule = ScheduleData::new(graph, &compiled);
             let name = format!("point {} of the front", index + 1);
             let plan = PlanData::of_compiled(&name, PlanGroup::Front, Vec::new(), self.schedules.len(), &compiled)?;
-            let Some(left) = room.checked_sub(schedule.len() + plan.len()) else { continue };
-            room = left;
+            let Some(remaining) = room.checked_sub(schedule.len() + plan.len()) else { continue };
+            room = remaining;
             self.graphs[graph].add_kernels(&compiled, &mut self.kernels);
             points[index].plan = Some(self.plans.len());
             self.schedules.push(schedule);

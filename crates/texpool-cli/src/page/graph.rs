@@ -102,8 +102,8 @@ impl GraphData {
 impl Kernels {
     /// Returns the index of a pipeline, which is added if it is new.
     fn index(&mut self, shader: Shader, constants: &Constants, format: TexelFormat) -> usize {
-        let known = self.pipelines.iter().position(|other| other.shader == shader && other.constants == *constants);
-        known.unwrap_or_else(|| {
+        let existing = self.pipelines.iter().position(|other| other.shader == shader && other.constants == *constants);
+        existing.unwrap_or_else(|| {
             // The declarations of the parameters depend on the device; these are those of most devices.
             let text = source(shader, format, ParamBinding::for_words(0), DispatchBinding::Immediates);
             let source = self.sources.iter().position(|other| *other == text).unwrap_or_else(|| {

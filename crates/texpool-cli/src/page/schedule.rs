@@ -113,7 +113,7 @@ impl ScheduleData {
             steps.reads.push(&touched.reads);
             steps.writes.push(&touched.writes);
         }
-        let producer = |wanted| compiled.graph().nodes.iter().position(|node| node.output == wanted);
+        let producer = |tensor| compiled.graph().nodes.iter().position(|node| node.output == tensor);
         for storage in &schedule.storages {
             if !matches!(storage.kind, StorageKind::Intermediate(_)) {
                 continue;
@@ -129,8 +129,8 @@ impl ScheduleData {
             records.rows.push(storage.rows.into());
             records.row_texels.push(storage.row_texels.into());
         }
-        let held = schedule.storage_of.iter().map(|storage| storage.and_then(|storage| schedule.record(storage)));
-        data.record_of_tensor = held.map(|record| record.map_or(0, |record| 1 + record as u64)).collect();
+        let records = schedule.storage_of.iter().map(|storage| storage.and_then(|storage| schedule.record(storage)));
+        data.record_of_tensor = records.map(|record| record.map_or(0, |record| 1 + record as u64)).collect();
         data.add_cascades(compiled);
         data
     }

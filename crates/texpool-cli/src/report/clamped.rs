@@ -35,7 +35,7 @@ pub struct ClampedPlace {
 
 impl From<&RunWarnings> for ClampedReport {
     fn from(warnings: &RunWarnings) -> Self {
-        let of = |clamp: Clamp, wanted: Clamp, count: u64| if clamp == wanted { count } else { 0 };
+        let of = |clamp: Clamp, kind: Clamp, count: u64| if clamp == kind { count } else { 0 };
         let places = warnings.clamped.iter().map(|place| ClampedPlace {
             tensor: place.tensor.clone(),
             node: place.node,

@@ -76,8 +76,8 @@ impl PlanRows {
     #[must_use]
     pub fn measured(mut self, plain_ms: f64, times: &[f64]) -> Self {
         self.plain_ms = plain_ms;
-        let found = self.rows.iter_mut().filter_map(|row| row.figures.as_mut());
-        for (figures, &ms) in found.zip(times) {
+        let all_figures = self.rows.iter_mut().filter_map(|row| row.figures.as_mut());
+        for (figures, &ms) in all_figures.zip(times) {
             (figures.measured_ms, figures.time_ratio) = (Some(ms), ms / plain_ms);
         }
         self
@@ -119,13 +119,13 @@ impl fmt::Display for PlanRows {
         writeln!(f, "  {:<width$} {:>11} {:>11} {:>9} {time:>15}", "plan", "device", "pool", "of naive")?;
         for row in &self.rows {
             match &row.figures {
-                Some(found) => {
-                    let [device, pool] = [found.device_bytes, found.pool_bytes].map(size);
-                    let share = format!("{:.1} %", 100.0 * found.of_naive);
+                Some(figures) => {
+                    let [device, pool] = [figures.device_bytes, figures.pool_bytes].map(size);
+                    let share = format!("{:.1} %", 100.0 * figures.of_naive);
                     let line = format!(
                         "  {:<width$} {device:>11} {pool:>11} {share:>9} {:>15}  {}",
                         row.name,
-                        found.ratio(),
+                        figures.ratio(),
                         row.flags
                     );
                     writeln!(f, "{}", line.trim_end())?;

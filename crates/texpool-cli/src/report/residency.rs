@@ -46,11 +46,11 @@ impl fmt::Display for Residency<'_> {
 impl Residency<'_> {
     fn cell(&self, step: usize, texture: usize) -> String {
         let placements = self.0.plan.placements.iter().enumerate();
-        let held: Vec<String> = placements
+        let records: Vec<String> = placements
             .filter(|(_, p)| p.texture == texture && (p.first..=p.last).contains(&step))
             .map(|(i, p)| if p.first == step { format!(">{i}") } else { i.to_string() })
             .collect();
-        if held.is_empty() { ".".into() } else { held.join(",") }
+        if records.is_empty() { ".".into() } else { records.join(",") }
     }
 
     /// Returns the tensors born at a step with their numbers; a result outside the pool has only a name.

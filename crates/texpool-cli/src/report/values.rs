@@ -20,8 +20,8 @@ pub struct NotFiniteCounts {
 }
 
 impl From<NotFinite> for NotFiniteCounts {
-    fn from(found: NotFinite) -> Self {
-        Self { nan: found.nan, positive_infinity: found.positive, negative_infinity: found.negative }
+    fn from(counts: NotFinite) -> Self {
+        Self { nan: counts.nan, positive_infinity: counts.positive, negative_infinity: counts.negative }
     }
 }
 
@@ -60,8 +60,8 @@ impl ValueSummary {
     /// Describes the values that are not finite; empty if all are finite.
     pub fn warning(&self) -> Option<String> {
         let NotFiniteCounts { nan, positive_infinity: positive, negative_infinity: negative } = self.not_finite;
-        let found = NotFinite { nan, positive, negative };
-        (!found.is_none()).then(|| format!("{} of {} values are not finite: {found}", found.total(), self.count))
+        let counts = NotFinite { nan, positive, negative };
+        (!counts.is_none()).then(|| format!("{} of {} values are not finite: {counts}", counts.total(), self.count))
     }
 }
 

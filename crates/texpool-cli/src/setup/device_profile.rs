@@ -90,34 +90,34 @@ impl ProfileKey {
 /// Returns the stored profile of a device for texels of `format` from `folder`. Returns `None` if the file is missing
 /// or damaged, or belongs to another driver.
 pub fn kept_device_profile(gpu: &Gpu, format: TexelFormat, folder: &Path) -> Option<DeviceProfile> {
-    kept(&ProfileKey::new(gpu, format), folder)
+    read_profile(&ProfileKey::new(gpu, format), folder)
 }
 
-fn kept(key: &ProfileKey, folder: &Path) -> Option<DeviceProfile> {
+fn read_profile(key: &ProfileKey, folder: &Path) -> Option<DeviceProfile> {
     let path = key.file(folder);
     let unusable = |error: &dyn std::fmt::Display| {
         tracing::warn!(path = %path.display(), %error, "the device's profile that is kept cannot be used");
     };
     let text = read_kept(&path, MAX_BYTES).inspect_err(|error| unusable(error)).ok()??;
-    let kept: CachedProfile = serde_json::from_slice(&text).inspect_err(|error| unusable(error)).ok()?;
-    if kept.key != *key {
+    let cached: CachedProfile = serde_json::from_slice(&text).inspect_err(|error| unusable(error)).ok()?;
+    if cached.key != *key {
         return None;
     }
-    if checksum(&kept.device_profile).ok() != Some(kept.checksum) {
+    if checksum(&cached.device_profile).ok() != Some(cached.checksum) {
         unusable(&"its checksum is wrong");
         return None;
     }
-    Some(kept.device_profile)
+    Some(cached.device_profile)
 }
 
 /// Stores a profile in a file.
 fn keep(path: &Path, key: ProfileKey, device_profile: &DeviceProfile) -> io::Result<()> {
     // Round-tripped through JSON first, because the last bit of a number may change in the file.
     let read: DeviceProfile = serde_json::from_slice(&serde_json::to_vec(device_profile)?)?;
-    let kept = CachedProfile { key, device_profile: device_profile.clone(), checksum: checksum(&read)? };
+    let cached = CachedProfile { key, device_profile: device_profile.clone(), checksum: checksum(&read)? };
     let part = PartFile::create(path)?;
     part.write(|mut out| {
-        serde_json::to_writer_pretty(&mut out, &kept)?;
+        serde_json::to_writer_pretty(&mut out, &cached)?;
         out.write_all(b"\n")
     })?;
     part.rename().map(drop)
@@ -139,8 +139,8 @@ pub fn device_profile(
 ) -> Result<DeviceProfile, SetupError> {
     let key = ProfileKey::new(gpu, format);
     let path = key.file(folder);
-    if !recalibrate && let Some(kept) = kept(&key, folder) {
-        return Ok(kept);
+    if !recalibrate && let Some(cached) = read_profile(&key, folder) {
+        return Ok(cached);
     }
     let clock = clock_of(gpu);
     let device_profile = calibrate(gpu, format, &Stopwatch { clock, read: &|| clock_time(clock) }, progress)?;

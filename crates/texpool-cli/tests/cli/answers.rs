@@ -35,20 +35,20 @@ fn number_of(value: &Value) -> f64 {
 
 #[test]
 fn a_classifier_says_what_it_sees_in_ten_lines() {
-    let said = text(&["run", "mobilenet_v2", "--input", "chelsea"]);
-    let lines: Vec<&str> = said.lines().collect();
+    let stdout = text(&["run", "mobilenet_v2", "--input", "chelsea"]);
+    let lines: Vec<&str> = stdout.lines().collect();
     let first = "chelsea → 224×224, centre, ImageNet mean (from the catalogue; --range and --fit change it)";
-    assert_eq!((lines[0], lines[1]), (first, ""), "{said}");
-    assert!(lines[2].contains(" %  Egyptian cat  ███"), "{said}");
-    assert!(lines[3].contains(" cat") && lines[4].contains("tabby"), "{said}");
-    assert_eq!((lines[5], lines[6]), ("           … 997 more under 1 %", ""), "{said}");
+    assert_eq!((lines[0], lines[1]), (first, ""), "{stdout}");
+    assert!(lines[2].contains(" %  Egyptian cat  ███"), "{stdout}");
+    assert!(lines[3].contains(" cat") && lines[4].contains("tabby"), "{stdout}");
+    assert_eq!((lines[5], lines[6]), ("           … 997 more under 1 %", ""), "{stdout}");
     assert!(
         lines[7].contains(" on ") && lines[7].contains("MiB of the device (pool 6.3, weights 13.3, other "),
-        "{said}"
+        "{stdout}"
     );
-    assert!(lines[8].starts_with("Less: ") && lines[8].contains("the same bits"), "{said}");
-    assert_eq!(lines[9], "--output DIR saves all 1000 · --details shows the plan · --json", "{said}");
-    assert_eq!(lines.len(), 10, "{said}");
+    assert!(lines[8].starts_with("Less: ") && lines[8].contains("the same bits"), "{stdout}");
+    assert_eq!(lines[9], "--output DIR saves all 1000 · --details shows the plan · --json", "{stdout}");
+    assert_eq!(lines.len(), 10, "{stdout}");
     let two = text(&["run", "mobilenet_v2", "--input", "chelsea", "--top", "2"]);
     assert!(two.contains("           … 998 more\n") && !two.contains("tabby"), "{two}");
 }
@@ -79,13 +79,13 @@ fn the_document_has_the_answer_the_device_and_the_time() {
 /// Seven detectors of three publishers find one face at the same place.
 #[test]
 fn detectors_find_the_face_of_the_portrait() {
-    let found = |model: &str, more: &[&str]| -> Vec<f64> {
+    let boxes_of = |model: &str, more: &[&str]| -> Vec<f64> {
         let answer = answer(model, "astronaut", more);
         let boxes = answer["boxes"].as_array().unwrap();
         assert_eq!(boxes.len(), 1, "{model}: {answer}");
         boxes[0]["bounds"].as_array().unwrap().iter().map(number_of).collect()
     };
-    let expected = found("retinaface", &[]);
+    let expected = boxes_of("retinaface", &[]);
     let area = |b: &[f64]| (b[2] - b[0]).max(0.0) * (b[3] - b[1]).max(0.0);
     for (model, more) in [
         ("blazeface", &[][..]),
@@ -95,7 +95,7 @@ fn detectors_find_the_face_of_the_portrait() {
         ("face_detection_full_range", &[]),
         ("centerface", &["--crop", "177,64,105,118"]),
     ] {
-        let b = found(model, more);
+        let b = boxes_of(model, more);
         let both = area(&[b[0].max(expected[0]), b[1].max(expected[1]), b[2].min(expected[2]), b[3].min(expected[3])]);
         let share = both / (area(&b) + area(&expected) - both);
         assert!(share > 0.5, "{model}: {b:?} overlaps {expected:?} by {share}");
@@ -104,8 +104,8 @@ fn detectors_find_the_face_of_the_portrait() {
     for palms in ["palm_detection_lite", "palm_detection_full"] {
         assert_eq!(answer(palms, "astronaut", &[])["boxes"], Value::Array(vec![]), "her hands are not in the picture");
     }
-    let said = text(&["run", "palm_detection_lite", "--input", "astronaut"]);
-    assert!(said.contains("\n  no palm: the best of 2016 candidates has "), "{said}");
+    let stdout = text(&["run", "palm_detection_lite", "--input", "astronaut"]);
+    assert!(stdout.contains("\n  no palm: the best of 2016 candidates has "), "{stdout}");
 }
 
 /// The nose is where RetinaFace, BlazeFace, MTCNN, PoseNet and BlazePose see it, each by another decoding.
@@ -121,9 +121,9 @@ fn networks_agree_where_the_nose_is() {
     for (model, more) in [("posenet", &[][..]), ("pose_landmark_full", &[]), ("mtcnn_onet", &crop)] {
         let answer = answer(model, "astronaut", more);
         assert_eq!(answer["found"], true, "{model}: {answer}");
-        let found = nose(&answer["points"]);
-        let distance = (found[0] - expected[0]).hypot(found[1] - expected[1]);
-        assert!(distance < 20.0, "{model}: the nose is at {found:?} instead of {expected:?}");
+        let actual = nose(&answer["points"]);
+        let distance = (actual[0] - expected[0]).hypot(actual[1] - expected[1]);
+        assert!(distance < 20.0, "{model}: the nose is at {actual:?} instead of {expected:?}");
     }
     let blazeface = nose(&answer("blazeface", "astronaut", &[])["boxes"][0]["points"]);
     assert!((blazeface[0] - expected[0]).hypot(blazeface[1] - expected[1]) < 20.0, "{blazeface:?} {expected:?}");
@@ -136,8 +136,11 @@ fn networks_for_a_part_say_when_it_is_not_there() {
     let inside = |point: &Value| (140.0..320.0).contains(&number_of(&point["x"]));
     assert!(face["points"].as_array().unwrap().iter().all(inside), "points are in pixels of the whole photo");
     for (model, what) in [("face_landmark", "face"), ("hand_landmark_full", "hand"), ("hand_landmark_lite", "hand")] {
-        let said = text(&["run", model, "--input", "astronaut"]);
-        assert!(said.contains(&format!("\n  no {what}: its score is ")) && said.contains("--crop X,Y,"), "{said}");
+        let stdout = text(&["run", model, "--input", "astronaut"]);
+        assert!(
+            stdout.contains(&format!("\n  no {what}: its score is ")) && stdout.contains("--crop X,Y,"),
+            "{stdout}"
+        );
     }
     let outside = command::texpool(&["run", "face_landmark", "--input", "astronaut", "--crop", "600,0,10,10"]);
     assert!(stderr(&outside).contains("is 512x512, and the part"), "{}", stderr(&outside));
@@ -152,8 +155,8 @@ fn networks_for_a_part_say_when_it_is_not_there() {
 #[test]
 fn objects_and_masks_are_those_of_the_photos() {
     for (photo, label) in [("chelsea", "cat"), ("coffee", "cup")] {
-        let found = answer("tiny_yolo_v2", photo, &[]);
-        assert_eq!(found["boxes"][0]["label"], label, "{found}");
+        let document = answer("tiny_yolo_v2", photo, &[]);
+        assert_eq!(document["boxes"][0]["label"], label, "{document}");
     }
     let cat = answer("deeplabv3", "chelsea", &[]);
     assert!(cat["classes"][0]["label"] == "cat" && number_of(&cat["classes"][0]["share"]) > 0.5, "{cat}");
@@ -195,8 +198,8 @@ fn printed_text_is_found_and_read() {
 #[test]
 fn networks_without_trained_weights_say_so() {
     for model in ["light_squeezenet", "resnet18"] {
-        let said = text(&["run", model, "--input", "chelsea"]);
-        assert!(said.contains("the weights are not trained, so these classes mean nothing"), "{said}");
+        let stdout = text(&["run", model, "--input", "chelsea"]);
+        assert!(stdout.contains("the weights are not trained, so these classes mean nothing"), "{stdout}");
     }
 }
 
@@ -204,9 +207,9 @@ fn networks_without_trained_weights_say_so() {
 fn every_network_except_minilm_has_a_decoding_with_its_source() {
     let catalogue = Catalog::builtin().unwrap();
     for entry in catalogue.files.iter().filter(|entry| entry.kind == Kind::Model) {
-        let known = entry.decoding.as_ref();
-        assert_eq!(known.is_none(), entry.name == "minilm", "{}", entry.name);
-        assert!(known.is_none_or(|known| known.source.len() > 10), "{}", entry.name);
+        let decoding = entry.decoding.as_ref();
+        assert_eq!(decoding.is_none(), entry.name == "minilm", "{}", entry.name);
+        assert!(decoding.is_none_or(|decoding| decoding.source.len() > 10), "{}", entry.name);
     }
 }
 
@@ -226,11 +229,11 @@ fn own(folder: &Path) -> (String, String) {
 fn an_own_model_shows_numbers_or_labelled_classes() {
     let dir = tempfile::tempdir().unwrap();
     let (model, input) = own(dir.path());
-    let said = text(&["run", &model, "--input", &input]);
-    assert!(said.contains("x.npy → x [1, 3], -3 to 1, mean -0.667"), "{said}");
+    let stdout = text(&["run", &model, "--input", &input]);
+    assert!(stdout.contains("x.npy → x [1, 3], -3 to 1, mean -0.667"), "{stdout}");
     assert!(
-        said.contains("\n  y [1, 3]  -1 to 3, mean 0.667\n") && said.contains("--labels FILE names classes"),
-        "{said}"
+        stdout.contains("\n  y [1, 3]  -1 to 3, mean 0.667\n") && stdout.contains("--labels FILE names classes"),
+        "{stdout}"
     );
     let labels = |lines: &str| {
         let file = dir.path().join("labels.txt");
@@ -251,10 +254,11 @@ fn an_own_model_shows_numbers_or_labelled_classes() {
 fn several_pictures_are_run_one_after_another() {
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
-    let said = text(&["run", "mobilenet_v1", "--input", "chelsea", "coffee", "--output", out.to_str().unwrap()]);
-    let [cat, coffee] = ["chelsea → ", "coffee → "].map(|photo| said.find(photo).unwrap_or_else(|| panic!("{said}")));
-    assert!(cat < said.find("Egyptian cat").unwrap() && said.find("Egyptian cat").unwrap() < coffee, "{said}");
-    assert!(said[coffee..].contains("espresso") && said.matches(" of the device (").count() == 1, "{said}");
+    let stdout = text(&["run", "mobilenet_v1", "--input", "chelsea", "coffee", "--output", out.to_str().unwrap()]);
+    let [cat, coffee] =
+        ["chelsea → ", "coffee → "].map(|photo| stdout.find(photo).unwrap_or_else(|| panic!("{stdout}")));
+    assert!(cat < stdout.find("Egyptian cat").unwrap() && stdout.find("Egyptian cat").unwrap() < coffee, "{stdout}");
+    assert!(stdout[coffee..].contains("espresso") && stdout.matches(" of the device (").count() == 1, "{stdout}");
     for folder in ["0_chelsea", "1_coffee"] {
         assert_eq!(fs::read_dir(out.join(folder)).unwrap().count(), 1, "{folder}");
     }
@@ -277,12 +281,12 @@ fn several_files_are_run_with_the_variables_of_the_model() {
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (sum, a, b) = (at("sum.tflite"), at("a.npy"), at("b.npy"));
     let document = json(&["run", &sum, "--input", &a, &b, &b, "--json"]);
-    let found = [0, 1, 2].map(|run| {
+    let values = [0, 1, 2].map(|run| {
         let outputs = document["runs"][run]["outputs"].as_array().unwrap().clone();
         assert_eq!(outputs.len(), 1, "the variable is no output");
         ["min", "max"].map(|end| outputs[0][end].as_f64().unwrap())
     });
-    assert_eq!(found, [[11.0, 22.0], [14.0, 26.0], [17.0, 30.0]]);
+    assert_eq!(values, [[11.0, 22.0], [14.0, 26.0], [17.0, 30.0]]);
     let compared = json(&["compare", &sum, "--input", &a, "--against", "cpu", "--json"]);
     assert_eq!(compared["agrees"], true, "{compared}");
 }
@@ -303,8 +307,8 @@ fn files_are_divided_among_the_inputs() {
     let at = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (two, one, five) = (at("two.onnx"), at("one.npy"), at("five.npy"));
     let document = json(&["run", &two, "--input", &five, &one, &one, &five, "--json"]);
-    let found = [0, 1].map(|run| document["runs"][run]["outputs"][0]["max"].clone());
-    assert_eq!(found, [4.0, -4.0]);
+    let maxima = [0, 1].map(|run| document["runs"][run]["outputs"][0]["max"].clone());
+    assert_eq!(maxima, [4.0, -4.0]);
     arguments::refused(
         dir.path(),
         &["run", "two.onnx", "--input", "one.npy", "five.npy", "one.npy"],
@@ -335,8 +339,8 @@ fn a_drawing_shows_the_answer_on_the_photo() {
     let dir = tempfile::tempdir().unwrap();
     let drawn = dir.path().join("face.png");
     let to = drawn.to_str().unwrap();
-    let said = text(&["run", "blazeface", "--input", "astronaut", "--draw", to]);
-    assert!(said.contains("drawn in ") && said.contains("face.png"), "{said}");
+    let stdout = text(&["run", "blazeface", "--input", "astronaut", "--draw", to]);
+    assert!(stdout.contains("drawn in ") && stdout.contains("face.png"), "{stdout}");
     let (before, after) = (read_picture(fetched("astronaut").as_ref()).unwrap(), read_picture(&drawn).unwrap());
     let changed: Vec<(u32, u32)> = before
         .enumerate_pixels()
@@ -402,11 +406,14 @@ fn names_of_classes_come_with_the_model() {
     let mut run = Command::new(env!("CARGO_BIN_EXE_texpool"));
     run.args(["run", "mobilenet_v1", "--input", &coffee]).env("TEXPOOL_CACHE", &alone).env_remove("TEXPOOL_MODELS");
     let output = run.env("PATH", dir.path()).output().unwrap();
-    let said = String::from_utf8(output.stdout.clone()).unwrap();
+    let stdout = String::from_utf8(output.stdout.clone()).unwrap();
     assert!(
         stderr(&output).contains("warning: the names of the classes could not be fetched: "),
         "{}",
         stderr(&output)
     );
-    assert!(said.contains("class 968") && said.contains("`texpool models fetch imagenet_labels` brings"), "{said}");
+    assert!(
+        stdout.contains("class 968") && stdout.contains("`texpool models fetch imagenet_labels` brings"),
+        "{stdout}"
+    );
 }

@@ -37,18 +37,18 @@ pub(crate) fn texpool<S: AsRef<OsStr>>(folder: &Path, args: &[S]) -> Command {
     command
 }
 
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn stderr_of(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
 /// Runs, expects this exit code and all these words on standard error, and nothing on standard output.
 pub(crate) fn refused<S: AsRef<OsStr>>(folder: &Path, args: &[S], code: i32, words: &[&str]) {
     let output = texpool(folder, args).output().unwrap();
-    let said = said(&output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    assert!(said.contains("error: ") && !said.contains("panicked"), "{said}");
-    words.iter().for_each(|word| assert!(said.contains(word), "`{word}` is missing: {said}"));
-    assert!(!said.chars().any(|c| c.is_control() && c != '\n'), "{said:?}");
+    let stderr = stderr_of(&output);
+    assert_eq!(output.status.code(), Some(code), "{stderr}");
+    assert!(stderr.contains("error: ") && !stderr.contains("panicked"), "{stderr}");
+    words.iter().for_each(|word| assert!(stderr.contains(word), "`{word}` is missing: {stderr}"));
+    assert!(!stderr.chars().any(|c| c.is_control() && c != '\n'), "{stderr:?}");
     assert!(output.stdout.is_empty());
 }
 
@@ -84,7 +84,7 @@ fn a_folder_hides_no_model_of_the_list() {
     fs::create_dir(dir.path().join("blazeface")).unwrap();
     fs::create_dir(dir.path().join("results")).unwrap();
     let output = texpool(dir.path(), &["plan", "blazeface"]).output().unwrap();
-    assert!(output.status.success(), "{}", said(&output));
+    assert!(output.status.success(), "{}", stderr_of(&output));
     refused(dir.path(), &["plan", "results"], 1, &["`results` is a folder"]);
     refused(dir.path(), &["run", TINY, "--input", "results"], 1, &["`results` is a folder"]);
     fs::remove_dir(dir.path().join("blazeface")).unwrap();
@@ -137,7 +137,7 @@ fn names_that_are_no_utf_8_work_everywhere() {
     fs::write(dir.path().join(name(b".csv")), "id,lower,upper,size\na,0,2,8\n").unwrap();
     let runs = |args: &[OsString]| {
         let output = texpool(dir.path(), args).output().unwrap();
-        assert!(output.status.success(), "{}", said(&output));
+        assert!(output.status.success(), "{}", stderr_of(&output));
         serde_json::from_slice::<Value>(&output.stdout).unwrap()
     };
     let plan = runs(&[arg("plan"), name(b".tflite"), arg("--picture"), name(b".svg"), arg("--json")]);
@@ -193,12 +193,12 @@ fn a_failed_write_to_standard_output_fails_unless_the_pipe_is_closed() {
         let mut child = texpool(dir.path(), args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         drop(child.stdout.take());
         let output = child.wait_with_output().unwrap();
-        assert_eq!((output.status.code(), &*said(&output)), (Some(0), ""), "{args:?}");
+        assert_eq!((output.status.code(), &*stderr_of(&output)), (Some(0), ""), "{args:?}");
     }
     let full = File::options().write(true).open("/dev/full").unwrap();
     let output = texpool(dir.path(), &["plan", TINY]).stdout(full).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output).contains("cannot write to standard output"), "{}", said(&output));
+    assert!(stderr_of(&output).contains("cannot write to standard output"), "{}", stderr_of(&output));
     // A closed standard error causes no panic, either.
     let mut child = texpool(dir.path(), &["plan", "nothing"]).stderr(Stdio::piped()).spawn().unwrap();
     drop(child.stderr.take());
@@ -234,7 +234,7 @@ fn a_place_for_the_answer_is_refused_before_any_work() {
 fn no_output_replaces_another_file_of_its_call() {
     let dir = tempfile::tempdir().unwrap();
     let at = |name: &str| dir.path().join(name);
-    let kept = || {
+    let contents = || {
         let names = ["m.svg", "r.csv", "r.svg", "m.onnx", "values.bin", "out/0_y.npy"];
         names.map(|name| fs::read(at(name)).unwrap())
     };
@@ -254,7 +254,7 @@ fn no_output_replaces_another_file_of_its_call() {
     fs::write(at("values.bin"), [0; 8]).unwrap();
     fs::create_dir(at("out")).unwrap();
     write_npy(&at("out/0_y.npy"), &[1, 1, 1, 2], &[0.0; 2]).unwrap();
-    let before = kept();
+    let before = contents();
     let absolute = at("m.svg");
     let absolute = absolute.to_str().unwrap();
     for (args, words) in [
@@ -275,7 +275,7 @@ fn no_output_replaces_another_file_of_its_call() {
         (&["run", "m.onnx", "--random", "--plan", "out/0_y.npy", "--output", "out"], &["output 0", "the plan"]),
     ] {
         refused(dir.path(), args, 1, words);
-        assert!(kept() == before, "{args:?}");
+        assert!(contents() == before, "{args:?}");
     }
     // The model itself has the name of one of the outputs.
     fs::rename(at("m.onnx"), at("out/0_y.npy")).unwrap();
@@ -336,7 +336,11 @@ fn random_inputs_are_announced_unless_asked_for() {
     let note = "note: no --input, so this runs on random numbers from -1 to 1";
     refused(dir.path(), &["run", TINY], 1, &[note, "[1, 9, 9, 3]", "no GPU adapter"]);
     let output = texpool(dir.path(), &["run", TINY, "--random"]).output().unwrap();
-    assert!(!said(&output).contains("random") && said(&output).contains("no GPU adapter"), "{}", said(&output));
+    assert!(
+        !stderr_of(&output).contains("random") && stderr_of(&output).contains("no GPU adapter"),
+        "{}",
+        stderr_of(&output)
+    );
     refused(dir.path(), &["run", TINY, "--random", "--input", "x.npy"], 2, &["--random"]);
 }
 
@@ -385,5 +389,5 @@ fn whatever_is_wrong_is_called_by_its_name() {
     let output = texpool(dir.path(), &["table", "--plan-only", TINY, "text.onnx"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(String::from_utf8_lossy(&output.stdout).contains("tiny.tflite"));
-    assert!(said(&output).contains("no row of the table could be made for: text.onnx"), "{}", said(&output));
+    assert!(stderr_of(&output).contains("no row of the table could be made for: text.onnx"), "{}", stderr_of(&output));
 }

@@ -46,8 +46,8 @@ fn plans_are_asked_for_by_objective_and_by_budget() {
     let bytes: Vec<u64> = front["points"].as_array().unwrap().iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
     assert!(bytes.len() > 2 && bytes.windows(2).all(|pair| pair[1] < pair[0]), "{bytes:?}");
     let planned = |args: &[&str]| -> Value {
-        let asked = ["plan", model, "--json", "--strategy", "best"];
-        serde_json::from_slice(&texpool(&[&asked, args].concat()).stdout).unwrap()
+        let command = ["plan", model, "--json", "--strategy", "best"];
+        serde_json::from_slice(&texpool(&[&command, args].concat()).stdout).unwrap()
     };
     let least = planned(&["--objective", "smallest", "--stream", "none"])["plan"]["bytes"].as_u64().unwrap();
     assert!(least <= bytes[bytes.len() - 1]);
@@ -64,13 +64,13 @@ fn plans_are_asked_for_by_objective_and_by_budget() {
     assert!(small["plan"]["bytes"].as_u64().unwrap() < large["plan"]["bytes"].as_u64().unwrap(), "{small}");
     let none = texpool(&["plan", model, "--budget", "1KiB"]);
     assert_eq!(none.status.code(), Some(1));
-    let said = stderr(&none);
-    assert!(said.contains("within 1024 bytes: every plan of this model takes at least"), "{said}");
-    assert!(said.contains("524592 for wgpu itself"), "{said}");
+    let message = stderr(&none);
+    assert!(message.contains("within 1024 bytes: every plan of this model takes at least"), "{message}");
+    assert!(message.contains("524592 for wgpu itself"), "{message}");
     let few = texpool(&["plan", model, "--budget", "600KiB"]);
     assert_eq!(few.status.code(), Some(1));
-    let said = stderr(&few);
-    assert!(said.contains("within 614400 bytes; the smallest that was found takes"), "{said}");
+    let message = stderr(&few);
+    assert!(message.contains("within 614400 bytes; the smallest that was found takes"), "{message}");
 }
 
 #[test]
@@ -86,10 +86,10 @@ fn a_budget_that_is_no_size_is_a_usage_error_that_shows_sizes() {
             ("99999999999999999999", "more than any pool"),
         ] {
             let wrong = texpool(&[command, "mobilenet_v1", "--budget", budget]);
-            let said = stderr(&wrong);
-            assert_eq!(wrong.status.code(), Some(2), "{budget}: {said}");
+            let message = stderr(&wrong);
+            assert_eq!(wrong.status.code(), Some(2), "{budget}: {message}");
             let words = ["--budget", &format!("`{budget}`"), why, "2MiB"];
-            assert!(words.iter().all(|word| said.contains(word)), "{budget}: {said}");
+            assert!(words.iter().all(|word| message.contains(word)), "{budget}: {message}");
         }
     }
     let both = texpool(&["plan", "mobilenet_v1", "--budget", "1MiB", "--objective", "smallest"]);
@@ -107,18 +107,18 @@ fn every_point_of_a_front_is_run_and_plans_are_compared() {
         }
         assert!(point["peak"]["operator"].is_string(), "{point}");
     }
-    let found = json(&["bench", model, "--plans", "fastest,smallest,1MiB", "--seconds", "0.2", "--json"]);
-    let plans = found["plans"].as_array().unwrap();
+    let document = json(&["bench", model, "--plans", "fastest,smallest,1MiB", "--seconds", "0.2", "--json"]);
+    let plans = document["plans"].as_array().unwrap();
     assert_eq!(plans.len(), 3);
-    assert!(plans.iter().all(|plan| plan["same_bits"] == true), "{found}");
-    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
-    assert!(plans[2]["device_bytes"].as_u64().unwrap() <= 1 << 20, "{found}");
+    assert!(plans.iter().all(|plan| plan["same_bits"] == true), "{document}");
+    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{document}");
+    assert!(plans[2]["device_bytes"].as_u64().unwrap() <= 1 << 20, "{document}");
     assert_eq!(["objective", "strategy"].map(|key| plans[1][key].as_str()), [Some("smallest"), None]);
-    let found = json(&["bench", model, "--strategies", "naive,best", "--seconds", "0.2", "--json"]);
-    let plans = found["plans"].as_array().unwrap();
+    let document = json(&["bench", model, "--strategies", "naive,best", "--seconds", "0.2", "--json"]);
+    let plans = document["plans"].as_array().unwrap();
     assert_eq!([&plans[0], &plans[1]].map(|plan| plan["strategy"].as_str()), [Some("naive"), Some("best")]);
-    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{found}");
-    assert!(plans[1]["same_bits"] == true && found["device"]["kind"].is_string(), "{found}");
+    assert!(plans[1]["pool_bytes"].as_u64() < plans[0]["pool_bytes"].as_u64(), "{document}");
+    assert!(plans[1]["same_bits"] == true && document["device"]["kind"].is_string(), "{document}");
     let measured = json(&["plan", model, "--budget", "1MiB", "--measure", "--seconds", "0.1", "--json"]);
     let row = &measured["rows"][0];
     let ratio = row["measured_ms"].as_f64().unwrap() / measured["plain_ms"].as_f64().unwrap();
@@ -147,16 +147,20 @@ fn a_run_compares_its_plan_with_the_plain_one() {
     assert!(tiled["flags"].is_null() && tiled["same_bits"].is_null(), "{tiled}");
     assert!(tiled["pool_bytes"].as_u64() < tiled["plain_pool_bytes"].as_u64(), "{tiled}");
     // The plain plan is compared with the one that was kept.
-    let kept = smaller(&[]);
-    assert_eq!([&kept["used"], &kept["measured"]], [false, false], "{kept}");
-    assert_eq!([&kept["flags"], &kept["time_ratio"]], [&json!("--budget 2MiB"), &tiled["time_ratio"]], "{kept}");
-    assert!(kept["device_bytes"].as_u64().unwrap() <= 2 << 20, "{kept}");
+    let cached = smaller(&[]);
+    assert_eq!([&cached["used"], &cached["measured"]], [false, false], "{cached}");
+    assert_eq!([&cached["flags"], &cached["time_ratio"]], [&json!("--budget 2MiB"), &tiled["time_ratio"]], "{cached}");
+    assert!(cached["device_bytes"].as_u64().unwrap() <= 2 << 20, "{cached}");
     assert!(run(&[]).contains("\nLess: --budget 2MiB takes 2.0 MiB at most, about "), "{}", run(&[]));
     assert!(run(&[]).contains("the time (predicted; --measure runs both), the same bits.\n"), "{}", run(&[]));
     for (args, used) in [(&["--budget", "2MiB", "--measure"][..], true), (&["--measure"], false)] {
-        let found = smaller(args);
-        assert_eq!([&found["used"], &found["measured"], &found["same_bits"]], [used, true, true], "{found}");
-        assert!(found["time_ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{found}");
+        let measured = smaller(args);
+        assert_eq!(
+            [&measured["used"], &measured["measured"], &measured["same_bits"]],
+            [used, true, true],
+            "{measured}"
+        );
+        assert!(measured["time_ratio"].as_f64().is_some_and(|ratio| ratio > 0.0), "{measured}");
         assert!(run(args).contains("the time (measured), the same bits.\n"), "{}", run(args));
     }
 }

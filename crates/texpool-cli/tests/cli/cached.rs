@@ -59,7 +59,7 @@ impl Place {
     }
 
     /// Returns the files of a folder of the cache, including those under temporary names.
-    fn kept(&self, kind: &str) -> Vec<PathBuf> {
+    fn cached_files(&self, kind: &str) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(self.cache().join(kind)) else { return Vec::new() };
         let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
         paths.sort();
@@ -68,17 +68,17 @@ impl Place {
 }
 
 fn answer(child: Child) -> Value {
-    let (answer, said) = answer_and_warnings(child);
-    assert_eq!(said, "");
+    let (answer, warnings) = answer_and_warnings(child);
+    assert_eq!(warnings, "");
     answer
 }
 
 /// Returns the answer and the text on standard error, without the note on random inputs.
 fn answer_and_warnings(child: Child) -> (Value, String) {
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(output.status.success(), "{said}");
-    let warnings = said.lines().filter(|line| !line.starts_with("note: no --input"));
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.success(), "{stderr}");
+    let warnings = stderr.lines().filter(|line| !line.starts_with("note: no --input"));
     let warnings = warnings.map(|line| format!("{line}\n")).collect();
     (serde_json::from_slice(&output.stdout).unwrap(), warnings)
 }
@@ -191,16 +191,16 @@ fn a_plan_whose_search_was_stopped_is_kept_and_goes_on() {
     let last = place.run(&at_once);
     assert_eq!((&last["stopped"], &last["plan_source"]), (&Value::Null, &"cache".into()));
     assert_eq!(last["plan"], done["plan"]);
-    assert_eq!(place.kept("plans").len(), 1);
+    assert_eq!(place.cached_files("plans").len(), 1);
 }
 
 /// Runs a budget that is not met, and returns the refusal.
 fn refusal(place: &Place, args: &[&str]) -> String {
     let output = place.command(args).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    let said = said.lines().filter(|line| !line.starts_with("note: no --input")).collect::<Vec<_>>().join("\n");
-    assert!(!output.status.success() && said.contains("the smallest that was found takes"), "{said}");
-    said
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = stderr.lines().filter(|line| !line.starts_with("note: no --input")).collect::<Vec<_>>().join("\n");
+    assert!(!output.status.success() && stderr.contains("the smallest that was found takes"), "{stderr}");
+    stderr
 }
 
 /// The result of a stopped search that missed its budget is not run. The same command gives the same refusal without a
@@ -211,16 +211,16 @@ fn an_unmet_budget_is_refused_again_until_given_more_time() {
     let least = device_bytes_of(&place.run(&[&MIN[..], &["--no-cache", "--deadline", "none"]].concat()));
     let args = ["--budget", &least.to_string()];
     let at_once = [&args[..], &["--deadline", "0"]].concat();
-    let said = refusal(&place, &at_once);
-    assert!(said.contains("the deadline passed") && said.contains("--deadline"), "{said}");
-    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
-    let kept = fs::read(path).unwrap();
-    assert_eq!((refusal(&place, &at_once), fs::read(path).unwrap() == kept), (said, true));
+    let message = refusal(&place, &at_once);
+    assert!(message.contains("the deadline passed") && message.contains("--deadline"), "{message}");
+    let [path] = &place.cached_files("plans")[..] else { panic!("{:?}", place.cached_files("plans")) };
+    let refusal_file = fs::read(path).unwrap();
+    assert_eq!((refusal(&place, &at_once), fs::read(path).unwrap() == refusal_file), (message, true));
     // Without the cache there is a search, which ends in the same way.
     refusal(&place, &[&at_once[..], &["--no-cache"]].concat());
-    let found = place.run(&[&args[..], &["--deadline", "none"]].concat());
-    assert_eq!(found["plan_source"], "search");
-    assert!(device_bytes_of(&found) <= least, "{found}");
+    let document = place.run(&[&args[..], &["--deadline", "none"]].concat());
+    assert_eq!(document["plan_source"], "search");
+    assert!(device_bytes_of(&document) <= least, "{document}");
     assert_eq!(place.run(&at_once)["plan_source"], "cache");
 }
 
@@ -233,20 +233,20 @@ fn a_refusal_of_a_whole_search_is_kept_for_the_same_values_alone() {
     // Far less than that, and more than what is refused without a search.
     let budget = (least - (least - 524_592) / 2).to_string();
     let args = ["--budget", &budget, "--deadline", "none"];
-    let said = refusal(&place, &args);
-    assert!(!said.contains("deadline"), "{said}");
-    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
-    let kept = fs::read(path).unwrap();
+    let message = refusal(&place, &args);
+    assert!(!message.contains("deadline"), "{message}");
+    let [path] = &place.cached_files("plans")[..] else { panic!("{:?}", place.cached_files("plans")) };
+    let refusal_file = fs::read(path).unwrap();
     for deadline in ["none", "0", "1000"] {
-        assert_eq!(refusal(&place, &["--budget", &budget, "--deadline", deadline]), said);
-        assert!(fs::read(path).unwrap() == kept, "--deadline {deadline} searched");
+        assert_eq!(refusal(&place, &["--budget", &budget, "--deadline", deadline]), message);
+        assert!(fs::read(path).unwrap() == refusal_file, "--deadline {deadline} searched");
     }
     let model = fs::read(&place.model).unwrap();
     let at = model.windows(4).position(|four| four == (-0.2_f32).to_le_bytes()).unwrap();
     fs::write(&place.model, [&model[..at], &0.75_f32.to_le_bytes()[..], &model[at + 4..]].concat()).unwrap();
     refusal(&place, &args);
-    assert!(fs::read(path).unwrap() != kept, "the refusal of another model was used");
-    assert_eq!(place.kept("plans").len(), 1);
+    assert!(fs::read(path).unwrap() != refusal_file, "the refusal of another model was used");
+    assert_eq!(place.cached_files("plans").len(), 1);
 }
 
 /// Every plan that a run prints is found again within the bytes that it prints, in no time.
@@ -257,15 +257,15 @@ fn a_budget_is_met_by_the_plan_of_another_call() {
     let whole = device_bytes_of(&place.run(&[]));
     let middle = place.run(&["--budget", &usize::midpoint(least as usize, whole as usize).to_string()]);
     for bytes in [least, device_bytes_of(&middle), whole] {
-        let found = place.run(&["--budget", &bytes.to_string(), "--deadline", "0"]);
-        assert!(device_bytes_of(&found) <= bytes, "{bytes}: {found}");
-        let peak = found["device_memory"]["allocated_peak"].as_u64().unwrap();
-        assert!(peak <= device_bytes_of(&found), "{bytes}: {found}");
-        assert_eq!(found["outputs"], middle["outputs"]);
+        let document = place.run(&["--budget", &bytes.to_string(), "--deadline", "0"]);
+        assert!(device_bytes_of(&document) <= bytes, "{bytes}: {document}");
+        let peak = document["device_memory"]["allocated_peak"].as_u64().unwrap();
+        assert!(peak <= device_bytes_of(&document), "{bytes}: {document}");
+        assert_eq!(document["outputs"], middle["outputs"]);
     }
     // A byte less than the smallest takes a search.
-    let said = refusal(&place, &["--budget", &(least - 1).to_string(), "--deadline", "0"]);
-    assert!(said.contains("the deadline passed"), "{said}");
+    let message = refusal(&place, &["--budget", &(least - 1).to_string(), "--deadline", "0"]);
+    assert!(message.contains("the deadline passed"), "{message}");
 }
 
 /// Device memory of a session, from the plan.
@@ -277,11 +277,11 @@ fn device_bytes_of(answer: &Value) -> u64 {
 fn a_damaged_plan_is_searched_for_again() {
     let place = Place::new();
     let first = place.run(&MIN);
-    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
+    let [path] = &place.cached_files("plans")[..] else { panic!("{:?}", place.cached_files("plans")) };
     damaged(path, |kind, is_noticed| {
-        let (again, said) = place.warned(&MIN);
+        let (again, warnings) = place.warned(&MIN);
         assert_eq!((&again["plan_source"], &again["outputs"]), (&"search".into(), &first["outputs"]), "{kind}");
-        assert_eq!(said.contains("the plan that is kept does not hold"), is_noticed, "{kind}: {said}");
+        assert_eq!(warnings.contains("the plan that is kept does not hold"), is_noticed, "{kind}: {warnings}");
     });
     // The header: its time, the plan's size, whether it was refused, and the checksum.
     let whole = fs::read(path).unwrap();
@@ -289,14 +289,14 @@ fn a_damaged_plan_is_searched_for_again() {
         let mut bytes = whole.clone();
         bytes[at] ^= 1;
         fs::write(path, bytes).unwrap();
-        let (again, said) = place.warned(&MIN);
+        let (again, warnings) = place.warned(&MIN);
         assert_eq!((&again["plan_source"], &again["outputs"]), (&"search".into(), &first["outputs"]), "byte {at}");
-        assert!(said.contains("the header of the plan that is kept is damaged"), "byte {at}: {said}");
+        assert!(warnings.contains("the header of the plan that is kept is damaged"), "byte {at}: {warnings}");
     }
     // A sound plan of the same model, made for other options.
     let whole = timeless(path);
     place.run(&[&MIN[..], &["--precision", "f16"]].concat());
-    let other = place.kept("plans").into_iter().find(|other| other != path).unwrap();
+    let other = place.cached_files("plans").into_iter().find(|other| other != path).unwrap();
     fs::copy(other, path).unwrap();
     assert_eq!(place.run(&MIN)["plan_source"], "search");
     assert_eq!(timeless(path), whole);
@@ -321,7 +321,7 @@ fn processes_that_keep_the_same_at_once_do_no_harm() {
     let last = place.run(&args);
     assert_eq!((&last["plan_source"], &last["outputs"]), (&"cache".into(), &outputs[0]));
     for kind in ["plans", "weights"] {
-        assert_eq!(place.kept(kind).len(), 1, "{:?}", place.kept(kind));
+        assert_eq!(place.cached_files(kind).len(), 1, "{:?}", place.cached_files(kind));
     }
 }
 
@@ -334,30 +334,33 @@ fn weights_are_packed_once() {
 
     let place = Place::new();
     let first = place.run(&STREAMED);
-    let [path] = &place.kept("weights")[..] else { panic!("{:?}", place.kept("weights")) };
+    let [path] = &place.cached_files("weights")[..] else { panic!("{:?}", place.cached_files("weights")) };
     let number = || fs::metadata(path).unwrap().ino();
-    let made = number();
+    let cache_number = number();
     let second = place.run(&STREAMED);
-    assert_eq!((&second["outputs"], number()), (&first["outputs"], made));
+    assert_eq!((&second["outputs"], number()), (&first["outputs"], cache_number));
     // Neither tiling nor tile sizes change the packing of weights.
     let other = place.run(&["--stream=weights", "--weight-tile=4KiB", "--rules=exact", "--objective", "smallest"]);
-    assert_eq!((&other["outputs"], number(), place.kept("weights").len()), (&first["outputs"], made, 1));
+    assert_eq!(
+        (&other["outputs"], number(), place.cached_files("weights").len()),
+        (&first["outputs"], cache_number, 1)
+    );
     assert_eq!(place.run(&[&STREAMED[..], &["--no-cache"]].concat())["outputs"], first["outputs"]);
     // Another texel format needs its own packed weights.
     place.run(&[&STREAMED[..], &["--precision", "f16"]].concat());
-    assert_eq!(place.kept("weights").len(), 2);
+    assert_eq!(place.cached_files("weights").len(), 2);
 }
 
 #[test]
 fn a_damaged_file_of_weights_is_made_again() {
     let place = Place::new();
     let first = place.run(&STREAMED);
-    let [path] = &place.kept("weights")[..] else { panic!("{:?}", place.kept("weights")) };
+    let [path] = &place.cached_files("weights")[..] else { panic!("{:?}", place.cached_files("weights")) };
     // A damaged header is noticed too, because the file's own checksum covers it.
     damaged(path, |kind, _| {
-        let (again, said) = place.warned(&STREAMED);
+        let (again, warnings) = place.warned(&STREAMED);
         assert_eq!(again["outputs"], first["outputs"], "{kind}");
-        assert!(said.contains("weights"), "{kind}: {said}");
+        assert!(warnings.contains("weights"), "{kind}: {warnings}");
     });
     // A model with the same structure and other weights.
     let (whole, model) = (fs::read(path).unwrap(), fs::read(&place.model).unwrap());
@@ -385,8 +388,8 @@ fn abandoned_files_are_removed() {
         file
     };
     drop(file(&name('a'), long_ago));
-    let held = file(&name('b'), long_ago);
-    held.lock().unwrap();
+    let locked = file(&name('b'), long_ago);
+    locked.lock().unwrap();
     drop(file(&name('c'), std::time::SystemTime::now()));
     // Other programs' files, whatever their names.
     let others =
@@ -398,12 +401,15 @@ fn abandoned_files_are_removed() {
     fs::create_dir(weights.join(name('e'))).unwrap();
     std::os::unix::fs::symlink("film.part", weights.join(name('f'))).unwrap();
     place.run(&STREAMED);
-    let mut left: Vec<String> =
-        place.kept("weights").iter().map(|path| path.file_name().unwrap().to_string_lossy().into_owned()).collect();
-    left.retain(|name| !name.ends_with(".weights"));
+    let mut names: Vec<String> = place
+        .cached_files("weights")
+        .iter()
+        .map(|path| path.file_name().unwrap().to_string_lossy().into_owned())
+        .collect();
+    names.retain(|name| !name.ends_with(".weights"));
     let mut right: Vec<String> = "bcdef".chars().map(name).chain(others.map(str::to_owned)).collect();
     right.sort();
-    assert_eq!(left, right);
+    assert_eq!(names, right);
 }
 
 fn pipe(path: &Path) {
@@ -422,30 +428,30 @@ fn only_plain_files_are_read_or_replaced() {
     let first = place.run(&args);
     let outside = place.folder.path().join("outside");
     for kind in ["plans", "weights"] {
-        let [path] = &place.kept(kind)[..] else { panic!("{:?}", place.kept(kind)) };
+        let [path] = &place.cached_files(kind)[..] else { panic!("{:?}", place.cached_files(kind)) };
         fs::rename(path, &outside).unwrap();
         let whole = fs::read(&outside).unwrap();
         pipe(path);
-        let (again, said) = place.warned(&args);
+        let (again, warnings) = place.warned(&args);
         assert_eq!(again["outputs"], first["outputs"], "{kind}");
-        assert!(said.contains("it is a pipe, not a plain file"), "{kind}: {said}");
+        assert!(warnings.contains("it is a pipe, not a plain file"), "{kind}: {warnings}");
         assert!(fs::symlink_metadata(path).unwrap().file_type().is_fifo());
         fs::remove_file(path).unwrap();
         symlink(&outside, path).unwrap();
-        let (again, said) = place.warned(&args);
+        let (again, warnings) = place.warned(&args);
         assert_eq!(again["outputs"], first["outputs"], "{kind}");
-        assert!(said.contains("it is a symbolic link, not a plain file"), "{kind}: {said}");
+        assert!(warnings.contains("it is a symbolic link, not a plain file"), "{kind}: {warnings}");
         assert!(path.is_symlink() && fs::read(&outside).unwrap() == whole);
         fs::remove_file(path).unwrap();
         fs::rename(&outside, path).unwrap();
         assert_eq!(place.run(&args)["outputs"], first["outputs"], "{kind}");
     }
     // A plan file that is far too long is not read into memory.
-    let [path] = &place.kept("plans")[..] else { panic!("{:?}", place.kept("plans")) };
+    let [path] = &place.cached_files("plans")[..] else { panic!("{:?}", place.cached_files("plans")) };
     fs::File::options().write(true).open(path).unwrap().set_len(1 << 33).unwrap();
-    let (again, said) = place.warned(&args);
-    assert_eq!((&again["outputs"], &again["plan_source"]), (&first["outputs"], &"search".into()), "{said}");
-    assert!(said.contains("bytes") && fs::metadata(path).unwrap().len() < 1 << 20, "{said}");
+    let (again, warnings) = place.warned(&args);
+    assert_eq!((&again["outputs"], &again["plan_source"]), (&first["outputs"], &"search".into()), "{warnings}");
+    assert!(warnings.contains("bytes") && fs::metadata(path).unwrap().len() < 1 << 20, "{warnings}");
 }
 
 /// The cache folder is marked so that backups may leave it out.

@@ -17,12 +17,12 @@ fn model(folder: &Path, model: &Model) -> String {
 
 /// Writes a model that takes two rows of a table of five.
 fn gather(folder: &Path) -> String {
-    let mut made = Model::new();
-    made.floats("table", &[5, 3], &[0.5; 15]);
-    made.raw_input("i", 7, &[number(1, 2)]);
-    made.raw_node("Gather", &["table", "i"], &["y"], &[]);
-    made.output("y");
-    model(folder, &made)
+    let mut network = Model::new();
+    network.floats("table", &[5, 3], &[0.5; 15]);
+    network.raw_input("i", 7, &[number(1, 2)]);
+    network.raw_node("Gather", &["table", "i"], &["y"], &[]);
+    network.output("y");
+    model(folder, &network)
 }
 
 fn text(args: &[&str]) -> String {
@@ -43,12 +43,12 @@ fn integers(path: &Path, values: &[i64]) {
 #[test]
 fn values_beyond_16_bits_are_counted_in_text_and_json() {
     let folder = tempfile::tempdir().unwrap();
-    let mut made = Model::new();
-    made.input("x", &[1, 4]);
-    made.raw_node("Mul", &["x", "x"], &["square"], &[]);
-    made.raw_node("Sqrt", &["square"], &["y"], &[]);
-    made.output("y");
-    let file = model(folder.path(), &made);
+    let mut network = Model::new();
+    network.input("x", &[1, 4]);
+    network.raw_node("Mul", &["x", "x"], &["square"], &[]);
+    network.raw_node("Sqrt", &["square"], &["y"], &[]);
+    network.output("y");
+    let file = model(folder.path(), &network);
     let input = folder.path().join("x.npy");
     write_npy(&input, &[1, 4], &[300.0, -400.0, 2.0, 255.0]).unwrap();
     // Without the rules, so that the squares are stored.
@@ -57,10 +57,10 @@ fn values_beyond_16_bits_are_counted_in_text_and_json() {
     assert!(clamped["saturated"] == 2 && clamped["indices_outside"] == 0, "{clamped}");
     let place = &clamped["places"][0];
     assert!(place["tensor"] == "square" && place["node"] == 0 && place["op"] == "MUL", "{clamped}");
-    let said = text(&args);
+    let stdout = text(&args);
     let words =
         "2 values are beyond the range of 16 bits and were stored as 65504 or -65504, first in node 0 (MUL, `square`)";
-    assert!(said.contains(words), "{said}");
+    assert!(stdout.contains(words), "{stdout}");
     // With 32-bit floats nothing is clamped, so nothing is reported.
     let plain = ["run", &file, "--input", input.to_str().unwrap()];
     assert!(!text(&plain).contains("beyond"), "{}", text(&plain));
@@ -71,12 +71,12 @@ fn values_beyond_16_bits_are_counted_in_text_and_json() {
 #[test]
 fn constants_beyond_16_bits_are_counted_in_text_and_json() {
     let folder = tempfile::tempdir().unwrap();
-    let mut made = Model::new();
-    made.input("x", &[1, 2]);
-    made.floats("weights", &[2, 3], &[1e5, 1.0, 2.0, 3.0, -7e4, f32::INFINITY]);
-    made.raw_node("MatMul", &["x", "weights"], &["y"], &[]);
-    made.output("y");
-    let file = model(folder.path(), &made);
+    let mut network = Model::new();
+    network.input("x", &[1, 2]);
+    network.floats("weights", &[2, 3], &[1e5, 1.0, 2.0, 3.0, -7e4, f32::INFINITY]);
+    network.raw_node("MatMul", &["x", "weights"], &["y"], &[]);
+    network.output("y");
+    let file = model(folder.path(), &network);
     let input = folder.path().join("x.npy");
     write_npy(&input, &[1, 2], &[1e-5, 1e-5]).unwrap();
     for options in [["--precision", "f16"], ["--weights", "f16"]] {
@@ -85,9 +85,9 @@ fn constants_beyond_16_bits_are_counted_in_text_and_json() {
         assert!(clamped["saturated"] == 2 && clamped["indices_outside"] == 0, "{options:?}: {clamped}");
         let place = &clamped["places"][0];
         assert!(place["op"] == "constant" && place["node"].is_null(), "{options:?}: {clamped}");
-        let said = text(&args);
+        let stdout = text(&args);
         let words = "2 values are beyond the range of 16 bits and were stored as 65504 or -65504, first in constant `";
-        assert!(said.contains(words), "{options:?}: {said}");
+        assert!(stdout.contains(words), "{options:?}: {stdout}");
     }
 }
 
@@ -101,9 +101,9 @@ fn indices_outside_the_axis_are_counted_in_text_and_json() {
         integers(&input, &indices);
         let clamped = &json(&[&args[..], &["--json"]].concat())["clamped"];
         assert!(clamped["indices_outside"] == outside, "{indices:?}: {clamped}");
-        let said = text(&args);
-        assert_eq!(said.contains("outside the axis"), outside > 0, "{said}");
-        assert_eq!(said.contains("1 index is outside the axis and was replaced by the nearest inside"), outside == 1);
+        let stdout = text(&args);
+        assert_eq!(stdout.contains("outside the axis"), outside > 0, "{stdout}");
+        assert_eq!(stdout.contains("1 index is outside the axis and was replaced by the nearest inside"), outside == 1);
     }
 }
 
@@ -118,14 +118,14 @@ fn bench_and_compare_say_what_was_clamped() {
     assert_eq!(json(&[&args[..], &["--json"]].concat())["clamped"]["indices_outside"], 2);
     assert!(text(&args).contains("2 indices are outside the axis"), "{}", text(&args));
 
-    let mut made = Model::new();
-    made.input("x", &[1, 64]);
-    made.floats("k", &[1], &[60_000.0]);
-    made.raw_node("Mul", &["x", "k"], &["large"], &[]);
-    made.raw_node("Mul", &["large", "k"], &["larger"], &[]);
-    made.raw_node("Sqrt", &["larger"], &["y"], &[]);
-    made.output("y");
-    let file = model(folder.path(), &made);
+    let mut network = Model::new();
+    network.input("x", &[1, 64]);
+    network.floats("k", &[1], &[60_000.0]);
+    network.raw_node("Mul", &["x", "k"], &["large"], &[]);
+    network.raw_node("Mul", &["large", "k"], &["larger"], &[]);
+    network.raw_node("Sqrt", &["larger"], &["y"], &[]);
+    network.output("y");
+    let file = model(folder.path(), &network);
     let args = ["bench", &file, "--precision", "f16", "--rules", "none", "--seconds", "0.1"];
     let clamped = &json(&[&args[..], &["--json"]].concat())["clamped"];
     assert!(clamped["saturated"].as_u64().unwrap() > 32 && clamped["places"][0]["tensor"] == "larger", "{clamped}");

@@ -40,10 +40,10 @@ fn fails(args: &[&str], words: &[&str]) {
 }
 
 fn failed(output: &Output, words: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("error: ") && !said.contains("panicked"), "{said}");
-    words.iter().for_each(|word| assert!(said.contains(word), "`{word}` is missing: {said}"));
+    let message = stderr(output);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("error: ") && !message.contains("panicked"), "{message}");
+    words.iter().for_each(|word| assert!(message.contains(word), "`{word}` is missing: {message}"));
     assert!(output.stdout.is_empty());
 }
 
@@ -151,8 +151,8 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     let (model, photo) = (fetched("blazeface"), fetched("astronaut"));
     // Without a deadline, since a search that is cut short may find another plan.
     const MIN: [&str; 4] = ["--objective", "smallest", "--deadline", "none"];
-    let made = json(&[&["compile", &model, "-o", file, "--json"][..], &MIN].concat());
-    assert_eq!(made["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
+    let compiled = json(&[&["compile", &model, "-o", file, "--json"][..], &MIN].concat());
+    assert_eq!(compiled["file_bytes"].as_u64().unwrap(), fs::metadata(file).unwrap().len());
     let run = |plan: &[&str]| json(&[&["run", &model, "--input", &photo, "--json"], plan].concat());
     let (loaded, searched) = (run(&["--plan", file]), run(&[&MIN[..], &["--no-cache"]].concat()));
     for key in ["plan", "tiling", "outputs"] {
@@ -163,7 +163,7 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     let text = texpool(&["run", &model, "--input", &photo, "--plan", file, "--details"]);
     assert!(String::from_utf8_lossy(&text.stdout).contains("the plan was loaded"));
     let bench = json(&["bench", &model, "--plan", file, "--seconds", "0.1", "--json"]);
-    assert_eq!(bench["pool_bytes"], made["plan"]["bytes"]);
+    assert_eq!(bench["pool_bytes"], compiled["plan"]["bytes"]);
 
     let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite");
     fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);

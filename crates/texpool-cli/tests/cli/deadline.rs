@@ -108,15 +108,15 @@ fn an_interrupt_prints_the_best_so_far() {
     let args = ["plan", "--records", &records, "--deadline", "none", "--nodes", "1000000000", "--json"];
     let args = [&args[..], &["--picture", svg, "--write", csv]].concat();
     // Until the search has begun, an interrupt ends the command itself: then it comes too early.
-    let (said, out) = [2, 6, 18]
+    let (message, out) = [2, 6, 18]
         .into_iter()
         .find_map(|seconds| {
-            let (code, said, out) = interrupted(&args, Duration::from_secs(seconds));
-            assert_eq!(code, Some(130), "{said}");
-            said.contains("Ctrl-C again ends").then_some((said, out))
+            let (code, message, out) = interrupted(&args, Duration::from_secs(seconds));
+            assert_eq!(code, Some(130), "{message}");
+            message.contains("Ctrl-C again ends").then_some((message, out))
         })
         .unwrap();
-    assert!(!said.contains("error") && said.contains("best so far"), "{said}");
+    assert!(!message.contains("error") && message.contains("best so far"), "{message}");
     let report: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((report["stopped"].as_str(), report["optimum"]["proven"].as_bool()), (Some("cancelled"), Some(false)));
     let svg = fs::read_to_string(picture).unwrap();

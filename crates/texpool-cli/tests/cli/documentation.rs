@@ -19,8 +19,8 @@ fn every_documented_command_line_succeeds() {
             let mut shell = Command::new("bash");
             shell.args(["-c", line]).current_dir(&folder).env("PATH", path()).env("HOME", folder.path());
             let output = shell.env("TEXPOOL_CACHE", cache_folder().unwrap()).output().unwrap();
-            let said = String::from_utf8_lossy(&output.stderr);
-            assert!(output.status.success(), "{}: `{line}` ends with {}: {said}", document.display(), output.status);
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{}: `{line}` ends with {}: {stderr}", document.display(), output.status);
             lines_run += 1;
         }
     }

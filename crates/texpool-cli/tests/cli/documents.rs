@@ -161,7 +161,7 @@ fn errors_are_documents_on_standard_output() {
         assert_eq!(error["kind"], kind, "{args:?}: {error}");
         assert!(error["message"].as_str().unwrap().contains(words), "{args:?}: {error}");
         if let Some(hint) = hint {
-            assert!(error["hint"].as_str().is_some_and(|said| said.contains(hint)), "{args:?}: {error}");
+            assert!(error["hint"].as_str().is_some_and(|text| text.contains(hint)), "{args:?}: {error}");
         }
         let plain = texpool(args);
         assert_eq!(plain.status.code(), Some(code), "{args:?}");

@@ -55,16 +55,16 @@ fn unbroken(text: &str) -> String {
 
 #[test]
 fn a_model_taken_whole_is_explained_in_one_line() {
-    let said = answer(&[FACES, "--host", "tflite"]);
-    assert_eq!(said.lines().filter(|line| !line.starts_with(' ')).count(), 1, "{said}");
-    let said = unbroken(&said);
+    let stdout = answer(&[FACES, "--host", "tflite"]);
+    assert_eq!(stdout.lines().filter(|line| !line.starts_with(' ')).count(), 1, "{stdout}");
+    let stdout = unbroken(&stdout);
     assert!(
-        said.contains("all of it runs on texpool, ") && said.contains("each run copies in 196,608 bytes"),
-        "{said}"
+        stdout.contains("all of it runs on texpool, ") && stdout.contains("each run copies in 196,608 bytes"),
+        "{stdout}"
     );
-    let said = data(&[FACES, "--host", "tflite"]);
-    let graph = &said["graphs"][0];
-    assert_eq!((&said["host"], &graph["left"], &graph["unknown"]), (&json!("tflite"), &json!(0), &json!(0)));
+    let document = data(&[FACES, "--host", "tflite"]);
+    let graph = &document["graphs"][0];
+    assert_eq!((&document["host"], &graph["left"], &graph["unknown"]), (&json!("tflite"), &json!(0), &json!(0)));
     let (nodes, parts) = (graph["nodes"].as_array().unwrap(), graph["partitions"].as_array().unwrap());
     assert_eq!((parts.len(), parts[0]["nodes"].as_array().unwrap().len()), (1, nodes.len()));
     assert!(nodes.iter().all(|node| node["verdict"] == "taken" && node["reason"].is_null()));
@@ -74,7 +74,7 @@ fn a_model_taken_whole_is_explained_in_one_line() {
 fn nodes_left_have_reasons_and_borders_have_bytes() {
     let dir = tempfile::tempdir().unwrap();
     let path = model(dir.path(), "foo.onnx", &[1, 3, 8, 8].map(|extent| number(1, extent)));
-    let said = answer(&[&path, "--host", "onnxruntime"]);
+    let stdout = answer(&[&path, "--host", "onnxruntime"]);
     for words in [
         "foo in onnxruntime: 2 of 4 nodes would be taken, in 1 partition; 1 left; 1 not\n  known beforehand\n",
         "partition 0: 2 nodes from `a` to `c`; each run copies in 768 bytes, out 1,536\n  bytes\n",
@@ -82,7 +82,7 @@ fn nodes_left_have_reasons_and_borders_have_bytes() {
         "    `b`\n",
         "  1 Relu: the file does not state the extents of its operand `b`",
     ] {
-        assert!(said.contains(words), "`{words}` is missing: {said}");
+        assert!(stdout.contains(words), "`{words}` is missing: {stdout}");
     }
     let graph = &data(&[&path, "--host", "onnxruntime"])["graphs"][0];
     let verdicts: Vec<&Value> = graph["nodes"].as_array().unwrap().iter().map(|node| &node["verdict"]).collect();
@@ -100,10 +100,10 @@ fn unknown_sizes_are_not_printed_as_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = model(dir.path(), "open.onnx", &[bytes(2, b"batch"), number(1, 3)]);
     let args = [&*path, "--host", "onnxruntime"];
-    let said = unbroken(&answer(&args));
-    assert!(said.contains("each run copies in a number of bytes not known beforehand, out a number"), "{said}");
-    assert!(said.contains("`x` f32 [?, 3]: a number") && said.contains("batch (axis 0 of input `x`)"), "{said}");
-    assert!(said.contains("--dim NAME=VALUE"), "{said}");
+    let stdout = unbroken(&answer(&args));
+    assert!(stdout.contains("each run copies in a number of bytes not known beforehand, out a number"), "{stdout}");
+    assert!(stdout.contains("`x` f32 [?, 3]: a number") && stdout.contains("batch (axis 0 of input `x`)"), "{stdout}");
+    assert!(stdout.contains("--dim NAME=VALUE"), "{stdout}");
     let part = &data(&args)["graphs"][0]["partitions"][0];
     assert_eq!((&part["input_bytes"], &part["output_bytes"]), (&Value::Null, &Value::Null));
     assert_eq!((&part["inputs"][0]["bytes"], &part["inputs"][0]["dims"]), (&Value::Null, &json!([null, 3])));

@@ -79,26 +79,26 @@ impl Place {
     /// Fetches `thing` from `package` and expects an error that leaves nothing behind.
     fn refused(&self, package: &str) -> FetchError {
         let error = self.fetcher(package).get("thing").unwrap_err();
-        assert_eq!(self.left(), Vec::<String>::new(), "after {error}");
+        assert_eq!(self.files(), Vec::<String>::new(), "after {error}");
         assert!(!self.0.path().join("evil").exists());
         error
     }
 
     /// Lists the cache folder without the lock and the tag.
-    fn left(&self) -> Vec<String> {
-        fn walk(folder: &Path, found: &mut Vec<String>) {
+    fn files(&self) -> Vec<String> {
+        fn walk(folder: &Path, names: &mut Vec<String>) {
             for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
                 match entry.path().is_dir() {
-                    true => walk(&entry.path(), found),
-                    false => found.push(entry.file_name().to_string_lossy().into_owned()),
+                    true => walk(&entry.path(), names),
+                    false => names.push(entry.file_name().to_string_lossy().into_owned()),
                 }
             }
         }
-        let mut found = Vec::new();
-        walk(&self.cache(), &mut found);
-        found.retain(|name| name != ".lock" && name != "CACHEDIR.TAG");
-        found.sort();
-        found
+        let mut names = Vec::new();
+        walk(&self.cache(), &mut names);
+        names.retain(|name| name != ".lock" && name != "CACHEDIR.TAG");
+        names.sort();
+        names
     }
 }
 
@@ -147,7 +147,7 @@ fn an_npm_package_is_fetched_once_and_its_other_files_are_kept() {
     let fetcher = place.fetcher("good");
     let path = fetcher.get("thing").unwrap();
     assert_eq!(fs::read(&path).unwrap(), CONTENT);
-    assert_eq!(place.left(), ["sibling.bin", "thing.bin"]);
+    assert_eq!(place.files(), ["sibling.bin", "thing.bin"]);
     fetcher.get("thing").unwrap();
     fetcher.get("sibling").unwrap();
     assert_eq!(place.runs(), 1);
@@ -244,7 +244,7 @@ fn leftovers_of_a_killed_process_are_removed() {
     fs::create_dir_all(&stale).unwrap();
     fs::write(stale.join("half.tgz"), b"half").unwrap();
     place.fetcher("good").get("thing").unwrap();
-    assert_eq!(place.left(), ["thing.bin"]);
+    assert_eq!(place.files(), ["thing.bin"]);
     assert!(!stale.exists());
 }
 
@@ -364,7 +364,7 @@ fn a_package_that_climbs_out_of_its_folder_writes_nothing_there() {
     let members: &[(&str, &[u8])] = &[("../../evil", b"evil"), ("../evil", b"evil"), ("in/thing.bin", CONTENT)];
     place.serve("climb.tgz", tgz(members));
     place.fetcher("climb").get("thing").unwrap();
-    assert_eq!(place.left(), ["thing.bin"]);
+    assert_eq!(place.files(), ["thing.bin"]);
     assert!(!place.0.path().join("evil").exists() && !place.cache().join("evil").exists());
 }
 
@@ -459,7 +459,7 @@ fn a_stalled_client_is_stopped_with_its_children() {
         }
         assert!(error.to_string().contains("pack stall@1.0.0"), "{error}");
         assert!(notes.silent.borrow().len() == 1 && notes.silent.borrow()[0].contains("pack stall@1.0.0"));
-        assert!(place.left().is_empty());
+        assert!(place.files().is_empty());
         let pids = fs::read_to_string(place.served().join("pids")).unwrap();
         assert_eq!(pids.split_whitespace().count(), 2);
         assert!(!pids.split_whitespace().any(lives), "{pids} live on");
@@ -493,7 +493,7 @@ fn source_packages_run_no_code_and_have_to_be_pinned() {
     };
     let error = fetch(&"0".repeat(64)).unwrap_err();
     assert!(matches!(error, FetchError::WrongPackage { .. }), "{error}");
-    assert!(place.left().is_empty() && !ran.exists());
+    assert!(place.files().is_empty() && !ran.exists());
     assert_eq!(fs::read(fetch(&pinned).unwrap()).unwrap(), CONTENT);
     assert!(!ran.exists(), "its setup.py was run");
 }

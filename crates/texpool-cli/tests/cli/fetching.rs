@@ -23,16 +23,16 @@ fn fetch(name: &str, cache: &Path) -> Command {
 }
 
 /// All files below a folder but the lock.
-fn left(folder: &Path) -> Vec<String> {
-    let mut found = Vec::new();
+fn file_names(folder: &Path) -> Vec<String> {
+    let mut names = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         match entry.path().is_dir() {
-            true => found.extend(left(&entry.path())),
-            false => found.push(entry.file_name().to_string_lossy().into_owned()),
+            true => names.extend(file_names(&entry.path())),
+            false => names.push(entry.file_name().to_string_lossy().into_owned()),
         }
     }
-    found.retain(|name| name != ".lock");
-    found
+    names.retain(|name| name != ".lock");
+    names
 }
 
 /// Runs the real clients against a registry that accepts every connection and never sends a byte.
@@ -44,14 +44,14 @@ fn a_registry_that_does_not_answer_is_given_up_soon() {
             scope.spawn(move || {
                 let listener = TcpListener::bind("127.0.0.1:0").unwrap();
                 let registry = format!("http://{}/", listener.local_addr().unwrap());
-                let (sender, asked) = mpsc::channel();
+                let (sender, receiver) = mpsc::channel();
                 // Connections stay open and unread until the test ends. Time is counted from the first connection,
                 // since on a busy machine a client may take long to start.
                 thread::spawn(move || {
-                    let mut kept = Vec::new();
+                    let mut connections = Vec::new();
                     for connection in listener.incoming() {
                         let _ = sender.send(Instant::now());
-                        kept.push(connection);
+                        connections.push(connection);
                     }
                 });
                 let cache = tempfile::tempdir().unwrap();
@@ -59,19 +59,19 @@ fn a_registry_that_does_not_answer_is_given_up_soon() {
                 fetch.env("npm_config_registry", &registry).env("PIP_INDEX_URL", &registry);
                 fetch.env("PIP_CONFIG_FILE", "/dev/null").env_remove("PIP_NO_INDEX").env_remove("PIP_FIND_LINKS");
                 let output = fetch.output().unwrap();
-                let (ended, said) = (Instant::now(), String::from_utf8_lossy(&output.stderr).into_owned());
-                assert_eq!(output.status.code(), Some(1), "{said}");
-                assert!(said.contains(command), "{said}");
+                let (ended, stderr) = (Instant::now(), String::from_utf8_lossy(&output.stderr).into_owned());
+                assert_eq!(output.status.code(), Some(1), "{stderr}");
+                assert!(stderr.contains(command), "{stderr}");
                 // On a machine without loopback networking the clients fail at once, without waiting.
-                match asked.try_recv() {
+                match receiver.try_recv() {
                     Ok(first) => {
-                        assert!(said.contains("waits for an answer of its registry"), "{said}");
-                        assert!(said.contains("does not answer"), "{said}");
-                        assert!(ended - first < SOON, "{:?}: {said}", ended - first);
+                        assert!(stderr.contains("waits for an answer of its registry"), "{stderr}");
+                        assert!(stderr.contains("does not answer"), "{stderr}");
+                        assert!(ended - first < SOON, "{:?}: {stderr}", ended - first);
                     }
-                    Err(_) => assert!(said.contains("cannot reach its registry"), "{said}"),
+                    Err(_) => assert!(stderr.contains("cannot reach its registry"), "{stderr}"),
                 }
-                assert_eq!(left(cache.path()), ["CACHEDIR.TAG"]);
+                assert_eq!(file_names(cache.path()), ["CACHEDIR.TAG"]);
             });
         }
     });
@@ -99,11 +99,11 @@ fn an_interrupt_while_fetching_leaves_nothing() {
     let interrupt = format!("kill -INT {}", child.id());
     assert!(Command::new("sh").args(["-c", &interrupt]).status().unwrap().success());
     let status = child.wait().unwrap();
-    let mut said = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
-    assert_eq!(status.code(), Some(130), "{said}");
-    assert!(said.contains("was interrupted; nothing was kept"), "{said}");
-    assert_eq!(left(&cache), ["CACHEDIR.TAG"]);
+    let mut stderr = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+    assert_eq!(status.code(), Some(130), "{stderr}");
+    assert!(stderr.contains("was interrupted; nothing was kept"), "{stderr}");
+    assert_eq!(file_names(&cache), ["CACHEDIR.TAG"]);
     for pid in fs::read_to_string(&pids).unwrap().split_whitespace() {
         let state = Command::new("ps").args(["-o", "stat=", "-p", pid]).output().unwrap();
         let state = String::from_utf8_lossy(&state.stdout).trim().to_owned();

@@ -45,9 +45,9 @@ fn no_driver_is_installed_unasked() {
         .env_remove("TEXPOOL_NO_INSTALL");
     command.env("PATH", format!("{}:/usr/bin:/bin", place.path().display()));
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("no GPU adapter") && said.contains("mesa-vulkan-drivers"), "{said}");
-    assert!(said.contains("--install-driver") || !fs::read_to_string("/etc/os-release").unwrap().contains("debian"));
-    assert!(!place.path().join("log").exists(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{stderr}");
+    assert!(stderr.contains("no GPU adapter") && stderr.contains("mesa-vulkan-drivers"), "{stderr}");
+    assert!(stderr.contains("--install-driver") || !fs::read_to_string("/etc/os-release").unwrap().contains("debian"));
+    assert!(!place.path().join("log").exists(), "{stderr}");
 }

@@ -39,8 +39,8 @@ fn headings(text: &str) -> Vec<&str> {
 #[test]
 fn every_help_fits_80_columns_in_a_pipe() {
     let paths = paths();
-    for known in [&["fits"][..], &["report"], &["models", "fetch"], &["cache", "clear"]] {
-        assert!(paths.iter().any(|path| path == known), "{known:?} is missing: {paths:?}");
+    for path_of_command in [&["fits"][..], &["report"], &["models", "fetch"], &["cache", "clear"]] {
+        assert!(paths.iter().any(|path| path == path_of_command), "{path_of_command:?} is missing: {paths:?}");
     }
     for path in &paths {
         let path: Vec<&str> = path.iter().map(String::as_str).collect();
@@ -79,16 +79,16 @@ fn reports_fit_80_columns() {
 fn examples_come_first_and_research_last() {
     for subcommand in subcommands() {
         let long = help(&[&subcommand, "--help"]);
-        let found = headings(&long);
-        assert_eq!(found[0], "Examples", "{subcommand}: {long}");
+        let titles = headings(&long);
+        assert_eq!(titles[0], "Examples", "{subcommand}: {long}");
         assert!(long.matches("\n  texpool ").count() >= 2, "{subcommand}: {long}");
-        if let Some(at) = found.iter().position(|heading| *heading == "Research") {
-            assert_eq!(at, found.len() - 1, "{subcommand}: {found:?}");
+        if let Some(at) = titles.iter().position(|heading| *heading == "Research") {
+            assert_eq!(at, titles.len() - 1, "{subcommand}: {titles:?}");
         }
     }
-    let found = help(&["run", "--help"]);
+    let long_help = help(&["run", "--help"]);
     let expected = ["Examples", "Arguments", "Input", "Plan", "Search", "Device", "Cache", "Output", "Research"];
-    assert_eq!(headings(&found), expected, "{found}");
+    assert_eq!(headings(&long_help), expected, "{long_help}");
     assert!(headings(&help(&["plan", "--help"])).ends_with(&["Output", "Research"]));
 }
 
@@ -108,8 +108,8 @@ fn the_short_help_has_one_sentence_an_option_and_no_research() {
 #[test]
 fn subcommands_are_listed_by_what_they_are_for() {
     let text = help(&["--help"]);
-    let found = headings(&text);
-    assert!(found.starts_with(&["Run", "Plan", "Set up", "Shell", "Options", "Exit codes"]), "{text}");
+    let titles = headings(&text);
+    assert!(titles.starts_with(&["Run", "Plan", "Set up", "Shell", "Options", "Exit codes"]), "{text}");
     let expected = [
         "run",
         "bench",
@@ -144,8 +144,8 @@ fn a_mistyped_name_is_answered_with_the_name_that_was_meant() {
         (&["run", &model, "--random", "--adapter", "llvmpype"], 1, "did you mean `llvmpipe`?"),
     ] {
         let output = texpool(args);
-        let said = stderr(&output);
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
-        assert!(said.contains(meant), "{args:?}: {said}");
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {message}");
+        assert!(message.contains(meant), "{args:?}: {message}");
     }
 }

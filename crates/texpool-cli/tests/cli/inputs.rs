@@ -1,7 +1,7 @@
 //! Accepted inputs and models of the command, and its messages for everything else. Only the photos need a device.
 
 use crate::{
-    arguments::{refused, said, texpool},
+    arguments::{refused, stderr_of, texpool},
     command,
     onnx_model::{FLOAT, Model, number},
 };
@@ -88,12 +88,12 @@ fn standard_input_is_an_input_once() {
     npy(dir.path(), "three.npy", &[1.0f32; 3]);
     let run = ["run", "float.onnx", "--input", "-"];
     let redirected = texpool(dir.path(), &run).stdin(File::open(dir.path().join("two.npy")).unwrap()).output().unwrap();
-    assert!(said(&redirected).contains("no GPU adapter"), "{}", said(&redirected));
+    assert!(stderr_of(&redirected).contains("no GPU adapter"), "{}", stderr_of(&redirected));
     let mut piped = texpool(dir.path(), &run);
     let mut piped = piped.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
     piped.stdin.take().unwrap().write_all(&fs::read(dir.path().join("three.npy")).unwrap()).unwrap();
     let piped = piped.wait_with_output().unwrap();
-    assert!(said(&piped).contains("has shape [3] instead of [2]"), "{}", said(&piped));
+    assert!(stderr_of(&piped).contains("has shape [3] instead of [2]"), "{}", stderr_of(&piped));
     let twice = ["run", "float.onnx", "--input", "-", "--input", "-"];
     refused(dir.path(), &twice, 2, &["standard input can be read once"]);
 }
@@ -131,7 +131,7 @@ fn a_large_photo_is_read_in_bounded_memory() {
     run.args(["-c", script, env!("CARGO_BIN_EXE_texpool")]).current_dir(dir.path());
     run.envs([("VK_DRIVER_FILES", crate::ABSENT), ("VK_ICD_FILENAMES", crate::ABSENT), ("TEXPOOL_NO_INSTALL", "1")]);
     let output = run.output().unwrap();
-    assert!(said(&output).contains("no GPU adapter"), "{}", said(&output));
+    assert!(stderr_of(&output).contains("no GPU adapter"), "{}", stderr_of(&output));
 }
 
 #[test]
@@ -169,7 +169,7 @@ fn other_kinds_of_files_are_named_with_a_command_that_converts_them() {
         ("saved", &["is a folder", "tf2onnx.convert --saved-model saved"]),
     ] {
         refused(dir.path(), &["plan", file], 1, words);
-        assert!(!said(&texpool(dir.path(), &["plan", file]).output().unwrap()).contains("unpack"), "{file}");
+        assert!(!stderr_of(&texpool(dir.path(), &["plan", file]).output().unwrap()).contains("unpack"), "{file}");
     }
 }
 
@@ -178,7 +178,7 @@ fn a_slip_of_the_keyboard_is_understood() {
     let dir = tempfile::tempdir().unwrap();
     for args in [&["run", "mobilnet_v2"][..], &["models", "fetch", "mobilnet_v2"]] {
         refused(dir.path(), args, 1, &["did you mean `mobilenet_v2`?", "texpool models list"]);
-        assert!(said(&texpool(dir.path(), args).output().unwrap()).len() < 200);
+        assert!(stderr_of(&texpool(dir.path(), args).output().unwrap()).len() < 200);
     }
 }
 
@@ -202,8 +202,8 @@ fn a_log_in_a_file_has_no_colours_and_sizes_are_read_in_any_case() {
     doubled(dir.path(), "float.onnx", FLOAT, &[2]);
     let plan = ["plan", "float.onnx", "--budget", "4mb"];
     let logged = texpool(dir.path(), &plan).env("TEXPOOL_LOG", "trace").output().unwrap();
-    assert!(logged.status.success(), "{}", said(&logged));
-    assert!(!said(&logged).is_empty() && !said(&logged).contains('\u{1b}'), "{}", said(&logged));
+    assert!(logged.status.success(), "{}", stderr_of(&logged));
+    assert!(!stderr_of(&logged).is_empty() && !stderr_of(&logged).contains('\u{1b}'), "{}", stderr_of(&logged));
 }
 
 fn shown(photo: &str, model: &str) -> Value {
@@ -245,9 +245,9 @@ fn the_catalogue_prepares_pictures_for_all_but_text() {
     let catalogue = texpool_cli::fetch::Catalog::builtin().unwrap();
     let models = catalogue.files.iter().filter(|entry| entry.kind == texpool_cli::fetch::Kind::Model);
     for entry in models {
-        let known = entry.preprocessing.as_ref();
-        assert_eq!(known.is_none(), entry.name == "minilm", "{}", entry.name);
-        assert!(known.is_none_or(|known| known.source.len() > 10), "{}", entry.name);
+        let preprocessing = entry.preprocessing.as_ref();
+        assert_eq!(preprocessing.is_none(), entry.name == "minilm", "{}", entry.name);
+        assert!(preprocessing.is_none_or(|preprocessing| preprocessing.source.len() > 10), "{}", entry.name);
         let labels = entry.labels.as_ref().map(|labels| catalogue.entry(&labels.entry).map(|list| list.kind));
         assert!(labels.is_none_or(|kind| kind.unwrap() == texpool_cli::fetch::Kind::Labels), "{}", entry.name);
     }

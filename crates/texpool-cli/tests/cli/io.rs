@@ -20,7 +20,7 @@ use texpool_cli::io::{
     write_outputs, write_png,
 };
 
-fn left(folder: &Path) -> Vec<PathBuf> {
+fn paths_in(folder: &Path) -> Vec<PathBuf> {
     fs::read_dir(folder).unwrap().map(|e| e.unwrap().path()).collect()
 }
 
@@ -40,7 +40,7 @@ fn arrays_come_back_as_they_were_written() {
     write_npy(&path, &[1, 2, 3], &values).unwrap();
     let back = read_npy(&path, &[1, 2, 3]).unwrap();
     assert_eq!(back.map_bits(), values.to_vec().map_bits());
-    assert_eq!(left(dir.path()), [path]);
+    assert_eq!(paths_in(dir.path()), [path]);
 }
 
 trait Bits {
@@ -206,9 +206,9 @@ fn a_photo_becomes_what_pillow_makes_of_it() {
         let expected: Vec<u8> = npyz::NpyFile::new(File::open(path).unwrap()).unwrap().into_vec().unwrap();
         let whole = read_picture(&fetcher.get(photo).unwrap()).unwrap();
         let part = image::imageops::crop_imm(&whole, x, y, width, height).to_image();
-        let found = preprocess(&part, size, size, &Preprocessing::new(Fit::Stretch, Range::Raw)).values;
-        assert_eq!(found.len(), expected.len());
-        let differences = found.iter().zip(&expected).map(|(a, &b)| (a - f32::from(b)).abs());
+        let values = preprocess(&part, size, size, &Preprocessing::new(Fit::Stretch, Range::Raw)).values;
+        assert_eq!(values.len(), expected.len());
+        let differences = values.iter().zip(&expected).map(|(a, &b)| (a - f32::from(b)).abs());
         let worst = differences.fold(0.0, f32::max);
         assert!(worst <= 1.0, "{golden}: off by {worst} of 255");
     }
@@ -253,5 +253,5 @@ fn a_write_that_fails_in_the_middle_leaves_what_was_there() {
     let error = write_atomic::<io::Error>(&path, full).unwrap_err();
     assert_eq!(error.kind(), io::ErrorKind::StorageFull);
     assert_eq!(fs::read(&path).unwrap(), b"old");
-    assert_eq!(left(dir.path()), [path]);
+    assert_eq!(paths_in(dir.path()), [path]);
 }

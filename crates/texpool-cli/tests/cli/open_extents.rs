@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use crate::{
-    arguments::{open_model, refused, said, texpool},
+    arguments::{open_model, refused, stderr_of, texpool},
     onnx_model::{FLOAT, Model, bytes, number},
 };
 
@@ -21,11 +21,11 @@ fn an_open_batch_is_one_and_said_once() {
     let dir = tempfile::tempdir().unwrap();
     open_batch(dir.path());
     let output = texpool(dir.path(), &["plan", "batch.onnx"]).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr_of(&output));
     let note = "note: the model's batch `batch` is open and taken as 1; --dim batch=N sets another\n";
-    assert_eq!(said(&output), note);
+    assert_eq!(stderr_of(&output), note);
     let bound = texpool(dir.path(), &["plan", "batch.onnx", "--dim", "batch=2"]).output().unwrap();
-    assert_eq!(said(&bound), "");
+    assert_eq!(stderr_of(&bound), "");
     assert_ne!(output.stdout, bound.stdout, "a batch of two takes more memory");
 }
 

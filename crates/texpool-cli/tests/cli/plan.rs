@@ -187,15 +187,18 @@ fn a_model_is_answered_by_a_table_of_plans() {
     }
     // The model needs less than 4 MiB anyway.
     assert!(!text.contains("\n  8 MiB") && !text.contains("\n  4 MiB"), "{text}");
-    let found = json(&["--deadline", "2"]);
-    let rows = found["rows"].as_array().unwrap();
+    let document = json(&["--deadline", "2"]);
+    let rows = document["rows"].as_array().unwrap();
     assert_eq!(rows.iter().map(|row| row["name"].as_str().unwrap()).collect::<Vec<_>>(), ["plain", "smallest"]);
-    assert!(rows[0]["time_ratio"] == 1.0 && rows[0]["device_bytes"] == found["device_bytes"], "{rows:?}");
+    assert!(rows[0]["time_ratio"] == 1.0 && rows[0]["device_bytes"] == document["device_bytes"], "{rows:?}");
     assert!(rows[1]["device_bytes"].as_u64() < rows[0]["device_bytes"].as_u64(), "{rows:?}");
-    assert!(found["strategies"].as_array().unwrap().len() > 5 && found["predicted_for"].is_string(), "{found}");
+    assert!(
+        document["strategies"].as_array().unwrap().len() > 5 && document["predicted_for"].is_string(),
+        "{document}"
+    );
     // The plan of the row was kept.
     let again = std::time::Instant::now();
-    assert_eq!(json(&["--deadline", "2"])["rows"], found["rows"]);
+    assert_eq!(json(&["--deadline", "2"])["rows"], document["rows"]);
     assert!(again.elapsed() < std::time::Duration::from_millis(1900), "{:?}", again.elapsed());
 
     let one = planned(&["--budget", "2MiB"]);
@@ -284,8 +287,8 @@ fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     let plan: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&plan["total"], &plan["bound"], &plan["proof"]), (&19.into(), &19.into(), &"widest_step".into()));
     let written = fs::read_to_string(&planned).unwrap();
-    let wanted = "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\nc,0,6,3,1,,16\n";
-    assert_eq!(written, wanted);
+    let expected = "id,lower,upper,size,alignment,gaps,offset\na,0,6,8,1,2-4,0\nb,2,4,6,4,,0\nc,0,6,3,1,,16\n";
+    assert_eq!(written, expected);
     assert_eq!(fs::read_to_string(&drawn).unwrap().matches("<title>buffer 0 a: 8, steps 0 to 5").count(), 2);
     // Planning a written plan again ignores its offsets: without the fixed offset of `c` the pool is smaller.
     let (code, out, err) = texpool(&["plan", "--records", &planned]);
@@ -310,13 +313,13 @@ fn buffers_with_alignments_gaps_and_places_are_planned_in_one_arena() {
     assert_eq!(code, Some(0), "{err}");
     let plan: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((&plan["total"], &plan["bound"], &plan["proof"]), (&11.into(), &11.into(), &"widest_step".into()));
-    let wanted = "id,lower,upper,size,alignment,hint,gaps,offset\n\
+    let expected = "id,lower,upper,size,alignment,hint,gaps,offset\n\
                   a,0,3,8,1,-1,1-2@6:8,0\nb,1,2,5,4,0,,0\nc,1,2,3,1,-1,,8\n";
-    assert_eq!(fs::read_to_string(&planned).unwrap(), wanted);
+    assert_eq!(fs::read_to_string(&planned).unwrap(), expected);
     let ruled_out = file("ruled_out.csv", "id,lower,upper,size,offset\na,0,2,3,3\nb,0,1,4,\nc,1,2,3,\n");
     let (code, out, err) = texpool(&["plan", "--records", &ruled_out]);
-    let said = "one arena of 10; a search has ruled out everything smaller, ";
-    assert!(code == Some(0) && out.starts_with(said), "{out}{err}");
+    let answer = "one arena of 10; a search has ruled out everything smaller, ";
+    assert!(code == Some(0) && out.starts_with(answer), "{out}{err}");
     let clash = file("clash.csv", "id,lower,upper,size,offset\na,0,9,4,0\nb,0,9,4,2\nc,0,9,4,\n");
     let (code, _, err) = texpool(&["plan", "--records", &clash]);
     assert!(code == Some(1) && err.contains("buffer 0 (a): its given place overlaps that of buffer 1"), "{err}");

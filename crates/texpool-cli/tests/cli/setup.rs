@@ -46,10 +46,10 @@ impl Machine {
     }
 
     fn ensure(&self) -> Result<(), SetupError> {
-        self.asked(Install::Yes, |_| unreachable!())
+        self.ensure_with(Install::Yes, |_| unreachable!())
     }
 
-    fn asked(&self, install: Install, confirmed: impl Fn(&str) -> bool) -> Result<(), SetupError> {
+    fn ensure_with(&self, install: Install, confirmed: impl Fn(&str) -> bool) -> Result<(), SetupError> {
         self.system().ensure(install, confirmed, || self.file("installed").exists())
     }
 
@@ -79,7 +79,7 @@ fn root_on_debian_installs_by_package_name() {
 fn nothing_is_installed_that_nobody_asked_for() {
     for (install, answer) in [(Install::Never, true), (Install::Ask, false)] {
         let machine = Machine::debian("0\n").with("may");
-        let error = machine.asked(install, |_| answer).unwrap_err();
+        let error = machine.ensure_with(install, |_| answer).unwrap_err();
         assert!(matches!(error, SetupError::NotAsked { .. }), "{error}");
         let command = "apt-get update && apt-get install -y libvulkan1 mesa-vulkan-drivers";
         assert!(error.to_string().contains(command), "{error}");
@@ -91,15 +91,15 @@ fn nothing_is_installed_that_nobody_asked_for() {
 #[test]
 fn a_user_who_says_yes_is_asked_once_and_told_what_would_be_installed() {
     let machine = Machine::debian("0\n");
-    let asked = std::cell::RefCell::new(Vec::new());
+    let questions = std::cell::RefCell::new(Vec::new());
     let confirmed = |question: &str| {
-        asked.borrow_mut().push(question.to_owned());
+        questions.borrow_mut().push(question.to_owned());
         true
     };
-    machine.asked(Install::Ask, confirmed).unwrap();
+    machine.ensure_with(Install::Ask, confirmed).unwrap();
     assert_eq!(machine.log(), ["noninteractive apt-get update", INSTALL]);
-    let asked = asked.into_inner();
-    assert!(asked.len() == 1 && asked[0].contains("mesa-vulkan-drivers"), "{asked:?}");
+    let questions = questions.into_inner();
+    assert!(questions.len() == 1 && questions[0].contains("mesa-vulkan-drivers"), "{questions:?}");
 }
 
 #[test]

@@ -37,17 +37,18 @@ fn bash_completes_subcommands_options_and_names_of_models() {
     ] {
         let last = words.len() - 1;
         let line = words.join("' '");
-        let asked = format!(
+        let command_line = format!(
             "source {}; COMP_WORDS=('{line}'); COMP_CWORD={last}; _texpool texpool '{}' '{}'; printf '%s\\n' \
              \"${{COMPREPLY[@]}}\"",
             script.display(),
             words[last],
             words[last - 1]
         );
-        let output = Command::new("bash").args(["-c", &asked]).output().unwrap();
-        let found: BTreeSet<String> = String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
+        let output = Command::new("bash").args(["-c", &command_line]).output().unwrap();
+        let completions: BTreeSet<String> =
+            String::from_utf8(output.stdout).unwrap().lines().map(str::to_owned).collect();
         let expected: BTreeSet<String> = expected.iter().map(|&word| word.to_owned()).collect();
-        assert_eq!(found, expected, "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(completions, expected, "{words:?}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
 

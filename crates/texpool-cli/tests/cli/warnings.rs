@@ -23,10 +23,10 @@ fn extents_that_the_file_states_otherwise_are_warned_of() {
         assert!(output.status.success(), "{}", stderr(&output));
         stderr(&output)
     };
-    let said = written(&[1, 3, 5]);
-    assert!(said.contains("output `y` has the extents [1, 3, 4], the file states [1, 3, 5]"), "{said}");
-    let said = written(&[1, 12]);
-    assert!(said.contains("the file states [1, 12]"), "{said}");
+    let stderr = written(&[1, 3, 5]);
+    assert!(stderr.contains("output `y` has the extents [1, 3, 4], the file states [1, 3, 5]"), "{stderr}");
+    let stderr = written(&[1, 12]);
+    assert!(stderr.contains("the file states [1, 12]"), "{stderr}");
     assert!(!written(&[1, 3, 4]).contains("the file states"));
     // Zero and negative extents stand for unknown ones.
     assert!(!written(&[-1, 3, 4]).contains("the file states"));

@@ -6,7 +6,7 @@ use texpool::*;
 use crate::support::{device, run, session};
 
 /// Counts objects and bytes on the device after all submitted work is done.
-fn held(device: *mut texpool_device) -> [isize; 6] {
+fn live_resources(device: *mut texpool_device) -> [isize; 6] {
     // SAFETY: the device is there.
     let device = unsafe { &*device }.context().device();
     device.poll(texpool_rust::wgpu::PollType::wait_indefinitely()).unwrap();
@@ -39,9 +39,9 @@ fn nothing_is_left_of_sessions_that_are_gone() {
     };
     // The first run creates objects that the device keeps, such as pipelines.
     one();
-    let empty = held(device);
+    let empty = live_resources(device);
     (0..100).for_each(|_| one());
-    assert_eq!(held(device), empty);
+    assert_eq!(live_resources(device), empty);
     // SAFETY: it is not used afterwards.
     unsafe { texpool_device_release(device) };
 }

@@ -2,7 +2,7 @@
 
 use texpool::*;
 
-use crate::support::{device, ok, run, session, told};
+use crate::support::{device, ok, run, session, status_of};
 
 fn fresh() -> (*mut texpool_device, *mut texpool_session) {
     let device = device();
@@ -20,7 +20,7 @@ fn a_lost_device_has_an_error_of_its_own() {
         let (status, message) = run(session).unwrap_err();
         assert_eq!(status, texpool_status::TEXPOOL_ERROR_DEVICE_LOST, "{message}");
         assert!(message.contains("the device was lost"), "{message}");
-        let (status, _) = told(|error| texpool_device_check(device, error)).unwrap_err();
+        let (status, _) = status_of(|error| texpool_device_check(device, error)).unwrap_err();
         assert_eq!(status, texpool_status::TEXPOOL_ERROR_DEVICE_LOST);
         texpool_session_release(session);
         texpool_device_release(device);

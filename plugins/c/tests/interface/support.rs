@@ -42,11 +42,11 @@ pub(crate) fn run(session: *mut texpool_session) -> Result<Vec<f32>, (texpool_st
     input.element_type = texpool_element_type::TEXPOOL_F32 as u32;
     output.element_type = texpool_element_type::TEXPOOL_F32 as u32;
     // SAFETY: session, values and output memory are valid.
-    told(|error| unsafe { texpool_session_run(session, &input, 1, &output, 1, error) }).map(|()| sines)
+    status_of(|error| unsafe { texpool_session_run(session, &input, 1, &output, 1, error) }).map(|()| sines)
 }
 
 /// Makes a call, and returns its status and message if it fails.
-pub(crate) fn told(
+pub(crate) fn status_of(
     call: impl FnOnce(*mut *mut texpool_error) -> texpool_status,
 ) -> Result<(), (texpool_status, String)> {
     let mut error = ptr::null_mut();
@@ -61,5 +61,5 @@ pub(crate) fn told(
 }
 
 pub(crate) fn ok(call: impl FnOnce(*mut *mut texpool_error) -> texpool_status) {
-    told(call).unwrap();
+    status_of(call).unwrap();
 }

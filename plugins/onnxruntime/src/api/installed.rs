@@ -99,8 +99,9 @@ fn an_old_runtime_gets_an_error_of_its_own_making() {
         let status = Host::new(&base).unwrap_err();
         let message = CString::from(CStr::from_ptr((api().0.get_error_message)(status)));
         assert_eq!((api().0.get_error_code)(status), ErrorCode::NotImplemented as i32);
-        let said = "texpool: this ONNX Runtime, 1.20.0, has no plugin interface of version 24; install 1.24 or newer";
-        assert_eq!(message.to_str(), Ok(said));
+        let expected =
+            "texpool: this ONNX Runtime, 1.20.0, has no plugin interface of version 24; install 1.24 or newer";
+        assert_eq!(message.to_str(), Ok(expected));
         (api().0.release_status)(status);
     }
 }

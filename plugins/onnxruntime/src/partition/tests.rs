@@ -40,12 +40,12 @@ fn partition(context: &Context, dims: [Extent; 2], options: Options) -> Result<A
 }
 
 fn run(partition: &Partition, values: &[f32]) -> Result<Vec<f32>, Failure> {
-    let mut found = vec![0.0; values.len()];
+    let mut results = vec![0.0; values.len()];
     partition.with(&vec![vec![1, values.len()]], |session| {
-        let room = TensorViewMut::dense(&mut found);
+        let room = TensorViewMut::dense(&mut results);
         Ok(session.run_into([(0, TensorView::dense(values))], [(0, room)])?)
     })?;
-    Ok(found)
+    Ok(results)
 }
 
 /// After a device is lost, every run of its sessions fails, and the next session gets a new device.
@@ -71,19 +71,19 @@ fn sessions_of_the_last_shapes_are_kept() {
     let context = Devices::default().context(&Options::default()).unwrap();
     let open = [Extent::Known(1), Extent::Named("length".into())];
     let several = partition(&context, open.clone(), Options::default()).unwrap();
-    let kept = |partition: &Partition| -> Vec<usize> {
+    let lengths = |partition: &Partition| -> Vec<usize> {
         partition.sessions.lock().unwrap().iter().map(|(shapes, _)| shapes[0][1]).collect()
     };
     for length in [1, 2, 3, 4, 2, 5] {
         assert_eq!(run(&several, &vec![1.5; length]).unwrap(), vec![-1.5; length]);
     }
-    assert_eq!(kept(&several), [3, 4, 2, 5]);
+    assert_eq!(lengths(&several), [3, 4, 2, 5]);
     // With a budget, only one session is kept. It is compiled at once if its extents are given.
     let options = Options::parse([("budget", "1MiB"), ("dim", "length=6")]).unwrap();
     let one = partition(&context, open, options).unwrap();
-    assert_eq!(kept(&one), [6]);
+    assert_eq!(lengths(&one), [6]);
     assert_eq!(run(&one, &[2.0; 7]).unwrap(), [-2.0; 7]);
-    assert_eq!(kept(&one), [7]);
+    assert_eq!(lengths(&one), [7]);
 }
 
 /// A recurring shape uses the kept plan, even if a search would find another one.
@@ -92,8 +92,8 @@ fn plans_of_past_shapes_are_kept() {
     let context = Devices::default().context(&Options::default()).unwrap();
     let open = [Extent::Known(1), Extent::Named("length".into())];
     let options = |plan: &[(&str, &str)]| Options::parse(plan.iter().copied()).unwrap();
-    let made = |plan| partition(&context, open.clone(), options(plan)).unwrap();
-    let (usual, least) = (made(&[("budget", "1MiB")]), made(&[("objective", "smallest")]));
+    let partition_of = |plan| partition(&context, open.clone(), options(plan)).unwrap();
+    let (usual, least) = (partition_of(&[("budget", "1MiB")]), partition_of(&[("objective", "smallest")]));
     for length in [64, 65] {
         run(&usual, &vec![0.5; length]).unwrap();
         run(&least, &vec![0.5; length]).unwrap();
@@ -118,11 +118,11 @@ fn plans_of_past_shapes_are_kept() {
 fn partitions_share_a_budget() {
     let context = Devices::default().context(&Options::default()).unwrap();
     let budget = 2 << 20;
-    let made = || {
+    let partition_of_budget = || {
         let options = Options::parse([("budget", "2MiB")]).unwrap();
         partition(&context, [Extent::Known(1), Extent::Known(100_000)], options).unwrap()
     };
-    let partitions = [made(), made()];
+    let partitions = [partition_of_budget(), partition_of_budget()];
     share_budget(&partitions, budget).unwrap();
     let planned: u64 = partitions.iter().map(|partition| partition.planned().unwrap()).sum();
     assert!(planned <= budget, "{planned}");

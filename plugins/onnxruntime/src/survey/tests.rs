@@ -34,8 +34,8 @@ fn chain(operators: &[&str], dims: &[Extent]) -> Graph<'static> {
 }
 
 fn parts(graph: &Graph<'_>) -> (Vec<Vec<usize>>, Vec<(usize, String)>) {
-    let found = survey(graph, &Reading::default(), &|_, _, _| None);
-    (found.parts.into_iter().map(|part| part.nodes).collect(), found.left.into_iter().collect())
+    let result = survey(graph, &Reading::default(), &|_, _, _| None);
+    (result.parts.into_iter().map(|part| part.nodes).collect(), result.refusals.into_iter().collect())
 }
 
 fn fixed() -> Vec<Extent> {
@@ -44,22 +44,22 @@ fn fixed() -> Vec<Extent> {
 
 #[test]
 fn a_node_that_is_not_supported_divides_and_the_importer_says_why() {
-    let (parts, left) = parts(&chain(&["Relu", "Tanh", "Sorcery", "Exp"], &fixed()));
+    let (parts, refusals) = parts(&chain(&["Relu", "Tanh", "Sorcery", "Exp"], &fixed()));
     assert_eq!(parts, [vec![0, 1], vec![3]]);
-    assert_eq!(left.len(), 1);
-    assert_eq!(left[0].0, 2);
-    assert!(left[0].1.starts_with("the operator is not supported; "), "{}", left[0].1);
+    assert_eq!(refusals.len(), 1);
+    assert_eq!(refusals[0].0, 2);
+    assert!(refusals[0].1.starts_with("the operator is not supported; "), "{}", refusals[0].1);
 }
 
 #[test]
 fn values_that_are_no_floats_of_ours_stay() {
     let mut graph = chain(&["Relu", "Exp"], &fixed());
     graph.values[2].kind = 11;
-    let (parts, left) = parts(&graph);
+    let (parts, refusals) = parts(&graph);
     assert_eq!(parts, [vec![0]]);
-    let said =
+    let reason =
         "its result `t2`: its elements are of type double (11); convert it to float, float16, an integer or bool";
-    assert_eq!(left, [(1, said.to_owned())]);
+    assert_eq!(refusals, [(1, reason.to_owned())]);
 }
 
 #[test]
@@ -71,9 +71,9 @@ fn nodes_of_other_providers_are_not_reported() {
 
 #[test]
 fn nodes_that_only_pass_values_on_stay() {
-    let (parts, left) = parts(&chain(&["Identity"], &fixed()));
+    let (parts, refusals) = parts(&chain(&["Identity"], &fixed()));
     assert!(parts.is_empty());
-    assert!(left[0].1.contains("only passes values on"), "{}", left[0].1);
+    assert!(refusals[0].1.contains("only passes values on"), "{}", refusals[0].1);
 }
 
 /// Unknown extents of the graph's inputs are tried with usual values. This is impossible for values that another
@@ -82,11 +82,11 @@ fn nodes_that_only_pass_values_on_stay() {
 fn open_extents_are_tried_where_the_caller_gives_them() {
     let open = [Extent::Named("batch".into()), Extent::Known(4), Extent::Unknown, Extent::Unknown];
     assert_eq!(parts(&chain(&["Relu", "Exp"], &open)).0, [vec![0, 1]]);
-    let (parts, left) = parts(&chain(&["Relu", "Sorcery", "Exp"], &open));
+    let (parts, refusals) = parts(&chain(&["Relu", "Sorcery", "Exp"], &open));
     assert_eq!(parts, [vec![0]]);
     assert!(
-        left[1].1.starts_with("the file does not state the extents of its operand `t2`, which is left; "),
-        "{left:?}"
+        refusals[1].1.starts_with("the file does not state the extents of its operand `t2`, which is left; "),
+        "{refusals:?}"
     );
 }
 
@@ -94,29 +94,29 @@ fn open_extents_are_tried_where_the_caller_gives_them() {
 #[test]
 fn operators_that_are_not_known_are_left_at_once() {
     let operators = ["Relu", "Sorcery"].repeat(400);
-    let (parts, left) = parts(&chain(&operators, &fixed()));
-    assert_eq!((parts.len(), left.len()), (400, 400));
-    assert!(left.iter().all(|(_, why)| why.starts_with("the operator is not supported; ")));
+    let (parts, refusals) = parts(&chain(&operators, &fixed()));
+    assert_eq!((parts.len(), refusals.len()), (400, 400));
+    assert!(refusals.iter().all(|(_, why)| why.starts_with("the operator is not supported; ")));
 }
 
 /// Only the groups that result from splitting are compiled again.
 #[test]
 fn a_node_that_cannot_be_compiled_is_left_and_divides() {
     let graph = chain(&["Relu", "Tanh", "Exp"], &fixed());
-    let tried = RefCell::new(Vec::new());
+    let compiled = RefCell::new(Vec::new());
     let compile = |_: &Graph<'_>, part: &Part, _: &Model| {
-        tried.borrow_mut().push(part.nodes.clone());
+        compiled.borrow_mut().push(part.nodes.clone());
         let position = part.nodes.iter().position(|&node| node == 1)?;
         Some((Uncomputable::Node(position), "it is too much for the device".to_owned()))
     };
-    let found = survey(&graph, &Reading::default(), &compile);
-    assert_eq!(found.parts.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0], [2]]);
+    let result = survey(&graph, &Reading::default(), &compile);
+    assert_eq!(result.parts.iter().map(|part| &part.nodes[..]).collect::<Vec<_>>(), [[0], [2]]);
     assert_eq!(
-        found.left.into_iter().collect::<Vec<_>>(),
+        result.refusals.into_iter().collect::<Vec<_>>(),
         [(1, "it is too much for the device; the runtime computes it".to_owned())]
     );
-    assert_eq!(found.beyond_device.into_iter().collect::<Vec<_>>(), [1]);
-    assert_eq!(tried.into_inner(), [vec![0, 1, 2], vec![0], vec![2]]);
+    assert_eq!(result.beyond_device.into_iter().collect::<Vec<_>>(), [1]);
+    assert_eq!(compiled.into_inner(), [vec![0, 1, 2], vec![0], vec![2]]);
 }
 
 /// A model that reads text has lines of 48 rows, fixed by a weight. At 224 rows, the sum is refused.
@@ -133,9 +133,9 @@ fn open_heights_are_tried_with_those_of_text_readers() {
         compiled.borrow_mut().push(model.inputs()[0].dims.clone());
         None
     };
-    let found = survey(&graph, &Reading::default(), &compile);
-    assert_eq!((found.left.len(), &*found.guessed), (0, &["height=48".to_owned()][..]));
-    assert_eq!(found.parts[0].nodes, [0, 1]);
+    let result = survey(&graph, &Reading::default(), &compile);
+    assert_eq!((result.refusals.len(), &*result.guessed), (0, &["height=48".to_owned()][..]));
+    assert_eq!(result.parts[0].nodes, [0, 1]);
     // Nothing is compiled for the other extents.
     assert_eq!(compiled.into_inner(), [[1, 4, 48, 6]]);
 }
@@ -146,12 +146,16 @@ fn small_parts_are_left() {
     let reading = Reading { min_operations: 200, ..Reading::default() };
     let chain = |operators: &[&str]| {
         let graph = chain(operators, &fixed());
-        let found = survey(&graph, &reading, &|_, _, _| None);
-        (found.parts.into_iter().map(|part| part.nodes).collect::<Vec<_>>(), found.left)
+        let result = survey(&graph, &reading, &|_, _, _| None);
+        (result.parts.into_iter().map(|part| part.nodes).collect::<Vec<_>>(), result.refusals)
     };
     // 144 values a node.
-    let (parts, left) = chain(&["Relu", "Neg", "Sorcery", "Abs"]);
+    let (parts, refusals) = chain(&["Relu", "Neg", "Sorcery", "Abs"]);
     assert_eq!(parts, [[0, 1]]);
-    assert!(left[&3].contains("costs that copies 1152 bytes; the option `min_operations` is 200"), "{}", left[&3]);
+    assert!(
+        refusals[&3].contains("costs that copies 1152 bytes; the option `min_operations` is 200"),
+        "{}",
+        refusals[&3]
+    );
     assert_eq!(chain(&["Abs"]).0, [[0]]);
 }

@@ -125,7 +125,7 @@ pub(crate) mod type_of {
 
     /// Returns the file's number of a type.
     pub(crate) fn file(runtime: i32) -> i8 {
-        let known = usize::try_from(runtime).ok().and_then(|index| FILE.get(index).copied());
-        known.filter(|&number| number >= 0).unwrap_or(UNKNOWN)
+        let number = usize::try_from(runtime).ok().and_then(|index| FILE.get(index).copied());
+        number.filter(|&number| number >= 0).unwrap_or(UNKNOWN)
     }
 }

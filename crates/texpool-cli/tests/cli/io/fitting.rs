@@ -31,8 +31,8 @@ fn read<T: npyz::AutoSerialize + Copy>(
 /// Checks that the second element is refused with an error that contains these words.
 fn refused<T: npyz::AutoSerialize + Copy>(path: &Path, good: T, bad: T, element_type: ElementType, words: &[&str]) {
     let format = TexelFormat::Rgba32Float;
-    let taken = read(path, [good, good], element_type, None, format);
-    assert!(taken.is_ok(), "{element_type}: {taken:?}");
+    let outcome = read(path, [good, good], element_type, None, format);
+    assert!(outcome.is_ok(), "{element_type}: {outcome:?}");
     let error = read(path, [good, bad], element_type, None, format).unwrap_err();
     assert!(matches!(error, IoError::Element { .. }), "{error}");
     let text = error.to_string();

@@ -47,8 +47,8 @@ fn a_large_jpeg_is_made_smaller_while_it_is_decoded() {
     let picture = read_picture(&path).unwrap();
     assert_eq!(picture.dimensions(), (8_200, 2_050));
     for (x, grey) in [(0, 40), (4_000, 40), (4_200, 200), (8_199, 200)] {
-        let found = picture.get_pixel(x, 1_000).0[0];
-        assert!(found.abs_diff(grey) < 4, "{x}: {found}");
+        let actual = picture.get_pixel(x, 1_000).0[0];
+        assert!(actual.abs_diff(grey) < 4, "{x}: {actual}");
     }
     // A progressive file would have to be held in memory completely.
     let mut bytes = fs::read(&path).unwrap();
@@ -94,19 +94,19 @@ fn a_large_interlaced_png_is_made_smaller_while_it_is_decoded() {
     // Pictures with columns and rows that some passes lack are decoded whole.
     for (width, height) in [(9_000, 9_001), (34_000_000, 2), (3, 2)] {
         large_interlaced_png(&interlaced, width, height);
-        let found = read_picture(&interlaced).unwrap();
+        let reduced = read_picture(&interlaced).unwrap();
         let by = if width > 3 { 2 } else { 1 };
-        assert_eq!(found.dimensions(), (width.div_ceil(by), height.div_ceil(by)));
-        let at = |x: u32| found.get_pixel(x, found.height() - 1).0;
+        assert_eq!(reduced.dimensions(), (width.div_ceil(by), height.div_ceil(by)));
+        let at = |x: u32| reduced.get_pixel(x, reduced.height() - 1).0;
         let (black, white) = (width / 3 / by - 1, (width / 3).div_ceil(by) + 1);
-        assert_eq!((at(0), at(black), at(white), at(found.width() - 1)), ([0; 3], [0; 3], [255; 3], [255; 3]));
+        assert_eq!((at(0), at(black), at(white), at(reduced.width() - 1)), ([0; 3], [0; 3], [255; 3], [255; 3]));
     }
     large_interlaced_png(&interlaced, 9_003, 9_001);
     large_png(&plain, 9_003, 9_001);
     // The plain one has its border at a multiple of eight columns.
-    let (found, expected) = (read_picture(&interlaced).unwrap(), read_picture(&plain).unwrap());
-    assert_eq!(found.dimensions(), expected.dimensions());
-    assert!(found.rows().zip(expected.rows()).all(|(a, b)| a.zip(b).filter(|(a, b)| a != b).count() <= 4));
+    let (actual, expected) = (read_picture(&interlaced).unwrap(), read_picture(&plain).unwrap());
+    assert_eq!(actual.dimensions(), expected.dimensions());
+    assert!(actual.rows().zip(expected.rows()).all(|(a, b)| a.zip(b).filter(|(a, b)| a != b).count() <= 4));
 }
 
 /// Writes a JPEG of four inks, as Adobe's programs invert them, which is of one colour.
@@ -174,8 +174,8 @@ fn transparent_pixels_are_drawn_on_white() {
     let pixels = [[255, 0, 0, 0], [255, 0, 0, 255], [0, 0, 0, 128], [10, 20, 30, 255]];
     RgbaImage::from_fn(4, 1, |x, _| image::Rgba(pixels[x as usize])).save(&path).unwrap();
     let picture = read_picture(&path).unwrap();
-    let found: Vec<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
-    assert_eq!(found, [[255; 3], [255, 0, 0], [127; 3], [10, 20, 30]]);
+    let pixels: Vec<[u8; 3]> = picture.pixels().map(|pixel| pixel.0).collect();
+    assert_eq!(pixels, [[255; 3], [255, 0, 0], [127; 3], [10, 20, 30]]);
 }
 
 #[test]

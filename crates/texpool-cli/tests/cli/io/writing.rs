@@ -117,8 +117,8 @@ fn a_pipe_that_nobody_reads_is_an_error_in_bounded_time() {
 /// such a user cannot replace.
 fn full_device(folder: &Path) -> PathBuf {
     let path = folder.join("full");
-    let made = mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, makedev(1, 7));
-    if made.is_err() || File::options().write(true).open(&path).is_err() {
+    let outcome = mknodat(CWD, &path, FileType::CharacterDevice, Mode::RUSR | Mode::WUSR, makedev(1, 7));
+    if outcome.is_err() || File::options().write(true).open(&path).is_err() {
         let _ = fs::remove_file(&path);
         symlink("/dev/full", &path).unwrap();
     }

@@ -57,19 +57,19 @@ fn is_read(compiled: &CompiledModel, html: &str) -> Page {
 }
 
 fn blocks_are_the_plans(page: &Page, compiled: &CompiledModel) {
-    let found = page.eval(
+    let blocks = page.eval(
         "(() => { const p = texpool.state.plan, made = [];
            for (let i = 0; i < p.count; i++) for (let r = 0; r < p.rows[i]; r++)
              made.push([p.record[i], p.row[i] + r, p.textureOfRecord[p.record[i]],
                p.texel[i] + r * p.texels_of[i] / p.rows[i], p.first[i], p.last[i]]);
            return made; })()",
     );
-    let found: BTreeSet<[u64; 6]> =
-        found.as_array().unwrap().iter().map(|row| std::array::from_fn(|i| number(&row[i]))).collect();
-    let wanted = rows(compiled).into_iter().map(|((record, row), of)| {
+    let blocks: BTreeSet<[u64; 6]> =
+        blocks.as_array().unwrap().iter().map(|row| std::array::from_fn(|i| number(&row[i]))).collect();
+    let plan_rows = rows(compiled).into_iter().map(|((record, row), of)| {
         [record as u64, row.into(), of.texture as u64, of.texel, of.first as u64, of.last as u64]
     });
-    assert!(found == wanted.collect(), "the page's blocks are not the plan's rows");
+    assert!(blocks == plan_rows.collect(), "the page's blocks are not the plan's rows");
     assert_eq!(page.eval("texpool.state.plan.bytes"), compiled.plan().bytes());
 }
 
@@ -135,8 +135,8 @@ fn the_longest_holders_are_found(page: &Page, compiled: &CompiledModel) {
                  document.querySelector('#live-table [data-key=bytes]').click();
                  document.querySelector('#live-table [data-key=life]').click(); }})()"
         ));
-        let held = |record: usize| lives[&record].1 - lives[&record].0;
-        let longest = live_at(compiled, step).into_keys().map(held).max();
+        let lifetime = |record: usize| lives[&record].1 - lives[&record].0;
+        let longest = live_at(compiled, step).into_keys().map(lifetime).max();
         let table = live_table(page);
         let Some(longest) = longest else {
             assert!(table.is_empty());
@@ -144,7 +144,7 @@ fn the_longest_holders_are_found(page: &Page, compiled: &CompiledModel) {
         };
         let first = &table[0].0;
         let holds =
-            live_at(compiled, step).into_keys().any(|record| names[record] == *first && held(record) == longest);
+            live_at(compiled, step).into_keys().any(|record| names[record] == *first && lifetime(record) == longest);
         assert!(holds, "step {step}: {first} does not hold for {longest} steps");
     }
     page.eval("document.querySelector('#live-table [data-key=bytes]').click()");
@@ -159,11 +159,12 @@ fn a_tensor_is_found_and_lit_everywhere(page: &Page, compiled: &CompiledModel) {
     assert_eq!(page.eval("document.activeElement.id"), "search");
     page.type_text(name);
     page.key("Enter");
-    let found = number(&page.eval("texpool.state.record")) as usize;
-    assert_eq!(names(compiled)[found], *name);
+    let selected = number(&page.eval("texpool.state.record")) as usize;
+    assert_eq!(names(compiled)[selected], *name);
     assert_eq!(page.eval("document.querySelector('#detail h2').textContent"), **name);
     // Its life is lit in the table of steps: as many steps as touch it.
-    let touch = |step: &&texpool_plan::RowStep| step.reads.iter().chain(&step.writes).any(|used| used.record == found);
+    let touch =
+        |step: &&texpool_plan::RowStep| step.reads.iter().chain(&step.writes).any(|used| used.record == selected);
     let touched = schedule.row_steps().iter().filter(touch).count() as u64;
     assert_eq!(number(&page.eval("texpool.panels.list[0].panel.touched.size")), touched);
     assert_eq!(page.eval("!!document.querySelector('.steps-row.touched')"), true);
@@ -179,7 +180,7 @@ fn a_tensor_is_found_and_lit_everywhere(page: &Page, compiled: &CompiledModel) {
     let faint = "(() => { const picture = record => {
           texpool.selectRecord(record); texpool.draw(); return document.getElementById('map').toDataURL(); };
         return picture(-1) !== picture(RECORD); })()";
-    assert_eq!(page.eval(&faint.replace("RECORD", &found.to_string())), true, "the map does not change");
+    assert_eq!(page.eval(&faint.replace("RECORD", &selected.to_string())), true, "the map does not change");
     page.eval("texpool.panels.show(1)");
     assert_eq!(number(&page.eval("document.querySelectorAll('.node.selected').length")), 1);
     page.eval("texpool.panels.show(0)");

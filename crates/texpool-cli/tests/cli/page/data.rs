@@ -76,8 +76,8 @@ fn every_step_has_the_rows_that_it_touches() {
             let uses = if of == 0 { &touched.reads } else { &touched.writes };
             assert_eq!(counts[step] as usize, uses.len(), "step {step} {name}");
             for used in uses {
-                let found = (records[at] as usize, first[at], first[at] + rows[at]);
-                assert_eq!(found, (used.record, used.rows.start.into(), used.rows.end.into()), "step {step} {name}");
+                let range = (records[at] as usize, first[at], first[at] + rows[at]);
+                assert_eq!(range, (used.record, used.rows.start.into(), used.rows.end.into()), "step {step} {name}");
                 at += 1;
             }
         }
@@ -126,9 +126,9 @@ fn no_name_leaves_its_place_in_the_page() {
     assert_eq!(html.matches("<!--").count(), 0);
     assert!(!html.contains("alert(1)<") && !html.contains('\u{1b}'));
     let data = data(&html);
-    let found: Vec<&str> =
+    let names_in_page: Vec<&str> =
         data["graphs"][0]["tensors"].as_array().unwrap().iter().filter_map(|tensor| tensor["name"].as_str()).collect();
-    assert!(names.iter().all(|name| found.contains(name)), "{found:?}");
+    assert!(names.iter().all(|name| names_in_page.contains(name)), "{names_in_page:?}");
 }
 
 #[test]

@@ -18,9 +18,9 @@ pub(super) struct Row {
 
 /// Compiles a model of the catalogue, or one that is kept here.
 pub(super) fn compiled(name: &str, objective: Objective, deadline: Duration) -> CompiledModel {
-    let kept = Path::new(crate::ROOT).join("tests/data").join(name);
-    let (path, dims) = if kept.exists() {
-        (kept, BTreeMap::new())
+    let committed = Path::new(crate::ROOT).join("tests/data").join(name);
+    let (path, dims) = if committed.exists() {
+        (committed, BTreeMap::new())
     } else {
         let fetcher = Fetcher::new(&Quiet).unwrap();
         let path = fetcher.get(name).unwrap_or_else(|error| panic!("{name}: {error}"));
