@@ -12,6 +12,14 @@ use texpool_plan::printable;
 /// rows: two such *linear* shapes agree where they have the same channels, or where neither leaves a gap before its
 /// last element. In any other shape channel 4 of the first pixel lies `W` texels on, and the second pixel starts one
 /// texel on, which no linear shape and no other `W` or `C` repeats.
+///
+/// ```
+/// use texpool_ops::graph::{Shape, texels_agree};
+///
+/// // A reshape between the first two moves nothing; each pixel of the third leaves two lanes empty.
+/// assert!(texels_agree(Shape::new(1, 4, 1, 8), Shape::new(1, 1, 1, 32)));
+/// assert!(!texels_agree(Shape::new(1, 4, 4, 2), Shape::new(1, 1, 1, 32)));
+/// ```
 pub fn texels_agree(a: Shape, b: Shape) -> bool {
     let linear = |s: Shape| s.w == 1 || s.c <= 4;
     let gapless = |s: Shape| s.c.is_multiple_of(4) || s.pixels() == 1;
