@@ -5,6 +5,18 @@ use std::collections::BTreeMap;
 use texpool_ops::ops::{CostClass, Work};
 
 /// Speed of a class of kernels.
+///
+/// ```
+/// use texpool_compile::{DeviceProfile, Rate};
+/// use texpool_ops::ops::CostClass;
+///
+/// let mut profile = DeviceProfile::default();
+/// let window = profile.rates[&CostClass::Window];
+/// // Twice as fast.
+/// let twice = Rate { mflop_us: window.mflop_us / 2.0, ktexel_us: window.ktexel_us / 2.0 };
+/// profile.rates.insert(CostClass::Window, twice);
+/// assert_eq!(profile.rates[&CostClass::Window], Rate { mflop_us: 6.5, ktexel_us: 1.5 });
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Rate {
@@ -28,6 +40,14 @@ pub enum Clock {
 }
 
 /// Timing figures of a device for dispatches and arithmetic, from which the time of a plan is predicted.
+///
+/// ```
+/// use texpool_compile::{Clock, DeviceProfile};
+///
+/// // Rounded figures of a software device, on every machine the same.
+/// let profile = DeviceProfile::default();
+/// assert_eq!((profile.clock, profile.dispatch_us, profile.concurrent_workgroups), (Clock::Wall, 17.0, 2.0));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceProfile {

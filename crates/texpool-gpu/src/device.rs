@@ -27,6 +27,14 @@ use texpool_plan::TextureLimits;
 pub const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Options for opening an adapter.
+///
+/// ```
+/// use std::time::Duration;
+/// use texpool_gpu::{GpuOptions, Polling};
+///
+/// let options = GpuOptions { adapter: Some("nvidia".to_owned()), timestamps: true, ..GpuOptions::default() };
+/// assert_eq!((options.timeout, options.polling), (Duration::from_secs(600), Polling::Thread));
+/// ```
 #[derive(Clone, Debug)]
 pub struct GpuOptions {
     /// Part of the adapter's name, in any case, or its [PCI address](AdapterSummary::pci_bus_id), which distinguishes
@@ -223,6 +231,15 @@ fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
 
 impl AdapterSummary {
     /// Returns whether `name`, as given in [`GpuOptions::adapter`], selects this adapter.
+    ///
+    /// ```no_run
+    /// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) {
+    /// // By a part of the name, or by the place of the card.
+    /// for wanted in ["radeon", "0000:01:00.0"] {
+    ///     println!("{wanted}: {:?}", adapters.iter().find(|adapter| adapter.is_called(wanted)));
+    /// }
+    /// # }
+    /// ```
     pub fn is_called(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         self.name.to_lowercase().contains(&name) || self.pci_bus_id.to_lowercase() == name
