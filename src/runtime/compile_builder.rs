@@ -123,7 +123,7 @@ impl<'a> CompileBuilder<'a> {
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model, picture: &[f32]) -> Result<(), texpool::Error> {
     /// let compiled = context.compile(&model).memory_budget(1 << 20).stream_inputs().build()?;
-    /// // Takes values only: `bind_input` would need the whole picture in a texture.
+    /// // A streamed input takes values; no texture can be bound to it.
     /// let outputs = compiled.session()?.run([("image", texpool::TensorView::from(picture))])?;
     /// # Ok(())
     /// # }
@@ -138,7 +138,7 @@ impl<'a> CompileBuilder<'a> {
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
-    /// // A network from picture to picture, of which neither lies on the device as a whole.
+    /// // Neither picture lies on the device as a whole.
     /// let compiled = context.compile(&model).smallest().stream_inputs().stream_outputs().build()?;
     /// println!("{} bytes of the device", compiled.device_bytes());
     /// # Ok(())
@@ -170,7 +170,7 @@ impl<'a> CompileBuilder<'a> {
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
-    /// // Times of this device, since the balance depends on them.
+    /// // The balance depends on the times of this device.
     /// let profile = context.calibrate(texpool::TexelFormat::Rgba32Float)?;
     /// let compiled = context.compile(&model).balanced().device_profile(profile).build()?;
     /// println!("{} bytes, {:?}", compiled.device_bytes(), compiled.predicted_time());
@@ -280,7 +280,7 @@ impl<'a> CompileBuilder<'a> {
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
     /// use texpool::DeviceProfile;
     ///
-    /// // A device whose dispatches cost much: plans of fewer, larger stripes.
+    /// // Dispatches cost much on this device, so fewer and larger stripes are faster.
     /// let profile = DeviceProfile { dispatch_us: 100.0, ..DeviceProfile::default() };
     /// let compiled = context.compile(&model).memory_budget(2 << 20).device_profile(profile).build()?;
     /// # Ok(())

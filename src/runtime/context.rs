@@ -94,7 +94,7 @@ impl Context {
     /// use std::time::Duration;
     /// use texpool::{Context, GpuOptions, Polling};
     ///
-    /// // A game polls the device in each frame, so texpool need not, and no run may take more than a second.
+    /// // A game polls the device in each frame itself. No run may take more than a second.
     /// let (timeout, polling) = (Duration::from_secs(1), Polling::Host);
     /// let context = Context::from_wgpu_with(device, queue, &GpuOptions { timeout, polling, ..Default::default() })?;
     /// # Ok(())

@@ -9,7 +9,7 @@ use texpool_plan::printable;
 /// ```
 /// use texpool::TensorKey;
 ///
-/// // What calls like `session.read(["scores"])` and `session.read([0])` convert.
+/// // Calls like `session.read(["scores"])` and `session.read([0])` convert their keys.
 /// assert_eq!(TensorKey::from("scores"), TensorKey::Name("scores"));
 /// assert_eq!((TensorKey::from(0), TensorKey::from(0).to_string()), (TensorKey::Index(0), "0".to_owned()));
 /// ```

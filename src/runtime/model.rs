@@ -139,6 +139,13 @@ impl Model {
     }
 
     /// Returns the outputs.
+    ///
+    /// ```no_run
+    /// let model = texpool::Model::open("face_detection_short.tflite")?;
+    /// let room: usize = model.outputs().iter().map(|output| output.bytes()).sum();
+    /// println!("{room} bytes for the results of a run");
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
     pub fn outputs(&self) -> &[TensorInfo] {
         &self.outputs
     }

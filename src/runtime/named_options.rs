@@ -153,7 +153,7 @@ impl NamedOptions {
     /// that is already open.
     ///
     /// ```
-    /// // Options for a device that the program opened itself: those that open one come too late.
+    /// // For a device that is open already: options for opening one would have no effect.
     /// let options = texpool::NamedOptions::parse([("precision", "f16"), ("adapter", "nvidia")])?;
     /// assert_eq!((options.of_device(), options.of_plan()), (Some("adapter"), Some("precision")));
     /// assert_eq!(options.beyond_device(), Some("precision"));
@@ -248,7 +248,7 @@ impl NamedOptions {
     /// ```no_run
     /// # use texpool::wgpu::{Device, Queue};
     /// # fn example(device: Device, queue: Queue) -> Result<(), Box<dyn std::error::Error>> {
-    /// // The program's own device, and the user's folder for weights.
+    /// // The device is the program's, the folder for weights is the user's.
     /// let options = texpool::NamedOptions::parse([("cache_dir", "/var/cache/detector"), ("stream", "weights")])?;
     /// let context = options.with_folder(texpool::Context::from_wgpu(device, queue)?);
     /// # Ok(())

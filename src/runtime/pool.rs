@@ -45,7 +45,7 @@ pub struct Pool {
 /// # fn example(mut pool: Pool, hand: CompiledModel, pixels: &[f32]) -> Result<(), Error> {
 /// let mut hands = hand.session_in(&pool)?;
 /// let outputs = pool.enter(&mut hands)?.run([("image", TensorView::from(pixels))])?;
-/// // Weights, inputs and outputs are the session's own; the pool stays for the other models.
+/// // `trim` releases all but the pool, which other models use.
 /// println!("{}: {} bytes, shared or not", hands.compiled().model().name(), hands.memory().planned.sum());
 /// hands.trim();
 /// # Ok(())
@@ -97,6 +97,16 @@ impl CompiledModel {
     }
 
     /// Like [`session_in`](Self::session_in), without blocking.
+    ///
+    /// ```no_run
+    /// # use texpool::{CompiledModel, Context, Error, TensorView};
+    /// # async fn example(context: Context, face: CompiledModel, pixels: &[f32]) -> Result<(), Error> {
+    /// let mut pool = context.pool([&face])?;
+    /// let mut faces = face.session_in_async(&pool).await?;
+    /// let outputs = pool.enter(&mut faces)?.run_async([("image", TensorView::from(pixels))]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`session_in`](Self::session_in).

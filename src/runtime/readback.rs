@@ -76,7 +76,7 @@ impl IntoFuture for Readback {
 ///
 /// ```no_run
 /// # fn example(left: &mut texpool::Session, right: &mut texpool::Session) -> Result<(), texpool::Error> {
-/// // The device has the second run when it is done with the first.
+/// // The device begins the second run as soon as the first is done.
 /// let submissions = [left.submit()?, right.submit()?];
 /// for submission in submissions {
 ///     submission.wait()?;

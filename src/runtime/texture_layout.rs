@@ -171,7 +171,7 @@ impl TextureLayout {
     ///
     /// let scores = Tensor::new("scores", Shape::new(1, 1, 1, 6));
     /// let layout = TextureLayout::new(&scores, TexelFormat::Rgba32Float, 8192);
-    /// let mut bytes = vec![0; 256 * 16]; // one row of the texture, as it was copied out
+    /// let mut bytes = vec![0; 256 * 16]; // one row of the texture, copied out of it
     /// bytes[4..8].copy_from_slice(&0.5f32.to_le_bytes());
     /// assert_eq!(layout.unpack(&bytes), Some(vec![0.0, 0.5, 0.0, 0.0, 0.0, 0.0]));
     /// assert_eq!(layout.unpack(&bytes[16..]), None);

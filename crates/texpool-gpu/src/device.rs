@@ -68,6 +68,17 @@ impl Default for GpuOptions {
 }
 
 /// Description of an adapter, for listings.
+///
+/// ```no_run
+/// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) -> texpool_gpu::GpuOptions {
+/// use texpool_gpu::GpuOptions;
+///
+/// // A discrete card, by its address, because two cards may have the same name.
+/// let card = adapters.iter().find(|adapter| adapter.kind == "DiscreteGpu" && !adapter.pci_bus_id.is_empty());
+/// let adapter = card.map(|card| card.pci_bus_id.clone());
+/// GpuOptions { adapter, ..GpuOptions::default() }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AdapterSummary {
@@ -234,7 +245,7 @@ impl AdapterSummary {
     ///
     /// ```no_run
     /// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) {
-    /// // By a part of the name, or by the place of the card.
+    /// // By a part of the name, or by the address of the card.
     /// for wanted in ["radeon", "0000:01:00.0"] {
     ///     println!("{wanted}: {:?}", adapters.iter().find(|adapter| adapter.is_called(wanted)));
     /// }

@@ -9,7 +9,7 @@ use super::layout::LayoutKind;
 ///
 /// let halves = TexelFormat::Rgba16Float;
 /// assert_eq!((halves.texel_bytes(), halves.float_bits(), halves.max_exact_integer()), (8, 16, 2048));
-/// // Words hold the bits of 32-bit floats, and so the same integers.
+/// // Words hold the bits of 32-bit floats, so they represent the same integers.
 /// assert_eq!(TexelFormat::Rgba32Uint.max_exact_integer(), TexelFormat::Rgba32Float.max_exact_integer());
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -33,7 +33,7 @@ impl Session {
     /// # fn example(context: texpool::Context, session: &mut texpool::Session) -> Result<(), texpool::Error> {
     /// use texpool::wgpu::TextureUsages;
     ///
-    /// // A mask that a shader of the program reads, never the host.
+    /// // Only a shader of the program reads the mask.
     /// let layout = session.compiled().output_layout("mask")?;
     /// let mask = context.device().create_texture(&layout.descriptor(TextureUsages::TEXTURE_BINDING));
     /// session.bind_output("mask", &mask)?;
@@ -127,7 +127,7 @@ impl Session {
     ///
     /// ```no_run
     /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
-    /// // For a bind group of the program's shader, which `TextureLayout::wgsl` tells the place of each element.
+    /// // A shader reads it with these functions, which find the texel of each element.
     /// let scores = session.output_texture("scores")?.create_view(&Default::default());
     /// let functions = session.compiled().output_layout("scores")?.wgsl("scores");
     /// # Ok(())

@@ -122,7 +122,7 @@ impl Session {
     /// # async fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
     /// use texpool::{TensorView, TensorViewMut};
     ///
-    /// // The class alone comes back, as a byte.
+    /// // Only the class is read back, as a byte.
     /// let mut class = [0u8];
     /// let (image, room) = (TensorView::from(pixels), TensorViewMut::from(&mut class));
     /// session.run_into_async([("image", image)], [("class", room)]).await?;
@@ -251,7 +251,7 @@ impl Session {
     /// let mut scores = [0.0f32; 1001];
     /// session.run_into([("image", TensorView::from(pixels))], [("scores", TensorViewMut::from(&mut scores))])?;
     /// if scores.iter().any(|&score| score > 0.9) {
-    ///     // Large, and rarely needed.
+    ///     // They are large, and rarely needed.
     ///     let features = session.read(["features"])?;
     /// }
     /// # Ok(())

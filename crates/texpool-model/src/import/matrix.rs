@@ -18,7 +18,7 @@ const OFFICIAL: &str = include_str!("onnx/official.csv");
 ///
 /// let operators = supported();
 /// let shape = operators.iter().find(|operator| operator.onnx.as_deref() == Some("Shape")).unwrap();
-/// // Known when the file is read, so no kernel computes it.
+/// // The importer computes it, so it needs no kernel.
 /// assert!(shape.folds && shape.kernels.is_empty());
 /// assert_eq!((shape.since, &shape.tflite[..]), (Some(6), &[("SHAPE", 77)][..]));
 /// ```

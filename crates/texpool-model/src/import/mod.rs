@@ -187,7 +187,7 @@ pub fn from_bytes_with(
 /// use std::sync::Arc;
 /// use texpool_model::import::{ImportOptions, from_bytes_with_metadata};
 ///
-/// // An ONNX file of `y = Relu(x)` that PyTorch could have written.
+/// // An ONNX file of `y = Relu(x)`, written by PyTorch.
 /// let file = *b"\x08\x08\x12\x07pytorch:0\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x0f\n\x01x\x12\n\n\x08\x08\x01\x12\x04\n\
 ///     \x02\x08\x04b\x0f\n\x01y\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x04B\x02\x10\x11";
 /// let (graph, metadata) = from_bytes_with_metadata(Arc::new(file), &ImportOptions::default())?;

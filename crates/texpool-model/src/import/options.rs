@@ -10,7 +10,7 @@ use texpool_ops::graph::MAX_ELEMENTS;
 /// ```no_run
 /// use texpool_model::import::{Array, ImportOptions, open_with};
 ///
-/// // A detector with an open batch, and with an input for the size of the picture that is always the same.
+/// // A detector with an open batch. Its second input, the size of the picture, is always the same.
 /// let sizes = Array::ints(&[1, 2], &[640, 640]).expect("two values");
 /// let (dims, constants) = ([("batch".to_owned(), 1)].into(), [("orig_target_sizes".to_owned(), sizes)].into());
 /// let graph = open_with("detector.onnx", &ImportOptions { dims, constants, ..ImportOptions::default() })?;
@@ -38,7 +38,7 @@ pub struct ImportOptions {
 /// use texpool_model::import::{FakeQuant, ImportOptions, open_with};
 ///
 /// assert_eq!(ImportOptions::default().fake_quant, FakeQuant::On);
-/// // The same network before quantisation, to see what its 8 bits cost.
+/// // The same network before quantisation, for comparison.
 /// let options = ImportOptions { fake_quant: FakeQuant::Off, ..ImportOptions::default() };
 /// let graph = open_with("mobilenet_v2_int8.tflite", &options)?;
 /// # Ok::<(), texpool_model::import::ImportError>(())

@@ -23,7 +23,7 @@ const LARGE_REGION: usize = 1 << 20;
 /// let x = b.input("x", &[1, 256, 256, 4])?;
 /// let y = b.pool("y", Pool2d::plain(PoolKind::Max, [256, 256], [1, 1], Padding::default()), x)?;
 /// let graph = b.finish(&[y])?;
-/// // Of each row first.
+/// // First the maximum of each row, then that of the image.
 /// let split = two_steps(&graph);
 /// let shapes: Vec<Shape> = split.nodes.iter().map(|node| split.shape(node.output)).collect();
 /// assert_eq!(shapes, [Shape::new(1, 256, 1, 4), Shape::new(1, 1, 1, 4)]);

@@ -108,7 +108,7 @@ impl Tensor {
 /// let y = b.fully_connected("y", x, weights, None, Act::Prelu(alpha))?;
 /// let node = &b.finish(&[y])?.nodes[NodeId::new(0)];
 /// assert_eq!((node.op.name(), &node.inputs[..], node.output), ("FULLY_CONNECTED", &[x, weights][..], y));
-/// assert!(node.operands().eq([x, weights, alpha])); // also reads what the epilogue does
+/// assert!(node.operands().eq([x, weights, alpha])); // the epilogue reads `alpha`
 /// # Ok::<(), texpool_ops::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]

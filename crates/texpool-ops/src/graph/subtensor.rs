@@ -40,6 +40,20 @@ pub struct SubtensorOffset {
 }
 
 /// Reason why an operand cannot share the texels of the result.
+///
+/// ```
+/// use texpool_ops::graph::{GraphBuilder, NodeId, SubtensorError, subtensor_offsets};
+///
+/// let mut b = GraphBuilder::new("side by side");
+/// let (x, y) = (b.input("x", &[1, 8, 8, 3])?, b.input("y", &[1, 8, 8, 5])?);
+/// let z = b.concat("z", 3, &[x, y])?;
+/// let graph = b.finish(&[z])?;
+/// // The three channels of `x` leave a lane of their texel free, in which `y` begins.
+/// let error = subtensor_offsets(&graph, &graph.nodes[NodeId::new(0)]).unwrap_err();
+/// assert_eq!(error, SubtensorError::Unaligned { tensor: "y".to_owned() });
+/// assert_eq!(error.to_string(), "`y` does not begin at a texel of the result's rows");
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubtensorError {

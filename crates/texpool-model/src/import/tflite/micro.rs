@@ -44,7 +44,7 @@ pub const ALIGNMENT: u64 = 16;
 ///
 /// let bytes = std::fs::read("model.tflite")?;
 /// let mut arena = MicroArena::read(&bytes)?;
-/// arena.scratch(0, 1024)?; // that the kernel of the first operator asks for in this build
+/// arena.scratch(0, 1024)?; // scratch memory of the first operator's kernel
 /// let plan = arena.planner().plan()?;
 /// println!("{} tensors in {} buffers", arena.len(), arena.buffers().len());
 /// println!("{} bytes, {} by the runtime, {} side by side", plan.total, arena.runtime_total()?, arena.naive_total());

@@ -13,7 +13,7 @@ use crate::graph::Shape;
 /// ```
 /// use texpool_ops::graph::{GatherElements, Shape, infer};
 ///
-/// // Three boxes for each class, of a hundred.
+/// // Three of a hundred boxes for each class.
 /// let (scores, places) = (Shape::new(1, 1, 100, 20), Shape::new(1, 1, 3, 20));
 /// assert_eq!(infer(&GatherElements { axis: 2 }.into(), &[scores, places], scores)?, places);
 /// # Ok::<(), texpool_ops::graph::ShapeError>(())

@@ -99,7 +99,7 @@ impl ResizeMode {
 /// ```
 /// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode};
 ///
-/// // Weights of two pixels in the second of the four pixels that they become.
+/// // Two pixels become four: the weights of the two in the second of the four.
 /// let second = |coords| {
 ///     let axis = ResizeAxis::new(&Resize { mode: ResizeMode::Linear, coords, scale: None }, 1, 2, 4);
 ///     axis.at(1).unwrap().weights
