@@ -7,6 +7,15 @@ use texpool_ops::graph::{ElementType, Quantization};
 use texpool_plan::printable;
 
 /// Mismatch between an output and the input to which its values shall be [carried](crate::Session::carry).
+///
+/// ```
+/// use texpool::{CarryProblem, Error};
+///
+/// let problem = CarryProblem::Extents { output: vec![1, 64], input: vec![1, 128] };
+/// assert_eq!(problem.to_string(), "their extents are [1, 64] and [1, 128]");
+/// let error = Error::Carry { output: "state_out".to_owned(), input: "state_in".to_owned(), problem };
+/// assert!(error.to_string().starts_with("output `state_out` cannot be carried to input `state_in`: their extents"));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CarryProblem {

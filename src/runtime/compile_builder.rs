@@ -119,6 +119,15 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Uploads inputs into the pool, row by row as they are needed, instead of holding them whole in textures.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model, picture: &[f32]) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).memory_budget(1 << 20).stream_inputs().build()?;
+    /// // A streamed input takes values; no texture can be bound to it.
+    /// let outputs = compiled.session()?.run([("image", texpool::TensorView::from(picture))])?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stream_inputs(mut self) -> Self {
         self.options.stream_io.inputs = true;
         self
@@ -126,6 +135,15 @@ impl<'a> CompileBuilder<'a> {
 
     /// Downloads outputs from the pool row by row as they are computed, instead of holding them whole in textures. An
     /// output that is a reshaped view of another tensor keeps its texture.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// // Neither picture lies on the device as a whole.
+    /// let compiled = context.compile(&model).smallest().stream_inputs().stream_outputs().build()?;
+    /// println!("{} bytes of the device", compiled.device_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stream_outputs(mut self) -> Self {
         self.options.stream_io.outputs = true;
         self
@@ -133,18 +151,46 @@ impl<'a> CompileBuilder<'a> {
 
     /// Chooses the plan with the least device memory found, regardless of the number of dispatches. The memory is the
     /// pool and everything beside it; without [streaming](Self::stream_weights), nearly only the pool can shrink.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let fastest = context.compile(&model).build()?;
+    /// // Weights go through the pool, too, so that they are not the largest part.
+    /// let smallest = context.compile(&model).stream_weights(64 << 10).smallest().build()?;
+    /// println!("{} bytes, {} at the least", fastest.device_bytes(), smallest.device_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn smallest(mut self) -> Self {
         self.options.objective = Objective::Smallest;
         self
     }
 
     /// Chooses the plan at which saving another percent of device memory starts to cost more than a percent of time.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// // The balance depends on the times of this device.
+    /// let profile = context.calibrate(texpool::TexelFormat::Rgba32Float)?;
+    /// let compiled = context.compile(&model).balanced().device_profile(profile).build()?;
+    /// println!("{} bytes, {:?}", compiled.device_bytes(), compiled.predicted_time());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn balanced(mut self) -> Self {
         self.options.objective = Objective::Balanced;
         self
     }
 
     /// Keeps every tensor whole: no operator runs in stripes of rows, even if that would save memory.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// // Each operator computes its whole result at once; only places in the pool are searched for.
+    /// let compiled = context.compile(&model).smallest().whole_tensors().build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn whole_tensors(mut self) -> Self {
         self.options.tiling = Tiling::Whole;
         self
@@ -196,12 +242,32 @@ impl<'a> CompileBuilder<'a> {
     }
 
     /// Selects the planning strategy: the best of all, or a single one.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use texpool::plan::{Planner, Strategy};
+    ///
+    /// // One greedy strategy, which takes less than a millisecond.
+    /// let quick = context.compile(&model).planner(Planner::Strategy(Strategy::GreedyBySize)).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn planner(mut self, planner: Planner) -> Self {
         self.options.planner = planner;
         self
     }
 
     /// Limits the effort of the search for a better plan.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use texpool::plan::SearchBudget;
+    ///
+    /// // The best of the greedy strategies, on every machine the same.
+    /// let compiled = context.compile(&model).effort(SearchBudget::PORTFOLIO).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn effort(mut self, budget: SearchBudget) -> Self {
         self.options.budget = budget;
         self
@@ -209,12 +275,34 @@ impl<'a> CompileBuilder<'a> {
 
     /// Sets the costs of dispatches and arithmetic on the device, which decide between plans that fit.
     /// [`Context::calibrate`] measures them. By default they are those of a software device.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use texpool::DeviceProfile;
+    ///
+    /// // Dispatches cost much on this device, so fewer and larger stripes are faster.
+    /// let profile = DeviceProfile { dispatch_us: 100.0, ..DeviceProfile::default() };
+    /// let compiled = context.compile(&model).memory_budget(2 << 20).device_profile(profile).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn device_profile(mut self, profile: DeviceProfile) -> Self {
         self.options.device_profile = profile;
         self
     }
 
     /// Applies options given by name. They replace all earlier settings of the plan, except the device profile.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), Box<dyn std::error::Error>> {
+    /// use texpool::NamedOptions;
+    ///
+    /// let options = NamedOptions::parse([("budget", "2MiB"), ("deadline", "5")])?;
+    /// let compiled = context.compile(&model).named_options(&options).build()?;
+    /// assert!(compiled.session()?.memory().planned.sum() <= 2 << 20);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn named_options(mut self, named: &NamedOptions) -> Self {
         let CompileOptions { limits, device_profile, .. } = self.options;
         self.options = CompileOptions { limits, device_profile, ..named.compile().clone() };
@@ -294,6 +382,21 @@ impl<'a> CompileBuilder<'a> {
     /// Rewrites, schedules and plans the model, and checks the plan. May take seconds: see
     /// [`deadline`](Self::deadline).
     ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// use texpool::{CompileError, Error};
+    ///
+    /// let compiled = match context.compile(&model).memory_budget(100_000).build() {
+    ///     // Too little for any plan that was found, so as much as that takes.
+    ///     Err(Error::Compile(CompileError::Budget { least, .. })) => {
+    ///         context.compile(&model).memory_budget(least).build()?
+    ///     }
+    ///     compiled => compiled?,
+    /// };
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Compile`] if no plan fits the budget or the device.
     pub fn build(mut self) -> Result<CompiledModel, Error> {
@@ -358,6 +461,14 @@ impl CompileBuilder<'static> {
     ///
     /// Browsers cannot start this thread, so the call blocks there. Compile elsewhere and [load](Context::load) the
     /// plan, or call this in a worker.
+    ///
+    /// ```no_run
+    /// # async fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).smallest().build_async().await?;
+    /// let session = compiled.session_async().await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`build`](Self::build).

@@ -10,6 +10,20 @@ use texpool_plan::{Plan, StopReason, TexelFormat};
 
 /// A model with its plan, for the device of one context. Clones refer to the same object. Any number of sessions can be
 /// created from it; they share the weights.
+///
+/// ```no_run
+/// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+/// let compiled = context.compile(&model).smallest().build()?;
+/// println!("{}: {} inputs, {} outputs", compiled.model().name(), compiled.inputs().len(), compiled.outputs().len());
+/// println!("a pool of {} bytes in {:?}", compiled.pool_bytes(), compiled.texels());
+/// println!("{} bytes in all, weights in {}", compiled.device_bytes(), compiled.weight_format().name());
+/// println!("{:?} a run, search stopped by {:?}", compiled.predicted_time(), compiled.stopped());
+/// // Two sessions, which share the weights.
+/// let (left, right) = (compiled.session()?, compiled.session()?);
+/// compiled.context().check()?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CompiledModel {
     inner: Arc<Inner>,
@@ -132,6 +146,15 @@ impl CompiledModel {
     }
 
     /// Returns the same for an output.
+    ///
+    /// ```no_run
+    /// # fn example(compiled: texpool::CompiledModel) -> Result<(), texpool::Error> {
+    /// let layout = compiled.output_layout("scores")?;
+    /// // Column, row and lane of the score of class 281.
+    /// println!("{:?}", layout.position(&[0, 281]));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`input_layout`](Self::input_layout).

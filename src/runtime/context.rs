@@ -53,6 +53,13 @@ impl Context {
 
     /// Like [`open`](Self::open), without blocking.
     ///
+    /// ```no_run
+    /// # async fn example() -> Result<(), texpool::Error> {
+    /// let context = texpool::Context::open_async(&Default::default()).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`open`](Self::open).
     pub async fn open_async(options: &GpuOptions) -> Result<Self, Error> {
@@ -81,6 +88,18 @@ impl Context {
 
     /// Like [`from_wgpu`](Self::from_wgpu), with a timeout and a polling mode. The other options apply only to
     /// opening a device.
+    ///
+    /// ```no_run
+    /// # fn embed(device: texpool::wgpu::Device, queue: texpool::wgpu::Queue) -> Result<(), texpool::Error> {
+    /// use std::time::Duration;
+    /// use texpool::{Context, GpuOptions, Polling};
+    ///
+    /// // A game polls the device in each frame itself. No run may take more than a second.
+    /// let (timeout, polling) = (Duration::from_secs(1), Polling::Host);
+    /// let context = Context::from_wgpu_with(device, queue, &GpuOptions { timeout, polling, ..Default::default() })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`from_wgpu`](Self::from_wgpu).
@@ -146,16 +165,52 @@ impl Context {
     }
 
     /// Like [`adapters`](Self::adapters), without blocking.
+    ///
+    /// ```no_run
+    /// # async fn example() {
+    /// for adapter in texpool::Context::adapters_async().await {
+    ///     println!("{} ({}, {})", adapter.name, adapter.backend, adapter.kind);
+    /// }
+    /// # }
+    /// ```
     pub async fn adapters_async() -> Vec<AdapterSummary> {
         adapters_async().await
     }
 
     /// Returns the wgpu device.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context) {
+    /// use texpool::wgpu;
+    ///
+    /// // A texture of the program's on texpool's device.
+    /// let size = wgpu::Extent3d { width: 640, height: 480, depth_or_array_layers: 1 };
+    /// let camera = context.device().create_texture(&wgpu::TextureDescriptor {
+    ///     label: Some("camera"),
+    ///     size,
+    ///     mip_level_count: 1,
+    ///     sample_count: 1,
+    ///     dimension: wgpu::TextureDimension::D2,
+    ///     format: wgpu::TextureFormat::Rgba8Unorm,
+    ///     usage: wgpu::TextureUsages::TEXTURE_BINDING | wgpu::TextureUsages::COPY_DST,
+    ///     view_formats: &[],
+    /// });
+    /// # }
+    /// ```
     pub fn device(&self) -> &wgpu::Device {
         &self.gpu.device
     }
 
     /// Returns the queue of the device.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// let mut encoder = context.device().create_command_encoder(&Default::default());
+    /// session.encode(&mut encoder)?;
+    /// context.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn queue(&self) -> &wgpu::Queue {
         &self.gpu.queue
     }
@@ -189,6 +244,15 @@ impl Context {
     }
 
     /// Checks that the device is usable.
+    ///
+    /// ```no_run
+    /// # fn example(context: &mut texpool::Context) -> Result<(), texpool::Error> {
+    /// if context.check().is_err_and(|error| error.is_lost()) {
+    ///     *context = texpool::Context::open(&Default::default())?; // models have to be compiled for it again
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`GpuError::Lost`], with the reason if it is known, and [`GpuError::Forked`] in a [fork](Self::is_inherited) of

@@ -8,6 +8,19 @@ use texpool_ops::{graph::CheckError, kernels::KernelError};
 use texpool_plan::printable;
 
 /// Error of reading, compiling or running a model.
+///
+/// ```
+/// use texpool::{Error, Model, graph::{GraphBuilder, Unary}};
+///
+/// let mut b = GraphBuilder::new("relu");
+/// let x = b.input("image", &[1, 4, 4, 3])?;
+/// let y = b.unary("y", Unary::Relu, x)?;
+/// let model = Model::from_graph(b.finish(&[y])?)?;
+/// let error = model.input("picture").unwrap_err();
+/// assert!(matches!(error, Error::NoSuchTensor { .. }));
+/// assert_eq!(error.to_string(), "the model has no input `picture`; its input is `image`");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -119,6 +132,14 @@ pub enum Error {
 
 impl Error {
     /// Returns true if the device is lost. All objects on it are lost too, and another device must be opened.
+    ///
+    /// ```
+    /// use texpool::{Error, GpuError};
+    ///
+    /// let error = Error::Gpu(GpuError::Lost { reason: None, message: "the driver was updated".to_owned() });
+    /// assert!(error.is_lost());
+    /// assert_eq!(error.to_string(), "the device was lost: the driver was updated");
+    /// ```
     pub fn is_lost(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Lost { .. }))
     }
@@ -137,12 +158,26 @@ impl Error {
 
     /// Returns true if a blocking wait was [interrupted](crate::Interrupt). The device may still be busy, and the
     /// next call waits for it first.
+    ///
+    /// ```
+    /// use texpool::{Error, GpuError};
+    ///
+    /// let error = Error::Gpu(GpuError::Interrupted { what: "the run".to_owned() });
+    /// assert!(error.is_interrupted() && !error.is_lost()); // the session can be used again
+    /// ```
     pub fn is_interrupted(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Interrupted { .. }))
     }
 
     /// Returns true if the device belongs to the process that this one was forked from. A device and a session that
     /// are created in this process work.
+    ///
+    /// ```
+    /// use texpool::{Error, GpuError};
+    ///
+    /// let error = Error::Gpu(GpuError::Forked);
+    /// assert!(error.is_forked() && error.uncomputable().is_none()); // the model is not the cause
+    /// ```
     pub fn is_forked(&self) -> bool {
         matches!(self, Self::Gpu(GpuError::Forked))
     }
@@ -161,6 +196,14 @@ impl Error {
 }
 
 /// Part of a model that the device cannot compute.
+///
+/// ```
+/// use texpool::{CompileError, Error, Uncomputable};
+///
+/// let (op, tensor) = ("GATHER", "tokens".to_owned());
+/// let error = Error::Compile(CompileError::Indices { node: 7, op, tensor, places: 30_000 });
+/// assert_eq!(error.uncomputable(), Some(Uncomputable::Node(7))); // the others may still run here
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Uncomputable {
     /// A node, by its index in the model file.

@@ -4,6 +4,19 @@ use texpool_model::tensor::convert::TensorSpec;
 use texpool_ops::graph::{ElementType, Graph, Quantization, TensorId};
 
 /// An input or output of a model.
+///
+/// ```
+/// use texpool::{ElementType, Model, graph::{GraphBuilder, Unary}};
+///
+/// let mut b = GraphBuilder::new("relu");
+/// let x = b.input_of("image", &[1, 4, 4, 3], ElementType::U8)?;
+/// let y = b.unary("y", Unary::Relu, x)?;
+/// let model = Model::from_graph(b.finish(&[y])?)?;
+/// let image = model.input("image")?;
+/// assert_eq!((&*image.name, &image.dims[..], image.len()), ("image", &[1, 4, 4, 3][..], 48));
+/// assert_eq!((image.element_type, image.quantization), (ElementType::U8, None));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TensorInfo {

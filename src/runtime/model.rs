@@ -78,6 +78,18 @@ impl Model {
 
     /// Like [`from_bytes`](Self::from_bytes), with values for open extents or inputs.
     ///
+    /// ```
+    /// use texpool::{ImportOptions, Model};
+    ///
+    /// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
+    /// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\
+    ///     \x01nb\x10\n\x01y\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01nB\x02\x10\x11";
+    /// let dims = [("n".to_owned(), 4)].into();
+    /// let model = Model::from_bytes_with(file, &ImportOptions { dims, ..Default::default() })?;
+    /// assert_eq!((&model.inputs()[0].dims[..], &model.outputs()[0].dims[..]), (&[4][..], &[4][..]));
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// As [`open_with`](Self::open_with).
     pub fn from_bytes_with(bytes: impl Into<Vec<u8>>, options: &ImportOptions) -> Result<Self, Error> {
@@ -127,6 +139,13 @@ impl Model {
     }
 
     /// Returns the outputs.
+    ///
+    /// ```no_run
+    /// let model = texpool::Model::open("face_detection_short.tflite")?;
+    /// let room: usize = model.outputs().iter().map(|output| output.bytes()).sum();
+    /// println!("{room} bytes for the results of a run");
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
     pub fn outputs(&self) -> &[TensorInfo] {
         &self.outputs
     }
@@ -140,6 +159,13 @@ impl Model {
     }
 
     /// Returns one output, by name or index.
+    ///
+    /// ```no_run
+    /// let model = texpool::Model::open("mobilenet_v2.tflite")?;
+    /// let scores = model.output(0)?;
+    /// println!("{} classes of type {}", scores.len(), scores.element_type);
+    /// # Ok::<(), texpool::Error>(())
+    /// ```
     ///
     /// # Errors
     /// As [`input`](Self::input).
@@ -172,6 +198,18 @@ impl Model {
     }
 
     /// Returns the operators and tensors.
+    ///
+    /// ```
+    /// use texpool::{Model, graph::{GraphBuilder, Unary}};
+    ///
+    /// let mut b = GraphBuilder::new("limited roots");
+    /// let x = b.input("x", &[1, 4, 4, 3])?;
+    /// let root = b.unary("root", Unary::Sqrt, x)?;
+    /// let y = b.unary("y", Unary::Relu6, root)?;
+    /// let model = Model::from_graph(b.finish(&[y])?)?;
+    /// assert!(model.graph().nodes.iter().map(|node| node.op.name()).eq(["SQRT", "RELU6"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn graph(&self) -> &Graph {
         &self.graph
     }

@@ -33,6 +33,15 @@ pub struct NamedOptions {
 }
 
 /// An invalid option name or text.
+///
+/// ```
+/// use texpool::{NamedOptions, OptionError};
+///
+/// let error = NamedOptions::parse([("speed", "high")]).unwrap_err();
+/// assert!(error.to_string().starts_with("there is no option `speed`; there are: adapter, timeout, dim"));
+/// let error = NamedOptions::parse([("precision", "f16"), ("precision", "f32")]).unwrap_err();
+/// assert_eq!(error, OptionError::Twice { name: "precision" });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum OptionError {
@@ -73,6 +82,13 @@ fn all_names() -> String {
 }
 
 /// Description of an option of [`NamedOptions`], for help texts and forms.
+///
+/// ```
+/// // A table of the options for a help page.
+/// let rows: Vec<String> =
+///     texpool::NamedOptions::help().iter().map(|help| format!("{}: {}", help.name, help.purpose)).collect();
+/// assert_eq!(rows[1], "timeout: Longest wait for the device.");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OptionHelp {
@@ -135,6 +151,14 @@ impl NamedOptions {
 
     /// Returns the first of the given options that concerns opening a device. Such options have no effect on a device
     /// that is already open.
+    ///
+    /// ```
+    /// // For a device that is open already: options for opening one would have no effect.
+    /// let options = texpool::NamedOptions::parse([("precision", "f16"), ("adapter", "nvidia")])?;
+    /// assert_eq!((options.of_device(), options.of_plan()), (Some("adapter"), Some("precision")));
+    /// assert_eq!(options.beyond_device(), Some("precision"));
+    /// # Ok::<(), texpool::OptionError>(())
+    /// ```
     pub fn of_device(&self) -> Option<&'static str> {
         self.first(|part| part == Part::Device)
     }
@@ -150,6 +174,14 @@ impl NamedOptions {
     }
 
     /// Returns the options for opening a device.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let options = texpool::NamedOptions::parse([("timeout", "2.5"), ("dim", "batch=1")])?;
+    /// assert_eq!((options.gpu().timeout, options.import().dims["batch"]), (Duration::from_millis(2500), 1));
+    /// # Ok::<(), texpool::OptionError>(())
+    /// ```
     pub const fn gpu(&self) -> &GpuOptions {
         &self.settings.gpu
     }
@@ -188,6 +220,16 @@ impl NamedOptions {
     }
 
     /// Returns the folder for files that make the next start faster, if there is one.
+    ///
+    /// ```
+    /// use std::path::Path;
+    /// use texpool::NamedOptions;
+    ///
+    /// let options = NamedOptions::parse([("cache_dir", "/var/cache/detector")])?;
+    /// assert_eq!(options.cache_dir(), Some(Path::new("/var/cache/detector")));
+    /// assert_eq!(NamedOptions::default().cache_dir(), None); // nothing is stored
+    /// # Ok::<(), texpool::OptionError>(())
+    /// ```
     pub fn cache_dir(&self) -> Option<&Path> {
         self.settings.cache_dir.as_deref()
     }
@@ -202,6 +244,16 @@ impl NamedOptions {
     }
 
     /// Returns the same context, with packed weights stored as the options state.
+    ///
+    /// ```no_run
+    /// # use texpool::wgpu::{Device, Queue};
+    /// # fn example(device: Device, queue: Queue) -> Result<(), Box<dyn std::error::Error>> {
+    /// // The device is the program's, the folder for weights is the user's.
+    /// let options = texpool::NamedOptions::parse([("cache_dir", "/var/cache/detector"), ("stream", "weights")])?;
+    /// let context = options.with_folder(texpool::Context::from_wgpu(device, queue)?);
+    /// # Ok(())
+    /// # }
+    /// ```
     #[cfg(not(target_arch = "wasm32"))]
     pub fn with_folder(&self, context: Context) -> Context {
         match self.made_cache_dir() {

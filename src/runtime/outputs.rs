@@ -8,6 +8,16 @@ use texpool_model::tensor::{Tensor, convert::read_reals};
 
 /// Results of a run in the model's order, or read results in the requested order. Outputs in textures of the caller
 /// are not included.
+///
+/// ```no_run
+/// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), Box<dyn std::error::Error>> {
+/// let outputs = session.run([("image", texpool::TensorView::from(pixels))])?;
+/// let scores = outputs["scores"].as_slice::<f32>()?;
+/// let boxes = outputs.get("boxes").map(|boxes| boxes.dims()); // `None` if the model has no such output
+/// println!("{} scores and {boxes:?}, of {} results", scores.len(), outputs.len());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outputs {
     /// Index among the model's outputs, name, values.

@@ -39,6 +39,18 @@ pub struct Pool {
 }
 
 /// A session of a pool, which it must [enter](Pool::enter) to run.
+///
+/// ```no_run
+/// # use texpool::{CompiledModel, Error, Pool, TensorView};
+/// # fn example(mut pool: Pool, hand: CompiledModel, pixels: &[f32]) -> Result<(), Error> {
+/// let mut hands = hand.session_in(&pool)?;
+/// let outputs = pool.enter(&mut hands)?.run([("image", TensorView::from(pixels))])?;
+/// // `trim` releases all but the pool, which other models use.
+/// println!("{}: {} bytes, shared or not", hands.compiled().model().name(), hands.memory().planned.sum());
+/// hands.trim();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct PooledSession {
     session: Session,
@@ -46,6 +58,15 @@ pub struct PooledSession {
 
 impl Context {
     /// Creates a pool that is large enough for each of these models alone. Their sessions take turns in it.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, face: texpool::CompiledModel, hand: texpool::CompiledModel)
+    /// # -> Result<(), texpool::Error> {
+    /// let pool = context.pool([&face, &hand])?;
+    /// println!("{} bytes for one of {} and one of {}", pool.bytes(), face.pool_bytes(), hand.pool_bytes());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::OtherContext`] for models that were compiled by another context, or for texels of different formats,
@@ -58,6 +79,15 @@ impl Context {
 impl CompiledModel {
     /// Creates a session whose intermediates lie in a shared pool.
     ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, face: texpool::CompiledModel) -> Result<(), texpool::Error> {
+    /// let pool = context.pool([&face])?;
+    /// // Two cameras with the same model, one after the other in the same memory.
+    /// let (left, right) = (face.session_in(&pool)?, face.session_in(&pool)?);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::OtherContext`] for a pool of another context, [`Error::Gpu`] if it is too small, and as
     /// [`session`](Self::session).
@@ -67,6 +97,16 @@ impl CompiledModel {
     }
 
     /// Like [`session_in`](Self::session_in), without blocking.
+    ///
+    /// ```no_run
+    /// # use texpool::{CompiledModel, Context, Error, TensorView};
+    /// # async fn example(context: Context, face: CompiledModel, pixels: &[f32]) -> Result<(), Error> {
+    /// let mut pool = context.pool([&face])?;
+    /// let mut faces = face.session_in_async(&pool).await?;
+    /// let outputs = pool.enter(&mut faces)?.run_async([("image", TensorView::from(pixels))]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`session_in`](Self::session_in).
@@ -121,6 +161,17 @@ impl Pool {
 
     /// Releases the pool's memory until a session enters again. Submitted work completes first. Work that was encoded
     /// but not submitted can no longer be submitted.
+    ///
+    /// ```no_run
+    /// # fn example(mut pool: texpool::Pool, detector: &mut texpool::PooledSession) -> Result<(), texpool::Error> {
+    /// println!("{} bytes, {:?} by the driver's count", pool.bytes(), pool.driver_bytes());
+    /// pool.trim(); // the program goes to the background
+    /// assert_eq!(pool.bytes(), 0);
+    /// pool.enter(detector)?; // and is back
+    /// assert!(pool.bytes() > 0);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn trim(&mut self) {
         self.textures.trim();
     }

@@ -15,6 +15,20 @@ type BoxedFuture<T> = Pin<Box<dyn Future<Output = Result<T, Error>>>>;
 
 /// Outputs copied by a command encoder, to be read when the device has executed it, with [`wait`](Self::wait) or
 /// `.await`. Dropping it discards the copies.
+///
+/// ```no_run
+/// # async fn example(session: &mut texpool::Session, context: texpool::Context) -> Result<(), texpool::Error> {
+/// let mut encoder = context.device().create_command_encoder(&Default::default());
+/// session.encode(&mut encoder)?;
+/// let first = session.encode_read(&mut encoder, ["scores"])?;
+/// session.encode(&mut encoder)?;
+/// let second = session.encode_read(&mut encoder, ["scores"])?;
+/// context.queue().submit([encoder.finish()]);
+/// // In a task, or with `wait` in a thread.
+/// let (before, after) = (first.await?, second.wait()?);
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "the outputs are read by `wait` or `.await`"]
 #[derive(Debug)]
 pub struct Readback {
@@ -59,6 +73,17 @@ impl IntoFuture for Readback {
 }
 
 /// A submitted run. [`wait`](Self::wait) for it, `.await` it, or drop it, which does not affect the run.
+///
+/// ```no_run
+/// # fn example(left: &mut texpool::Session, right: &mut texpool::Session) -> Result<(), texpool::Error> {
+/// // The device begins the second run as soon as the first is done.
+/// let submissions = [left.submit()?, right.submit()?];
+/// for submission in submissions {
+///     submission.wait()?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[must_use = "the run is done when `wait` or `.await` says so"]
 #[derive(Debug)]
 pub struct Submission {

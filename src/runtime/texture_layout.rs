@@ -64,6 +64,16 @@ impl TextureLayout {
 
     /// Returns the descriptor of a texture that can be used as the input or output. `usage` lists the caller's own
     /// uses; `STORAGE_BINDING`, which texpool needs, is added.
+    ///
+    /// ```
+    /// use texpool::{TexelFormat, TextureLayout, graph::{Shape, Tensor}, wgpu::TextureUsages};
+    ///
+    /// let image = Tensor::new("image", Shape::new(1, 128, 128, 3));
+    /// let layout = TextureLayout::new(&image, TexelFormat::Rgba16Float, 8192);
+    /// let descriptor = layout.descriptor(TextureUsages::COPY_DST);
+    /// assert_eq!((descriptor.size.width, descriptor.size.height), (256, 64));
+    /// assert_eq!(descriptor.usage, TextureUsages::COPY_DST | TextureUsages::STORAGE_BINDING);
+    /// ```
     pub fn descriptor(&self, usage: wgpu::TextureUsages) -> wgpu::TextureDescriptor<'static> {
         wgpu::TextureDescriptor {
             label: None,
@@ -78,6 +88,14 @@ impl TextureLayout {
     }
 
     /// Checks that a texture matches [`descriptor`](Self::descriptor). Additional usages and view formats are allowed.
+    ///
+    /// ```no_run
+    /// # fn example(layout: &texpool::TextureLayout, camera: &texpool::wgpu::Texture) {
+    /// if let Err(problem) = layout.check(camera) {
+    ///     eprintln!("the camera's texture cannot be bound: {problem}");
+    /// }
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// The first difference.
@@ -99,6 +117,15 @@ impl TextureLayout {
     }
 
     /// Returns the bytes per texel: 16 or 8.
+    ///
+    /// ```
+    /// use texpool::{TexelFormat, TextureLayout, graph::{Shape, Tensor}};
+    ///
+    /// let image = Tensor::new("image", Shape::new(1, 128, 128, 3));
+    /// let layout = TextureLayout::new(&image, TexelFormat::Rgba16Float, 8192);
+    /// // Bytes of a row of the texture, as `TexelCopyBufferLayout` takes them.
+    /// assert_eq!((layout.texel_bytes(), layout.width * layout.texel_bytes()), (8, 2048));
+    /// ```
     pub fn texel_bytes(&self) -> u32 {
         self.spec().format.texel_bytes() as u32
     }
@@ -138,6 +165,17 @@ impl TextureLayout {
     /// Converts the bytes of the whole texture, row after row without gaps, to values in the model's order.
     ///
     /// Returns `None` if the number of bytes differs from [`bytes`](Self::bytes).
+    ///
+    /// ```
+    /// use texpool::{TexelFormat, TextureLayout, graph::{Shape, Tensor}};
+    ///
+    /// let scores = Tensor::new("scores", Shape::new(1, 1, 1, 6));
+    /// let layout = TextureLayout::new(&scores, TexelFormat::Rgba32Float, 8192);
+    /// let mut bytes = vec![0; 256 * 16]; // one row of the texture, copied out of it
+    /// bytes[4..8].copy_from_slice(&0.5f32.to_le_bytes());
+    /// assert_eq!(layout.unpack(&bytes), Some(vec![0.0, 0.5, 0.0, 0.0, 0.0, 0.0]));
+    /// assert_eq!(layout.unpack(&bytes[16..]), None);
+    /// ```
     pub fn unpack(&self, bytes: &[u8]) -> Option<Vec<f32>> {
         let (shape, spec) = self.filled_by(self.tensor_shape().checked_len()?)?;
         if bytes.len() as u64 != spec.bytes() {

@@ -28,6 +28,15 @@ impl TextureLayout {
     ///
     /// Texts with different prefixes can be combined in one shader. The prefix is inserted unchanged. If it is not a
     /// valid WGSL identifier, the shader compiler reports an error.
+    ///
+    /// ```
+    /// use texpool::{TexelFormat, TextureLayout, graph::{Shape, Tensor}};
+    ///
+    /// let image = Tensor::new("image", Shape::new(1, 128, 96, 3));
+    /// let wgsl = TextureLayout::new(&image, TexelFormat::Rgba32Float, 8192).wgsl("image");
+    /// assert!(wgsl.starts_with("const image_EXTENTS = vec4<u32>(1u, 128u, 96u, 3u);"));
+    /// assert!(wgsl.contains("fn image_texel(b: u32, y: u32, x: u32, slice: u32) -> vec2<u32>"));
+    /// ```
     pub fn wgsl(&self, prefix: &str) -> String {
         let ([b, h, w, c], width) = (self.shape, self.width);
         let (slices, elements) = (c.div_ceil(4), self.dims.iter().product::<usize>());

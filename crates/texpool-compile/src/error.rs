@@ -5,6 +5,25 @@ use texpool_ops::graph::{CheckError, ElementType};
 use texpool_plan::{PlanError, StopReason, printable};
 
 /// Reason why a model cannot be compiled.
+///
+/// ```
+/// use texpool_compile::{CompileError, CompileOptions, Objective, compile};
+/// use texpool_ops::graph::{GraphBuilder, Unary};
+/// use texpool_plan::SearchControl;
+///
+/// let mut b = GraphBuilder::new("chain");
+/// let x = b.input("x", &[1, 64, 64, 4])?;
+/// let sine = b.unary("sine", Unary::Sin, x)?;
+/// let cosine = b.unary("cosine", Unary::Cos, sine)?;
+/// let y = b.unary("y", Unary::Tan, cosine)?;
+/// let options = CompileOptions { objective: Objective::Pool(1000), ..CompileOptions::default() };
+/// let error = compile(&b.finish(&[y])?, &options, &SearchControl::new()).unwrap_err();
+/// // Two rows of 64 texels of 16 bytes.
+/// assert!(matches!(error, CompileError::Budget { least: 2048, tiled: true, .. }));
+/// let text = "no plan fits a pool of 1000 bytes; the smallest that was found takes 2048 bytes";
+/// assert_eq!(error.to_string(), text);
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CompileError {

@@ -74,6 +74,14 @@ impl StreamedIo {
 /// fully connected layers read weights in this format and convert them to 32-bit floats as they compute. Biases and
 /// the weights of all other operators are stored as with [`F32`](Self::F32), and so are weights uploaded into a pool
 /// of 16-bit floats. For a given model and format, every plan gives bit-identical results.
+///
+/// ```
+/// use texpool_compile::WeightFormat;
+///
+/// assert_eq!(WeightFormat::default(), WeightFormat::F32);
+/// let narrow = [WeightFormat::F16, WeightFormat::File, WeightFormat::Int8];
+/// assert_eq!(narrow.map(WeightFormat::name), ["f16", "file", "int8"]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WeightFormat {

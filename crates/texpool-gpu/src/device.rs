@@ -27,6 +27,14 @@ use texpool_plan::TextureLimits;
 pub const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Options for opening an adapter.
+///
+/// ```
+/// use std::time::Duration;
+/// use texpool_gpu::{GpuOptions, Polling};
+///
+/// let options = GpuOptions { adapter: Some("nvidia".to_owned()), timestamps: true, ..GpuOptions::default() };
+/// assert_eq!((options.timeout, options.polling), (Duration::from_secs(600), Polling::Thread));
+/// ```
 #[derive(Clone, Debug)]
 pub struct GpuOptions {
     /// Part of the adapter's name, in any case, or its [PCI address](AdapterSummary::pci_bus_id), which distinguishes
@@ -60,6 +68,17 @@ impl Default for GpuOptions {
 }
 
 /// Description of an adapter, for listings.
+///
+/// ```no_run
+/// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) -> texpool_gpu::GpuOptions {
+/// use texpool_gpu::GpuOptions;
+///
+/// // A discrete card, by its address, because two cards may have the same name.
+/// let card = adapters.iter().find(|adapter| adapter.kind == "DiscreteGpu" && !adapter.pci_bus_id.is_empty());
+/// let adapter = card.map(|card| card.pci_bus_id.clone());
+/// GpuOptions { adapter, ..GpuOptions::default() }
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct AdapterSummary {
@@ -223,6 +242,15 @@ fn summary(adapter: &wgpu::Adapter) -> AdapterSummary {
 
 impl AdapterSummary {
     /// Returns whether `name`, as given in [`GpuOptions::adapter`], selects this adapter.
+    ///
+    /// ```no_run
+    /// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) {
+    /// // By a part of the name, or by the address of the card.
+    /// for wanted in ["radeon", "0000:01:00.0"] {
+    ///     println!("{wanted}: {:?}", adapters.iter().find(|adapter| adapter.is_called(wanted)));
+    /// }
+    /// # }
+    /// ```
     pub fn is_called(&self, name: &str) -> bool {
         let name = name.to_lowercase();
         self.name.to_lowercase().contains(&name) || self.pci_bus_id.to_lowercase() == name

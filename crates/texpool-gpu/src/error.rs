@@ -8,6 +8,16 @@ use texpool_ops::{graph::CheckError, kernels::KernelError, ops::reference::Refer
 use texpool_plan::{TextureSpec, printable};
 
 /// Error of an operation on the device.
+///
+/// ```
+/// use texpool_gpu::GpuError;
+///
+/// let (what, limit) = ("the weights of operator 3 (CONV_2D)".to_owned(), "maxTextureDimension2D");
+/// let error = GpuError::Limit { what, node: Some(3), limit, needed: 40_000, allowed: 8192 };
+/// let text = "the weights of operator 3 (CONV_2D) needs 40000 texels along an axis, but the device's limit \
+///     maxTextureDimension2D is 8192";
+/// assert_eq!(error.to_string(), text);
+/// ```
 // Variants that sessions never return are hidden. They belong to the executor's other users: the command line tool
 // and the tests.
 #[derive(Debug, thiserror::Error)]

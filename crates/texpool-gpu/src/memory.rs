@@ -5,6 +5,15 @@
 /// Counts everything that this session created, even if others use the same device, and everything that it shares:
 /// the weights of a model that several sessions run, and the textures of a `Pool`. Textures that the
 /// caller bound are not counted.
+///
+/// ```no_run
+/// # fn example(memory: texpool_gpu::Memory) {
+/// println!("{} bytes, of which others use {} as well", memory.planned.sum(), memory.shared);
+/// if let Some(allocated) = memory.allocated {
+///     println!("{} by the driver's count, {} of them weights", allocated.sum(), allocated.weights);
+/// }
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
@@ -25,6 +34,14 @@ pub struct Memory {
 }
 
 /// Bytes of device memory by purpose.
+///
+/// ```
+/// use texpool_gpu::MemoryParts;
+///
+/// let mut parts = MemoryParts::default();
+/// (parts.pool, parts.weights, parts.io) = (2 << 20, 3 << 20, 1 << 20);
+/// assert_eq!(parts.sum(), 6 << 20);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemoryParts {

@@ -22,6 +22,17 @@ const PROBE_ROUNDS: u32 = 100;
 const THREAD: &str = "texpool wait";
 
 /// Selects the thread that polls the device while a future waits. Blocking calls always poll it themselves.
+///
+/// ```no_run
+/// # fn example(device: wgpu::Device) -> Result<(), wgpu::PollError> {
+/// use texpool_gpu::{GpuOptions, Polling};
+///
+/// let options = GpuOptions { polling: Polling::Host, ..GpuOptions::default() };
+/// // In the program's own loop, so that futures on a device with these options advance:
+/// device.poll(wgpu::PollType::Poll)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Polling {

@@ -9,6 +9,18 @@ use super::{
 };
 
 /// Time of one dispatch.
+///
+/// ```no_run
+/// # fn example(times: Vec<texpool_gpu::DispatchTime>) {
+/// use std::collections::BTreeMap;
+///
+/// let mut of_kernels = BTreeMap::new();
+/// for time in &times {
+///     *of_kernels.entry(time.kernel).or_insert(0.0) += time.ms;
+/// }
+/// println!("{of_kernels:?}");
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct DispatchTime {

@@ -6,6 +6,22 @@ use texpool_ops::graph::NotFinite;
 use texpool_plan::printable;
 
 /// Problems that a run encountered but its results do not show.
+///
+/// ```no_run
+/// # fn example(warnings: texpool_gpu::RunWarnings) {
+/// use texpool_gpu::Clamp;
+///
+/// if warnings.count(Clamp::Saturated) > 1000 {
+///     // Too many for 16 bits: compile the model with 32-bit texels.
+///     for place in warnings.places(Clamp::Saturated) {
+///         eprintln!("{place}: {} values", place.count);
+///     }
+/// }
+/// for output in &warnings.not_finite {
+///     eprintln!("{}: {}", output.output, output.found); // `scores: 2 NaN, 1 +inf`
+/// }
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunWarnings {
@@ -84,6 +100,11 @@ impl RunWarnings {
     }
 
     /// Describes the clamped values, one sentence per reason.
+    ///
+    /// ```
+    /// let none = texpool_gpu::RunWarnings::default();
+    /// assert!(none.is_empty() && none.clamped_text().is_empty() && none.to_string().is_empty());
+    /// ```
     pub fn clamped_text(&self) -> Vec<String> {
         let sentence = |clamp: Clamp| {
             let first = self.places(clamp).next()?;

@@ -7,6 +7,14 @@ use texpool_plan::TextureSpec;
 
 /// Mismatch between a texture and an input or output. Formats as a statement about the texture: "its format is
 /// Rgba8Unorm".
+///
+/// ```
+/// use texpool_gpu::{TensorRole, TextureProblem};
+///
+/// assert_eq!(TextureProblem::Size { width: 640, height: 480 }.to_string(), "it is 640x480");
+/// let problem = TextureProblem::InUse { role: TensorRole::Input, index: 0 };
+/// assert_eq!(problem.to_string(), "input 0 lies in it, too");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TextureProblem {

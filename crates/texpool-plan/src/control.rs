@@ -39,6 +39,17 @@ impl Progress {
 }
 
 /// Reason why a search ended before completing its work.
+///
+/// ```
+/// use std::ops::ControlFlow;
+/// use texpool_plan::{Progress, SearchControl, StopReason};
+///
+/// let mut cancel = |_: Progress| ControlFlow::Break(());
+/// let control = SearchControl::new().progress(&mut cancel);
+/// control.report(Progress::new("exact search", 1, 100));
+/// assert_eq!(control.stopped(), Some(StopReason::Cancelled));
+/// assert_eq!(StopReason::Cancelled.to_string(), "it was cancelled");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

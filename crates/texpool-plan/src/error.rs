@@ -48,6 +48,14 @@ pub enum PlanError {
 }
 
 /// A contradiction in the planner's input.
+///
+/// ```
+/// use texpool_plan::{InputError, PlanError, UsageRecord, bounds};
+///
+/// let error = bounds(&[UsageRecord::new(0, 1, 8), UsageRecord::new(3, 2, 4)]).unwrap_err();
+/// assert_eq!(error, PlanError::Input(InputError::ReversedInterval { record: 1, first: 3, last: 2 }));
+/// assert_eq!(error.to_string(), "record 1 is last used at step 2, before its first step 3");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {

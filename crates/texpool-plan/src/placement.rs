@@ -3,6 +3,15 @@
 use super::layout::LayoutKind;
 
 /// Texel format of a pool texture.
+///
+/// ```
+/// use texpool_plan::TexelFormat;
+///
+/// let halves = TexelFormat::Rgba16Float;
+/// assert_eq!((halves.texel_bytes(), halves.float_bits(), halves.max_exact_integer()), (8, 16, 2048));
+/// // Words hold the bits of 32-bit floats, so they represent the same integers.
+/// assert_eq!(TexelFormat::Rgba32Uint.max_exact_integer(), TexelFormat::Rgba32Float.max_exact_integer());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "lowercase"))]

@@ -64,6 +64,15 @@ impl Session {
     /// values that its file gives them.
     ///
     /// These values are part of the next run, so runs that were encoded before this call are not affected.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, warm: &[f32]) -> Result<(), texpool::Error> {
+    /// session.carry("state_out", "state_in")?;
+    /// session.reset(); // the next run begins with zeros
+    /// session.write("state_in", texpool::TensorView::from(warm))?; // or with these values
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn reset(&mut self) {
         self.executor.reset_carried();
     }

@@ -25,6 +25,19 @@ use texpool_gpu::{Executor, Memory, PoolTextures, RunWarnings, TensorRole, Wait}
 /// intermediates.
 ///
 /// A failed call leaves the session usable: the next call either gives correct results or returns a typed error.
+///
+/// ```no_run
+/// # fn example(compiled: texpool::CompiledModel, frames: &[Vec<f32>]) -> Result<(), Box<dyn std::error::Error>> {
+/// let mut session = compiled.session()?;
+/// println!("{} dispatches a run of {}", session.dispatches(), session.compiled().model().name());
+/// assert_eq!((session.inputs().len(), session.outputs().len()), (1, 1));
+/// for frame in frames {
+///     let outputs = session.run([(0, texpool::TensorView::from(frame))])?;
+///     println!("{:?}", outputs[0].as_slice::<f32>()?);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Session {
     compiled: CompiledModel,
@@ -55,6 +68,14 @@ impl CompiledModel {
     }
 
     /// Like [`session`](Self::session), without blocking.
+    ///
+    /// ```no_run
+    /// # async fn example(compiled: texpool::CompiledModel, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// let mut session = compiled.session_async().await?;
+    /// let outputs = session.run_async([("image", texpool::TensorView::from(pixels))]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`session`](Self::session).
@@ -96,6 +117,15 @@ impl Session {
 
     /// Allocates the device memory again after [`trim`](Self::trim), so that the next run does not have to.
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// session.trim(); // while the window is hidden
+    /// session.restore()?; // when it is shown, before the first frame
+    /// let outputs = session.run([("image", texpool::TensorView::from(pixels))])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`CompiledModel::session`].
     #[cfg(not(target_arch = "wasm32"))]
@@ -105,6 +135,15 @@ impl Session {
     }
 
     /// Like [`restore`](Self::restore), without blocking.
+    ///
+    /// ```no_run
+    /// # async fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// if session.is_trimmed() {
+    ///     session.restore_async().await?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`restore`](Self::restore).
@@ -161,6 +200,17 @@ impl Session {
 
     /// Like [`warnings`](Self::warnings), without blocking.
     ///
+    /// ```no_run
+    /// # async fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// let outputs = session.run_async([("image", texpool::TensorView::from(pixels))]).await?;
+    /// let warnings = session.warnings_async().await?;
+    /// if !warnings.is_empty() {
+    ///     eprintln!("{warnings}");
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`warnings`](Self::warnings).
     pub async fn warnings_async(&mut self) -> Result<RunWarnings, Error> {
@@ -172,6 +222,17 @@ impl Session {
     }
 
     /// Sets the timeout for waits of this session, and of readbacks and submissions that it creates from now on.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// session.set_timeout(std::time::Duration::from_millis(50));
+    /// match session.run([("image", texpool::TensorView::from(pixels))]) {
+    ///     Err(error) if error.is_timeout() => println!("this frame is left out"),
+    ///     outputs => drop(outputs?),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     #[cfg(not(target_arch = "wasm32"))]
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.executor.set_timeout(timeout);

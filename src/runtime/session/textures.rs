@@ -29,6 +29,19 @@ impl Session {
     /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout). To be [read](Self::read) as well, it
     /// needs the usage `COPY_SRC`.
     ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// use texpool::wgpu::TextureUsages;
+    ///
+    /// // Only a shader of the program reads the mask.
+    /// let layout = session.compiled().output_layout("mask")?;
+    /// let mask = context.device().create_texture(&layout.descriptor(TextureUsages::TEXTURE_BINDING));
+    /// session.bind_output("mask", &mask)?;
+    /// session.submit()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`bind_input`](Self::bind_input).
     pub fn bind_output<'k>(&mut self, key: impl Into<TensorKey<'k>>, texture: &wgpu::Texture) -> Result<(), Error> {
@@ -42,6 +55,18 @@ impl Session {
 
     /// Returns the input to a texture owned by the session, which has no values yet.
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, camera: &texpool::wgpu::Texture, photo: &[f32])
+    /// # -> Result<(), texpool::Error> {
+    /// session.bind_input("image", camera)?;
+    /// session.submit()?;
+    /// // Values cannot be given to a bound input.
+    /// session.unbind_input("image")?;
+    /// let outputs = session.run([("image", texpool::TensorView::from(photo))])?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`].
     pub fn unbind_input<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<(), Error> {
@@ -51,6 +76,15 @@ impl Session {
     }
 
     /// Returns the output to a texture owned by the session.
+    ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, mask: &texpool::wgpu::Texture) -> Result<(), texpool::Error> {
+    /// session.bind_output("mask", mask)?;
+    /// session.submit()?;
+    /// session.unbind_output("mask")?; // `mask` keeps the values, the next run leaves them alone
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`unbind_input`](Self::unbind_input).
@@ -68,6 +102,18 @@ impl Session {
     /// has the usages `STORAGE_BINDING`, `TEXTURE_BINDING`, `COPY_DST` and `COPY_SRC`. If you need other usages, bind a
     /// texture.
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, camera: &texpool::wgpu::Texture,
+    /// # encoder: &mut texpool::wgpu::CommandEncoder) -> Result<(), texpool::Error> {
+    /// // `camera` has the layout of the input already, so a copy is enough.
+    /// session.compiled().input_layout("image")?.check(camera).expect("made by `TextureLayout::descriptor`");
+    /// let image = session.input_texture("image")?;
+    /// encoder.copy_texture_to_texture(camera.as_image_copy(), image.as_image_copy(), image.size());
+    /// session.encode(encoder)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NoSuchTensor`], [`Error::AmbiguousName`], and [`Error::Gpu`] if memory runs out.
     pub fn input_texture<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<wgpu::Texture, Error> {
@@ -79,6 +125,15 @@ impl Session {
     /// [`CompiledModel::output_layout`](crate::CompiledModel::output_layout) and has the same usages as those of
     /// [inputs](Self::input_texture).
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// // A shader reads it with these functions, which find the texel of each element.
+    /// let scores = session.output_texture("scores")?.create_view(&Default::default());
+    /// let functions = session.compiled().output_layout("scores")?.wgsl("scores");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`input_texture`](Self::input_texture).
     pub fn output_texture<'k>(&mut self, key: impl Into<TensorKey<'k>>) -> Result<wgpu::Texture, Error> {
@@ -88,6 +143,17 @@ impl Session {
 
     /// Adds a run to the caller's command encoder, as one compute pass. The run uses the contents that the inputs have
     /// when the encoder's commands execute.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// let mut encoder = context.device().create_command_encoder(&Default::default());
+    /// // Passes that write the input's texture come here.
+    /// session.encode(&mut encoder)?;
+    /// // Passes that read the output's texture come here.
+    /// context.queue().submit([encoder.finish()]);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::MissingInputs`], [`Error::OtherPool`]; [`Error::Gpu`] while the session is [trimmed](Self::trim), and

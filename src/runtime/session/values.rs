@@ -49,6 +49,14 @@ impl Session {
     /// Like [`run`](Self::run), without blocking. Dropping the future abandons the run; the next call waits for the
     /// rest of it.
     ///
+    /// ```no_run
+    /// # async fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), Box<dyn std::error::Error>> {
+    /// let outputs = session.run_async([("image", texpool::TensorView::from(pixels))]).await?;
+    /// let scores = outputs["scores"].as_slice::<f32>()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`run`](Self::run).
     pub async fn run_async<'t, K: Into<TensorKey<'t>>>(
@@ -109,6 +117,18 @@ impl Session {
 
     /// Like [`run_into`](Self::run_into), without blocking. Dropping the future abandons the run; the next call waits
     /// for the rest of it.
+    ///
+    /// ```no_run
+    /// # async fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// use texpool::{TensorView, TensorViewMut};
+    ///
+    /// // Only the class is read back, as a byte.
+    /// let mut class = [0u8];
+    /// let (image, room) = (TensorView::from(pixels), TensorViewMut::from(&mut class));
+    /// session.run_into_async([("image", image)], [("class", room)]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`run_into`](Self::run_into).
@@ -224,6 +244,20 @@ impl Session {
 
     /// Reads the values that outputs have after all submitted work.
     ///
+    /// ```no_run
+    /// # fn example(session: &mut texpool::Session, pixels: &[f32]) -> Result<(), texpool::Error> {
+    /// use texpool::{TensorView, TensorViewMut};
+    ///
+    /// let mut scores = [0.0f32; 1001];
+    /// session.run_into([("image", TensorView::from(pixels))], [("scores", TensorViewMut::from(&mut scores))])?;
+    /// if scores.iter().any(|&score| score > 0.9) {
+    ///     // They are large, and rarely needed.
+    ///     let features = session.read(["features"])?;
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// As [`encode_read`](Self::encode_read), and errors of the device.
     #[cfg(not(target_arch = "wasm32"))]
@@ -232,6 +266,14 @@ impl Session {
     }
 
     /// Like [`read`](Self::read), without blocking.
+    ///
+    /// ```no_run
+    /// # async fn example(session: &mut texpool::Session) -> Result<(), texpool::Error> {
+    /// session.submit()?.await?;
+    /// let outputs = session.read_async(["scores", "boxes"]).await?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As [`read`](Self::read).

@@ -5,6 +5,22 @@ use texpool_model::rewrite::UnknownRule;
 use texpool_plan::{PlanError, printable};
 
 /// Reason why a saved plan cannot be loaded. In every case, the model can be compiled again.
+///
+/// ```
+/// use texpool_compile::{CompileOptions, SavedPlanError, compile, load};
+/// use texpool_ops::graph::{GraphBuilder, Unary};
+/// use texpool_plan::SearchControl;
+///
+/// let mut b = GraphBuilder::new("sines");
+/// let x = b.input("x", &[1, 8, 8, 4])?;
+/// let y = b.unary("y", Unary::Sin, x)?;
+/// let (graph, options) = (b.finish(&[y])?, CompileOptions::default());
+/// let saved = compile(&graph, &options, &SearchControl::new())?.save();
+/// let load = |bytes: &[u8]| load(&graph, bytes, options.limits).err();
+/// assert!(matches!(load(b"a text"), Some(SavedPlanError::NotAPlan)));
+/// assert!(matches!(load(&saved[..saved.len() - 1]), Some(SavedPlanError::Length { .. })));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SavedPlanError {

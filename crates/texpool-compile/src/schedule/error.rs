@@ -5,6 +5,14 @@ use texpool_plan::printable;
 
 /// Reason why a graph cannot be turned into steps. Importers and the rewriter never produce such graphs; hand-built
 /// graphs may.
+///
+/// ```
+/// use texpool_compile::schedule::ScheduleError;
+///
+/// let (op, tensor) = ("ADD", "skip".to_owned());
+/// let error = ScheduleError::NotYetComputed { node: 4, op, tensor };
+/// assert_eq!(error.to_string(), "node 4 (ADD): its operand `skip` is not computed before it");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScheduleError {

@@ -7,6 +7,18 @@ use texpool_ops::graph::{CheckError, MAX_ELEMENTS};
 use texpool_plan::printable;
 
 /// An operator that cannot be imported.
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool_model::import::{ImportError, from_bytes};
+///
+/// // An ONNX file whose only node is a `Foo`.
+/// let file = *b"\x08\x08:/\n\x0b\n\x01x\x12\x01y\x22\x03FooZ\x0f\n\x01x\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x04\
+///     b\x0f\n\x01y\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x04B\x02\x10\x11";
+/// let Err(ImportError::Unsupported(refused)) = from_bytes(Arc::new(file)) else { panic!("it is no operator") };
+/// assert_eq!((refused[0].node, &*refused[0].name, &*refused[0].operator), (0, "y", "Foo"));
+/// assert!(refused[0].to_string().starts_with("node 0 Foo `y`: the operator is not supported; "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsupportedOp {
     /// Index of the operator in the file. For an operator in a branch of an `If`, that of the outermost `If`.
@@ -45,6 +57,16 @@ impl fmt::Display for UnsupportedOp {
 }
 
 /// Error of importing a model file.
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool_model::import::{FileKind, ImportError, from_bytes, open};
+///
+/// assert!(matches!(open("no such file.onnx"), Err(ImportError::Read { .. })));
+/// let error = from_bytes(Arc::new(*b"%PDF-1.7 and so on")).unwrap_err();
+/// assert!(matches!(error, ImportError::NotAModel { kind: FileKind::Pdf }));
+/// assert_eq!(error.to_string(), "neither a TensorFlow Lite nor an ONNX model: it is a PDF");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ImportError {
@@ -164,6 +186,18 @@ pub enum ImportError {
 }
 
 /// An extent of an input that the file leaves open.
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool_model::import::{ImportError, from_bytes};
+///
+/// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
+/// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01n\
+///     b\x10\n\x01y\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01nB\x02\x10\x11";
+/// let Err(ImportError::UnresolvedDim(open)) = from_bytes(Arc::new(file)) else { panic!("it is open") };
+/// assert_eq!((&*open[0].input, open[0].axis, &*open[0].name), ("x", 0, "n"));
+/// assert_eq!(open[0].to_string(), "n (axis 0 of input `x`)");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UnresolvedDim {
@@ -205,6 +239,16 @@ impl fmt::Display for Signature<'_> {
 }
 
 /// Describes an import that exceeds an allowance, and the operator or tensor that caused it.
+///
+/// ```
+/// use texpool_model::import::{Excess, ImportError, Resource, TooMuch};
+///
+/// let excess = Excess { resource: Resource::Memory, asked: 4 << 30, left: 60 << 20, allowed: 64 << 20 };
+/// let (operator, tensor) = ("Expand".to_owned(), "wide".to_owned());
+/// let (reason, hint) = (excess.to_string(), "fold the constants before".to_owned());
+/// let error = ImportError::TooMuch(Box::new(TooMuch { node: Some(3), operator, tensor, excess, reason, hint }));
+/// assert!(error.to_string().starts_with("node 3 Expand `wide`: too large: it asks for 4294967296 more bytes"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooMuch {
     /// Index in the file of the operator that caused it, if any.

@@ -12,6 +12,16 @@ use super::{
 const OFFICIAL: &str = include_str!("onnx/official.csv");
 
 /// A supported operator, with its names in both formats.
+///
+/// ```
+/// use texpool_model::import::supported;
+///
+/// let operators = supported();
+/// let shape = operators.iter().find(|operator| operator.onnx.as_deref() == Some("Shape")).unwrap();
+/// // The importer computes it, so it needs no kernel.
+/// assert!(shape.folds && shape.kernels.is_empty());
+/// assert_eq!((shape.since, &shape.tflite[..]), (Some(6), &[("SHAPE", 77)][..]));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Operator {
     /// Name in ONNX, prefixed with the domain unless it is ONNX's own.
@@ -82,6 +92,12 @@ fn official(key: &str) -> Option<String> {
 }
 
 /// Returns the supported operators as Markdown. `OPERATORS.md` in this folder holds the result.
+///
+/// ```
+/// let table = texpool_model::import::operators();
+/// let relu = table.lines().find(|line| line.starts_with("| Relu |")).unwrap();
+/// assert!(relu.starts_with("| Relu | 6 | RELU | unary | float, int | yes |"));
+/// ```
 pub fn operators() -> String {
     let mut text = format!(
         "# Operators\n\nONNX operator sets {OLDEST} to {NEWEST}; *since* is the operator set of the oldest definition that is \

@@ -4,6 +4,17 @@ use std::collections::BTreeMap;
 
 /// Facts that a model file states about its origin, as ONNX Runtime's `ModelMetadata` has them. Texts that the file does
 /// not state are empty.
+///
+/// ```no_run
+/// use texpool_model::import::{ImportOptions, open_with_metadata};
+///
+/// let (_, metadata) = open_with_metadata("yolov8n.onnx", &ImportOptions::default())?;
+/// // Ultralytics writes the names of the classes and the stride of the grid.
+/// for fact in ["names", "stride"] {
+///     println!("{fact}: {:?}", metadata.custom.get(fact));
+/// }
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ModelMetadata {

@@ -34,6 +34,13 @@ const STEPS_EACH: u64 = 8;
 const MAX_REPEATED: u64 = 1 << 28;
 
 /// Resources that are counted while importing.
+///
+/// ```
+/// use texpool_model::import::Resource;
+///
+/// assert_eq!(Resource::Memory.to_string(), "bytes of memory");
+/// assert_eq!(Resource::Work.to_string(), "steps of work");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Resource {
@@ -56,6 +63,14 @@ impl fmt::Display for Resource {
 }
 
 /// A request that exceeded an allowance.
+///
+/// ```
+/// use texpool_model::import::{Excess, Resource};
+///
+/// let excess = Excess { resource: Resource::Work, asked: 5000, left: 100, allowed: 4000 };
+/// let text = "too large: it asks for 5000 more steps of work, 100 of 4000 are left for a file of this size";
+/// assert_eq!(excess.to_string(), text);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Excess {
     /// The resource.

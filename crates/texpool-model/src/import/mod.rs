@@ -90,6 +90,14 @@ pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Grap
 ///
 /// # Errors
 /// As [`open_with`].
+///
+/// ```no_run
+/// use texpool_model::import::{ImportOptions, open_with_metadata};
+///
+/// let (graph, metadata) = open_with_metadata("model.onnx", &ImportOptions::default())?;
+/// println!("{}: {} nodes, written by {}", graph.name, graph.nodes.len(), metadata.producer_name);
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 pub fn open_with_metadata(
     path: impl AsRef<Path>,
     options: &ImportOptions,
@@ -150,6 +158,19 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
 ///
 /// # Errors
 /// As [`open_with`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool_model::import::{ImportOptions, from_bytes_with};
+///
+/// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
+/// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01n\
+///     b\x10\n\x01y\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01nB\x02\x10\x11";
+/// let dims = [("n".to_owned(), 4)].into();
+/// let graph = from_bytes_with(Arc::new(file), &ImportOptions { dims, ..ImportOptions::default() })?;
+/// assert_eq!(graph.tensors[graph.inputs[0]].dims, [4]);
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 pub fn from_bytes_with(
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
     options: &ImportOptions,
@@ -161,6 +182,18 @@ pub fn from_bytes_with(
 ///
 /// # Errors
 /// As [`open_with`].
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool_model::import::{ImportOptions, from_bytes_with_metadata};
+///
+/// // An ONNX file of `y = Relu(x)`, written by PyTorch.
+/// let file = *b"\x08\x08\x12\x07pytorch:0\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x0f\n\x01x\x12\n\n\x08\x08\x01\x12\x04\n\
+///     \x02\x08\x04b\x0f\n\x01y\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x04B\x02\x10\x11";
+/// let (graph, metadata) = from_bytes_with_metadata(Arc::new(file), &ImportOptions::default())?;
+/// assert_eq!((graph.nodes.len(), &*metadata.producer_name), (1, "pytorch"));
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 pub fn from_bytes_with_metadata(owner: Owner, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
     let metadata = metadata((*owner).as_ref(), None)?;
     Ok((from_bytes_with(owner, options)?, metadata))
@@ -177,6 +210,16 @@ fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportEr
 ///
 /// # Errors
 /// If the bytes are not such a tensor, or its element type is not supported.
+///
+/// ```
+/// use std::sync::Arc;
+///
+/// // Two floats: the extent, the type, and the values as bytes.
+/// let file = *b"\x08\x02\x10\x01\x4a\x08\0\0\x80\x3f\0\0\0\x40";
+/// let array = texpool_model::import::read_tensor(Arc::new(file))?;
+/// assert_eq!((array.dims(), &*array.to_f32()), (&[2][..], &[1.0, 2.0][..]));
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, ImportError> {
     onnx::read_tensor(owner)
 }

@@ -6,6 +6,17 @@ use super::Array;
 use texpool_ops::graph::MAX_ELEMENTS;
 
 /// Options for importing a model.
+///
+/// ```no_run
+/// use texpool_model::import::{Array, ImportOptions, open_with};
+///
+/// // A detector with an open batch. Its second input, the size of the picture, is always the same.
+/// let sizes = Array::ints(&[1, 2], &[640, 640]).expect("two values");
+/// let (dims, constants) = ([("batch".to_owned(), 1)].into(), [("orig_target_sizes".to_owned(), sizes)].into());
+/// let graph = open_with("detector.onnx", &ImportOptions { dims, constants, ..ImportOptions::default() })?;
+/// assert_eq!(graph.inputs.len(), 1); // the picture alone
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
     /// Values for extents that the file leaves open, by name. `INPUT:AXIS` names an extent without a name, and the
@@ -22,6 +33,16 @@ pub struct ImportOptions {
 ///
 /// Halves are rounded like in each format's reference implementation: away from zero in TensorFlow Lite, and to even
 /// in ONNX's `QuantizeLinear`.
+///
+/// ```no_run
+/// use texpool_model::import::{FakeQuant, ImportOptions, open_with};
+///
+/// assert_eq!(ImportOptions::default().fake_quant, FakeQuant::On);
+/// // The same network before quantisation, for comparison.
+/// let options = ImportOptions { fake_quant: FakeQuant::Off, ..ImportOptions::default() };
+/// let graph = open_with("mobilenet_v2_int8.tflite", &options)?;
+/// # Ok::<(), texpool_model::import::ImportError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FakeQuant {
     /// Each result is rounded to the nearest value that the file's integers can represent, as in the file's runtime.

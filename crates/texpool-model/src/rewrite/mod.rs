@@ -64,6 +64,22 @@ use rule::Order;
 use texpool_ops::graph::{Graph, NodeId, NodeSet};
 
 /// Result of the rewriter.
+///
+/// ```
+/// use texpool_model::rewrite::{Rules, rewrite};
+/// use texpool_ops::graph::{Act, GraphBuilder, NodeId, Softmax, Unary};
+///
+/// let mut b = GraphBuilder::new("flattened");
+/// let x = b.input("x", &[1, 1, 8, 4])?;
+/// let y = b.unary("y", Unary::Exp, x)?;
+/// let flat = b.reshape("flat", y, &[1, 32])?;
+/// let z = b.node("z", Softmax { beta: 1.0, log: false }.into(), &[flat], Act::None)?;
+/// let rewritten = rewrite(&b.finish(&[z])?, &Rules::exact());
+/// // The elements lie in the same texels under both extents, so the reshape takes no step.
+/// assert!(rewritten.views.iter().eq([NodeId::new(1)]) && rewritten.in_place.is_empty());
+/// assert_eq!((rewritten.graph.nodes.len(), rewritten.report.nodes_after), (3, 2));
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rewritten {
     /// The graph, with each node after those that compute its operands.

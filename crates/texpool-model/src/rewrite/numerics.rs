@@ -7,6 +7,15 @@ use std::fmt;
 ///
 /// The kinds are defined for IEEE 754 32-bit floats. In practice each device rounds functions differently, and with
 /// 16-bit textures every rule that merges two nodes omits one rounding to 16 bits.
+///
+/// ```
+/// use texpool_model::rewrite::{Numerics, RULES};
+///
+/// assert!(Numerics::Exact < Numerics::Reassociates);
+/// assert_eq!(Numerics::SignedZero.name(), "signed-zero");
+/// let off = RULES.iter().filter(|rule| rule.numerics == Numerics::ChangesRange);
+/// assert!(off.map(|rule| rule.name).eq(["softmax-unshifted"]));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Numerics {
     /// Bit-identical for every input, including NaN, infinities, zeros of either sign and extreme values. (All NaNs

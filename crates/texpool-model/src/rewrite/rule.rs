@@ -5,6 +5,14 @@ use texpool_ops::graph::NodeId;
 
 /// A rewriting rule. It examines one node of the graph at a time, and proposes an edit or gives a reason for not
 /// doing so.
+///
+/// ```
+/// use texpool_model::rewrite::{Numerics, RULES};
+///
+/// let dead = RULES.iter().find(|rule| rule.name == "dead").unwrap();
+/// assert_eq!(dead.numerics, Numerics::Exact);
+/// assert_eq!(dead.about, "takes out nodes whose results are neither read nor taken by the caller");
+/// ```
 pub struct Rule {
     /// Name that switches the rule on and off.
     pub name: &'static str,

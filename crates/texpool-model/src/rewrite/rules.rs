@@ -48,6 +48,14 @@ pub static RULES: [Rule; 27] = [
 const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
 
 /// Error for an unknown rule name.
+///
+/// ```
+/// use texpool_model::rewrite::Rules;
+///
+/// let error = Rules::without(&["softmax", "magic"]).unwrap_err();
+/// assert_eq!(error.name, "magic");
+/// assert!(error.to_string().starts_with("no rewrite rule is called `magic`; there are: mask, identity, "));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no rewrite rule is called `{name}`; there are: {}", Rules::names().collect::<Vec<_>>().join(", "))]
 #[non_exhaustive]
@@ -57,6 +65,14 @@ pub struct UnknownRule {
 }
 
 /// The set of enabled rules.
+///
+/// ```
+/// use texpool_model::rewrite::Rules;
+///
+/// assert!(Rules::all().is_on("softmax-unshifted") && !Rules::default().is_on("softmax-unshifted"));
+/// assert!(Rules::exact().is_on("activation") && !Rules::exact().is_on("arithmetic"));
+/// assert!(Rules::names().all(|name| !Rules::none().is_on(name)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     on: [bool; RULES.len()],

@@ -4,6 +4,13 @@ use texpool_ops::graph::SubtensorError;
 use texpool_plan::printable;
 
 /// Reason for which a rule left a node unchanged.
+///
+/// ```
+/// use texpool_model::rewrite::SkipReason;
+///
+/// let why = SkipReason::ReadElsewhere { tensor: "features".to_owned() };
+/// assert_eq!(why.to_string(), "`features` is read elsewhere too");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SkipReason {

@@ -14,6 +14,21 @@ const LARGE_WINDOW: usize = 1 << 14;
 const LARGE_REGION: usize = 1 << 20;
 
 /// Splits every large pool and reduction into two nodes. Borrows the graph if nothing needs splitting.
+///
+/// ```
+/// use texpool_model::rewrite::two_steps;
+/// use texpool_ops::graph::{GraphBuilder, Padding, Pool2d, PoolKind, Shape};
+///
+/// let mut b = GraphBuilder::new("global maximum");
+/// let x = b.input("x", &[1, 256, 256, 4])?;
+/// let y = b.pool("y", Pool2d::plain(PoolKind::Max, [256, 256], [1, 1], Padding::default()), x)?;
+/// let graph = b.finish(&[y])?;
+/// // First the maximum of each row, then that of the image.
+/// let split = two_steps(&graph);
+/// let shapes: Vec<Shape> = split.nodes.iter().map(|node| split.shape(node.output)).collect();
+/// assert_eq!(shapes, [Shape::new(1, 256, 1, 4), Shape::new(1, 1, 1, 4)]);
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 pub fn two_steps(graph: &Graph) -> Cow<'_, Graph> {
     // Checked first, so that most graphs are not copied.
     if !graph.nodes.iter().any(|node| in_two(graph, node).is_some()) {

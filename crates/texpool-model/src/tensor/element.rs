@@ -4,6 +4,17 @@ use super::storage::{Slice, Storable, of_each};
 use texpool_ops::graph::ElementType;
 
 /// A Rust type of elements: floats, integers and truth values. Other crates cannot add theirs.
+///
+/// ```
+/// use texpool_model::tensor::{Element, TensorView};
+/// use texpool_ops::graph::ElementType;
+///
+/// fn type_of<T: Element>(values: &[T]) -> ElementType {
+///     TensorView::dense(values).element_type()
+/// }
+///
+/// assert_eq!((type_of(&[1i8, 2]), <f32 as Element>::TYPE), (ElementType::I8, ElementType::F32));
+/// ```
 pub trait Element: Storable {
     /// The type's name among those of models.
     const TYPE: ElementType;

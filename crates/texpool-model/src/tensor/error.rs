@@ -4,6 +4,14 @@ use texpool_ops::graph::ElementType;
 use texpool_plan::TexelFormat;
 
 /// Reasons for which values cannot be viewed as a tensor, or cannot be returned in the requested form.
+///
+/// ```
+/// use texpool_model::tensor::{TensorError, TensorView};
+///
+/// let error = TensorView::new(&[0.0f32; 10], &[3, 4]).unwrap_err();
+/// assert!(matches!(error, TensorError::Count { expected: 12, found: 10, .. }));
+/// assert_eq!(error.to_string(), "[3, 4] is 12 elements, but there are 10");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum TensorError {
@@ -82,6 +90,16 @@ pub enum TensorError {
 
 /// Reasons for which values do not fit an input, or an output cannot be returned in its type. The errors do not name
 /// the tensor: the caller adds its name.
+///
+/// ```
+/// use texpool_model::tensor::ConvertError;
+/// use texpool_ops::graph::ElementType;
+///
+/// let error = ConvertError::ElementType { expected: ElementType::U8, found: ElementType::I64 };
+/// assert_eq!(error.to_string(), "expected elements of type u8, or their values as f32, found i64");
+/// let error = ConvertError::Count { expected: vec![1, 8, 8, 3], found: 64 };
+/// assert_eq!(error.to_string(), "expected [1, 8, 8, 3], which is 192 elements, found 64");
+/// ```
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConvertError {

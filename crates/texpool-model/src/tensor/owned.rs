@@ -6,6 +6,19 @@ use super::{Element, TensorError, TensorView, element::type_of, storage::Values}
 use texpool_ops::graph::{ElementType, Quantization};
 
 /// Dense values, the last axis fastest: a model's output.
+///
+/// ```
+/// use texpool_model::tensor::Tensor;
+/// use texpool_ops::graph::ElementType;
+///
+/// let tensor = Tensor::new(vec![1u8, 2, 3, 4, 5, 6], &[2, 3])?;
+/// assert_eq!((tensor.dims(), tensor.len(), tensor.element_type()), (&[2, 3][..], 6, ElementType::U8));
+/// assert_eq!((tensor.as_slice::<u8>()?[2], tensor.quantization()), (3, None));
+/// assert_eq!(tensor.as_slice::<f32>().unwrap_err().to_string(), "the elements are u8, not f32");
+/// assert_eq!(tensor.view().dims(), Some(&[2, 3][..])); // to be the next model's input
+/// assert_eq!(tensor.into_vec::<u8>()?, [1, 2, 3, 4, 5, 6]);
+/// # Ok::<(), texpool_model::tensor::TensorError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     dims: Vec<usize>,
@@ -18,6 +31,13 @@ impl Tensor {
     ///
     /// # Errors
     /// [`TensorError::Count`] if there are fewer or more values than the extents say, [`TensorError::TooLarge`].
+    ///
+    /// ```
+    /// use texpool_model::tensor::{Tensor, TensorError};
+    ///
+    /// let error = Tensor::new(vec![0.0f32; 5], &[2, 3]).unwrap_err();
+    /// assert_eq!(error, TensorError::Count { dims: vec![2, 3], expected: 6, found: 5 });
+    /// ```
     pub fn new<T: Element>(values: Vec<T>, dims: &[usize]) -> Result<Self, TensorError> {
         let expected = dims.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         match expected {

@@ -44,6 +44,17 @@ impl<'a> TensorViewMut<'a> {
     }
 
     /// Returns the slice if its elements are 32-bit floats, and otherwise the view unchanged.
+    ///
+    /// ```
+    /// use texpool_model::tensor::TensorViewMut;
+    /// use texpool_ops::graph::ElementType;
+    ///
+    /// let mut classes = [0u8; 4];
+    /// let view = TensorViewMut::dense(&mut classes).into_f32().unwrap_err();
+    /// assert_eq!((view.element_type(), view.len()), (ElementType::U8, 4));
+    /// let mut scores = [0.0f32; 4];
+    /// assert!(TensorViewMut::dense(&mut scores).into_f32().is_ok());
+    /// ```
     pub fn into_f32(self) -> Result<&'a mut [f32], Self> {
         match self.elements {
             SliceMut::F32(values) => Ok(values),

@@ -35,6 +35,20 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If a dimension is zero, there are more than four dimensions, or the tensor is too large.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{GraphBuilder, Shape, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("rank two");
+    /// let x = b.input("x", &[7, 10])?;
+    /// assert_eq!(
+    ///     b.input("video", &[2, 3, 4, 5, 6]).unwrap_err().to_string(),
+    ///     "tensor `video`: [2, 3, 4, 5, 6] has more than four extents"
+    /// );
+    /// let y = b.unary("y", Unary::Relu, x)?;
+    /// assert_eq!(b.finish(&[y])?.shape(x), Shape::new(1, 1, 7, 10));
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn input(&mut self, name: &str, dims: &[usize]) -> Result<TensorId, BuildError> {
         self.input_of(name, dims, ElementType::F32)
     }
@@ -85,6 +99,18 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// As [`constant`](Self::constant).
+    ///
+    /// ```
+    /// use texpool_ops::graph::{Act, GraphBuilder};
+    ///
+    /// let mut b = GraphBuilder::new("halves");
+    /// let x = b.input("x", &[1, 2])?;
+    /// let weights = b.constant_f16("weights", &[1, 2], vec![0x00, 0x3c, 0x00, 0xc0].into())?;
+    /// let y = b.fully_connected("y", x, weights, None, Act::None)?;
+    /// let graph = b.finish(&[y])?;
+    /// assert_eq!(*graph.tensors[weights].constant.as_ref().unwrap().to_f32(), [1.0, -2.0]);
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn constant_f16(&mut self, name: &str, dims: &[usize], bytes: Bytes) -> Result<TensorId, BuildError> {
         self.tensor(name, dims, Some(Constant::new(ElementType::F16, bytes)))
     }
@@ -287,6 +313,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If `x` is not a tensor of this graph.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{GraphBuilder, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("limited");
+    /// let x = b.input("x", &[1, 8, 8, 3])?;
+    /// let y = b.unary("y", Unary::Clip { min: 0.0, max: 1.0 }, x)?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 8, 8, 3]);
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn unary(&mut self, name: &str, unary: Unary, x: TensorId) -> Result<TensorId, BuildError> {
         self.node(name, Op::Unary(unary), &[x], Act::None)
     }
@@ -295,6 +331,16 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the shapes do not broadcast.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{Act, Binary, GraphBuilder, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("broadcast");
+    /// let (rows, columns) = (b.input("rows", &[1, 4, 1, 3])?, b.input("columns", &[1, 1, 5, 1])?);
+    /// let y = b.binary("y", Binary::Mul, rows, columns, Act::Unary(Unary::Relu))?;
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 4, 5, 3]);
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn binary(
         &mut self,
         name: &str,
@@ -391,6 +437,19 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If an operand is not a tensor of this graph, or the shapes do not fit.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{Act, GraphBuilder, StridedSlice};
+    ///
+    /// let mut b = GraphBuilder::new("every other pixel");
+    /// let x = b.input("x", &[1, 8, 8, 3])?;
+    /// let slice = StridedSlice { begin: [0; 4], stride: [1, 2, 2, 1] };
+    /// let y = b.node_to("y", slice.into(), &[x], &[1, 4, 4, 3], Act::None)?;
+    /// let error = b.node_to("z", slice.into(), &[x], &[1, 5, 4, 3], Act::None).unwrap_err();
+    /// assert!(error.to_string().ends_with("axis 1: index 8 lies outside an extent of 8"));
+    /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 4, 4, 3]);
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn node_to(
         &mut self,
         name: &str,
@@ -424,6 +483,15 @@ impl GraphBuilder {
     ///
     /// # Errors
     /// If the graph is not valid ([`check`]).
+    ///
+    /// ```
+    /// use texpool_ops::graph::GraphBuilder;
+    ///
+    /// let mut b = GraphBuilder::new("nothing to compute");
+    /// let x = b.input("x", &[4])?;
+    /// assert_eq!(b.finish(&[x]).unwrap_err().to_string(), "output `x` is an input: no node computes it");
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn finish(mut self, outputs: &[TensorId]) -> Result<Graph, BuildError> {
         self.graph.outputs = outputs.to_vec();
         check(&self.graph)?;

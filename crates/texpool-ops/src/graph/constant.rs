@@ -11,6 +11,19 @@ use super::{ElementType, Quantization};
 
 /// The bytes of a constant. Either a range of shared bytes (of a file or of a buffer in memory), or one element
 /// repeated many times, which takes no memory until the bytes are needed as a slice.
+///
+/// ```
+/// use std::sync::Arc;
+/// use texpool_ops::graph::Bytes;
+///
+/// let file: Arc<Vec<u8>> = Arc::new((0..100).collect());
+/// let part = Bytes::new(file.clone(), 10..14).unwrap();
+/// assert_eq!((part.len(), part.as_slice()), (4, &[10, 11, 12, 13][..]));
+/// assert!(Bytes::new(file, 90..101).is_none()); // beyond the end
+///
+/// let zeros = Bytes::repeated(&[0, 0], 1 << 30).unwrap();
+/// assert_eq!((zeros.len(), zeros.element()), (2 << 30, Some(&[0, 0][..]))); // without 2 GiB of memory
+/// ```
 #[derive(Clone)]
 pub struct Bytes(Source);
 
@@ -78,6 +91,15 @@ impl Bytes {
 
     /// Returns the number of bytes that are freed together with this value, which is 0 if anything else holds them. A
     /// repeated element counts as nothing.
+    ///
+    /// ```
+    /// use texpool_ops::graph::Bytes;
+    ///
+    /// let bytes = Bytes::from(vec![0; 64]);
+    /// assert_eq!(bytes.freed(), 64);
+    /// let other = bytes.clone();
+    /// assert_eq!((bytes.freed(), other.len()), (0, 64));
+    /// ```
     pub fn freed(&self) -> usize {
         match &self.0 {
             Source::Shared { owner, .. } if Arc::strong_count(owner) == 1 => (**owner).as_ref().len(),
@@ -120,6 +142,18 @@ impl fmt::Debug for Bytes {
 
 /// Maps quantised integers to reals: `(q - zero) * scale`, with a separate scale and zero point for each index of one
 /// axis.
+///
+/// ```
+/// use texpool_ops::graph::{QuantParams, Quantization};
+///
+/// // A scale for each of two output channels of weights.
+/// let params = QuantParams::along(vec![0.5, 0.25], vec![0], &[2, 1, 1, 3], 0).unwrap();
+/// assert_eq!((params.value(2, 4), params.value(3, 4)), (2.0, 1.0)); // elements 0 to 2 are of the first channel
+/// assert_eq!(params.uniform(), None);
+/// assert!(QuantParams::along(vec![0.5], vec![0], &[2, 1, 1, 3], 0).is_none()); // one scale for two channels
+///
+/// assert_eq!(QuantParams::whole(0.5, 128).uniform(), Some(Quantization { scale: 0.5, zero_point: 128 }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct QuantParams {
     /// Scales, one for each index of the axis, or one for all.
@@ -166,6 +200,17 @@ impl QuantParams {
 }
 
 /// The values of a constant tensor, little-endian, dense in the order of its extents.
+///
+/// ```
+/// use texpool_ops::graph::{Constant, ElementType, QuantParams};
+///
+/// let integers = Constant::new(ElementType::U8, vec![126, 128, 130].into());
+/// assert_eq!(*integers.to_f32(), [126.0, 128.0, 130.0]);
+/// let weights = Constant { scale: Some(QuantParams::whole(0.5, 128)), ..integers };
+/// assert_eq!((weights.len(), weights.reals().get(2)), (3, 1.0));
+/// assert_eq!(*weights.to_f32(), [-1.0, 0.0, 1.0]);
+/// assert_eq!(weights.to_i64(), Some(vec![126, 128, 130])); // as stored
+/// ```
 #[derive(Clone, Debug)]
 pub struct Constant {
     /// Element type of `bytes`.
@@ -183,6 +228,14 @@ impl Constant {
     }
 
     /// A constant of 32-bit floats.
+    ///
+    /// ```
+    /// use texpool_ops::graph::Constant;
+    ///
+    /// let one = Constant::from_f32(&[1.0]);
+    /// assert_eq!(one.bytes.as_slice(), [0, 0, 0x80, 0x3f]);
+    /// assert_eq!(one.to_i64(), None); // floats are no integers
+    /// ```
     pub fn from_f32(values: &[f32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Self::new(ElementType::F32, bytes.into())
@@ -190,6 +243,14 @@ impl Constant {
 
     /// A constant that repeats one 32-bit float. It takes no memory until its elements are written out. `None` if
     /// there are more than can be addressed.
+    ///
+    /// ```
+    /// use texpool_ops::graph::Constant;
+    ///
+    /// let ones = Constant::repeated(1.0, 1 << 20).unwrap();
+    /// assert_eq!((ones.len(), ones.repeats()), (1 << 20, Some(1.0)));
+    /// assert_eq!(Constant::from_f32(&[1.0, 1.0]).repeats(), None); // equal elements, but each is stored
+    /// ```
     pub fn repeated(value: f32, count: usize) -> Option<Self> {
         Bytes::repeated(&value.to_le_bytes(), count).map(|bytes| Self::new(ElementType::F32, bytes))
     }
@@ -203,6 +264,13 @@ impl Constant {
     }
 
     /// A constant of 32-bit integers.
+    ///
+    /// ```
+    /// use texpool_ops::graph::Constant;
+    ///
+    /// let indices = Constant::from_i32(&[2, -1]);
+    /// assert_eq!((indices.bytes.len(), indices.to_i64()), (8, Some(vec![2, -1])));
+    /// ```
     pub fn from_i32(values: &[i32]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|v| v.to_le_bytes()).collect();
         Self::new(ElementType::I32, bytes.into())
@@ -244,6 +312,14 @@ impl Constant {
     }
 
     /// Number of elements beyond the range of 16-bit floats.
+    ///
+    /// ```
+    /// use texpool_ops::graph::Constant;
+    ///
+    /// // 65504 is the greatest 16-bit float; infinities are not beyond the range, since they are kept.
+    /// let weights = Constant::from_f32(&[1.0, 65504.0, 70000.0, f32::INFINITY]);
+    /// assert_eq!(weights.beyond_half(), 1);
+    /// ```
     pub fn beyond_half(&self) -> u64 {
         if let Some(value) = self.repeats() {
             return if exceeds_half(value) { self.len() as u64 } else { 0 };
@@ -272,6 +348,15 @@ pub fn exceeds_half(value: f32) -> bool {
 
 /// Read access to the elements of a constant as 32-bit floats, with the scale applied if there is one
 /// ([`Constant::reals`]).
+///
+/// ```
+/// use texpool_ops::graph::Constant;
+///
+/// let masks = Constant::repeated(1.0, 1 << 28).unwrap();
+/// assert_eq!(masks.reals().get(123_456_789), 1.0); // 1 GiB, which is not written out
+/// let indices = Constant::from_i32(&[3, 4]);
+/// assert_eq!((indices.reals().get(1), indices.reals().get(2)), (4.0, 0.0)); // zero past the end
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Reals<'a>(Elements<'a>);
 

@@ -5,6 +5,16 @@ use std::fmt;
 /// Type of a tensor's elements in a file. Computations use 32-bit floats for all of them.
 ///
 /// Callers may match on it exhaustively: a new type has to be handled by each conversion.
+///
+/// ```
+/// use texpool_ops::graph::ElementType;
+///
+/// assert_eq!((ElementType::U8.name(), ElementType::U8.size(), ElementType::U8.range()), ("u8", 1, (0, 255)));
+/// assert_eq!(ElementType::I8.wrap(200), -56);
+/// assert!(ElementType::I16.has_all_of(ElementType::U8) && !ElementType::I8.has_all_of(ElementType::U8));
+/// // Truth values are neither.
+/// assert!(!ElementType::Bool.is_float() && !ElementType::Bool.is_integer());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ElementType {
     /// 32-bit float.

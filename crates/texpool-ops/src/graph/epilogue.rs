@@ -3,6 +3,18 @@
 use super::{TensorId, Unary};
 
 /// One step of an [`Epilogue`].
+///
+/// ```
+/// use texpool_ops::graph::{Act, GraphBuilder};
+///
+/// let mut b = GraphBuilder::new("activated");
+/// let x = b.input("x", &[16, 2])?;
+/// let (weights, alpha) = (b.constant("weights", &[8, 2], &[0.1; 16])?, b.constant("alpha", &[8], &[0.25; 8])?);
+/// let y = b.fully_connected("y", x, weights, None, Act::Prelu(alpha))?;
+/// // The layer applies the function before it stores its result, so there is no second node.
+/// assert_eq!(b.finish(&[y])?.nodes.len(), 1);
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Act {
     /// No operation.
@@ -17,6 +29,19 @@ pub enum Act {
 /// Operations applied to a node's result before it is stored: `then(first(result) + add)`.
 ///
 /// Importers put the file's fused activation into `first`; the rewriter fills the rest.
+///
+/// ```
+/// use texpool_ops::graph::{Act, Epilogue, GraphBuilder, NodeId, Softmax, Unary};
+///
+/// let mut b = GraphBuilder::new("epilogues");
+/// let x = b.input("x", &[1, 10])?;
+/// let y = b.node("y", Softmax { beta: 1.0, log: false }.into(), &[x], Act::None)?;
+/// let z = b.node("z", Softmax { beta: 2.0, log: false }.into(), &[y], Act::Unary(Unary::Sqrt))?;
+/// let graph = b.finish(&[z])?;
+/// assert!(graph.nodes[NodeId::new(0)].epilogue.is_empty());
+/// assert_eq!(graph.nodes[NodeId::new(1)].epilogue, Epilogue::of(Act::Unary(Unary::Sqrt)));
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Epilogue {
     /// Applied to the result.

@@ -4,6 +4,20 @@ use super::{ElementType, Shape, ShapeError, TensorId};
 use texpool_plan::printable;
 
 /// An error in a graph.
+///
+/// ```
+/// use texpool_ops::graph::{CheckError, GraphBuilder, Unary, check};
+///
+/// let mut b = GraphBuilder::new("twice");
+/// let x = b.input("x", &[4])?;
+/// let y = b.unary("y", Unary::Sqrt, x)?;
+/// let mut graph = b.finish(&[y])?;
+/// graph.outputs.push(y);
+/// let error = check(&graph).unwrap_err();
+/// assert!(matches!(error, CheckError::Output { .. }));
+/// assert_eq!(error.to_string(), "output `y` is there twice");
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -174,6 +188,17 @@ pub enum CheckError {
 }
 
 /// Why a graph could not be built.
+///
+/// ```
+/// use texpool_ops::graph::{Act, Binary, BuildError, GraphBuilder};
+///
+/// let mut b = GraphBuilder::new("misfit");
+/// let (x, y) = (b.input("x", &[1, 4, 4, 3])?, b.input("y", &[1, 4, 4, 2])?);
+/// let error = b.binary("sum", Binary::Add, x, y, Act::None).unwrap_err();
+/// assert!(matches!(error, BuildError::Shape { node: 0, .. }));
+/// assert_eq!(error.to_string(), "node 0 ADD, `sum`: 1x4x4x3 and 1x4x4x2 do not broadcast");
+/// # Ok::<(), BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {

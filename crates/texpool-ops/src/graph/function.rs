@@ -41,6 +41,16 @@ macro_rules! unary_functions {
             => $name:literal, |$x:ident| $value:expr,
     )*) => {
         /// Functions of one value.
+        ///
+        /// ```
+        /// use texpool_ops::graph::Unary;
+        ///
+        /// assert_eq!(Unary::Relu6.of(8.0), 6.0);
+        /// assert_eq!(Unary::LeakyRelu { alpha: 0.1 }.of(-2.0), -0.2);
+        /// assert_eq!(Unary::Round.of(2.5), 2.0); // to even
+        /// assert!(Unary::Relu.of(f32::NAN).is_nan());
+        /// assert_eq!(Unary::Logistic.name(), "LOGISTIC");
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq)]
         #[non_exhaustive]
         pub enum Unary {
@@ -75,6 +85,16 @@ macro_rules! unary_functions {
 macro_rules! binary_functions {
     ($($(#[$doc:meta])* $function:ident => $name:literal, |$a:ident, $b:ident| $value:expr,)*) => {
         /// Functions of two values, with broadcasting.
+        ///
+        /// ```
+        /// use texpool_ops::graph::Binary;
+        ///
+        /// assert_eq!(Binary::Mod.of(-7.0, 3.0), 2.0); // the sign of the divisor
+        /// assert_eq!(Binary::Fmod.of(-7.0, 3.0), -1.0); // the sign of the dividend
+        /// assert_eq!(Binary::Less.of(1.0, 2.0), 1.0);
+        /// assert!(Binary::Less.is_truth() && !Binary::ZeroUnless.is_truth());
+        /// assert_eq!(Binary::Mod.name(), "FLOOR_MOD");
+        /// ```
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Binary {

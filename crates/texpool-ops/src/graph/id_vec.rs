@@ -31,6 +31,16 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// Creates a table with a copy of `entry` for each id of another table.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{IdVec, TensorId};
+    ///
+    /// let names: IdVec<TensorId, &str> = vec!["x", "y"].into();
+    /// let mut used = IdVec::from_elem(false, &names);
+    /// used[TensorId::new(1)] = true;
+    /// let unused: Vec<&str> = names.ids().filter(|&id| !used[id]).map(|id| names[id]).collect();
+    /// assert_eq!(unused, ["x"]);
+    /// ```
     pub fn from_elem<U>(entry: T, like: &IdVec<I, U>) -> Self
     where
         T: Clone,
@@ -46,6 +56,14 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// Returns the entry of an id, or `None` if the id is out of range.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{IdVec, TensorId};
+    ///
+    /// let names: IdVec<TensorId, &str> = vec!["x", "y"].into();
+    /// assert_eq!((names.get(TensorId::new(1)), names.get(TensorId::new(2))), (Some(&"y"), None));
+    /// assert!(!names.contains_id(TensorId::new(2)));
+    /// ```
     pub fn get(&self, id: I) -> Option<&T> {
         self.entries.get(id.index())
     }
@@ -61,6 +79,18 @@ impl<I: Id, T> IdVec<I, T> {
     }
 
     /// The entries with their ids, in order.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{GraphBuilder, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("by name");
+    /// let x = b.input("x", &[4])?;
+    /// let y = b.unary("y", Unary::Sqrt, x)?;
+    /// let graph = b.finish(&[y])?;
+    /// let found = graph.tensors.iter_enumerated().find(|(_, tensor)| tensor.name == "y");
+    /// assert_eq!(found.map(|(id, _)| id), Some(y));
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     pub fn iter_enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
         self.entries.iter().enumerate().map(|(index, entry)| (I::new(index), entry))
     }

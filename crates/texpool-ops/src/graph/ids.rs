@@ -3,6 +3,18 @@
 use std::fmt;
 
 /// An index into an [`IdVec`](super::IdVec).
+///
+/// ```
+/// use texpool_ops::graph::{Id, IdVec, NodeId};
+///
+/// /// The id of the last entry of any table.
+/// fn last<I: Id, T>(table: &IdVec<I, T>) -> Option<I> {
+///     table.len().checked_sub(1).map(I::new)
+/// }
+///
+/// let steps: IdVec<NodeId, &str> = vec!["conv", "pool"].into();
+/// assert_eq!(last(&steps).map(Id::index), Some(1));
+/// ```
 pub trait Id: Copy {
     /// Creates the id of an index.
     fn new(index: usize) -> Self;
@@ -50,10 +62,31 @@ macro_rules! id {
 
 id! {
     /// Index of a tensor in [`Graph::tensors`](super::Graph::tensors) of its graph.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{GraphBuilder, TensorId};
+    ///
+    /// let mut b = GraphBuilder::new("numbered");
+    /// let (x, y) = (b.input("x", &[4])?, b.input("y", &[4])?);
+    /// assert_eq!((x, y.index()), (TensorId::new(0), 1)); // in the order in which they are added
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     TensorId
 }
 
 id! {
     /// Index of a node in [`Graph::nodes`](super::Graph::nodes) of its graph.
+    ///
+    /// ```
+    /// use texpool_ops::graph::{GraphBuilder, NodeId, Unary};
+    ///
+    /// let mut b = GraphBuilder::new("numbered");
+    /// let x = b.input("x", &[4])?;
+    /// let y = b.unary("y", Unary::Sqrt, x)?;
+    /// let graph = b.finish(&[y])?;
+    /// let first = NodeId::new(0);
+    /// assert_eq!((first.index(), graph.nodes[first].op.name()), (0, "SQRT"));
+    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// ```
     NodeId
 }

@@ -6,6 +6,17 @@ use std::borrow::Cow;
 /// Maps the order of a tensor's elements in the file to `[B, H, W, C]`. If the file has `[N, C, H, W]` and its
 /// channels go to C, then the extents are `[N, C, H, W]` and the sequence is `[0, 2, 3, 1]`. Empty if both orders are
 /// the same.
+///
+/// ```
+/// use texpool_ops::graph::LayoutPermutation;
+///
+/// // Two channels of one row of two pixels: the file stores channel by channel.
+/// let order = LayoutPermutation::new(&[1, 2, 1, 2], &[0, 2, 3, 1]).unwrap();
+/// assert_eq!(*order.from_file(&[1.0, 2.0, 10.0, 20.0]), [1.0, 10.0, 2.0, 20.0]);
+/// assert_eq!(*order.to_file(&[1.0, 10.0, 2.0, 20.0]), [1.0, 2.0, 10.0, 20.0]);
+/// assert_eq!(order.place(1), 2); // the first channel of the second pixel
+/// assert!(LayoutPermutation::default().is_file_order());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LayoutPermutation {
     extents: Vec<usize>,
@@ -17,6 +28,13 @@ impl LayoutPermutation {
     /// in the axis order `sequence`, slowest axis first.
     ///
     /// Returns `None` if `sequence` is not a permutation, or if the number of elements overflows.
+    ///
+    /// ```
+    /// use texpool_ops::graph::LayoutPermutation;
+    ///
+    /// assert!(LayoutPermutation::new(&[3, 4], &[1, 1]).is_none());
+    /// assert!(LayoutPermutation::new(&[3, 4], &[0, 1]).unwrap().is_file_order());
+    /// ```
     pub fn new(extents: &[usize], sequence: &[usize]) -> Option<Self> {
         let mut sorted = sequence.to_vec();
         sorted.sort_unstable();
@@ -66,6 +84,14 @@ impl LayoutPermutation {
 
     /// The axes in `[B, H, W, C]` order, slowest first: the extent of each, and the distance of neighbours in the
     /// file's order. Empty if both orders are the same.
+    ///
+    /// ```
+    /// use texpool_ops::graph::LayoutPermutation;
+    ///
+    /// let order = LayoutPermutation::new(&[1, 3, 4, 5], &[0, 2, 3, 1]).unwrap();
+    /// // The last axis is the channels, which lie 4 * 5 elements apart in the file.
+    /// assert_eq!(order.axes(), [(1, 60), (4, 5), (5, 1), (3, 20)]);
+    /// ```
     pub fn axes(&self) -> Vec<(usize, usize)> {
         let mut strides = vec![1; self.extents.len()];
         for axis in (1..self.extents.len()).rev() {

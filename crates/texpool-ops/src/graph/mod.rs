@@ -51,6 +51,14 @@ pub use crate::ops::{
 };
 
 /// A tensor of the model: an intermediate, an input, an output or a constant.
+///
+/// ```
+/// use texpool_ops::graph::{ElementType, Shape, Tensor};
+///
+/// let tensor = Tensor::new("scores", Shape::new(1, 1, 7, 10));
+/// assert_eq!((tensor.dims, tensor.element_type), (vec![1, 1, 7, 10], ElementType::F32));
+/// assert!(tensor.constant.is_none() && tensor.host_permutation.is_file_order());
+/// ```
 #[derive(Clone, Debug)]
 pub struct Tensor {
     /// Name in the file; not necessarily unique.
@@ -90,6 +98,19 @@ impl Tensor {
 }
 
 /// One operator of the model. A graph lists its nodes in execution order.
+///
+/// ```
+/// use texpool_ops::graph::{Act, GraphBuilder, NodeId};
+///
+/// let mut b = GraphBuilder::new("activated");
+/// let x = b.input("x", &[16, 2])?;
+/// let (weights, alpha) = (b.constant("weights", &[8, 2], &[0.1; 16])?, b.constant("alpha", &[8], &[0.25; 8])?);
+/// let y = b.fully_connected("y", x, weights, None, Act::Prelu(alpha))?;
+/// let node = &b.finish(&[y])?.nodes[NodeId::new(0)];
+/// assert_eq!((node.op.name(), &node.inputs[..], node.output), ("FULLY_CONNECTED", &[x, weights][..], y));
+/// assert!(node.operands().eq([x, weights, alpha])); // the epilogue reads `alpha`
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Node {
     /// The operator.
@@ -121,6 +142,20 @@ impl Node {
 }
 
 /// A model: tensors, nodes in execution order, and lists of the input and output tensors.
+///
+/// ```
+/// use texpool_ops::graph::{Act, Binary, GraphBuilder, Shape};
+///
+/// let mut b = GraphBuilder::new("offset");
+/// let x = b.input("x", &[1, 4, 4, 3])?;
+/// let offsets = b.constant("offsets", &[3], &[0.1, 0.2, 0.3])?;
+/// let y = b.binary("y", Binary::Add, x, offsets, Act::None)?;
+/// let graph = b.finish(&[y])?;
+/// assert_eq!((graph.tensors.len(), graph.nodes.len()), (3, 1));
+/// assert_eq!((graph.shape(offsets), graph.is_constant(offsets)), (Shape::new(1, 1, 1, 3), true));
+/// assert_eq!((graph.caller_inputs(), graph.caller_outputs()), (&[x][..], &[y][..]));
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// Name of the model, for reports.

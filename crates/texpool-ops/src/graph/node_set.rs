@@ -6,6 +6,16 @@ use super::NodeId;
 
 /// A set of nodes of one graph. Mostly used for nodes that need no separate step, or that write less than their whole
 /// result.
+///
+/// ```
+/// use texpool_ops::graph::{NodeId, NodeSet};
+///
+/// let views: NodeSet = [3, 1].map(NodeId::new).into_iter().collect();
+/// let in_place: NodeSet = [3].map(NodeId::new).into_iter().collect();
+/// assert!(views.contains(NodeId::new(1)) && NodeSet::new().is_empty());
+/// assert!(views.iter().eq([1, 3].map(NodeId::new))); // in order
+/// assert_eq!(views.union(&in_place).len(), 2);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 // Ordered, so that everything derived from it is the same in every run.
 pub struct NodeSet(BTreeSet<NodeId>);

@@ -1,6 +1,15 @@
 //! Quantisation with a single scale and zero point for a tensor.
 
 /// A scale and a zero point for all elements: an integer `q` represents `(q - zero_point) * scale`.
+///
+/// ```
+/// use texpool_ops::graph::Quantization;
+///
+/// let bytes = Quantization { scale: 0.5, zero_point: 10 };
+/// assert_eq!(bytes.dequantize(14), 2.0);
+/// assert_eq!(bytes.quantize(2.3), 15.0); // 4.6 steps above zero
+/// assert_eq!(bytes.quantize(1000.0), 2010.0); // not limited to the integers of a type
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Quantization {
     /// Difference between the values of two consecutive integers.

@@ -7,6 +7,18 @@ pub const MAX_ELEMENTS: usize = 1 << 31;
 
 /// Extents `[B, H, W, C]` of a tensor. A tensor of lower rank has ones in front, so that broadcasting needs no rank:
 /// a vector of 10 is `[1, 1, 1, 10]`, a 7 by 10 matrix `[1, 1, 7, 10]`.
+///
+/// ```
+/// use texpool_ops::graph::Shape;
+///
+/// let shape = Shape::new(2, 4, 5, 6);
+/// assert_eq!((shape.len(), shape.pixels(), shape.dims()), (240, 40, [2, 4, 5, 6]));
+/// // Six channels take two texels of each pixel.
+/// assert_eq!((shape.rows(), shape.slices(), shape.row_texels()), (8, 2, 10));
+/// assert_eq!(shape.index(1, 0, 0, 2), 122);
+/// assert_eq!(shape.to_string(), "2x4x5x6");
+/// assert_eq!(Shape::new(usize::MAX, 2, 1, 1).checked_len(), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// Batch.

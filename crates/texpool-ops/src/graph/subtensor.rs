@@ -12,6 +12,14 @@ use texpool_plan::printable;
 /// rows: two such *linear* shapes agree where they have the same channels, or where neither leaves a gap before its
 /// last element. In any other shape channel 4 of the first pixel lies `W` texels on, and the second pixel starts one
 /// texel on, which no linear shape and no other `W` or `C` repeats.
+///
+/// ```
+/// use texpool_ops::graph::{Shape, texels_agree};
+///
+/// // A reshape between the first two moves nothing; each pixel of the third leaves two lanes empty.
+/// assert!(texels_agree(Shape::new(1, 4, 1, 8), Shape::new(1, 1, 1, 32)));
+/// assert!(!texels_agree(Shape::new(1, 4, 4, 2), Shape::new(1, 1, 1, 32)));
+/// ```
 pub fn texels_agree(a: Shape, b: Shape) -> bool {
     let linear = |s: Shape| s.w == 1 || s.c <= 4;
     let gapless = |s: Shape| s.c.is_multiple_of(4) || s.pixels() == 1;
@@ -32,6 +40,20 @@ pub struct SubtensorOffset {
 }
 
 /// Reason why an operand cannot share the texels of the result.
+///
+/// ```
+/// use texpool_ops::graph::{GraphBuilder, NodeId, SubtensorError, subtensor_offsets};
+///
+/// let mut b = GraphBuilder::new("side by side");
+/// let (x, y) = (b.input("x", &[1, 8, 8, 3])?, b.input("y", &[1, 8, 8, 5])?);
+/// let z = b.concat("z", 3, &[x, y])?;
+/// let graph = b.finish(&[z])?;
+/// // The three channels of `x` leave a lane of their texel free, in which `y` begins.
+/// let error = subtensor_offsets(&graph, &graph.nodes[NodeId::new(0)]).unwrap_err();
+/// assert_eq!(error, SubtensorError::Unaligned { tensor: "y".to_owned() });
+/// assert_eq!(error.to_string(), "`y` does not begin at a texel of the result's rows");
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SubtensorError {

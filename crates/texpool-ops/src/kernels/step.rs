@@ -97,6 +97,16 @@ pub struct Reach {
 }
 
 /// Reason why a step cannot run.
+///
+/// ```
+/// use texpool_ops::kernels::KernelError;
+///
+/// let (op, what) = ("GATHER", "elements of the table".to_owned());
+/// let error = KernelError::TooLarge { op_index: 3, op, what, found: 1 << 32, limit: 1 << 31 };
+/// assert_eq!(error.op_index(), Some(3));
+/// let text = "operator 3 (GATHER) cannot run: elements of the table: 4294967296 is not below 2147483648";
+/// assert_eq!(error.to_string(), text);
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KernelError {

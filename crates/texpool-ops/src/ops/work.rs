@@ -3,6 +3,21 @@
 use crate::graph::{Graph, Node};
 
 /// Class of operators whose cost depends on arithmetic and texels in the same way.
+///
+/// ```
+/// use texpool_ops::graph::{Act, Conv2d, GraphBuilder, NodeId, Padding};
+/// use texpool_ops::ops::{CostClass, work};
+///
+/// let mut b = GraphBuilder::new("layer");
+/// let (x, weights) = (b.input("x", &[1, 56, 56, 64])?, b.constant("weights", &[64, 3, 3, 64], &[0.1; 64 * 9 * 64])?);
+/// let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
+/// let y = b.conv2d("y", conv, x, weights, None, Act::None)?;
+/// let graph = b.finish(&[y])?;
+/// let work = work(&graph, &graph.nodes[NodeId::new(0)]);
+/// assert!(matches!(work.class, CostClass::Window | CostClass::WindowDeep));
+/// assert_eq!(work.texels, 54.0 * 54.0 * 16.0);
+/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "snake_case"))]

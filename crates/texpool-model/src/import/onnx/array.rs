@@ -41,6 +41,18 @@ impl Stored {
 }
 
 /// A dense, row-major array of any rank.
+///
+/// ```
+/// use texpool_model::import::Array;
+/// use texpool_ops::graph::ElementType;
+///
+/// let floats = Array::floats(&[2, 2], &[1.0, 2.0, 3.0, 4.0]).unwrap();
+/// assert_eq!((floats.dims(), floats.len(), floats.element_type()), (&[2, 2][..], 4, ElementType::F32));
+/// assert_eq!(floats.to_i64(), None);
+/// let sizes = Array::ints(&[2], &[640, 480]).unwrap();
+/// assert_eq!((&*sizes.to_f32(), sizes.to_i64()), (&[640.0, 480.0][..], Some(&[640, 480][..])));
+/// assert!(Array::bools(&[3], &[true, false]).is_none()); // two values for three
+/// ```
 #[derive(Clone, Debug)]
 pub struct Array {
     dims: Vec<usize>,

@@ -38,6 +38,19 @@ pub const ALIGNMENT: u64 = 16;
 /// The tensors of a model that TensorFlow Lite Micro places in its arena.
 ///
 /// A `RESHAPE` computes nothing in that runtime if its result lies on its operand, so both count as one buffer.
+///
+/// ```no_run
+/// use texpool_model::import::micro::MicroArena;
+///
+/// let bytes = std::fs::read("model.tflite")?;
+/// let mut arena = MicroArena::read(&bytes)?;
+/// arena.scratch(0, 1024)?; // scratch memory of the first operator's kernel
+/// let plan = arena.planner().plan()?;
+/// println!("{} tensors in {} buffers", arena.len(), arena.buffers().len());
+/// println!("{} bytes, {} by the runtime, {} side by side", plan.total, arena.runtime_total()?, arena.naive_total());
+/// std::fs::write("model_planned.tflite", arena.write(&plan)?)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct MicroArena<'a> {
     bytes: &'a [u8],

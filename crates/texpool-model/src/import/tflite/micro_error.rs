@@ -4,6 +4,14 @@ use crate::import::ImportError;
 use texpool_plan::{PlanError, printable};
 
 /// Reason why a model has no plan for TensorFlow Lite Micro, or why a plan cannot be written.
+///
+/// ```
+/// use texpool_model::import::micro::{MicroArena, MicroError};
+///
+/// assert!(matches!(MicroArena::read(b"no model"), Err(MicroError::Import(_))));
+/// let error = MicroError::NoOperator { operator: 7, count: 5 };
+/// assert_eq!(error.to_string(), "there is no operator 7; the model's 5 are numbered from 0");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MicroError {

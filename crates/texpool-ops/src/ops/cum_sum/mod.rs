@@ -7,6 +7,17 @@ use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Running sums of `x` along an axis.
+///
+/// ```
+/// use texpool_ops::graph::{CumSum, Shape, infer};
+///
+/// let x = Shape::new(1, 1, 7, 10);
+/// let sums = CumSum { axis: 2, exclusive: false, reverse: false };
+/// assert_eq!(infer(&sums.into(), &[x], x)?, x);
+/// let error = infer(&CumSum { axis: 4, ..sums }.into(), &[x], x).unwrap_err();
+/// assert_eq!(error.to_string(), "the axis summed along is no valid choice of axes");
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CumSum {
     /// Axis, 0 to 3, in `B, H, W, C` order.

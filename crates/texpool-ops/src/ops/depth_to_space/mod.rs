@@ -9,6 +9,16 @@ use super::schema::{
 use crate::graph::Shape;
 
 /// Order of the channels of a block of pixels.
+///
+/// ```
+/// use texpool_ops::graph::{DepthOrder, DepthToSpace, Shape, infer};
+///
+/// // PyTorch's `PixelShuffle(2)`.
+/// let shuffle = DepthToSpace { block: 2, order: DepthOrder::Crd };
+/// let x = Shape::new(1, 8, 8, 12);
+/// assert_eq!(infer(&shuffle.into(), &[x], x)?, Shape::new(1, 16, 16, 3));
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DepthOrder {
     /// The row in the block, the column, then the channel (TensorFlow's order).
@@ -18,6 +28,15 @@ pub enum DepthOrder {
 }
 
 /// Moves channels of `x` to blocks of `block` by `block` pixels.
+///
+/// ```
+/// use texpool_ops::graph::{DepthOrder, DepthToSpace, Shape, infer};
+///
+/// let op = DepthToSpace { block: 2, order: DepthOrder::Dcr };
+/// let x = Shape::new(1, 8, 8, 10);
+/// let error = infer(&op.into(), &[x], x).unwrap_err();
+/// assert_eq!(error.to_string(), "channels by the block's pixels: 10 is no multiple of 4");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthToSpace {
     /// Edge of the block in pixels.

@@ -11,6 +11,15 @@ use crate::graph::Shape;
 
 /// `x, indices [1, 1, 1, n]`; element `i` of the result along `axis` is the operand's element `indices[i]`. Negative
 /// indices count from the end; indices outside are clamped.
+///
+/// ```
+/// use texpool_ops::graph::{Gather, Shape, infer};
+///
+/// // Five rows of an embedding table of a thousand.
+/// let (table, words) = (Shape::new(1, 1, 1000, 64), Shape::new(1, 1, 1, 5));
+/// assert_eq!(infer(&Gather { axis: 2 }.into(), &[table, words], table)?, Shape::new(1, 1, 5, 64));
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {
     /// Axis, 0 to 3, in `B, H, W, C` order.

@@ -9,6 +9,15 @@ use crate::graph::Shape;
 /// `indices` gives the position. Negative indices count from the end; indices outside are clamped.
 ///
 /// Along the other axes, the indices do not have more elements than the operand.
+///
+/// ```
+/// use texpool_ops::graph::{GatherElements, Shape, infer};
+///
+/// // Three of a hundred boxes for each class.
+/// let (scores, places) = (Shape::new(1, 1, 100, 20), Shape::new(1, 1, 3, 20));
+/// assert_eq!(infer(&GatherElements { axis: 2 }.into(), &[scores, places], scores)?, places);
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatherElements {
     /// Axis, 0 to 3, in `B, H, W, C` order.

@@ -11,6 +11,15 @@ use crate::graph::Shape;
 
 /// `x [B, H, W, C], grid [B, OH, OW, 2]`; the result is `[B, OH, OW, C]`. Each result pixel is `x` sampled at the
 /// position `(x, y)` in the grid; coordinates range from -1 to 1 across the image.
+///
+/// ```
+/// use texpool_ops::graph::{GridSample, Shape, infer};
+///
+/// let op = GridSample { linear: true, border: false, align_corners: false };
+/// let (image, grid) = (Shape::new(1, 64, 64, 3), Shape::new(1, 16, 20, 2));
+/// assert_eq!(infer(&op.into(), &[image, grid], image)?, Shape::new(1, 16, 20, 3));
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridSample {
     /// If true, interpolates linearly between pixels. Otherwise, takes the nearest pixel; ties go to the even one.

@@ -8,6 +8,16 @@ use crate::graph::Shape;
 
 /// `x / (bias + alpha / size * sum)^beta` over channels. `sum` is the sum of squares of the `size` channels from `c -
 /// floor((size - 1) / 2)` on, clipped to the channels that exist.
+///
+/// ```
+/// use texpool_ops::graph::{Lrn, Shape, infer};
+///
+/// // AlexNet's normalization.
+/// let lrn = Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 2.0 };
+/// let x = Shape::new(1, 55, 55, 96);
+/// assert_eq!(infer(&lrn.into(), &[x], x)?, x);
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lrn {
     /// Number of channels in the window.

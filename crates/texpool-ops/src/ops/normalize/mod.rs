@@ -10,6 +10,16 @@ use crate::graph::Shape;
 /// `x / max(sqrt(scale * statistic + epsilon) + offset, least)` over the marked axes; with the variance, the distance
 /// from the mean takes the place of `x`. Covers layer and instance normalization, RMS normalization and L2
 /// normalization. All intermediate results have 32 bits, even if the textures have 16.
+///
+/// ```
+/// use texpool_ops::graph::{Normalize, Op, Statistic};
+///
+/// let channels = [false, false, false, true];
+/// let layer = Normalize::variance(channels, 1e-5);
+/// assert_eq!((layer.statistic, layer.scale, layer.least), (Statistic::Variance, 1.0, 0.0));
+/// let rms = Normalize::new(channels, Statistic::MeanSquare, 1e-6);
+/// assert_eq!((Op::from(layer).name(), Op::from(rms).name()), ("MeanVarianceNormalization", "RMSNormalization"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Normalize {
     /// Axes that share a statistic, in `B, H, W, C` order.
@@ -27,6 +37,15 @@ pub struct Normalize {
 }
 
 /// Statistic that a normalization measures.
+///
+/// ```
+/// use texpool_ops::graph::{Normalize, Op, Statistic};
+///
+/// // Divides by the length of a pixel's vector, but by no less than 1e-12.
+/// let plain = Normalize::new([false, false, false, true], Statistic::SumSquare, 0.0);
+/// let length = Normalize { least: 1e-12, ..plain };
+/// assert_eq!(Op::from(length).name(), "L2_NORMALIZATION");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// Mean of the squared distances from the mean (population variance).

@@ -9,6 +9,16 @@ use super::schema::{
 use crate::graph::Shape;
 
 /// Adds elements around each axis of `x`, or cuts elements off.
+///
+/// ```
+/// use texpool_ops::graph::{Pad, PadMode, Shape, infer};
+///
+/// // A border above and below, and a column less on the left.
+/// let pad = Pad { before: [0, 1, -1, 0], after: [0, 1, 0, 0], mode: PadMode::Constant(0.0) };
+/// let x = Shape::new(1, 8, 8, 3);
+/// assert_eq!(infer(&pad.into(), &[x], x)?, Shape::new(1, 10, 7, 3));
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pad {
     /// Elements added before each axis; a negative number cuts that many off.
@@ -49,6 +59,16 @@ impl OpSchema for Pad {
 }
 
 /// Values of the elements around a tensor.
+///
+/// ```
+/// use texpool_ops::graph::PadMode;
+///
+/// // The element before the first of four.
+/// let before = |mode: PadMode| mode.source(-1, 4);
+/// assert_eq!((before(PadMode::Edge), before(PadMode::Symmetric)), (Some(0), Some(0)));
+/// assert_eq!((before(PadMode::Reflect), before(PadMode::Wrap)), (Some(1), Some(3)));
+/// assert_eq!(before(PadMode::Constant(0.0)), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PadMode {
     /// One value.
@@ -92,6 +112,17 @@ impl PadMode {
 }
 
 /// One axis of a pad: elements are cut off first, then the rest is padded.
+///
+/// ```
+/// use texpool_ops::graph::{PadAxis, PadMode};
+///
+/// // The first of five elements is cut off, and two are added behind the last.
+/// let axis = PadAxis::new(5, -1, 2).unwrap();
+/// assert_eq!((axis.first, axis.kept, axis.front), (1, 4, 0));
+/// assert_eq!((axis.source(PadMode::Edge, 0), axis.source(PadMode::Edge, 5)), (Some(1), Some(4)));
+/// assert_eq!(axis.source(PadMode::Constant(0.0), 5), None);
+/// assert!(PadAxis::new(5, -3, -3).is_none()); // cuts off six of five
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PadAxis {
     /// First element that is not cut off.

@@ -11,6 +11,15 @@ use super::schema::{
 use crate::graph::{Padding, Shape};
 
 /// Function of a pool.
+///
+/// ```
+/// use texpool_ops::graph::{Op, Padding, Pool2d, PoolKind, Shape, infer};
+///
+/// let pool = |kind| Op::from(Pool2d::plain(kind, [2, 2], [2, 2], Padding::default()));
+/// assert_eq!(pool(PoolKind::Lp { p: 2 }).name(), "L2_POOL_2D");
+/// let x = Shape::new(1, 8, 8, 3);
+/// assert_eq!(infer(&pool(PoolKind::Lp { p: 0 }), &[x], x).unwrap_err().to_string(), "power is zero");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PoolKind {
     /// Maximum of the window's pixels inside the image.
@@ -25,6 +34,19 @@ pub enum PoolKind {
 }
 
 /// A 2-D pool of `x`.
+///
+/// ```
+/// use texpool_ops::graph::{Padding, Pool2d, PoolKind, Shape, infer};
+///
+/// let padding = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+/// let plain = Pool2d::plain(PoolKind::Average, [3, 3], [2, 2], padding);
+/// // ONNX's `count_include_pad`: the border counts as zeros.
+/// let counting = Pool2d { counted: Some(padding), ..plain };
+/// let x = Shape::new(1, 7, 7, 64);
+/// assert_eq!(infer(&counting.into(), &[x], x)?, Shape::new(1, 4, 4, 64));
+/// assert!(Pool2d::plain(PoolKind::Average, [7, 7], [1, 1], Padding::default()).is_mean_of(x));
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool2d {
     /// Function of the pool.

@@ -10,6 +10,15 @@ use crate::graph::Shape;
 
 /// `x, alpha`: `x < 0 ? alpha * x : x`. As in TensorFlow Lite, alpha is broadcast to the input, but the input is
 /// never broadcast to alpha.
+///
+/// ```
+/// use texpool_ops::graph::{Op, Shape, infer};
+///
+/// let (x, alpha) = (Shape::new(1, 8, 8, 3), Shape::new(1, 1, 1, 3));
+/// assert_eq!(infer(&Op::Prelu, &[x, alpha], x)?, x);
+/// assert!(infer(&Op::Prelu, &[alpha, x], x).is_err());
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prelu;
 

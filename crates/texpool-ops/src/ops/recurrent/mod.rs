@@ -27,6 +27,23 @@ const TERMS: usize = 16;
 ///
 /// The result is `[B, D, W, C]`. Its pixels are the hidden values of all steps if [`sequence`](Self::sequence) is set.
 /// Behind these come the final states if [`finals`](Self::finals) is set: the hidden values and, for an LSTM, the cell.
+///
+/// ```
+/// use texpool_ops::graph::{Cell, CellFunction, Recurrent, Shape, Unary, infer};
+///
+/// // An LSTM of 10 hidden values that returns those of all 5 steps, and behind them its final states.
+/// let cell = Cell::Lstm { coupled: false, rounded: false };
+/// let functions = [Unary::Logistic, Unary::Tanh, Unary::Tanh].map(CellFunction::plain);
+/// let (reverse, clip, cell_clip, initial, lengths) = ([false; 2], None, None, false, false);
+/// let lstm =
+///     Recurrent { cell, reverse, functions, clip, cell_clip, initial, lengths, sequence: true, finals: true };
+/// let gates = cell.gates() * Recurrent::padded(10);
+/// let (products, weights) = (Shape::new(1, 1, 5, gates), Shape::new(1, 1, 2 + Recurrent::terms(10), gates));
+/// assert_eq!((products.c, weights.w, lstm.result_pixels(5)), (48, 18, 7));
+/// let result = Shape::new(1, 1, 7, 10);
+/// assert_eq!(infer(&lstm.into(), &[products, weights], result)?, result);
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recurrent {
     /// Kind of the cell.
@@ -50,6 +67,15 @@ pub struct Recurrent {
 }
 
 /// Kind of a recurrent cell.
+///
+/// ```
+/// use texpool_ops::graph::Cell;
+///
+/// let lstm = Cell::Lstm { coupled: false, rounded: false };
+/// assert_eq!((lstm.gates(), lstm.states()), (4, 2));
+/// assert_eq!((Cell::Gru { reset_after: true }.gates(), Cell::Plain.states()), (3, 1));
+/// assert_eq!((lstm.most_hidden(), Cell::Plain.most_hidden()), (672, 2048));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cell {
     /// One function of the sum.
@@ -70,6 +96,14 @@ pub enum Cell {
 }
 
 /// A function of a cell: `scale * function(inner * x) + offset`.
+///
+/// ```
+/// use texpool_ops::graph::{CellFunction, Unary};
+///
+/// // ONNX's `ScaledTanh` with an alpha of 1.7159 and a beta of 2/3.
+/// let scaled = CellFunction { scale: 1.7159, inner: 2.0 / 3.0, ..CellFunction::plain(Unary::Tanh) };
+/// assert_eq!((scaled.function, scaled.offset), (Some(Unary::Tanh), 0.0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CellFunction {
     /// The function; the identity if missing. It must be one that an epilogue can hold.

@@ -11,6 +11,18 @@ use crate::graph::Shape;
 pub const LARGE_MEAN: usize = 1 << 14;
 
 /// Reduces the marked axes of `x`; exactly one axis if the result is an index.
+///
+/// ```
+/// use texpool_ops::graph::{Reduce, ReduceKind, Shape, infer};
+///
+/// // The class of each pixel.
+/// let classes = Reduce { kind: ReduceKind::ArgMax { last: false }, axes: [false, false, false, true] };
+/// let x = Shape::new(1, 64, 64, 21);
+/// assert_eq!(infer(&classes.into(), &[x], x)?, Shape::new(1, 64, 64, 1));
+/// let error = infer(&Reduce { axes: [true; 4], ..classes }.into(), &[x], x).unwrap_err();
+/// assert_eq!(error.to_string(), "the axis of an index is no valid choice of axes");
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduce {
     /// Function of the reduction.
@@ -20,6 +32,15 @@ pub struct Reduce {
 }
 
 /// Functions of all values along some axes.
+///
+/// ```
+/// use texpool_ops::graph::ReduceKind;
+///
+/// assert_eq!(ReduceKind::Max.name(), "REDUCE_MAX");
+/// // The sum of a single value is that value, but its norm is its magnitude.
+/// assert!(ReduceKind::Sum.keeps_one() && !ReduceKind::L2.keeps_one());
+/// assert!(ReduceKind::ArgMin { last: true }.is_index());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ReduceKind {
     /// Arithmetic mean.

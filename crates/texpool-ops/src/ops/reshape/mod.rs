@@ -9,6 +9,14 @@ use super::schema::{
 use crate::graph::Shape;
 
 /// Gives `x` another shape; its elements stay in dense order.
+///
+/// ```
+/// use texpool_ops::graph::{Op, Shape, infer};
+///
+/// let (x, flat) = (Shape::new(1, 4, 4, 2), Shape::new(1, 1, 1, 32));
+/// assert_eq!(infer(&Op::Reshape, &[x], flat)?, flat);
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reshape;
 

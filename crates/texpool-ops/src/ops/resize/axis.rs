@@ -7,6 +7,14 @@
 use super::{CoordMode, Resize, ResizeMode, Rounding};
 
 /// The input pixels of an output pixel: `weights[j]` of pixel `first + j`, clamped to the image.
+///
+/// ```
+/// use texpool_ops::graph::Taps;
+///
+/// let taps = Taps { first: -1, weights: [0.25, 0.75, 0.0, 0.0] };
+/// // The pixel left of the image repeats its first one.
+/// assert_eq!((taps.pixel(0, 8), taps.pixel(1, 8)), (0, 0));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Taps {
     /// First pixel; this and the following pixels may be outside the image.
@@ -28,6 +36,15 @@ impl Taps {
 const TIE: f32 = 1e-6;
 
 /// A resize along one axis.
+///
+/// ```
+/// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Taps};
+///
+/// let resize = Resize { mode: ResizeMode::Linear, coords: CoordMode::AlignCorners, scale: None };
+/// let height = ResizeAxis::new(&resize, 0, 3, 5);
+/// assert_eq!(height.taps(), 2);
+/// assert_eq!(height.at(3), Some(Taps { first: 1, weights: [0.5, 0.5, 0.0, 0.0] }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResizeAxis {
     mode: ResizeMode,

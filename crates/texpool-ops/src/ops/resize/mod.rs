@@ -14,6 +14,17 @@ use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Resizes height and width of `x`.
+///
+/// ```
+/// use texpool_ops::graph::{CoordMode, Resize, ResizeMode, Shape, infer};
+///
+/// let bilinear = Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
+/// let (x, stated) = (Shape::new(1, 8, 8, 3), Shape::new(1, 13, 20, 3));
+/// assert_eq!(infer(&bilinear.into(), &[x], stated)?, stated);
+/// let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
+/// assert!(bilinear.follows_tensorflow() && !Resize { mode: cubic, ..bilinear }.follows_tensorflow());
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
     /// Interpolation between pixels.
@@ -25,6 +36,17 @@ pub struct Resize {
 }
 
 /// Rounding of a position between two pixels.
+///
+/// ```
+/// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Rounding};
+///
+/// // Four pixels become two: the first of these lies halfway between pixels 0 and 1.
+/// let first = |rounding| {
+///     let resize = Resize { mode: ResizeMode::Nearest(rounding), coords: CoordMode::HalfPixel, scale: None };
+///     ResizeAxis::new(&resize, 1, 4, 2).at(0).unwrap().first
+/// };
+/// assert_eq!((first(Rounding::PreferFloor), first(Rounding::PreferCeil)), (0, 1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Rounding {
     /// To the nearest pixel; the middle rounds down.
@@ -38,6 +60,14 @@ pub enum Rounding {
 }
 
 /// Interpolation between pixels.
+///
+/// ```
+/// use texpool_ops::graph::{CoordMode, ResizeMode, Rounding};
+///
+/// // TensorFlow rounds to the nearest pixel only if centres or corners are aligned.
+/// assert_eq!(ResizeMode::nearest_in(CoordMode::HalfPixel), ResizeMode::Nearest(Rounding::PreferCeil));
+/// assert_eq!(ResizeMode::nearest_in(CoordMode::Asymmetric), ResizeMode::Nearest(Rounding::Floor));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ResizeMode {
     /// One pixel.
@@ -65,6 +95,18 @@ impl ResizeMode {
 
 /// Position of an output pixel `x` in the input image; `scale` is output by input. An axis whose scale is 1 is not
 /// changed, even if a crop is specified.
+///
+/// ```
+/// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode};
+///
+/// // Two pixels become four: the weights of the two in the second of the four.
+/// let second = |coords| {
+///     let axis = ResizeAxis::new(&Resize { mode: ResizeMode::Linear, coords, scale: None }, 1, 2, 4);
+///     axis.at(1).unwrap().weights
+/// };
+/// assert_eq!(second(CoordMode::Asymmetric)[..2], [0.5, 0.5]);
+/// assert_eq!(second(CoordMode::HalfPixel)[..2], [0.75, 0.25]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CoordMode {
     /// `x / scale`

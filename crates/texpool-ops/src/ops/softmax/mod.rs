@@ -7,6 +7,13 @@ use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Softmax of `beta * x` over channels.
+///
+/// ```
+/// use texpool_ops::graph::{Op, Softmax};
+///
+/// assert_eq!(Op::from(Softmax { beta: 1.0, log: false }).name(), "SOFTMAX");
+/// assert_eq!(Op::from(Softmax { beta: 1.0, log: true }).name(), "LOG_SOFTMAX");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Softmax {
     /// Factor of the exponent.

@@ -6,6 +6,18 @@ use super::schema::{OpSchema, Origin, ShapeError, shapes::only};
 use crate::graph::Shape;
 
 /// Strided slice of `x`: output index `i` of an axis reads element `begin + i * stride`.
+///
+/// ```
+/// use texpool_ops::graph::{Shape, StridedSlice, infer};
+///
+/// // The image mirrored: columns 7, 6 and so on to 0.
+/// let mirrored = StridedSlice { begin: [0, 0, 7, 0], stride: [1, 1, -1, 1] };
+/// let x = Shape::new(1, 8, 8, 3);
+/// assert_eq!(infer(&mirrored.into(), &[x], x)?, x);
+/// let error = infer(&mirrored.into(), &[x], Shape { w: 9, ..x }).unwrap_err();
+/// assert_eq!(error.to_string(), "axis 2: index -1 lies outside an extent of 8");
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StridedSlice {
     /// First index to read of each axis.

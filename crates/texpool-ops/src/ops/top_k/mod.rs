@@ -8,6 +8,18 @@ use crate::graph::Shape;
 
 /// The `k` greatest or least channels of each pixel of `x`, sorted; among equal values, the lower channel comes
 /// first.
+///
+/// ```
+/// use texpool_ops::graph::{Shape, TopK, infer};
+///
+/// // The five best classes of a thousand. A second node finds their scores.
+/// let classes = TopK { k: 5, largest: true, indices: true };
+/// let scores = TopK { indices: false, ..classes };
+/// let x = Shape::new(1, 1, 1, 1000);
+/// assert_eq!(infer(&classes.into(), &[x], x)?, Shape::new(1, 1, 1, 5));
+/// assert_eq!(infer(&scores.into(), &[x], x)?, Shape::new(1, 1, 1, 5));
+/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopK {
     /// Number of channels to find.
