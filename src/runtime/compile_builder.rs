@@ -356,8 +356,8 @@ impl<'a> CompileBuilder<'a> {
         self
     }
 
-    /// Calls `callback` with the progress every few milliseconds. Returning [`ControlFlow::Break`] ends the search with the
-    /// best plan found.
+    /// Calls `callback` with the progress every few milliseconds. Returning [`ControlFlow::Break`] ends the search with
+    /// the best plan found.
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {

@@ -195,7 +195,7 @@ impl fmt::Display for PublishedCsdf {
             let published = row.published_megabytes.map(|mb| mb.to_string()).join(" -> ");
             let here = row.predicted_throughput.map_or_else(|| "-".to_owned(), |here| format!("{here:.2}"));
             let throughput = format!("{:.2}, here {here}", row.published_throughput);
-            let (found, pool) = (mb(row.found_bytes), row.pool_bytes.map_or_else(|| UNKNOWN.to_owned(), mb));
+            let (buffers, pool) = (mb(row.found_bytes), row.pool_bytes.map_or_else(|| UNKNOWN.to_owned(), mb));
             let verdict = [0, 1].map(|column| {
                 let published = row.published_megabytes[column] as f64 * 1e6;
                 let off = (row.found_bytes[column] as f64 - published) / published * 100.0;
@@ -203,7 +203,7 @@ impl fmt::Display for PublishedCsdf {
             });
             let why = row.differs.as_ref().map_or_else(String::new, |why| format!(": {why}"));
             let verdict = format!("{}, {}{why}", verdict[0], verdict[1]);
-            writeln!(f, "  {:<14}{published:>12}{found:>16}{pool:>16}{throughput:>17}", row.network)?;
+            writeln!(f, "  {:<14}{published:>12}{buffers:>16}{pool:>16}{throughput:>17}", row.network)?;
             writeln!(f, "    found: {verdict}")?;
         }
         if let Some(reason) = self.stopped {
