@@ -30,7 +30,7 @@ pub const TIMEOUT: Duration = Duration::from_secs(600);
 ///
 /// ```
 /// use std::time::Duration;
-/// use texpool_gpu::{GpuOptions, Polling};
+/// use texpool::{GpuOptions, Polling};
 ///
 /// let options = GpuOptions { adapter: Some("nvidia".to_owned()), timestamps: true, ..GpuOptions::default() };
 /// assert_eq!((options.timeout, options.polling), (Duration::from_secs(600), Polling::Thread));
@@ -70,8 +70,8 @@ impl Default for GpuOptions {
 /// Description of an adapter, for listings.
 ///
 /// ```no_run
-/// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) -> texpool_gpu::GpuOptions {
-/// use texpool_gpu::GpuOptions;
+/// # fn example(adapters: Vec<texpool::AdapterSummary>) -> texpool::GpuOptions {
+/// use texpool::GpuOptions;
 ///
 /// // A discrete card, by its address, because two cards may have the same name.
 /// let card = adapters.iter().find(|adapter| adapter.kind == "DiscreteGpu" && !adapter.pci_bus_id.is_empty());
@@ -244,7 +244,7 @@ impl AdapterSummary {
     /// Returns whether `name`, as given in [`GpuOptions::adapter`], selects this adapter.
     ///
     /// ```no_run
-    /// # fn example(adapters: Vec<texpool_gpu::AdapterSummary>) {
+    /// # fn example(adapters: Vec<texpool::AdapterSummary>) {
     /// // By a part of the name, or by the address of the card.
     /// for wanted in ["radeon", "0000:01:00.0"] {
     ///     println!("{wanted}: {:?}", adapters.iter().find(|adapter| adapter.is_called(wanted)));

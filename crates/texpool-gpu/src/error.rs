@@ -10,7 +10,7 @@ use texpool_plan::{TextureSpec, printable};
 /// Error of an operation on the device.
 ///
 /// ```
-/// use texpool_gpu::GpuError;
+/// use texpool::GpuError;
 ///
 /// let (what, limit) = ("the weights of operator 3 (CONV_2D)".to_owned(), "maxTextureDimension2D");
 /// let error = GpuError::Limit { what, node: Some(3), limit, needed: 40_000, allowed: 8192 };

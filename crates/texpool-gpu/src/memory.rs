@@ -7,7 +7,7 @@
 /// caller bound are not counted.
 ///
 /// ```no_run
-/// # fn example(memory: texpool_gpu::Memory) {
+/// # fn example(memory: texpool::Memory) {
 /// println!("{} bytes, of which others use {} as well", memory.planned.sum(), memory.shared);
 /// if let Some(allocated) = memory.allocated {
 ///     println!("{} by the driver's count, {} of them weights", allocated.sum(), allocated.weights);
@@ -36,7 +36,7 @@ pub struct Memory {
 /// Bytes of device memory by purpose.
 ///
 /// ```
-/// use texpool_gpu::MemoryParts;
+/// use texpool::MemoryParts;
 ///
 /// let mut parts = MemoryParts::default();
 /// (parts.pool, parts.weights, parts.io) = (2 << 20, 3 << 20, 1 << 20);

@@ -25,7 +25,7 @@ const THREAD: &str = "texpool wait";
 ///
 /// ```no_run
 /// # fn example(device: wgpu::Device) -> Result<(), wgpu::PollError> {
-/// use texpool_gpu::{GpuOptions, Polling};
+/// use texpool::{GpuOptions, Polling};
 ///
 /// let options = GpuOptions { polling: Polling::Host, ..GpuOptions::default() };
 /// // In the program's own loop, so that futures on a device with these options advance:

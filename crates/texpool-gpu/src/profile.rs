@@ -11,7 +11,7 @@ use super::{
 /// Time of one dispatch.
 ///
 /// ```no_run
-/// # fn example(times: Vec<texpool_gpu::DispatchTime>) {
+/// # fn example(times: Vec<texpool::DispatchTime>) {
 /// use std::collections::BTreeMap;
 ///
 /// let mut of_kernels = BTreeMap::new();

@@ -8,8 +8,8 @@ use texpool_plan::printable;
 /// Problems that a run encountered but its results do not show.
 ///
 /// ```no_run
-/// # fn example(warnings: texpool_gpu::RunWarnings) {
-/// use texpool_gpu::Clamp;
+/// # fn example(warnings: texpool::RunWarnings) {
+/// use texpool::Clamp;
 ///
 /// if warnings.count(Clamp::Saturated) > 1000 {
 ///     // Too many for 16 bits: compile the model with 32-bit texels.
@@ -102,7 +102,7 @@ impl RunWarnings {
     /// Describes the clamped values, one sentence per reason.
     ///
     /// ```
-    /// let none = texpool_gpu::RunWarnings::default();
+    /// let none = texpool::RunWarnings::default();
     /// assert!(none.is_empty() && none.clamped_text().is_empty() && none.to_string().is_empty());
     /// ```
     pub fn clamped_text(&self) -> Vec<String> {

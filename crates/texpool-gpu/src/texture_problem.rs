@@ -9,7 +9,7 @@ use texpool_plan::TextureSpec;
 /// Rgba8Unorm".
 ///
 /// ```
-/// use texpool_gpu::{TensorRole, TextureProblem};
+/// use texpool::{TensorRole, TextureProblem};
 ///
 /// assert_eq!(TextureProblem::Size { width: 640, height: 480 }.to_string(), "it is 640x480");
 /// let problem = TextureProblem::InUse { role: TensorRole::Input, index: 0 };

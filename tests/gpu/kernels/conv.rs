@@ -53,7 +53,6 @@ fn convolutions_of_any_form() {
         let out = extents(input, kernel, &conv, 7);
         epilogues(&mut harness, &Op::Conv2d(conv), &operands(input, [7, kernel[0], kernel[1], 6], 7), out, true);
     }
-    harness.finish();
 }
 
 /// Windows, strides, dilation and multipliers, with channels that fill no texel.
@@ -85,7 +84,6 @@ fn depthwise_convolutions_of_any_form() {
         out,
         true,
     );
-    harness.finish();
 }
 
 /// Strides that leave pixels without a tap, padding, dilation and groups.
@@ -120,7 +118,6 @@ fn transposed_convolutions_of_any_form() {
     }
     let conv = TransposeConv::plain([2, 2], NONE);
     epilogues(&mut harness, &Op::TransposeConv(conv), &operands([1, 3, 3, 4], [6, 2, 2, 4], 6), [1, 6, 6, 6], true);
-    harness.finish();
 }
 
 /// One row and several, also where a row of weights spans several pixels of the operand.
@@ -138,5 +135,4 @@ fn fully_connected_layers_of_any_form() {
     ] {
         case(&mut harness, Op::FullyConnected, &operands(input, weights, out[3]), out);
     }
-    harness.finish();
 }

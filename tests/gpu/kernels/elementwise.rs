@@ -16,7 +16,6 @@ fn functions_of_one_value() {
     let mut harness = Harness::new();
     let dims = [2, 3, 5, 7];
     epilogues(&mut harness, &Op::Unary(Unary::Square), &[placed(dims)], dims, true);
-    harness.finish();
 }
 
 /// Roots in an epilogue, behind a square so that their operand is never negative.
@@ -36,7 +35,6 @@ fn roots_of_squares() {
         graph.nodes[n(0)].epilogue.then = texpool_ops::graph::Act::Unary(Unary::Neg);
         harness.check(&graph);
     }
-    harness.finish();
 }
 
 /// Arithmetic of two computed values, and of one with a constant on either side.
@@ -51,7 +49,6 @@ fn functions_of_two_values() {
     }
     epilogues(&mut harness, &Op::Binary(Binary::Mul), &[placed(out), constant([1, 1, 5, 6])], out, true);
     epilogues(&mut harness, &Op::Binary(Binary::Sub), &[placed(out), placed([2, 1, 1, 6])], out, false);
-    harness.finish();
 }
 
 /// Extents of one on either side and on each axis, alone and together.
@@ -72,7 +69,6 @@ fn every_axis_broadcasts() {
             case(&mut harness, Op::Binary(Binary::Sub), &[a, b], out);
         }
     }
-    harness.finish();
 }
 
 /// Alphas as one a channel, of any broadcast shape, and computed by another node.
@@ -84,7 +80,6 @@ fn prelu_by_channel_by_anything_and_computed() {
         case(&mut harness, Op::Prelu, &[placed(dims), constant(alpha)], dims);
         case(&mut harness, Op::Prelu, &[placed(dims), placed(alpha)], dims);
     }
-    harness.finish();
 }
 
 #[test]
@@ -158,7 +153,6 @@ fn softmax_of_few_and_of_many_channels() {
         [1, 2, 2, 6],
         true,
     );
-    harness.finish();
 }
 
 /// Every set of axes, and channels that fill many slices.
@@ -174,5 +168,4 @@ fn means_over_any_axes() {
     let spatial = Op::Reduce(Reduce { kind: ReduceKind::Mean, axes: [false, true, true, false] });
     case(&mut harness, spatial.clone(), &[placed([1, 7, 7, 130])], [1, 1, 1, 130]);
     epilogues(&mut harness, &spatial, &[placed([2, 4, 4, 6])], [2, 1, 1, 6], true);
-    harness.finish();
 }

@@ -42,7 +42,6 @@ fn every_function_of_the_tables() {
         harness.inputs(inputs);
         case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
     }
-    harness.finish();
 }
 
 /// Angles of many turns: the remainder of a turn is as precise as that of small angles.
@@ -55,7 +54,6 @@ fn large_angles() {
     }
     // Whole numbers with few digits are never near a pole.
     check(&mut harness, |x| (1e5 * x).round(), &circular);
-    harness.finish();
 }
 
 /// Quotients that are not exact in floats: the remainder is still exact.
@@ -81,7 +79,6 @@ fn rests_of_large_quotients() {
     for binary in [Binary::FloorDiv, Binary::Mod, Binary::Fmod] {
         case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed(DIMS)], DIMS);
     }
-    harness.finish();
 }
 
 fn check(harness: &mut Harness, inputs: fn(f32) -> f32, unaries: &[Unary]) {
@@ -113,7 +110,6 @@ fn activations() {
     check(&mut harness, |x| x, &activations);
     check(&mut harness, |x| 12.0 * x, &activations);
     check(&mut harness, |x| 0.001 * x, &[Unary::Softplus, Unary::Mish, Unary::Gelu]);
-    harness.finish();
 }
 
 /// Both sides round the same quotient, so no value is off by a whole step of the grid, not even halves.
@@ -127,7 +123,6 @@ fn values_rounded_to_a_grid() {
         check(&mut harness, |x| x * 0.37, &grids);
         check(&mut harness, |x| x * 500.0, &grids);
     }
-    harness.finish();
 }
 
 /// Activation functions, evaluated by the epilogue's code.
@@ -153,7 +148,6 @@ fn activations_in_epilogues() {
             harness.check(&one_node(Op::Unary(Unary::Neg), &[placed(DIMS)], DIMS.into(), epilogue));
         }
     }
-    harness.finish();
 }
 
 /// The error function, logarithms, and trigonometric and hyperbolic functions with their inverses, near zero and far.
@@ -173,7 +167,6 @@ fn elementary_functions() {
     check(&mut harness, |x| x.abs() + 1.0, &[Unary::Acosh]);
     check(&mut harness, |x| 1.0 + x.abs() / 100.0, &[Unary::Acosh]);
     check(&mut harness, |x| 1.0 + x.abs() * 3e4, &[Unary::Acosh]);
-    harness.finish();
 }
 
 /// Halves of either sign, whole numbers, and zero.
@@ -184,7 +177,6 @@ fn roundings() {
     check(&mut harness, |x| x, &roundings);
     // Halves and whole numbers, zero among them.
     check(&mut harness, |x| (x * 4.0).round() / 2.0 - 1.0, &roundings);
-    harness.finish();
 }
 
 /// `ToHalf`, `IsInf` and `IsNan`, on values beyond 16 bits.
@@ -205,7 +197,6 @@ fn halves_infinities_and_no_numbers() {
         .map(|[negative, positive]| Unary::IsInf { negative, positive });
     check(&mut harness, unusual, &[Unary::IsNan, Unary::NotZero]);
     check(&mut harness, unusual, &kinds);
-    harness.finish();
 }
 
 fn pairs(harness: &mut Harness, inputs: fn(f32) -> f32, binaries: &[Binary]) {
@@ -224,7 +215,6 @@ fn comparisons_logic_and_choices() {
     let all = [&TRUTHS[..], &[Binary::ZeroUnless, Binary::ZeroIf, Binary::SquaredDifference]].concat();
     pairs(&mut harness, |x| x.round(), &all);
     pairs(&mut harness, |x| x.max(0.0).floor(), &all);
-    harness.finish();
 }
 
 /// Floor, truncation and remainder by the sign of either operand.
@@ -241,7 +231,6 @@ fn quotients_and_rests() {
     for binary in all {
         case(&mut harness, Op::Binary(binary), &[placed(DIMS), placed([1, 1, 1, 7])], DIMS);
     }
-    harness.finish();
 }
 
 /// Negative bases, powers of zero, and fractions.
@@ -257,7 +246,6 @@ fn powers() {
     case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), constant([1, 1, 1, 6])], out);
     harness.inputs(|x| x.signum() * x.abs().clamp(0.75, 1.5));
     case(&mut harness, Op::Binary(Binary::Pow), &[placed(out), whole(&[-1.0, -2.0, -3.0, 18.0, -17.0, 2.0])], out);
-    harness.finish();
 }
 
 fn whole(values: &[f32]) -> crate::support::graphs::Source {

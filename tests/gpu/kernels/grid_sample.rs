@@ -21,7 +21,6 @@ fn places_inside_and_outside() {
             }
         }
     }
-    harness.finish();
 }
 
 /// Ties round to the even pixel, positions far outside are bounded, and NaN coordinates sample nothing.
@@ -35,7 +34,6 @@ fn places_that_are_hard_to_round() {
         let grid = Source::Constant(shape, Constant::from_f32(&grid).to_f32().into_owned());
         case(&mut harness, op, &[placed([1, 5, 4, 5]), grid], [1, places.len(), places.len(), 5]);
     }
-    harness.finish();
 }
 
 /// Every form of epilogue behind a sample.
@@ -45,5 +43,4 @@ fn epilogues_after_a_sample() {
     let op = Op::GridSample(GridSample { linear: true, border: true, align_corners: false });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), constant([1, 4, 2, 2])], [1, 4, 2, 5], true);
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5]), placed([1, 4, 2, 2])], [1, 4, 2, 5], false);
-    harness.finish();
 }

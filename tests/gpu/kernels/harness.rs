@@ -17,13 +17,18 @@ use texpool_ops::{
 use texpool_plan::{RowTable, TexelFormat, TextureSpec};
 
 use super::rng::Rng;
-use crate::support::{graphs::n, open};
+use crate::{
+    support::{graphs::n, open},
+    witness::EVERY_TEST,
+};
 
 const POISON: [f32; 4] = [f32::NAN; 4];
 /// Widths of textures, in the order the arrangements take them.
 const WIDTHS: [u32; 5] = [64, 1, 4096, 8, 256];
 /// Arrangements that each case is run in.
 const ARRANGEMENTS: u64 = 4;
+/// Divisor of the number of further combinations of format and packing: a case runs in that part of them, rounded up.
+const OTHERS: usize = 4;
 
 /// Position of a tensor in its texture.
 #[derive(Clone, Debug)]
@@ -56,6 +61,9 @@ pub(crate) struct Harness {
     pipelines: [(TexelFormat, Pipelines); 3],
     failures: Vec<String>,
     runs: usize,
+    /// Number of cases checked up to now.
+    cases: u64,
+    every_combination: bool,
     /// Maps random values (a quarter to two, of either sign) to input values.
     inputs: fn(f32) -> f32,
     /// Factor for every input except the first: indices have a wider range than other values.
@@ -80,6 +88,8 @@ impl Harness {
             pipelines,
             failures: Vec::new(),
             runs: 0,
+            cases: 0,
+            every_combination: false,
             inputs: |x| x,
             spread: 1.0,
             packings: &[WeightPacking::Texels],
@@ -101,16 +111,19 @@ impl Harness {
         self.packings = &WeightPacking::ALL;
     }
 
-    /// Runs the graph's only node in several arrangements and formats, with each of the chosen weight packings.
+    /// Makes the following checks run every packing in every format, instead of a choice per case.
+    pub(crate) fn every_combination(&mut self) {
+        self.every_combination = true;
+    }
+
+    /// Runs the graph's only node in several arrangements: in 32-bit floats, and in another combination of texel format
+    /// and weight packing, or in every combination.
     pub(crate) fn check(&mut self, graph: &Graph) {
-        let packings = self.packings.iter().flat_map(|&packing| [0, 1, 2].map(|format| (packing, format)));
-        // With 16-bit texels, this packing equals plain texels.
-        let packings = packings.filter(|pair| *pair != (WeightPacking::Halves, 1));
-        for arrangement in 0..ARRANGEMENTS {
+        for (packing, format) in self.combinations() {
             // Word texels differ from float texels only in loads and stores, so one arrangement is enough: the one
             // that includes everything, even tiles.
-            let texels_of_words = arrangement == ARRANGEMENTS - 1;
-            for (packing, format) in packings.clone().filter(|&(_, format)| format < 2 || texels_of_words) {
+            let first = if format == 2 { ARRANGEMENTS - 1 } else { 0 };
+            for arrangement in first..ARRANGEMENTS {
                 self.runs += 1;
                 if let Err(failure) = self.run(graph, arrangement, format, packing) {
                     let node = &graph.nodes[n(0)];
@@ -124,19 +137,26 @@ impl Harness {
                 }
             }
         }
+        self.cases += 1;
     }
 
-    /// Panics with all failures, if there are any.
-    pub(crate) fn finish(self) {
-        let shown = &self.failures[..self.failures.len().min(12)];
-        assert!(
-            self.failures.is_empty(),
-            "{} of {} runs failed:\n{}",
-            self.failures.len(),
-            self.runs,
-            shown.join("\n")
-        );
-        assert!(self.runs > 0);
+    /// Returns the packings and formats, by index in `pipelines`, for the next case.
+    fn combinations(&self) -> Vec<(WeightPacking, usize)> {
+        let all = self.packings.iter().flat_map(|&packing| [0, 1, 2].map(|format| (packing, format)));
+        // With 16-bit texels, this packing equals plain texels.
+        let mut all: Vec<_> = all.filter(|pair| *pair != (WeightPacking::Halves, 1)).collect();
+        if self.every_combination || std::env::var_os(EVERY_TEST).is_some() {
+            return all;
+        }
+        // Formats and packings differ in functions that all kernels share, and each combination takes another pipeline,
+        // whose compilation takes nearly all of the time. Chosen at random, so that the choice follows no pattern of
+        // the cases.
+        let mut chosen = vec![all.remove(0)];
+        let mut rng = Rng::new(self.cases);
+        for _ in 0..all.len().div_ceil(OTHERS) {
+            chosen.push(all.remove(rng.below(all.len())));
+        }
+        chosen
     }
 
     fn run(&mut self, graph: &Graph, arrangement: u64, format: usize, packing: WeightPacking) -> Result<(), String> {
@@ -288,6 +308,24 @@ impl Harness {
             compare(&actual, expected, shape, &placement, stripe, &stored)?;
         }
         Ok(())
+    }
+}
+
+impl Drop for Harness {
+    /// Panics with all failures, if there are any. Here, so that no test can forget it.
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            return;
+        }
+        let shown = &self.failures[..self.failures.len().min(12)];
+        assert!(
+            self.failures.is_empty(),
+            "{} of {} runs failed:\n{}",
+            self.failures.len(),
+            self.runs,
+            shown.join("\n")
+        );
+        assert!(self.runs > 0);
     }
 }
 

@@ -32,7 +32,6 @@ fn matrix_products_of_any_form() {
     let op = Op::MatMul(MatMul { transpose_b: false });
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6]), placed([1, 2, 6, 7])], [1, 2, 3, 7], false);
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6]), constant([1, 2, 6, 7])], [1, 2, 3, 7], true);
-    harness.finish();
 }
 
 const DIMS: [usize; 4] = [2, 3, 5, 7];
@@ -90,7 +89,6 @@ fn reductions_over_any_axes() {
             case(&mut harness, Op::Reduce(Reduce { kind, axes }), &[placed([1, 2, 1, channels])], [1, 2, 1, 1]);
         }
     }
-    harness.finish();
 }
 
 /// Regions so large that a workgroup computes one texel of the result, over every set of axes: several results, rows
@@ -133,7 +131,6 @@ fn reductions_of_very_many_texels() {
     for (dims, mask) in [([1, 2, 16_500, 5], 0b0100), ([1, 1, 2, 65_603], 0b1000), ([1, 16_500, 1, 3], 0b0010)] {
         case(&mut harness, mean(axes(mask)), &[placed(dims)], reduced(dims, axes(mask)));
     }
-    harness.finish();
 }
 
 /// The first or the last of equal values, along each axis.
@@ -152,7 +149,6 @@ fn indices_along_any_axis() {
             }
         }
     }
-    harness.finish();
 }
 
 /// TopK in order, with equal values, for values and for indices.
@@ -168,7 +164,6 @@ fn the_greatest_and_least_channels() {
             }
         }
     }
-    harness.finish();
 }
 
 /// TopK of more channels than an invocation scans one by one, and of more places than a workgroup sorts at once.
@@ -198,7 +193,6 @@ fn the_greatest_and_least_of_many_channels() {
     }
     let op = Op::TopK(TopK { k: 70, largest: true, indices: false });
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 100])], [1, 2, 3, 70], true);
-    harness.finish();
 }
 
 /// Windows of channels that reach over either end.
@@ -211,7 +205,6 @@ fn local_response_normalizations() {
     }
     let op = Op::Lrn(Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 1.0 });
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
-    harness.finish();
 }
 
 /// Every set of axes, short and long ones, and a mean far from zero.
@@ -237,7 +230,6 @@ fn normalizations_over_any_axes() {
     case(&mut harness, op.clone(), &[placed([2, 3, 4, 30])], [2, 3, 4, 30]);
     harness.inputs(|x| x);
     epilogues(&mut harness, &op, &[placed([1, 2, 3, 6])], [1, 2, 3, 6], true);
-    harness.finish();
 }
 
 /// Exclusive and reverse sums along each axis.
@@ -251,5 +243,4 @@ fn running_sums_along_any_axis() {
             }
         }
     }
-    harness.finish();
 }

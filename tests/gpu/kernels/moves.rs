@@ -24,7 +24,6 @@ fn pads_on_every_axis() {
     }
     let op = Op::Pad(Pad { before: [0, 1, 1, 0], after: [0, 1, 1, 1], mode: PadMode::Constant(0.0) });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5])], [1, 5, 5, 6], true);
-    harness.finish();
 }
 
 /// Reflection, symmetry, edge and wrap, wider than the image too.
@@ -47,7 +46,6 @@ fn pads_with_what_is_there() {
     }
     let op = Op::Pad(Pad { before: [0, 1, 1, 0], after: [0, 1, -1, 1], mode: PadMode::Reflect });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 5])], [1, 5, 3, 6], true);
-    harness.finish();
 }
 
 /// Every axis, with channels that fill no texel and such that do.
@@ -65,7 +63,6 @@ fn tiles_on_every_axis() {
         case(&mut harness, Op::Tile, &[placed(dims)], out);
     }
     epilogues(&mut harness, &Op::Tile, &[placed([1, 2, 3, 3])], [1, 4, 3, 6], true);
-    harness.finish();
 }
 
 /// Constant indices from `-extent - 1` to `extent`: from the start, from the end, and outside.
@@ -106,7 +103,6 @@ fn elements_are_looked_up_on_every_axis() {
     epilogues(&mut harness, &Op::Gather(Gather { axis: 2 }), &operands, [1, 1, 3, 7], true);
     let operands = [placed([1, 2, 5, 6]), placed([1, 2, 3, 6])];
     epilogues(&mut harness, &Op::GatherElements(GatherElements { axis: 2 }), &operands, [1, 2, 3, 6], false);
-    harness.finish();
 }
 
 /// Strides of either sign, also along channels inside a texel.
@@ -127,7 +123,6 @@ fn slices_of_any_stride() {
     }
     let op = Op::StridedSlice(StridedSlice { begin: [0, 0, 0, 1], stride: [1, 1, 2, 1] });
     epilogues(&mut harness, &op, &[placed([1, 3, 4, 6])], [1, 3, 2, 5], true);
-    harness.finish();
 }
 
 /// All 24 permutations of four axes.
@@ -143,7 +138,6 @@ fn transposes_of_every_permutation() {
             case(&mut harness, Op::Transpose(Transpose { perm }), &[placed(dims)], perm.map(|axis| dims[axis]));
         }
     }
-    harness.finish();
 }
 
 /// Rows that begin inside a texel of the operand.
@@ -162,7 +156,6 @@ fn reshapes_keep_dense_order() {
         case(&mut harness, Op::Reshape, &[placed(from)], to);
     }
     epilogues(&mut harness, &Op::Reshape, &[placed([1, 4, 4, 6])], [1, 2, 16, 3], true);
-    harness.finish();
 }
 
 /// Either order of channels, and channels that fill no texel.
@@ -181,7 +174,6 @@ fn depth_and_space_are_exchanged() {
         }
         case(&mut harness, Op::SpaceToDepth(SpaceToDepth { block }), &[placed(wide)], deep);
     }
-    harness.finish();
 }
 
 /// Concatenates parts of these extents along `axis`; those marked are constants.
@@ -210,7 +202,6 @@ fn parts_are_joined_on_every_axis() {
         concat(&mut harness, axis, &[(2, true), (3, false), (2, true)]);
         concat(&mut harness, axis, &[(4, false), (5, true), (1, true), (2, false)]);
     }
-    harness.finish();
 }
 
 /// Parts along channels that begin and end inside a texel.
@@ -233,5 +224,4 @@ fn parts_meet_inside_a_texel() {
     epilogues(&mut harness, &Op::Concat(Concat { axis: 3 }), &parts, [1, 2, 3, 7], true);
     let parts = [placed([1, 2, 3, 3]), placed([1, 2, 3, 4])];
     epilogues(&mut harness, &Op::Concat(Concat { axis: 3 }), &parts, [1, 2, 3, 7], false);
-    harness.finish();
 }

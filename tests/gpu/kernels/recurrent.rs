@@ -55,7 +55,6 @@ fn cells_of_any_size() {
             check(&mut harness, plain(cell), dims);
         }
     }
-    harness.finish();
 }
 
 /// States before the first step, numbers of steps beyond and below the extent, and parts of the result.
@@ -72,7 +71,6 @@ fn cells_with_states_and_lengths() {
             }
         }
     }
-    harness.finish();
 }
 
 /// Limits of arguments, and functions with factors.
@@ -91,7 +89,6 @@ fn cells_with_limits_and_other_functions() {
             }
         }
     }
-    harness.finish();
 }
 
 /// NaN reaches the steps after it in its own batch and direction, and no other.
@@ -102,5 +99,4 @@ fn no_number_stays_in_its_sequence() {
     for cell in CELLS {
         check(&mut harness, Recurrent { clip: Some(2.0), initial: true, ..plain(cell) }, [4, 2, 3, 5]);
     }
-    harness.finish();
 }

@@ -31,7 +31,6 @@ fn pools_of_any_window() {
         let pool = Pool2d::plain(kind, [2, 2], [1, 1], none);
         epilogues(&mut harness, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
     }
-    harness.finish();
 }
 
 /// Dilation, windows that hang over the image, and padding that counts in a mean; norms too.
@@ -63,7 +62,6 @@ fn pools_with_dilation_overhang_and_counted_borders() {
     }
     let pool = Pool2d::plain(PoolKind::Lp { p: 2 }, [2, 2], [1, 1], Padding::default());
     epilogues(&mut harness, &Op::Pool2d(pool), &[placed([1, 4, 5, 6])], [1, 3, 4, 6], true);
-    harness.finish();
 }
 
 /// ONNX's coordinate modes, rounding modes, cubics and regions.
@@ -102,7 +100,6 @@ fn resizes_by_any_definition() {
     let mode = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
     let op = Op::Resize(Resize { mode, coords: CoordMode::HalfPixel, scale: None });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
-    harness.finish();
 }
 
 /// TensorFlow Lite's three conventions, larger and smaller.
@@ -125,5 +122,4 @@ fn resizes_in_every_convention() {
     }
     let op = Op::Resize(Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None });
     epilogues(&mut harness, &op, &[placed([1, 3, 3, 6])], [1, 6, 6, 6], true);
-    harness.finish();
 }

@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-use super::{Child, NETWORK};
+use super::{Child, EVERY_TEST, NETWORK};
 use crate::support::ADAPTER;
 
 /// Manifest of the driver as installed by Debian's package.
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
-/// Set to run every test here too, which takes hours.
-const EVERY_TEST: &str = "TEXPOOL_EVERY_TEST";
 /// Tests of code above the driver, which is the same on all of them: sessions, accounts of memory, budgets, plans,
 /// profiles. This driver takes five to twenty times as long for them as lavapipe.
 const ABOVE_THE_DRIVER: [&str; 18] = [

@@ -10,7 +10,7 @@ use texpool_plan::printable;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use texpool_model::import::{ImportError, from_bytes};
+/// use texpool::import::{ImportError, from_bytes};
 ///
 /// // An ONNX file whose only node is a `Foo`.
 /// let file = *b"\x08\x08:/\n\x0b\n\x01x\x12\x01y\x22\x03FooZ\x0f\n\x01x\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x04\
@@ -60,7 +60,7 @@ impl fmt::Display for UnsupportedOp {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use texpool_model::import::{FileKind, ImportError, from_bytes, open};
+/// use texpool::import::{FileKind, ImportError, from_bytes, open};
 ///
 /// assert!(matches!(open("no such file.onnx"), Err(ImportError::Read { .. })));
 /// let error = from_bytes(Arc::new(*b"%PDF-1.7 and so on")).unwrap_err();
@@ -189,7 +189,7 @@ pub enum ImportError {
 ///
 /// ```
 /// use std::sync::Arc;
-/// use texpool_model::import::{ImportError, from_bytes};
+/// use texpool::import::{ImportError, from_bytes};
 ///
 /// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
 /// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01n\
@@ -241,7 +241,7 @@ impl fmt::Display for Signature<'_> {
 /// Describes an import that exceeds an allowance, and the operator or tensor that caused it.
 ///
 /// ```
-/// use texpool_model::import::{Excess, ImportError, Resource, TooMuch};
+/// use texpool::import::{Excess, ImportError, Resource, TooMuch};
 ///
 /// let excess = Excess { resource: Resource::Memory, asked: 4 << 30, left: 60 << 20, allowed: 64 << 20 };
 /// let (operator, tensor) = ("Expand".to_owned(), "wide".to_owned());

@@ -14,7 +14,7 @@ const OFFICIAL: &str = include_str!("onnx/official.csv");
 /// A supported operator, with its names in both formats.
 ///
 /// ```
-/// use texpool_model::import::supported;
+/// use texpool::import::supported;
 ///
 /// let operators = supported();
 /// let shape = operators.iter().find(|operator| operator.onnx.as_deref() == Some("Shape")).unwrap();
@@ -94,7 +94,7 @@ fn official(key: &str) -> Option<String> {
 /// Returns the supported operators as Markdown. `OPERATORS.md` in this folder holds the result.
 ///
 /// ```
-/// let table = texpool_model::import::operators();
+/// let table = texpool::import::operators();
 /// let relu = table.lines().find(|line| line.starts_with("| Relu |")).unwrap();
 /// assert!(relu.starts_with("| Relu | 6 | RELU | unary | float, int | yes |"));
 /// ```

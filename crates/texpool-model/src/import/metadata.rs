@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 /// not state are empty.
 ///
 /// ```no_run
-/// use texpool_model::import::{ImportOptions, open_with_metadata};
+/// use texpool::import::{ImportOptions, open_with_metadata};
 ///
 /// let (_, metadata) = open_with_metadata("yolov8n.onnx", &ImportOptions::default())?;
 /// // Ultralytics writes the names of the classes and the stride of the grid.
 /// for fact in ["names", "stride"] {
 ///     println!("{fact}: {:?}", metadata.custom.get(fact));
 /// }
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]

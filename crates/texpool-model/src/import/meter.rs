@@ -36,7 +36,7 @@ const MAX_REPEATED: u64 = 1 << 28;
 /// Resources that are counted while importing.
 ///
 /// ```
-/// use texpool_model::import::Resource;
+/// use texpool::import::Resource;
 ///
 /// assert_eq!(Resource::Memory.to_string(), "bytes of memory");
 /// assert_eq!(Resource::Work.to_string(), "steps of work");
@@ -65,7 +65,7 @@ impl fmt::Display for Resource {
 /// A request that exceeded an allowance.
 ///
 /// ```
-/// use texpool_model::import::{Excess, Resource};
+/// use texpool::import::{Excess, Resource};
 ///
 /// let excess = Excess { resource: Resource::Work, asked: 5000, left: 100, allowed: 4000 };
 /// let text = "too large: it asks for 5000 more steps of work, 100 of 4000 are left for a file of this size";

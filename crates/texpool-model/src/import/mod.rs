@@ -92,11 +92,11 @@ pub fn open_with(path: impl AsRef<Path>, options: &ImportOptions) -> Result<Grap
 /// As [`open_with`].
 ///
 /// ```no_run
-/// use texpool_model::import::{ImportOptions, open_with_metadata};
+/// use texpool::import::{ImportOptions, open_with_metadata};
 ///
 /// let (graph, metadata) = open_with_metadata("model.onnx", &ImportOptions::default())?;
 /// println!("{}: {} nodes, written by {}", graph.name, graph.nodes.len(), metadata.producer_name);
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 pub fn open_with_metadata(
     path: impl AsRef<Path>,
@@ -161,7 +161,7 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
 ///
 /// ```
 /// use std::sync::Arc;
-/// use texpool_model::import::{ImportOptions, from_bytes_with};
+/// use texpool::import::{ImportOptions, from_bytes_with};
 ///
 /// // An ONNX file of `y = Relu(x)` that leaves the extent `n` of `x` open.
 /// let file = *b"\x08\x08:2\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x10\n\x01x\x12\x0b\n\x09\x08\x01\x12\x05\n\x03\x12\x01n\
@@ -169,7 +169,7 @@ pub fn from_bytes(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Graph, Im
 /// let dims = [("n".to_owned(), 4)].into();
 /// let graph = from_bytes_with(Arc::new(file), &ImportOptions { dims, ..ImportOptions::default() })?;
 /// assert_eq!(graph.tensors[graph.inputs[0]].dims, [4]);
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 pub fn from_bytes_with(
     owner: Arc<dyn AsRef<[u8]> + Send + Sync>,
@@ -185,14 +185,14 @@ pub fn from_bytes_with(
 ///
 /// ```
 /// use std::sync::Arc;
-/// use texpool_model::import::{ImportOptions, from_bytes_with_metadata};
+/// use texpool::import::{ImportOptions, from_bytes_with_metadata};
 ///
 /// // An ONNX file of `y = Relu(x)`, written by PyTorch.
 /// let file = *b"\x08\x08\x12\x07pytorch:0\n\x0c\n\x01x\x12\x01y\x22\x04ReluZ\x0f\n\x01x\x12\n\n\x08\x08\x01\x12\x04\n\
 ///     \x02\x08\x04b\x0f\n\x01y\x12\n\n\x08\x08\x01\x12\x04\n\x02\x08\x04B\x02\x10\x11";
 /// let (graph, metadata) = from_bytes_with_metadata(Arc::new(file), &ImportOptions::default())?;
 /// assert_eq!((graph.nodes.len(), &*metadata.producer_name), (1, "pytorch"));
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 pub fn from_bytes_with_metadata(owner: Owner, options: &ImportOptions) -> Result<(Graph, ModelMetadata), ImportError> {
     let metadata = metadata((*owner).as_ref(), None)?;
@@ -216,9 +216,9 @@ fn metadata(bytes: &[u8], path: Option<&Path>) -> Result<ModelMetadata, ImportEr
 ///
 /// // Two floats: the extent, the type, and the values as bytes.
 /// let file = *b"\x08\x02\x10\x01\x4a\x08\0\0\x80\x3f\0\0\0\x40";
-/// let array = texpool_model::import::read_tensor(Arc::new(file))?;
+/// let array = texpool::import::read_tensor(Arc::new(file))?;
 /// assert_eq!((array.dims(), &*array.to_f32()), (&[2][..], &[1.0, 2.0][..]));
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 pub fn read_tensor(owner: Arc<dyn AsRef<[u8]> + Send + Sync>) -> Result<Array, ImportError> {
     onnx::read_tensor(owner)

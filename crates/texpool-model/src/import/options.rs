@@ -8,14 +8,14 @@ use texpool_ops::graph::MAX_ELEMENTS;
 /// Options for importing a model.
 ///
 /// ```no_run
-/// use texpool_model::import::{Array, ImportOptions, open_with};
+/// use texpool::import::{Array, ImportOptions, open_with};
 ///
 /// // A detector with an open batch. Its second input, the size of the picture, is always the same.
 /// let sizes = Array::ints(&[1, 2], &[640, 640]).expect("two values");
 /// let (dims, constants) = ([("batch".to_owned(), 1)].into(), [("orig_target_sizes".to_owned(), sizes)].into());
 /// let graph = open_with("detector.onnx", &ImportOptions { dims, constants, ..ImportOptions::default() })?;
 /// assert_eq!(graph.inputs.len(), 1); // the picture alone
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct ImportOptions {
@@ -35,13 +35,13 @@ pub struct ImportOptions {
 /// in ONNX's `QuantizeLinear`.
 ///
 /// ```no_run
-/// use texpool_model::import::{FakeQuant, ImportOptions, open_with};
+/// use texpool::import::{FakeQuant, ImportOptions, open_with};
 ///
 /// assert_eq!(ImportOptions::default().fake_quant, FakeQuant::On);
 /// // The same network before quantisation, for comparison.
 /// let options = ImportOptions { fake_quant: FakeQuant::Off, ..ImportOptions::default() };
 /// let graph = open_with("mobilenet_v2_int8.tflite", &options)?;
-/// # Ok::<(), texpool_model::import::ImportError>(())
+/// # Ok::<(), texpool::import::ImportError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FakeQuant {

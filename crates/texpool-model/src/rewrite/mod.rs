@@ -66,8 +66,8 @@ use texpool_ops::graph::{Graph, NodeId, NodeSet};
 /// Result of the rewriter.
 ///
 /// ```
-/// use texpool_model::rewrite::{Rules, rewrite};
-/// use texpool_ops::graph::{Act, GraphBuilder, NodeId, Softmax, Unary};
+/// use texpool::rewrite::{Rules, rewrite};
+/// use texpool::graph::{Act, GraphBuilder, NodeId, Softmax, Unary};
 ///
 /// let mut b = GraphBuilder::new("flattened");
 /// let x = b.input("x", &[1, 1, 8, 4])?;
@@ -78,7 +78,7 @@ use texpool_ops::graph::{Graph, NodeId, NodeSet};
 /// // The elements lie in the same texels under both extents, so the reshape takes no step.
 /// assert!(rewritten.views.iter().eq([NodeId::new(1)]) && rewritten.in_place.is_empty());
 /// assert_eq!((rewritten.graph.nodes.len(), rewritten.report.nodes_after), (3, 2));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Rewritten {

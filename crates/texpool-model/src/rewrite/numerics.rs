@@ -9,7 +9,7 @@ use std::fmt;
 /// 16-bit textures every rule that merges two nodes omits one rounding to 16 bits.
 ///
 /// ```
-/// use texpool_model::rewrite::{Numerics, RULES};
+/// use texpool::rewrite::{Numerics, RULES};
 ///
 /// assert!(Numerics::Exact < Numerics::Reassociates);
 /// assert_eq!(Numerics::SignedZero.name(), "signed-zero");

@@ -9,8 +9,8 @@ use texpool_plan::printable;
 /// Identifies a node for the reader of a report.
 ///
 /// ```
-/// use texpool_model::rewrite::{Rules, rewrite};
-/// use texpool_ops::graph::{GraphBuilder, Unary};
+/// use texpool::rewrite::{Rules, rewrite};
+/// use texpool::graph::{GraphBuilder, Unary};
 ///
 /// let mut b = GraphBuilder::new("twice");
 /// let x = b.input("x", &[1, 8, 8, 3])?;
@@ -18,7 +18,7 @@ use texpool_plan::printable;
 /// let twice = b.unary("twice", Unary::Relu, once)?;
 /// let report = rewrite(&b.finish(&[twice])?, &Rules::exact()).report;
 /// assert_eq!(report.fired[0].location.to_string(), "node 1 (RELU, `twice`)");
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Location {
@@ -46,8 +46,8 @@ impl fmt::Display for Location {
 /// A place where a rule changed the graph.
 ///
 /// ```
-/// use texpool_model::rewrite::{Rules, rewrite};
-/// use texpool_ops::graph::{Act, GraphBuilder, Unary};
+/// use texpool::rewrite::{Rules, rewrite};
+/// use texpool::graph::{Act, GraphBuilder, Unary};
 ///
 /// let mut b = GraphBuilder::new("activated");
 /// let (x, weights) = (b.input("x", &[1, 64])?, b.constant("weights", &[10, 64], &[0.1; 640])?);
@@ -55,7 +55,7 @@ impl fmt::Display for Location {
 /// let positive = b.unary("positive", Unary::Relu, scores)?;
 /// let report = rewrite(&b.finish(&[positive])?, &Rules::exact()).report;
 /// assert_eq!((report.fired[0].rule, &*report.fired[0].location.tensor), ("activation", "positive"));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fired {
@@ -68,8 +68,8 @@ pub struct Fired {
 /// A place that a rule examined but left unchanged, in the final graph.
 ///
 /// ```
-/// use texpool_model::rewrite::{Rules, SkipReason, rewrite};
-/// use texpool_ops::graph::{Act, GraphBuilder, Unary};
+/// use texpool::rewrite::{Rules, SkipReason, rewrite};
+/// use texpool::graph::{Act, GraphBuilder, Unary};
 ///
 /// let mut b = GraphBuilder::new("both wanted");
 /// let (x, weights) = (b.input("x", &[1, 64])?, b.constant("weights", &[10, 64], &[0.1; 640])?);
@@ -79,7 +79,7 @@ pub struct Fired {
 /// // The layer cannot apply the function, because the caller wants the values before it.
 /// assert_eq!((report.missed[0].rule, &*report.missed[0].location.tensor), ("activation", "positive"));
 /// assert_eq!(report.missed[0].why, SkipReason::IsOutput { tensor: "scores".to_owned() });
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
@@ -94,8 +94,8 @@ pub struct Skipped {
 /// List of all changes and of all places left unchanged.
 ///
 /// ```
-/// use texpool_model::rewrite::{Rules, rewrite};
-/// use texpool_ops::graph::{Act, Binary, GraphBuilder};
+/// use texpool::rewrite::{Rules, rewrite};
+/// use texpool::graph::{Act, Binary, GraphBuilder};
 ///
 /// let mut b = GraphBuilder::new("chain");
 /// let x = b.input("x", &[1, 8, 8, 3])?;
@@ -106,7 +106,7 @@ pub struct Skipped {
 /// let report = rewrite(&b.finish(&[y])?, &Rules::default()).report;
 /// assert_eq!((report.nodes_before, report.nodes_after, report.count("affine-chain")), (3, 2, 1));
 /// assert!(report.to_string().starts_with("3 nodes became 2\naffine-chain: node"));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {

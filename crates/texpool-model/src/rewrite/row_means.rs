@@ -17,8 +17,8 @@ pub const LARGE_MEAN: usize = reduce::LARGE_MEAN;
 ///
 /// ```
 /// use std::borrow::Cow;
-/// use texpool_model::rewrite::{LARGE_MEAN, row_means};
-/// use texpool_ops::graph::{GraphBuilder, Shape};
+/// use texpool::rewrite::{LARGE_MEAN, row_means};
+/// use texpool::graph::{GraphBuilder, Shape};
 ///
 /// let mut b = GraphBuilder::new("global average");
 /// let x = b.input("x", &[1, 128, 128, 8])?;
@@ -28,7 +28,7 @@ pub const LARGE_MEAN: usize = reduce::LARGE_MEAN;
 /// let shapes: Vec<Shape> = split.nodes.iter().map(|node| split.shape(node.output)).collect();
 /// assert_eq!(shapes, [Shape::new(1, 128, 1, 8), Shape::new(1, 1, 1, 8)]);
 /// assert!(matches!(row_means(&graph, 2 * LARGE_MEAN), Cow::Borrowed(_)));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 pub fn row_means(graph: &Graph, least: usize) -> Cow<'_, Graph> {
     let large = |shape: Shape, batch: bool| shape.h > 1 && shape.h * shape.w * if batch { shape.b } else { 1 } >= least;

@@ -7,7 +7,7 @@ use texpool_ops::graph::NodeId;
 /// doing so.
 ///
 /// ```
-/// use texpool_model::rewrite::{Numerics, RULES};
+/// use texpool::rewrite::{Numerics, RULES};
 ///
 /// let dead = RULES.iter().find(|rule| rule.name == "dead").unwrap();
 /// assert_eq!(dead.numerics, Numerics::Exact);

@@ -50,7 +50,7 @@ const IN_PLACE: [&str; 2] = [views::NAME, in_place::NAME];
 /// Error for an unknown rule name.
 ///
 /// ```
-/// use texpool_model::rewrite::Rules;
+/// use texpool::rewrite::Rules;
 ///
 /// let error = Rules::without(&["softmax", "magic"]).unwrap_err();
 /// assert_eq!(error.name, "magic");
@@ -67,7 +67,7 @@ pub struct UnknownRule {
 /// The set of enabled rules.
 ///
 /// ```
-/// use texpool_model::rewrite::Rules;
+/// use texpool::rewrite::Rules;
 ///
 /// assert!(Rules::all().is_on("softmax-unshifted") && !Rules::default().is_on("softmax-unshifted"));
 /// assert!(Rules::exact().is_on("activation") && !Rules::exact().is_on("arithmetic"));
@@ -144,7 +144,7 @@ impl Rules {
         Self::all().switch(names, false)
     }
 
-    /// Names of all rules, followed by the searches for [nodes that need no step](texpool_ops::graph::NodeSet).
+    /// Names of all rules, followed by the searches for [nodes that need no step](texpool::graph::NodeSet).
     pub fn names() -> impl Iterator<Item = &'static str> {
         RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
     }

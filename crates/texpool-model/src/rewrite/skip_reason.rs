@@ -6,7 +6,7 @@ use texpool_plan::printable;
 /// Reason for which a rule left a node unchanged.
 ///
 /// ```
-/// use texpool_model::rewrite::SkipReason;
+/// use texpool::rewrite::SkipReason;
 ///
 /// let why = SkipReason::ReadElsewhere { tensor: "features".to_owned() };
 /// assert_eq!(why.to_string(), "`features` is read elsewhere too");

@@ -20,8 +20,8 @@ const MAX_COMPUTED_PER_TEXEL: usize = 2;
 /// Splits all nodes that need it. Borrows the graph if nothing needs splitting.
 ///
 /// ```
-/// use texpool_model::rewrite::split;
-/// use texpool_ops::graph::{GraphBuilder, Shape};
+/// use texpool::rewrite::split;
+/// use texpool::graph::{GraphBuilder, Shape};
 ///
 /// let mut b = GraphBuilder::new("three in a texel");
 /// let parts = [b.input("red", &[1, 8, 8, 1])?, b.input("green", &[1, 8, 8, 1])?, b.input("blue", &[1, 8, 8, 1])?];
@@ -30,7 +30,7 @@ const MAX_COMPUTED_PER_TEXEL: usize = 2;
 /// let split = split(&graph);
 /// let shapes: Vec<Shape> = split.nodes.iter().map(|node| split.shape(node.output)).collect();
 /// assert_eq!(shapes, [Shape::new(1, 8, 8, 2), Shape::new(1, 8, 8, 3)]);
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 pub fn split(graph: &Graph) -> Cow<'_, Graph> {
     let must = |node: &Node| needs_tensor(graph, node) || is_crowded(graph, node);

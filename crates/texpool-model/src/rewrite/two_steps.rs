@@ -16,8 +16,8 @@ const LARGE_REGION: usize = 1 << 20;
 /// Splits every large pool and reduction into two nodes. Borrows the graph if nothing needs splitting.
 ///
 /// ```
-/// use texpool_model::rewrite::two_steps;
-/// use texpool_ops::graph::{GraphBuilder, Padding, Pool2d, PoolKind, Shape};
+/// use texpool::rewrite::two_steps;
+/// use texpool::graph::{GraphBuilder, Padding, Pool2d, PoolKind, Shape};
 ///
 /// let mut b = GraphBuilder::new("global maximum");
 /// let x = b.input("x", &[1, 256, 256, 4])?;
@@ -27,7 +27,7 @@ const LARGE_REGION: usize = 1 << 20;
 /// let split = two_steps(&graph);
 /// let shapes: Vec<Shape> = split.nodes.iter().map(|node| split.shape(node.output)).collect();
 /// assert_eq!(shapes, [Shape::new(1, 256, 1, 4), Shape::new(1, 1, 1, 4)]);
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 pub fn two_steps(graph: &Graph) -> Cow<'_, Graph> {
     // Checked first, so that most graphs are not copied.

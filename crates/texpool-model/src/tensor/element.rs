@@ -6,8 +6,8 @@ use texpool_ops::graph::ElementType;
 /// A Rust type of elements: floats, integers and truth values. Other crates cannot add theirs.
 ///
 /// ```
-/// use texpool_model::tensor::{Element, TensorView};
-/// use texpool_ops::graph::ElementType;
+/// use texpool::{Element, TensorView};
+/// use texpool::graph::ElementType;
 ///
 /// fn type_of<T: Element>(values: &[T]) -> ElementType {
 ///     TensorView::dense(values).element_type()

@@ -6,7 +6,7 @@ use texpool_plan::TexelFormat;
 /// Reasons for which values cannot be viewed as a tensor, or cannot be returned in the requested form.
 ///
 /// ```
-/// use texpool_model::tensor::{TensorError, TensorView};
+/// use texpool::{TensorError, TensorView};
 ///
 /// let error = TensorView::new(&[0.0f32; 10], &[3, 4]).unwrap_err();
 /// assert!(matches!(error, TensorError::Count { expected: 12, found: 10, .. }));
@@ -92,8 +92,8 @@ pub enum TensorError {
 /// the tensor: the caller adds its name.
 ///
 /// ```
-/// use texpool_model::tensor::ConvertError;
-/// use texpool_ops::graph::ElementType;
+/// use texpool::ConvertError;
+/// use texpool::graph::ElementType;
 ///
 /// let error = ConvertError::ElementType { expected: ElementType::U8, found: ElementType::I64 };
 /// assert_eq!(error.to_string(), "expected elements of type u8, or their values as f32, found i64");

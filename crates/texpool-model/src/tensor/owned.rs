@@ -8,8 +8,8 @@ use texpool_ops::graph::{ElementType, Quantization};
 /// Dense values, the last axis fastest: a model's output.
 ///
 /// ```
-/// use texpool_model::tensor::Tensor;
-/// use texpool_ops::graph::ElementType;
+/// use texpool::Tensor;
+/// use texpool::graph::ElementType;
 ///
 /// let tensor = Tensor::new(vec![1u8, 2, 3, 4, 5, 6], &[2, 3])?;
 /// assert_eq!((tensor.dims(), tensor.len(), tensor.element_type()), (&[2, 3][..], 6, ElementType::U8));
@@ -17,7 +17,7 @@ use texpool_ops::graph::{ElementType, Quantization};
 /// assert_eq!(tensor.as_slice::<f32>().unwrap_err().to_string(), "the elements are u8, not f32");
 /// assert_eq!(tensor.view().dims(), Some(&[2, 3][..])); // to be the next model's input
 /// assert_eq!(tensor.into_vec::<u8>()?, [1, 2, 3, 4, 5, 6]);
-/// # Ok::<(), texpool_model::tensor::TensorError>(())
+/// # Ok::<(), texpool::TensorError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
@@ -33,7 +33,7 @@ impl Tensor {
     /// [`TensorError::Count`] if there are fewer or more values than the extents say, [`TensorError::TooLarge`].
     ///
     /// ```
-    /// use texpool_model::tensor::{Tensor, TensorError};
+    /// use texpool::{Tensor, TensorError};
     ///
     /// let error = Tensor::new(vec![0.0f32; 5], &[2, 3]).unwrap_err();
     /// assert_eq!(error, TensorError::Count { dims: vec![2, 3], expected: 6, found: 5 });

@@ -43,7 +43,7 @@ impl<'a> TensorView<'a> {
     /// Dense values in the model's extents, the last axis fastest.
     ///
     /// ```
-    /// use texpool_model::tensor::TensorView;
+    /// use texpool::TensorView;
     ///
     /// let view = TensorView::dense(&[1u8, 2, 3]);
     /// assert_eq!((view.len(), view.dims()), (3, None)); // the extents are those of the input
@@ -105,14 +105,14 @@ impl<'a> TensorView<'a> {
     /// [`TensorError::TooLarge`].
     ///
     /// ```
-    /// use texpool_model::tensor::TensorView;
+    /// use texpool::TensorView;
     ///
     /// // Two rows of three grey pixels, the second 8 bytes after the first, and nothing behind its last pixel.
     /// let view = TensorView::picture(&[0; 11], [2, 3, 1], 8)?;
     /// assert_eq!(view.dims(), Some(&[1, 2, 3, 1][..]));
     /// let error = TensorView::picture(&[0; 11], [2, 3, 1], 2).unwrap_err();
     /// assert_eq!(error.to_string(), "rows of 3 bytes cannot begin every 2 bytes");
-    /// # Ok::<(), texpool_model::tensor::TensorError>(())
+    /// # Ok::<(), texpool::TensorError>(())
     /// ```
     pub fn picture(bytes: &'a [u8], [height, width, channels]: [usize; 3], pitch: usize) -> Result<Self, TensorError> {
         let dims = [1, height, width, channels];

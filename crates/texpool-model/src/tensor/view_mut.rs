@@ -46,8 +46,8 @@ impl<'a> TensorViewMut<'a> {
     /// Returns the slice if its elements are 32-bit floats, and otherwise the view unchanged.
     ///
     /// ```
-    /// use texpool_model::tensor::TensorViewMut;
-    /// use texpool_ops::graph::ElementType;
+    /// use texpool::TensorViewMut;
+    /// use texpool::graph::ElementType;
     ///
     /// let mut classes = [0u8; 4];
     /// let view = TensorViewMut::dense(&mut classes).into_f32().unwrap_err();

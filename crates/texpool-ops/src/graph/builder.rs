@@ -37,7 +37,7 @@ impl GraphBuilder {
     /// If a dimension is zero, there are more than four dimensions, or the tensor is too large.
     ///
     /// ```
-    /// use texpool_ops::graph::{GraphBuilder, Shape, Unary};
+    /// use texpool::graph::{GraphBuilder, Shape, Unary};
     ///
     /// let mut b = GraphBuilder::new("rank two");
     /// let x = b.input("x", &[7, 10])?;
@@ -47,7 +47,7 @@ impl GraphBuilder {
     /// );
     /// let y = b.unary("y", Unary::Relu, x)?;
     /// assert_eq!(b.finish(&[y])?.shape(x), Shape::new(1, 1, 7, 10));
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn input(&mut self, name: &str, dims: &[usize]) -> Result<TensorId, BuildError> {
         self.input_of(name, dims, ElementType::F32)
@@ -101,7 +101,7 @@ impl GraphBuilder {
     /// As [`constant`](Self::constant).
     ///
     /// ```
-    /// use texpool_ops::graph::{Act, GraphBuilder};
+    /// use texpool::graph::{Act, GraphBuilder};
     ///
     /// let mut b = GraphBuilder::new("halves");
     /// let x = b.input("x", &[1, 2])?;
@@ -109,7 +109,7 @@ impl GraphBuilder {
     /// let y = b.fully_connected("y", x, weights, None, Act::None)?;
     /// let graph = b.finish(&[y])?;
     /// assert_eq!(*graph.tensors[weights].constant.as_ref().unwrap().to_f32(), [1.0, -2.0]);
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn constant_f16(&mut self, name: &str, dims: &[usize], bytes: Bytes) -> Result<TensorId, BuildError> {
         self.tensor(name, dims, Some(Constant::new(ElementType::F16, bytes)))
@@ -315,13 +315,13 @@ impl GraphBuilder {
     /// If `x` is not a tensor of this graph.
     ///
     /// ```
-    /// use texpool_ops::graph::{GraphBuilder, Unary};
+    /// use texpool::graph::{GraphBuilder, Unary};
     ///
     /// let mut b = GraphBuilder::new("limited");
     /// let x = b.input("x", &[1, 8, 8, 3])?;
     /// let y = b.unary("y", Unary::Clip { min: 0.0, max: 1.0 }, x)?;
     /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 8, 8, 3]);
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn unary(&mut self, name: &str, unary: Unary, x: TensorId) -> Result<TensorId, BuildError> {
         self.node(name, Op::Unary(unary), &[x], Act::None)
@@ -333,13 +333,13 @@ impl GraphBuilder {
     /// If the shapes do not broadcast.
     ///
     /// ```
-    /// use texpool_ops::graph::{Act, Binary, GraphBuilder, Unary};
+    /// use texpool::graph::{Act, Binary, GraphBuilder, Unary};
     ///
     /// let mut b = GraphBuilder::new("broadcast");
     /// let (rows, columns) = (b.input("rows", &[1, 4, 1, 3])?, b.input("columns", &[1, 1, 5, 1])?);
     /// let y = b.binary("y", Binary::Mul, rows, columns, Act::Unary(Unary::Relu))?;
     /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 4, 5, 3]);
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn binary(
         &mut self,
@@ -439,7 +439,7 @@ impl GraphBuilder {
     /// If an operand is not a tensor of this graph, or the shapes do not fit.
     ///
     /// ```
-    /// use texpool_ops::graph::{Act, GraphBuilder, StridedSlice};
+    /// use texpool::graph::{Act, GraphBuilder, StridedSlice};
     ///
     /// let mut b = GraphBuilder::new("every other pixel");
     /// let x = b.input("x", &[1, 8, 8, 3])?;
@@ -448,7 +448,7 @@ impl GraphBuilder {
     /// let error = b.node_to("z", slice.into(), &[x], &[1, 5, 4, 3], Act::None).unwrap_err();
     /// assert!(error.to_string().ends_with("axis 1: index 8 lies outside an extent of 8"));
     /// assert_eq!(b.finish(&[y])?.tensors[y].dims, [1, 4, 4, 3]);
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn node_to(
         &mut self,
@@ -485,12 +485,12 @@ impl GraphBuilder {
     /// If the graph is not valid ([`check`]).
     ///
     /// ```
-    /// use texpool_ops::graph::GraphBuilder;
+    /// use texpool::graph::GraphBuilder;
     ///
     /// let mut b = GraphBuilder::new("nothing to compute");
     /// let x = b.input("x", &[4])?;
     /// assert_eq!(b.finish(&[x]).unwrap_err().to_string(), "output `x` is an input: no node computes it");
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn finish(mut self, outputs: &[TensorId]) -> Result<Graph, BuildError> {
         self.graph.outputs = outputs.to_vec();

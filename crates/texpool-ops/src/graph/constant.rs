@@ -14,7 +14,7 @@ use super::{ElementType, Quantization};
 ///
 /// ```
 /// use std::sync::Arc;
-/// use texpool_ops::graph::Bytes;
+/// use texpool::graph::Bytes;
 ///
 /// let file: Arc<Vec<u8>> = Arc::new((0..100).collect());
 /// let part = Bytes::new(file.clone(), 10..14).unwrap();
@@ -93,7 +93,7 @@ impl Bytes {
     /// repeated element counts as nothing.
     ///
     /// ```
-    /// use texpool_ops::graph::Bytes;
+    /// use texpool::graph::Bytes;
     ///
     /// let bytes = Bytes::from(vec![0; 64]);
     /// assert_eq!(bytes.freed(), 64);
@@ -144,7 +144,7 @@ impl fmt::Debug for Bytes {
 /// axis.
 ///
 /// ```
-/// use texpool_ops::graph::{QuantParams, Quantization};
+/// use texpool::graph::{QuantParams, Quantization};
 ///
 /// // A scale for each of two output channels of weights.
 /// let params = QuantParams::along(vec![0.5, 0.25], vec![0], &[2, 1, 1, 3], 0).unwrap();
@@ -202,7 +202,7 @@ impl QuantParams {
 /// The values of a constant tensor, little-endian, dense in the order of its extents.
 ///
 /// ```
-/// use texpool_ops::graph::{Constant, ElementType, QuantParams};
+/// use texpool::graph::{Constant, ElementType, QuantParams};
 ///
 /// let integers = Constant::new(ElementType::U8, vec![126, 128, 130].into());
 /// assert_eq!(*integers.to_f32(), [126.0, 128.0, 130.0]);
@@ -230,7 +230,7 @@ impl Constant {
     /// A constant of 32-bit floats.
     ///
     /// ```
-    /// use texpool_ops::graph::Constant;
+    /// use texpool::graph::Constant;
     ///
     /// let one = Constant::from_f32(&[1.0]);
     /// assert_eq!(one.bytes.as_slice(), [0, 0, 0x80, 0x3f]);
@@ -245,7 +245,7 @@ impl Constant {
     /// there are more than can be addressed.
     ///
     /// ```
-    /// use texpool_ops::graph::Constant;
+    /// use texpool::graph::Constant;
     ///
     /// let ones = Constant::repeated(1.0, 1 << 20).unwrap();
     /// assert_eq!((ones.len(), ones.repeats()), (1 << 20, Some(1.0)));
@@ -266,7 +266,7 @@ impl Constant {
     /// A constant of 32-bit integers.
     ///
     /// ```
-    /// use texpool_ops::graph::Constant;
+    /// use texpool::graph::Constant;
     ///
     /// let indices = Constant::from_i32(&[2, -1]);
     /// assert_eq!((indices.bytes.len(), indices.to_i64()), (8, Some(vec![2, -1])));
@@ -314,7 +314,7 @@ impl Constant {
     /// Number of elements beyond the range of 16-bit floats.
     ///
     /// ```
-    /// use texpool_ops::graph::Constant;
+    /// use texpool::graph::Constant;
     ///
     /// // 65504 is the greatest 16-bit float; infinities are not beyond the range, since they are kept.
     /// let weights = Constant::from_f32(&[1.0, 65504.0, 70000.0, f32::INFINITY]);
@@ -350,7 +350,7 @@ pub fn exceeds_half(value: f32) -> bool {
 /// ([`Constant::reals`]).
 ///
 /// ```
-/// use texpool_ops::graph::Constant;
+/// use texpool::graph::Constant;
 ///
 /// let masks = Constant::repeated(1.0, 1 << 28).unwrap();
 /// assert_eq!(masks.reals().get(123_456_789), 1.0); // 1 GiB, which is not written out

@@ -7,7 +7,7 @@ use std::fmt;
 /// Callers may match on it exhaustively: a new type has to be handled by each conversion.
 ///
 /// ```
-/// use texpool_ops::graph::ElementType;
+/// use texpool::graph::ElementType;
 ///
 /// assert_eq!((ElementType::U8.name(), ElementType::U8.size(), ElementType::U8.range()), ("u8", 1, (0, 255)));
 /// assert_eq!(ElementType::I8.wrap(200), -56);

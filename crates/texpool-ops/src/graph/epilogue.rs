@@ -5,7 +5,7 @@ use super::{TensorId, Unary};
 /// One step of an [`Epilogue`].
 ///
 /// ```
-/// use texpool_ops::graph::{Act, GraphBuilder};
+/// use texpool::graph::{Act, GraphBuilder};
 ///
 /// let mut b = GraphBuilder::new("activated");
 /// let x = b.input("x", &[16, 2])?;
@@ -13,7 +13,7 @@ use super::{TensorId, Unary};
 /// let y = b.fully_connected("y", x, weights, None, Act::Prelu(alpha))?;
 /// // The layer applies the function before it stores its result, so there is no second node.
 /// assert_eq!(b.finish(&[y])?.nodes.len(), 1);
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub enum Act {
@@ -31,7 +31,7 @@ pub enum Act {
 /// Importers put the file's fused activation into `first`; the rewriter fills the rest.
 ///
 /// ```
-/// use texpool_ops::graph::{Act, Epilogue, GraphBuilder, NodeId, Softmax, Unary};
+/// use texpool::graph::{Act, Epilogue, GraphBuilder, NodeId, Softmax, Unary};
 ///
 /// let mut b = GraphBuilder::new("epilogues");
 /// let x = b.input("x", &[1, 10])?;
@@ -40,7 +40,7 @@ pub enum Act {
 /// let graph = b.finish(&[z])?;
 /// assert!(graph.nodes[NodeId::new(0)].epilogue.is_empty());
 /// assert_eq!(graph.nodes[NodeId::new(1)].epilogue, Epilogue::of(Act::Unary(Unary::Sqrt)));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Default)]
 pub struct Epilogue {

@@ -6,7 +6,7 @@ use texpool_plan::printable;
 /// An error in a graph.
 ///
 /// ```
-/// use texpool_ops::graph::{CheckError, GraphBuilder, Unary, check};
+/// use texpool::graph::{CheckError, GraphBuilder, Unary, check};
 ///
 /// let mut b = GraphBuilder::new("twice");
 /// let x = b.input("x", &[4])?;
@@ -16,7 +16,7 @@ use texpool_plan::printable;
 /// let error = check(&graph).unwrap_err();
 /// assert!(matches!(error, CheckError::Output { .. }));
 /// assert_eq!(error.to_string(), "output `y` is there twice");
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -190,7 +190,7 @@ pub enum CheckError {
 /// Why a graph could not be built.
 ///
 /// ```
-/// use texpool_ops::graph::{Act, Binary, BuildError, GraphBuilder};
+/// use texpool::graph::{Act, Binary, BuildError, GraphBuilder};
 ///
 /// let mut b = GraphBuilder::new("misfit");
 /// let (x, y) = (b.input("x", &[1, 4, 4, 3])?, b.input("y", &[1, 4, 4, 2])?);

@@ -5,7 +5,7 @@ use std::fmt;
 /// Numbers of NaNs and infinities among some values.
 ///
 /// ```
-/// use texpool_ops::graph::NotFinite;
+/// use texpool::graph::NotFinite;
 ///
 /// let counts = NotFinite::of(&[1.0, f32::NAN, f32::INFINITY, f32::INFINITY]);
 /// assert_eq!((counts.total(), counts.to_string().as_str()), (3, "1 NaN, 2 +inf"));

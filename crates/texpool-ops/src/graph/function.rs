@@ -43,7 +43,7 @@ macro_rules! unary_functions {
         /// Functions of one value.
         ///
         /// ```
-        /// use texpool_ops::graph::Unary;
+        /// use texpool::graph::Unary;
         ///
         /// assert_eq!(Unary::Relu6.of(8.0), 6.0);
         /// assert_eq!(Unary::LeakyRelu { alpha: 0.1 }.of(-2.0), -0.2);
@@ -87,7 +87,7 @@ macro_rules! binary_functions {
         /// Functions of two values, with broadcasting.
         ///
         /// ```
-        /// use texpool_ops::graph::Binary;
+        /// use texpool::graph::Binary;
         ///
         /// assert_eq!(Binary::Mod.of(-7.0, 3.0), 2.0); // the sign of the divisor
         /// assert_eq!(Binary::Fmod.of(-7.0, 3.0), -1.0); // the sign of the dividend

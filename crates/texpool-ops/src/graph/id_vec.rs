@@ -33,7 +33,7 @@ impl<I: Id, T> IdVec<I, T> {
     /// Creates a table with a copy of `entry` for each id of another table.
     ///
     /// ```
-    /// use texpool_ops::graph::{IdVec, TensorId};
+    /// use texpool::graph::{IdVec, TensorId};
     ///
     /// let names: IdVec<TensorId, &str> = vec!["x", "y"].into();
     /// let mut used = IdVec::from_elem(false, &names);
@@ -58,7 +58,7 @@ impl<I: Id, T> IdVec<I, T> {
     /// Returns the entry of an id, or `None` if the id is out of range.
     ///
     /// ```
-    /// use texpool_ops::graph::{IdVec, TensorId};
+    /// use texpool::graph::{IdVec, TensorId};
     ///
     /// let names: IdVec<TensorId, &str> = vec!["x", "y"].into();
     /// assert_eq!((names.get(TensorId::new(1)), names.get(TensorId::new(2))), (Some(&"y"), None));
@@ -81,7 +81,7 @@ impl<I: Id, T> IdVec<I, T> {
     /// The entries with their ids, in order.
     ///
     /// ```
-    /// use texpool_ops::graph::{GraphBuilder, Unary};
+    /// use texpool::graph::{GraphBuilder, Unary};
     ///
     /// let mut b = GraphBuilder::new("by name");
     /// let x = b.input("x", &[4])?;
@@ -89,7 +89,7 @@ impl<I: Id, T> IdVec<I, T> {
     /// let graph = b.finish(&[y])?;
     /// let found = graph.tensors.iter_enumerated().find(|(_, tensor)| tensor.name == "y");
     /// assert_eq!(found.map(|(id, _)| id), Some(y));
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     pub fn iter_enumerated(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
         self.entries.iter().enumerate().map(|(index, entry)| (I::new(index), entry))

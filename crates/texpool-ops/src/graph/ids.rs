@@ -5,7 +5,7 @@ use std::fmt;
 /// An index into an [`IdVec`](super::IdVec).
 ///
 /// ```
-/// use texpool_ops::graph::{Id, IdVec, NodeId};
+/// use texpool::graph::{Id, IdVec, NodeId};
 ///
 /// /// The id of the last entry of any table.
 /// fn last<I: Id, T>(table: &IdVec<I, T>) -> Option<I> {
@@ -64,12 +64,12 @@ id! {
     /// Index of a tensor in [`Graph::tensors`](super::Graph::tensors) of its graph.
     ///
     /// ```
-    /// use texpool_ops::graph::{GraphBuilder, TensorId};
+    /// use texpool::graph::{GraphBuilder, TensorId};
     ///
     /// let mut b = GraphBuilder::new("numbered");
     /// let (x, y) = (b.input("x", &[4])?, b.input("y", &[4])?);
     /// assert_eq!((x, y.index()), (TensorId::new(0), 1)); // in the order in which they are added
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     TensorId
 }
@@ -78,7 +78,7 @@ id! {
     /// Index of a node in [`Graph::nodes`](super::Graph::nodes) of its graph.
     ///
     /// ```
-    /// use texpool_ops::graph::{GraphBuilder, NodeId, Unary};
+    /// use texpool::graph::{GraphBuilder, NodeId, Unary};
     ///
     /// let mut b = GraphBuilder::new("numbered");
     /// let x = b.input("x", &[4])?;
@@ -86,7 +86,7 @@ id! {
     /// let graph = b.finish(&[y])?;
     /// let first = NodeId::new(0);
     /// assert_eq!((first.index(), graph.nodes[first].op.name()), (0, "SQRT"));
-    /// # Ok::<(), texpool_ops::graph::BuildError>(())
+    /// # Ok::<(), texpool::graph::BuildError>(())
     /// ```
     NodeId
 }

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// the same.
 ///
 /// ```
-/// use texpool_ops::graph::LayoutPermutation;
+/// use texpool::graph::LayoutPermutation;
 ///
 /// // Two channels of one row of two pixels: the file stores channel by channel.
 /// let order = LayoutPermutation::new(&[1, 2, 1, 2], &[0, 2, 3, 1]).unwrap();
@@ -30,7 +30,7 @@ impl LayoutPermutation {
     /// Returns `None` if `sequence` is not a permutation, or if the number of elements overflows.
     ///
     /// ```
-    /// use texpool_ops::graph::LayoutPermutation;
+    /// use texpool::graph::LayoutPermutation;
     ///
     /// assert!(LayoutPermutation::new(&[3, 4], &[1, 1]).is_none());
     /// assert!(LayoutPermutation::new(&[3, 4], &[0, 1]).unwrap().is_file_order());
@@ -86,7 +86,7 @@ impl LayoutPermutation {
     /// file's order. Empty if both orders are the same.
     ///
     /// ```
-    /// use texpool_ops::graph::LayoutPermutation;
+    /// use texpool::graph::LayoutPermutation;
     ///
     /// let order = LayoutPermutation::new(&[1, 3, 4, 5], &[0, 2, 3, 1]).unwrap();
     /// // The last axis is the channels, which lie 4 * 5 elements apart in the file.

@@ -53,7 +53,7 @@ pub use crate::ops::{
 /// A tensor of the model: an intermediate, an input, an output or a constant.
 ///
 /// ```
-/// use texpool_ops::graph::{ElementType, Shape, Tensor};
+/// use texpool::graph::{ElementType, Shape, Tensor};
 ///
 /// let tensor = Tensor::new("scores", Shape::new(1, 1, 7, 10));
 /// assert_eq!((tensor.dims, tensor.element_type), (vec![1, 1, 7, 10], ElementType::F32));
@@ -100,7 +100,7 @@ impl Tensor {
 /// One operator of the model. A graph lists its nodes in execution order.
 ///
 /// ```
-/// use texpool_ops::graph::{Act, GraphBuilder, NodeId};
+/// use texpool::graph::{Act, GraphBuilder, NodeId};
 ///
 /// let mut b = GraphBuilder::new("activated");
 /// let x = b.input("x", &[16, 2])?;
@@ -109,7 +109,7 @@ impl Tensor {
 /// let node = &b.finish(&[y])?.nodes[NodeId::new(0)];
 /// assert_eq!((node.op.name(), &node.inputs[..], node.output), ("FULLY_CONNECTED", &[x, weights][..], y));
 /// assert!(node.operands().eq([x, weights, alpha])); // the epilogue reads `alpha`
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Node {
@@ -144,7 +144,7 @@ impl Node {
 /// A model: tensors, nodes in execution order, and lists of the input and output tensors.
 ///
 /// ```
-/// use texpool_ops::graph::{Act, Binary, GraphBuilder, Shape};
+/// use texpool::graph::{Act, Binary, GraphBuilder, Shape};
 ///
 /// let mut b = GraphBuilder::new("offset");
 /// let x = b.input("x", &[1, 4, 4, 3])?;
@@ -154,7 +154,7 @@ impl Node {
 /// assert_eq!((graph.tensors.len(), graph.nodes.len()), (3, 1));
 /// assert_eq!((graph.shape(offsets), graph.is_constant(offsets)), (Shape::new(1, 1, 1, 3), true));
 /// assert_eq!((graph.caller_inputs(), graph.caller_outputs()), (&[x][..], &[y][..]));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Graph {

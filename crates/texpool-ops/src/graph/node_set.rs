@@ -8,7 +8,7 @@ use super::NodeId;
 /// result.
 ///
 /// ```
-/// use texpool_ops::graph::{NodeId, NodeSet};
+/// use texpool::graph::{NodeId, NodeSet};
 ///
 /// let views: NodeSet = [3, 1].map(NodeId::new).into_iter().collect();
 /// let in_place: NodeSet = [3].map(NodeId::new).into_iter().collect();

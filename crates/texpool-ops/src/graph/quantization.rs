@@ -3,7 +3,7 @@
 /// A scale and a zero point for all elements: an integer `q` represents `(q - zero_point) * scale`.
 ///
 /// ```
-/// use texpool_ops::graph::Quantization;
+/// use texpool::graph::Quantization;
 ///
 /// let bytes = Quantization { scale: 0.5, zero_point: 10 };
 /// assert_eq!(bytes.dequantize(14), 2.0);

@@ -9,7 +9,7 @@ pub const MAX_ELEMENTS: usize = 1 << 31;
 /// a vector of 10 is `[1, 1, 1, 10]`, a 7 by 10 matrix `[1, 1, 7, 10]`.
 ///
 /// ```
-/// use texpool_ops::graph::Shape;
+/// use texpool::graph::Shape;
 ///
 /// let shape = Shape::new(2, 4, 5, 6);
 /// assert_eq!((shape.len(), shape.pixels(), shape.dims()), (240, 40, [2, 4, 5, 6]));

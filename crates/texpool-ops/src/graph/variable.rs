@@ -6,7 +6,7 @@ use super::Constant;
 /// read by the next one. The caller sees neither of the two: they are the last inputs and outputs of the graph.
 ///
 /// ```
-/// use texpool_ops::graph::{Act, Binary, GraphBuilder, Unary, Variable, check};
+/// use texpool::graph::{Act, Binary, GraphBuilder, Unary, Variable, check};
 ///
 /// let mut b = GraphBuilder::new("running sum");
 /// let (x, before) = (b.input("x", &[1, 1, 1, 4])?, b.input("sum before", &[1, 1, 1, 4])?);
@@ -16,7 +16,7 @@ use super::Constant;
 /// graph.variables.push(Variable { name: "sum".to_owned(), input: 1, output: 1, initial: None });
 /// check(&graph)?;
 /// assert_eq!((graph.caller_inputs(), graph.caller_outputs()), (&[x][..], &[y][..]));
-/// # Ok::<(), texpool_ops::graph::BuildError>(())
+/// # Ok::<(), texpool::graph::BuildError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Variable {

@@ -13,7 +13,7 @@ macro_rules! op {
         /// The operator of a node.
         ///
         /// ```
-        /// use texpool_ops::graph::{Op, Transpose, Unary};
+        /// use texpool::graph::{Op, Transpose, Unary};
         ///
         /// let op = Op::from(Transpose { perm: [0, 3, 1, 2] });
         /// assert_eq!((op.name(), op.moves_only()), ("TRANSPOSE", true));
@@ -80,14 +80,14 @@ impl Op {
 /// Fails if the operator cannot take such operands, or cannot produce the shape `stated`.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Shape, Transpose, infer};
+/// use texpool::graph::{Op, Shape, Transpose, infer};
 ///
 /// let x = Shape::new(1, 3, 224, 200);
 /// // A transpose determines its result and ignores the stated shape; a reshape takes it.
 /// assert_eq!(infer(&Transpose { perm: [0, 2, 3, 1] }.into(), &[x], x)?, Shape::new(1, 224, 200, 3));
 /// let flat = Shape::new(1, 1, 1, 3 * 224 * 200);
 /// assert_eq!(infer(&Op::Reshape, &[x], flat)?, flat);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 pub fn infer(op: &Op, inputs: &[Shape], stated: Shape) -> Result<Shape, ShapeError> {
     op.schema().shape(inputs, stated)

@@ -43,8 +43,8 @@ impl Stored {
 /// A dense, row-major array of any rank.
 ///
 /// ```
-/// use texpool_model::import::Array;
-/// use texpool_ops::graph::ElementType;
+/// use texpool::import::Array;
+/// use texpool::graph::ElementType;
 ///
 /// let floats = Array::floats(&[2, 2], &[1.0, 2.0, 3.0, 4.0]).unwrap();
 /// assert_eq!((floats.dims(), floats.len(), floats.element_type()), (&[2, 2][..], 4, ElementType::F32));

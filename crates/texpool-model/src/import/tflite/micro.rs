@@ -40,7 +40,7 @@ pub const ALIGNMENT: u64 = 16;
 /// A `RESHAPE` computes nothing in that runtime if its result lies on its operand, so both count as one buffer.
 ///
 /// ```no_run
-/// use texpool_model::import::micro::MicroArena;
+/// use texpool::import::micro::MicroArena;
 ///
 /// let bytes = std::fs::read("model.tflite")?;
 /// let mut arena = MicroArena::read(&bytes)?;

@@ -6,7 +6,7 @@ use texpool_plan::{PlanError, printable};
 /// Reason why a model has no plan for TensorFlow Lite Micro, or why a plan cannot be written.
 ///
 /// ```
-/// use texpool_model::import::micro::{MicroArena, MicroError};
+/// use texpool::import::micro::{MicroArena, MicroError};
 ///
 /// assert!(matches!(MicroArena::read(b"no model"), Err(MicroError::Import(_))));
 /// let error = MicroError::NoOperator { operator: 7, count: 5 };

@@ -12,12 +12,12 @@ use crate::graph::Shape;
 /// Joins one or more operands along `axis`; all other extents are equal.
 ///
 /// ```
-/// use texpool_ops::graph::{Concat, Shape, infer};
+/// use texpool::graph::{Concat, Shape, infer};
 ///
 /// let parts = [Shape::new(1, 8, 8, 3), Shape::new(1, 8, 8, 5)];
 /// assert_eq!(infer(&Concat { axis: 3 }.into(), &parts, parts[0])?, Shape::new(1, 8, 8, 8));
 /// assert!(infer(&Concat { axis: 1 }.into(), &parts, parts[0]).is_err()); // their channels differ
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Concat {

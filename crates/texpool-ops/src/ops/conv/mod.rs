@@ -14,13 +14,13 @@ use crate::graph::{Padding, Shape};
 /// A 2-D convolution: `x, weights [O, KH, KW, I / groups], [bias [O]]`.
 ///
 /// ```
-/// use texpool_ops::graph::{Conv2d, Padding, Shape, infer};
+/// use texpool::graph::{Conv2d, Padding, Shape, infer};
 ///
 /// // Dilated by two, a window of 3 by 3 spans 5 by 5 pixels. Each of the two groups reads half of the channels.
 /// let conv = Conv2d { stride: [1, 1], dilation: [2, 2], padding: Padding::default(), groups: 2 };
 /// let (x, weights) = (Shape::new(1, 8, 8, 6), Shape::new(16, 3, 3, 3));
 /// assert_eq!(infer(&conv.into(), &[x, weights], x)?, Shape::new(1, 4, 4, 16));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conv2d {

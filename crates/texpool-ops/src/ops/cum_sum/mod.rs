@@ -9,14 +9,14 @@ use crate::graph::Shape;
 /// Running sums of `x` along an axis.
 ///
 /// ```
-/// use texpool_ops::graph::{CumSum, Shape, infer};
+/// use texpool::graph::{CumSum, Shape, infer};
 ///
 /// let x = Shape::new(1, 1, 7, 10);
 /// let sums = CumSum { axis: 2, exclusive: false, reverse: false };
 /// assert_eq!(infer(&sums.into(), &[x], x)?, x);
 /// let error = infer(&CumSum { axis: 4, ..sums }.into(), &[x], x).unwrap_err();
 /// assert_eq!(error.to_string(), "the axis summed along is no valid choice of axes");
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CumSum {

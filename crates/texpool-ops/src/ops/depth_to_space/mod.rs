@@ -11,13 +11,13 @@ use crate::graph::Shape;
 /// Order of the channels of a block of pixels.
 ///
 /// ```
-/// use texpool_ops::graph::{DepthOrder, DepthToSpace, Shape, infer};
+/// use texpool::graph::{DepthOrder, DepthToSpace, Shape, infer};
 ///
 /// // PyTorch's `PixelShuffle(2)`.
 /// let shuffle = DepthToSpace { block: 2, order: DepthOrder::Crd };
 /// let x = Shape::new(1, 8, 8, 12);
 /// assert_eq!(infer(&shuffle.into(), &[x], x)?, Shape::new(1, 16, 16, 3));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DepthOrder {
@@ -30,7 +30,7 @@ pub enum DepthOrder {
 /// Moves channels of `x` to blocks of `block` by `block` pixels.
 ///
 /// ```
-/// use texpool_ops::graph::{DepthOrder, DepthToSpace, Shape, infer};
+/// use texpool::graph::{DepthOrder, DepthToSpace, Shape, infer};
 ///
 /// let op = DepthToSpace { block: 2, order: DepthOrder::Dcr };
 /// let x = Shape::new(1, 8, 8, 10);

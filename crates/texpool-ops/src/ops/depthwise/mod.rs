@@ -17,13 +17,13 @@ use crate::graph::Shape;
 /// channel `o / multiplier`. The `groups` of the convolution are ignored.
 ///
 /// ```
-/// use texpool_ops::graph::{Conv2d, DepthwiseConv2d, Padding, Shape, infer};
+/// use texpool::graph::{Conv2d, DepthwiseConv2d, Padding, Shape, infer};
 ///
 /// let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: Padding::default(), groups: 1 };
 /// // Two output channels of each input channel.
 /// let (x, weights) = (Shape::new(1, 8, 8, 3), Shape::new(1, 3, 3, 6));
 /// assert_eq!(infer(&DepthwiseConv2d(conv).into(), &[x, weights], x)?, Shape::new(1, 6, 6, 6));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DepthwiseConv2d(pub Conv2d);

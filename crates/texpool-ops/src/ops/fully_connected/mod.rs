@@ -13,13 +13,13 @@ use crate::graph::Shape;
 /// the result.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Shape, infer};
+/// use texpool::graph::{Op, Shape, infer};
 ///
 /// // Images of 7 by 7 pixels are taken as rows of 49 values without a reshape.
 /// let (x, weights) = (Shape::new(2, 7, 7, 1), Shape::new(1, 1, 10, 49));
 /// let stated = Shape::new(1, 1, 2, 10);
 /// assert_eq!(infer(&Op::FullyConnected, &[x, weights], stated)?, stated);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FullyConnected;

@@ -13,12 +13,12 @@ use crate::graph::Shape;
 /// indices count from the end; indices outside are clamped.
 ///
 /// ```
-/// use texpool_ops::graph::{Gather, Shape, infer};
+/// use texpool::graph::{Gather, Shape, infer};
 ///
 /// // Five rows of an embedding table of a thousand.
 /// let (table, words) = (Shape::new(1, 1, 1000, 64), Shape::new(1, 1, 1, 5));
 /// assert_eq!(infer(&Gather { axis: 2 }.into(), &[table, words], table)?, Shape::new(1, 1, 5, 64));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gather {

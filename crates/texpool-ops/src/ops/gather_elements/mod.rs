@@ -11,12 +11,12 @@ use crate::graph::Shape;
 /// Along the other axes, the indices do not have more elements than the operand.
 ///
 /// ```
-/// use texpool_ops::graph::{GatherElements, Shape, infer};
+/// use texpool::graph::{GatherElements, Shape, infer};
 ///
 /// // Three of a hundred boxes for each class.
 /// let (scores, places) = (Shape::new(1, 1, 100, 20), Shape::new(1, 1, 3, 20));
 /// assert_eq!(infer(&GatherElements { axis: 2 }.into(), &[scores, places], scores)?, places);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatherElements {

@@ -13,12 +13,12 @@ use crate::graph::Shape;
 /// position `(x, y)` in the grid; coordinates range from -1 to 1 across the image.
 ///
 /// ```
-/// use texpool_ops::graph::{GridSample, Shape, infer};
+/// use texpool::graph::{GridSample, Shape, infer};
 ///
 /// let op = GridSample { linear: true, border: false, align_corners: false };
 /// let (image, grid) = (Shape::new(1, 64, 64, 3), Shape::new(1, 16, 20, 2));
 /// assert_eq!(infer(&op.into(), &[image, grid], image)?, Shape::new(1, 16, 20, 3));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GridSample {

@@ -10,13 +10,13 @@ use crate::graph::Shape;
 /// floor((size - 1) / 2)` on, clipped to the channels that exist.
 ///
 /// ```
-/// use texpool_ops::graph::{Lrn, Shape, infer};
+/// use texpool::graph::{Lrn, Shape, infer};
 ///
 /// // AlexNet's normalization.
 /// let lrn = Lrn { size: 5, alpha: 1e-4, beta: 0.75, bias: 2.0 };
 /// let x = Shape::new(1, 55, 55, 96);
 /// assert_eq!(infer(&lrn.into(), &[x], x)?, x);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lrn {

@@ -12,13 +12,13 @@ use crate::graph::Shape;
 /// `a [B, H, M, K], b [B, H, K, N]`; the result is `[B, H, M, N]`. B and H broadcast; either may be a constant.
 ///
 /// ```
-/// use texpool_ops::graph::{MatMul, Shape, infer};
+/// use texpool::graph::{MatMul, Shape, infer};
 ///
 /// // Scores of attention with 8 heads: 16 queries by 20 keys of 64 values.
 /// let (queries, keys) = (Shape::new(1, 8, 16, 64), Shape::new(1, 8, 20, 64));
 /// let scores = infer(&MatMul { transpose_b: true }.into(), &[queries, keys], queries)?;
 /// assert_eq!(scores, Shape::new(1, 8, 16, 20));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MatMul {

@@ -12,7 +12,7 @@ use crate::graph::Shape;
 /// normalization. All intermediate results have 32 bits, even if the textures have 16.
 ///
 /// ```
-/// use texpool_ops::graph::{Normalize, Op, Statistic};
+/// use texpool::graph::{Normalize, Op, Statistic};
 ///
 /// let channels = [false, false, false, true];
 /// let layer = Normalize::variance(channels, 1e-5);
@@ -39,7 +39,7 @@ pub struct Normalize {
 /// Statistic that a normalization measures.
 ///
 /// ```
-/// use texpool_ops::graph::{Normalize, Op, Statistic};
+/// use texpool::graph::{Normalize, Op, Statistic};
 ///
 /// // Divides by the length of a pixel's vector, but by no less than 1e-12.
 /// let plain = Normalize::new([false, false, false, true], Statistic::SumSquare, 0.0);

@@ -11,13 +11,13 @@ use crate::graph::Shape;
 /// Adds elements around each axis of `x`, or cuts elements off.
 ///
 /// ```
-/// use texpool_ops::graph::{Pad, PadMode, Shape, infer};
+/// use texpool::graph::{Pad, PadMode, Shape, infer};
 ///
 /// // A border above and below, and a column less on the left.
 /// let pad = Pad { before: [0, 1, -1, 0], after: [0, 1, 0, 0], mode: PadMode::Constant(0.0) };
 /// let x = Shape::new(1, 8, 8, 3);
 /// assert_eq!(infer(&pad.into(), &[x], x)?, Shape::new(1, 10, 7, 3));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pad {
@@ -61,7 +61,7 @@ impl OpSchema for Pad {
 /// Values of the elements around a tensor.
 ///
 /// ```
-/// use texpool_ops::graph::PadMode;
+/// use texpool::graph::PadMode;
 ///
 /// // The element before the first of four.
 /// let before = |mode: PadMode| mode.source(-1, 4);
@@ -114,7 +114,7 @@ impl PadMode {
 /// One axis of a pad: elements are cut off first, then the rest is padded.
 ///
 /// ```
-/// use texpool_ops::graph::{PadAxis, PadMode};
+/// use texpool::graph::{PadAxis, PadMode};
 ///
 /// // The first of five elements is cut off, and two are added behind the last.
 /// let axis = PadAxis::new(5, -1, 2).unwrap();

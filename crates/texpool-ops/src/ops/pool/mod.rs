@@ -13,7 +13,7 @@ use crate::graph::{Padding, Shape};
 /// Function of a pool.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Padding, Pool2d, PoolKind, Shape, infer};
+/// use texpool::graph::{Op, Padding, Pool2d, PoolKind, Shape, infer};
 ///
 /// let pool = |kind| Op::from(Pool2d::plain(kind, [2, 2], [2, 2], Padding::default()));
 /// assert_eq!(pool(PoolKind::Lp { p: 2 }).name(), "L2_POOL_2D");
@@ -36,7 +36,7 @@ pub enum PoolKind {
 /// A 2-D pool of `x`.
 ///
 /// ```
-/// use texpool_ops::graph::{Padding, Pool2d, PoolKind, Shape, infer};
+/// use texpool::graph::{Padding, Pool2d, PoolKind, Shape, infer};
 ///
 /// let padding = Padding { top: 1, bottom: 1, left: 1, right: 1 };
 /// let plain = Pool2d::plain(PoolKind::Average, [3, 3], [2, 2], padding);
@@ -45,7 +45,7 @@ pub enum PoolKind {
 /// let x = Shape::new(1, 7, 7, 64);
 /// assert_eq!(infer(&counting.into(), &[x], x)?, Shape::new(1, 4, 4, 64));
 /// assert!(Pool2d::plain(PoolKind::Average, [7, 7], [1, 1], Padding::default()).is_mean_of(x));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool2d {

@@ -12,12 +12,12 @@ use crate::graph::Shape;
 /// never broadcast to alpha.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Shape, infer};
+/// use texpool::graph::{Op, Shape, infer};
 ///
 /// let (x, alpha) = (Shape::new(1, 8, 8, 3), Shape::new(1, 1, 1, 3));
 /// assert_eq!(infer(&Op::Prelu, &[x, alpha], x)?, x);
 /// assert!(infer(&Op::Prelu, &[alpha, x], x).is_err());
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Prelu;

@@ -29,7 +29,7 @@ const TERMS: usize = 16;
 /// Behind these come the final states if [`finals`](Self::finals) is set: the hidden values and, for an LSTM, the cell.
 ///
 /// ```
-/// use texpool_ops::graph::{Cell, CellFunction, Recurrent, Shape, Unary, infer};
+/// use texpool::graph::{Cell, CellFunction, Recurrent, Shape, Unary, infer};
 ///
 /// // An LSTM of 10 hidden values that returns those of all 5 steps, and behind them its final states.
 /// let cell = Cell::Lstm { coupled: false, rounded: false };
@@ -42,7 +42,7 @@ const TERMS: usize = 16;
 /// assert_eq!((products.c, weights.w, lstm.result_pixels(5)), (48, 18, 7));
 /// let result = Shape::new(1, 1, 7, 10);
 /// assert_eq!(infer(&lstm.into(), &[products, weights], result)?, result);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Recurrent {
@@ -69,7 +69,7 @@ pub struct Recurrent {
 /// Kind of a recurrent cell.
 ///
 /// ```
-/// use texpool_ops::graph::Cell;
+/// use texpool::graph::Cell;
 ///
 /// let lstm = Cell::Lstm { coupled: false, rounded: false };
 /// assert_eq!((lstm.gates(), lstm.states()), (4, 2));
@@ -98,7 +98,7 @@ pub enum Cell {
 /// A function of a cell: `scale * function(inner * x) + offset`.
 ///
 /// ```
-/// use texpool_ops::graph::{CellFunction, Unary};
+/// use texpool::graph::{CellFunction, Unary};
 ///
 /// // ONNX's `ScaledTanh` with an alpha of 1.7159 and a beta of 2/3.
 /// let scaled = CellFunction { scale: 1.7159, inner: 2.0 / 3.0, ..CellFunction::plain(Unary::Tanh) };

@@ -13,7 +13,7 @@ pub const LARGE_MEAN: usize = 1 << 14;
 /// Reduces the marked axes of `x`; exactly one axis if the result is an index.
 ///
 /// ```
-/// use texpool_ops::graph::{Reduce, ReduceKind, Shape, infer};
+/// use texpool::graph::{Reduce, ReduceKind, Shape, infer};
 ///
 /// // The class of each pixel.
 /// let classes = Reduce { kind: ReduceKind::ArgMax { last: false }, axes: [false, false, false, true] };
@@ -21,7 +21,7 @@ pub const LARGE_MEAN: usize = 1 << 14;
 /// assert_eq!(infer(&classes.into(), &[x], x)?, Shape::new(1, 64, 64, 1));
 /// let error = infer(&Reduce { axes: [true; 4], ..classes }.into(), &[x], x).unwrap_err();
 /// assert_eq!(error.to_string(), "the axis of an index is no valid choice of axes");
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reduce {
@@ -34,7 +34,7 @@ pub struct Reduce {
 /// Functions of all values along some axes.
 ///
 /// ```
-/// use texpool_ops::graph::ReduceKind;
+/// use texpool::graph::ReduceKind;
 ///
 /// assert_eq!(ReduceKind::Max.name(), "REDUCE_MAX");
 /// // The sum of a single value is that value, but its norm is its magnitude.

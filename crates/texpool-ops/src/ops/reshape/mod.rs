@@ -11,11 +11,11 @@ use crate::graph::Shape;
 /// Gives `x` another shape; its elements stay in dense order.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Shape, infer};
+/// use texpool::graph::{Op, Shape, infer};
 ///
 /// let (x, flat) = (Shape::new(1, 4, 4, 2), Shape::new(1, 1, 1, 32));
 /// assert_eq!(infer(&Op::Reshape, &[x], flat)?, flat);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reshape;

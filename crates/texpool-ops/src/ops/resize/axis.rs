@@ -9,7 +9,7 @@ use super::{CoordMode, Resize, ResizeMode, Rounding};
 /// The input pixels of an output pixel: `weights[j]` of pixel `first + j`, clamped to the image.
 ///
 /// ```
-/// use texpool_ops::graph::Taps;
+/// use texpool::graph::Taps;
 ///
 /// let taps = Taps { first: -1, weights: [0.25, 0.75, 0.0, 0.0] };
 /// // The pixel left of the image repeats its first one.
@@ -38,7 +38,7 @@ const TIE: f32 = 1e-6;
 /// A resize along one axis.
 ///
 /// ```
-/// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Taps};
+/// use texpool::graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Taps};
 ///
 /// let resize = Resize { mode: ResizeMode::Linear, coords: CoordMode::AlignCorners, scale: None };
 /// let height = ResizeAxis::new(&resize, 0, 3, 5);

@@ -16,14 +16,14 @@ use crate::graph::Shape;
 /// Resizes height and width of `x`.
 ///
 /// ```
-/// use texpool_ops::graph::{CoordMode, Resize, ResizeMode, Shape, infer};
+/// use texpool::graph::{CoordMode, Resize, ResizeMode, Shape, infer};
 ///
 /// let bilinear = Resize { mode: ResizeMode::Linear, coords: CoordMode::HalfPixel, scale: None };
 /// let (x, stated) = (Shape::new(1, 8, 8, 3), Shape::new(1, 13, 20, 3));
 /// assert_eq!(infer(&bilinear.into(), &[x], stated)?, stated);
 /// let cubic = ResizeMode::Cubic { a: -0.75, exclude_outside: false };
 /// assert!(bilinear.follows_tensorflow() && !Resize { mode: cubic, ..bilinear }.follows_tensorflow());
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Resize {
@@ -38,7 +38,7 @@ pub struct Resize {
 /// Rounding of a position between two pixels.
 ///
 /// ```
-/// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Rounding};
+/// use texpool::graph::{CoordMode, Resize, ResizeAxis, ResizeMode, Rounding};
 ///
 /// // Four pixels become two: the first of these lies halfway between pixels 0 and 1.
 /// let first = |rounding| {
@@ -62,7 +62,7 @@ pub enum Rounding {
 /// Interpolation between pixels.
 ///
 /// ```
-/// use texpool_ops::graph::{CoordMode, ResizeMode, Rounding};
+/// use texpool::graph::{CoordMode, ResizeMode, Rounding};
 ///
 /// // TensorFlow rounds to the nearest pixel only if centres or corners are aligned.
 /// assert_eq!(ResizeMode::nearest_in(CoordMode::HalfPixel), ResizeMode::Nearest(Rounding::PreferCeil));
@@ -97,7 +97,7 @@ impl ResizeMode {
 /// changed, even if a crop is specified.
 ///
 /// ```
-/// use texpool_ops::graph::{CoordMode, Resize, ResizeAxis, ResizeMode};
+/// use texpool::graph::{CoordMode, Resize, ResizeAxis, ResizeMode};
 ///
 /// // Two pixels become four: the weights of the two in the second of the four.
 /// let second = |coords| {

@@ -5,7 +5,7 @@ use crate::graph::Shape;
 /// Reason why an operator cannot take operands of these shapes.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Shape, ShapeError, infer};
+/// use texpool::graph::{Op, Shape, ShapeError, infer};
 ///
 /// let error = infer(&Op::Reshape, &[Shape::new(1, 4, 4, 2)], Shape::new(1, 1, 1, 33)).unwrap_err();
 /// assert_eq!(error, ShapeError::Mismatch { what: "elements", expected: 32, found: 33 });

@@ -9,7 +9,7 @@ use crate::graph::Shape;
 /// Softmax of `beta * x` over channels.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Softmax};
+/// use texpool::graph::{Op, Softmax};
 ///
 /// assert_eq!(Op::from(Softmax { beta: 1.0, log: false }).name(), "SOFTMAX");
 /// assert_eq!(Op::from(Softmax { beta: 1.0, log: true }).name(), "LOG_SOFTMAX");

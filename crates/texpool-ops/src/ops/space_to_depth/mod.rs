@@ -12,11 +12,11 @@ use crate::graph::Shape;
 /// [`DepthToSpace`](crate::graph::DepthToSpace) with the order [`Dcr`](crate::graph::DepthOrder::Dcr).
 ///
 /// ```
-/// use texpool_ops::graph::{Shape, SpaceToDepth, infer};
+/// use texpool::graph::{Shape, SpaceToDepth, infer};
 ///
 /// let x = Shape::new(1, 640, 640, 3);
 /// assert_eq!(infer(&SpaceToDepth { block: 2 }.into(), &[x], x)?, Shape::new(1, 320, 320, 12));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpaceToDepth {

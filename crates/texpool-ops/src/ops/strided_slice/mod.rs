@@ -8,7 +8,7 @@ use crate::graph::Shape;
 /// Strided slice of `x`: output index `i` of an axis reads element `begin + i * stride`.
 ///
 /// ```
-/// use texpool_ops::graph::{Shape, StridedSlice, infer};
+/// use texpool::graph::{Shape, StridedSlice, infer};
 ///
 /// // The image mirrored: columns 7, 6 and so on to 0.
 /// let mirrored = StridedSlice { begin: [0, 0, 7, 0], stride: [1, 1, -1, 1] };
@@ -16,7 +16,7 @@ use crate::graph::Shape;
 /// assert_eq!(infer(&mirrored.into(), &[x], x)?, x);
 /// let error = infer(&mirrored.into(), &[x], Shape { w: 9, ..x }).unwrap_err();
 /// assert_eq!(error.to_string(), "axis 2: index -1 lies outside an extent of 8");
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StridedSlice {

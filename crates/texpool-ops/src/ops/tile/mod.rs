@@ -11,12 +11,12 @@ use crate::graph::Shape;
 /// Repeats `x` along each axis until the result's extent is filled.
 ///
 /// ```
-/// use texpool_ops::graph::{Op, Shape, infer};
+/// use texpool::graph::{Op, Shape, infer};
 ///
 /// let (x, wide) = (Shape::new(1, 1, 1, 3), Shape::new(1, 4, 4, 6));
 /// assert_eq!(infer(&Op::Tile, &[x], wide)?, wide);
 /// assert!(infer(&Op::Tile, &[x], Shape { c: 7, ..wide }).is_err()); // only whole repetitions
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tile;

@@ -10,7 +10,7 @@ use crate::graph::Shape;
 /// first.
 ///
 /// ```
-/// use texpool_ops::graph::{Shape, TopK, infer};
+/// use texpool::graph::{Shape, TopK, infer};
 ///
 /// // The five best classes of a thousand. A second node finds their scores.
 /// let classes = TopK { k: 5, largest: true, indices: true };
@@ -18,7 +18,7 @@ use crate::graph::Shape;
 /// let x = Shape::new(1, 1, 1, 1000);
 /// assert_eq!(infer(&classes.into(), &[x], x)?, Shape::new(1, 1, 1, 5));
 /// assert_eq!(infer(&scores.into(), &[x], x)?, Shape::new(1, 1, 1, 5));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TopK {

@@ -8,12 +8,12 @@ use crate::graph::Shape;
 /// Reorders the axes of `x`: output axis `i` is input axis `perm[i]`.
 ///
 /// ```
-/// use texpool_ops::graph::{Shape, Transpose, infer};
+/// use texpool::graph::{Shape, Transpose, infer};
 ///
 /// // `[N, C, H, W]` to `[N, H, W, C]`.
 /// let x = Shape::new(1, 3, 224, 200);
 /// assert_eq!(infer(&Transpose { perm: [0, 2, 3, 1] }.into(), &[x], x)?, Shape::new(1, 224, 200, 3));
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transpose {

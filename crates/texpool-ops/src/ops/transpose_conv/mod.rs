@@ -15,14 +15,14 @@ use crate::graph::{Padding, Shape};
 /// The result may have any extent: pixels that the full result does not cover contain only the bias.
 ///
 /// ```
-/// use texpool_ops::graph::{Padding, Shape, TransposeConv, infer};
+/// use texpool::graph::{Padding, Shape, TransposeConv, infer};
 ///
 /// let conv = TransposeConv::plain([2, 2], Padding::default());
 /// let (x, weights) = (Shape::new(1, 8, 8, 4), Shape::new(2, 3, 3, 4));
 /// // The full result has 17 by 17 pixels; a caller may state fewer.
 /// let stated = Shape::new(1, 16, 16, 2);
 /// assert_eq!(infer(&conv.into(), &[x, weights], stated)?, stated);
-/// # Ok::<(), texpool_ops::graph::ShapeError>(())
+/// # Ok::<(), texpool::graph::ShapeError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TransposeConv {
