@@ -7,7 +7,7 @@ use texpool_ops::graph::{
     TransposeConv, Unary,
 };
 
-use super::{Source, case, constant, harness::Harness, placed};
+use super::{Source, case, constant, harness::Harness, placed, recurrent};
 
 /// A convolution of stride, dilation and groups of one, with a border of one pixel.
 const CONV: Conv2d =
@@ -70,7 +70,7 @@ fn cases() -> Vec<Case> {
         (Op::Lrn(Lrn { size: 3, alpha: 0.5, beta: 0.75, bias: 1.0 }), vec![x()], X),
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
-        (Op::Recurrent(PLAIN_CELL), vec![placed([2, 2, 6, 8]), constant([1, 2, 18, 8])], [2, 2, 7, 8]),
+        (Op::Recurrent(PLAIN_CELL), vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)], [2, 2, 7, 8]),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),
         (Op::Tile, vec![x()], [2, 8, 6, 16]),

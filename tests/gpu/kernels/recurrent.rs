@@ -28,15 +28,19 @@ fn plain(cell: Cell) -> Recurrent {
     }
 }
 
-/// Checks a cell over `[batches, directions, steps, hidden]`.
-fn check(harness: &mut Harness, op: Recurrent, [b, d, steps, hidden]: [usize; 4]) {
-    let gates = op.cell.gates() * Recurrent::padded(hidden);
-    // Small enough that rounding errors do not grow from step to step.
-    let mut weights = constant([1, d, 2 + Recurrent::terms(hidden), gates]);
+/// Weights of a cell, small enough that rounding errors do not grow from step to step.
+pub(super) fn weights(directions: usize, hidden: usize, gates: usize) -> Source {
+    let mut weights = constant([1, directions, 2 + Recurrent::terms(hidden), gates]);
     if let Source::Constant(_, values) = &mut weights {
         values.iter_mut().for_each(|value| *value /= (hidden as f32).sqrt());
     }
-    let mut operands = vec![placed([b, d, steps, gates]), weights];
+    weights
+}
+
+/// Checks a cell over `[batches, directions, steps, hidden]`.
+fn check(harness: &mut Harness, op: Recurrent, [b, d, steps, hidden]: [usize; 4]) {
+    let gates = op.cell.gates() * Recurrent::padded(hidden);
+    let mut operands = vec![placed([b, d, steps, gates]), weights(d, hidden, gates)];
     let states = op.cell.states();
     let rows = if op.initial { states } else { 0 } + usize::from(op.lengths);
     if rows > 0 {
