@@ -144,7 +144,7 @@ impl Rules {
         Self::all().switch(names, false)
     }
 
-    /// Names of all rules, followed by the searches for [nodes that need no step](texpool::graph::NodeSet).
+    /// Names of all rules, followed by the searches for [nodes that need no step](texpool_ops::graph::NodeSet).
     pub fn names() -> impl Iterator<Item = &'static str> {
         RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
     }
