@@ -42,18 +42,18 @@ pub(super) use of_each;
 
 macro_rules! storage {
     ($($kind:ident: $rust:ty),* $(,)?) => {
-        /// Borrowed elements. The variants are those of [`ElementType`](texpool::graph::ElementType).
+        /// Borrowed elements. The variants are those of [`ElementType`](texpool_ops::graph::ElementType).
         #[derive(Clone, Copy)]
         pub enum Slice<'a> {
             $($kind(&'a [$rust])),*
         }
 
-        /// Mutable elements. The variants are those of [`ElementType`](texpool::graph::ElementType).
+        /// Mutable elements. The variants are those of [`ElementType`](texpool_ops::graph::ElementType).
         pub enum SliceMut<'a> {
             $($kind(&'a mut [$rust])),*
         }
 
-        /// Owned elements. The variants are those of [`ElementType`](texpool::graph::ElementType).
+        /// Owned elements. The variants are those of [`ElementType`](texpool_ops::graph::ElementType).
         #[derive(Clone, PartialEq)]
         pub enum Values {
             $($kind(Vec<$rust>)),*
