@@ -37,6 +37,10 @@ pub(crate) const MODELS: [&str; 8] = [
 /// Prefix of the line in which [`open`] prints the adapter's name.
 pub(crate) const ADAPTER: &str = "adapter: ";
 
+/// Environment variable: if it is set, kernels run in every combination of format and packing, and the second driver runs
+/// every test, which takes hours.
+pub(crate) const EVERY_TEST: &str = "TEXPOOL_EVERY_TEST";
+
 /// Opens the device; without an adapter, the error names the package to install.
 pub(crate) fn open() -> Gpu {
     let gpu = open_with(&GpuOptions::default());

@@ -17,10 +17,7 @@ use texpool_ops::{
 use texpool_plan::{RowTable, TexelFormat, TextureSpec};
 
 use super::rng::Rng;
-use crate::{
-    support::{graphs::n, open},
-    witness::EVERY_TEST,
-};
+use crate::support::{EVERY_TEST, graphs::n, open};
 
 const POISON: [f32; 4] = [f32::NAN; 4];
 /// Widths of textures, in the order the arrangements take them.
@@ -63,6 +60,7 @@ pub(crate) struct Harness {
     runs: usize,
     /// Number of cases checked up to now.
     cases: u64,
+    /// Whether cases run in every combination of format and packing.
     every_combination: bool,
     /// Maps random values (a quarter to two, of either sign) to input values.
     inputs: fn(f32) -> f32,
@@ -89,7 +87,7 @@ impl Harness {
             failures: Vec::new(),
             runs: 0,
             cases: 0,
-            every_combination: false,
+            every_combination: std::env::var_os(EVERY_TEST).is_some(),
             inputs: |x| x,
             spread: 1.0,
             packings: &[WeightPacking::Texels],
@@ -145,7 +143,7 @@ impl Harness {
         let all = self.packings.iter().flat_map(|&packing| [0, 1, 2].map(|format| (packing, format)));
         // With 16-bit texels, this packing equals plain texels.
         let mut all: Vec<_> = all.filter(|pair| *pair != (WeightPacking::Halves, 1)).collect();
-        if self.every_combination || std::env::var_os(EVERY_TEST).is_some() {
+        if self.every_combination {
             return all;
         }
         // Formats and packings differ in functions that all kernels share, and each combination takes another pipeline,

@@ -13,7 +13,3 @@ pub(crate) use child::Child;
 
 /// Test of the network that runs in stripes where one network is enough.
 const NETWORK: &str = "tiling::models::blazeface";
-
-/// Environment variable: if it is set, kernels run in every combination of format and packing, and the second driver runs
-/// every test, which takes hours.
-pub(crate) const EVERY_TEST: &str = "TEXPOOL_EVERY_TEST";

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::{Child, EVERY_TEST, NETWORK};
-use crate::support::ADAPTER;
+use super::{Child, NETWORK};
+use crate::support::{ADAPTER, EVERY_TEST};
 
 /// Manifest of the driver as installed by Debian's package.
 const MANIFEST: &str = "/usr/lib/chromium/vk_swiftshader_icd.json";
