@@ -1,10 +1,10 @@
 //! Memory counted as in published papers: whole intermediate tensors only, without weights, inputs and outputs.
 
-use super::{
-    compile_for::{Effort, compile_within},
+use crate::{
     error::CompileError,
     model::CompiledModel,
     options::{CompileOptions, Objective},
+    search::compile_for::{Effort, compile_within},
 };
 use texpool_ops::graph::Graph;
 use texpool_plan::{SearchControl, bounds};

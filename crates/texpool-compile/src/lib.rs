@@ -2,60 +2,47 @@
 //!
 //! Joins the rewriter, the scheduler and the planner; independent of kernels and devices.
 
-mod allocator_blocks;
-mod budget;
-mod compile_for;
-mod cost_model;
-mod device_bytes;
-mod device_format;
 mod device_profile;
-mod division;
-mod division_search;
 mod error;
-mod fewest_steps;
-mod floor;
-mod front;
-mod fronts;
 mod intermediates_alone;
-mod io_texture;
 mod lowered;
-mod memory_limit;
+mod memory;
 mod model;
-mod mutator;
 mod node_kernels;
-pub mod option_text;
 mod options;
 mod parallel;
-mod placed_steps;
 mod precision;
 mod saved;
 pub mod schedule;
-mod size;
+mod search;
 mod streaming;
-mod tables;
-mod transfer_buffers;
-mod variant;
 mod weight_format;
-mod weight_textures;
 
-pub use device_bytes::{PIECE, piece_bytes};
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;
-pub use io_texture::io_texture;
+pub use memory::{
+    device_bytes::{PIECE, piece_bytes},
+    io_texture::io_texture,
+    placed_steps::PlacedSteps,
+    transfer_buffers::TransferBuffers,
+    weight_textures::{ResidentWeights, widest_texture},
+};
 pub use model::{CompiledModel, Frontier, Peak, Point, RowTiling, Unmet};
-pub use options::{CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
-pub use placed_steps::PlacedSteps;
+pub use options::{
+    CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage, option_text,
+    size::parse_size,
+};
 pub use saved::{SavedPlanError, load};
-pub use size::parse_size;
-pub use transfer_buffers::TransferBuffers;
-pub use weight_textures::{ResidentWeights, widest_texture};
 
-use compile_for::{Attempt, Effort, compile_within};
-use fewest_steps::Chains;
-use fronts::Fronts;
 use lowered::LoweredModel;
-use memory_limit::MemoryLimit;
+use search::{
+    budget,
+    compile_for::{Attempt, Effort, compile_within},
+    fewest_steps::Chains,
+    memory_limit::MemoryLimit,
+    model_front::Fronts,
+};
 
 use texpool_ops::graph::Graph;
 use texpool_plan::SearchControl;

@@ -2,17 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use super::{
+use crate::{
     error::CompileError,
     model::{CompiledModel, Lowering},
     options::CompileOptions,
     parallel::parallel_map,
     precision,
+    schedule::{
+        Schedule, Streaming, schedule, stream,
+        tiling::{RowDependencies, Stripe, select_in_place},
+    },
     streaming::streaming,
-};
-use crate::schedule::{
-    Schedule, Streaming, schedule, stream,
-    tiling::{RowDependencies, Stripe, select_in_place},
 };
 use texpool_model::rewrite::{self, Report, Rewritten, Rules};
 use texpool_ops::graph::{self, Graph, IdVec, NodeSet, share_constants};

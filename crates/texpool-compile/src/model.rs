@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{
+use crate::{
     error::CompileError,
     options::{Objective, StreamedIo, WeightFormat, WeightStorage},
+    schedule::{Schedule, tiling::Cascade},
     weight_format::{self, Rounded},
 };
-use crate::schedule::{Schedule, tiling::Cascade};
 use texpool_model::rewrite::{Report, Rules};
 use texpool_ops::{
     graph::{Graph, IdVec, NodeId, NodeSet, TensorId, share_constants},

@@ -1,6 +1,6 @@
 //! Lists the kernels that each node of a compiled model runs, without a device.
 
-use super::{model::CompiledModel, tables::each_dispatch};
+use crate::{memory::tables::each_dispatch, model::CompiledModel};
 use texpool_ops::{
     graph::{IdVec, NodeId},
     kernels::{Constants, Shader},

@@ -1,7 +1,7 @@
 //! Checks that integers survive in the texels of a format: that indices and integer results are exact, and that
 //! constants keep their values. Values are stored as floats, which represent all whole numbers only up to a limit.
 
-use super::error::CompileError;
+use crate::error::CompileError;
 use texpool_ops::{
     graph::{Constant, ElementType, Graph, IdVec, Node, Tensor},
     ops,

@@ -1,10 +1,10 @@
 //! Determines the data that goes through the pool in every run.
 
-use super::{
+use crate::{
     options::{CompileOptions, WeightStorage},
+    schedule::Streaming,
     weight_format::packings,
 };
-use crate::schedule::Streaming;
 use texpool_ops::graph::Graph;
 
 /// Returns the weights of a rewritten graph that are uploaded in every run, and whether inputs and outputs go through

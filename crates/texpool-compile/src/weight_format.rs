@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use half::f16;
 
-use super::{error::CompileError, options::WeightFormat};
+use crate::{error::CompileError, options::WeightFormat};
 use texpool_ops::{
     graph::{Bytes, Constant, ElementType, Graph, IdVec, NodeId, QuantParams, Shape, TensorId, exceeds_half},
     kernels::WeightPacking,

@@ -16,8 +16,8 @@ use crate::{
     model::{CompiledModel, Lowering, Point, RowTiling},
     options::Objective,
     schedule::{Schedule, schedule, stream, tiling::within_stripes},
+    search::variant::{Rows, Variant},
     streaming::streaming,
-    variant::{Rows, Variant},
 };
 use texpool_model::rewrite::Rewritten;
 use texpool_ops::graph::{Graph, IdVec, NodeSet};

@@ -1,11 +1,13 @@
 //! Compiles a model with fully decided options.
 
 use super::{
-    error::CompileError,
     fewest_steps::Chains,
-    fronts::{FrontEntry, Fronts},
-    lowered::LoweredModel,
     memory_limit::MemoryLimit,
+    model_front::{FrontEntry, Fronts},
+};
+use crate::{
+    error::CompileError,
+    lowered::LoweredModel,
     model::{CompiledModel, Point},
     options::{CompileOptions, Objective},
 };
@@ -13,19 +15,19 @@ use texpool_ops::graph::Graph;
 use texpool_plan::SearchControl;
 
 /// Result of compiling within a limit.
-pub(super) struct Attempt {
+pub(crate) struct Attempt {
     /// The plan; if no plan keeps within the limit, the smallest that was found.
-    pub(super) compiled: CompiledModel,
+    pub(crate) compiled: CompiledModel,
     /// True if the plan keeps within the limit, or if no limit was set.
-    pub(super) fits: bool,
+    pub(crate) fits: bool,
     /// Lower bound in bytes: the smallest live size of any division that was examined, plus the memory beside the
     /// pool.
-    pub(super) bound: u64,
+    pub(crate) bound: u64,
 }
 
 /// Rewrites, schedules and plans the model; streaming follows the options. If `start` is a plan of the same model and
 /// the same options, the search starts with it and never returns a worse one.
-pub(super) fn compile_within(
+pub(crate) fn compile_within(
     graph: &Graph,
     options: &CompileOptions,
     limit: Option<MemoryLimit>,
@@ -53,7 +55,7 @@ pub(super) fn compile_within(
 
 /// Search effort for a plan within a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Effort {
+pub(crate) enum Effort {
     /// Full search: if nothing fits immediately, searches for the smallest plan; then reduces the steps within the
     /// memory limit.
     Full,
@@ -68,7 +70,7 @@ struct Selected {
     point: Point,
     /// True if the point keeps within the limit, or if no limit was set. Otherwise, the point is the smallest that
     /// was found.
-    pub(super) fits: bool,
+    pub(crate) fits: bool,
 }
 
 /// Returns the requested point: the one with the least product of bytes and time, the fastest within a limit, or the

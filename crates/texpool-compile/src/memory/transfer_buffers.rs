@@ -1,6 +1,6 @@
 //! The buffers for transfers of weights, inputs and outputs in the middle of a run.
 
-use super::options::WeightStorage;
+use crate::options::WeightStorage;
 
 /// Buffer size in bytes: `BYTES` without streamed weights, and between `BYTES` and `MOST` with them. Each full buffer
 /// costs another submission: 14 MiB through buffers of 64 KiB take 4.7 ms on lavapipe, of 256 KiB 0.8 ms, of 1 MiB
@@ -42,7 +42,7 @@ impl TransferBuffers {
     /// Returns the sizes of the buffers that a run creates for these transfers, each of which consists of whole
     /// texels. A run starts a new submission when a buffer is full. Buffers of a rotation slot are created when its
     /// first submission needs them.
-    pub(super) fn sizes(self, transfers: &[(Way, u64)], texel_bytes: u64) -> Vec<u64> {
+    pub(crate) fn sizes(self, transfers: &[(Way, u64)], texel_bytes: u64) -> Vec<u64> {
         let all = |way: Way| transfers.iter().filter(|(other, _)| *other == way).map(|(_, bytes)| bytes).sum::<u64>();
         let room = [Way::Upload, Way::Download].map(|way| all(way).min(self.bytes));
         let (mut used, mut turn) = ([0, 0], 0);
@@ -71,7 +71,7 @@ impl TransferBuffers {
 
 /// Direction of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(crate) enum Way {
     Upload,
     Download,
 }

@@ -5,17 +5,19 @@
 //! memory for the whole result.
 
 use super::{
-    error::CompileError,
     fewest_steps::Chains,
-    front::VariantFront,
-    lowered::{LoweredModel, UntiledPlan, UntiledSchedule},
     memory_limit::MemoryLimit,
+    variant::{Candidate, PlacedCandidate, Variant, of_whole_tensors},
+    variant_front::VariantFront,
+};
+use crate::{
+    error::CompileError,
+    lowered::{LoweredModel, UntiledPlan, UntiledSchedule},
     model::{CompiledModel, Point},
     options::{CompileOptions, Tiling},
     parallel::{join, parallel_map},
-    variant::{Candidate, PlacedCandidate, Variant, of_whole_tensors},
+    schedule::{schedule, tiling::select_in_place},
 };
-use crate::schedule::{schedule, tiling::select_in_place};
 use texpool_ops::graph::NodeSet;
 use texpool_plan::{Progress, SearchBudget, SearchControl};
 
@@ -24,7 +26,7 @@ use texpool_plan::{Progress, SearchBudget, SearchControl};
 const THOROUGH_STRIPES: u64 = 3_000_000;
 const QUICK_STRIPES: u64 = 1_000_000;
 
-pub(super) struct Fronts<'a> {
+pub(crate) struct Fronts<'a> {
     fronts: Vec<VariantFront<'a>>,
     /// Result of an earlier search, if it belongs to one of the variants.
     start: Option<FrontEntry>,
@@ -35,16 +37,16 @@ pub(super) struct Fronts<'a> {
 
 /// A placed division with the index of its front; the index is `None` for the plan of whole tensors.
 #[derive(Clone)]
-pub(super) struct FrontEntry {
+pub(crate) struct FrontEntry {
     front: Option<usize>,
-    pub(super) placed: PlacedCandidate,
+    pub(crate) placed: PlacedCandidate,
 }
 
 impl<'a> Fronts<'a> {
     /// Builds the fronts of all variants of a model, and its plan of whole tensors. A `thorough` search includes the
     /// variant that copies every part, because for a few networks it has the smallest pool. `start` is a plan of an
     /// earlier search; if it belongs to one of the variants, it is added to the front.
-    pub(super) fn new(
+    pub(crate) fn new(
         lowered: &'a LoweredModel,
         options: &'a CompileOptions,
         thorough: bool,
@@ -64,13 +66,13 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the predicted time of whole tensors.
-    pub(super) fn baseline_us(&self) -> f64 {
+    pub(crate) fn baseline_us(&self) -> f64 {
         self.whole.predicted_us
     }
 
     /// Returns a lower bound on the limited size, over all examined divisions: a placement never takes less than the
     /// rows and weights that are live at once.
-    pub(super) fn lower_bound(&self, limit: MemoryLimit) -> u64 {
+    pub(crate) fn lower_bound(&self, limit: MemoryLimit) -> u64 {
         let beside = match limit {
             MemoryLimit::Pool(_) => 0,
             MemoryLimit::Device(_) | MemoryLimit::Blocks(_) => {
@@ -82,7 +84,7 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the placed divisions of each front.
-    pub(super) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
+    pub(crate) fn placed(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<PlacedCandidate>>, CompileError> {
         let mut placed: Vec<_> = self.fronts.iter().map(|front| front.placed(control)).collect::<Result<_, _>>()?;
         if let Some(FrontEntry { front: Some(front), placed: start }) = &self.start
             && let Some(candidates) = placed.get_mut(*front)
@@ -93,12 +95,12 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the smallest entry of a front sorted by `unbeaten`, or the plan of whole tensors if the list is empty.
-    pub(super) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
+    pub(crate) fn smallest_of(&self, mut unbeaten: Vec<FrontEntry>) -> FrontEntry {
         unbeaten.pop().unwrap_or_else(|| FrontEntry { front: None, placed: self.whole.clone() })
     }
 
     /// Returns the Pareto front of the given divisions and the plan of whole tensors, smallest last.
-    pub(super) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
+    pub(crate) fn unbeaten(&self, placed: &[Vec<PlacedCandidate>]) -> Vec<FrontEntry> {
         let mut all = vec![FrontEntry { front: None, placed: self.whole.clone() }];
         for (front, placed) in placed.iter().enumerate() {
             all.extend(placed.iter().cloned().map(|placed| FrontEntry { front: Some(front), placed }));
@@ -107,7 +109,7 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the entries that no other entry beats in both bytes and time, smallest last.
-    pub(super) fn unbeaten_of(mut all: Vec<FrontEntry>) -> Vec<FrontEntry> {
+    pub(crate) fn unbeaten_of(mut all: Vec<FrontEntry>) -> Vec<FrontEntry> {
         all.sort_by(|a, b| {
             let (a, b) = (&a.placed, &b.placed);
             a.predicted_us.total_cmp(&b.predicted_us).then(a.running_bytes.cmp(&b.running_bytes))
@@ -123,7 +125,7 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the entry with fewer steps, or unchanged if no plan with fewer steps is found.
-    pub(super) fn with_fewer_steps(
+    pub(crate) fn with_fewer_steps(
         &self,
         entry: FrontEntry,
         limit: MemoryLimit,
@@ -136,7 +138,7 @@ impl<'a> Fronts<'a> {
     }
 
     /// Reduces the steps and then the size of the smallest plan.
-    pub(super) fn finished(
+    pub(crate) fn finished(
         &self,
         smallest: FrontEntry,
         control: &SearchControl<'_>,
@@ -147,7 +149,7 @@ impl<'a> Fronts<'a> {
     }
 
     /// Returns the point of a placed division.
-    pub(super) fn point(&self, entry: FrontEntry) -> Point {
+    pub(crate) fn point(&self, entry: FrontEntry) -> Point {
         match entry.front.and_then(|front| self.fronts.get(front)) {
             Some(front) => front.variant.point(entry.placed),
             None => {
@@ -159,7 +161,7 @@ impl<'a> Fronts<'a> {
 
     /// Returns the entry with the least product of bytes and time. The live size is a lower bound of a pool's size,
     /// so divisions whose bound does not beat the best plan yet are not placed: placing takes most of the time.
-    pub(super) fn best_product(&self, control: &SearchControl<'_>) -> Result<FrontEntry, CompileError> {
+    pub(crate) fn best_product(&self, control: &SearchControl<'_>) -> Result<FrontEntry, CompileError> {
         let worth = |bytes: u64, us: f64| bytes as f64 * us;
         let bound = |candidate: &Candidate| worth(candidate.least_running_bytes(), candidate.predicted_us);
         let mut candidates: Vec<(usize, Candidate)> = Vec::new();
@@ -194,7 +196,7 @@ impl<'a> Fronts<'a> {
 
     /// Returns the Pareto front of the given divisions and, for each front, the smallest pool that a further search
     /// finds.
-    pub(super) fn all(
+    pub(crate) fn all(
         &self,
         mut placed: Vec<Vec<PlacedCandidate>>,
         control: &SearchControl<'_>,

@@ -4,7 +4,7 @@
 /// Size of an allocator block, in bytes. This is the smallest that wgpu 30 supports (`gpu-allocator` 0.28,
 /// `AllocationSizes`), and devices opened by the library request it. A larger allocation gets a dedicated block of
 /// exactly its size.
-pub(super) const BLOCK: u64 = 4 << 20;
+pub(crate) const BLOCK: u64 = 4 << 20;
 
 /// Padding that a driver adds to a texture larger than a block. Measured on lavapipe: up to 2 KiB; doubled here for
 /// safety.
@@ -13,7 +13,7 @@ const ALIGNMENT: u64 = 4 << 10;
 /// Returns the total size of the blocks that hold all of these allocations at once, packed first-fit in order of
 /// decreasing size. Assumes that the device has only one kind of memory, as software devices and most integrated ones
 /// do.
-pub(super) fn block_bytes(allocations: impl IntoIterator<Item = u64>) -> u64 {
+pub(crate) fn block_bytes(allocations: impl IntoIterator<Item = u64>) -> u64 {
     let (mut alone, mut shared) = (0, Vec::new());
     for bytes in allocations {
         match bytes > BLOCK {

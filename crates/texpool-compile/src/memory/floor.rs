@@ -1,6 +1,7 @@
 //! Lower bound on the device memory of every plan of a model, known without a search.
 
-use super::{device_bytes::WGPU, lowered::LoweredModel};
+use super::device_bytes::WGPU;
+use crate::lowered::LoweredModel;
 use texpool_ops::{
     graph::{Graph, Node},
     ops,
@@ -10,7 +11,7 @@ use texpool_plan::TexelFormat;
 /// Returns the lower bound in bytes: the memory that wgpu keeps for internal use, plus the rows that the most
 /// demanding step needs. A step needs one row of its result and the rows of one operand that this row depends on.
 /// They cannot overlap, because no step reads what it writes.
-pub(super) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
+pub(crate) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
     let LoweredModel { graph, views, in_place, .. } = lowered;
     // Views have no step, and operators whose parts are written in place may have none.
     let steps = graph.nodes.ids().filter(|&id| !views.contains(id) && !in_place.contains(id));
@@ -23,7 +24,7 @@ pub(super) fn device_floor(lowered: &LoweredModel, format: TexelFormat) -> u64 {
 }
 
 /// Returns the memory that wgpu keeps for internal use on each device, in bytes.
-pub(super) fn wgpu_bytes() -> u64 {
+pub(crate) fn wgpu_bytes() -> u64 {
     WGPU.into_iter().sum()
 }
 

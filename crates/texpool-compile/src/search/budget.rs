@@ -9,18 +9,22 @@
 //! 4. The fastest plan that fits, over all streaming settings.
 
 use super::{
-    allocator_blocks::BLOCK,
     compile_for::{Attempt, Effort, compile_within},
     cost_model::CostModel,
-    error::CompileError,
-    floor::{device_floor, wgpu_bytes},
-    lowered::LoweredModel,
     memory_limit::MemoryLimit,
+};
+use crate::{
+    error::CompileError,
+    lowered::LoweredModel,
+    memory::{
+        allocator_blocks::BLOCK,
+        floor::{device_floor, wgpu_bytes},
+    },
     model::{CompiledModel, Unmet},
     options::{CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightStorage},
+    schedule::stream,
     streaming::streaming,
 };
-use crate::schedule::stream;
 use texpool_ops::graph::Graph;
 use texpool_plan::{Planner, SearchBudget, SearchControl};
 
@@ -128,7 +132,7 @@ struct BudgetSearch<'a, 'c> {
 /// Returns the plan with the shortest predicted time that fits, over all settings, refined with full effort. If the
 /// budget is at least one allocator block, the search first tries to fit the blocks that the allocator takes from the
 /// driver; if that fails, it counts only the allocations themselves. `start` is the result of an earlier search.
-pub(super) fn within(
+pub(crate) fn within(
     graph: &Graph,
     options: &CompileOptions,
     bytes: u64,

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage, size::parse_size};
+use super::size::parse_size;
+use crate::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
 use texpool_model::rewrite::Rules;
 use texpool_plan::{LayoutKind, Planner, Strategy, TexelFormat};
 
@@ -171,7 +172,7 @@ pub fn parse_deadline(text: &str) -> Result<Option<Duration>, String> {
 #[cfg(test)]
 mod tests {
     use super::WEIGHT_TILE;
-    use crate::{options::DEFAULT_TILE, size::parse_size};
+    use crate::{DEFAULT_TILE, parse_size};
 
     /// Budgets search the same plans as `--objective smallest`, which streams tiles of that size.
     #[test]

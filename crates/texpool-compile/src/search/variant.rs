@@ -3,19 +3,21 @@
 
 use std::collections::BTreeMap;
 
-use super::{
-    allocator_blocks::block_bytes,
-    cost_model::CostModel,
-    device_bytes::{BesidePool, pool_allocations, table_allocations},
-    device_format::DeviceFormat,
+use super::cost_model::CostModel;
+use crate::{
     error::CompileError,
     lowered::{UntiledPlan, UntiledSchedule},
+    memory::{
+        allocator_blocks::block_bytes,
+        device_bytes::{BesidePool, pool_allocations, table_allocations},
+        device_format::DeviceFormat,
+    },
     model::{CompiledModel, Lowering, Peak, Point},
     options::CompileOptions,
-};
-use crate::schedule::{
-    Schedule, Streaming, stream,
-    tiling::{Cascade, RowDependencies, tiled},
+    schedule::{
+        Schedule, Streaming, stream,
+        tiling::{Cascade, RowDependencies, tiled},
+    },
 };
 use texpool_ops::graph::{Graph, NodeId, NodeSet};
 use texpool_plan::{
@@ -29,19 +31,19 @@ use texpool_plan::{
 const MAX_ROWS_READ: u64 = 1 << 26;
 
 /// Figures of a division into cascades before it has a plan.
-pub(super) struct Candidate {
-    pub(super) live_bytes: u64,
+pub(crate) struct Candidate {
+    pub(crate) live_bytes: u64,
     /// Device memory outside the pool, without tables, which depend on the plan.
     beside: BesidePool,
     peak: Peak,
     dispatches: u64,
-    pub(super) predicted_us: f64,
-    pub(super) cascades: Vec<Cascade>,
+    pub(crate) predicted_us: f64,
+    pub(crate) cascades: Vec<Cascade>,
 }
 
 impl Candidate {
     /// Returns a lower bound on the device memory of any plan of this division while the model runs, in bytes.
-    pub(super) fn least_running_bytes(&self) -> u64 {
+    pub(crate) fn least_running_bytes(&self) -> u64 {
         self.live_bytes + self.beside.while_running().sum::<u64>()
     }
 }
@@ -49,26 +51,26 @@ impl Candidate {
 /// A candidate with its plan. The steps are not stored but recomputed from the cascades when needed: there are many
 /// candidates, and steps would take more memory than everything else.
 #[derive(Clone)]
-pub(super) struct PlacedCandidate {
+pub(crate) struct PlacedCandidate {
     /// Size of the pool, in bytes.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
     /// Peak device memory, in bytes; budgets limit this.
-    pub(super) device_bytes: u64,
+    pub(crate) device_bytes: u64,
     /// Device memory while the model runs, in bytes. Plans are compared by this, because if loading takes most, the
     /// peak is the same for all of them.
-    pub(super) running_bytes: u64,
+    pub(crate) running_bytes: u64,
     /// Size of the allocator blocks that hold the memory while the model runs, in bytes.
-    pub(super) block_bytes: u64,
+    pub(crate) block_bytes: u64,
     /// Size of the tables, in bytes; included in the sizes above.
-    pub(super) tables: u64,
+    pub(crate) tables: u64,
     live_bytes: u64,
     peak: Peak,
-    pub(super) dispatches: u64,
-    pub(super) predicted_us: f64,
-    pub(super) cascades: Vec<Cascade>,
+    pub(crate) dispatches: u64,
+    pub(crate) predicted_us: f64,
+    pub(crate) cascades: Vec<Cascade>,
     /// Number of steps.
-    pub(super) steps: usize,
-    pub(super) plan: Plan,
+    pub(crate) steps: usize,
+    pub(crate) plan: Plan,
 }
 
 impl PlacedCandidate {
@@ -99,7 +101,7 @@ impl PlacedCandidate {
     }
 
     /// Converts to a point with the steps of `schedule`, in which the parts of `in_place` are written in place.
-    pub(super) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
+    pub(crate) fn with(self, schedule: Schedule, in_place: NodeSet) -> Point {
         let Self { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, cascades, plan, .. } = self;
         Point { bytes, device_bytes, live_bytes, peak, dispatches, predicted_us, cascades, in_place, schedule, plan }
     }
@@ -107,7 +109,7 @@ impl PlacedCandidate {
 
 /// Returns the plan of whole tensors, in which every tensor is stored whole. Does not visit individual rows, because
 /// there may be too many ([`MAX_ROWS_READ`] limits tiling only).
-pub(super) fn of_whole_tensors(graph: &Graph, whole: &UntiledPlan, options: &CompileOptions) -> PlacedCandidate {
+pub(crate) fn of_whole_tensors(graph: &Graph, whole: &UntiledPlan, options: &CompileOptions) -> PlacedCandidate {
     let (untiled, streamed) = (&whole.steps.schedule, &whole.streamed);
     let mut change = vec![0i64; streamed.steps.len() + 1];
     for record in &streamed.records {
@@ -130,19 +132,19 @@ pub(super) fn of_whole_tensors(graph: &Graph, whole: &UntiledPlan, options: &Com
 }
 
 /// Everything needed to create points for one variant.
-pub(super) struct Variant<'a> {
-    pub(super) options: &'a CompileOptions,
-    pub(super) graph: &'a Graph,
+pub(crate) struct Variant<'a> {
+    pub(crate) options: &'a CompileOptions,
+    pub(crate) graph: &'a Graph,
     /// The schedule of whole tensors, and without uploads of weights.
-    pub(super) untiled: Schedule,
+    pub(crate) untiled: Schedule,
     in_place: NodeSet,
     streaming: &'a Streaming,
-    pub(super) model: RowDependencies,
+    pub(crate) model: RowDependencies,
     cost_model: CostModel<'a>,
 }
 
 impl<'a> Variant<'a> {
-    pub(super) fn new(
+    pub(crate) fn new(
         graph: &'a Graph,
         untiled: UntiledSchedule,
         streaming: &'a Streaming,
@@ -161,14 +163,14 @@ impl<'a> Variant<'a> {
     }
 
     /// Returns the figures of a division into cascades, or `None` if its steps would read too many rows.
-    pub(super) fn candidate(&self, cascades: Vec<Cascade>) -> Result<Option<Candidate>, CompileError> {
+    pub(crate) fn candidate(&self, cascades: Vec<Cascade>) -> Result<Option<Candidate>, CompileError> {
         let Some(schedule) = self.schedule(&cascades) else { return Ok(None) };
         self.priced(cascades, &schedule, &Rows::new(self.graph, &schedule)).map(Some)
     }
 
     /// Returns the plan of a division into cascades, or `None` if its steps would read too many rows or the search is
     /// stopped before a plan is found.
-    pub(super) fn placed(
+    pub(crate) fn placed(
         &self,
         cascades: Vec<Cascade>,
         effort: SearchBudget,
@@ -181,7 +183,7 @@ impl<'a> Variant<'a> {
     }
 
     /// Plans a division for a given assignment of records to textures.
-    pub(super) fn placed_in(
+    pub(crate) fn placed_in(
         &self,
         cascades: Vec<Cascade>,
         texture_of: &[usize],
@@ -209,17 +211,17 @@ impl<'a> Variant<'a> {
     }
 
     /// Returns whether anything goes through the pool in every run.
-    pub(super) fn streams(&self) -> bool {
+    pub(crate) fn streams(&self) -> bool {
         !self.streaming.is_empty()
     }
 
     /// Returns whether some weights are uploaded in every run.
-    pub(super) fn streams_weights(&self) -> bool {
+    pub(crate) fn streams_weights(&self) -> bool {
         self.streaming.has_weights()
     }
 
     /// Returns the steps of a division, or `None` if they would read too many rows.
-    pub(super) fn schedule(&self, cascades: &[Cascade]) -> Option<Schedule> {
+    pub(crate) fn schedule(&self, cascades: &[Cascade]) -> Option<Schedule> {
         let schedule = tiled(&self.untiled, &self.model, cascades);
         (rows_read(&schedule) <= MAX_ROWS_READ).then(|| self.streamed(schedule, cascades))
     }
@@ -240,14 +242,14 @@ impl<'a> Variant<'a> {
     }
 
     /// Returns the point of a placed division, with its steps.
-    pub(super) fn point(&self, placed: PlacedCandidate) -> Point {
+    pub(crate) fn point(&self, placed: PlacedCandidate) -> Point {
         let schedule = tiled(&self.untiled, &self.model, &placed.cascades);
         let schedule = self.streamed(schedule, &placed.cascades);
         placed.with(schedule, self.in_place.clone())
     }
 
     /// Checks a plan and returns the point of its division, with the steps of `schedule`.
-    pub(super) fn checked(
+    pub(crate) fn checked(
         &self,
         cascades: Vec<Cascade>,
         schedule: Schedule,
@@ -262,7 +264,7 @@ impl<'a> Variant<'a> {
 
     /// Checks a plan from an earlier search like a new one, and returns it as a candidate. Returns `None` if the plan
     /// is not tiled, or belongs to another model or other options.
-    pub(super) fn known_candidate(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
+    pub(crate) fn known_candidate(&self, compiled: &CompiledModel) -> Result<Option<PlacedCandidate>, CompileError> {
         let Self { options, in_place, .. } = self;
         let Lowering { weights, weight_format, stream_io, .. } = compiled.lowering;
         let same = compiled.format == options.format
@@ -290,18 +292,18 @@ impl<'a> Variant<'a> {
 }
 
 /// The rows of a schedule in the form that the placement and the checker need.
-pub(super) struct Rows {
-    pub(super) tensors: Vec<TensorRows>,
+pub(crate) struct Rows {
+    pub(crate) tensors: Vec<TensorRows>,
     whole: Vec<bool>,
-    pub(super) steps: Vec<RowStep>,
+    pub(crate) steps: Vec<RowStep>,
 }
 
 impl Rows {
-    pub(super) fn new(graph: &Graph, schedule: &Schedule) -> Self {
+    pub(crate) fn new(graph: &Graph, schedule: &Schedule) -> Self {
         Self { tensors: schedule.tensors(), whole: schedule.whole(graph), steps: schedule.row_steps() }
     }
 
-    pub(super) fn problem(&self) -> RowProblem<'_> {
+    pub(crate) fn problem(&self) -> RowProblem<'_> {
         RowProblem { tensors: &self.tensors, whole: &self.whole, steps: &self.steps }
     }
 
@@ -325,7 +327,7 @@ fn peak(graph: &Graph, untiled: &Schedule, cascades: &[Cascade], schedule: &Sche
 }
 
 /// Returns the work of examining a schedule: its steps, plus the rows that they read.
-pub(super) fn steps_and_rows(schedule: &Schedule) -> u64 {
+pub(crate) fn steps_and_rows(schedule: &Schedule) -> u64 {
     schedule.steps.len() as u64 + rows_read(schedule)
 }
 

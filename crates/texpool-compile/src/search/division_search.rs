@@ -9,12 +9,10 @@
 
 use super::{
     division::{Chain, Division, Effort},
-    error::CompileError,
     mutator::Mutator,
-    parallel::parallel_map,
     variant::{PlacedCandidate, Variant, steps_and_rows},
 };
-use crate::schedule::tiling::Cascade;
+use crate::{error::CompileError, parallel::parallel_map, schedule::tiling::Cascade};
 use texpool_plan::{SearchControl, internal::LateAcceptance};
 
 // The effort below is a choice and not tuned value by value. With it, MobileNet v2 takes 3 s on two cores.

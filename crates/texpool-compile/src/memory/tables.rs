@@ -17,7 +17,7 @@ use texpool_plan::{Plan, TextureSpec};
 const ALIGN: u64 = 256;
 
 /// Returns the sizes of the buffers for blocks in uniform memory and in storage memory, in bytes.
-pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> [u64; 2] {
+pub(crate) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, format: DeviceFormat) -> [u64; 2] {
     let mut blocks = Blocks::default();
     each_dispatch(graph, schedule, plan, format, |_, dispatch| blocks.add(dispatch.block.to_vec()));
     blocks.bytes()
@@ -25,7 +25,7 @@ pub(super) fn table_buffers(graph: &Graph, schedule: &Schedule, plan: &Plan, for
 
 /// Calls `visit` with the dispatches of each operator, once for all of its stripes of rows and once for all of its
 /// weight tiles of equal size, because these share their blocks and shaders.
-pub(super) fn each_dispatch(
+pub(crate) fn each_dispatch(
     graph: &Graph,
     schedule: &Schedule,
     plan: &Plan,

@@ -2,16 +2,18 @@
 
 use std::ops::Range;
 
-use crate::{
+use super::super::{
     division::{Chain, Division, Effort},
-    error::CompileError,
     memory_limit::MemoryLimit,
     mutator::{Mutator, TileScales},
+    variant::{PlacedCandidate, Variant, steps_and_rows},
+};
+use crate::{
+    error::CompileError,
     schedule::{
         Schedule,
         tiling::{Cascade, CascadeCosts},
     },
-    variant::{PlacedCandidate, Variant, steps_and_rows},
 };
 use texpool_plan::internal::LateAcceptance;
 

@@ -1,16 +1,16 @@
 //! Limits on a plan's memory.
 
-use super::{
+use super::variant::PlacedCandidate;
+use crate::{
     error::CompileError,
     model::CompiledModel,
     options::{Objective, WeightStorage},
-    variant::PlacedCandidate,
 };
 use texpool_plan::StopReason;
 
 /// A limit in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum MemoryLimit {
+pub(crate) enum MemoryLimit {
     /// Limit on the pool.
     Pool(u64),
     /// Limit on the total device memory.
@@ -21,7 +21,7 @@ pub(super) enum MemoryLimit {
 
 impl MemoryLimit {
     /// Returns the limit that `objective` sets, if any.
-    pub(super) const fn of(objective: Objective) -> Option<Self> {
+    pub(crate) const fn of(objective: Objective) -> Option<Self> {
         match objective {
             Objective::Fastest | Objective::Balanced | Objective::Smallest => None,
             Objective::Pool(bytes) => Some(Self::Pool(bytes)),
@@ -30,18 +30,18 @@ impl MemoryLimit {
     }
 
     /// Returns the limit in bytes.
-    pub(super) const fn bytes(self) -> u64 {
+    pub(crate) const fn bytes(self) -> u64 {
         let (Self::Pool(bytes) | Self::Device(bytes) | Self::Blocks(bytes)) = self;
         bytes
     }
 
     /// Returns whether a plan keeps within the limit.
-    pub(super) const fn holds(self, placed: &PlacedCandidate) -> bool {
+    pub(crate) const fn holds(self, placed: &PlacedCandidate) -> bool {
         self.bytes_of(placed) <= self.bytes()
     }
 
     /// Returns the size of a plan that this limit applies to, in bytes.
-    pub(super) const fn bytes_of(self, placed: &PlacedCandidate) -> u64 {
+    pub(crate) const fn bytes_of(self, placed: &PlacedCandidate) -> u64 {
         match self {
             Self::Pool(_) => placed.bytes,
             Self::Device(_) => placed.device_bytes,
@@ -50,7 +50,7 @@ impl MemoryLimit {
     }
 
     /// Returns the size of a compiled model that this limit applies to, in bytes.
-    pub(super) fn taken_by(self, compiled: &CompiledModel) -> u64 {
+    pub(crate) fn taken_by(self, compiled: &CompiledModel) -> u64 {
         match self {
             Self::Pool(_) => compiled.plan().bytes(),
             Self::Device(_) => compiled.device_bytes(),
@@ -59,12 +59,12 @@ impl MemoryLimit {
     }
 
     /// Returns whether a compiled model keeps within the limit.
-    pub(super) fn holds_compiled(self, compiled: &CompiledModel) -> bool {
+    pub(crate) fn holds_compiled(self, compiled: &CompiledModel) -> bool {
         self.taken_by(compiled) <= self.bytes()
     }
 
     /// Returns the error for a search whose smallest plan exceeds the limit.
-    pub(super) fn refused(
+    pub(crate) fn refused(
         self,
         smallest: Option<&CompiledModel>,
         stopped: Option<StopReason>,

@@ -5,14 +5,16 @@ use std::ops::Range;
 
 use super::{
     division_search,
-    error::CompileError,
     fewest_steps::{self, Chains},
     memory_limit::MemoryLimit,
     mutator::Mutator,
-    parallel::parallel_map,
     variant::{Candidate, PlacedCandidate, Variant},
 };
-use crate::schedule::tiling::{Cascade, CascadeCosts, Stripe, order};
+use crate::{
+    error::CompileError,
+    parallel::parallel_map,
+    schedule::tiling::{Cascade, CascadeCosts, Stripe, order},
+};
 use texpool_plan::{Progress, SearchBudget, SearchControl};
 
 // The effort below is a choice and not tuned value by value. With it, RetinaFace, the slowest model of the catalogue,

@@ -2,13 +2,13 @@
 
 use std::{collections::BTreeMap, ops::Range};
 
-use super::{
+use crate::{
     DeviceProfile,
+    memory::transfer_buffers::TransferBuffers,
     model::CompiledModel,
     options::{CompileOptions, WeightStorage},
-    transfer_buffers::TransferBuffers,
+    schedule::{Schedule, Step, StepKind, StorageKind, tiling::dispatches_of},
 };
-use crate::schedule::{Schedule, Step, StepKind, StorageKind, tiling::dispatches_of};
 use texpool_ops::{
     graph::{Graph, NodeId},
     ops::{Work, dispatch_rows, work},
@@ -16,7 +16,7 @@ use texpool_ops::{
 use texpool_plan::TexelFormat;
 
 /// Costs of a network's operators, independent of the stripes that they run in.
-pub(super) struct CostModel<'a> {
+pub(crate) struct CostModel<'a> {
     device_profile: &'a DeviceProfile,
     operators: BTreeMap<NodeId, Operator>,
     /// Fixed cost of a run in microseconds, in addition to its dispatches: submission, and transfers of inputs and
@@ -35,7 +35,7 @@ struct Operator {
 
 impl<'a> CostModel<'a> {
     /// Builds the model from `untiled`, a schedule in which every step computes all rows of its result.
-    pub(super) fn new(graph: &Graph, untiled: &Schedule, options: &'a CompileOptions) -> Self {
+    pub(crate) fn new(graph: &Graph, untiled: &Schedule, options: &'a CompileOptions) -> Self {
         // The pool stays on the device; all storage outside the pool crosses between host and device in every run.
         let outside = untiled.storages.iter().filter(|s| !matches!(s.kind, StorageKind::Intermediate(_)));
         let moved = outside.map(|storage| storage.texels()).sum();
@@ -70,7 +70,7 @@ impl<'a> CostModel<'a> {
     }
 
     /// Returns the number of dispatches of a run of `schedule`, and its predicted time in microseconds.
-    pub(super) fn predict(&self, schedule: &Schedule) -> (u64, f64) {
+    pub(crate) fn predict(&self, schedule: &Schedule) -> (u64, f64) {
         let (mut dispatches, mut predicted_us) = (0, self.fixed_us);
         let (mut uploaded, mut downloaded) = (0, 0);
         for step in &schedule.steps {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{
+use super::variant::{PlacedCandidate, Rows, Variant};
+use crate::{
     error::CompileError,
-    variant::{PlacedCandidate, Rows, Variant},
+    schedule::{Contents, Schedule, StorageKind, tiling::Cascade},
 };
-use crate::schedule::{Contents, Schedule, StorageKind, tiling::Cascade};
 use texpool_plan::{
     SearchControl,
     internal::{AssignmentSearch, assign_rows},

@@ -1,6 +1,9 @@
 //! Compile options.
 
-use super::DeviceProfile;
+pub mod option_text;
+pub(crate) mod size;
+
+use crate::DeviceProfile;
 use texpool_model::rewrite::Rules;
 use texpool_plan::{Planner, SearchBudget, TexelFormat, TextureLimits};
 

@@ -10,15 +10,14 @@ mod climb;
 use climb::{Climb, Counted};
 
 use super::{
-    allocator_blocks::BLOCK,
     division::Chain,
-    error::CompileError,
     memory_limit::MemoryLimit,
     mutator::TileScales,
-    parallel::parallel_map,
     variant::{PlacedCandidate, Variant},
 };
-use crate::schedule::tiling::CascadeCosts;
+use crate::{
+    error::CompileError, memory::allocator_blocks::BLOCK, parallel::parallel_map, schedule::tiling::CascadeCosts,
+};
 use texpool_plan::{Progress, SearchControl};
 
 // The values below are a choice.
@@ -26,7 +25,7 @@ use texpool_plan::{Progress, SearchControl};
 /// Sets of parallel searches, each with a separate random sequence. The number is fixed, independent of the number of
 /// cores, because a different number would give different plans.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Chains {
+pub(crate) enum Chains {
     /// Short searches, for improving each of several plans.
     Few,
     /// Used when the limit is only slightly above the smallest plan.
@@ -107,7 +106,7 @@ const SPARE: u64 = 64;
 
 /// Returns a plan with fewer steps than the first of the two plans, or `None` if none is found or the search is
 /// stopped.
-pub(super) fn search(
+pub(crate) fn search(
     variant: &Variant<'_>,
     costs: &CascadeCosts,
     (from, larger): (&PlacedCandidate, Option<&PlacedCandidate>),

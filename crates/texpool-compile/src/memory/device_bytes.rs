@@ -4,12 +4,14 @@
 use super::{
     allocator_blocks::block_bytes,
     device_format::DeviceFormat,
-    model::{CompiledModel, Lowering},
     tables::table_buffers,
     transfer_buffers::{TransferBuffers, Way},
     weight_textures::ResidentWeights,
 };
-use crate::schedule::{Schedule, StepKind, StorageKind};
+use crate::{
+    model::{CompiledModel, Lowering},
+    schedule::{Schedule, StepKind, StorageKind},
+};
 use texpool_ops::{
     graph::{Graph, Op},
     ops::WeightGroup,
@@ -23,7 +25,7 @@ pub const PIECE: u64 = 256 << 10;
 
 /// Bytes that wgpu 30 allocates on each device for internal use: a zero buffer for clearing textures, and 304 bytes
 /// more.
-pub(super) const WGPU: [u64; 2] = [512 << 10, 304];
+pub(crate) const WGPU: [u64; 2] = [512 << 10, 304];
 
 /// Upper limit on the bytes that the allocator skips to align a texture or buffer. Measured on lavapipe.
 const ALIGNMENT: u64 = 256;
@@ -53,7 +55,7 @@ const fn buffer_bytes(bytes: u64) -> u64 {
 
 /// Sizes of a session's allocations outside the pool and the tables.
 #[derive(Clone, Debug)]
-pub(super) struct BesidePool {
+pub(crate) struct BesidePool {
     /// Allocations that exist for the whole lifetime of a session.
     resident: Vec<u64>,
     /// Size of the buffer that exists only while weights are loaded, before the pool is created.
@@ -63,7 +65,7 @@ pub(super) struct BesidePool {
 }
 
 impl BesidePool {
-    pub(super) fn new(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Self {
+    pub(crate) fn new(graph: &Graph, schedule: &Schedule, format: DeviceFormat) -> Self {
         // Dispatches bind a texture of one texel to the bindings that they do not use.
         let spare = TextureSpec { width: 1, height: 1, format: format.texels };
         let weights = format.resident_weights(graph, schedule).specs;
@@ -75,7 +77,7 @@ impl BesidePool {
     }
 
     /// Returns the peak memory in bytes, for a pool of `pool` bytes and tables of `tables` bytes.
-    pub(super) fn most(&self, pool: u64, tables: u64) -> u64 {
+    pub(crate) fn most(&self, pool: u64, tables: u64) -> u64 {
         let resident: u64 = self.resident.iter().sum();
         // The queue uploads tables through a staging buffer of the same size.
         let placing = pool + 2 * tables;
@@ -84,18 +86,18 @@ impl BesidePool {
     }
 
     /// Returns the size of each allocation outside the pool and the tables that exists while the model runs.
-    pub(super) fn while_running(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn while_running(&self) -> impl Iterator<Item = u64> + '_ {
         self.resident.iter().chain(&self.running).copied()
     }
 }
 
 /// Returns the memory that the driver reserves for each texture of the pool.
-pub(super) fn pool_allocations(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
+pub(crate) fn pool_allocations(plan: &Plan) -> impl Iterator<Item = u64> + '_ {
     plan.textures.iter().map(|&spec| texture_bytes(spec))
 }
 
 /// Returns the memory that the driver reserves for each table buffer of a plan.
-pub(super) fn table_allocations(
+pub(crate) fn table_allocations(
     graph: &Graph,
     schedule: &Schedule,
     plan: &Plan,
@@ -152,7 +154,7 @@ fn count_buffers(graph: &Graph, format: DeviceFormat) -> impl Iterator<Item = u6
 }
 
 impl CompiledModel {
-    pub(super) fn device_format(&self) -> DeviceFormat {
+    pub(crate) fn device_format(&self) -> DeviceFormat {
         let Lowering { weights, weight_format, .. } = self.lowering;
         DeviceFormat { weights, weight_format, texels: self.format, max_extent: self.limits.max_extent }
     }
@@ -178,7 +180,7 @@ impl CompiledModel {
     }
 
     /// Returns the total size of the allocator blocks that hold everything a run has on the device.
-    pub(super) fn block_bytes(&self) -> u64 {
+    pub(crate) fn block_bytes(&self) -> u64 {
         let Self { graph, schedule, plan, .. } = self;
         let format = self.device_format();
         let tables = table_allocations(graph, schedule, plan, format);
