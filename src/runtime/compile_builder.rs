@@ -437,7 +437,7 @@ impl<'a> CompileBuilder<'a> {
     ///
     /// ```no_run
     /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
-    /// for plan in context.compile(&model).frontier()? {
+    /// for plan in context.compile(&model).pareto_front()? {
     ///     println!("{} bytes, {:?}", plan.device_bytes(), plan.predicted_time());
     /// }
     /// # Ok(())
@@ -446,10 +446,10 @@ impl<'a> CompileBuilder<'a> {
     ///
     /// # Errors
     /// As [`build`](Self::build).
-    pub fn frontier(mut self) -> Result<Vec<CompiledModel>, Error> {
-        let frontier = self.search(texpool_compile::frontier)?;
-        let points = frontier.points().iter().enumerate();
-        let points = points.filter_map(|(index, point)| Some((frontier.compiled(index)?, Some(point.predicted_us))));
+    pub fn pareto_front(mut self) -> Result<Vec<CompiledModel>, Error> {
+        let front = self.search(texpool_compile::pareto_front)?;
+        let points = front.points().iter().enumerate();
+        let points = points.filter_map(|(index, point)| Some((front.compiled(index)?, Some(point.predicted_us))));
         let compiled_model = |(compiled, us)| CompiledModel::with_prediction(&self.context, &self.model, compiled, us);
         Ok(points.map(compiled_model).collect())
     }

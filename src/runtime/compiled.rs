@@ -206,7 +206,7 @@ impl CompiledModel {
     }
 
     /// Returns the time of a run as predicted from the device's profile. It is known for plans with stripes of rows,
-    /// and for all plans of [`CompileBuilder::frontier`](crate::CompileBuilder::frontier).
+    /// and for all plans of [`CompileBuilder::pareto_front`](crate::CompileBuilder::pareto_front).
     pub fn predicted_time(&self) -> Option<Duration> {
         Duration::try_from_secs_f64(self.inner.predicted_us? / 1e6).ok()
     }

@@ -4,7 +4,7 @@
 
 use std::ops::ControlFlow;
 
-use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, frontier, schedule::StepKind};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, pareto_front, schedule::StepKind};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines, compare, tolerance};
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::{
@@ -84,7 +84,7 @@ fn parts_with_slices_apart_and_borders_give_the_same_bits() {
         let whole = compile(&graph, &options, &SearchControl::new()).unwrap();
         assert_eq!(frames_and_copies(&whole), (3, 0), "with whole tensors");
         assert_eq!(run(&gpu, whole, &pipelines, &input), expected, "with whole tensors, {format:?}");
-        let front = frontier(&graph, &options, &SearchControl::new()).unwrap();
+        let front = pareto_front(&graph, &options, &SearchControl::new()).unwrap();
         let mut framed = 0;
         for (index, point) in front.points().iter().enumerate() {
             let compiled = front.compiled(index).unwrap();

@@ -8,7 +8,7 @@ use std::{fs, path::Path, time::Duration};
 use proptest::prelude::*;
 use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan, sealed};
 use texpool_compile::{
-    CompileError, CompileOptions, CompiledModel, Objective, SavedPlanError, compile, frontier, load,
+    CompileError, CompileOptions, CompiledModel, Objective, SavedPlanError, compile, load, pareto_front,
 };
 use texpool_model::{import::open, rewrite::Rules};
 use texpool_ops::graph::{Act, Concat, Conv2d, Graph, GraphBuilder, Op, Pad, PadMode, Padding, Unary};
@@ -113,7 +113,7 @@ fn whoever_found_the_plan_is_named() {
 fn every_point_of_a_front_is_loaded() {
     let mut in_place = Vec::new();
     for graph in [joined(), networks::mobilenet_v1()] {
-        let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
+        let front = pareto_front(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         for (index, point) in front.points().iter().enumerate() {
             in_place.push(point.in_place.len());
             alike(&graph, &front.compiled(index).unwrap());

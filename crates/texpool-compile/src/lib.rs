@@ -28,7 +28,7 @@ pub use memory::{
     transfer_buffers::TransferBuffers,
     weight_textures::{ResidentWeights, widest_texture},
 };
-pub use model::{CompiledModel, Frontier, Peak, Point, RowTiling, Unmet};
+pub use model::{CompiledModel, ParetoFront, Peak, Point, RowTiling, Unmet};
 pub use options::{
     CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage, option_text,
     size::parse_size,
@@ -41,7 +41,7 @@ use search::{
     compile_for::{Attempt, Effort, compile_within},
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
-    model_front::Fronts,
+    model_front::ModelFront,
 };
 
 use texpool_ops::graph::Graph;
@@ -93,24 +93,24 @@ pub fn compile_from(
 ///
 /// # Errors
 /// Fails like [`compile`].
-pub fn frontier(
+pub fn pareto_front(
     graph: &Graph,
     options: &CompileOptions,
     control: &SearchControl<'_>,
-) -> Result<Frontier, CompileError> {
+) -> Result<ParetoFront, CompileError> {
     let options = &options.with_pool_format();
     let lowered = LoweredModel::for_row_tiling(graph, options, control)?;
-    let (whole, fronts) = Fronts::new(&lowered, options, true, None, control)?;
-    let mut entries = fronts.all(fronts.placed(control)?, control)?;
+    let (whole, front) = ModelFront::new(&lowered, options, true, None, control)?;
+    let mut entries = front.all(front.placed(control)?, control)?;
     let smallest = entries.pop();
-    let finished = smallest.clone().map(|smallest| fronts.finished(smallest, control));
+    let finished = smallest.clone().map(|smallest| front.finished(smallest, control));
     let others = entries.into_iter().map(|entry| {
         let limit = MemoryLimit::Device(entry.placed.device_bytes);
-        fronts.with_fewer_steps(entry, limit, Chains::Few, control)
+        front.with_fewer_steps(entry, limit, Chains::Few, control)
     });
-    let unbeaten = Fronts::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
-    let (points, baseline_us) = (unbeaten.into_iter().map(|entry| fronts.point(entry)).collect(), fronts.baseline_us());
-    drop(fronts);
+    let unbeaten = ModelFront::unbeaten_of(others.chain(finished).chain(smallest.map(Ok)).collect::<Result<_, _>>()?);
+    let (points, baseline_us) = (unbeaten.into_iter().map(|entry| front.point(entry)).collect(), front.baseline_us());
+    drop(front);
     let untiled = lowered.compiled(whole, options, control).with_rounded_weights()?;
-    Ok(Frontier { untiled, points, baseline_us })
+    Ok(ParetoFront { untiled, points, baseline_us })
 }

@@ -15,7 +15,7 @@ use texpool_ops::{
 };
 use texpool_plan::{Plan, Solution, StopReason, TexelFormat, TextureLimits};
 
-/// A model ready to be loaded onto a device. Only [`compile`](super::compile), [`frontier`](super::frontier) and
+/// A model ready to be loaded onto a device. Only [`compile`](super::compile), [`pareto_front`](super::pareto_front) and
 /// [`load`](super::load) create one, from a checked graph and with a checked plan. No code outside this crate can
 /// modify it, so kernels rely on both without checking again.
 ///
@@ -158,13 +158,13 @@ pub struct RowTiling {
 
 /// Pareto front of plans: no plan is beaten in both bytes and time by another.
 #[derive(Clone, Debug)]
-pub struct Frontier {
+pub struct ParetoFront {
     pub(super) untiled: CompiledModel,
     pub(super) points: Vec<Point>,
     pub(super) baseline_us: f64,
 }
 
-impl Frontier {
+impl ParetoFront {
     /// Returns the model of whole tensors.
     pub const fn untiled(&self) -> &CompiledModel {
         &self.untiled

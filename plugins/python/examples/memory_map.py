@@ -36,7 +36,7 @@ def draw_map(axes: Axes, session: texpool.InferenceSession) -> None:
 
 def draw_front(axes: Axes, model: str) -> None:
     """All of the device's bytes against predicted time."""
-    front = texpool.frontier(model)
+    front = texpool.pareto_front(model)
     milliseconds = [1e3 * (point.seconds or 0) for point in front]
     axes.step(milliseconds, [point.device_bytes for point in front], where="post", marker="o")
     axes.set(xlabel="predicted milliseconds (a software device)", ylabel="bytes of the device", ylim=(0, None))

@@ -25,7 +25,7 @@ mod _texpool {
     use super::{
         device::list_adapters,
         interrupt::panic_for_tests,
-        model::frontier,
+        model::pareto_front,
         planner::{plan, strategies},
         session::Session,
     };

@@ -95,7 +95,7 @@ type Point<'py> = (u64, u64, Option<f64>, Bound<'py, PyBytes>);
 /// Returns the Pareto front of plans by device bytes and time.
 #[pyfunction]
 #[pyo3(signature = (source, options, progress))]
-pub(crate) fn frontier<'py>(
+pub(crate) fn pareto_front<'py>(
     py: Python<'py>,
     source: Source,
     options: Vec<Pair>,
@@ -104,7 +104,7 @@ pub(crate) fn frontier<'py>(
     let options = Options::parse(&options)?;
     let opened = ModelOnDevice::new(py, &source, &options)?;
     let builder = opened.context.compile(&opened.model).named_options(&options.named);
-    let points = search(py, progress, |tell| builder.progress(tell).frontier())?.map_err(raised)?;
+    let points = search(py, progress, |tell| builder.progress(tell).pareto_front())?.map_err(raised)?;
     let point = |compiled: CompiledModel| {
         let seconds = compiled.predicted_time().map(|time| time.as_secs_f64());
         (compiled.device_bytes(), compiled.pool_bytes(), seconds, PyBytes::new(py, &compiled.save()))

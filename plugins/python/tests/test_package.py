@@ -81,7 +81,7 @@ class Package(unittest.TestCase):
         self.assertEqual(restored(*arguments[:-1], b"damaged").save_plan(), session.save_plan())
 
     def test_sessions_of_bytes_and_plans_are_pickled(self) -> None:
-        plan = texpool.frontier(BLAZEFACE)[-1].plan
+        plan = texpool.pareto_front(BLAZEFACE)[-1].plan
         session = pickle.loads(pickle.dumps(texpool.InferenceSession(BLAZEFACE.read_bytes(), plan=plan)))
         whole, feed = blazeface()
         self.assertLess(session.pool_bytes, whole.pool_bytes)
@@ -95,12 +95,12 @@ class Package(unittest.TestCase):
         self.assertEqual(set(answers), {session.run(None, feed)[0].tobytes()})
 
     def test_the_front_and_its_plans(self) -> None:
-        front = texpool.frontier(BLAZEFACE)
+        front = texpool.pareto_front(BLAZEFACE)
         sizes = [point.device_bytes for point in front]
         self.assertEqual(sizes, sorted(sizes, reverse=True))
         self.assertGreater(len(front), 5)
         numbers = r"device_bytes=\d+, pool_bytes=\d+, seconds=[\d.e-]+"
-        self.assertRegex(repr(front[0]), rf"^FrontierPoint\({numbers}, plan=<\d+ bytes>\)$")
+        self.assertRegex(repr(front[0]), rf"^FrontPoint\({numbers}, plan=<\d+ bytes>\)$")
         session, feed = blazeface()
         smallest = texpool.InferenceSession(BLAZEFACE, plan=front[-1].plan)
         self.assertEqual(smallest.pool_bytes, front[-1].pool_bytes)

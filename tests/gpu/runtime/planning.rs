@@ -2,11 +2,11 @@
 
 use super::{answer, context, model};
 
-/// No plan of a frontier is beaten in both bytes and time; each reports both, and all give the same bits.
+/// No plan of a front is beaten in both bytes and time; each reports both, and all give the same bits.
 #[test]
-fn every_plan_of_a_frontier_has_its_time() {
+fn every_plan_of_a_front_has_its_time() {
     let context = context();
-    let plans = context.compile(&model()).frontier().unwrap();
+    let plans = context.compile(&model()).pareto_front().unwrap();
     assert!(plans.len() > 1, "{} plans", plans.len());
     let right = answer(&context.compile(&model()).build().unwrap(), 0);
     for pair in plans.windows(2) {

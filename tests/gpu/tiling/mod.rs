@@ -9,8 +9,8 @@ mod zoo;
 use std::{collections::BTreeSet, time::Instant};
 
 use texpool_compile::{
-    CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage, compile,
-    frontier,
+    CompileError, CompileOptions, CompiledModel, Objective, ParetoFront, StreamedIo, WeightFormat, WeightStorage,
+    compile, pareto_front,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, Memory, SharedPipelines};
 use texpool_ops::{graph::Graph, ops::work};
@@ -123,7 +123,7 @@ fn run(device: &Device, compiled: &CompiledModel, poison: bool, inputs: &[Vec<f3
 fn tiled(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
     match options.format {
         TexelFormat::Rgba32Float | TexelFormat::Rgba32Uint => {
-            let mut plans = chosen(&frontier(graph, options, &SearchControl::new()).unwrap());
+            let mut plans = chosen(&pareto_front(graph, options, &SearchControl::new()).unwrap());
             if multiply_adds(graph) > LARGE && plans.len() > 2 {
                 // The knee and the smallest.
                 plans.drain(1..plans.len() - 1);
@@ -140,7 +140,7 @@ fn tiled(graph: &Graph, options: &CompileOptions) -> Vec<CompiledModel> {
 
 /// Chooses points with stripes from a front: the knee, at which `Objective::Balanced` aims, one in the middle, one near
 /// the end and the smallest; fewer if the front has fewer.
-fn chosen(front: &Frontier) -> Vec<CompiledModel> {
+fn chosen(front: &ParetoFront) -> Vec<CompiledModel> {
     let points = front.points();
     let worth = |i: &usize| points[*i].bytes as f64 * points[*i].predicted_us;
     let knee = (0..points.len()).min_by(|a, b| worth(a).total_cmp(&worth(b))).unwrap();

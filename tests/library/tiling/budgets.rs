@@ -5,7 +5,7 @@ use super::{networks, properties};
 use proptest::{prelude::*, strategy::Strategy};
 use texpool_compile::{
     CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, StreamedIo, Tiling, WeightStorage, compile,
-    compile_from, frontier,
+    compile_from, pareto_front,
     schedule::{Storage, StorageKind},
 };
 use texpool_ops::graph::Graph;
@@ -48,7 +48,7 @@ fn times_are_predicted_as_the_search_did() {
     let least = compiled(&graph, &options(Objective::Smallest, ALL, StreamedIo::BOTH)).unwrap();
     same(least.predicted_us(&profile), least.tiled().unwrap().predicted_us);
     let options_of_front = options(Objective::Fastest, WeightStorage::Resident, StreamedIo::BOTH);
-    let front = frontier(&graph, &options_of_front, &SearchControl::new()).unwrap();
+    let front = pareto_front(&graph, &options_of_front, &SearchControl::new()).unwrap();
     assert!(front.points().len() > 1);
     same(front.untiled().predicted_us(&profile), front.baseline_us());
     for (index, point) in front.points().iter().enumerate() {
@@ -184,5 +184,5 @@ fn whole_tensors_stay_whole_under_every_objective() {
     assert!(tiled.tiled().is_some() && tiled.device_bytes() < bytes);
     let request = whole(Objective::Device(tiled.device_bytes()));
     assert!(compile_from(&graph, &request, Some(&tiled), &SearchControl::new()).is_err());
-    assert_eq!(frontier(&graph, &whole(Objective::Fastest), &SearchControl::new()).unwrap().points().len(), 1);
+    assert_eq!(pareto_front(&graph, &whole(Objective::Fastest), &SearchControl::new()).unwrap().points().len(), 1);
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::networks;
-use texpool_compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, pareto_front};
 use texpool_ops::graph::Graph;
 use texpool_plan::{Planner, Progress, SearchControl, StopReason, Strategy, TextureLimits, check, check_rows};
 
@@ -77,7 +77,7 @@ fn a_deadline_of_nothing_gives_a_plan_that_holds() {
             );
         }
         let front =
-            frontier(&graph, &options(Objective::Fastest), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
+            pareto_front(&graph, &options(Objective::Fastest), &SearchControl::new().timeout(Duration::ZERO)).unwrap();
         assert_eq!((front.points().len(), front.stopped()), (1, Some(StopReason::Deadline)));
         holds(&front.compiled(0).unwrap());
         assert!(front.compiled(1).is_none());

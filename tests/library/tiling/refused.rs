@@ -1,7 +1,7 @@
 //! Invalid graphs are refused before anything is built from them.
 
 use crate::support::{graphs::n, t};
-use texpool_compile::{CompileError, CompileOptions, Objective, compile, frontier};
+use texpool_compile::{CompileError, CompileOptions, Objective, compile, pareto_front};
 use texpool_ops::graph::{Act, CheckError, Conv2d, Graph, GraphBuilder, Padding, Unary};
 use texpool_plan::SearchControl;
 
@@ -42,7 +42,7 @@ fn graphs_refused_by_the_checker_are_never_prepared() {
                 "{what}, {objective:?}: {outcome:?}"
             );
         }
-        let outcome = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).map(|_| ());
+        let outcome = pareto_front(&graph, &CompileOptions::default(), &SearchControl::new()).map(|_| ());
         assert!(matches!(&outcome, Err(CompileError::Graph(e)) if expected(e)), "{what}: {outcome:?}");
     }
 }

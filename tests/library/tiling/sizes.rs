@@ -1,7 +1,7 @@
 //! Pool sizes of published networks.
 
 use super::networks;
-use texpool_compile::{CompileError, CompileOptions, DeviceProfile, Objective, compile, frontier};
+use texpool_compile::{CompileError, CompileOptions, DeviceProfile, Objective, compile, pareto_front};
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::Graph;
 use texpool_plan::{RowTable, SearchControl, TexelFormat};
@@ -72,7 +72,7 @@ fn vgg19() {
 #[test]
 fn no_point_of_a_front_is_worse_than_another() {
     for graph in [networks::mobilenet_v1(), networks::resnet18()] {
-        let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
+        let front = pareto_front(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         let points = front.points();
         assert!(points.len() >= 5, "{} has {} points", graph.name, points.len());
         for pair in points.windows(2) {
@@ -81,7 +81,7 @@ fn no_point_of_a_front_is_worse_than_another() {
             // The front compares all device memory, and the pool is only one part.
             assert!(fast.bytes > small.bytes || fast.device_bytes > small.device_bytes);
         }
-        let again = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
+        let again = pareto_front(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         assert!(
             points.iter().zip(again.points()).all(|(a, b)| a.plan == b.plan),
             "two fronts of {} differ",
@@ -93,7 +93,7 @@ fn no_point_of_a_front_is_worse_than_another() {
 #[test]
 fn a_budget_takes_the_fastest_plan_that_fits() {
     let graph = networks::mobilenet_v2();
-    let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
+    let front = pareto_front(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
     let points = front.points();
     let middle = &points[points.len() / 2];
     let compiled = compile(&graph, &options(Objective::Pool(middle.bytes)), &SearchControl::new()).unwrap();
@@ -112,7 +112,7 @@ fn a_budget_met_by_the_plain_plan_still_takes_the_fastest() {
             objective,
             ..CompileOptions::default()
         };
-        let front = frontier(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
+        let front = pareto_front(&graph, &options(Objective::Fastest), &SearchControl::new()).unwrap();
         for bytes in [u64::MAX, front.untiled().plan().bytes()] {
             let fitting = front.points().iter().find(|point| point.bytes <= bytes).unwrap();
             let compiled = compile(&graph, &options(Objective::Pool(bytes)), &SearchControl::new()).unwrap();

@@ -8,8 +8,8 @@ use std::{
 
 use super::networks;
 use texpool_compile::{
-    CompileError, CompileOptions, CompiledModel, Frontier, Objective, StreamedIo, WeightFormat, WeightStorage, compile,
-    frontier, load,
+    CompileError, CompileOptions, CompiledModel, Objective, ParetoFront, StreamedIo, WeightFormat, WeightStorage,
+    compile, load, pareto_front,
     schedule::{Contents, StepKind},
 };
 use texpool_model::rewrite::Rules;
@@ -28,10 +28,10 @@ fn all() -> [Graph; 4] {
 }
 
 /// Returns the front of a network, which is searched for only once per process.
-fn front(graph: &Graph) -> Arc<Frontier> {
-    static FRONTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<Frontier>>>>> = Mutex::new(BTreeMap::new());
+fn front(graph: &Graph) -> Arc<ParetoFront> {
+    static FRONTS: Mutex<BTreeMap<String, Arc<OnceLock<Arc<ParetoFront>>>>> = Mutex::new(BTreeMap::new());
     let front = Arc::clone(FRONTS.lock().unwrap().entry(graph.name.clone()).or_default());
-    let search = || Arc::new(frontier(graph, &options(Objective::Fastest), &SearchControl::new()).unwrap());
+    let search = || Arc::new(pareto_front(graph, &options(Objective::Fastest), &SearchControl::new()).unwrap());
     Arc::clone(front.get_or_init(search))
 }
 

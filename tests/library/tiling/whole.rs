@@ -1,7 +1,7 @@
 //! Networks that tiling cannot help, because an operator needs its whole input for each row of its result. They get a
 //! plan of whole tensors, or an error that states the required memory.
 
-use texpool_compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_compile::{CompileError, CompileOptions, CompiledModel, Objective, compile, pareto_front};
 use texpool_ops::graph::{Act, Graph, GraphBuilder, Op, Softmax, Unary};
 use texpool_plan::SearchControl;
 
@@ -59,7 +59,7 @@ fn an_operator_alone_needs_no_pool_and_fits_any_budget() {
 fn a_map_that_must_be_whole_stays_whole() {
     for operator in [Operator::Dense, Operator::Softmax] {
         let graph = network(operator, true);
-        let front = frontier(&graph, &CompileOptions::default(), &SearchControl::new()).unwrap();
+        let front = pareto_front(&graph, &CompileOptions::default(), &SearchControl::new()).unwrap();
         assert_eq!(front.points().len(), 1);
         for objective in [Objective::Balanced, Objective::Smallest, Objective::Pool(BYTES), Objective::Pool(u64::MAX)] {
             let compiled = planned(&graph, objective).unwrap();

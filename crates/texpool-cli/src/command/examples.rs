@@ -16,7 +16,7 @@ Examples:
 Examples:
   texpool plan mobilenet_v2
   texpool plan model.tflite --arena --write planned.tflite
-  texpool plan mobilenet_v2 --frontier --picture front.svg
+  texpool plan mobilenet_v2 --front --picture front.svg
   texpool plan --records buffers.csv --capacity 1MiB --write plan.csv"
         }
         "fits" => {
@@ -29,7 +29,7 @@ Examples:
             "\
 Examples:
   texpool report mobilenet_v2
-  texpool report model.tflite --objective smallest --frontier --measure -o model.html"
+  texpool report model.tflite --objective smallest --front --measure -o model.html"
         }
         "compile" => {
             "\

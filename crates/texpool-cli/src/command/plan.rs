@@ -44,7 +44,7 @@ pub(super) struct Args {
     #[command(flatten)]
     plan: PlanArgs,
     /// Print the whole report of one plan instead: every strategy, where each tensor lies, and every step.
-    #[arg(long, conflicts_with_all = ["records", "published", "why", "frontier", "measure"], help_heading = "Output")]
+    #[arg(long, conflicts_with_all = ["records", "published", "why", "front", "measure"], help_heading = "Output")]
     details: bool,
     /// Plan usage records instead of a model: minimalloc's CSV (`id,lower,upper,size`), a CSV of
     /// `tensor,first_op,last_op,size_bytes`, or JSON. Records with `alignment`, `gaps` or some `offset`s are placed
@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["model", "why", "frontier", "objective", "budget", "measure"],
+        conflicts_with_all = ["model", "why", "front", "objective", "budget", "measure"],
         help_heading = "Input"
     )]
     records: Option<PathBuf>,
@@ -68,7 +68,7 @@ pub(super) struct Args {
     )]
     capacity: Option<u64>,
     /// Limit the search to this time and use the best plans so far; `none` searches to the end. Default: 6 for the
-    /// table of plans, 10 with --records, and 30 for a single plan and --frontier.
+    /// table of plans, 10 with --records, and 30 for a single plan and --front.
     #[arg(long, value_name = "SECONDS", value_parser = progress::deadline, help_heading = "Search")]
     deadline: Option<Deadline>,
     /// Do not use or write the cache of plans.
@@ -84,7 +84,7 @@ pub(super) struct Args {
     #[arg(
         long,
         value_name = "FILE",
-        conflicts_with_all = ["records", "published", "arena", "why", "frontier", "objective", "budget"],
+        conflicts_with_all = ["records", "published", "arena", "why", "front", "objective", "budget"],
         help_heading = "Output"
     )]
     records_out: Option<PathBuf>,
@@ -100,7 +100,7 @@ pub(super) struct Args {
     align: u64,
     /// Plan the arena of TensorFlow Lite Micro for a .tflite model, in bytes. With --write, the copy of the model makes
     /// that runtime use the plan.
-    #[arg(long, conflicts_with_all = ["records", "why", "frontier", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
+    #[arg(long, conflicts_with_all = ["records", "why", "front", "objective", "budget", "strategy", "details"], help_heading = "Plan")]
     arena: bool,
     /// With --arena: leave room for the scratch buffer of an operator's kernel, such as 12=4096. Operators are counted
     /// from 0. Repeat for each buffer.
@@ -112,7 +112,7 @@ pub(super) struct Args {
     /// Print the two published tables of Pisarchyk and Lee cell by cell beside the results of this program.
     #[arg(
         long,
-        conflicts_with_all = ["model", "records", "why", "frontier", "objective", "budget", "measure"],
+        conflicts_with_all = ["model", "records", "why", "front", "objective", "budget", "measure"],
         help_heading = RESEARCH
     )]
     published: bool,
@@ -121,9 +121,9 @@ pub(super) struct Args {
     why: bool,
     /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
     #[arg(long, conflicts_with_all = ["why", "budget", "objective"], help_heading = "Output")]
-    frontier: bool,
+    front: bool,
     /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. Draws the plain plan unless
-    /// flags select another. With --frontier: memory against time.
+    /// flags select another. With --front: memory against time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"], help_heading = "Output")]
     picture: Option<PathBuf>,
     /// Predict times from measurements of this machine's device, and run every plan there.
@@ -207,7 +207,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         ));
     }
     let graph = args.plan.dims.find(model)?.import_apart(&mut files)?;
-    if args.frontier {
+    if args.front {
         let front = front(args, &graph, options)?;
         picture::write(args.picture.as_deref(), &files, || Ok(front.svg()))?;
         let assumed = if args.measure { "" } else { ASSUMED };
@@ -347,25 +347,24 @@ const TYPICAL: &str = "a typical software device";
 /// Note on times that were not measured on a device.
 const ASSUMED: &str = "
   times are those of an assumed software device; `run` and `bench` plan with this machine's figures,
-  and --frontier --measure shows them
+  and --front --measure shows them
 ";
 
 fn front(args: &Args, graph: &Graph, options: CompileOptions) -> Result<FrontReport, CliError> {
     let time = args.time(args::DEADLINE);
     if !args.measure {
-        return Ok(FrontReport::from_frontier(&graph.name, &setup_model::front(graph, &options, time)?));
+        return Ok(FrontReport::new(&graph.name, &setup_model::front(graph, &options, time)?));
     }
     let device = Device::open(&args.adapter, args.plan.format())?;
     let options = device.adapt(options);
-    let frontier = setup_model::front(graph, &options, time)?;
-    let times =
-        device.times((frontier.points().len(), |point| frontier.compiled(point)), graph, &options, args.seconds)?;
-    let mut front = FrontReport::from_frontier(&graph.name, &frontier);
-    front.clock = options.device_profile.clock;
-    for (point, middle) in front.points.iter_mut().zip(times) {
+    let front = setup_model::front(graph, &options, time)?;
+    let times = device.times((front.points().len(), |point| front.compiled(point)), graph, &options, args.seconds)?;
+    let mut report = FrontReport::new(&graph.name, &front);
+    report.clock = options.device_profile.clock;
+    for (point, middle) in report.points.iter_mut().zip(times) {
         (point.measured_ms, point.wall_ms) = (Some(middle.ms), Some(middle.wall_ms));
     }
-    Ok(front)
+    Ok(report)
 }
 
 /// Compares all strategies, with a progress bar.

@@ -2,7 +2,7 @@
 
 use super::error::CliError;
 use crate::report::{DataflowFigures, ExampleReport, NetworkReport, PublishedCsdf, PublishedFigures};
-use texpool_compile::{CompileOptions, Frontier, frontier};
+use texpool_compile::{CompileOptions, ParetoFront, pareto_front};
 use texpool_dataflow::{
     Footprint, Network, footprint,
     published::{ELEMENT_BYTES, EXAMPLES, NETWORKS, PublishedNetwork},
@@ -75,9 +75,9 @@ fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<Networ
     // A partial front has other end points, so a stopped search gives no figures.
     let front = match control.should_stop() {
         true => None,
-        false => Some(frontier(&row.graph(), &CompileOptions::default(), control)?),
+        false => Some(pareto_front(&row.graph(), &CompileOptions::default(), control)?),
     };
-    let points = front.as_ref().filter(|front| front.stopped().is_none()).map(Frontier::points);
+    let points = front.as_ref().filter(|front| front.stopped().is_none()).map(ParetoFront::points);
     let ends = points.and_then(|points| points.first().zip(points.last()));
     Ok(NetworkReport {
         network: row.network.to_owned(),

@@ -38,7 +38,7 @@ pub(super) struct Args {
     output: Option<PathBuf>,
     /// Add the Pareto front of device memory and predicted time, with a slider along its plans.
     #[arg(long, help_heading = "Output")]
-    frontier: bool,
+    front: bool,
     /// Run the plan on this machine's device, and add its memory and the time of each step.
     #[arg(long, help_heading = "Measurement")]
     measure: bool,
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let options = gpu.as_ref().map_or(Ok(options.clone()), |gpu| setup_model::options_for(gpu, options))?;
     let run = add_plans(&mut page, &graph, args, &options)?;
     let mut stopped = run.stopped();
-    if args.frontier {
+    if args.front {
         let front = setup_model::front(&graph, &options, search.deadline)?;
         page.set_front(&front, options.device_profile.clock)?;
         stopped = stopped.or(front.stopped());
@@ -264,8 +264,8 @@ fn text(answer: &Answer, by_operator: &[KindTime], args: &Args) -> String {
     if args.model.compile_options().objective == Objective::Fastest {
         text += "  --objective smallest adds the plan in stripes of rows\n";
     }
-    if !args.frontier {
-        text += "  --frontier adds a slider along the front of bytes and time\n";
+    if !args.front {
+        text += "  --front adds a slider along the front of bytes and time\n";
     }
     if !args.measure {
         text += "  --measure adds the device's memory and the time of each step\n";

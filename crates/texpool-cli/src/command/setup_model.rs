@@ -15,7 +15,8 @@ use std::{
 };
 use texpool_cache::CachedPlan;
 use texpool_compile::{
-    CompileError, CompileOptions, CompiledModel, DeviceProfile, Frontier, Objective, compile, compile_from, frontier,
+    CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, ParetoFront, compile, compile_from,
+    pareto_front,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Gpu};
 use texpool_ops::graph::Graph;
@@ -156,8 +157,12 @@ const PLANNING: &str = "planning";
 
 /// Computes the Pareto front of a model, with a progress bar for long searches. After the deadline or Ctrl-C, returns
 /// the points found until then.
-pub(super) fn front(graph: &Graph, options: &CompileOptions, deadline: Option<Duration>) -> Result<Frontier, CliError> {
-    Ok(progress::with_progress(deadline, |control| frontier(graph, options, control))?)
+pub(super) fn front(
+    graph: &Graph,
+    options: &CompileOptions,
+    deadline: Option<Duration>,
+) -> Result<ParetoFront, CliError> {
+    Ok(progress::with_progress(deadline, |control| pareto_front(graph, options, control))?)
 }
 
 /// Creates a session of a model compiled for the device. Ctrl-C ends the command, because a run with an incomplete plan

@@ -1,7 +1,7 @@
 //! The data of the page: plans with their schedules and graphs, what was measured, and what was left out.
 
 use serde::Serialize;
-use texpool_compile::{Clock, CompiledModel, Frontier};
+use texpool_compile::{Clock, CompiledModel, ParetoFront};
 use texpool_plan::{Case, Layout, NotTried, PlanError, Prices, Solution};
 
 use super::{
@@ -189,7 +189,7 @@ impl ReportPage {
     ///
     /// # Errors
     /// As [`add_plan`](Self::add_plan).
-    pub fn set_front(&mut self, front: &Frontier, clock: Clock) -> Result<(), PlanError> {
+    pub fn set_front(&mut self, front: &ParetoFront, clock: Clock) -> Result<(), PlanError> {
         let graph = self.add_graph(front.untiled());
         let mut points: Vec<FrontPlan> = front
             .points()

@@ -3,7 +3,7 @@
 use super::{CascadeReport, PeakReport, compiled::cascades, grouped};
 use serde::{Deserialize, Serialize};
 use std::fmt;
-use texpool_compile::{Clock, Frontier, Point};
+use texpool_compile::{Clock, ParetoFront, Point};
 use texpool_plan::StopReason;
 
 /// Pareto-optimal plans in bytes and time, fastest first.
@@ -47,7 +47,7 @@ pub struct FrontPoint {
 
 impl FrontReport {
     /// Creates the report of a front.
-    pub fn from_frontier(model: &str, front: &Frontier) -> Self {
+    pub fn new(model: &str, front: &ParetoFront) -> Self {
         let point = |point: &Point| FrontPoint {
             device_bytes: point.device_bytes,
             bytes: point.bytes,

@@ -262,7 +262,7 @@ fn no_output_replaces_another_file_of_its_call() {
         (&["plan", "m.svg", "--picture", "hard.svg"], &["hard.svg", "the model"]),
         (&["plan", "soft.svg", "--picture", "m.svg"], &["soft.svg", "the model"]),
         (&["plan", "m.svg", "--picture", absolute], &["the model"]),
-        (&["plan", "m.svg", "--frontier", "--picture", "./out/../m.svg"], &["the model"]),
+        (&["plan", "m.svg", "--front", "--picture", "./out/../m.svg"], &["the model"]),
         (&["compile", "m.svg", "-o", "m.svg"], &["the plan to m.svg", "the model"]),
         (&["compile", "m.svg", "-o", "soft.svg"], &["soft.svg", "the model"]),
         (&["csdf", "m.svg", "-o", "hard.svg"], &["hard.svg", "the model"]),

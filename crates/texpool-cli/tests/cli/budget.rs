@@ -42,7 +42,7 @@ fn inputs_and_outputs_are_in_the_pool_and_the_papers_figures_beside() {
 fn plans_are_asked_for_by_objective_and_by_budget() {
     let model = SMALL;
     let front: Value =
-        serde_json::from_slice(&texpool(&["plan", model, "--frontier", "--stream", "none", "--json"]).stdout).unwrap();
+        serde_json::from_slice(&texpool(&["plan", model, "--front", "--stream", "none", "--json"]).stdout).unwrap();
     let bytes: Vec<u64> = front["points"].as_array().unwrap().iter().map(|p| p["bytes"].as_u64().unwrap()).collect();
     assert!(bytes.len() > 2 && bytes.windows(2).all(|pair| pair[1] < pair[0]), "{bytes:?}");
     let planned = |args: &[&str]| -> Value {
@@ -100,7 +100,7 @@ fn a_budget_that_is_no_size_is_a_usage_error_that_shows_sizes() {
 #[test]
 fn every_point_of_a_front_is_run_and_plans_are_compared() {
     let model = SMALL;
-    let front = json(&["plan", model, "--frontier", "--measure", "--seconds", "0.1", "--json"]);
+    let front = json(&["plan", model, "--front", "--measure", "--seconds", "0.1", "--json"]);
     for point in front["points"].as_array().unwrap() {
         for time in ["predicted_ms", "measured_ms", "wall_ms"] {
             assert!(point[time].as_f64().unwrap() > 0.0, "{time}: {point}");

@@ -58,7 +58,7 @@ fn a_deadline_answers_with_the_best_so_far_and_says_so() {
     assert!(out.contains("--deadline SECONDS gives the search more time"), "{out}");
     let (_, out, _) = run(&["plan", &model, "--objective", "smallest", "--deadline", "0", "--no-cache"]);
     assert!(out.contains("search stopped: the deadline passed (objective smallest); smaller or faster"), "{out}");
-    let (code, out, _) = run(&["plan", &model, "--frontier", "--deadline", "0", "--json"]);
+    let (code, out, _) = run(&["plan", &model, "--front", "--deadline", "0", "--json"]);
     let front: Value = serde_json::from_str(&out).unwrap();
     assert_eq!((code, &front["stopped"]), (Some(0), &Value::from("deadline")));
 }

@@ -62,7 +62,7 @@ fn documents_of_plans_fit_their_schemas() {
         &["plan", TINY][..],
         &["plan", TINY, "--objective", "smallest"],
         &["plan", TINY, "--strategy", "all"],
-        &["plan", TINY, "--frontier"],
+        &["plan", TINY, "--front"],
         &["plan", "--records", RECORDS, "--deadline", "1"],
         &["plan", "--records", RECORDS, "--strategy", "greedy_by_size"],
         &["plan", "--records", RECORDS, "--capacity", "1GiB"],

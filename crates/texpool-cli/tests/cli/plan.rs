@@ -86,7 +86,7 @@ fn nothing_to_plan_is_a_usage_error() {
     let tiny = "tests/data/tiny.tflite";
     for wrong in [
         &["plan", tiny, "--strategy", "all", "--objective", "smallest"][..],
-        &["plan", "--published", "--frontier"],
+        &["plan", "--published", "--front"],
         &["plan", "--records", "records.csv", "--budget", "1MiB"],
         &["csdf", tiny, "--stripes", "0"],
     ] {
@@ -145,7 +145,7 @@ fn pools_and_fronts_are_drawn() {
             |p: &&Value| p["form"] == "scattered" && p["row_starts"].as_array().is_some_and(|s| s.len() > 1);
         assert_eq!(plan["placements"].as_array().unwrap().iter().any(|p| scattered(&p)), objective == "smallest");
     }
-    let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--frontier"]);
+    let (front, svg) = drawn("front.svg", &["plan", model, "--json", "--front"]);
     assert_eq!(svg.matches("<circle ").count(), front["points"].as_array().unwrap().len());
     assert!(svg.contains("MiB</text>") && svg.contains("time of a run in milliseconds</text>"), "{svg}");
     assert!(svg.contains("logarithmic") && svg.contains("prefers-color-scheme:dark"), "{svg}");

@@ -12,7 +12,7 @@ fn every_shell_has_a_script_with_every_subcommand() {
         let output = texpool(&["completions", shell]);
         assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
         let script = String::from_utf8(output.stdout).unwrap();
-        for word in ["bench", "compare", "completions", "budget", "frontier"] {
+        for word in ["bench", "compare", "completions", "budget", "front"] {
             assert!(script.contains(word), "{shell}: {word}");
         }
         let document = json(&["completions", shell, "--json"]);

@@ -3,7 +3,7 @@
 use super::{
     fewest_steps::Chains,
     memory_limit::MemoryLimit,
-    model_front::{FrontEntry, Fronts},
+    model_front::{FrontEntry, ModelFront},
 };
 use crate::{
     error::CompileError,
@@ -44,11 +44,11 @@ pub(crate) fn compile_within(
         let bound = limit.map_or(0, |_| compiled.device_bytes());
         return Ok(Attempt { compiled, fits, bound });
     }
-    let (whole, fronts) = Fronts::new(&lowered, options, options.objective != Objective::Balanced, start, control)?;
-    let (baseline_us, bound) = (fronts.baseline_us(), limit.map_or(0, |limit| fronts.lower_bound(limit)));
-    let Selected { point, fits } = select(&fronts, options.objective, limit, effort, control)?;
-    // The fronts borrow `lowered`, which is consumed next.
-    drop(fronts);
+    let (whole, front) = ModelFront::new(&lowered, options, options.objective != Objective::Balanced, start, control)?;
+    let (baseline_us, bound) = (front.baseline_us(), limit.map_or(0, |limit| front.lower_bound(limit)));
+    let Selected { point, fits } = select(&front, options.objective, limit, effort, control)?;
+    // The front borrows `lowered`, which is consumed next.
+    drop(front);
     let compiled = lowered.compiled(whole, options, control).at(point, baseline_us);
     Ok(Attempt { compiled, fits, bound })
 }
@@ -76,38 +76,38 @@ struct Selected {
 /// Returns the requested point: the one with the least product of bytes and time, the fastest within a limit, or the
 /// smallest.
 fn select(
-    fronts: &Fronts<'_>,
+    front: &ModelFront<'_>,
     objective: Objective,
     limit: Option<MemoryLimit>,
     effort: Effort,
     control: &SearchControl<'_>,
 ) -> Result<Selected, CompileError> {
-    let selected = |entry: FrontEntry, fits: bool| Selected { point: fronts.point(entry), fits };
+    let selected = |entry: FrontEntry, fits: bool| Selected { point: front.point(entry), fits };
     if objective == Objective::Balanced {
-        return Ok(selected(fronts.best_product(control)?, true));
+        return Ok(selected(front.best_product(control)?, true));
     }
-    let placed = fronts.placed(control)?;
+    let placed = front.placed(control)?;
     let Some(limit) = limit else {
-        let least = fronts.smallest_of(fronts.all(placed, control)?);
-        return Ok(selected(fronts.finished(least, control)?, true));
+        let least = front.smallest_of(front.all(placed, control)?);
+        return Ok(selected(front.finished(least, control)?, true));
     };
     let finished = |entry: FrontEntry| match effort {
-        Effort::Full => fronts.with_fewer_steps(entry, limit, Chains::Budget, control),
+        Effort::Full => front.with_fewer_steps(entry, limit, Chains::Budget, control),
         Effort::Fitting | Effort::Quick => Ok(entry),
     };
-    let unbeaten = fronts.unbeaten(&placed);
+    let unbeaten = front.unbeaten(&placed);
     // Entries are sorted by time, so this is the fastest one that fits. The search for the smallest pool takes longer
     // and only runs if none of them fits.
     if let Some(fitting) = unbeaten.iter().find(|entry| limit.holds(&entry.placed)) {
         return Ok(selected(finished(fitting.clone())?, true));
     }
     if effort == Effort::Quick {
-        return Ok(selected(fronts.smallest_of(unbeaten), false));
+        return Ok(selected(front.smallest_of(unbeaten), false));
     }
-    let mut least = fronts.smallest_of(fronts.all(placed, control)?);
+    let mut least = front.smallest_of(front.all(placed, control)?);
     if !limit.holds(&least.placed) {
         // `finished` may spend a little more memory for fewer steps, so its result is used only if it is smaller.
-        let finished = fronts.finished(least.clone(), control)?;
+        let finished = front.finished(least.clone(), control)?;
         if limit.bytes_of(&finished.placed) < limit.bytes_of(&least.placed) {
             least = finished;
         }

@@ -26,7 +26,7 @@ use texpool_plan::{Progress, SearchBudget, SearchControl};
 const THOROUGH_STRIPES: u64 = 3_000_000;
 const QUICK_STRIPES: u64 = 1_000_000;
 
-pub(crate) struct Fronts<'a> {
+pub(crate) struct ModelFront<'a> {
     fronts: Vec<VariantFront<'a>>,
     /// Result of an earlier search, if it belongs to one of the variants.
     start: Option<FrontEntry>,
@@ -42,7 +42,7 @@ pub(crate) struct FrontEntry {
     pub(crate) placed: PlacedCandidate,
 }
 
-impl<'a> Fronts<'a> {
+impl<'a> ModelFront<'a> {
     /// Builds the fronts of all variants of a model, and its plan of whole tensors. A `thorough` search includes the
     /// variant that copies every part, because for a few networks it has the smallest pool. `start` is a plan of an
     /// earlier search; if it belongs to one of the variants, it is added to the front.

@@ -29,7 +29,7 @@ from ._errors import (
 from ._memory import Memory, MemoryBlock, MemoryMap, MemoryParts, MemoryPeak
 from ._options import Progress
 from ._planner import Plan, plan, strategies
-from ._session import FrontierPoint, InferenceSession, ModelMetadata, NodeArg, Quantization, frontier
+from ._session import FrontPoint, InferenceSession, ModelMetadata, NodeArg, Quantization, pareto_front
 from ._texpool import VERSION as __version__
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "DeviceLostError",
     "DeviceTimeoutError",
     "Error",
-    "FrontierPoint",
+    "FrontPoint",
     "InferenceSession",
     "InternalError",
     "Memory",
@@ -62,7 +62,7 @@ __all__ = [
     "TensorTypeError",
     "TensorValueError",
     "__version__",
-    "frontier",
+    "pareto_front",
     "list_adapters",
     "plan",
     "strategies",

@@ -96,7 +96,7 @@ class ModelMetadata(NamedTuple):
     custom_metadata_map: dict[str, str]
 
 
-class FrontierPoint(NamedTuple):
+class FrontPoint(NamedTuple):
     """A plan that no other beats in both the device's bytes and time."""
 
     #: Device memory of a session in bytes, as calculated without a device.
@@ -112,7 +112,7 @@ class FrontierPoint(NamedTuple):
         # Kilobytes of plan would hide the numbers.
         plan = f"<{len(self.plan)} bytes>"
         numbers = f"device_bytes={self.device_bytes}, pool_bytes={self.pool_bytes}, seconds={self.seconds}"
-        return f"FrontierPoint({numbers}, plan={plan})"
+        return f"FrontPoint({numbers}, plan={plan})"
 
 
 class InferenceSession:
@@ -398,7 +398,7 @@ def _node_args(described: list[tuple[str, list[int], str, tuple[float, int] | No
     ]
 
 
-def frontier(
+def pareto_front(
     path_or_bytes: Source,
     *,
     stream: Stream | None = None,
@@ -411,7 +411,7 @@ def frontier(
     dims: Mapping[str, int] | None = None,
     rules: str | Sequence[str] | None = None,
     fake_quant: bool = True,
-) -> list[FrontierPoint]:
+) -> list[FrontPoint]:
     """All plans of a model that none beats in both the device's bytes and predicted time, the fastest first.
 
     The arguments are those of `InferenceSession`.
@@ -427,7 +427,7 @@ def frontier(
         "device": device,
         "deadline": deadline,
     }
-    found = _texpool.frontier(checked_source(path_or_bytes), option_pairs(arguments), native_progress(progress))
-    if not found:
+    points = _texpool.pareto_front(checked_source(path_or_bytes), option_pairs(arguments), native_progress(progress))
+    if not points:
         raise Error("no plan was found")
-    return [FrontierPoint(*point) for point in found]
+    return [FrontPoint(*point) for point in points]

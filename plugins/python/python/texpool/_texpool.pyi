@@ -7,7 +7,7 @@ import numpy.typing
 from ._memory import Memory
 from ._options import Pair
 
-__all__ = ["Session", "VERSION", "_panic_for_tests", "frontier", "list_adapters", "plan", "strategies"]
+__all__ = ["Session", "VERSION", "_panic_for_tests", "pareto_front", "list_adapters", "plan", "strategies"]
 
 VERSION: str
 
@@ -47,7 +47,7 @@ class Session:
     @property
     def stopped(self) -> str | None: ...
 
-def frontier(
+def pareto_front(
     source: str | bytes,
     options: list[Pair],
     progress: Callable[[str, int, int, int | None], object] | None,

@@ -7,7 +7,7 @@ use std::{
 
 use serde_json::{Value, json};
 use texpool_cli::page::ReportPage;
-use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, pareto_front};
 use texpool_plan::{SearchControl, Strategy};
 
 use super::{
@@ -295,7 +295,7 @@ fn blazeface_in_tiles_is_read_and_moved_along_its_front() {
         expected::compiled("models/face_detection_front_2019.tflite", Objective::Smallest, Duration::from_secs(8));
     let mut report = page(&compiled);
     let control = SearchControl::new().timeout(Duration::from_secs(8));
-    let front = frontier(compiled.graph(), &CompileOptions::default(), &control).unwrap();
+    let front = pareto_front(compiled.graph(), &CompileOptions::default(), &control).unwrap();
     report.set_front(&front, Default::default()).unwrap();
     let page = is_read(&compiled, &report.html().unwrap());
     let points = number(&page.eval("texpool.data.front.points.length"));

@@ -42,7 +42,7 @@ fn the_summary_of_a_report_is_json() {
         to.to_str().unwrap(),
         "--objective",
         "smallest",
-        "--frontier",
+        "--front",
         "--no-cache",
         "--json",
     ];

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use serde_json::Value;
 use texpool_cli::page::ReportPage;
-use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, frontier};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, compile, pareto_front};
 use texpool_ops::graph::{Graph, GraphBuilder, Unary};
 use texpool_plan::{SearchControl, Strategy};
 
@@ -94,7 +94,7 @@ fn layouts_of_strategies_and_the_front_are_on_the_page() {
     let records = &compiled.schedule().records;
     let naive = Strategy::Naive.place(records).unwrap();
     page.add_layout("naive", 0, &compiled, &naive);
-    let front = frontier(compiled.graph(), &CompileOptions::default(), &SearchControl::new()).unwrap();
+    let front = pareto_front(compiled.graph(), &CompileOptions::default(), &SearchControl::new()).unwrap();
     page.set_front(&front, Default::default()).unwrap();
     let data = data(&page.html().unwrap());
     assert_eq!(data["plans"][1]["bytes"], naive.total() * compiled.format().texel_bytes());
