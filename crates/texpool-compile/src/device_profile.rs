@@ -26,6 +26,27 @@ pub struct Rate {
     pub ktexel_us: f64,
 }
 
+impl Rate {
+    /// Returns the rounded speed of lavapipe on two cores, which stands in for a class that was not measured.
+    const fn assumed(class: CostClass) -> Self {
+        let (mflop_us, ktexel_us) = match class {
+            CostClass::Pointwise | CostClass::PointwiseDeep => (11.0, 2.0),
+            CostClass::Window | CostClass::WindowDeep => (13.0, 3.0),
+            CostClass::Narrow => (20.0, 3.0),
+            CostClass::Dense => (40.0, 3.0),
+            CostClass::Rows => (30.0, 3.0),
+            CostClass::Depthwise => (25.0, 5.0),
+            CostClass::Transposed => (30.0, 5.0),
+            CostClass::Pool | CostClass::Reduce => (40.0, 5.0),
+            CostClass::Elementwise => (0.0, 4.0),
+            CostClass::Softmax => (0.0, 20.0),
+            CostClass::Resize => (0.0, 15.0),
+            CostClass::Move | CostClass::Concat => (0.0, 8.0),
+        };
+        Self { mflop_us, ktexel_us }
+    }
+}
+
 /// Clock that the times of a profile refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -68,7 +89,7 @@ pub struct DeviceProfile {
     pub submission_us: f64,
     /// Number of workgroups that run concurrently.
     pub concurrent_workgroups: f64,
-    /// Speed of each class of kernels.
+    /// Speed of each class of kernels. A class that is missing counts as fast as in the default profile.
     pub rates: BTreeMap<CostClass, Rate>,
 }
 
@@ -82,25 +103,7 @@ impl Default for DeviceProfile {
     /// Returns rounded figures of lavapipe on two cores with 32-bit texels. A fixed profile gives the same plans on
     /// every machine. For plans that are fast on a specific device, use a profile of that device.
     fn default() -> Self {
-        let rates = [
-            (CostClass::Pointwise, 11.0, 2.0),
-            (CostClass::PointwiseDeep, 11.0, 2.0),
-            (CostClass::Window, 13.0, 3.0),
-            (CostClass::WindowDeep, 13.0, 3.0),
-            (CostClass::Narrow, 20.0, 3.0),
-            (CostClass::Dense, 40.0, 3.0),
-            (CostClass::Rows, 30.0, 3.0),
-            (CostClass::Depthwise, 25.0, 5.0),
-            (CostClass::Transposed, 30.0, 5.0),
-            (CostClass::Pool, 40.0, 5.0),
-            (CostClass::Reduce, 40.0, 5.0),
-            (CostClass::Elementwise, 0.0, 4.0),
-            (CostClass::Softmax, 0.0, 20.0),
-            (CostClass::Resize, 0.0, 15.0),
-            (CostClass::Move, 0.0, 8.0),
-            (CostClass::Concat, 0.0, 8.0),
-        ];
-        let rates = rates.map(|(class, mflop_us, ktexel_us)| (class, Rate { mflop_us, ktexel_us }));
+        let rates = CostClass::ALL.map(|class| (class, Rate::assumed(class)));
         Self {
             clock: Clock::Wall,
             dispatch_us: 17.0,
@@ -127,7 +130,7 @@ impl DeviceProfile {
     /// assert_eq!(DeviceProfile::default().work_us(&work), 83.0);
     /// ```
     pub fn work_us(&self, work: &Work) -> f64 {
-        let rate = self.rates.get(&work.class).copied().unwrap_or_default();
+        let rate = self.rates.get(&work.class).copied().unwrap_or(Rate::assumed(work.class));
         rate.mflop_us * work.flops / 1e6 + rate.ktexel_us * work.texels / 1e3
     }
 

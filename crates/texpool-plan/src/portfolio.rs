@@ -11,7 +11,7 @@ use super::{
     error::{PlanError, UnsupportedError},
     layout::{Layout, LayoutKind},
     record::UsageRecord,
-    shared::{equality, greedy_in_order, naive},
+    shared::naive,
     strategy::Strategy,
 };
 
@@ -182,9 +182,7 @@ pub(super) fn run(
         let best = Some(start.total());
         control.report(Progress { stage: "greedy strategies", done: done.into(), total: count.into(), best });
         let result = match strategy {
-            Strategy::Naive => Ok(naive(records)?),
-            Strategy::GreedyInOrder => Ok(greedy_in_order(records)?),
-            Strategy::Equality => Ok(equality(records)?),
+            fast if N_LOG_N.contains(&fast) => Ok(fast.place(records)?),
             _ => match skip_if_optimal(strategy, records, start.total(), bound) {
                 Some(not_tried) => Err(not_tried),
                 None => {

@@ -11,6 +11,7 @@ use std::{
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
 };
+use texpool::NamedOptions;
 use texpool_cli::{
     fetch::{Bar, Fetcher},
     io::{read_npy, write_npy},
@@ -169,9 +170,17 @@ fn a_plan_that_was_compiled_is_run_without_a_search() {
     fails(&["run", tiny, "--plan", file], &["face.plan", "another model", "compile the model again"]);
     fails(&["run", &model, "--plan", &photo], &["astronaut.png is no saved plan", "`texpool compile MODEL -o FILE`"]);
     fails(&["run", &model, "--plan", crate::ABSENT], &[crate::ABSENT]);
-    for decided in [["--objective", "smallest"], ["--stream", "none"], ["--weight-tile", "1KiB"]] {
-        let refused = texpool(&[&["run", &model, "--plan", file], &decided[..]].concat());
-        assert_eq!(refused.status.code(), Some(2), "{decided:?}");
+    // Every option that would lead to another plan is refused.
+    let outside = ["adapter", "timeout", "dim", "fake_quant", "cache_dir"];
+    for option in NamedOptions::help().into_iter().filter(|option| !outside.contains(&option.name)) {
+        let value = match option.name {
+            "budget" | "weight_tile" => "1MiB",
+            "deadline" => "3",
+            _ => option.texts.split('`').nth(1).unwrap(),
+        };
+        let flag = format!("--{}", option.name.replace('_', "-"));
+        let refused = texpool(&["run", &model, "--plan", file, &flag, value]);
+        assert_eq!(refused.status.code(), Some(2), "{flag} {value}");
     }
 }
 

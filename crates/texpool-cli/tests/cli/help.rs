@@ -1,5 +1,9 @@
 //! Help texts: lines that fit, examples first, research last, `-h` short; and suggestions for mistyped names.
 
+use std::fs;
+
+use texpool::NamedOptions;
+
 use crate::command::{fetched, stderr, texpool};
 
 /// The name of each subcommand, as the help lists them before its options.
@@ -49,6 +53,38 @@ fn every_help_fits_80_columns_in_a_pipe() {
             let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > 80).collect();
             assert!(wide.is_empty(), "{path:?} {flag}: {wide:#?}");
             assert!(!text.contains('\x1b'), "{path:?} {flag} has colours in a pipe");
+        }
+    }
+}
+
+/// An option has one name in the table of options, as a flag of the command, and as a keyword of the Python package; and
+/// where its values have names, Python's type lists the same ones.
+#[test]
+fn named_options_are_flags_and_keywords_of_python() {
+    let source = |file: &str| {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugins/python/python/texpool/");
+        fs::read_to_string(format!("{path}{file}")).unwrap()
+    };
+    let (session, options) = (source("_session.py"), source("_options.py"));
+    let run = help(&["run", "--help"]);
+    for option in NamedOptions::help() {
+        let name = option.name;
+        // The command has a subcommand for its cache, and an environment variable instead of a flag.
+        if name != "cache_dir" {
+            assert!(run.contains(&format!("--{} ", name.replace('_', "-"))), "`texpool run` lacks --{name}");
+        }
+        let keyword = match name {
+            "adapter" => "device",
+            "dim" => "dims",
+            name => name,
+        };
+        assert!(session.contains(&format!("\n        {keyword}: ")), "Python's InferenceSession lacks {keyword}");
+        // `Name: TypeAlias = Literal["a", "b"]`, where the help says "`a`, `b`; default `a`".
+        let alias = format!("\n{}{}: TypeAlias = Literal[", keyword[..1].to_uppercase(), &keyword[1..]);
+        if let Some((_, literals)) = options.split_once(&alias) {
+            let of_python: Vec<&str> = literals.split(']').next().unwrap().split('"').skip(1).step_by(2).collect();
+            let of_table: Vec<&str> = option.texts.split(';').next().unwrap().split('`').skip(1).step_by(2).collect();
+            assert_eq!(of_python, of_table, "values of {name}");
         }
     }
 }

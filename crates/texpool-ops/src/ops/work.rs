@@ -56,6 +56,28 @@ pub enum CostClass {
     Concat,
 }
 
+impl CostClass {
+    /// All classes.
+    pub const ALL: [Self; 16] = [
+        Self::Pointwise,
+        Self::PointwiseDeep,
+        Self::Window,
+        Self::WindowDeep,
+        Self::Narrow,
+        Self::Dense,
+        Self::Rows,
+        Self::Depthwise,
+        Self::Transposed,
+        Self::Pool,
+        Self::Reduce,
+        Self::Elementwise,
+        Self::Softmax,
+        Self::Resize,
+        Self::Move,
+        Self::Concat,
+    ];
+}
+
 /// Work of an operator for all rows of its result.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Work {
