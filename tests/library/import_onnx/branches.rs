@@ -284,10 +284,10 @@ fn malformed_branches_are_refused() {
     type Change<'c> = &'c dyn Fn(&mut Model);
     let cases: [(&str, Change<'_>); 7] = [
         ("its condition is f32 [2], not a single truth value", &|m| choose(m, "x", &["y"], [neg(), neg()])),
-        ("If `y/else_branch`: the node has no such branch", &|m| {
+        ("If `y/else_branch`: the node has no such body", &|m| {
             m.node("If", &["c"], &["y"], &[("then_branch", Attr::Branch(neg()))])
         }),
-        ("If `y/then_branch`: the node has no such branch", &|m| {
+        ("If `y/then_branch`: the node has no such body", &|m| {
             m.node("If", &["c"], &["y"], &[("then_branch", Attr::Int(1))])
         }),
         ("`y/then_branch`: it has 1 results, and the node has 2", &|m| choose(m, "c", &["y", "z"], [neg(), neg()])),

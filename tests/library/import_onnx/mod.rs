@@ -12,6 +12,7 @@ mod integer;
 mod large;
 mod layout;
 mod limits;
+mod loops;
 mod matrix;
 mod metadata;
 mod names;

@@ -37,7 +37,7 @@ fn ten_unsupported_nodes_are_named_by_name() {
 fn each_reason_says_what_is_wrong() {
     type Change = fn(&mut Model);
     let cases: [(&str, Change); 16] = [
-        ("control flow", |m| m.node("Loop", &["x"], &["y"], &[("body", Attr::Graph)])),
+        ("control flow", |m| m.node("SequenceMap", &["x"], &["y"], &[("body", Attr::Graph)])),
         ("computed by no node", |m| m.node("Add", &["x", "nothing"], &["y"], &[])),
         ("computed after it", |m| {
             m.node("Add", &["x", "z"], &["y"], &[]);

@@ -7,7 +7,7 @@ use texpool_ops::graph::ElementType;
 
 /// Operators whose results may exceed their operands. Products of quantized integers are not in this list: their
 /// results are converted to floats next, which rounds just as much.
-const GROWING: [&str; 22] = [
+const GROWING: [&str; 24] = [
     "Abs",
     "Add",
     "CumSum",
@@ -28,6 +28,8 @@ const GROWING: [&str; 22] = [
     "ReduceProd",
     "ReduceSum",
     "ReduceSumSquare",
+    "Scatter",
+    "ScatterElements",
     "Shrink",
     "Sub",
 ];
@@ -104,7 +106,7 @@ mod tests {
 
     /// Operators on integers whose results lie between their operands, are positions or counts, or are converted to
     /// floats next.
-    const NOT_GROWING: [&str; 49] = [
+    const NOT_GROWING: [&str; 52] = [
         "ArgMax",
         "ArgMin",
         "Cast",
@@ -128,6 +130,7 @@ mod tests {
         "If",
         "Less",
         "LessOrEqual",
+        "Loop",
         "MatMulInteger",
         "Max",
         "Min",
@@ -140,6 +143,8 @@ mod tests {
         "Relu",
         "Reshape",
         "Resize",
+        "ReverseSequence",
+        "Scan",
         "Shape",
         "Sign",
         "Size",

@@ -82,7 +82,7 @@ impl Bytes {
 
     /// Address and length, which identify bytes that several constants share. `None` for a repeated element, which
     /// has no address until it is written out.
-    pub(crate) fn identity(&self) -> Option<(usize, usize)> {
+    pub fn identity(&self) -> Option<(usize, usize)> {
         match &self.0 {
             Source::Shared { owner, range } => Some(((**owner).as_ref()[range.clone()].as_ptr().addr(), range.len())),
             Source::Repeated(_) => None,

@@ -249,6 +249,14 @@ impl Array {
         }
     }
 
+    /// Identifies the memory of floats, and its length; two arrays with the same identity hold the same elements.
+    pub(super) fn identity(&self) -> Option<(usize, usize)> {
+        match &self.values {
+            Elements::Floats(constant) => constant.bytes.identity(),
+            Elements::Quantized(_) | Elements::Ints(_) | Elements::Stored(_) => None,
+        }
+    }
+
     /// Converts the array to a constant of a graph.
     pub(super) fn to_constant(&self) -> Constant {
         match &self.values {

@@ -55,6 +55,12 @@ pub(super) fn captured_by(branch: &Graph) -> HashSet<&str> {
     names
 }
 
+/// Returns the number of nodes of a body, with those of nested bodies. Bodies have a limited depth.
+pub(super) fn size(body: &Graph) -> usize {
+    let nested = body.nodes.iter().flat_map(|node| &node.attributes).flat_map(|attribute| &attribute.bodies);
+    body.nodes.len() + nested.filter_map(|body| body.graph.as_ref()).map(size).sum::<usize>()
+}
+
 /// Returns the results of an `If`, with the types on which its bodies agree.
 pub(super) fn results(file: &Message<'_>, node: &Node) -> Result<Vec<GraphIo>, Broken> {
     if !node.is_branch() {

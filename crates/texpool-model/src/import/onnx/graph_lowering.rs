@@ -35,6 +35,22 @@ pub(super) struct GraphLowering {
     brought: HashMap<(TensorId, AtomLayout, AtomPlaces), TensorId>,
     /// Values that were repeated to larger extents, by the tensor of the result.
     repeated: HashMap<TensorId, Repeated>,
+    /// What the iterations of a loop share; `None` outside loops.
+    shared: Option<Shared>,
+}
+
+/// Constants that the iterations of a loop share, so that a loop takes as much memory as its body.
+#[derive(Debug, Default)]
+pub(super) struct Shared {
+    constants: HashMap<((usize, usize), Shape), TensorId>,
+    transposed: HashMap<((usize, usize), Vec<usize>, Vec<usize>), Transposed>,
+}
+
+/// A transposed array, and the array that it was made of. Holding the latter keeps its identity from being reused.
+#[derive(Debug)]
+struct Transposed {
+    result: Array,
+    _of: Array,
 }
 
 /// A value that was repeated along axes of extent one.
@@ -49,7 +65,7 @@ impl GraphLowering {
         let graph = Graph::default();
         let fake_quant = FakeQuant::default();
         let (brought, repeated) = (HashMap::new(), HashMap::new());
-        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought, repeated }
+        Self { graph, op_index: 0, label: String::new(), meter, fake_quant, brought, repeated, shared: None }
     }
 
     /// Begins a node of the file. `name` becomes the prefix for the names of new tensors.
@@ -96,8 +112,44 @@ impl GraphLowering {
         self.tensor(label(name), shape, None)
     }
 
-    /// Adds a constant tensor of `shape` with the elements of `array` in order.
+    /// Begins a loop, or ends it if `shared` is `None`.
+    pub(super) fn share(&mut self, shared: Option<Shared>) {
+        self.shared = shared;
+    }
+
+    /// Returns whether the lowered nodes belong to a loop.
+    pub(super) const fn is_in_loop(&self) -> bool {
+        self.shared.is_some()
+    }
+
+    /// Transposes an array. The iterations of a loop share the result.
+    pub(super) fn transposed(&mut self, array: &Array, perm: &[usize]) -> Result<Array, Problem> {
+        let identity = array.identity().filter(|_| self.is_in_loop());
+        let Some(identity) = identity else { return array.transposed(perm, &mut self.meter) };
+        let key = (identity, array.dims().to_vec(), perm.to_vec());
+        let shared = self.shared.get_or_insert_default();
+        if let Some(transposed) = shared.transposed.get(&key) {
+            return Ok(transposed.result.clone());
+        }
+        let result = array.transposed(perm, &mut self.meter)?;
+        shared.transposed.insert(key, Transposed { result: result.clone(), _of: array.clone() });
+        Ok(result)
+    }
+
+    /// Adds a constant tensor of `shape` with the elements of `array` in order. The iterations of a loop share it.
     pub(super) fn constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
+        let key = array.identity().filter(|_| self.is_in_loop()).map(|identity| (identity, shape));
+        if let Some(tensor) = self.shared.as_ref().zip(key).and_then(|(shared, key)| shared.constants.get(&key)) {
+            return Ok(*tensor);
+        }
+        let tensor = self.new_constant(array, shape)?;
+        if let (Some(shared), Some(key)) = (&mut self.shared, key) {
+            shared.constants.insert(key, tensor);
+        }
+        Ok(tensor)
+    }
+
+    fn new_constant(&mut self, array: &Array, shape: Shape) -> Result<TensorId, Problem> {
         // Repeated values take no memory until they are read, so they have a separate allowance.
         if array.repeated().is_some() {
             self.meter.repeat(array.len())?;
@@ -135,7 +187,7 @@ impl GraphLowering {
         match value {
             Value::Known(array) => {
                 let by_atom = array.reshaped(&layout.atoms)?;
-                let transposed = by_atom.transposed(&layout.sequence(), &mut self.meter)?;
+                let transposed = self.transposed(&by_atom, &layout.sequence())?;
                 self.constant(&transposed, layout.shape())
             }
             Value::Computed(computed) => self.bring(computed, layout),

@@ -1,4 +1,4 @@
-//! Lowers nodes of the file, and the branches of those that have some.
+//! Lowers nodes of the file, and the bodies of those that have some.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use super::{
     integers,
     model::{Graph, Node},
     names::{Names, Operand},
-    node_lowering::{Branches, NodeLowering},
+    node_lowering::{Bodies, NodeLowering},
     op_registry::{Fold, OnnxOpEntry},
     opset6,
     opsets::Opsets,
@@ -57,9 +57,9 @@ pub(super) fn lower_node<'m>(
     let opset = opsets.version(&node.domain);
     let results = vec![None; node.outputs.len()];
     let (before, first) = (lowering.graph.tensors.len(), lowering.graph.nodes.len());
-    let mut branches = Scope { index, opsets, names };
-    let branches = &mut branches;
-    let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values, branches, is_open: false };
+    let mut bodies = Scope { index, opsets, names };
+    let bodies = &mut bodies;
+    let mut ctx = NodeLowering { lowering, node, opset, operands, results, read, values, bodies, is_open: false };
     let fold = entry.fold.filter(|_| are_constant);
     let charged = apply(entry, fold, &mut ctx).map_err(|problem| explained(problem, node, &ctx.operands))?;
     if ctx.is_open {
@@ -93,7 +93,7 @@ fn apply(entry: &OnnxOpEntry, fold: Option<Fold>, ctx: &mut NodeLowering<'_>) ->
     Ok(used_before)
 }
 
-/// The graph that contains a node, as its branches see it.
+/// The graph that contains a node, as its bodies see it.
 #[derive(Debug)]
 struct Scope<'s, 'o, 'm> {
     index: usize,
@@ -101,16 +101,17 @@ struct Scope<'s, 'o, 'm> {
     names: &'s mut Names<'m>,
 }
 
-impl Branches for Scope<'_, '_, '_> {
+impl Bodies for Scope<'_, '_, '_> {
     fn lower(
         &mut self,
-        branch: &Graph,
+        body: &Graph,
+        operands: &[Value],
         lowering: &mut GraphLowering,
         values: &mut ValueSource,
     ) -> Result<Vec<Option<Value>>, Problem> {
-        let mut names = Names::of_branch(branch, self.names, values, &mut lowering.meter)?;
+        let mut names = Names::of_body(body, operands, self.names, values, &mut lowering.meter)?;
         let mut refused = RefusedNodes::default();
-        for node in &branch.nodes {
+        for node in &body.nodes {
             let outcome = lower_node(self.index, node, self.opsets, lowering, &mut names, values);
             names.leave(node, &mut lowering.meter);
             if let Err(problem) = outcome {
@@ -121,15 +122,15 @@ impl Branches for Scope<'_, '_, '_> {
             }
         }
         refused.finish()?;
-        let mut results = Vec::with_capacity(branch.outputs.len());
-        for port in &branch.outputs {
+        let mut results = Vec::with_capacity(body.outputs.len());
+        for port in &body.outputs {
             let operand = names.operand(&port.name, values, &mut lowering.meter);
             let operand =
                 operand.map_err(|problem| Problem { reason: format!("its result: {}", problem.reason), ..problem })?;
             results.push(operand.into_value().flatten());
         }
         names.end(&mut lowering.meter);
-        // The node that has the branch charges its results.
+        // The node that has the body charges its results.
         let constant_bytes = results.iter().flatten().filter_map(Value::known).map(Array::freed).sum();
         lowering.meter.free(constant_bytes);
         Ok(results)

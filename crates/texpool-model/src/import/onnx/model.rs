@@ -1,11 +1,11 @@
-//! Parses the messages of an ONNX file, limited to the fields that inference needs. Of the bodies of control flow, only
-//! the branches of `If` are parsed; the positions of the others are recorded.
+//! Parses the messages of an ONNX file, limited to the fields that inference needs. Of the bodies of control flow,
+//! those of `If`, `Loop` and `Scan` are parsed; the positions of the others are recorded.
 
 use std::{collections::HashSet, ops::Range};
 
 use super::wire::{FieldValue, Message, Read};
 
-/// Maximum depth of `If` nodes within branches. Chosen: a chain of conditions as long as this is rare, and every level
+/// Maximum depth of bodies within bodies. Chosen: a chain of conditions as long as this is rare, and every level
 /// takes stack.
 pub(super) const MAX_DEPTH: usize = 32;
 
@@ -62,7 +62,7 @@ pub(super) struct Attribute {
 pub(super) struct Body {
     /// Byte range in the file.
     pub(super) range: Range<usize>,
-    /// `None` if it is no branch of an `If`, or nested too deep.
+    /// `None` for an operator that is not supported, or if it is nested too deep.
     pub(super) graph: Option<Graph>,
 }
 
@@ -169,7 +169,7 @@ pub(super) fn own_domain(domain: &str) -> &str {
 }
 
 impl Graph {
-    /// Parses a graph with branches of up to `depth` levels.
+    /// Parses a graph with bodies of up to `depth` levels.
     fn read(message: Message<'_>, depth: usize) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut graph = Self::default();
@@ -211,6 +211,11 @@ impl Node {
         self.op == "If" && own_domain(&self.domain).is_empty()
     }
 
+    /// Returns whether the node has bodies that are lowered.
+    fn has_bodies(&self) -> bool {
+        matches!(self.op.as_str(), "If" | "Loop" | "Scan") && own_domain(&self.domain).is_empty()
+    }
+
     fn read(message: Message<'_>, depth: usize) -> Read<Self> {
         message.makes(size_of::<Self>())?;
         let mut node = Self::default();
@@ -227,7 +232,7 @@ impl Node {
             Ok(())
         })?;
         // At the end, because the operator may follow its attributes.
-        if let Some(depth) = depth.checked_sub(1).filter(|_| node.is_branch()) {
+        if let Some(depth) = depth.checked_sub(1).filter(|_| node.has_bodies()) {
             for body in node.attributes.iter_mut().flat_map(|attribute| &mut attribute.bodies) {
                 body.graph = Some(Graph::read(message.at(body.range.clone()), depth)?);
             }

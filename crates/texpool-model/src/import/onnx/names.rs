@@ -74,6 +74,10 @@ fn reads(node: &Node) -> impl Iterator<Item = &str> {
     node.inputs.iter().map(String::as_str).chain(bodies::captured(node))
 }
 
+/// Steps of work for a body, and for each of its nodes and for each value that it reads from outside. A microsecond, in
+/// which the tables of its names are built.
+const BODY_STEPS: usize = 1_000;
+
 /// Table of the names of a graph.
 #[derive(Debug)]
 pub(super) struct Names<'m> {
@@ -122,19 +126,26 @@ impl<'m> Names<'m> {
         Ok(Self { initializers: &file.initializers, entries, later, readers, bytes })
     }
 
-    /// Collects the names of a branch, and the values that it reads from the enclosing graph. Its own names hide equal
-    /// names of that graph.
-    pub(super) fn of_branch(
-        branch: &'m Graph,
+    /// Collects the names of a body, its operands, and the values that it reads from the enclosing graph. Its own names
+    /// hide equal names of that graph.
+    pub(super) fn of_body(
+        body: &'m Graph,
+        operands: &[Value],
         outer: &mut Names<'_>,
         values: &mut ValueSource,
         meter: &mut Meter,
     ) -> Result<Self, Problem> {
-        let mut captured: Vec<&str> = bodies::captured_by(branch).into_iter().collect();
+        let mut captured: Vec<&str> = bodies::captured_by(body).into_iter().collect();
         // Sorted, because the order of a set is not deterministic, and the first value that is too large is reported.
         captured.sort_unstable();
-        meter.work(captured.len())?;
-        let mut names = Self::new(branch, meter).map_err(|error| match error {
+        // A loop may lower a body any number of times, even one without nodes. Collecting the captured names visits the
+        // nodes of nested bodies, too.
+        meter.work(BODY_STEPS.saturating_mul(1 + captured.len() + operands.len() + bodies::size(body)))?;
+        let (expected, count) = (body.inputs.len(), operands.len());
+        if expected != count {
+            return Err(Problem::malformed(format!("its body has {expected} inputs, and is given {count}")));
+        }
+        let mut names = Self::new(body, meter).map_err(|error| match error {
             ImportError::TooMuch(too_much) => Problem::from(too_much.excess),
             error => Problem::malformed(error.to_string()),
         })?;
@@ -151,10 +162,13 @@ impl<'m> Names<'m> {
             };
             names.entries.insert(name, entry);
         }
+        for (port, value) in body.inputs.iter().zip(operands) {
+            names.entries.insert(&port.name, Entry::Captured(value.clone()));
+        }
         Ok(names)
     }
 
-    /// Ends a branch: gives back the memory of its tables, and of known values that only its names hold.
+    /// Ends a body: gives back the memory of its tables, and of known values that only its names hold.
     pub(super) fn end(self, meter: &mut Meter) {
         let value_bytes = self.entries.into_values().map(|entry| match entry {
             Entry::Value(Value::Known(array)) => array.freed(),

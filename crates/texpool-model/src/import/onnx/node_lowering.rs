@@ -17,13 +17,14 @@ use crate::import::{
 };
 use texpool_ops::graph::{ElementType, Op, Shape, TensorId};
 
-/// Lowers branches of a node.
-pub(super) trait Branches: fmt::Debug {
-    /// Adds the graph nodes of a branch, and returns its results. Those are `None` that depend on the results of refused
-    /// nodes.
+/// Lowers bodies of a node.
+pub(super) trait Bodies: fmt::Debug {
+    /// Adds the graph nodes of a body that is given these operands, and returns its results. A result is `None` if it
+    /// depends on a node that was refused.
     fn lower(
         &mut self,
-        branch: &Graph,
+        body: &Graph,
+        operands: &[Value],
         lowering: &mut GraphLowering,
         values: &mut ValueSource,
     ) -> Result<Vec<Option<Value>>, Problem>;
@@ -41,8 +42,8 @@ pub(in crate::import) struct NodeLowering<'c> {
     /// True for results that are read by a node or output.
     pub(super) read: Vec<bool>,
     pub(super) values: &'c mut ValueSource,
-    pub(super) branches: &'c mut dyn Branches,
-    /// True if the node cannot be examined, because its branches depend on the results of refused nodes.
+    pub(super) bodies: &'c mut dyn Bodies,
+    /// True if the node cannot be examined, because its bodies depend on the results of refused nodes.
     pub(super) is_open: bool,
 }
 
@@ -198,23 +199,23 @@ impl NodeLowering<'_> {
         self.values.array(tensor, &mut self.lowering.meter).map(Some)
     }
 
-    /// Lowers the branch in an attribute, and returns its results. Those are `None` that depend on the results of refused
-    /// nodes.
-    pub(super) fn branch(&mut self, name: &str) -> Result<Vec<Option<Value>>, Problem> {
+    /// Lowers the body in an attribute, and returns its results. A result is `None` if it depends on a node that was
+    /// refused.
+    pub(super) fn body(&mut self, name: &str, operands: &[Value]) -> Result<Vec<Option<Value>>, Problem> {
         let node = self.node;
         let attribute = node.attributes.iter().find(|attribute| attribute.name == name);
         let results = match attribute.map(|attribute| attribute.bodies.as_slice()).unwrap_or_default() {
             [Body { graph: Some(graph), .. }] => {
                 let label = self.lowering.label.clone();
-                let results = self.branches.lower(graph, self.lowering, self.values);
+                let results = self.bodies.lower(graph, operands, self.lowering, self.values);
                 self.lowering.label = label;
                 results
             }
             [_] => Err(Problem::new(
                 format!("it is nested more than {MAX_DEPTH} deep"),
-                "export the model with fewer conditions within conditions",
+                "export the model with fewer conditions and loops within one another",
             )),
-            _ => Err(Problem::malformed("the node has no such branch")),
+            _ => Err(Problem::malformed("the node has no such body")),
         };
         results.map_err(|problem| problem.of_branch(name, &node.operator()))
     }

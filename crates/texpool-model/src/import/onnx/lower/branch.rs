@@ -48,7 +48,7 @@ fn why_both(ctx: &mut NodeLowering<'_>, condition: &Computed) -> Result<String, 
 
 /// Lowers a branch, and returns its results, one for each of the node.
 fn results(ctx: &mut NodeLowering<'_>, name: &str) -> Result<Vec<Option<Value>>, Problem> {
-    let results = ctx.branch(name)?;
+    let results = ctx.body(name, &[])?;
     let (count, stated) = (results.len(), ctx.results.len());
     if count != stated {
         let problem = Problem::malformed(format!("it has {count} results, and the node has {stated}"));

@@ -60,7 +60,7 @@ fn matrices(ctx: &mut NodeLowering<'_>, a: &Value, b: &Value) -> Result<Computed
         && b_dims[..b_rank - 2].iter().all(|&d| d == 1)
         && batch.len() == a_rank - 2
     {
-        let weights = weights.reshaped(&[depth, columns])?.transposed(&[1, 0], ctx.meter())?;
+        let weights = ctx.lowering.transposed(&weights.reshaped(&[depth, columns])?, &[1, 0])?;
         return dense(ctx, x, &weights, None);
     }
     batched(ctx, a, b, &batch)

@@ -10,6 +10,7 @@ mod conv;
 mod gather;
 mod image;
 mod integer;
+mod loops;
 mod matmul;
 mod max_indices;
 mod norm;
@@ -17,6 +18,7 @@ mod pool;
 mod quant;
 mod recurrent;
 mod reduce;
+mod scatter;
 mod shapes;
 mod slice;
 mod softmax;
@@ -29,7 +31,7 @@ pub(super) use wrap::wrapped;
 use super::{model::own_domain, op_registry::OnnxOpEntry};
 
 /// All operators, by group.
-static OPERATORS: [&[OnnxOpEntry]; 17] = [
+static OPERATORS: [&[OnnxOpEntry]; 19] = [
     conv::OPERATORS,
     pool::OPERATORS,
     matmul::OPERATORS,
@@ -47,6 +49,8 @@ static OPERATORS: [&[OnnxOpEntry]; 17] = [
     integer::OPERATORS,
     recurrent::OPERATORS,
     branch::OPERATORS,
+    loops::OPERATORS,
+    scatter::OPERATORS,
 ];
 
 /// Iterates over all operators.

@@ -1,8 +1,8 @@
-//! Lowers Slice and Split, which select ranges of axes.
+//! Lowers Slice, Split and ReverseSequence, which select ranges of axes.
 
-use super::align::isolate;
+use super::{align::isolate, concat::joined};
 use crate::import::{
-    common::axes::{AxisRange, clamped, named_axes},
+    common::axes::{AxisRange, axis, clamped, named_axes},
     error::Problem,
     onnx::{
         array::{Array, count, strides, walk},
@@ -18,6 +18,9 @@ use texpool_ops::graph::{Op, StridedSlice};
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Slice", 1, All, "rearrange", LikeOperand, slice).limits("indices must be known").fold(slice),
     OnnxOpEntry::new("Split", 1, All, "rearrange", LikeOperand, split).limits("sizes must be known").fold(split),
+    OnnxOpEntry::new("ReverseSequence", 10, All, "concat, rearrange", LikeOperand, reverse_sequence)
+        .limits("lengths must be known")
+        .fold(reverse_sequence),
 ];
 
 /// Selects a range along some of the axes.
@@ -142,4 +145,50 @@ fn split(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         begin += size;
     }
     Ok(())
+}
+
+/// Reverses the first elements of each sequence of a batch; how many is stated for each sequence.
+fn reverse_sequence(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let x = ctx.operand(0)?;
+    let rank = x.dims().len();
+    let (batch, time) =
+        (axis(ctx.int("batch_axis")?.unwrap_or(1), rank)?, axis(ctx.int("time_axis")?.unwrap_or(0), rank)?);
+    let lengths = ctx.known(1, "lengths")?;
+    let lengths = lengths.to_i64().unwrap_or_default();
+    let (sequences, steps) = (x.dims()[batch], x.dims()[time]);
+    let within = |&length: &i64| usize::try_from(length).ok().filter(|&length| length <= steps);
+    let within: Option<Vec<usize>> = lengths.iter().map(within).collect();
+    let Some(lengths) = within.filter(|lengths| lengths.len() == sequences && batch != time) else {
+        return Err(Problem::malformed(format!("it reverses {lengths:?} of {sequences} sequences of {steps} steps")));
+    };
+    // A node for each sequence, unless all of them have the same length.
+    let result = match lengths.first() {
+        Some(&length) if lengths.iter().any(|&other| other != length) => {
+            ctx.budget_for(&[sequences], 0, x.len() / sequences.max(1))?;
+            let mut parts = Vec::with_capacity(sequences);
+            for (index, &length) in lengths.iter().enumerate() {
+                let sequence = take(ctx, &x, &[(batch, AxisRange::run(index, 1))])?;
+                parts.push(reversed(ctx, &sequence, time, length)?);
+            }
+            joined(ctx, &parts, batch)?
+        }
+        Some(&length) => reversed(ctx, &x, time, length)?,
+        None => x,
+    };
+    ctx.give(0, result);
+    Ok(())
+}
+
+/// Reverses the first `length` elements of an axis.
+fn reversed(ctx: &mut NodeLowering<'_>, x: &Value, along: usize, length: usize) -> Result<Value, Problem> {
+    if length < 2 {
+        return Ok(x.clone());
+    }
+    let extent = x.dims()[along];
+    let first = take(ctx, x, &[(along, AxisRange { begin: length - 1, stride: -1, count: length })])?;
+    if length == extent {
+        return Ok(first);
+    }
+    let rest = take(ctx, x, &[(along, AxisRange::run(length, extent - length))])?;
+    joined(ctx, &[first, rest], along)
 }

@@ -1,6 +1,10 @@
 //! Lowers functions of one value.
 
-use super::{basic::one, wrap::wrapped};
+use super::{
+    basic::{one, two},
+    shapes::reshaped,
+    wrap::wrapped,
+};
 use crate::import::{
     error::Problem,
     onnx::{
@@ -15,7 +19,7 @@ use crate::import::{
     },
     op_registry::{All, Floats, Numbers, Truths},
 };
-use texpool_ops::graph::{ElementType, Op, Unary};
+use texpool_ops::graph::{Binary, ElementType, Op, Unary};
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("Relu", 1, Numbers, "unary", LikeOperand, |c| float(c, Unary::Relu))
@@ -45,7 +49,7 @@ pub(super) const OPERATORS: &[OnnxOpEntry] = &[
         float(c, Unary::HardSigmoid { alpha, beta })
     }),
     OnnxOpEntry::new("HardSwish", 14, Floats, "unary", LikeOperand, |c| float(c, Unary::HardSwish)),
-    OnnxOpEntry::new("Clip", 1, Numbers, "unary", LikeOperand, clip).limits("bounds must be known").fold(math::clip),
+    OnnxOpEntry::new("Clip", 1, Numbers, "binary, unary", LikeOperand, clip).fold(math::clip),
     OnnxOpEntry::new("Sigmoid", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Logistic))
         .fold(|c| math::unary(c, Unary::Logistic)),
     OnnxOpEntry::new("Tanh", 1, Floats, "unary", LikeOperand, |c| float(c, Unary::Tanh))
@@ -132,6 +136,10 @@ fn swish(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 }
 
 fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let bounds = [(1, Binary::Maximum), (2, Binary::Minimum)].map(|(at, binary)| Some((ctx.optional(at)?, binary)));
+    if bounds.iter().flatten().any(|(bound, _)| bound.known().is_none()) {
+        return clip_between(ctx, bounds.into_iter().flatten());
+    }
     let (min, max) = math::bounds(ctx)?;
     let unary = match (min, max) {
         (0.0, 6.0) => Unary::Relu6,
@@ -141,6 +149,22 @@ fn clip(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
         (min, max) => Unary::Clip { min, max },
     };
     float(ctx, unary)
+}
+
+/// Clips to bounds of which one is computed in a run, and the other one may be missing.
+fn clip_between(ctx: &mut NodeLowering<'_>, bounds: impl Iterator<Item = (Value, Binary)>) -> Result<(), Problem> {
+    let mut clipped = ctx.operand(0)?;
+    let elem = clipped.element_type();
+    for (bound, binary) in bounds {
+        if bound.len() != 1 {
+            return Err(Problem::malformed(format!("its bound has the extents {:?}, not one element", bound.dims())));
+        }
+        // Without axes, so that it gives the result none.
+        let bound = reshaped(ctx.lowering, &bound, &[])?;
+        clipped = Value::Computed(two(ctx, binary, &clipped, &bound, elem)?);
+    }
+    ctx.give(0, clipped);
+    Ok(())
 }
 
 fn same(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {

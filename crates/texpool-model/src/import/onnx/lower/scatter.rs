@@ -1,0 +1,186 @@
+//! Lowers ScatterElements and Scatter, which write elements to indices along an axis. A device cannot write to computed places in a
+//! texture, so each element of the result looks for its index among all of them.
+
+use super::{
+    basic::{selected, two},
+    reduce::reduced_over,
+    shapes::reshaped,
+};
+use crate::import::{
+    common::axes::axis,
+    error::Problem,
+    onnx::{
+        array::{Array, strides},
+        fold::math,
+        node_lowering::NodeLowering,
+        op_registry::{InputLayout::Any, OnnxOpEntry},
+        value::Value,
+    },
+    op_registry::Numbers,
+};
+use texpool_ops::graph::{Binary, ElementType, ReduceKind};
+
+const LIMITS: &str =
+    "indices of a run have the data's extents on all other axes, and repeat only with a reduction";
+
+pub(super) const OPERATORS: &[OnnxOpEntry] = &[
+    OnnxOpEntry::new("ScatterElements", 11, Numbers, "binary, reduce", Any, computed_scatter)
+        .limits(LIMITS)
+        .fold(known_scatter),
+    // The name of the same operator before operator set 11.
+    OnnxOpEntry::new("Scatter", 9, Numbers, "binary, reduce", Any, computed_scatter).limits(LIMITS).fold(known_scatter),
+];
+
+/// Treatment of a value that is already at the index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reduction {
+    Replace,
+    Add,
+    Multiply,
+    Maximum,
+    Minimum,
+}
+
+/// A node's attributes and operands.
+struct Scatter {
+    data: Value,
+    indices: Value,
+    updates: Value,
+    along: usize,
+    reduction: Reduction,
+}
+
+impl Scatter {
+    fn of(ctx: &NodeLowering<'_>) -> Result<Self, Problem> {
+        let (data, indices, updates) = (ctx.operand(0)?, ctx.operand(1)?, ctx.operand(2)?);
+        let rank = data.dims().len();
+        let along = ctx.axis(rank, 0)?;
+        let dims = indices.dims();
+        if dims.len() != rank || (0..rank).any(|a| a != along && dims[a] > data.dims()[a]) || dims != updates.dims() {
+            let (into, updates) = (data.dims(), updates.dims());
+            return Err(Problem::malformed(format!("it writes {updates:?} to indices of {dims:?} in {into:?}")));
+        }
+        let reduction = match ctx.text("reduction", "none")?.as_str() {
+            "none" => Reduction::Replace,
+            "add" => Reduction::Add,
+            "mul" => Reduction::Multiply,
+            "max" => Reduction::Maximum,
+            "min" => Reduction::Minimum,
+            other => return Err(Problem::malformed(format!("its reduction is `{other}`"))),
+        };
+        Ok(Self { data, indices, updates, along, reduction })
+    }
+
+    /// Returns the extents of the indices with further extents in place of the one along the axis.
+    fn dims_with(&self, extents: &[usize]) -> Vec<usize> {
+        let mut dims = self.indices.dims().to_vec();
+        dims.splice(self.along..=self.along, extents.iter().copied());
+        dims
+    }
+}
+
+/// Evaluates the operator in the order of the indices, so that the last of several values remains.
+fn known_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let scatter = Scatter::of(ctx)?;
+    let (Value::Known(data), Value::Known(indices), Value::Known(updates)) =
+        (&scatter.data, &scatter.indices, &scatter.updates)
+    else {
+        return computed_scatter(ctx);
+    };
+    let list = indices.to_i64().ok_or_else(|| Problem::malformed("its indices are no integers"))?;
+    ctx.budget_for(data.dims(), 2 * size_of::<i64>(), 2)?;
+    ctx.budget_for(indices.dims(), size_of::<usize>(), 2 * data.dims().len().max(1))?;
+    let (from, to) = (strides(indices.dims()), strides(data.dims()));
+    let extent = data.dims()[scatter.along];
+    let places = list.iter().enumerate().map(|(flat, &index)| {
+        let at = axis(index, extent)
+            .map_err(|_| Problem::malformed(format!("the index {index} lies outside {extent} elements")))?;
+        let coordinate = |a: usize| if a == scatter.along { at } else { flat / from[a] % indices.dims()[a] };
+        Ok((0..to.len()).map(|a| coordinate(a) * to[a]).sum())
+    });
+    let places = places.collect::<Result<Vec<usize>, Problem>>()?;
+    let dims = data.dims().to_vec();
+    let result = match (data.to_i64(), updates.to_i64()) {
+        (Some(data_ints), Some(updates)) => {
+            let reduce = |old: i64, new: i64| match scatter.reduction {
+                Reduction::Replace => new,
+                Reduction::Add => old.wrapping_add(new),
+                Reduction::Multiply => old.wrapping_mul(new),
+                Reduction::Maximum => old.max(new),
+                Reduction::Minimum => old.min(new),
+            };
+            let mut values = data_ints.to_vec();
+            places.iter().zip(updates).for_each(|(&at, &new)| values[at] = reduce(values[at], new));
+            Array::of_ints(dims, data.element_type(), values)
+        }
+        _ => {
+            let reduce = |old: f32, new: f32| match scatter.reduction {
+                Reduction::Replace => new,
+                Reduction::Add => old + new,
+                Reduction::Multiply => old * new,
+                Reduction::Maximum => Binary::Maximum.of(old, new),
+                Reduction::Minimum => Binary::Minimum.of(old, new),
+            };
+            let mut values = data.to_f32().into_owned();
+            places.iter().zip(&*updates.to_f32()).for_each(|(&at, &new)| values[at] = reduce(values[at], new));
+            Array::of_floats(dims, data.element_type(), &values)
+        }
+    };
+    ctx.give(0, Value::Known(result));
+    Ok(())
+}
+
+/// Compares every index with every place along the axis, and reduces the values whose indices are equal to the place.
+fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
+    let scatter = Scatter::of(ctx)?;
+    let (along, rank) = (scatter.along, scatter.data.dims().len());
+    let places = scatter.data.dims()[along];
+    let count = scatter.indices.dims()[along];
+    if scatter.indices.len() == 0 {
+        ctx.give(0, scatter.data);
+        return Ok(());
+    }
+    if scatter.dims_with(&[places]) != scatter.data.dims() {
+        let (dims, into) = (scatter.indices.dims(), scatter.data.dims());
+        return Err(Problem::unsupported(format!("its indices have the extents {dims:?}, and its data {into:?}")));
+    }
+    // Places lie on the axis, and the indices on a new one after it.
+    let indices = reshaped(ctx.lowering, &scatter.indices, &scatter.dims_with(&[1, count]))?;
+    let updates = reshaped(ctx.lowering, &scatter.updates, &scatter.dims_with(&[1, count]))?;
+    let mut row_dims = vec![1; rank + 1];
+    row_dims[along] = ctx.budget_for(&[places], 2 * size_of::<i64>(), 2)?;
+    let row = |first: i64| {
+        let numbers = (0..places as i64).map(|place| place + first).collect();
+        Value::Known(Array::of_ints(row_dims.clone(), ElementType::I64, numbers))
+    };
+    let here = two(ctx, Binary::Equal, &indices, &row(0), ElementType::Bool)?;
+    // Negative indices count from the end.
+    let behind = two(ctx, Binary::Equal, &indices, &row(-(places as i64)), ElementType::Bool)?;
+    let hit = two(ctx, Binary::Or, &Value::Computed(here), &Value::Computed(behind), ElementType::Bool)?;
+    let (kind, neutral, binary) = match scatter.reduction {
+        Reduction::Replace => (ReduceKind::Sum, 0.0, None),
+        Reduction::Add => (ReduceKind::Sum, 0.0, Some(Binary::Add)),
+        Reduction::Multiply => (ReduceKind::Prod, 1.0, Some(Binary::Mul)),
+        Reduction::Maximum => (ReduceKind::Max, f32::NEG_INFINITY, Some(Binary::Maximum)),
+        Reduction::Minimum => (ReduceKind::Min, f32::INFINITY, Some(Binary::Minimum)),
+    };
+    let hit_value = Value::Computed(hit.clone());
+    let written = match neutral {
+        0.0 => two(ctx, Binary::ZeroUnless, &hit_value, &updates, updates.element_type())?,
+        neutral => selected(ctx, &hit_value, [&updates, &math::scalar(neutral)])?,
+    };
+    let dims = scatter.data.dims();
+    let written = reduced_over(ctx, &written, kind, &[along + 1])?;
+    let written = reshaped(ctx.lowering, &Value::Computed(written), dims)?;
+    let elem = scatter.data.element_type();
+    let result = match binary {
+        Some(binary) => two(ctx, binary, &scatter.data, &written, elem)?,
+        None => {
+            let is_written = reduced_over(ctx, &hit, ReduceKind::Max, &[along + 1])?;
+            let is_written = reshaped(ctx.lowering, &Value::Computed(is_written), dims)?;
+            selected(ctx, &is_written, [&written, &scatter.data])?
+        }
+    };
+    ctx.give(0, Value::Computed(result));
+    Ok(())
+}
