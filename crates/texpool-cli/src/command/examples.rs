@@ -49,6 +49,7 @@ Examples:
 Examples:
   texpool csdf blazeface
   texpool csdf blazeface --phases 8 -o blazeface.xml
+  texpool csdf blazeface --order --picture order.svg
   texpool csdf --published"
         }
         "bench" => {

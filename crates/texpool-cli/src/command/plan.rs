@@ -388,7 +388,7 @@ fn rules(on: &Rules) -> String {
 }
 
 /// The device whose figures are assumed without a measurement.
-const TYPICAL: &str = "a typical software device";
+pub(super) const TYPICAL: &str = "a typical software device";
 
 /// Note on times that were not measured on a device.
 const ASSUMED: &str = "

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use crate::command::{stderr, texpool};
 
-const FACES: &str = "tests/data/models/face_detection_front_2019.tflite";
+const FACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/models/face_detection_front_2019.tflite");
+
+const MOBILENET: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/records/mobilenet_v1.csv");
 
 fn json(args: &[&str]) -> Value {
     let output = texpool(&[args, &["--json"]].concat());
@@ -57,7 +59,7 @@ fn the_worked_example_of_the_paper_has_its_numbers() {
     assert_eq!((&profiles["shared_objects"], &profiles["offsets"]), (&128.into(), &124.into()));
     let lines = text(&args);
     assert!(
-        lines.contains("\n      3        80  36 28 16\n") && lines.contains("\n*     5       124  64 36 16  8\n"),
+        lines.contains("\n      3       80  36 28 16\n") && lines.contains("\n*     5      124  64 36 16  8\n"),
         "{lines}"
     );
     assert!(lines.contains("\n  positional maximums 64 40 16  8\n"), "{lines}");
@@ -77,7 +79,7 @@ fn the_bounds_of_networks_follow_from_their_profiles() {
         (report["bounds"]["shared_objects"].as_u64(), report["bounds"]["offsets"].as_u64())
     );
     assert_eq!(profiles["operators"].as_array().unwrap().len() as u64, report["steps"].as_u64().unwrap());
-    let published = json(&["plan", "--records", "tests/data/records/mobilenet_v1.csv", "--profile"]);
+    let published = json(&["plan", "--records", MOBILENET, "--profile"]);
     assert_eq!(numbers(&published["positional_maximums"]), [3_211_264, 1_605_632]);
 }
 
