@@ -1,4 +1,5 @@
-//! Cyclo-static dataflow: a network as actors that fire in phases, the least buffers between them, and SDF3's XML.
+//! Cyclo-static dataflow: a network as actors that fire in phases, the least buffers between them, the order of phases,
+//! the throughput, and SDF3's XML.
 //!
 //! This is the model of Minakova and Stefanov ("Buffer Sizes Reduction for Memory-efficient CNN Inference on Mobile
 //! and Embedded Devices", 2020). Each edge has a separate first-in, first-out buffer, and buffers do not share

@@ -125,7 +125,7 @@ impl fmt::Display for OrderReport {
         let columns = if self.buffers.len() > MAX_COLUMNS { &[] } else { &self.buffers[..] };
         let width = |buffer: &OrderBuffer| grouped(buffer.largest_bytes).len().max(buffer.name.len());
         let widest = self.steps.iter().map(|step| grouped(step.bytes).len()).max().unwrap_or(0).max("together".len());
-        let named = self.terms.iter().map(|(term, _)| term.chars().count()).max().unwrap_or(0).max("phases".len());
+        let named = self.terms.iter().map(|(term, _)| term.chars().count()).max().unwrap_or(0).max("largest".len());
         let cells = |cells: &mut dyn Iterator<Item = String>| -> String {
             cells.zip(columns).map(|(cell, buffer)| format!(" {cell:>0$}", width(buffer))).collect()
         };

@@ -77,7 +77,10 @@ fn the_orders_of_the_published_examples_are_found_to_the_letter() {
         assert_eq!(order["notation"], example["published_order"]);
         let buffers = order["buffers"].as_array().unwrap();
         let named = buffers.iter().zip(["b12", "b23", "b34", "b45"]).all(|(buffer, name)| buffer["name"] == name);
-        assert!(named && buffers.iter().map(|buffer| buffer["largest_bytes"].as_u64().unwrap()).eq(sizes), "{buffers:?}");
+        assert!(
+            named && buffers.iter().map(|buffer| buffer["largest_bytes"].as_u64().unwrap()).eq(sizes),
+            "{buffers:?}"
+        );
         assert_eq!(order["steps"].as_array().unwrap().last().unwrap()["bytes"], 0);
     }
     let drawn = fs::read_to_string(picture).unwrap();
@@ -104,7 +107,8 @@ fn the_order_of_a_model_keeps_its_buffers() {
     let firings = report["actors"].as_array().unwrap().iter().map(|a| number(a, "phases") * number(a, "cycles"));
     assert!(firings.eq(fired));
     for buffer in order["buffers"].as_array().unwrap() {
-        let channels = buffer["channels"].as_array().unwrap().iter().map(|c| &report["channels"][c.as_u64().unwrap() as usize]);
+        let channels =
+            buffer["channels"].as_array().unwrap().iter().map(|c| &report["channels"][c.as_u64().unwrap() as usize]);
         assert!(number(buffer, "largest_bytes") <= channels.map(|channel| number(channel, "bytes")).sum(), "{buffer}");
     }
 }
