@@ -31,7 +31,7 @@ use texpool_compile::{
 };
 use texpool_model::rewrite::{RULES, Rule, Rules};
 use texpool_ops::graph::Graph;
-use texpool_plan::{Planner, SearchBudget, StepUse, Strategy, StrategyComparison, UsageRecord, compare_strategies};
+use texpool_plan::{Planner, SearchBudget, StepUse, StrategyComparison, UsageRecord, compare_strategies};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -243,8 +243,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         return strategies::run(&graph, &Comparison { strategies, plan, time, picture, files: &files, json });
     }
     if args.profile {
-        // The records are those of every plan of whole tensors, so the fastest strategy is enough.
-        let options = args.plan.compile_options(Planner::Strategy(Strategy::Naive));
+        // The order of steps may depend on the strategy, so the profiles are those of the plain plan.
         let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
         return operator_profiles::of_model(&compiled, &args.profile_output(&files, json));
     }

@@ -92,6 +92,9 @@ impl OperatorProfiles {
     }
 }
 
+/// Name of the last row.
+const MAXIMUMS: &str = "positional maximums";
+
 /// Formats sizes in columns of one width.
 fn columns(sizes: impl Iterator<Item = u64>, width: usize) -> String {
     sizes.map(|size| format!(" {:>width$}", grouped(size))).collect()
@@ -101,11 +104,13 @@ impl fmt::Display for OperatorProfiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (operators, tensors) = (self.operators.len(), self.tensors.len());
         writeln!(f, "{}: {operators} operators, {tensors} tensors; sizes in {}\n", printable(&self.model), self.unit)?;
-        let wide = grouped(self.offsets.max(self.shared_objects)).len().max("breadth".len());
         // The first positional maximum is the largest size of all.
         let width = self.positional_maximums.first().map_or(0, |&largest| grouped(largest).len());
         let name = |operator: &OperatorProfile| operator.operator.clone().unwrap_or_default();
         let named = self.operators.iter().map(|operator| name(operator).len()).max().unwrap_or(0);
+        // The columns left of the sizes are at least as wide as the name of the last row.
+        let wide = grouped(self.shared_objects).len().max("breadth".len());
+        let wide = wide.max(MAXIMUMS.len().saturating_sub(named + 7));
         writeln!(f, "  {:>5} {:<named$} {:>wide$}  sizes of its tensors, the largest first", "step", "", "breadth")?;
         for (step, operator) in self.operators.iter().enumerate() {
             let mark = if operator.breadth == self.offsets { '*' } else { ' ' };
@@ -114,7 +119,7 @@ impl fmt::Display for OperatorProfiles {
             writeln!(f, "{}", line.trim_end())?;
         }
         let maximums = columns(self.positional_maximums.iter().copied(), width);
-        writeln!(f, "  {:<1$} {maximums}\n", "positional maximums", 5 + 1 + named + 1 + wide)?;
+        writeln!(f, "  {:<1$} {maximums}\n", MAXIMUMS, 5 + 1 + named + 1 + wide)?;
         writeln!(f, "  {:>wide$}  their sum: no plan of shared objects is smaller", grouped(self.shared_objects))?;
         writeln!(f, "  {:>wide$}  the largest breadth (*): no plan is smaller", grouped(self.offsets))
     }
