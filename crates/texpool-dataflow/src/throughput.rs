@@ -2,7 +2,7 @@
 //!
 //! **Semantics**, those of SDF3 (Stuijk, Geilen and Basten, "Throughput-Buffering Trade-Off Exploration for Cyclo-Static and
 //! Synchronous Dataflow Graphs", 2008): a firing takes its tokens and claims space for its results at its begin; it puts its
-//! results and releases the space of its inputs at its end. Every actor has a processor of its own and executes one phase at
+//! results and releases the space of its inputs at its end. Every actor has a separate processor and executes one phase at
 //! a time. Rows on a loop stay in place, so a loop claims no space.
 //!
 //! **Method**: firings of one iteration are nodes, and each dependency on the end of another firing is an edge with that
@@ -166,7 +166,7 @@ impl EventGraph {
         &self.dependencies[start..self.ends[firing]]
     }
 
-    /// Returns a cycle with a larger ratio than `period`, or `None` if there is none.
+    /// Returns a cycle with a larger ratio than `period`, or `None` if every cycle has a smaller or equal one.
     ///
     /// Values are begins of firings if an iteration takes `period`. They converge if and only if no cycle is longer.
     fn larger_cycle(&self, period: Period, control: &SearchControl<'_>) -> Result<Option<Period>, DataflowError> {
