@@ -113,7 +113,7 @@ pub fn convert(network: &Network, phasing: &Phasing) -> Result<Csdf, DataflowErr
 }
 
 /// Returns the ends of each layer's bands, in rows of its result.
-fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowError> {
+pub(super) fn bands(layers: &[Layer], bands: &Bands) -> Result<Vec<Vec<usize>>, DataflowError> {
     if let Bands::PerLayer(counts) = bands
         && counts.len() != layers.len()
     {

@@ -101,6 +101,12 @@ pub enum DataflowError {
         /// The reason.
         reason: StopReason,
     },
+    /// The analysis of the throughput was stopped.
+    #[error("the throughput is not known: its analysis was stopped because {reason}")]
+    ThroughputStopped {
+        /// The reason.
+        reason: StopReason,
+    },
     /// Layers and edges with more phases than the limit.
     #[error("layers and edges have {phases} phases together; {limit} are converted at most: ask for fewer a layer")]
     TooManyPhases {
@@ -131,6 +137,22 @@ pub enum DataflowError {
         /// Number of entries in the list.
         found: usize,
     },
+    /// A list of execution times that does not fit its actor, or a list of lists that does not fit the graph.
+    #[error("`{actor}` has {found} execution times; {expected} are needed")]
+    Times {
+        /// Name of the actor, or of the graph.
+        actor: String,
+        /// Phases of the actor, or actors of the graph.
+        expected: u64,
+        /// Number of entries.
+        found: u64,
+    },
+    /// Capacities within which no iteration completes.
+    #[error("an iteration does not complete with buffers of these sizes")]
+    Capacities,
+    /// An order of firings that belongs to another graph.
+    #[error("the order of firings belongs to another graph")]
+    OtherGraph,
     /// A model graph that cannot be turned into steps.
     #[error(transparent)]
     Schedule(#[from] ScheduleError),

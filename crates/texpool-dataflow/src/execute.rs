@@ -128,9 +128,7 @@ impl Machine {
                 fired = true;
             }
             // Neighbours gain tokens or space only if this actor has fired.
-            let ends = self.inputs[actor].iter().map(|&channel| self.links[channel].from);
-            let ends = ends.chain(self.outputs[actor].iter().map(|&channel| self.links[channel].to));
-            for other in ends.filter(|_| fired) {
+            for other in self.neighbours(actor).filter(|_| fired) {
                 if !std::mem::replace(&mut queued[other], true) {
                     waiting.push(other);
                 }
@@ -139,7 +137,13 @@ impl Machine {
         state
     }
 
-    fn can_fire(&self, actor: usize, state: &State, capacities: Option<&[u64]>) -> bool {
+    /// Returns the other ends of an actor's channels.
+    pub(super) fn neighbours(&self, actor: usize) -> impl Iterator<Item = usize> + '_ {
+        let sources = self.inputs[actor].iter().map(|&channel| self.links[channel].from);
+        sources.chain(self.outputs[actor].iter().map(|&channel| self.links[channel].to))
+    }
+
+    pub(super) fn can_fire(&self, actor: usize, state: &State, capacities: Option<&[u64]>) -> bool {
         let fits = |&channel: &usize| capacities.is_none_or(|sizes| self.after(channel, state) <= sizes[channel]);
         self.lacking(actor, state).is_none() && self.outputs[actor].iter().all(fits)
     }

@@ -1,18 +1,19 @@
 //! Writes a graph in SDF3's XML of type `csdf` (`sdf3-csdf.xsd`), the input of SDF3's buffer and throughput analyses.
 //!
 //! Rates are written as runs, like in SDF3's own files (`3*128,0`). Buffer sizes are in tokens, and do not depend on
-//! SDF3's placement of buffers. Token sizes are in bits. A phase takes one unit of time, since no times are measured
-//! here.
+//! SDF3's placement of buffers. Token sizes are in bits. Execution times are whole numbers of the caller's unit.
 
 use std::fmt::Write;
 
 use super::{Csdf, Sequence};
 use texpool_plan::internal::escaped;
 
-/// Returns the XML text of a graph, with these channel capacities and `token_bytes` bytes per token.
+/// Returns the XML text of a graph, with these channel capacities, execution times of phases by actor, and `token_bytes`
+/// bytes per token.
 ///
-/// A channel beyond the end of `capacities` is written without a size.
-pub fn to_sdf3(csdf: &Csdf, capacities: &[u64], token_bytes: u64) -> String {
+/// A channel beyond the end of `capacities` is written without a size. A phase of an actor beyond the end of `times` takes
+/// one unit of time.
+pub fn to_sdf3(csdf: &Csdf, capacities: &[u64], times: &[Sequence], token_bytes: u64) -> String {
     let mut xml = Xml { text: String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"), open: Vec::new() };
     xml.open(
         "sdf3",
@@ -26,11 +27,11 @@ pub fn to_sdf3(csdf: &Csdf, capacities: &[u64], token_bytes: u64) -> String {
     xml.open("applicationGraph", &[("name", &csdf.name)]);
     structure(&mut xml, csdf);
     xml.open("csdfProperties", &[]);
-    for actor in &csdf.actors {
+    for (index, actor) in csdf.actors.iter().enumerate() {
         xml.open("actorProperties", &[("actor", &actor.name)]);
         xml.open("processor", &[("type", "gpu"), ("default", "true")]);
         let units = Sequence::constant(actor.phases, 1);
-        xml.leaf("executionTime", &[("time", &rates(&units))]);
+        xml.leaf("executionTime", &[("time", &rates(times.get(index).unwrap_or(&units)))]);
         xml.close();
         xml.close();
     }

@@ -53,9 +53,14 @@ pub(crate) struct Canvas {
 }
 
 impl Canvas {
-    /// Starts a picture. `shapes` describes what a shape stands for.
+    /// Starts a picture of regions that are [`HEIGHT`] pixels high together. `shapes` describes what a shape stands for.
     pub(crate) fn new(title: &str, steps: usize, regions: usize, shapes: &str) -> Self {
-        let drawn = HEIGHT + GAP * regions.saturating_sub(1) as f64;
+        Self::sized(title, (steps, 0), HEIGHT + GAP * regions.saturating_sub(1) as f64, shapes)
+    }
+
+    /// Starts a picture of `drawn` pixels in height. `after` is the number of columns after the last step, which are not
+    /// on the axis.
+    pub(crate) fn sized(title: &str, (steps, after): (usize, usize), drawn: f64, shapes: &str) -> Self {
         let (width, height) = (LEFT + WIDTH + RIGHT, ABOVE + drawn + BELOW);
         let (title, shapes) = (escaped(title), escaped(shapes));
         let mut text = svg_head(width, height);
@@ -67,7 +72,7 @@ impl Canvas {
             colour(0),
             LEFT + 15.0
         );
-        let mut canvas = Self { text, column: WIDTH / steps.max(1) as f64, steps, height: drawn };
+        let mut canvas = Self { text, column: WIDTH / (steps + after).max(1) as f64, steps, height: drawn };
         canvas.axis();
         canvas
     }
@@ -112,6 +117,17 @@ impl Canvas {
         self.label(record, (x, y), (width, height), name);
     }
 
+    /// Draws a bound in a column, without a colour, since it is no tensor.
+    pub(crate) fn bound(&mut self, column: usize, (top, height): (f64, f64), label: &str) {
+        let (x, y, width) = (LEFT + column as f64 * self.column, ABOVE + top, self.column);
+        let _ = writeln!(
+            self.text,
+            "<rect class=\"guess\" x=\"{x:.1}\" y=\"{y:.1}\" width=\"{width:.1}\" height=\"{height:.1}\" \
+             pointer-events=\"all\"><title>{}</title></rect>",
+            escaped(label)
+        );
+    }
+
     /// Writes the name of a shape into it, if it fits.
     fn label(&mut self, record: usize, (x, y): (f64, f64), (width, height): (f64, f64), name: &str) {
         if let Some(name) = fitting(record, name, width, height) {
@@ -149,6 +165,12 @@ impl Canvas {
         if let Some((at, extent)) = largest {
             self.label(record, at, extent, name);
         }
+    }
+
+    /// Writes a line above a part of the drawing that begins at `top`.
+    pub(crate) fn heading(&mut self, top: f64, text: &str) {
+        let (y, text) = (ABOVE + top - 6.0, escaped(text));
+        let _ = writeln!(self.text, "<text x=\"{LEFT}\" y=\"{y:.1}\" font-size=\"12\">{text}</text>");
     }
 
     /// Draws the outline of a region, and as many lines of its name and size beside it as fit.

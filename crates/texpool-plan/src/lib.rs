@@ -52,7 +52,7 @@ pub use control::{Progress, ProgressFn, SearchControl, StopReason};
 pub use error::{InputError, LayoutError, PlanError, UnsupportedError};
 pub use exact::{Case, Certificate, Optimum, Prices, Proof, optimum, verify_certificate};
 pub use layout::{Layout, LayoutKind, Place};
-pub use picture::{arena_svg, plan_svg, pool_svg, profile_svg};
+pub use picture::{PoolDrawing, arena_svg, plan_svg, pool_svg, pools_svg, profile_svg};
 pub use placement::{Placement, Plan, RowTable, TexelFormat, TextureSpec};
 pub use pool::{Pool, overlay_pools};
 pub use portfolio::{Candidate, NotTried};

@@ -4,6 +4,7 @@
 use std::{collections::BTreeMap, ops::Range};
 
 use super::{
+    bounds::{Bounds, bounds},
     buffers::{ArenaPlan, Buffer, Piece, pieces},
     canvas::{Canvas, GAP, HEIGHT},
     error::{InputError, LayoutError, PlanError},
@@ -128,7 +129,8 @@ pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<St
 }
 
 /// Draws the operator profiles: for each step the tensors that are alive, the largest at the bottom. A line marks the
-/// largest breadth, which is a lower bound on the size of an arena.
+/// largest breadth, which is a lower bound on the size of an arena. A column after the last step has the positional
+/// maximums, whose sum is a lower bound on Shared Objects plans (Pisarchyk and Lee 2020, Figure 2).
 ///
 /// ```
 /// use texpool_plan::{UsageRecord, profile_svg};
@@ -139,14 +141,13 @@ pub fn arena_svg(title: &str, buffers: &[Buffer], plan: &ArenaPlan) -> Result<St
 /// ```
 ///
 /// # Errors
-/// The errors of [`operator_profiles`].
+/// The errors of [`operator_profiles`] and of [`bounds`](bounds()).
 pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanError> {
     let profiles = operator_profiles(records)?;
-    let breadth = |profile: &Vec<usize>| profile.iter().map(|&i| records[i].size as f64).sum::<f64>();
-    let widest = profiles.iter().map(breadth).fold(1.0, f64::max);
-    let unit = HEIGHT / widest;
+    let Bounds { offsets, shared_objects, positional_maximums, .. } = bounds(records)?;
+    let unit = HEIGHT / (shared_objects.max(1) as f64);
     let shapes = "a tensor that is alive at a step, as high as it is large; colours only tell tensors apart";
-    let mut canvas = Canvas::new(title, profiles.len(), 1, shapes);
+    let mut canvas = Canvas::sized(title, (profiles.len(), AFTER_PROFILES), HEIGHT, shapes);
     canvas.frame(0.0, HEIGHT, &["alive".to_owned()]);
     for (step, profile) in profiles.iter().enumerate() {
         let mut base = HEIGHT;
@@ -157,13 +158,108 @@ pub fn profile_svg(title: &str, records: &[UsageRecord]) -> Result<String, PlanE
             canvas.tensor(record, (step, step), (base, height), "", &label);
         }
     }
-    canvas.line(0.0, &format!("widest step: {widest:.0}"));
+    let column = profiles.len() + AFTER_PROFILES - 1;
+    let mut base = HEIGHT;
+    for (index, &size) in positional_maximums.iter().enumerate() {
+        let height = size as f64 * unit;
+        base -= height;
+        let label = format!("positional maximum {}: {size}, sum of all {shared_objects}", index + 1);
+        canvas.bound(column, (base, height), &label);
+    }
+    canvas.line(HEIGHT - offsets as f64 * unit, &format!("widest step: {offsets}"));
     Ok(canvas.finish())
 }
+
+/// Columns after the last step: an empty one, and the positional maximums.
+const AFTER_PROFILES: usize = 2;
 
 /// Formats bytes in KiB, rounded up.
 fn kib(bytes: u64) -> String {
     format!("{} KiB", bytes.div_ceil(1024))
+}
+
+/// A plan to draw, with the tensors that it places.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolDrawing<'a> {
+    /// Line above the plan, if it is not the only one of the picture.
+    pub heading: &'a str,
+    /// Names of the records.
+    pub names: &'a [String],
+    /// The tensors.
+    pub tensors: &'a [TensorRows],
+    /// The rows that each step reads and writes, from which the live range of each row follows.
+    pub steps: &'a [RowStep],
+    /// The plan.
+    pub plan: &'a Plan,
+}
+
+/// Live ranges of rows: first step, last step, texels.
+type Lives = Vec<(usize, usize, u64)>;
+
+/// Description of the shapes in a picture of a plan.
+const ROWS: &str =
+    "rows of a tensor, while they are alive, where they lie in the texture; colours only tell tensors apart";
+
+/// Height of a line above a plan in a picture of several.
+const HEADING: f64 = 26.0;
+
+impl PoolDrawing<'_> {
+    /// Returns the texels of each texture.
+    fn texels(&self) -> Vec<u64> {
+        self.plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect()
+    }
+
+    /// Returns the height of the plan at `unit` pixels per texel, with `gap` pixels between textures.
+    fn height(&self, unit: f64, gap: f64) -> f64 {
+        let texels = self.texels();
+        texels.iter().sum::<u64>() as f64 * unit + gap * texels.len().saturating_sub(1) as f64
+    }
+
+    /// Draws the textures from `top` downwards, and returns the live ranges of all rows.
+    fn draw(&self, canvas: &mut Canvas, mut top: f64, unit: f64, gap: f64) -> Result<Lives, PlanError> {
+        let &Self { names, tensors, steps, plan, .. } = self;
+        for (what, length) in [("placements", plan.placements.len()), ("names", names.len())] {
+            if length != tensors.len() {
+                return Err(InputError::LengthMismatch { what, expected: tensors.len(), found: length }.into());
+            }
+        }
+        let texels = self.texels();
+        let mut bottoms = Vec::with_capacity(texels.len());
+        for (texture, (spec, &size)) in plan.textures.iter().zip(&texels).enumerate() {
+            let height = size as f64 * unit;
+            let (extent, size) = (format!("{} x {} texels", spec.width, spec.height), kib(spec.bytes()));
+            canvas.frame(top, height, &[format!("texture {texture}"), extent, size]);
+            bottoms.push(top + height);
+            top += height + gap;
+        }
+        let mut lives = Vec::new();
+        for (record, live_ranges) in row_live_ranges(tensors, steps)?.into_iter().enumerate() {
+            let placement = &plan.placements[record];
+            let (index, count) = (placement.texture, bottoms.len());
+            let bottom =
+                *bottoms.get(index).ok_or(LayoutError::OutOfRange { record, what: "texture", index, count })?;
+            let row_texels = tensors[record].row_texels;
+            let mut runs: Vec<(Range<u32>, LiveRange)> = Vec::new();
+            for (start, life) in placement.rows.starts().zip(live_ranges) {
+                let Some(life) = life else { continue };
+                lives.push((life.first, life.last, u64::from(row_texels)));
+                match runs.last_mut() {
+                    Some((texels, other)) if *other == life && texels.end == start => texels.end += row_texels,
+                    _ => runs.push((start..start + row_texels, life)),
+                }
+            }
+            let label = format!("{}: {} rows of {row_texels} texels", names[record], tensors[record].rows);
+            canvas.rows(record, &runs, (bottom, unit), (&names[record], &label));
+        }
+        Ok(lives)
+    }
+
+    /// Marks the step at which most bytes are alive.
+    fn mark_peak(&self, canvas: &mut Canvas, lives: Lives) {
+        let texel_bytes = self.plan.textures.first().map_or(0, |spec| spec.format.texel_bytes());
+        let (step, alive) = peak_of(lives);
+        canvas.peak(step, &kib(alive * texel_bytes));
+    }
 }
 
 /// Draws a plan: the textures one below the other, each with the rows of its tensors. `names` are the names of the
@@ -180,45 +276,38 @@ pub fn pool_svg(
     steps: &[RowStep],
     plan: &Plan,
 ) -> Result<String, PlanError> {
-    for (what, length) in [("placements", plan.placements.len()), ("names", names.len())] {
-        if length != tensors.len() {
-            return Err(InputError::LengthMismatch { what, expected: tensors.len(), found: length }.into());
-        }
-    }
-    let texels: Vec<u64> = plan.textures.iter().map(|spec| u64::from(spec.width) * u64::from(spec.height)).collect();
+    let drawing = PoolDrawing { heading: "", names, tensors, steps, plan };
+    let texels = drawing.texels();
     let unit = HEIGHT / texels.iter().sum::<u64>().max(1) as f64;
-    let shapes =
-        "rows of a tensor, while they are alive, where they lie in the texture; colours only tell tensors apart";
-    let mut canvas = Canvas::new(title, steps.len(), texels.len(), shapes);
-    let mut bottoms = Vec::with_capacity(texels.len());
+    let mut canvas = Canvas::new(title, drawing.steps.len(), texels.len(), ROWS);
+    let lives = drawing.draw(&mut canvas, 0.0, unit, GAP)?;
+    drawing.mark_peak(&mut canvas, lives);
+    Ok(canvas.finish())
+}
+
+/// Draws several plans of the same steps one below the other, at the same scale: equal areas are equally many bytes. The
+/// peak is that of the first plan.
+///
+/// # Errors
+/// Those of [`pool_svg`].
+pub fn pools_svg(title: &str, drawings: &[PoolDrawing<'_>]) -> Result<String, PlanError> {
+    let largest = drawings.iter().map(|drawing| drawing.texels().iter().sum::<u64>()).max().unwrap_or(0);
+    let unit = HEIGHT / largest.max(1) as f64;
+    // Narrow, so that plans with many textures do not seem larger than they are.
+    let textures = drawings.iter().map(|drawing| drawing.plan.textures.len()).max().unwrap_or(0);
+    let gap = GAP.min(HEIGHT / 20.0 / textures.max(1) as f64);
+    let height = drawings.iter().map(|drawing| HEADING + drawing.height(unit, gap)).sum();
+    let steps = drawings.iter().map(|drawing| drawing.steps.len()).max().unwrap_or(0);
+    let mut canvas = Canvas::sized(title, (steps, 0), height, ROWS);
     let mut top = 0.0;
-    for (texture, (spec, &size)) in plan.textures.iter().zip(&texels).enumerate() {
-        let height = size as f64 * unit;
-        let (extent, size) = (format!("{} x {} texels", spec.width, spec.height), kib(spec.bytes()));
-        canvas.frame(top, height, &[format!("texture {texture}"), extent, size]);
-        bottoms.push(top + height);
-        top += height + GAP;
-    }
-    let mut lives = Vec::new();
-    for (record, live_ranges) in row_live_ranges(tensors, steps)?.into_iter().enumerate() {
-        let placement = &plan.placements[record];
-        let (index, count) = (placement.texture, bottoms.len());
-        let bottom = *bottoms.get(index).ok_or(LayoutError::OutOfRange { record, what: "texture", index, count })?;
-        let row_texels = tensors[record].row_texels;
-        let mut runs: Vec<(Range<u32>, LiveRange)> = Vec::new();
-        for (start, life) in placement.rows.starts().zip(live_ranges) {
-            let Some(life) = life else { continue };
-            lives.push((life.first, life.last, u64::from(row_texels)));
-            match runs.last_mut() {
-                Some((texels, other)) if *other == life && texels.end == start => texels.end += row_texels,
-                _ => runs.push((start..start + row_texels, life)),
-            }
+    for (index, drawing) in drawings.iter().enumerate() {
+        top += HEADING;
+        canvas.heading(top, drawing.heading);
+        let lives = drawing.draw(&mut canvas, top, unit, gap)?;
+        if index == 0 {
+            drawing.mark_peak(&mut canvas, lives);
         }
-        let label = format!("{}: {} rows of {row_texels} texels", names[record], tensors[record].rows);
-        canvas.rows(record, &runs, (bottom, unit), (&names[record], &label));
+        top += drawing.height(unit, gap);
     }
-    let texel_bytes = plan.textures.first().map_or(0, |spec| spec.format.texel_bytes());
-    let (step, alive) = peak_of(lives);
-    canvas.peak(step, &kib(alive * texel_bytes));
     Ok(canvas.finish())
 }

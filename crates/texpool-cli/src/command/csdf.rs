@@ -1,21 +1,35 @@
-//! `texpool csdf`: converts a model to cyclo-static dataflow and computes its smallest buffers, without a device.
+//! `texpool csdf`: converts a model to cyclo-static dataflow, and computes its smallest buffers, throughput and order of
+//! phases.
 
 use std::{ffi::OsString, path::PathBuf};
 
 use super::{
-    args::DeadlineArgs, error::CliError, help::RESEARCH, hint, lines, model_source::DimArgs, out, progress, published,
-    setup_model,
+    args::{AdapterArgs, DeadlineArgs},
+    error::CliError,
+    help::RESEARCH,
+    hint, lines,
+    model_source::DimArgs,
+    out, picture,
+    plan::TYPICAL,
+    plan_device::Device,
+    progress, published, setup_model,
 };
-use crate::{io::DistinctFiles, report::CsdfReport};
+use crate::{
+    io::DistinctFiles,
+    report::{CsdfReport, ExampleOrder, OrderReport, ThroughputReport, order_svg},
+};
+use texpool_compile::{CompileOptions, DeviceProfile};
 use texpool_dataflow::{
-    Bands, DataflowError, Network, Phasing, SEARCH_LIMIT, convert, least_buffers_within, published::ELEMENT_BYTES,
-    repetition, to_sdf3,
+    Bands, Buffers, Csdf, DataflowError, Network, Order, Phasing, SEARCH_LIMIT, Sequence, convert,
+    least_buffers_within, phase_times, predicted_times, published::ELEMENT_BYTES, repetition, self_timed_period,
+    serial_time, to_sdf3,
 };
+use texpool_plan::SearchControl;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// A model file, or a name from `texpool models list`.
-    #[arg(required_unless_present = "published")]
+    #[arg(required_unless_present_any = ["published", "order"])]
     model: Option<OsString>,
     #[command(flatten)]
     dims: DimArgs,
@@ -23,11 +37,23 @@ pub(super) struct Args {
     /// Default: a phase per row.
     #[arg(long, value_name = "N", value_parser = phases, help_heading = "Plan")]
     phases: Option<usize>,
-    /// Write the graph as SDF3's XML.
+    /// Write the graph as SDF3's XML, with execution times of phases in nanoseconds.
     #[arg(short, long, value_name = "FILE.xml", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Print the order in which phases execute within the least buffers, and the contents of buffers on the way. Without
+    /// a model: for the examples of Table II of Minakova and Stefanov (2020).
+    #[arg(long, conflicts_with = "published", help_heading = "Output")]
+    order: bool,
+    /// With --order: draw the contents of buffers as SVG.
+    #[arg(long, value_name = "FILE", requires = "order", help_heading = "Output")]
+    picture: Option<PathBuf>,
+    /// Predict times from measurements of this machine's device.
+    #[arg(long, requires = "model", help_heading = "Device")]
+    measure: bool,
+    #[command(flatten)]
+    adapter: AdapterArgs,
     /// Print Tables II and III of Minakova and Stefanov (2020) beside the results of this program.
-    #[arg(long, conflicts_with_all = ["model", "phases", "output"], help_heading = RESEARCH)]
+    #[arg(long, conflicts_with_all = ["model", "phases", "output", "measure"], help_heading = RESEARCH)]
     published: bool,
     #[command(flatten)]
     deadline: DeadlineArgs,
@@ -45,24 +71,80 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         if json { out::json(&tables) } else { out::text(&format!("{tables}{}", hint::stopped(tables.stopped))) }?;
         return setup_model::check_answered();
     }
-    let Some(model) = &args.model else {
-        return Err(CliError::Usage("say which model to convert, or --published".into()));
-    };
     let mut files = DistinctFiles::default();
+    args.picture.as_deref().map_or(Ok(()), |picture| picture::check(picture, &mut files))?;
+    let Some(model) = &args.model else {
+        return if args.order { example_orders(args, &files, json) } else { Err(CliError::Usage(NO_MODEL.into())) };
+    };
     args.output.as_deref().map_or(Ok(()), |output| files.writes("the graph", output))?;
     let graph = args.dims.find(model)?.import_apart(&mut files)?;
     let network = Network::from_graph(&graph).map_err(DataflowError::from)?;
-    let bands = args.phases.map_or(Bands::Rows, Bands::AtMost);
-    let csdf = convert(&network, &Phasing { bands, ..Phasing::default() })?;
-    let outcome =
-        progress::with_progress(args.deadline.time(), |control| least_buffers_within(&csdf, SEARCH_LIMIT, control));
+    let phasing = Phasing { bands: args.phases.map_or(Bands::Rows, Bands::AtMost), ..Phasing::default() };
+    let csdf = convert(&network, &phasing)?;
+    let (profile, predicted_for) = device(args)?;
+    let times = phase_times(&network, &phasing, &csdf, predicted_times(&graph, &profile))?;
+    let outcome = progress::with_progress(args.deadline.time(), |control| -> Result<_, DataflowError> {
+        let buffers = least_buffers_within(&csdf, SEARCH_LIMIT, control)?;
+        let throughput = throughput(&csdf, &times, &buffers, control)?;
+        Ok((buffers, throughput))
+    });
     // Checked first, because Ctrl-C also makes the search fail, and this error states that nothing was written.
     setup_model::check_interrupted("the search for the least buffers")?;
-    let buffers = outcome?;
-    let report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);
+    let (buffers, throughput) = outcome?;
+    let mut report = CsdfReport::new(&csdf, &repetition(&csdf)?, &buffers, ELEMENT_BYTES);
+    report.throughput = throughput.map(|throughput| ThroughputReport { predicted_for, ..throughput });
+    if args.order {
+        let order = Order::new(&csdf, &buffers.capacities)?.ok_or(DataflowError::Capacities)?;
+        let order = OrderReport::new(&csdf, &order, ELEMENT_BYTES)?;
+        picture::write(args.picture.as_deref(), &files, || {
+            let heading = format!("{} phases, bytes in each buffer", order.steps.len());
+            Ok(order_svg(&format!("{}: contents of buffers", graph.name), &[(heading, &order)]))
+        })?;
+        report.order = Some(order);
+    }
     if let Some(to) = &args.output {
-        let xml = to_sdf3(&csdf, &buffers.capacities, ELEMENT_BYTES);
+        let xml = to_sdf3(&csdf, &buffers.capacities, &times, ELEMENT_BYTES);
         files.write(to, xml.as_bytes())?;
     }
     if json { out::json(&report) } else { out::text(&lines::fitted(&report.to_string())) }
+}
+
+const NO_MODEL: &str = "say which model to convert, or --order, or --published";
+
+/// Prints the orders of Table II.
+fn example_orders(args: &Args, files: &DistinctFiles, json: bool) -> Result<(), CliError> {
+    let orders = published::example_orders()?;
+    picture::write(args.picture.as_deref(), files, || {
+        let heading = |example: &ExampleOrder| format!("{}: {} phases", example.name, example.order.steps.len());
+        let drawn: Vec<_> = orders.examples.iter().map(|example| (heading(example), &example.order)).collect();
+        Ok(order_svg("Minakova and Stefanov 2020, Table II: bytes in each buffer", &drawn))
+    })?;
+    if json { out::json(&orders) } else { out::text(&lines::fitted(&orders.to_string())) }
+}
+
+/// Returns the device that times are predicted for, and its name.
+fn device(args: &Args) -> Result<(DeviceProfile, String), CliError> {
+    if !args.measure {
+        return Ok((DeviceProfile::default(), TYPICAL.to_owned()));
+    }
+    let device = Device::open(&args.adapter, CompileOptions::default().format)?;
+    Ok((device.adapt(CompileOptions::default()).device_profile, device.name))
+}
+
+/// Returns the predicted times, or `None` if the analysis was stopped.
+fn throughput(
+    csdf: &Csdf,
+    times: &[Sequence],
+    buffers: &Buffers,
+    control: &SearchControl<'_>,
+) -> Result<Option<ThroughputReport>, DataflowError> {
+    let ms = |nanoseconds: f64| nanoseconds / 1e6;
+    let period = |sizes| self_timed_period(csdf, times, sizes, control).map(|period| ms(period.value()));
+    let both = period(Some(&buffers.capacities)).and_then(|bounded| Ok((bounded, period(None)?)));
+    let (self_timed_ms, unlimited_ms) = match both {
+        Err(DataflowError::ThroughputStopped { .. }) => return Ok(None),
+        other => other?,
+    };
+    let serial_ms = ms(serial_time(csdf, times)? as f64);
+    Ok(Some(ThroughputReport { predicted_for: String::new(), serial_ms, self_timed_ms, unlimited_ms }))
 }

@@ -17,6 +17,7 @@ Examples:
   texpool plan mobilenet_v2
   texpool plan model.tflite --arena --write planned.tflite
   texpool plan mobilenet_v2 --front --picture front.svg
+  texpool plan mobilenet_v2 --strategies naive,best --picture both.svg
   texpool plan --records buffers.csv --capacity 1MiB --write plan.csv"
         }
         "fits" => {
@@ -48,6 +49,7 @@ Examples:
 Examples:
   texpool csdf blazeface
   texpool csdf blazeface --phases 8 -o blazeface.xml
+  texpool csdf blazeface --order --picture order.svg
   texpool csdf --published"
         }
         "bench" => {

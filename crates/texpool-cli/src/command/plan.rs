@@ -11,12 +11,14 @@ use super::{
     help::RESEARCH,
     hint,
     micro::{self, MicroArgs},
+    operator_profiles::{self, ProfileOutput},
     out, picture,
     plan_device::Device,
     plan_rows::{self, RowsOf},
     progress::{self, Deadline},
     records::{self, RecordsArgs},
     records_out, setup_model,
+    strategies::{self, Comparison},
 };
 use crate::{
     io::DistinctFiles,
@@ -24,7 +26,7 @@ use crate::{
 };
 use texpool_compile::{
     CompileOptions, CompiledModel, Objective,
-    option_text::{in_textures, parse_seconds},
+    option_text::{in_textures, parse_seconds, parse_texture_planner},
     parse_size,
 };
 use texpool_model::rewrite::{RULES, Rule, Rules};
@@ -41,6 +43,20 @@ pub(super) struct Args {
     /// Default: `best`.
     #[arg(long, value_name = "NAME", value_parser = args::strategy_arg, help_heading = "Plan")]
     strategy: Option<StrategyArg>,
+    /// Compare the pools of strategies, such as `naive,best`, and the share of each in all bytes with the weights. With
+    /// --picture, draw them below each other at the same scale.
+    #[arg(
+        long,
+        value_name = "LIST",
+        value_delimiter = ',',
+        value_parser = parse_texture_planner,
+        conflicts_with_all = [
+            "strategy", "profile", "details", "records", "published", "why", "front", "measure", "objective", "budget",
+            "arena", "write", "records_out"
+        ],
+        help_heading = "Plan"
+    )]
+    strategies: Vec<Planner>,
     #[command(flatten)]
     plan: PlanArgs,
     /// Print the whole report of one plan instead: every strategy, where each tensor lies, and every step.
@@ -122,6 +138,17 @@ pub(super) struct Args {
     /// Print the Pareto front of device memory and predicted time: the plans that no other plan beats in both.
     #[arg(long, conflicts_with_all = ["why", "budget", "objective"], help_heading = "Output")]
     front: bool,
+    /// Print the operator profiles instead: for each step the tensors alive and their sum, the positional maximums, and
+    /// both lower bounds, as Pisarchyk and Lee define them. With --picture, draw them.
+    #[arg(
+        long,
+        conflicts_with_all = [
+            "details", "published", "why", "front", "measure", "objective", "budget", "strategy", "capacity", "arena",
+            "write", "records_out"
+        ],
+        help_heading = RESEARCH
+    )]
+    profile: bool,
     /// Also draw the plan as SVG: positions of each tensor's rows in the pool over time. Draws the plain plan unless
     /// flags select another. With --front: memory against time.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["why", "published"], help_heading = "Output")]
@@ -170,6 +197,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let strategy = args.strategy.unwrap_or(StrategyArg::One(Planner::Best));
     if let Some(path) = &args.records {
         files.reads("the records", path)?;
+        if args.profile {
+            return operator_profiles::of_records(path, &args.profile_output(&files, json));
+        }
         let records_args = RecordsArgs {
             strategy,
             capacity: args.capacity,
@@ -207,6 +237,16 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         ));
     }
     let graph = args.plan.dims.find(model)?.import_apart(&mut files)?;
+    if !args.strategies.is_empty() {
+        let (strategies, plan, time) = (&*args.strategies, &args.plan, args.time(args::DEADLINE));
+        let picture = args.picture.as_deref();
+        return strategies::run(&graph, &Comparison { strategies, plan, time, picture, files: &files, json });
+    }
+    if args.profile {
+        // The order of steps may depend on the strategy, so the profiles are those of the plain plan.
+        let compiled = setup_model::compiled(&graph, &options, args.time(args::DEADLINE))?;
+        return operator_profiles::of_model(&compiled, &args.profile_output(&files, json));
+    }
     if args.front {
         let front = front(args, &graph, options)?;
         picture::write(args.picture.as_deref(), &files, || Ok(front.svg()))?;
@@ -324,6 +364,11 @@ impl Args {
         self.deadline.or_else(|| progress::deadline(default).ok()).and_then(|deadline| deadline.0)
     }
 
+    /// Returns where the operator profiles go.
+    fn profile_output<'a>(&'a self, files: &'a DistinctFiles, json: bool) -> ProfileOutput<'a> {
+        ProfileOutput { picture: self.picture.as_deref(), files, json }
+    }
+
     /// Returns settings for searches with the cache.
     fn search(&self) -> Search {
         Search::new(None, self.no_cache)
@@ -342,7 +387,7 @@ fn rules(on: &Rules) -> String {
 }
 
 /// The device whose figures are assumed without a measurement.
-const TYPICAL: &str = "a typical software device";
+pub(super) const TYPICAL: &str = "a typical software device";
 
 /// Note on times that were not measured on a device.
 const ASSUMED: &str = "

@@ -1,11 +1,14 @@
 //! Compares published figures of networks with the same quantities computed here.
 
 use super::error::CliError;
-use crate::report::{DataflowFigures, ExampleReport, NetworkReport, PublishedCsdf, PublishedFigures};
+use crate::report::{
+    DataflowFigures, ExampleOrder, ExampleOrders, ExampleReport, NetworkReport, OrderReport, PublishedCsdf,
+    PublishedFigures,
+};
 use texpool_compile::{CompileOptions, ParetoFront, pareto_front};
 use texpool_dataflow::{
     Footprint, Network, footprint,
-    published::{ELEMENT_BYTES, EXAMPLES, NETWORKS, PublishedNetwork},
+    published::{ELEMENT_BYTES, EXAMPLES, Example, NETWORKS, PublishedNetwork},
 };
 use texpool_ops::graph::Graph;
 use texpool_plan::{LayoutKind, PlanError, Progress, SearchControl, published};
@@ -60,7 +63,15 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
     let mut tables = PublishedCsdf { examples: Vec::new(), networks: Vec::new(), stopped: None };
     for example in &EXAMPLES {
         let (name, published) = (example.name.to_owned(), example.published.to_vec());
-        tables.examples.push(ExampleReport { name, published, found: example.found()? });
+        tables.examples.push(ExampleReport {
+            name,
+            published,
+            found: example.found()?,
+            published_order: example.order.to_owned(),
+            found_order: example.order()?.to_string(),
+            published_frames: example.frames,
+            inferred_frames: example.inferred_frames(),
+        });
     }
     for (done, row) in (0..).zip(&NETWORKS) {
         control.report(Progress::new(row.network, done, NETWORKS.len() as u64));
@@ -68,6 +79,16 @@ pub(super) fn csdf_tables(control: &SearchControl<'_>) -> Result<PublishedCsdf, 
     }
     tables.stopped = control.stopped();
     Ok(tables)
+}
+
+/// Returns the orders of phases of Table II, beside those computed here.
+pub(super) fn example_orders() -> Result<ExampleOrders, CliError> {
+    let of = |example: &Example| -> Result<ExampleOrder, CliError> {
+        let (name, published_order) = (example.name.to_owned(), example.order.to_owned());
+        // The paper counts a byte for each element.
+        Ok(ExampleOrder { name, published_order, order: OrderReport::new(&example.csdf()?, &example.order()?, 1)? })
+    };
+    Ok(ExampleOrders { examples: EXAMPLES.iter().map(of).collect::<Result<_, _>>()? })
 }
 
 fn network(row: &PublishedNetwork, control: &SearchControl<'_>) -> Result<NetworkReport, CliError> {

@@ -5,9 +5,9 @@ use std::fmt::Write;
 use super::{FrontPoint, FrontReport, compiled::pool_operators, grouped, rounded, size};
 use texpool_compile::{Clock, CompiledModel};
 use texpool_plan::{
-    PlanError,
+    PlanError, PoolDrawing,
     internal::{escaped, svg_head, tick_distance},
-    pool_svg,
+    pool_svg, pools_svg,
 };
 
 /// Extents of the picture in pixels, and margins for title, legend and axes.
@@ -28,6 +28,26 @@ pub fn picture(compiled: &CompiledModel) -> Result<String, PlanError> {
     let (bytes, textures, steps) = (size(plan.bytes()), plan.textures.len(), schedule.steps.len());
     let title = format!("{}: {bytes} in {textures} textures, {steps} steps", graph.name);
     pool_svg(&title, &pool_operators(compiled), &schedule.tensors(), &schedule.row_steps(), plan)
+}
+
+/// Draws the pools of several plans of one model below each other at the same scale. Each has a heading.
+///
+/// # Errors
+/// The same as for [`pools_svg`].
+pub fn pictures(title: &str, plans: &[(String, &CompiledModel)]) -> Result<String, PlanError> {
+    let parts = |compiled: &CompiledModel| {
+        let schedule = compiled.schedule();
+        (pool_operators(compiled), schedule.tensors(), schedule.row_steps())
+    };
+    let parts: Vec<_> = plans.iter().map(|(_, compiled)| parts(compiled)).collect();
+    let drawings = plans.iter().zip(&parts).map(|((heading, compiled), (names, tensors, steps))| PoolDrawing {
+        heading,
+        names,
+        tensors,
+        steps,
+        plan: compiled.plan(),
+    });
+    pools_svg(title, &drawings.collect::<Vec<_>>())
 }
 
 /// A time of each point, with the class that it is drawn in and its name in the legend.

@@ -13,8 +13,12 @@ mod explain;
 mod explain_text;
 mod front;
 mod networks;
+mod operator_profiles;
+mod order;
+mod order_chart;
 mod plan_rows;
 mod residency;
+mod shares;
 mod step_times;
 mod text;
 mod values;
@@ -22,16 +26,22 @@ mod values;
 use serde::{Deserialize, Serialize};
 use texpool_plan::{LayoutKind, Plan, RowTable, Solution, StopReason, TexelFormat};
 
-pub use chart::picture;
+pub use chart::{picture, pictures};
 pub use clamped::{ClampedPlace, ClampedReport};
 pub(crate) use compiled::{cascades, io_bytes};
-pub use dataflow::{ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf};
+pub use dataflow::{
+    ActorReport, ChannelReport, CsdfReport, ExampleReport, NetworkReport, PublishedCsdf, ThroughputReport,
+};
 pub use device_memory::{DeviceMemoryReport, PartBytes};
 pub use digits::{grouped, rounded, size};
 pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
+pub use operator_profiles::{OperatorProfile, OperatorProfiles, ProfiledTensor};
+pub use order::{ExampleOrder, ExampleOrders, OrderBuffer, OrderReport, OrderStep};
+pub use order_chart::order_svg;
 pub use plan_rows::{Fit, PlanFigures, PlanRow, PlanRows};
+pub use shares::{IntermediateShares, StrategyShare};
 pub use step_times::{KindTime, StepTime, step_table, with_speeds};
 pub use values::{NotFiniteCounts, ValueSummary};
 

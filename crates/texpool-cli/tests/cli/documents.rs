@@ -63,6 +63,9 @@ fn documents_of_plans_fit_their_schemas() {
         &["plan", TINY, "--objective", "smallest"],
         &["plan", TINY, "--strategy", "all"],
         &["plan", TINY, "--front"],
+        &["plan", TINY, "--profile"],
+        &["plan", TINY, "--strategies", "naive,best"],
+        &["plan", "--records", RECORDS, "--profile"],
         &["plan", "--records", RECORDS, "--deadline", "1"],
         &["plan", "--records", RECORDS, "--strategy", "greedy_by_size"],
         &["plan", "--records", RECORDS, "--capacity", "1GiB"],
@@ -79,6 +82,8 @@ fn documents_of_plans_fit_their_schemas() {
     fits("report", &["report", TINY, "-o", page.to_str().unwrap()], 0);
     fits("explain", &["explain", TINY, "--host", "tflite"], 0);
     fits("csdf", &["csdf", TINY], 0);
+    fits("csdf", &["csdf", TINY, "--order"], 0);
+    fits("csdf", &["csdf", "--order"], 0);
     fits("csdf", &["csdf", "--published", "--deadline", "0"], 0);
     fits("table", &["table", "--plan-only", TINY], 0);
     let failed = fits("table", &["table", "--plan-only", TINY, "no-such-model"], 1);

@@ -34,6 +34,7 @@ mod inputs;
 mod io;
 #[cfg(unix)]
 mod open_extents;
+mod operator_profiles;
 mod page;
 mod plan;
 mod report;

@@ -5,7 +5,7 @@
 //! not added.
 
 use crate::{
-    Bands, Buffers, Csdf, DataflowError, Input, InputRows, Layer, Network, Overlap, Phasing, RowWindow, convert,
+    Bands, Buffers, Csdf, DataflowError, Input, InputRows, Layer, Network, Order, Overlap, Phasing, RowWindow, convert,
     least_buffers,
 };
 
@@ -20,16 +20,46 @@ pub struct Example {
     pub overlap: Overlap,
     /// The published sizes of the buffers between layers, in bytes.
     pub published: [u64; 4],
+    /// The published order in which phases execute. Its cell for Ex3 ends the phases of the first layer at 21 of 32, a
+    /// misprint; this is the order of the text.
+    pub order: &'static str,
+    /// The published throughput in frames per second.
+    pub frames: u64,
 }
 
 /// The rows of Table II.
 pub const EXAMPLES: [Example; 4] = {
     use Overlap::{Kept, Resent};
+    const fn row(
+        name: &'static str,
+        phases: [usize; 5],
+        overlap: Overlap,
+        published: [u64; 4],
+        order: &'static str,
+        frames: u64,
+    ) -> Example {
+        Example { name, phases, overlap, published, order, frames }
+    }
     [
-        Example { name: "Ex1", phases: [1, 1, 1, 1, 1], overlap: Kept, published: [1024, 1024, 48, 2] },
-        Example { name: "Ex2", phases: [2, 2, 1, 1, 1], overlap: Resent, published: [768, 1024, 48, 2] },
-        Example { name: "Ex3", phases: [32, 16, 1, 1, 1], overlap: Kept, published: [544, 1024, 48, 2] },
-        Example { name: "Ex4", phases: [32, 16, 4, 1, 1], overlap: Kept, published: [544, 384, 48, 2] },
+        row("Ex1", [1, 1, 1, 1, 1], Kept, [1024, 1024, 48, 2], "n11, n21, n31, n41, n51", 334),
+        row("Ex2", [2, 2, 1, 1, 1], Resent, [768, 1024, 48, 2], "n11, n21, n12, n22, n31, n41, n51", 333),
+        row(
+            "Ex3",
+            [32, 16, 1, 1, 1],
+            Kept,
+            [544, 1024, 48, 2],
+            "n1(1-17), n21, [n1(18-32), n2(2-16)], n31, n41, n51",
+            310,
+        ),
+        row(
+            "Ex4",
+            [32, 16, 4, 1, 1],
+            Kept,
+            [544, 384, 48, 2],
+            "n1(1-17), n21, [n1(18-22), n2(2-6)], n31, [n1(23-25), n2(7-9)], n32, [n1(26-28), n2(10-12)], n33, \
+             [n1(29-32), n2(13-16)], n34, n41, n51",
+            308,
+        ),
     ]
 };
 
@@ -52,7 +82,28 @@ impl Example {
         let edges = csdf.channels.iter().zip(capacities).filter(|(channel, _)| !channel.is_loop());
         Ok(edges.map(|(_, size)| size).collect())
     }
+
+    /// Computes the order in which phases execute within the least buffers.
+    ///
+    /// # Errors
+    /// Those of [`least_buffers`]; none occurs for these examples.
+    pub fn order(&self) -> Result<Order, DataflowError> {
+        let csdf = self.csdf()?;
+        Order::new(&csdf, &least_buffers(&csdf)?.capacities)?.ok_or(DataflowError::Capacities)
+    }
+
+    /// Returns the frames per second if a phase costs [`FIRING_US`], all arithmetic together [`WORK_US`], and one phase
+    /// executes at a time.
+    pub fn inferred_frames(&self) -> f64 {
+        1e6 / (WORK_US + FIRING_US * self.phases.iter().sum::<usize>() as f64)
+    }
 }
+
+/// Microseconds of a phase beside its arithmetic, inferred from the table: with [`WORK_US`] it repeats all four throughputs,
+/// if one phase executes at a time.
+pub const FIRING_US: f64 = 5.1;
+/// Microseconds of all arithmetic of an inference, inferred from the table.
+pub const WORK_US: f64 = 2966.5;
 
 /// Builds the network of the example: data, two convolutions (the second crops one row and column on each side), a
 /// dense layer, data.

@@ -6,5 +6,5 @@ mod network_builder;
 mod networks;
 mod table;
 
-pub use example::{EXAMPLES, Example, example};
+pub use example::{EXAMPLES, Example, FIRING_US, WORK_US, example};
 pub use table::{ELEMENT_BYTES, NETWORKS, PublishedNetwork};

@@ -3,6 +3,8 @@
 #![cfg(test)]
 
 mod example;
+mod order;
 mod random;
 mod table;
+mod throughput;
 mod xml;

@@ -10,9 +10,9 @@ use texpool_dataflow::{
 use texpool_plan::{SearchControl, StopReason};
 
 /// Source, sink, tokens produced and consumed by phase, initial tokens.
-type Link = (usize, usize, Vec<u64>, Vec<u64>, u64);
+pub(crate) type Link = (usize, usize, Vec<u64>, Vec<u64>, u64);
 
-fn graph(actors: Vec<u64>, channels: Vec<Link>) -> Csdf {
+pub(crate) fn graph(actors: Vec<u64>, channels: Vec<Link>) -> Csdf {
     let actor = |(index, phases)| Actor { name: format!("a{index}"), op: "test".into(), phases };
     let channel = |(index, (from, to, produced, consumed, initial))| Channel {
         name: format!("c{index}"),
@@ -42,7 +42,7 @@ fn split(total: u64, parts: u64, seed: u64) -> Vec<u64> {
 prop_compose! {
     /// Generates an acyclic, consistent graph: each actor has a number of cycles, and each channel moves a multiple
     /// of their common factor. It is a chain with a few additional edges.
-    fn consistent()(
+    pub(crate) fn consistent()(
         cycles in prop::collection::vec((1u64..4, 1u64..4), 2..5),
         across in prop::collection::vec((0usize..8, 0usize..8), 0..3),
         seeds in prop::collection::vec(any::<u64>(), 16),

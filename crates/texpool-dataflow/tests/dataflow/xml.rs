@@ -77,8 +77,21 @@ fn written_graphs_are_read_back_equal() {
     for example in &EXAMPLES {
         let csdf = example.csdf().unwrap();
         let sizes = least_buffers(&csdf).unwrap().capacities;
-        assert_eq!(read(&to_sdf3(&csdf, &sizes, 1)), (csdf, sizes));
+        assert_eq!(read(&to_sdf3(&csdf, &sizes, &[], 1)), (csdf, sizes));
     }
+}
+
+/// Execution times are runs like rates, one for each phase.
+#[test]
+fn times_of_phases_are_written() {
+    let csdf = EXAMPLES[3].csdf().unwrap();
+    let times: Vec<Sequence> =
+        csdf.actors.iter().map(|actor| Sequence::new((0..actor.phases).map(|p| 7 + p / 3))).collect();
+    let text = to_sdf3(&csdf, &[], &times, 1);
+    let document = Document::parse(&text).unwrap();
+    let written = document.descendants().filter(|node| node.has_tag_name("executionTime"));
+    assert_eq!(written.map(|node| sequence(node.attribute("time").unwrap())).collect::<Vec<_>>(), times);
+    assert!(text.contains("time=\"3*7,8\""), "{text}");
 }
 
 #[test]
@@ -99,13 +112,13 @@ fn names_of_any_kind_survive() {
         channels: (0..names.len() - 1).map(channel).collect(),
     };
     let sizes: Vec<u64> = (0..6).collect();
-    assert_eq!(read(&to_sdf3(&csdf, &sizes, 4)), (csdf, sizes));
+    assert_eq!(read(&to_sdf3(&csdf, &sizes, &[], 4)), (csdf, sizes));
 }
 
 #[test]
 fn characters_invalid_in_xml_are_replaced() {
     let actor = Actor { name: "a\0b\u{1b}c\u{ffff}".into(), op: "x".into(), phases: 2 };
     let csdf = Csdf { name: String::new(), actors: vec![actor], channels: Vec::new() };
-    let (read, _) = read(&to_sdf3(&csdf, &[], 4));
+    let (read, _) = read(&to_sdf3(&csdf, &[], &[], 4));
     assert_eq!(read.actors[0].name, "a\u{fffd}b\u{fffd}c\u{fffd}");
 }
