@@ -59,6 +59,10 @@ pub(crate) fn best_greedy(
     }
     let Some(blocks) = Blocks::new(records) else { return Ok(best) };
     let (outermost, joined) = blocks.outermost();
+    if joined.len() > records.len() / 4 * 3 && overlapping_pairs(records) > MAX_PAIRS_UNSTOPPED {
+        // A few blocks change little, and the strategies would take twice the time.
+        return Ok(best);
+    }
     let of_blocks = best_of_tensors(&joined, enough, control)?;
     let smaller = of_blocks.total() < best.total();
     Ok(if smaller { blocks.expand(&outermost, &of_blocks, records.len()) } else { best })

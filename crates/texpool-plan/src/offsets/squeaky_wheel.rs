@@ -9,6 +9,7 @@ use crate::{
     layout::Layout,
     random::Random,
     record::UsageRecord,
+    sections::{live_sections, section_starts},
 };
 
 /// Rounds without a better order after which the search returns to the best order. With 5,000 tensors of up to 100
@@ -38,8 +39,8 @@ impl SqueakyWheel {
     }
 
     /// Changes the order, given how far each item ends above the bound. Half of the items above it move forward, each
-    /// by half of its position at most.
-    pub(crate) fn learn(&mut self, excess: impl Fn(usize) -> u64) {
+    /// by half of its position at most. If there is another order to begin with, that is the next.
+    pub(crate) fn learn(&mut self, excess: impl Fn(usize) -> u64, other: Option<Vec<usize>>) {
         // The highest items count most.
         let square = |&item: &usize| u128::from(excess(item)).pow(2);
         let cost = self.order.iter().map(square).fold(0, u128::saturating_add);
@@ -47,11 +48,17 @@ impl SqueakyWheel {
             self.best_cost = cost;
             self.best_order.copy_from_slice(&self.order);
             self.failures = 0;
-        } else if self.failures == MAX_FAILURES {
+        } else if self.failures == MAX_FAILURES && other.is_none() {
             self.order.copy_from_slice(&self.best_order);
             self.failures = 0;
         } else {
             self.failures += 1;
+        }
+        if let Some(other) = other {
+            self.order = other;
+            // The best of the first orders is tried again after all of them.
+            self.failures = MAX_FAILURES;
+            return;
         }
         let count = self.order.len();
         let random = &mut self.random;
@@ -67,7 +74,7 @@ impl SqueakyWheel {
 }
 
 /// Searches for a layout smaller than `best_known`, until it reaches `bound`, has placed `placements` tensors, or
-/// `control` stops it. Begins with the largest tensor.
+/// `control` stops it.
 pub(super) fn squeaky_wheel(
     records: &[UsageRecord],
     bound: u64,
@@ -75,17 +82,16 @@ pub(super) fn squeaky_wheel(
     placements: u64,
     control: &SearchControl<'_>,
 ) -> Option<Layout> {
-    let mut order: Vec<usize> = (0..records.len()).filter(|&record| records[record].size > 0).collect();
-    order.sort_by_key(|&record| Reverse(records[record].size));
-    let per_round = order.len().max(1) as u64;
-    let mut wheel = SqueakyWheel::new(order);
+    if best_known <= bound {
+        return None;
+    }
+    let mut first_orders = first_orders(records, bound).into_iter();
+    let mut wheel = SqueakyWheel::new(first_orders.next()?);
+    let per_round = wheel.order().len().max(1) as u64;
     let (mut best, mut total) = (None, best_known);
     for round in 0..placements / per_round {
         let progress = Progress::new("orders of an arena", round * per_round, placements);
         control.report(Progress { best: Some(total), ..progress });
-        if total <= bound {
-            break;
-        }
         let mut arena = Arena::new(records, 1);
         for &record in wheel.order() {
             if control.should_stop() {
@@ -93,13 +99,59 @@ pub(super) fn squeaky_wheel(
             }
             arena.place(record, Gap::FirstFit);
         }
-        wheel.learn(|record| arena.end(record).saturating_sub(bound));
+        wheel.learn(|record| arena.end(record).saturating_sub(bound), first_orders.next());
         if arena.top() < total {
             total = arena.top();
             best = Some(arena.into_layout());
         }
+        if total <= bound {
+            break;
+        }
     }
     best
+}
+
+/// Number of classes of tensors by the widest step of their lives. With 20,000 tensors of up to 500 steps, the order by
+/// class and area ends 5.4 % above the bound, and the order by size 6.3 %; with 5,000 tensors it is 10.0 % and 8.2 %.
+const CLASSES: u128 = 20;
+
+/// Returns the orders to begin with: by size, and by the widest step of each life and area.
+fn first_orders(records: &[UsageRecord], bound: u64) -> [Vec<usize>; 2] {
+    let mut by_size: Vec<usize> = (0..records.len()).filter(|&record| records[record].size > 0).collect();
+    by_size.sort_by_key(|&record| Reverse(records[record].size));
+    let widest = widest_steps(records);
+    let class = |record: usize| (u128::from(widest[record]) * CLASSES).div_ceil(u128::from(bound.max(1)));
+    let area = |r: &UsageRecord| u128::from(r.size) * ((r.last - r.first) as u128 + 1);
+    let mut by_class = by_size.clone();
+    by_class.sort_by_key(|&record| Reverse((class(record), area(&records[record]))));
+    [by_size, by_class]
+}
+
+/// Returns the total of the widest step of each record's life, in `O(n log n)`.
+fn widest_steps(records: &[UsageRecord]) -> Vec<u64> {
+    let starts = section_starts(records);
+    let mut changes = vec![0i128; starts.len() + 1];
+    let spans: Vec<(usize, usize)> = records.iter().map(|r| live_sections(&starts, r)).collect();
+    for (r, &(from, to)) in records.iter().zip(&spans) {
+        changes[from] += i128::from(r.size);
+        changes[to] -= i128::from(r.size);
+    }
+    let mut total = 0;
+    // Entry `k` of level `j` is the maximum of the 2^j sections from `k` on.
+    let mut levels = vec![Vec::with_capacity(starts.len())];
+    for change in &changes[..starts.len()] {
+        total += change;
+        levels[0].push(total as u64);
+    }
+    for half in (0..).map(|level| 1usize << level).take_while(|half| 2 * half <= starts.len()) {
+        let below = &levels[levels.len() - 1];
+        levels.push((0..=starts.len() - 2 * half).map(|k| below[k].max(below[k + half])).collect());
+    }
+    let widest = |&(from, to): &(usize, usize)| {
+        let level = (to - from).max(1).ilog2() as usize;
+        levels[level][from].max(levels[level][to - (1 << level)])
+    };
+    spans.iter().map(widest).collect()
 }
 
 #[cfg(test)]
@@ -107,10 +159,27 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_widest_step_of_each_life_is_that_of_a_walk_over_its_steps() {
+        let mut random = Random::new();
+        for _ in 0..100 {
+            let record = |_| {
+                let first = random.below(30);
+                UsageRecord::new(first, first + random.below(12), random.below(9) as u64)
+            };
+            let records: Vec<UsageRecord> = (0..20).map(record).collect();
+            let total = |step: usize| -> u64 {
+                records.iter().filter(|r| r.first <= step && step <= r.last).map(|r| r.size).sum()
+            };
+            let walked = |r: &UsageRecord| (r.first..=r.last).map(total).max().unwrap_or(0);
+            assert_eq!(widest_steps(&records), records.iter().map(walked).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
     fn items_above_the_bound_move_forward() {
         let mut wheel = SqueakyWheel::new((0..100).collect());
         for _ in 0..8 {
-            wheel.learn(|item| u64::from(item == 99));
+            wheel.learn(|item| u64::from(item == 99), None);
         }
         let place = wheel.order().iter().position(|&item| item == 99);
         assert!(place < Some(60), "{place:?}");
