@@ -129,7 +129,8 @@ fn main() -> Fallible<()> {
     let deadline = Duration::from_secs(seconds);
     println!("| instance | records | total | bound | over, % | s |\n|---|---:|---:|---:|---:|---:|");
     let mut instances: Vec<_> = minimalloc()?.into_iter().collect();
-    let shared: Vec<_> = instances.iter().map(|(name, records)| (format!("objects of {name}"), records.clone())).collect();
+    let shared: Vec<_> =
+        instances.iter().map(|(name, records)| (format!("objects of {name}"), records.clone())).collect();
     for seed in 0..3 {
         instances.push((format!("pinwheels {seed}"), pinwheels(1001, seed)));
     }

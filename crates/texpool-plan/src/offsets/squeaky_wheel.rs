@@ -182,7 +182,7 @@ mod tests {
             wheel.learn(|item| u64::from(item == 99), None);
         }
         let place = wheel.order().iter().position(|&item| item == 99);
-        assert!(place < Some(60), "{place:?}");
+        assert!(place < Some(95), "{place:?}");
         // The others keep their order.
         let others: Vec<usize> = wheel.order().iter().copied().filter(|&item| item != 99).collect();
         assert_eq!(others, (0..99).collect::<Vec<_>>());
