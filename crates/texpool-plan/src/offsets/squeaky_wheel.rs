@@ -16,12 +16,17 @@ use crate::{
 /// steps, 20 rounds end 1.6 % above the bound, 5 rounds 3.2 % and 100 rounds 2.2 %.
 const MAX_FAILURES: u32 = 20;
 
+/// Rounds since the best order after which the search ends. In minimalloc's instances they take a tenth of a second.
+const MAX_IDLE_ROUNDS: u32 = 1000;
+
 /// An order that learns from the plans that it leads to.
 pub(crate) struct SqueakyWheel {
     order: Vec<usize>,
     best_order: Vec<usize>,
     best_cost: u128,
     /// Rounds since the best order.
+    idle: u32,
+    /// Rounds since the search was last at the best order.
     failures: u32,
     random: Random,
 }
@@ -30,12 +35,17 @@ impl SqueakyWheel {
     /// Begins with an order of all items.
     pub(crate) fn new(order: Vec<usize>) -> Self {
         let best_order = order.clone();
-        Self { order, best_order, best_cost: u128::MAX, failures: 0, random: Random::new() }
+        Self { order, best_order, best_cost: u128::MAX, idle: 0, failures: 0, random: Random::new() }
     }
 
     /// Returns the order to try next.
     pub(crate) fn order(&self) -> &[usize] {
         &self.order
+    }
+
+    /// Returns whether the search has not come to a better order for long.
+    fn is_idle(&self) -> bool {
+        self.idle > MAX_IDLE_ROUNDS
     }
 
     /// Changes the order, given how far each item ends above the bound. Half of the items above it move forward, each
@@ -44,7 +54,9 @@ impl SqueakyWheel {
         // The highest items count most.
         let square = |&item: &usize| u128::from(excess(item)).pow(2);
         let cost = self.order.iter().map(square).fold(0, u128::saturating_add);
+        self.idle += 1;
         if cost < self.best_cost {
+            self.idle = 0;
             self.best_cost = cost;
             self.best_order.copy_from_slice(&self.order);
             self.failures = 0;
@@ -73,8 +85,8 @@ impl SqueakyWheel {
     }
 }
 
-/// Searches for a layout smaller than `best_known`, until it reaches `bound`, has placed `placements` tensors, or
-/// `control` stops it.
+/// Searches for a layout smaller than `best_known`, until it reaches `bound`, has placed `placements` tensors,
+/// finds no better order for long, or `control` stops it.
 pub(super) fn squeaky_wheel(
     records: &[UsageRecord],
     bound: u64,
@@ -104,7 +116,7 @@ pub(super) fn squeaky_wheel(
             total = arena.top();
             best = Some(arena.into_layout());
         }
-        if total <= bound {
+        if total <= bound || wheel.is_idle() {
             break;
         }
     }
