@@ -66,8 +66,7 @@ fn pinwheels(count: usize, seed: u64) -> Vec<UsageRecord> {
     let mut random = Random(0x9e37_79b9_7f4a_7c15 ^ seed.wrapping_mul(0xbf58_476d_1ce4_e5b9));
     let mut tiles = vec![Tile { start: 0, end: SIDE, bottom: 0, size: SIDE }];
     while tiles.len() < count {
-        let at = random.between(0, SIDE - 1) as u64;
-        let (step, byte) = (at, random.between(0, SIDE - 1));
+        let (step, byte) = (random.below(SIDE), random.below(SIDE));
         let inside = |t: &Tile| (t.start..t.end).contains(&step) && (t.bottom..t.bottom + t.size).contains(&byte);
         let Some(index) = tiles.iter().position(inside) else { continue };
         let tile = tiles[index];
