@@ -16,7 +16,7 @@ use crate::{
 /// steps, 20 rounds end 1.6 % above the bound, 5 rounds 3.2 % and 100 rounds 2.2 %.
 const MAX_FAILURES: u32 = 20;
 
-/// Rounds since the best order after which the search ends. In minimalloc's instances they take a tenth of a second.
+/// Rounds since the best order after which the search ends. A guess.
 const MAX_IDLE_ROUNDS: u32 = 1000;
 
 /// An order that learns from the plans that it leads to.
