@@ -78,7 +78,7 @@ fn main() -> Fallible<()> {
 
 /// Returns the instances by name, each with its file and capacity.
 fn instances() -> Fallible<BTreeMap<String, (PathBuf, u64)>> {
-    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/minimalloc");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/minimalloc");
     let mut instances = BTreeMap::new();
     for folder in [Some(own), env::var_os("ARENA_INSTANCES").map(PathBuf::from)].into_iter().flatten() {
         for entry in fs::read_dir(&folder)? {

@@ -12,7 +12,7 @@ use texpool_plan::{
 };
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/data/usage_records");
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/usage_records");
     let read = |name: &str| -> Result<Value, Box<dyn std::error::Error>> {
         Ok(serde_json::from_str(&fs::read_to_string(folder.join(name))?)?)
     };

@@ -171,6 +171,7 @@ trait ParentControl {
     fn repeat_report(&self);
 
     /// Returns whether anything can stop the parent.
+    #[cfg(feature = "proofs")]
     fn parent_can_stop(&self) -> bool;
 
     /// Returns whether the parent has to stop now, and its stages with it.
@@ -190,6 +191,7 @@ impl ParentControl for SearchControl<'_> {
         self.call_back(None);
     }
 
+    #[cfg(feature = "proofs")]
     fn parent_can_stop(&self) -> bool {
         self.can_stop()
     }
@@ -251,6 +253,7 @@ impl<'a> SearchControl<'a> {
     }
 
     /// Returns whether a deadline or a callback can stop the search.
+    #[cfg(feature = "proofs")]
     pub(super) fn can_stop(&self) -> bool {
         self.deadline.is_some() || self.progress.is_some() || self.parent.is_some_and(ParentControl::parent_can_stop)
     }

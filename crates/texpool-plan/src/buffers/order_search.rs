@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use super::{buffer::Buffer, conflicts::Conflicts, first_fit::FirstFit, offset_plan::OffsetPlan};
 use crate::{
     control::{Progress, SearchControl},
+    offsets::SqueakyWheel,
     random::Random,
 };
 
@@ -19,6 +20,7 @@ pub(super) struct OrderSearch<'a> {
     best: OffsetPlan,
     /// Order of the best plan.
     order: Vec<usize>,
+    wheel: SqueakyWheel,
     random: Random,
     /// Number of placements made.
     used: u64,
@@ -42,7 +44,8 @@ impl<'a> OrderSearch<'a> {
         let offsets = FirstFit::new(buffers, conflicts).place_all(&order, first);
         let best = OffsetPlan::new(buffers, offsets, bound);
         let used = buffers.len().max(1) as u64;
-        let mut search = Self { buffers, conflicts, bound, enough, best, order, random: Random::new(), used };
+        let wheel = SqueakyWheel::new(order.clone());
+        let mut search = Self { buffers, conflicts, bound, enough, best, order, wheel, random: Random::new(), used };
         for order in orders {
             if search.is_over(control) {
                 break;
@@ -52,6 +55,7 @@ impl<'a> OrderSearch<'a> {
                 (search.best, search.order) = (plan, order);
             }
         }
+        search.wheel = SqueakyWheel::new(search.order.clone());
         search
     }
 
@@ -60,32 +64,43 @@ impl<'a> OrderSearch<'a> {
         &self.best
     }
 
-    /// Moves one buffer at a time to an earlier position in the best order. Ends once `effort` placements are made
-    /// (including earlier ones), the total is small enough, or `control` stops it.
+    /// Tries the orders of the [`SqueakyWheel`], and in turns with them the best order with one buffer moved to an
+    /// earlier position. Ends once `effort` placements are made (including earlier ones), the total is small enough, or
+    /// `control` stops it.
     pub(super) fn improve(&mut self, effort: u64, control: &SearchControl<'_>) {
+        let mut wheel_turns = true;
         while self.used < effort && !self.buffers.is_empty() {
             let best = Some(self.best.total);
             control.report(Progress { best, ..Progress::new("buffer orders", self.used, effort) });
             if self.is_over(control) {
                 return;
             }
-            let mut order = self.order.clone();
-            // Moves one of the buffers that end at the top, or every other time any buffer.
-            let ends_on_top =
-                |&at: &usize| self.best.offsets[order[at]] + self.buffers[order[at]].size == self.best.total;
-            let on_top: Vec<usize> = (0..order.len()).filter(ends_on_top).collect();
-            let from = match self.random.below(2) {
-                0 => on_top.get(self.random.below(on_top.len().max(1))).copied().unwrap_or(0),
-                _ => self.random.below(order.len()),
-            };
-            let to = self.random.below(from + 1);
-            order[to..=from].rotate_right(1);
+            let order = if wheel_turns { self.wheel.order().to_vec() } else { self.moved() };
             let plan = self.place(&order, control);
+            if wheel_turns {
+                let excess = |at: usize| (plan.offsets[at] + self.buffers[at].size).saturating_sub(self.bound);
+                self.wheel.learn(excess, None);
+            }
+            wheel_turns = !wheel_turns;
             // A stopped plan cannot beat the best one, because the buffers stacked on top share no memory.
             if plan.total <= self.best.total {
                 (self.best, self.order) = (plan, order);
             }
         }
+    }
+
+    /// Returns the best order with one buffer moved: one of those that end at the top, or every other time any buffer.
+    fn moved(&mut self) -> Vec<usize> {
+        let mut order = self.order.clone();
+        let ends_on_top = |&at: &usize| self.best.offsets[order[at]] + self.buffers[order[at]].size == self.best.total;
+        let on_top: Vec<usize> = (0..order.len()).filter(ends_on_top).collect();
+        let from = match self.random.below(2) {
+            0 => on_top.get(self.random.below(on_top.len().max(1))).copied().unwrap_or(0),
+            _ => self.random.below(order.len()),
+        };
+        let to = self.random.below(from + 1);
+        order[to..=from].rotate_right(1);
+        order
     }
 
     fn is_over(&self, control: &SearchControl<'_>) -> bool {

@@ -335,7 +335,7 @@ impl<'a> ArenaPlanner<'a> {
         let small = exact::takes(buffers);
         // The exact searches need a good plan to start from. If neither runs, the order search gets all of the effort.
         if small || sequences.is_some() {
-            orders.improve(effort / 8, &control.share(1, 8));
+            orders.improve(effort / 8, &control.share(1, 16));
         } else {
             orders.improve(effort, control);
         }
@@ -347,11 +347,12 @@ impl<'a> ArenaPlanner<'a> {
         if let Some(unit) = unit.filter(|_| open(&best)) {
             best = best.or_smaller(plain::plan(buffers, unit, capacity, effort, &control.share(1, 3))?);
         }
-        if small && open(&best) {
-            best = exact::improve(best, buffers, in_place, conflicts, capacity, effort / 2, &control.share(1, 3));
-        }
+        // Of the exact searches, this one is faster by far. The other can prove plans that this one simplifies.
         if let Some(sequences) = sequences.filter(|_| open(&best)) {
             best = sequences.improve(best, capacity, effort, &control.share(2, 3));
+        }
+        if small && open(&best) {
+            best = exact::improve(best, buffers, in_place, conflicts, capacity, effort / 2, &control.share(1, 2));
         }
         if open(&best) {
             orders.improve(effort / 2, control);

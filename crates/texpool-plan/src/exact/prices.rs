@@ -12,7 +12,7 @@ use super::{
 };
 use crate::control::SearchControl;
 
-/// Prices are multiples of one part in this many, about the precision of the solver. With [sizes](super::MAX_COST)
+/// Prices are multiples of one part in this many, about the precision of the solver. With [sizes](super::solver::MAX_COST)
 /// below 2^40 they fit into 64 bits.
 pub(super) const SCALE: u64 = 1 << 20;
 

@@ -120,6 +120,11 @@ impl<'a> Arena<'a> {
         self.top
     }
 
+    /// Returns one past the last unit of a placed record.
+    pub(super) fn end(&self, record: usize) -> u64 {
+        self.offsets[record].saturating_add(self.records[record].size)
+    }
+
     /// Places `record` into a gap, or on top if no gap is large enough, and returns its offset. A record of size 0
     /// gets offset 0 and does not restrict others.
     pub(crate) fn place(&mut self, record: usize, gap: Gap) -> u64 {

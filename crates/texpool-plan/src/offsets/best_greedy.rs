@@ -2,6 +2,7 @@
 
 use super::{
     arena::Gap,
+    blocks::Blocks,
     greedy::{greedy_by_breadth, greedy_by_size, greedy_in_order, micro_greedy},
     strip::{TieBreak, strip_packing},
 };
@@ -41,7 +42,8 @@ pub(crate) fn fast_greedy(records: &[UsageRecord]) -> Result<Layout, PlanError> 
 /// together then take about a millisecond.
 const MAX_PAIRS_UNSTOPPED: u64 = 1 << 14;
 
-/// Returns the smallest arena of the greedy strategies. Stops trying more of them once one is within `enough`, or
+/// Returns the smallest arena of the greedy strategies, applied to the tensors and to [blocks](Blocks) of them. Stops
+/// trying more of them once one is within `enough`, or
 /// once `control` stops the search.
 ///
 /// The first strategy takes no longer than sorting and always runs to its end, so a search without time still returns
@@ -51,6 +53,23 @@ pub(crate) fn best_greedy(
     enough: u64,
     control: &SearchControl<'_>,
 ) -> Result<Layout, PlanError> {
+    let best = best_of_tensors(records, enough, control)?;
+    if best.total() <= enough || control.should_stop() {
+        return Ok(best);
+    }
+    let Some(blocks) = Blocks::new(records) else { return Ok(best) };
+    let (outermost, joined) = blocks.outermost();
+    if joined.len() > records.len() / 4 * 3 && overlapping_pairs(records) > MAX_PAIRS_UNSTOPPED {
+        // A few blocks change little, and the strategies would take twice the time.
+        return Ok(best);
+    }
+    let of_blocks = best_of_tensors(&joined, enough, control)?;
+    let smaller = of_blocks.total() < best.total();
+    Ok(if smaller { blocks.expand(&outermost, &of_blocks, records.len()) } else { best })
+}
+
+/// Returns the smallest arena of the greedy strategies.
+fn best_of_tensors(records: &[UsageRecord], enough: u64, control: &SearchControl<'_>) -> Result<Layout, PlanError> {
     type Greedy = fn(&[UsageRecord], &SearchControl<'_>) -> Result<Layout, PlanError>;
     const SORTING: [Greedy; 1] = [|records, control| strip_packing(records, TieBreak::Largest, control)];
     const PAIRWISE: [Greedy; 3] = [

@@ -5,6 +5,7 @@
 
 mod arena;
 mod best_greedy;
+mod blocks;
 mod fit;
 mod free_list;
 mod greedy;
@@ -12,6 +13,7 @@ mod interval_tree;
 mod layout;
 mod search;
 mod smallest;
+mod squeaky_wheel;
 mod strip;
 
 pub(super) use arena::Arena;
@@ -19,6 +21,7 @@ pub(super) use best_greedy::{best_greedy, fast_greedy};
 pub(super) use fit::{fit_by_search, granularity};
 pub(super) use search::{Constraint, Constraints, Joint, Piece, common_byte, takes as search_takes};
 pub(super) use smallest::smaller;
+pub(super) use squeaky_wheel::SqueakyWheel;
 // Users use `Strategy`; the tests call the strategies directly.
 #[doc(hidden)]
 pub use arena::Gap;

@@ -5,6 +5,7 @@ use super::{
     best_greedy::best_greedy,
     fit::{fit_by_search, granularity},
     search::{Constraints, Fit, takes},
+    squeaky_wheel::squeaky_wheel,
 };
 use crate::{
     bounds::{max_breadth, naive_total},
@@ -54,7 +55,11 @@ pub fn smallest(records: &[UsageRecord], nodes: u64, control: &SearchControl<'_>
     naive_total(records)?;
     let bound = max_breadth(records);
     let layout = best_greedy(records, bound, control)?;
-    if nodes > 0 && layout.total() > bound && !takes(records) {
+    let searchable = takes(records);
+    // The exact search needs a good layout to start from. If it does not run, all effort is for the orders.
+    let (placements, share) = if searchable { (nodes / 8, control.share(1, 8)) } else { (nodes, control.share(1, 1)) };
+    let layout = squeaky_wheel(records, bound, layout.total(), placements, &share).unwrap_or(layout);
+    if nodes > 0 && layout.total() > bound && !searchable {
         return Ok(Smallest { layout, bound, stopped: control.stopped().or(Some(StopReason::TooManyTensors)) });
     }
     let smaller = smaller(records, &Constraints::NONE, bound, layout.total(), nodes, control);

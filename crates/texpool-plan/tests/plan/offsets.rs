@@ -69,9 +69,18 @@ fn the_published_example_is_tight() {
     let control = SearchControl::new();
     assert!(matches!(fit(&records, 12, 1000, &control), Ok(Fit::Fits(_))));
     assert_eq!(fit(&records, 11, 1000, &control), Ok(Fit::Infeasible));
-    let hard = minimalloc("A.1048576");
+    let hard = minimalloc("E.1048576");
     assert_eq!(fit(&hard, 1_048_575, 1000, &control), Ok(Fit::Infeasible));
     assert_eq!(fit(&hard, 1_048_576, 10, &control), Ok(Fit::BudgetExhausted));
+}
+
+/// Tensors that fill rectangles are placed as one, so this instance is planned exactly without a search.
+#[test]
+fn a_plan_of_blocks_is_the_smallest() {
+    let records = minimalloc("A.1048576");
+    let smallest = smallest(&records, 0, &SearchControl::new()).unwrap();
+    assert_eq!((smallest.layout.total(), smallest.bound), (1_048_576, 1_048_576));
+    assert_eq!(check_layout(&records, &[], &smallest.layout), Ok(()));
 }
 
 /// A hard instance plus tensors alive as long as all of it. Each of these adds a level to the search.
