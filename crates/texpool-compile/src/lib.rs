@@ -25,6 +25,7 @@ mod mutator;
 mod node_kernels;
 pub mod option_text;
 mod options;
+mod order;
 mod parallel;
 mod placed_steps;
 mod precision;
@@ -44,7 +45,10 @@ pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;
 pub use io_texture::io_texture;
 pub use model::{CompiledModel, Frontier, Peak, Point, RowTiling, Unmet};
-pub use options::{CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
+pub use options::{
+    CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage,
+};
+pub use order::{MemoryOrder, OrderMemory};
 pub use placed_steps::PlacedSteps;
 pub use saved::{SavedPlanError, load};
 pub use size::parse_size;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::{
     error::CompileError,
     model::{CompiledModel, Lowering},
-    options::CompileOptions,
+    options::{CompileOptions, OperatorOrder},
+    order::{self, MemoryOrder},
     parallel::parallel_map,
     precision,
     streaming::streaming,
@@ -33,6 +34,8 @@ pub(super) struct LoweredModel {
     pub(super) in_place: NodeSet,
     /// Weights, inputs and outputs that go through the pool in every run.
     pub(super) streaming: Streaming,
+    /// The order of the operators, if it was searched.
+    pub(super) order: Option<MemoryOrder>,
 }
 
 /// Upper limit on the total rows of all operators' results for which tilings are searched. Estimated, not measured:
@@ -55,6 +58,18 @@ pub(super) struct UntiledPlan {
     pub(super) streamed: Schedule,
     best: Solution,
     pub(super) plan: Plan,
+}
+
+impl UntiledPlan {
+    /// Returns the largest number of texels alive at once.
+    pub(super) fn peak_texels(&self) -> u64 {
+        self.best.bounds.offsets
+    }
+
+    /// Returns the texels of the pool, before textures are rounded up to whole lines.
+    pub(super) fn pool_texels(&self) -> u64 {
+        self.best.layout.total()
+    }
 }
 
 impl LoweredModel {
@@ -83,7 +98,22 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        let Rewritten { graph, views, in_place, report } = rewritten(graph, &options.rules, row_means, options.format)?;
+        let rewritten = rewritten(graph, &options.rules, row_means, options.format)?;
+        let lower = |rewritten| Self::scheduled(rewritten, row_means, options, control);
+        match options.order {
+            OperatorOrder::File => lower(rewritten),
+            OperatorOrder::Memory => order::with_smallest_pool(&rewritten, options, lower, control),
+        }
+    }
+
+    /// Schedules the nodes in the order of the rewritten graph.
+    fn scheduled(
+        rewritten: Rewritten,
+        row_means: bool,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        let Rewritten { graph, views, in_place, report } = rewritten;
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![UntiledSchedule { schedule: plain, in_place: NodeSet::new() }];
         let plain = &schedules[0].schedule;
@@ -100,7 +130,7 @@ impl LoweredModel {
             }
         }
         let streaming = streaming(&graph, options);
-        Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
+        Ok(Self { graph, report, row_means, schedules, views, in_place, streaming, order: None })
     }
 
     /// Returns the schedule that copies every part.
@@ -111,6 +141,11 @@ impl LoweredModel {
     /// Returns the total number of rows if it is too large for a search for tilings.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
         too_many_rows(self.plain())
+    }
+
+    /// Returns all schedules with uploads and downloads.
+    pub(super) fn streamed(&self) -> impl Iterator<Item = Schedule> {
+        self.schedules.iter().map(|steps| stream(&self.graph, steps.schedule.clone(), &self.streaming))
     }
 
     /// Plans all schedules with whole tensors, and returns the smaller plan.
@@ -158,6 +193,7 @@ impl LoweredModel {
                 weights: options.weights,
                 weight_format: options.weight_format,
                 stream_io: options.stream_io,
+                order: self.order,
             },
             objective: options.objective,
             tiled: None,

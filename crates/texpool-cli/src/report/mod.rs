@@ -13,6 +13,7 @@ mod explain;
 mod explain_text;
 mod front;
 mod networks;
+mod order;
 mod plan_rows;
 mod residency;
 mod step_times;
@@ -31,6 +32,7 @@ pub use digits::{grouped, rounded, size};
 pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVerdict, PartitionReport};
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
+pub use order::{OrderBytes, OrderReport};
 pub use plan_rows::{Fit, PlanFigures, PlanRow, PlanRows};
 pub use step_times::{KindTime, StepTime, step_table, with_speeds};
 pub use values::{NotFiniteCounts, ValueSummary};
@@ -60,6 +62,9 @@ pub struct MemoryReport {
     /// Description of the plan's row tiling, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiling: Option<TilingReport>,
+    /// Memory of whole tensors in the file's order and in the order that was chosen; only if the order was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderReport>,
     /// Figures by the papers' convention, for intermediate tensors only; present on request, if textures hold whole
     /// tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -316,6 +321,7 @@ impl MemoryReport {
             stopped: None,
             tiling_why: None,
             tiling: None,
+            order: None,
             intermediates_alone: None,
             driver_bytes: None,
             io_bytes: inputs.io_bytes,

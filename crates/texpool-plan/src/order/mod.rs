@@ -1,4 +1,4 @@
-//! The order of operations with the smallest memory. Pisarchyk and Lee (2020) name it as future work in section 7;
+//! The order of operations with the smallest memory. Pisarchyk and Lee (2020) name it as future work;
 //! SERENITY (Ahn et al. 2020) searches it by dynamic programming.
 //!
 //! A problem is divided where all orders agree, then each part is searched: by beams for a good order, and exactly for
