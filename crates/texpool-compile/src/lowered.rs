@@ -6,7 +6,7 @@ use super::{
     error::CompileError,
     model::{CompiledModel, Lowering},
     options::{CompileOptions, OperatorOrder},
-    order::{self, MemoryOrder},
+    order::{MemoryOrder, NodeOrder, OrderMemory, copied, reordered},
     parallel::parallel_map,
     precision,
     streaming::streaming,
@@ -16,8 +16,8 @@ use crate::schedule::{
     tiling::{RowDependencies, Stripe, select_in_place},
 };
 use texpool_model::rewrite::{self, Report, Rewritten, Rules};
-use texpool_ops::graph::{self, Graph, IdVec, NodeSet, share_constants};
-use texpool_plan::{Plan, SearchControl, Solution, TexelFormat};
+use texpool_ops::graph::{self, Graph, IdVec, NodeId, NodeSet, share_constants};
+use texpool_plan::{LeastPeak, Plan, SearchControl, Solution, TexelFormat, least_peak};
 
 /// A rewritten and scheduled model without a plan.
 pub(super) struct LoweredModel {
@@ -61,14 +61,9 @@ pub(super) struct UntiledPlan {
 }
 
 impl UntiledPlan {
-    /// Returns the largest number of texels alive at once.
-    pub(super) fn peak_texels(&self) -> u64 {
-        self.best.bounds.offsets
-    }
-
-    /// Returns the texels of the pool, before textures are rounded up to whole lines.
-    pub(super) fn pool_texels(&self) -> u64 {
-        self.best.layout.total()
+    /// Returns the memory of the plan, with texels of the given size.
+    fn memory(&self, texel_bytes: u64) -> OrderMemory {
+        OrderMemory { peak_bytes: self.best.bounds.offsets * texel_bytes, pool_bytes: self.plan.bytes() }
     }
 }
 
@@ -102,8 +97,60 @@ impl LoweredModel {
         let lower = |rewritten| Self::scheduled(rewritten, row_means, options, control);
         match options.order {
             OperatorOrder::File => lower(rewritten),
-            OperatorOrder::Memory => order::with_smallest_pool(&rewritten, options, lower, control),
+            OperatorOrder::Memory => Self::with_smallest_pool(&rewritten, options, lower, control),
         }
+    }
+
+    /// Lowers the model in the order with the smallest pool of those with the smallest peak, or in the file's order if
+    /// that one has a pool as small.
+    fn with_smallest_pool(
+        rewritten: &Rewritten,
+        options: &CompileOptions,
+        lower: impl Fn(Rewritten) -> Result<Self, CompileError>,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        let search = control.share(1, 3);
+        let file = lower(copied(rewritten))?;
+        let file_plan = file.planned(options, &search)?;
+        let texel_bytes = options.format.texel_bytes();
+        let file_memory = file_plan.memory(texel_bytes);
+        let (mut best, mut best_plan, mut nodes) = (file, file_plan, Vec::new());
+        for order in best.orders(&search)? {
+            let lowered = lower(reordered(copied(rewritten), &order)?)?;
+            let plan = lowered.planned(options, &search)?;
+            if plan.plan.bytes() < best_plan.plan.bytes() {
+                (best, best_plan, nodes) = (lowered, plan, order);
+            }
+        }
+        let problem = NodeOrder::new(&best.graph, &best_plan.streamed)?.problem;
+        let least = least_peak(&problem, LeastPeak::EFFORT, &search);
+        best.order = Some(MemoryOrder {
+            nodes,
+            file: file_memory,
+            chosen: best_plan.memory(texel_bytes),
+            bound_bytes: least.bound * texel_bytes,
+            // In texels, before textures are rounded up to whole lines.
+            is_proven: best_plan.best.layout.total() <= least.bound,
+        });
+        Ok(best)
+    }
+
+    /// Returns orders of all nodes that have small peaks, with parts copied and with parts written in place; not the
+    /// order that the nodes have.
+    fn orders(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<NodeId>>, CompileError> {
+        let mut orders: Vec<Vec<NodeId>> = Vec::new();
+        for steps in &self.schedules {
+            let streamed = stream(&self.graph, steps.schedule.clone(), &self.streaming);
+            let order = NodeOrder::new(&self.graph, &streamed)?;
+            let least = least_peak(&order.problem, LeastPeak::EFFORT, control);
+            for operations in std::iter::once(&least.order).chain(&least.others) {
+                let nodes = order.with_stepless_nodes(&self.graph, operations);
+                if !orders.contains(&nodes) && !nodes.iter().copied().eq(self.graph.nodes.ids()) {
+                    orders.push(nodes);
+                }
+            }
+        }
+        Ok(orders)
     }
 
     /// Schedules the nodes in the order of the rewritten graph.
@@ -141,11 +188,6 @@ impl LoweredModel {
     /// Returns the total number of rows if it is too large for a search for tilings.
     pub(super) fn too_many_rows(&self) -> Option<u64> {
         too_many_rows(self.plain())
-    }
-
-    /// Returns all schedules with uploads and downloads.
-    pub(super) fn streamed(&self) -> impl Iterator<Item = Schedule> {
-        self.schedules.iter().map(|steps| stream(&self.graph, steps.schedule.clone(), &self.streaming))
     }
 
     /// Plans all schedules with whole tensors, and returns the smaller plan.

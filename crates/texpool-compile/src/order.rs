@@ -2,15 +2,11 @@
 //!
 //! Each operator computes the same as in the file's order, so the results have the same bits.
 
-use super::{
-    error::CompileError,
-    lowered::{LoweredModel, UntiledPlan},
-    options::CompileOptions,
-};
-use crate::schedule::{Contents, Schedule, stream};
+use super::error::CompileError;
+use crate::schedule::{Contents, Schedule};
 use texpool_model::rewrite::Rewritten;
 use texpool_ops::graph::{self, Graph, IdVec, NodeId, NodeSet, TensorId};
-use texpool_plan::{LeastPeak, OrderProblem, OrderTensor, SearchControl, StepUse, least_peak};
+use texpool_plan::{OrderProblem, OrderTensor, StepUse};
 
 /// The order in which a model's operators run, with the memory of whole tensors in this order and in the file's.
 ///
@@ -46,62 +42,9 @@ impl MemoryOrder {
     }
 }
 
-/// Returns the model in the order with the smallest pool of those with the smallest peak, or in the file's order if
-/// that one has a pool as small.
-pub(super) fn with_smallest_pool(
-    rewritten: &Rewritten,
-    options: &CompileOptions,
-    lower: impl Fn(Rewritten) -> Result<LoweredModel, CompileError>,
-    control: &SearchControl<'_>,
-) -> Result<LoweredModel, CompileError> {
-    let search = control.share(1, 3);
-    let file = lower(copied(rewritten))?;
-    let file_plan = file.planned(options, &search)?;
-    let memory = |plan: &UntiledPlan| OrderMemory {
-        peak_bytes: plan.peak_texels() * options.format.texel_bytes(),
-        pool_bytes: plan.plan.bytes(),
-    };
-    let file_memory = memory(&file_plan);
-    let (mut best, mut best_plan, mut nodes) = (file, file_plan, Vec::new());
-    for order in candidates(&best, &search)? {
-        let lowered = lower(reordered(copied(rewritten), &order)?)?;
-        let plan = lowered.planned(options, &search)?;
-        if plan.plan.bytes() < best_plan.plan.bytes() {
-            (best, best_plan, nodes) = (lowered, plan, order);
-        }
-    }
-    let problem = NodeOrder::new(&best.graph, &best_plan.streamed)?;
-    let least = least_peak(&problem.problem, LeastPeak::EFFORT, &search);
-    best.order = Some(MemoryOrder {
-        nodes,
-        file: file_memory,
-        chosen: memory(&best_plan),
-        bound_bytes: least.bound * options.format.texel_bytes(),
-        is_proven: best_plan.pool_texels() <= least.bound,
-    });
-    Ok(best)
-}
-
-/// Returns orders of all nodes that have small peaks, with parts copied and with parts written in place; not the order
-/// that the nodes have.
-fn candidates(lowered: &LoweredModel, control: &SearchControl<'_>) -> Result<Vec<Vec<NodeId>>, CompileError> {
-    let mut orders: Vec<Vec<NodeId>> = Vec::new();
-    for streamed in lowered.streamed() {
-        let order = NodeOrder::new(&lowered.graph, &streamed)?;
-        let least = least_peak(&order.problem, LeastPeak::EFFORT, control);
-        for operations in std::iter::once(&least.order).chain(&least.others) {
-            let nodes = order.with_stepless_nodes(&lowered.graph, operations);
-            if !orders.contains(&nodes) && !nodes.iter().copied().eq(lowered.graph.nodes.ids()) {
-                orders.push(nodes);
-            }
-        }
-    }
-    Ok(orders)
-}
-
 /// The nodes of a schedule that have steps, as operations to put in order.
-struct NodeOrder {
-    problem: OrderProblem,
+pub(super) struct NodeOrder {
+    pub(super) problem: OrderProblem,
     /// The node of each operation.
     nodes: Vec<NodeId>,
 }
@@ -109,7 +52,7 @@ struct NodeOrder {
 impl NodeOrder {
     /// Creates the problem of a schedule with uploads and downloads. The weights of a node count as one tensor of the
     /// size of its largest tile.
-    fn new(graph: &Graph, schedule: &Schedule) -> Result<Self, CompileError> {
+    pub(super) fn new(graph: &Graph, schedule: &Schedule) -> Result<Self, CompileError> {
         let mut nodes: Vec<NodeId> = Vec::new();
         let mut uses: Vec<StepUse> = Vec::new();
         let mut tiles: Vec<u64> = Vec::new();
@@ -138,7 +81,7 @@ impl NodeOrder {
 
     /// Returns all nodes of the graph in the order of `operations`. A node without a step follows as soon as its
     /// operands are computed.
-    fn with_stepless_nodes(&self, graph: &Graph, operations: &[usize]) -> Vec<NodeId> {
+    pub(super) fn with_stepless_nodes(&self, graph: &Graph, operations: &[usize]) -> Vec<NodeId> {
         let has_step: NodeSet = self.nodes.iter().copied().collect();
         let mut stepless: Vec<NodeId> = graph.nodes.ids().filter(|&id| !has_step.contains(id)).collect();
         let mut computed: IdVec<TensorId, bool> = graph.tensors.iter().map(|t| t.constant.is_some()).collect();
@@ -231,7 +174,7 @@ pub(super) fn reordered(rewritten: Rewritten, order: &[NodeId]) -> Result<Rewrit
 }
 
 /// Copies a rewritten graph; the values of its weights are shared.
-fn copied(rewritten: &Rewritten) -> Rewritten {
+pub(super) fn copied(rewritten: &Rewritten) -> Rewritten {
     let Rewritten { graph, views, in_place, report } = rewritten;
     Rewritten { graph: graph.clone(), views: views.clone(), in_place: in_place.clone(), report: report.clone() }
 }

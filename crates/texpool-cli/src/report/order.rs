@@ -53,8 +53,11 @@ impl fmt::Display for OrderReport {
         for (name, OrderBytes { peak_bytes, pool_bytes }) in [("file", self.file), ("memory", self.chosen)] {
             writeln!(f, "    {name:<44} {:>14} {:>14}", grouped(peak_bytes), grouped(pool_bytes))?;
         }
-        let proof =
-            if self.proven { "proven: no order and no placement takes less" } else { "not proven for the pool" };
+        let proof = match self.proven {
+            true => "no order and no placement takes less",
+            false if self.bound_bytes == self.chosen.peak_bytes => "no order has a smaller peak",
+            false => "not reached",
+        };
         writeln!(f, "    {:<44} {:>14} {proof}", "lower bound of any order", grouped(self.bound_bytes))
     }
 }
