@@ -1,5 +1,5 @@
-//! The order of operators with the smallest pool: never larger than in the file's order, the same after loading, and the
-//! same operators.
+//! The order of operators with the smallest pool: never larger than in the file's order, the same after loading, and
+//! the same operators.
 
 use proptest::prelude::*;
 use texpool_compile::{

@@ -47,8 +47,8 @@ impl PoolOrder {
     }
 }
 
-/// Places the tensors in the problem's order and in the orders of `least`, and returns the order with the smallest pool;
-/// of equals the problem's. So the pool is never larger than in the problem's order. `place` returns the size of the
+/// Places the tensors in the problem's order and in the orders of `least`, and returns the order with the smallest
+/// pool; of equals the problem's. So the pool is never larger than in the problem's order. `place` returns the size of the
 /// pool for usage records and the uses of each step.
 ///
 /// # Errors
