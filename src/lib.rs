@@ -96,7 +96,7 @@ pub use runtime::{
 };
 #[doc(inline)]
 pub use texpool_compile::{
-    Clock, CompileError, DeviceProfile, Rate, SavedPlanError, WeightFormat, schedule::ScheduleError,
+    Clock, CompileError, DeviceProfile, OperatorOrder, Rate, SavedPlanError, WeightFormat, schedule::ScheduleError,
 };
 #[doc(inline)]
 pub use texpool_gpu::{

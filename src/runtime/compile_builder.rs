@@ -9,7 +9,7 @@ use super::{CompiledModel, Context, Error, Model, NamedOptions};
 #[cfg(not(target_arch = "wasm32"))]
 use texpool_cache::{CachedPlan, PLANS};
 use texpool_compile::{
-    self, CompileError, CompileOptions, DeviceProfile, Objective, Tiling, WeightFormat, WeightStorage,
+    self, CompileError, CompileOptions, DeviceProfile, Objective, OperatorOrder, Tiling, WeightFormat, WeightStorage,
 };
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::Graph;
@@ -193,6 +193,20 @@ impl<'a> CompileBuilder<'a> {
     /// ```
     pub fn whole_tensors(mut self) -> Self {
         self.options.tiling = Tiling::Whole;
+        self
+    }
+
+    /// Selects the order of the operators: the file's, or the one with the smallest pool of whole tensors that is
+    /// found. The results have the same bits.
+    ///
+    /// ```no_run
+    /// # fn example(context: texpool::Context, model: texpool::Model) -> Result<(), texpool::Error> {
+    /// let compiled = context.compile(&model).order(texpool::OperatorOrder::Memory).build()?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn order(mut self, order: OperatorOrder) -> Self {
+        self.options.order = order;
         self
     }
 

@@ -286,7 +286,7 @@ impl NamedOptions {
 mod tests {
     use super::{NamedOptions, OPTIONS, OptionError, OptionHelp};
     use std::{path::Path, time::Duration};
-    use texpool_compile::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
+    use texpool_compile::{CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage};
     use texpool_model::{import::FakeQuant, rewrite::Rules};
     use texpool_plan::{Planner, Strategy, TexelFormat};
 
@@ -315,6 +315,7 @@ mod tests {
             ("weights", "int8"),
             ("objective", "smallest"),
             ("tiling", "whole"),
+            ("order", "memory"),
             ("stream", "weights"),
             ("weight_tile", "4KiB"),
             ("strategy", "banks"),
@@ -335,10 +336,11 @@ mod tests {
         );
         let dims: Vec<(&str, usize)> = options.import().dims.iter().map(|(name, extent)| (&**name, *extent)).collect();
         assert_eq!((dims, options.import().fake_quant), (vec![("a=b", 3), ("batch", 2)], FakeQuant::Off));
-        let CompileOptions { rules, format, planner, objective, tiling, weights, weight_format, stream_io, .. } =
-            options.compile();
+        let CompileOptions {
+            rules, format, planner, objective, tiling, order, weights, weight_format, stream_io, ..
+        } = options.compile();
         assert_eq!((*format, *planner), (TexelFormat::Rgba16Float, Planner::Banks));
-        assert_eq!((*objective, *tiling), (Objective::Smallest, Tiling::Whole));
+        assert_eq!((*objective, *tiling, *order), (Objective::Smallest, Tiling::Whole, OperatorOrder::Memory));
         assert_eq!((*rules, *stream_io), (Rules::exact(), StreamedIo::NONE));
         assert_eq!(*weight_format, WeightFormat::Int8);
         assert_eq!(*weights, WeightStorage::Streamed { resident_below: 0, tile_bytes: 4096 });

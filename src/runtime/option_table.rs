@@ -3,7 +3,7 @@
 use std::{fmt, path::PathBuf, time::Duration};
 
 use texpool_compile::{
-    CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat,
+    CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
     option_text::{Streamed, choices, parse_choice, parse_deadline, parse_rules, parse_seconds, parse_texture_planner},
     parse_size,
 };
@@ -94,7 +94,7 @@ fn store<T>(field: &mut T, parsed: Result<T, String>) -> Result<(), String> {
 }
 
 /// All options, in the order of documentation.
-pub(super) static OPTIONS: [OptionRow; 15] = [
+pub(super) static OPTIONS: [OptionRow; 16] = [
     OptionRow {
         name: "adapter",
         part: Part::Device,
@@ -183,6 +183,16 @@ pub(super) static OPTIONS: [OptionRow; 15] = [
         texts: || format!("{}; default `rows`", choices::<Tiling>()),
         purpose: "Whether operators may run in stripes of rows to save memory, or every tensor stays whole.",
         set: |to, text| store(&mut to.compile.tiling, parse_choice(text)),
+    },
+    OptionRow {
+        name: "order",
+        part: Part::Plan,
+        effect: Effect::Shape,
+        repeats: false,
+        texts: || format!("{}; default `file`", choices::<OperatorOrder>()),
+        purpose: "Order of the operators: the file's, or the one with the smallest pool of whole tensors that is found, \
+                  with bit-identical results.",
+        set: |to, text| store(&mut to.compile.order, parse_choice(text)),
     },
     OptionRow {
         name: "stream",

@@ -1,14 +1,14 @@
 //! Plan invariance: a model's outputs have the same bits under every plan, with poison on, run after run, process
 //! after process.
 
-use texpool_compile::{CompileOptions, CompiledModel, Objective, compile};
+use texpool_compile::{CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, WeightStorage, compile};
 use texpool_gpu::{Executor, ExecutorOptions, Gpu, SharedPipelines};
 use texpool_model::rewrite::Rules;
 use texpool_ops::graph::{Act, Conv2d, Graph, GraphBuilder, Padding, Pool2d, PoolKind, ReduceKind};
 use texpool_plan::{Planner, SearchControl, Strategy, TexelFormat};
 
 use crate::{
-    support::{every_plan, hash::bits, models, open},
+    support::{every_plan, graphs::branches, hash::bits, models, open},
     witness::Child,
 };
 
@@ -77,6 +77,26 @@ mod every_strategy {
         selfie_segmentation "selfie_segmentation.tflite"
         posenet "posenet_mv1_075_float_from_checkpoints.tflite"
         deeplab "deeplabv3_257_mv_gpu.tflite"
+    }
+}
+
+/// Operators compute the same bits in every order, with poison where no live tensor lies.
+#[test]
+fn the_order_of_operators_changes_no_bit() {
+    let (gpu, pipelines, graph) = (open(), SharedPipelines::default(), branches());
+    let limits = gpu.texture_limits();
+    let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 1024 };
+    for (objective, weights, stream_io) in [
+        (Objective::Fastest, WeightStorage::Resident, StreamedIo::NONE),
+        (Objective::Fastest, streamed, StreamedIo::BOTH),
+        (Objective::Smallest, streamed, StreamedIo::BOTH),
+    ] {
+        let options = CompileOptions { objective, weights, stream_io, limits, ..CompileOptions::default() };
+        let compiled = |order| compile(&graph, &CompileOptions { order, ..options.clone() }, &SearchControl::new());
+        let (file, memory) = (compiled(OperatorOrder::File).unwrap(), compiled(OperatorOrder::Memory).unwrap());
+        assert!(memory.order().is_some_and(|order| !order.is_of_file()), "{:?}", memory.order());
+        let file = run(&gpu, file, &pipelines, true, 1);
+        assert_eq!(file, run(&gpu, memory, &pipelines, true, 2), "{objective:?}");
     }
 }
 

@@ -15,6 +15,7 @@ mod integers;
 
 mod circles;
 mod loops;
+mod order;
 mod packing;
 mod precision;
 mod promises;

@@ -6,7 +6,8 @@ mod saved_plan;
 use std::{fs, path::Path, time::Duration};
 
 use proptest::prelude::*;
-use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan, sealed};
+pub(crate) use saved_plan::sealed;
+use saved_plan::{BEGIN, GRAPHS, LIMITS, drive, holds, loaded, plan};
 use texpool_compile::{
     CompileError, CompileOptions, CompiledModel, Objective, SavedPlanError, compile, load, pareto_front,
 };

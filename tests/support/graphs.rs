@@ -1,6 +1,8 @@
 //! Helpers shared by the tests: graphs of one node, and node ids by number.
 
-use texpool_ops::graph::{Constant, Epilogue, Graph, Node, NodeId, Op, Shape, Tensor, TensorId};
+use texpool_ops::graph::{
+    Act, Constant, Conv2d, Epilogue, Graph, GraphBuilder, Node, NodeId, Op, Padding, Shape, Tensor, TensorId, Unary,
+};
 
 /// Returns the id of node `number`.
 pub(crate) const fn n(number: usize) -> NodeId {
@@ -35,6 +37,27 @@ pub(crate) fn one_node(op: Op, operands: &[Source], output: Shape, epilogue: Epi
     graph.outputs.push(id);
     graph.nodes.push(Node { op, inputs, output: id, epilogue, op_index: 0, integers: None });
     graph
+}
+
+/// Four branches that grow wide and shrink again; the file computes the wide results of all branches first.
+pub(crate) fn branches() -> Graph {
+    let mut net = GraphBuilder::new("branches");
+    let x = net.input("x", &[1, 12, 10, 4]).unwrap();
+    let plain = Conv2d { stride: [1; 2], dilation: [1; 2], padding: Padding::default(), groups: 1 };
+    let mut conv = |name: &str, x, [from, to]: [usize; 2], salt: usize| {
+        let values: Vec<f32> = (0..to * from).map(|i| ((i * 7 + salt) % 13) as f32 / 40.0 - 0.15).collect();
+        let weights = net.constant("w", &[to, 1, 1, from], &values).unwrap();
+        let conv = net.conv2d(name, plain, x, weights, None, Act::None).unwrap();
+        net.unary(name, Unary::Sin, conv).unwrap()
+    };
+    let stem = conv("stem", x, [4, 8], 0);
+    let wide = [1, 2, 3, 4].map(|salt| conv("wide", stem, [8, 64], salt));
+    let narrow = wide.map(|wide| conv("narrow", wide, [64, 8], 5));
+    let ends = narrow.map(|narrow| conv("end", narrow, [8, 4], 6));
+    let both = net.concat("both", 3, &ends).unwrap();
+    let flat = net.reshape("flat", both, &[1, 6, 20, 16]).unwrap();
+    let out = net.unary("out", Unary::Cos, flat).unwrap();
+    net.finish(&[out]).unwrap()
 }
 
 /// Adds a tensor and returns its id.

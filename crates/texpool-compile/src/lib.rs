@@ -10,6 +10,7 @@ mod memory;
 mod model;
 mod node_kernels;
 mod options;
+mod order;
 mod parallel;
 mod precision;
 mod saved;
@@ -30,9 +31,10 @@ pub use memory::{
 };
 pub use model::{CompiledModel, ParetoFront, Peak, Point, RowTiling, Unmet};
 pub use options::{
-    CompileOptions, DEFAULT_TILE, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage, option_text,
-    size::parse_size,
+    CompileOptions, DEFAULT_TILE, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage,
+    option_text, size::parse_size,
 };
+pub use order::{MemoryOrder, OrderMemory};
 pub use saved::{SavedPlanError, load};
 
 use lowered::LoweredModel;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use crate::{
     error::CompileError,
     model::{CompiledModel, Lowering},
-    options::CompileOptions,
+    options::{CompileOptions, OperatorOrder},
+    order::{MemoryOrder, NodeOrder, OrderMemory, copied, reordered},
     parallel::parallel_map,
     precision,
     schedule::{
@@ -15,8 +16,8 @@ use crate::{
     streaming::streaming,
 };
 use texpool_model::rewrite::{self, Report, Rewritten, Rules};
-use texpool_ops::graph::{self, Graph, IdVec, NodeSet, share_constants};
-use texpool_plan::{Plan, SearchControl, Solution, TexelFormat};
+use texpool_ops::graph::{self, Graph, IdVec, NodeId, NodeSet, share_constants};
+use texpool_plan::{LeastPeak, Plan, SearchControl, Solution, TexelFormat, least_peak};
 
 /// A rewritten and scheduled model without a plan.
 pub(super) struct LoweredModel {
@@ -33,6 +34,8 @@ pub(super) struct LoweredModel {
     pub(super) in_place: NodeSet,
     /// Weights, inputs and outputs that go through the pool in every run.
     pub(super) streaming: Streaming,
+    /// The order of the operators, if it was searched.
+    pub(super) order: Option<MemoryOrder>,
 }
 
 /// Upper limit on the total rows of all operators' results for which tilings are searched. Estimated, not measured:
@@ -55,6 +58,13 @@ pub(super) struct UntiledPlan {
     pub(super) streamed: Schedule,
     best: Solution,
     pub(super) plan: Plan,
+}
+
+impl UntiledPlan {
+    /// Returns the memory of the plan, with texels of the given size.
+    fn memory(&self, texel_bytes: u64) -> OrderMemory {
+        OrderMemory { peak_bytes: self.best.bounds.offsets * texel_bytes, pool_bytes: self.plan.bytes() }
+    }
 }
 
 impl LoweredModel {
@@ -83,7 +93,74 @@ impl LoweredModel {
         options: &CompileOptions,
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
-        let Rewritten { graph, views, in_place, report } = rewritten(graph, &options.rules, row_means, options.format)?;
+        let rewritten = rewritten(graph, &options.rules, row_means, options.format)?;
+        let lower = |rewritten| Self::scheduled(rewritten, row_means, options, control);
+        match options.order {
+            OperatorOrder::File => lower(rewritten),
+            OperatorOrder::Memory => Self::with_smallest_pool(&rewritten, options, lower, control),
+        }
+    }
+
+    /// Lowers the model in the order with the smallest pool of those with the smallest peak, or in the file's order if
+    /// that one has a pool as small.
+    fn with_smallest_pool(
+        rewritten: &Rewritten,
+        options: &CompileOptions,
+        lower: impl Fn(Rewritten) -> Result<Self, CompileError>,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        let search = control.share(1, 3);
+        let file = lower(copied(rewritten))?;
+        let file_plan = file.planned(options, &search)?;
+        let texel_bytes = options.format.texel_bytes();
+        let file_memory = file_plan.memory(texel_bytes);
+        let (mut best, mut best_plan, mut nodes) = (file, file_plan, Vec::new());
+        for order in best.orders(&search)? {
+            let lowered = lower(reordered(copied(rewritten), &order)?)?;
+            let plan = lowered.planned(options, &search)?;
+            if plan.plan.bytes() < best_plan.plan.bytes() {
+                (best, best_plan, nodes) = (lowered, plan, order);
+            }
+        }
+        let problem = NodeOrder::new(&best.graph, &best_plan.streamed)?.problem;
+        let least = least_peak(&problem, LeastPeak::EFFORT, &search);
+        best.order = Some(MemoryOrder {
+            nodes,
+            file: file_memory,
+            chosen: best_plan.memory(texel_bytes),
+            bound_bytes: least.bound * texel_bytes,
+            // In texels, before textures are rounded up to whole lines.
+            is_proven: best_plan.best.layout.total() <= least.bound,
+        });
+        Ok(best)
+    }
+
+    /// Returns orders of all nodes that have small peaks, with parts copied and with parts written in place; not the
+    /// order that the nodes have.
+    fn orders(&self, control: &SearchControl<'_>) -> Result<Vec<Vec<NodeId>>, CompileError> {
+        let mut orders: Vec<Vec<NodeId>> = Vec::new();
+        for steps in &self.schedules {
+            let streamed = stream(&self.graph, steps.schedule.clone(), &self.streaming);
+            let order = NodeOrder::new(&self.graph, &streamed)?;
+            let least = least_peak(&order.problem, LeastPeak::EFFORT, control);
+            for operations in std::iter::once(&least.order).chain(&least.others) {
+                let nodes = order.with_stepless_nodes(&self.graph, operations);
+                if !orders.contains(&nodes) && !nodes.iter().copied().eq(self.graph.nodes.ids()) {
+                    orders.push(nodes);
+                }
+            }
+        }
+        Ok(orders)
+    }
+
+    /// Schedules the nodes in the order of the rewritten graph.
+    fn scheduled(
+        rewritten: Rewritten,
+        row_means: bool,
+        options: &CompileOptions,
+        control: &SearchControl<'_>,
+    ) -> Result<Self, CompileError> {
+        let Rewritten { graph, views, in_place, report } = rewritten;
         let plain = schedule(&graph, &views)?;
         let mut schedules = vec![UntiledSchedule { schedule: plain, in_place: NodeSet::new() }];
         let plain = &schedules[0].schedule;
@@ -100,7 +177,7 @@ impl LoweredModel {
             }
         }
         let streaming = streaming(&graph, options);
-        Ok(Self { graph, report, row_means, schedules, views, in_place, streaming })
+        Ok(Self { graph, report, row_means, schedules, views, in_place, streaming, order: None })
     }
 
     /// Returns the schedule that copies every part.
@@ -158,6 +235,7 @@ impl LoweredModel {
                 weights: options.weights,
                 weight_format: options.weight_format,
                 stream_io: options.stream_io,
+                order: self.order,
             },
             objective: options.objective,
             tiled: None,

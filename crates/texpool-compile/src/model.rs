@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::{
     error::CompileError,
     options::{Objective, StreamedIo, WeightFormat, WeightStorage},
+    order::MemoryOrder,
     schedule::{Schedule, tiling::Cascade},
     weight_format::{self, Rounded},
 };
@@ -101,6 +102,11 @@ impl CompiledModel {
         self.objective
     }
 
+    /// Returns the order of the operators, with its memory and that of the file's order; `None` if it was not searched.
+    pub const fn order(&self) -> Option<&MemoryOrder> {
+        self.lowering.order.as_ref()
+    }
+
     /// Returns details of the tiling, or `None` for a plan of whole tensors.
     pub const fn tiled(&self) -> Option<&RowTiling> {
         self.tiled.as_ref()
@@ -134,6 +140,8 @@ pub(super) struct Lowering {
     pub(super) weight_format: WeightFormat,
     /// Inputs and outputs that go through the pool.
     pub(super) stream_io: StreamedIo,
+    /// The order of the operators, if it was searched.
+    pub(super) order: Option<MemoryOrder>,
 }
 
 /// The row tiling of a compiled model.

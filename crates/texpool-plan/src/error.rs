@@ -119,6 +119,34 @@ pub enum InputError {
         /// Last step of the record.
         last: usize,
     },
+    /// An operation runs before one that it depends on.
+    #[error("operation {operation} depends on operation {dependency}, which does not run before it")]
+    LateDependency {
+        /// The operation.
+        operation: usize,
+        /// The operation that must run before it.
+        dependency: usize,
+    },
+    /// An order names an operation that does not exist, or names one twice.
+    #[error("the order names operation {operation}, which does not exist or has run already")]
+    NotAnOrder {
+        /// The operation.
+        operation: usize,
+    },
+    /// An operation uses a tensor that does not exist.
+    #[error("operation {operation} uses tensor {tensor}, which does not exist")]
+    UnknownTensor {
+        /// The operation.
+        operation: usize,
+        /// Index of the tensor.
+        tensor: usize,
+    },
+    /// No operation uses a tensor.
+    #[error("no operation uses tensor {tensor}, so nothing says when it is alive")]
+    UnusedTensor {
+        /// Index of the tensor.
+        tensor: usize,
+    },
     /// A buffer contradicts itself, or conflicts with another one that has a fixed offset.
     #[error("buffer {buffer}{}: {why}", named(name))]
     BadBuffer {

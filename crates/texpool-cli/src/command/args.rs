@@ -16,7 +16,7 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use std::{ffi::OsString, path::PathBuf, time::Duration};
 use texpool_cache::{PLANS, WEIGHTS};
 use texpool_compile::{
-    CompileOptions, CompiledModel, Objective, StreamedIo, Tiling, WeightFormat,
+    CompileOptions, CompiledModel, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat,
     option_text::{Choice, Streamed, WEIGHT_TILE, choice_name, parse_choice, parse_objective_or_budget, parse_seconds},
     parse_size,
 };
@@ -91,6 +91,10 @@ pub(super) struct PlanArgs {
     /// Division of operators that the plan may use.
     #[arg(long, value_parser = choice::<Tiling>(), default_value = "rows", help_heading = RESEARCH)]
     tiling: Tiling,
+    /// Order of the operators. `memory` searches for the order whose pool of whole tensors is smallest; the results
+    /// have the same bits. `plan` shows the memory in both orders, and whether no order takes less.
+    #[arg(long, value_parser = choice::<OperatorOrder>(), default_value = "file")]
+    order: OperatorOrder,
     /// Tensors that pass through the pool in every run instead of staying on the device beside it. Default: `io`;
     /// `all` with `--objective smallest`; with `--budget`, also weights if necessary. `none` matches published tables,
     /// whose pools contain intermediate tensors only.
@@ -152,12 +156,16 @@ impl PlanArgs {
     pub(super) fn selected(&self) -> Option<String> {
         let stream = self.stream.and_then(choice_name).map(|name| format!("stream {name}"));
         let objective = self.objective.and_then(choice_name).map(|name| format!("objective {name}"));
-        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(objective).or(stream)
+        let order = (self.order != OperatorOrder::File).then(|| choice_name(self.order)).flatten();
+        let order = order.map(|name| format!("order {name}"));
+        self.budget.map(|bytes| format!("budget {}", size(bytes))).or(objective).or(stream).or(order)
     }
 
-    /// Returns the options of the plain plan: the best of whole tensors, with weights on the device.
+    /// Returns the options of the plain plan: the best of whole tensors, in the file's order, with weights on the
+    /// device.
     pub(super) fn plain_options(&self) -> CompileOptions {
-        self.streaming_options(Planner::Best, Objective::Fastest, Streamed::with(Objective::Fastest))
+        let options = self.streaming_options(Planner::Best, Objective::Fastest, Streamed::with(Objective::Fastest));
+        CompileOptions { order: OperatorOrder::File, ..options }
     }
 
     /// Returns the options for comparing with published figures. There, inputs and outputs are not records unless
@@ -176,10 +184,11 @@ impl PlanArgs {
     }
 
     fn streaming_options(&self, planner: Planner, objective: Objective, streamed: Streamed) -> CompileOptions {
-        let &Self { rules, weights: weight_format, tiling, .. } = self;
+        let &Self { rules, weights: weight_format, tiling, order, .. } = self;
         let format = self.format();
+        let defaults = CompileOptions::default();
         let mut options =
-            CompileOptions { rules, format, planner, objective, tiling, weight_format, ..CompileOptions::default() };
+            CompileOptions { rules, format, planner, objective, tiling, order, weight_format, ..defaults };
         streamed.ask(&mut options, self.weight_tile);
         options
     }

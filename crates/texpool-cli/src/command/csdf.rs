@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     io::DistinctFiles,
-    report::{CsdfReport, ExampleOrder, OrderReport, ThroughputReport, order_svg},
+    report::{CsdfReport, ExampleOrder, PhaseOrderReport, ThroughputReport, order_svg},
 };
 use texpool_compile::{CompileOptions, DeviceProfile};
 use texpool_dataflow::{
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     report.throughput = throughput.map(|throughput| ThroughputReport { predicted_for, ..throughput });
     if args.order {
         let order = Order::new(&csdf, &buffers.capacities)?.ok_or(DataflowError::Capacities)?;
-        let order = OrderReport::new(&csdf, &order, ELEMENT_BYTES)?;
+        let order = PhaseOrderReport::new(&csdf, &order, ELEMENT_BYTES)?;
         picture::write(args.picture.as_deref(), &files, || {
             let heading = format!("{} phases, bytes in each buffer", order.steps.len());
             Ok(order_svg(&format!("{}: contents of buffers", graph.name), &[(heading, &order)]))

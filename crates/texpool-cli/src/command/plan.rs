@@ -337,7 +337,10 @@ fn text(name: &str, model: &str, compiled: &CompiledModel, table: &PlanRows, sev
     let (steps, naive) = (compiled.schedule().steps.len(), size(table.naive_device_bytes));
     let mut text =
         format!("{name}: {steps} steps; {naive} of device memory with a texture for every tensor\n\n{table}");
-    let why = MemoryReport::from_compiled(compiled).tiling_why;
+    let MemoryReport { tiling_why: why, order, .. } = MemoryReport::from_compiled(compiled);
+    if let Some(order) = order {
+        let _ = write!(text, "\n{order}\n");
+    }
     if let Some(why) = why.filter(|_| !several) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "  row tiling: {why}");

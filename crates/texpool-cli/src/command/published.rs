@@ -2,7 +2,7 @@
 
 use super::error::CliError;
 use crate::report::{
-    DataflowFigures, ExampleOrder, ExampleOrders, ExampleReport, NetworkReport, OrderReport, PublishedCsdf,
+    DataflowFigures, ExampleOrder, ExampleOrders, ExampleReport, NetworkReport, PhaseOrderReport, PublishedCsdf,
     PublishedFigures,
 };
 use texpool_compile::{CompileOptions, ParetoFront, pareto_front};
@@ -86,7 +86,11 @@ pub(super) fn example_orders() -> Result<ExampleOrders, CliError> {
     let of = |example: &Example| -> Result<ExampleOrder, CliError> {
         let (name, published_order) = (example.name.to_owned(), example.order.to_owned());
         // The paper counts a byte for each element.
-        Ok(ExampleOrder { name, published_order, order: OrderReport::new(&example.csdf()?, &example.order()?, 1)? })
+        Ok(ExampleOrder {
+            name,
+            published_order,
+            order: PhaseOrderReport::new(&example.csdf()?, &example.order()?, 1)?,
+        })
     };
     Ok(ExampleOrders { examples: EXAMPLES.iter().map(of).collect::<Result<_, _>>()? })
 }

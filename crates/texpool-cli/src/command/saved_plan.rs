@@ -20,8 +20,8 @@ pub(super) struct SavedPlanArgs {
         value_name = "FILE",
         help_heading = "Plan",
         conflicts_with_all = [
-            "strategy", "precision", "weights", "rules", "objective", "tiling", "budget", "stream", "weight_tile",
-            "deadline",
+            "strategy", "precision", "weights", "rules", "objective", "tiling", "order", "budget", "stream",
+            "weight_tile", "deadline",
         ]
     )]
     plan: Option<PathBuf>,

@@ -1,7 +1,9 @@
 //! Builds the report of a compiled model from its graph, schedule and plan.
 
 use super::DeviceMemoryReport;
-use super::{CascadeReport, IntermediatesReport, MemoryReport, PeakReport, ReportInputs, StepRow, TilingReport};
+use super::{
+    CascadeReport, IntermediatesReport, MemoryReport, OrderReport, PeakReport, ReportInputs, StepRow, TilingReport,
+};
 use texpool_compile::{
     CompiledModel, IntermediatesAlone, Objective, Peak,
     schedule::{StepKind, Storage, StorageKind, tiling::Cascade},
@@ -50,6 +52,7 @@ impl MemoryReport {
             baseline_bytes: tiled.baseline_bytes,
             baseline_ms: tiled.baseline_us / 1e3,
         });
+        report.order = compiled.order().map(OrderReport::from_order);
         report
     }
 

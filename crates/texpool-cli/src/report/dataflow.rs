@@ -1,7 +1,7 @@
 //! A network as a dataflow graph: actors, channels and minimum buffers. Also the published tables next to the results
 //! of this program.
 
-use super::{OrderReport, grouped, rounded};
+use super::{PhaseOrderReport, grouped, rounded};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use texpool_dataflow::{Buffers, Csdf};
@@ -29,7 +29,7 @@ pub struct CsdfReport {
     pub throughput: Option<ThroughputReport>,
     /// The order of phases; present on request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<OrderReport>,
+    pub order: Option<PhaseOrderReport>,
 }
 
 /// Predicted times of an inference, from the execution times of phases.

@@ -15,7 +15,8 @@ mod front;
 mod networks;
 mod operator_profiles;
 mod order;
-mod order_chart;
+mod phase_order;
+mod phase_order_chart;
 mod plan_rows;
 mod residency;
 mod shares;
@@ -38,8 +39,9 @@ pub use explain::{BoundaryReport, ExplainReport, GraphReport, NodeReport, NodeVe
 pub use front::{FrontPoint, FrontReport};
 pub use networks::{DataflowFigures, NetworkRow, NetworkTable, PublishedFigures};
 pub use operator_profiles::{OperatorProfile, OperatorProfiles, ProfiledTensor};
-pub use order::{ExampleOrder, ExampleOrders, OrderBuffer, OrderReport, OrderStep};
-pub use order_chart::order_svg;
+pub use order::{OrderBytes, OrderReport};
+pub use phase_order::{ExampleOrder, ExampleOrders, OrderBuffer, OrderStep, PhaseOrderReport};
+pub use phase_order_chart::order_svg;
 pub use plan_rows::{Fit, PlanFigures, PlanRow, PlanRows};
 pub use shares::{IntermediateShares, StrategyShare};
 pub use step_times::{KindTime, StepTime, step_table, with_speeds};
@@ -70,6 +72,9 @@ pub struct MemoryReport {
     /// Description of the plan's row tiling, if it has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tiling: Option<TilingReport>,
+    /// Memory of whole tensors in the file's order and in the order that was chosen; only if the order was searched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub order: Option<OrderReport>,
     /// Figures by the papers' convention, for intermediate tensors only; present on request, if textures hold whole
     /// tensors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -326,6 +331,7 @@ impl MemoryReport {
             stopped: None,
             tiling_why: None,
             tiling: None,
+            order: None,
             intermediates_alone: None,
             driver_bytes: None,
             io_bytes: inputs.io_bytes,

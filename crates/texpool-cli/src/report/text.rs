@@ -65,6 +65,9 @@ impl fmt::Display for MemoryReport {
             line(f, "rows alive at the peak", tiling.live_bytes, &note)?;
             writeln!(f, "    which is {}", tiling.peak)?;
         }
+        if let Some(order) = self.order {
+            order.fmt(f)?;
+        }
         if let Some(alone) = self.intermediates_alone {
             let [naive, bound] = [alone.naive_bytes, alone.lower_bound_bytes].map(grouped);
             let note = format!("naive {naive}, lower bound of shared objects {bound}");

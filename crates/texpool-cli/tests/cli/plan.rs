@@ -31,6 +31,29 @@ fn records_are_compared_and_the_plan_written_with_offsets() {
     assert_eq!(texpool(&["plan", "--records", planned, "--strategy", "greedy_by_size"]).0, Some(0));
 }
 
+/// The memory in both orders is printed beside each other, with the bound on every order.
+#[test]
+fn the_order_with_the_smallest_pool_is_compared_with_the_files() {
+    let plan = ["plan", "tests/data/tiny.tflite", "--stream", "none", "--order", "memory"];
+    let (code, out, err) = texpool(&[&plan[..], &["--json"]].concat());
+    assert_eq!(code, Some(0), "{err}");
+    let report: Value = serde_json::from_str(&out).unwrap();
+    let order = &report["order"];
+    let number = |value: &Value| value.as_u64().unwrap();
+    assert_eq!(order["chosen"]["pool_bytes"], report["plan"]["bytes"]);
+    assert!(number(&order["chosen"]["pool_bytes"]) <= number(&order["file"]["pool_bytes"]), "{order}");
+    assert!(number(&order["bound_bytes"]) <= number(&order["chosen"]["peak_bytes"]), "{order}");
+    assert!(order["proven"].is_boolean(), "{order}");
+    for details in [&[][..], &["--details"]] {
+        let (_, out, _) = texpool(&[&plan[..], details].concat());
+        assert!(out.contains("order of operators, with whole tensors") && out.contains("lower bound"), "{out}");
+    }
+    let (_, out, _) = texpool(&[&plan[..4], &["--json"]].concat());
+    let report: Value = serde_json::from_str(&out).unwrap();
+    assert!(report["order"].is_null(), "the file's order needs no comparison");
+    assert_eq!(texpool(&[&plan[..5], &["size"]].concat()).0, Some(2));
+}
+
 #[test]
 fn the_records_of_a_model_are_written_for_other_planners() {
     let folder = tempfile::tempdir().unwrap();

@@ -39,6 +39,18 @@ pub enum Tiling {
     Whole,
 }
 
+/// Order in which operators run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OperatorOrder {
+    /// The order of the model's file.
+    #[default]
+    File,
+    /// The order with the smallest pool of whole tensors that was found; the file's order if none is smaller. The
+    /// results are bit-identical.
+    Memory,
+}
+
 /// Location of the weights while a model runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WeightStorage {
@@ -129,6 +141,8 @@ pub struct CompileOptions {
     pub objective: Objective,
     /// Division of operators that the plan may use.
     pub tiling: Tiling,
+    /// Order in which operators run.
+    pub order: OperatorOrder,
     /// Location of the weights while the model runs.
     pub weights: WeightStorage,
     /// Storage format of the weights on the device.
@@ -179,6 +193,7 @@ impl Default for CompileOptions {
             budget: SearchBudget::default(),
             objective: Objective::default(),
             tiling: Tiling::default(),
+            order: OperatorOrder::default(),
             weights: WeightStorage::default(),
             weight_format: WeightFormat::default(),
             stream_io: StreamedIo::NONE,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::size::parse_size;
-use crate::{CompileOptions, Objective, StreamedIo, Tiling, WeightFormat, WeightStorage};
+use crate::{CompileOptions, Objective, OperatorOrder, StreamedIo, Tiling, WeightFormat, WeightStorage};
 use texpool_model::rewrite::Rules;
 use texpool_plan::{LayoutKind, Planner, Strategy, TexelFormat};
 
@@ -31,6 +31,13 @@ impl Choice for Objective {
 impl Choice for Tiling {
     const VALUES: &'static [(Self, &'static str, &'static str)] =
         &[(Self::Rows, "rows", "Stripes of rows, if they save memory."), (Self::Whole, "whole", "Whole tensors only.")];
+}
+
+impl Choice for OperatorOrder {
+    const VALUES: &'static [(Self, &'static str, &'static str)] = &[
+        (Self::File, "file", "The order of the model's file."),
+        (Self::Memory, "memory", "The order with the smallest pool of whole tensors that is found."),
+    ];
 }
 
 impl Choice for Streamed {

@@ -6,6 +6,7 @@ use super::{
 };
 use crate::{
     options::{Objective, StreamedIo, WeightFormat, WeightStorage},
+    order::{MemoryOrder, OrderMemory},
     schedule::tiling::Cascade,
 };
 use texpool_model::rewrite::Rules;
@@ -31,6 +32,8 @@ pub(super) struct Decisions {
     pub(super) weight_format: WeightFormat,
     /// Inputs and outputs that go through the pool.
     pub(super) stream_io: StreamedIo,
+    /// The order of the operators, if it was searched.
+    pub(super) order: Option<MemoryOrder>,
     /// Name of the strategy that found the plan.
     pub(super) strategy: String,
     /// Kind of layout: shared objects or banks with whole tensors, rows with stripes.
@@ -101,6 +104,10 @@ impl Decisions {
         });
         writer.flag(self.stream_io.inputs);
         writer.flag(self.stream_io.outputs);
+        writer.flag(self.order.is_some());
+        if let Some(order) = &self.order {
+            order.write(writer);
+        }
         writer.text(&self.strategy);
         writer.number(match self.kind {
             LayoutKind::SharedObjects => 0,
@@ -154,6 +161,7 @@ impl Decisions {
             _ => return Err(reader.damaged("weights are stored in no such way")),
         };
         let stream_io = StreamedIo { inputs: reader.flag()?, outputs: reader.flag()? };
+        let order = if reader.flag()? { Some(MemoryOrder::read(reader)?) } else { None };
         let strategy = reader.text()?.to_owned();
         let kind = match reader.number()? {
             0 => LayoutKind::SharedObjects,
@@ -178,6 +186,7 @@ impl Decisions {
             weights,
             weight_format,
             stream_io,
+            order,
             strategy,
             kind,
             division,
@@ -196,6 +205,30 @@ fn nodes(reader: &mut Reader<'_>) -> Result<NodeSet, SavedPlanError> {
         Ok(NodeId::new(node))
     };
     (0..count).map(node).collect()
+}
+
+impl MemoryOrder {
+    fn write(&self, writer: &mut Writer) {
+        writer.count(self.nodes.len());
+        self.nodes.iter().for_each(|node| writer.count(node.index()));
+        for OrderMemory { peak_bytes, pool_bytes } in [self.file, self.chosen] {
+            writer.number(peak_bytes);
+            writer.number(pool_bytes);
+        }
+        writer.number(self.bound_bytes);
+        writer.flag(self.is_proven);
+    }
+
+    fn read(reader: &mut Reader<'_>) -> Result<Self, SavedPlanError> {
+        let count = reader.count()?;
+        let node = |_| reader.at_most(u32::MAX as usize, "no graph has so many nodes").map(NodeId::new);
+        let nodes = (0..count).map(node).collect::<Result<_, _>>()?;
+        let mut memory = || -> Result<_, SavedPlanError> {
+            Ok(OrderMemory { peak_bytes: reader.number()?, pool_bytes: reader.number()? })
+        };
+        let (file, chosen) = (memory()?, memory()?);
+        Ok(Self { nodes, file, chosen, bound_bytes: reader.number()?, is_proven: reader.flag()? })
+    }
 }
 
 impl Division {

@@ -14,7 +14,8 @@ use crate::{
     CompileError, CompileOptions,
     lowered::{UntiledSchedule, rewritten, too_many_rows},
     model::{CompiledModel, Lowering, Point, RowTiling},
-    options::Objective,
+    options::{Objective, OperatorOrder},
+    order::reordered,
     schedule::{Schedule, schedule, stream, tiling::within_stripes},
     search::variant::{Rows, Variant},
     streaming::streaming,
@@ -64,7 +65,12 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
     let mut reader = frame::opened(bytes)?;
     let decisions = Decisions::read(&mut reader)?;
     let Decisions { rules, row_means, format, objective, weights, weight_format, stream_io, .. } = decisions;
-    let Rewritten { graph, views, in_place, report } = rewritten(graph, &rules, row_means, format)?;
+    let mut rewritten = rewritten(graph, &rules, row_means, format)?;
+    if let Some(order) = decisions.order.as_ref().filter(|order| !order.is_of_file()) {
+        rewritten = reordered(rewritten, &order.nodes)
+            .map_err(|_| SavedPlanError::OtherModel { saved: decisions.model.clone(), found: graph.name.clone() })?;
+    }
+    let Rewritten { graph, views, in_place, report } = rewritten;
     if fingerprint(&graph) != decisions.fingerprint {
         return Err(SavedPlanError::OtherModel { saved: decisions.model, found: graph.name });
     }
@@ -84,11 +90,12 @@ pub fn load(graph: &Graph, bytes: &[u8], limits: TextureLimits) -> Result<Compil
         weights,
         weight_format,
         stream_io,
+        order: if decisions.order.is_some() { OperatorOrder::Memory } else { OperatorOrder::File },
         limits,
         ..CompileOptions::default()
     };
-    let in_place = decisions.in_place.clone();
-    let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io };
+    let (in_place, order) = (decisions.in_place.clone(), decisions.order.clone());
+    let lowering = Lowering { rules, row_means, in_place, weights, weight_format, stream_io, order };
     let streaming = streaming(&graph, &options);
     let stopped = decisions.stopped;
     let (schedule, plan, tiled) = match &decisions.division {

@@ -13,7 +13,7 @@ impl CompiledModel {
     /// neither steps nor weights. They stay valid until a version of this library rewrites or schedules the model
     /// differently, which loading detects.
     pub fn save(&self) -> Vec<u8> {
-        let Lowering { rules, row_means, in_place, weights, weight_format, stream_io } = &self.lowering;
+        let Lowering { rules, row_means, in_place, weights, weight_format, stream_io, order } = &self.lowering;
         let division = |tiled: &RowTiling| Division {
             cascades: tiled.cascades.clone(),
             predicted_us: tiled.predicted_us,
@@ -32,6 +32,7 @@ impl CompiledModel {
             weights: *weights,
             weight_format: *weight_format,
             stream_io: *stream_io,
+            order: order.clone(),
             strategy: self.plan.strategy.clone(),
             kind: self.plan.problem,
             division: self.tiled.as_ref().map(division),

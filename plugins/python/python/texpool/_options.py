@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 Source: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview
 Objective: TypeAlias = Literal["fastest", "balanced", "smallest"]
 Tiling: TypeAlias = Literal["rows", "whole"]
+Order: TypeAlias = Literal["file", "memory"]
 Stream: TypeAlias = Literal["none", "weights", "io", "all"]
 Precision: TypeAlias = Literal["f32", "f16"]
 Weights: TypeAlias = Literal["f32", "f16", "file", "int8"]
@@ -113,6 +114,7 @@ _TEXTS: dict[str, Callable[[str, Any], str]] = {
     "budget": _size_text,
     "objective": _word_text,
     "tiling": _word_text,
+    "order": _word_text,
     "stream": _word_text,
     "weight_tile": _size_text,
     "precision": _word_text,

@@ -14,6 +14,7 @@ from ._errors import Error
 from ._memory import Memory, MemoryBlock, MemoryMap
 from ._options import (
     Objective,
+    Order,
     Precision,
     ProgressCallback,
     Size,
@@ -130,6 +131,9 @@ class InferenceSession:
         or "balanced", up to the point where saving another percent of memory costs more than a percent of time.
     tiling
         "rows" (the default) lets operators run in stripes of rows to save memory; "whole" keeps every tensor whole.
+    order
+        Order of the operators: the "file"'s (the default), or "memory", the one with the smallest pool of whole tensors
+        that is found. The results have the same bits.
     stream
         Data that passes through the pool in every run instead of staying on the device: "none", "weights", "io" (inputs
         and outputs) or "all". Defaults to "all" with objective="smallest", else "io".
@@ -185,6 +189,7 @@ class InferenceSession:
         budget: Size | None = None,
         objective: Objective | None = None,
         tiling: Tiling | None = None,
+        order: Order | None = None,
         stream: Stream | None = None,
         weight_tile: Size | None = None,
         device: str | None = None,
@@ -207,6 +212,7 @@ class InferenceSession:
             "budget": budget,
             "objective": objective,
             "tiling": tiling,
+            "order": order,
             "stream": stream,
             "weight_tile": weight_tile,
             "precision": precision,

@@ -20,8 +20,7 @@ use crate::import::{
 };
 use texpool_ops::graph::{Binary, ElementType, ReduceKind};
 
-const LIMITS: &str =
-    "indices of a run have the data's extents on all other axes, and repeat only with a reduction";
+const LIMITS: &str = "indices of a run have the data's extents on all other axes, and repeat only with a reduction";
 
 pub(super) const OPERATORS: &[OnnxOpEntry] = &[
     OnnxOpEntry::new("ScatterElements", 11, Numbers, "binary, reduce", Any, computed_scatter)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{OrderReport, grouped};
+use super::{PhaseOrderReport, grouped};
 use texpool_plan::internal::{escaped, svg_head, tick_distance};
 
 /// Extents in pixels: the drawing of the largest order, and margins for names, headings and the axis.
@@ -19,8 +19,8 @@ const LINE: f64 = 12.0;
 
 /// Draws orders below each other at the same scale: for each buffer a lane as high as its largest contents, filled as far as
 /// it is in use. `orders` have a heading each.
-pub fn order_svg(title: &str, orders: &[(String, &OrderReport)]) -> String {
-    let bytes = |order: &OrderReport| order.buffers.iter().map(|buffer| buffer.largest_bytes).sum::<u64>();
+pub fn order_svg(title: &str, orders: &[(String, &PhaseOrderReport)]) -> String {
+    let bytes = |order: &PhaseOrderReport| order.buffers.iter().map(|buffer| buffer.largest_bytes).sum::<u64>();
     let largest = orders.iter().map(|(_, order)| bytes(order)).max().unwrap_or(0).max(1) as f64;
     let lanes = orders.iter().map(|(_, order)| order.buffers.len()).max().unwrap_or(0);
     let steps = orders.iter().map(|(_, order)| order.steps.len()).max().unwrap_or(0).max(1);
@@ -47,7 +47,7 @@ struct Sheet {
 
 impl Sheet {
     /// Draws the lanes of an order, and returns the position below them.
-    fn order(&mut self, mut top: f64, heading: &str, order: &OrderReport) -> f64 {
+    fn order(&mut self, mut top: f64, heading: &str, order: &PhaseOrderReport) -> f64 {
         let heading = escaped(heading);
         // Writing to a string cannot fail.
         let _ = writeln!(self.text, "<text x=\"{LEFT}\" y=\"{:.1}\" font-size=\"12\">{heading}</text>", top - 6.0);
@@ -65,7 +65,7 @@ impl Sheet {
     }
 
     /// Returns the outline of a buffer's contents above `bottom`.
-    fn contents(&self, order: &OrderReport, buffer: usize, bottom: f64) -> String {
+    fn contents(&self, order: &PhaseOrderReport, buffer: usize, bottom: f64) -> String {
         let mut path = format!("M{LEFT:.1} {bottom:.1}");
         for (step, changed) in order.steps.iter().enumerate() {
             if let Some(&(_, bytes)) = changed.changes.iter().find(|(index, _)| *index == buffer) {
