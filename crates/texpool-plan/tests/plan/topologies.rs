@@ -81,8 +81,9 @@ pub(crate) fn randwire_cell(seed: u64, nodes: usize) -> Network {
 fn randwire_stage(network: &mut Network, from: usize, size: u64, nodes: usize, random: &mut Random) -> usize {
     let edges = watts_strogatz(nodes, 4, 75, random);
     let mut results: Vec<usize> = Vec::new();
-    for node in 0..nodes {
-        let operands: Vec<usize> = (0..node).filter(|&other| edges[other][node]).map(|other| results[other]).collect();
+    for neighbours in &edges {
+        let earlier = results.iter().zip(neighbours).filter(|&(_, &is_neighbour)| is_neighbour);
+        let operands: Vec<usize> = earlier.map(|(&result, _)| result).collect();
         let sum = match operands[..] {
             [] => from,
             [operand] => operand,

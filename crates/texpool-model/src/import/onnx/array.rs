@@ -82,6 +82,9 @@ fn too_many(dims: &[usize]) -> Problem {
     Problem::limit(format!("an array of extents {dims:?} is too large: known values have at most {MAX_KNOWN} elements"))
 }
 
+/// Address and length of elements in memory.
+pub(super) type Identity = (usize, usize);
+
 impl Array {
     /// Creates an array of 32-bit floats. `None` if the number of values does not match the extents.
     pub fn floats(dims: &[usize], values: &[f32]) -> Option<Self> {
@@ -250,7 +253,7 @@ impl Array {
     }
 
     /// Identifies the memory of floats, and its length; two arrays with the same identity hold the same elements.
-    pub(super) fn identity(&self) -> Option<(usize, usize)> {
+    pub(super) fn identity(&self) -> Option<Identity> {
         match &self.values {
             Elements::Floats(constant) => constant.bytes.identity(),
             Elements::Quantized(_) | Elements::Ints(_) | Elements::Stored(_) => None,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::{
-    array::Array,
+    array::{Array, Identity},
     layout::{AtomLayout, AtomPlaces, shape, spread},
     value::{Computed, Value},
 };
@@ -42,8 +42,9 @@ pub(super) struct GraphLowering {
 /// Constants that the iterations of a loop share, so that a loop takes as much memory as its body.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    constants: HashMap<((usize, usize), Shape), TensorId>,
-    transposed: HashMap<((usize, usize), Vec<usize>, Vec<usize>), Transposed>,
+    constants: HashMap<(Identity, Shape), TensorId>,
+    /// By the array, its extents, and the order of its axes.
+    transposed: HashMap<(Identity, Vec<usize>, Vec<usize>), Transposed>,
 }
 
 /// A transposed array, and the array that it was made of. Holding the latter keeps its identity from being reused.
