@@ -286,7 +286,7 @@ pub fn pool_svg(
 }
 
 /// Draws several plans of the same steps one below the other, at the same scale: equal areas are equally many bytes. The
-/// peak is that of the first plan.
+/// peak is that of the first plan. [`place_rows`](super::place_rows) has an example.
 ///
 /// # Errors
 /// Those of [`pool_svg`].

@@ -49,7 +49,7 @@ impl PoolOrder {
 
 /// Places the tensors in the problem's order and in the orders of `least`, and returns the order with the smallest
 /// pool; of equals the problem's. So the pool is never larger than in the problem's order. `place` returns the size of the
-/// pool for usage records and the uses of each step.
+/// pool for usage records and the uses of each step. [`PoolOrder`] has an example.
 ///
 /// # Errors
 /// Any error of `place`, and [`PlanError::Input`] if `least` belongs to another problem.

@@ -64,6 +64,14 @@ impl OrderTensor {
 /// assert_eq!((problem.peak(&[0, 1, 2, 3, 4])?, problem.peak(&[0, 2, 1, 3, 4])?), (17, 10));
 /// // No operation may run before the one that writes its operand.
 /// assert!(problem.peak(&[2, 0, 1, 3, 4]).is_err());
+/// assert_eq!((problem.is_empty(), problem.dependencies(4)), (false, &[2, 3][..]));
+///
+/// // The caller may state further dependencies, here that the first branch begins first.
+/// let operations = problem.uses(&[0, 1, 2, 3, 4])?;
+/// let tensors = [1, 8, 8, 1, 1, 1].map(OrderTensor::new).to_vec();
+/// let after = vec![vec![], vec![0], vec![0], vec![1], vec![2, 3]];
+/// let problem = OrderProblem::with_dependencies(operations, tensors, after)?;
+/// assert!(problem.peak(&[1, 0, 3, 2, 4]).is_err());
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
 #[derive(Clone, Debug)]

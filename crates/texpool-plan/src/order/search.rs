@@ -58,7 +58,7 @@ const WIDTHS: [usize; 3] = [1, 8, 64];
 /// the problem into parts, which are searched apart: first by beam search, then exactly, as far as `effort` reaches.
 /// Effort is counted in states, so that the same problem gets the same order on every machine. With an effort of 0,
 /// only the narrowest beam runs. A search that `control` stops returns its best order, which is never worse than the
-/// problem's, and the bound proven by then.
+/// problem's, and the bound proven by then. [`LeastPeak`] has an example.
 pub fn least_peak(problem: &OrderProblem, effort: u64, control: &SearchControl<'_>) -> LeastPeak {
     let given: Vec<usize> = (0..problem.len()).collect();
     let records = problem.records_of(&given);

@@ -33,8 +33,8 @@ const PACKED_ASSIGNMENTS: usize = 3;
 ///
 /// ```
 /// use texpool_plan::{
-///     LivePeak, RowLayout, RowProblem, RowStep, RowUse, SearchBudget, SearchControl, TensorRows, TexelFormat,
-///     TextureLimits, check_rows, live_row_peak, place_rows, pool_svg, realize_rows,
+///     LivePeak, PoolDrawing, RowLayout, RowProblem, RowStep, RowUse, SearchBudget, SearchControl, TensorRows, TexelFormat,
+///     TextureLimits, check_rows, live_row_peak, place_rows, pool_svg, pools_svg, realize_rows,
 /// };
 ///
 /// // A tensor of four rows of 8 texels, written by one step and reduced to another row by row.
@@ -52,8 +52,12 @@ const PACKED_ASSIGNMENTS: usize = 3;
 /// let plan = realize_rows(&layout, &problem, TexelFormat::Rgba16Float, limits)?;
 /// check_rows(&tensors, &[false; 2], &steps, &plan, limits)?;
 /// assert_eq!(plan.textures.len(), 2);
-/// let svg = pool_svg("Two tensors", &["features".into(), "sums".into()], &tensors, &steps, &plan)?;
+/// let names = ["features".into(), "sums".into()];
+/// let svg = pool_svg("Two tensors", &names, &tensors, &steps, &plan)?;
 /// assert!(svg.contains("sums: 4 rows"));
+/// // Plans of the same steps are drawn one below the other.
+/// let drawing = |heading| PoolDrawing { heading, names: &names, tensors: &tensors, steps: &steps, plan: &plan };
+/// assert!(pools_svg("Twice", &[drawing("before"), drawing("after")])?.contains("after"));
 /// # Ok::<(), texpool_plan::PlanError>(())
 /// ```
 pub fn place_rows(
