@@ -251,6 +251,17 @@ fn constants_belong_to_no_partition() {
     assert_eq!([&part.nodes[..], &part.inputs[..], &part.outputs[..]], [&[0, 2][..], &[0], &[3]]);
 }
 
+/// ONNX Runtime keeps the bodies of loops, so their nodes stay with it even if texpool could repeat them.
+#[test]
+fn loops_stay_with_the_runtime() {
+    for operator in ["Loop", "Scan"] {
+        let nodes: [(&str, &[usize], Verdict); 2] =
+            [("Relu", &[0], Verdict::Computed), (operator, &[1], Verdict::Computed)];
+        let selection = select(&graph(1, &[], &nodes, &[2]), Host::OnnxRuntime, 0);
+        assert_eq!(refusals(&selection), [(1, "the runtime keeps the body of a loop")], "{operator}");
+    }
+}
+
 /// Bodies of control flow read tensors of the enclosing graph that are not listed as operands.
 #[test]
 fn nodes_wait_for_values_that_their_bodies_read() {

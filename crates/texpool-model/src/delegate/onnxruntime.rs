@@ -47,15 +47,22 @@ fn standing(graph: &GraphOutline, node: &NodeOutline, folded: bool) -> Option<No
     }
 }
 
-/// Refuses an `If` whose condition is computed in a run. The runtime puts the branch of any other in its place before it
-/// queries the provider, and keeps the bodies of these.
+/// Refuses nodes whose bodies the runtime keeps: loops, and an `If` whose condition is computed in a run. The runtime puts
+/// the branch of any other `If` in its place before it queries the provider.
 fn control_flow(graph: &GraphOutline, node: &NodeOutline) -> Option<Refusal> {
     let is_constant = |&tensor: &usize| graph.tensors[tensor].constant;
-    let is_left = node.operator == "If" && !node.inputs.first().is_some_and(is_constant);
-    is_left.then(|| Refusal {
-        reason: "its condition is computed in a run, and the runtime keeps the branches".to_owned(),
-        hint: "the runtime computes it; texpool alone computes both branches".to_owned(),
-    })
+    let (reason, hint) = match node.operator.as_str() {
+        "If" if !node.inputs.first().is_some_and(is_constant) => (
+            "its condition is computed in a run, and the runtime keeps the branches",
+            "the runtime computes it; texpool alone computes both branches",
+        ),
+        "Loop" | "Scan" => (
+            "the runtime keeps the body of a loop",
+            "the runtime computes it; texpool alone repeats the body where its iterations can be counted",
+        ),
+        _ => return None,
+    };
+    Some(Refusal { reason: reason.to_owned(), hint: hint.to_owned() })
 }
 
 /// Finds the nodes that the runtime computes before a run. Other nodes whose results follow from extents are candidates,
