@@ -17,7 +17,6 @@ Examples:
   texpool plan mobilenet_v2
   texpool plan model.tflite --arena --write planned.tflite
   texpool plan mobilenet_v2 --front --picture front.svg
-  texpool plan mobilenet_v2 --strategies naive,best --picture both.svg
   texpool plan --records buffers.csv --capacity 1MiB --write plan.csv"
         }
         "fits" => {
