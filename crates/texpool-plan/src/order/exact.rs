@@ -1,7 +1,7 @@
 //! The exact search: the path to all operations whose largest sum of live tensors is smallest, over sets of operations
 //! that have run.
 //!
-//! SERENITY (Ahn et al. 2020, section 3.1) finds it by dynamic programming over these sets, under a budget that it
+//! SERENITY (Ahn et al. 2020) finds it by dynamic programming over these sets, under a budget that it
 //! adapts until the search succeeds. Here the sets are visited in the order of the peak that reaches them, as Dijkstra's
 //! algorithm does. So no budget has to be guessed, and a search that ends early has proven a bound: every order passes
 //! through a set that is still open, and the peaks of those are known.

@@ -1,5 +1,5 @@
-//! Divides a problem at operations that are comparable with all others, as SERENITY does (Ahn et al. 2020, section
-//! 3.2).
+//! Divides a problem at operations that are comparable with all others, as SERENITY does (Ahn et al.
+//! 2020).
 
 use std::ops::Range;
 
