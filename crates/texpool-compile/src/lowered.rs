@@ -6,7 +6,7 @@ use crate::{
     error::CompileError,
     model::{CompiledModel, Lowering},
     options::{CompileOptions, OperatorOrder},
-    order::{MemoryOrder, NodeOrder, OrderMemory, copied, reordered},
+    order::{MemoryOrder, NodeOrder, OrderMemory, reordered},
     parallel::parallel_map,
     precision,
     schedule::{
@@ -110,13 +110,13 @@ impl LoweredModel {
         control: &SearchControl<'_>,
     ) -> Result<Self, CompileError> {
         let search = control.share(1, 3);
-        let file = lower(copied(rewritten))?;
+        let file = lower(rewritten.clone())?;
         let file_plan = file.planned(options, &search)?;
         let texel_bytes = options.format.texel_bytes();
         let file_memory = file_plan.memory(texel_bytes);
         let (mut best, mut best_plan, mut nodes) = (file, file_plan, Vec::new());
         for order in best.orders(&search)? {
-            let lowered = lower(reordered(copied(rewritten), &order)?)?;
+            let lowered = lower(reordered(rewritten.clone(), &order)?)?;
             let plan = lowered.planned(options, &search)?;
             if plan.plan.bytes() < best_plan.plan.bytes() {
                 (best, best_plan, nodes) = (lowered, plan, order);

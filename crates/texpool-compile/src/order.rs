@@ -172,9 +172,3 @@ pub(super) fn reordered(rewritten: Rewritten, order: &[NodeId]) -> Result<Rewrit
     graph::check(&graph)?;
     Ok(Rewritten { graph, views, in_place, report })
 }
-
-/// Copies a rewritten graph; the values of its weights are shared.
-pub(super) fn copied(rewritten: &Rewritten) -> Rewritten {
-    let Rewritten { graph, views, in_place, report } = rewritten;
-    Rewritten { graph: graph.clone(), views: views.clone(), in_place: in_place.clone(), report: report.clone() }
-}

@@ -39,7 +39,7 @@ impl Order {
     /// does not complete within them.
     ///
     /// # Errors
-    /// Those of [`executes`](super::executes).
+    /// The errors of [`executes`](super::executes).
     pub fn new(csdf: &Csdf, capacities: &[u64]) -> Result<Option<Self>, DataflowError> {
         let machine = Machine::new(csdf)?;
         let holds = csdf.channels.iter().zip(capacities).all(|(channel, &size)| channel.initial <= size);
@@ -63,10 +63,10 @@ impl Order {
         Ok(machine.ended(&state).then_some(Self { firings }))
     }
 
-    /// Calls `visit` after each firing with the tokens on each channel.
+    /// Calls `visit` after each firing with the tokens on each channel. `csdf` must be the graph of this order.
     ///
     /// # Errors
-    /// Those of [`check_live`](super::check_live). `csdf` must be the graph of this order.
+    /// The errors of [`check_live`](super::check_live).
     pub fn replay(&self, csdf: &Csdf, mut visit: impl FnMut(Firing, &[u64])) -> Result<(), DataflowError> {
         let machine = Machine::new(csdf)?;
         let mut state = machine.start();

@@ -36,12 +36,16 @@ impl Period {
 /// Returns the sum of the times of all firings of an iteration: its time if one actor fires at a time.
 ///
 /// # Errors
-/// Those of [`repetition`](super::repetition); [`DataflowError::Times`].
+/// The errors of [`repetition`](super::repetition), and [`DataflowError::Times`].
 pub fn serial_time(csdf: &Csdf, times: &[Sequence]) -> Result<u128, DataflowError> {
     let cycles = super::repetition(csdf)?;
     check_times(csdf, times)?;
-    let loads = times.iter().zip(cycles).map(|(times, cycles)| times.sum().saturating_mul(u128::from(cycles)));
-    Ok(loads.fold(0, u128::saturating_add))
+    Ok(loads(times, &cycles).fold(0, u128::saturating_add))
+}
+
+/// Returns the time that each actor fires in an iteration, in which it repeats its phases `cycles` times.
+fn loads(times: &[Sequence], cycles: &[u64]) -> impl Iterator<Item = u128> {
+    times.iter().zip(cycles).map(|(times, &cycles)| times.sum().saturating_mul(u128::from(cycles)))
 }
 
 /// Returns the period of self-timed execution with these execution times of phases by actor. `capacities` are the sizes of
@@ -62,7 +66,7 @@ pub fn serial_time(csdf: &Csdf, times: &[Sequence]) -> Result<u128, DataflowErro
 /// ```
 ///
 /// # Errors
-/// Those of [`check_live`](super::check_live); [`DataflowError::Times`] if a sequence has other phases than its actor;
+/// The errors of [`check_live`](super::check_live); [`DataflowError::Times`] if a sequence has other phases than its actor;
 /// [`DataflowError::Capacities`] if an iteration does not complete; [`DataflowError::ThroughputStopped`].
 pub fn self_timed_period(
     csdf: &Csdf,
@@ -130,7 +134,7 @@ impl EventGraph {
             let (actor, at) = (firing.actor, (firing.phase - 1) as usize);
             let cycle = &phase_times[actor];
             graph.time.push(cycle[at % cycle.len()]);
-            // The same actor's phase before it, so that phases do not overlap.
+            // An actor ends a phase before it begins the next.
             let (before, distance) = if at == 0 { (machine.firings[actor] as usize - 1, 1) } else { (at - 1, 0) };
             graph.dependencies.push(Dependency { after: position[actor][before], distance });
             for &channel in &machine.inputs[actor] {
@@ -148,11 +152,9 @@ impl EventGraph {
             }
             graph.ends.push(graph.dependencies.len());
         }
-        let loads = phase_times.iter().zip(&machine.firings).map(|(cycle, &firings)| {
-            let cycles = u128::from(firings) / cycle.len().max(1) as u128;
-            cycle.iter().map(|&time| u128::from(time)).sum::<u128>() * cycles
-        });
-        graph.busiest = loads.max().unwrap_or(0);
+        let cycles: Vec<u64> =
+            machine.firings.iter().zip(times).map(|(&firings, times)| firings / times.phases().max(1)).collect();
+        graph.busiest = loads(times, &cycles).max().unwrap_or(0);
         Ok(graph)
     }
 
@@ -243,7 +245,7 @@ impl EventGraph {
 struct Flow {
     /// Sum of the production of firings up to and including each one.
     produced: Vec<u64>,
-    /// The same of the consumption.
+    /// Sum of the consumption of firings up to and including each one.
     consumed: Vec<u64>,
     initial: u64,
 }

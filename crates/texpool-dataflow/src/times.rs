@@ -13,7 +13,7 @@ use texpool_ops::{
 /// of a layer: its index, and its rows as a share of all rows. `csdf` must be the conversion of the network.
 ///
 /// # Errors
-/// Those of [`convert`](fn@super::convert); [`DataflowError::Times`] if the graph has other actors than the network has
+/// The errors of [`convert`](fn@super::convert); [`DataflowError::Times`] if the graph has other actors than the network has
 /// layers.
 pub fn phase_times(
     network: &Network,

@@ -14,7 +14,7 @@ use texpool_plan::{
     profile_svg,
 };
 
-/// Where the answer goes.
+/// Destinations of the profiles.
 pub(super) struct ProfileOutput<'a> {
     /// File for a picture of the profiles.
     pub(super) picture: Option<&'a Path>,

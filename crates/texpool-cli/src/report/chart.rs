@@ -33,7 +33,7 @@ pub fn picture(compiled: &CompiledModel) -> Result<String, PlanError> {
 /// Draws the pools of several plans of one model below each other at the same scale. Each has a heading.
 ///
 /// # Errors
-/// The same as for [`pools_svg`].
+/// The errors of [`pools_svg`].
 pub fn pictures(title: &str, plans: &[(String, &CompiledModel)]) -> Result<String, PlanError> {
     let parts = |compiled: &CompiledModel| {
         let schedule = compiled.schedule();

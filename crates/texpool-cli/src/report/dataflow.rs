@@ -41,7 +41,7 @@ pub struct ThroughputReport {
     pub serial_ms: f64,
     /// Milliseconds from one inference to the next if each actor has a processor of its own, in the least buffers.
     pub self_timed_ms: f64,
-    /// The same in buffers of unlimited size.
+    /// Milliseconds from one inference to the next in buffers of unlimited size.
     pub unlimited_ms: f64,
 }
 

@@ -47,7 +47,7 @@ impl PhaseOrderReport {
     /// Executes an order and records the contents of buffers.
     ///
     /// # Errors
-    /// Those of [`Order::replay`].
+    /// The errors of [`Order::replay`].
     pub fn new(csdf: &Csdf, order: &Order, token_bytes: u64) -> Result<Self, DataflowError> {
         let mut buffers = buffers(csdf);
         let initial = |channel: &usize| csdf.channels[*channel].initial.saturating_mul(token_bytes);

@@ -17,8 +17,8 @@ const HEADING: f64 = 24.0;
 /// Height of a line of text.
 const LINE: f64 = 12.0;
 
-/// Draws orders below each other at the same scale: for each buffer a lane as high as its largest contents, filled as far as
-/// it is in use. `orders` have a heading each.
+/// Draws orders below each other at the same scale. Each buffer has a lane, as high as its largest contents; the filled part
+/// shows its contents after each phase. Each order has a heading.
 pub fn order_svg(title: &str, orders: &[(String, &PhaseOrderReport)]) -> String {
     let bytes = |order: &PhaseOrderReport| order.buffers.iter().map(|buffer| buffer.largest_bytes).sum::<u64>();
     let largest = orders.iter().map(|(_, order)| bytes(order)).max().unwrap_or(0).max(1) as f64;

@@ -43,8 +43,7 @@ pub(crate) fn fast_greedy(records: &[UsageRecord]) -> Result<Layout, PlanError> 
 const MAX_PAIRS_UNSTOPPED: u64 = 1 << 14;
 
 /// Returns the smallest arena of the greedy strategies, applied to the tensors and to [blocks](Blocks) of them. Stops
-/// trying more of them once one is within `enough`, or
-/// once `control` stops the search.
+/// trying more of them once one is within `enough`, or once `control` stops the search.
 ///
 /// The first strategy takes no longer than sorting and always runs to its end, so a search without time still returns
 /// a greedy layout. On small sets every strategy runs, regardless of `control`.

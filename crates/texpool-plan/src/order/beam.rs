@@ -26,7 +26,7 @@ pub(super) fn search(
     for count in 0..region.length {
         let entries = best_of(std::mem::take(&mut levels[count]), width);
         for Entry { state, path } in entries {
-            if control.should_stop() || paths.len() as u64 >= u64::from(u32::MAX) / 2 {
+            if control.should_stop() || paths.is_full() {
                 return (None, expanded);
             }
             expanded += 1;
@@ -58,9 +58,8 @@ struct Entry {
 /// Runs what is free in a state, and adds the result to the states with the same number of operations.
 fn keep(region: &Region, levels: &mut [Vec<Entry>], paths: &mut Paths, mut state: State, path: u32, best: u64) {
     let path = run_free(region, &mut state, paths, path);
-    let count = region.done(&state).iter().map(|word| word.count_ones() as usize).sum::<usize>();
     if state.peak < best {
-        levels[count].push(Entry { state, path });
+        levels[region.count_done(&state)].push(Entry { state, path });
     }
 }
 

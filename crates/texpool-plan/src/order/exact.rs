@@ -1,10 +1,10 @@
 //! The exact search: the path to all operations whose largest sum of live tensors is smallest, over sets of operations
 //! that have run.
 //!
-//! SERENITY (Ahn et al. 2020) finds it by dynamic programming over these sets, under a budget that it
-//! adapts until the search succeeds. Here the sets are visited in the order of the peak that reaches them, as Dijkstra's
-//! algorithm does. So no budget has to be guessed, and a search that ends early has proven a bound: every order passes
-//! through a set that is still open, and the peaks of those are known.
+//! SERENITY (Ahn et al. 2020) finds it by dynamic programming over these sets, under a budget that it adapts until the
+//! search succeeds. Here the sets are visited in the order of the peak that reaches them, as Dijkstra's algorithm does. So
+//! no budget has to be guessed, and a search that ends early has proven a bound: every order passes through a set that is
+//! still open, and the peaks of those are known.
 
 use std::{cmp::Reverse, collections::BinaryHeap};
 
@@ -46,8 +46,7 @@ pub(super) fn search(region: &Region, floor: u64, best: u64, effort: u64, contro
     let mut expanded = 0;
     while search.best > search.level {
         let Some(number) = search.next() else { break };
-        let full = search.states.len().saturating_mul(2 * region.words) > MAX_WORDS
-            || search.paths.len() as u64 >= u64::from(u32::MAX) / 2;
+        let full = search.states.len().saturating_mul(2 * region.words) > MAX_WORDS || search.paths.is_full();
         if expanded >= effort || full || control.should_stop() {
             let (better, bound) = (search.better, search.level);
             return Exact { better, bound, expanded };

@@ -33,9 +33,9 @@ impl Paths {
         order
     }
 
-    /// Number of entries.
-    pub(super) fn len(&self) -> usize {
-        self.0.len()
+    /// Returns whether there are so many paths that a search ends before their numbers run out.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.len() as u64 >= u64::from(u32::MAX) / 2
     }
 }
 

@@ -139,7 +139,12 @@ impl Region {
 
     /// Returns whether all operations have run.
     pub(super) fn is_complete(&self, state: &State) -> bool {
-        self.done(state).iter().map(|word| word.count_ones() as usize).sum::<usize>() == self.length
+        self.count_done(state) == self.length
+    }
+
+    /// Returns the number of operations that have run.
+    pub(super) fn count_done(&self, state: &State) -> usize {
+        self.done(state).iter().map(|word| word.count_ones() as usize).sum()
     }
 
     /// Returns the operations that have run.

@@ -1,5 +1,4 @@
-//! Divides a problem at operations that are comparable with all others, as SERENITY does (Ahn et al.
-//! 2020).
+//! Divides a problem at operations that are comparable with all others, as SERENITY does (Ahn et al. 2020).
 
 use std::ops::Range;
 

@@ -125,10 +125,10 @@ impl GraphLowering {
 
     /// Transposes an array. The iterations of a loop share the result.
     pub(super) fn transposed(&mut self, array: &Array, perm: &[usize]) -> Result<Array, Problem> {
-        let identity = array.identity().filter(|_| self.is_in_loop());
-        let Some(identity) = identity else { return array.transposed(perm, &mut self.meter) };
+        let Some((shared, identity)) = self.shared.as_mut().zip(array.identity()) else {
+            return array.transposed(perm, &mut self.meter);
+        };
         let key = (identity, array.dims().to_vec(), perm.to_vec());
-        let shared = self.shared.get_or_insert_default();
         if let Some(transposed) = shared.transposed.get(&key) {
             return Ok(transposed.result.clone());
         }

@@ -5,6 +5,7 @@ use super::{basic::selected, shapes::reshaped};
 use crate::import::{
     error::Problem,
     onnx::{
+        array::Array,
         integers::mark_nodes,
         node_lowering::NodeLowering,
         op_registry::{InputLayout::Any, OnnxOpEntry},
@@ -31,13 +32,17 @@ fn branch(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     }
     match &condition {
         Value::Known(array) => {
-            let is_true = array.to_f32().first().is_some_and(|&value| value != 0.0);
-            ctx.results = results(ctx, NAMES[usize::from(!is_true)])?;
+            ctx.results = results(ctx, NAMES[usize::from(!is_true(array))])?;
             ctx.is_open = (0..ctx.results.len()).any(|position| ctx.wants(position) && ctx.results[position].is_none());
             Ok(())
         }
         Value::Computed(computed) => both(ctx, computed),
     }
+}
+
+/// Returns whether a known condition holds.
+pub(super) fn is_true(condition: &Array) -> bool {
+    condition.to_f32().first().is_some_and(|&value| value != 0.0)
 }
 
 /// Returns the reason for which both branches are needed.

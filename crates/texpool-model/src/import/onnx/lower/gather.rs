@@ -260,20 +260,30 @@ fn one_hot(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let mut dims = indices.dims().to_vec();
     dims.insert(along, 1);
     let indices = reshaped(ctx.lowering, &indices, &dims)?;
-    let mut numbers = vec![1; rank + 1];
-    numbers[along] = ctx.budget_for(&[depth], 2 * size_of::<i64>(), 2)?;
-    let row = |first: i64| {
-        let values = (0..depth as i64).map(|i| i + first).collect();
-        Value::Known(Array::of_ints(numbers.clone(), ElementType::I64, values))
-    };
     let elem = values.element_type();
-    let here = two(ctx, Binary::Equal, &indices, &row(0), ElementType::Bool)?;
-    let behind = two(ctx, Binary::Equal, &indices, &row(-(depth as i64)), ElementType::Bool)?;
-    let hot = two(ctx, Binary::Or, &Value::Computed(here), &Value::Computed(behind), elem)?;
+    let hot = Computed { elem, ..place_mask(ctx, &indices, along, depth)? };
     let scaled = two(ctx, Binary::Mul, &Value::Computed(hot), &math::scalar(on - off), elem)?;
     let result = two(ctx, Binary::Add, &Value::Computed(scaled), &math::scalar(off), elem)?;
     ctx.give(0, Value::Computed(result));
     Ok(())
+}
+
+/// Compares indices with each place along an axis, where their own extent is 1. Negative indices count from the end.
+pub(super) fn place_mask(
+    ctx: &mut NodeLowering<'_>,
+    indices: &Value,
+    along: usize,
+    places: usize,
+) -> Result<Computed, Problem> {
+    let mut dims = vec![1; indices.dims().len()];
+    dims[along] = ctx.budget_for(&[places], 2 * size_of::<i64>(), 2)?;
+    let row = |first: i64| {
+        let numbers = (0..places as i64).map(|place| place + first).collect();
+        Value::Known(Array::of_ints(dims.clone(), ElementType::I64, numbers))
+    };
+    let here = two(ctx, Binary::Equal, indices, &row(0), ElementType::Bool)?;
+    let behind = two(ctx, Binary::Equal, indices, &row(-(places as i64)), ElementType::Bool)?;
+    two(ctx, Binary::Or, &Value::Computed(here), &Value::Computed(behind), ElementType::Bool)
 }
 
 /// Lowers Trilu, which clears the elements on one side of a diagonal.

@@ -1,7 +1,7 @@
 //! Lowers `Loop` and `Scan` by repeating their bodies. The number of iterations must be known on import: it follows from
 //! a count, from a condition that each iteration computes from known values, or from the extent that a `Scan` reads.
 
-use super::{concat::joined, shapes::reshaped, slice::take};
+use super::{branch::is_true, concat::joined, shapes::reshaped, slice::take};
 use crate::import::{
     common::axes::{AxisRange, axis},
     error::Problem,
@@ -31,8 +31,6 @@ struct Iterations {
     carried: Vec<Value>,
     /// For each result that collects a value of every iteration, these values.
     collected: Vec<Vec<Value>>,
-    /// Memory of the collected constants, in bytes, as charged.
-    charged: usize,
 }
 
 impl Iterations {
@@ -43,7 +41,7 @@ impl Iterations {
             let (count, results) = (carried.len(), ctx.results.len());
             return Err(Problem::malformed(format!("it passes on {count} values, and has {results} results")));
         };
-        Ok(Self { carried, collected: vec![Vec::new(); collected], charged: 0 })
+        Ok(Self { carried, collected: vec![Vec::new(); collected] })
     }
 
     /// Lowers the body once. Its operands are `before`, the carried values, and `after`; its results are `skipped` ones,
@@ -67,9 +65,7 @@ impl Iterations {
         let collected = results.split_off(skipped + self.carried.len());
         self.carried = results.split_off(skipped);
         for (values, value) in self.collected.iter_mut().zip(collected) {
-            let bytes = value.known().map_or(0, Array::bytes);
-            ctx.meter().memory(bytes)?;
-            self.charged += bytes;
+            ctx.meter().memory(value.known().map_or(0, Array::bytes))?;
             values.push(value);
         }
         Ok(Some(results))
@@ -79,6 +75,7 @@ impl Iterations {
     /// reverse if so given.
     fn finish(self, ctx: &mut NodeLowering<'_>, axes: &[CollectedAxis]) -> Result<(), Problem> {
         let states = self.carried.len();
+        let charged: usize = self.collected.iter().flatten().filter_map(Value::known).map(Array::bytes).sum();
         for (position, value) in self.carried.into_iter().enumerate() {
             ctx.give(position, value);
         }
@@ -106,7 +103,7 @@ impl Iterations {
             let result = joined(ctx, &parts, along)?;
             ctx.give(position, result);
         }
-        ctx.meter().free(self.charged);
+        ctx.meter().free(charged);
         Ok(())
     }
 }
@@ -121,7 +118,7 @@ struct CollectedAxis {
 /// Returns whether a condition holds. Fails if it is computed in a run.
 fn holds(ctx: &mut NodeLowering<'_>, condition: &Value) -> Result<bool, Problem> {
     match condition {
-        Value::Known(array) => Ok(array.to_f32().first().is_some_and(|&value| value != 0.0)),
+        Value::Known(array) => Ok(is_true(array)),
         Value::Computed(computed) => {
             let sources = ctx.lowering.source_names(computed.tensor)?;
             Err(Problem::new(

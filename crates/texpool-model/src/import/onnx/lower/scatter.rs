@@ -3,6 +3,7 @@
 
 use super::{
     basic::{selected, two},
+    gather::place_mask,
     reduce::reduced_over,
     shapes::reshaped,
 };
@@ -18,7 +19,7 @@ use crate::import::{
     },
     op_registry::Numbers,
 };
-use texpool_ops::graph::{Binary, ElementType, ReduceKind};
+use texpool_ops::graph::{Binary, ReduceKind};
 
 const LIMITS: &str = "indices of a run have the data's extents on all other axes, and repeat only with a reduction";
 
@@ -132,7 +133,7 @@ fn known_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
 /// Compares every index with every place along the axis, and reduces the values whose indices are equal to the place.
 fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     let scatter = Scatter::of(ctx)?;
-    let (along, rank) = (scatter.along, scatter.data.dims().len());
+    let along = scatter.along;
     let places = scatter.data.dims()[along];
     let count = scatter.indices.dims()[along];
     if scatter.indices.len() == 0 {
@@ -146,16 +147,7 @@ fn computed_scatter(ctx: &mut NodeLowering<'_>) -> Result<(), Problem> {
     // Places lie on the axis, and the indices on a new one after it.
     let indices = reshaped(ctx.lowering, &scatter.indices, &scatter.dims_with(&[1, count]))?;
     let updates = reshaped(ctx.lowering, &scatter.updates, &scatter.dims_with(&[1, count]))?;
-    let mut row_dims = vec![1; rank + 1];
-    row_dims[along] = ctx.budget_for(&[places], 2 * size_of::<i64>(), 2)?;
-    let row = |first: i64| {
-        let numbers = (0..places as i64).map(|place| place + first).collect();
-        Value::Known(Array::of_ints(row_dims.clone(), ElementType::I64, numbers))
-    };
-    let here = two(ctx, Binary::Equal, &indices, &row(0), ElementType::Bool)?;
-    // Negative indices count from the end.
-    let behind = two(ctx, Binary::Equal, &indices, &row(-(places as i64)), ElementType::Bool)?;
-    let hit = two(ctx, Binary::Or, &Value::Computed(here), &Value::Computed(behind), ElementType::Bool)?;
+    let hit = place_mask(ctx, &indices, along, places)?;
     let (kind, neutral, binary) = match scatter.reduction {
         Reduction::Replace => (ReduceKind::Sum, 0.0, None),
         Reduction::Add => (ReduceKind::Sum, 0.0, Some(Binary::Add)),
