@@ -17,6 +17,7 @@ wgsl! {
     BINARY = "binary.wgsl";
     CONCAT = "concat.wgsl";
     CONV = "conv.wgsl";
+    CONV_THIN = "conv_thin.wgsl";
     CUM_SUM = "cum_sum.wgsl";
     DENSE = "dense.wgsl";
     DEPTHWISE = "depthwise.wgsl";
@@ -41,6 +42,8 @@ wgsl! {
     TOP_K_WIDE = "top_k_wide.wgsl";
     TRANSPOSE_CONV = "transpose_conv.wgsl";
     UNARY = "unary.wgsl";
+    WINOGRAD_INPUT = "winograd_input.wgsl";
+    WINOGRAD_OUTPUT = "winograd_output.wgsl";
 }
 
 /// Functions that several kernels call.

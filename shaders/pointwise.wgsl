@@ -1,5 +1,13 @@
-// Pointwise (1x1, stride 1) convolution; a fully connected layer is one over its input's pixels in dense order.
-// An invocation computes a block. Weights: for each output slice and input slice a `WeightMatrix`; then the biases.
+// Pointwise (1x1, stride 1) convolution with any groups; a fully connected layer is one over its input's pixels in dense
+// order.
+// An invocation computes a block. Weights: for each output slice and input slice of its span a `WeightMatrix`; then the
+// biases.
+
+struct Params {
+    span: u32,        // input slices that an output slice reads
+    out_group: u32,   // output channels of a group
+    in_group: u32,    // input channels of a group
+}
 
 @compute @workgroup_size(LANES)
 fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id) group: vec3<u32>) {
@@ -14,17 +22,19 @@ fn main(@builtin(global_invocation_id) global: vec3<u32>, @builtin(workgroup_id)
     let blocks = (end - begin_pixel + PIXELS - 1u) / PIXELS;
     let first = begin_pixel + (id % blocks) * PIXELS;
     let slice = dispatch.first_slice + (id / blocks) * SLICES;
-    let depth = src.slices;
+    let args = params();
+    // The span of input slices starts where the group of the slice's first channel does.
+    let start = min((slice * 4u / args.out_group) * args.in_group / 4u, src.slices - args.span);
 
     var texel: array<u32, MAX_PIXELS>;
     for (var p = 0u; p < PIXELS; p++) {
         let pixel = min(first + p, end - 1u);
-        texel[p] = row_start(src, pixel / src.w) + pixel % src.w;
+        texel[p] = texel_of(src, pixel / src.w, start, pixel % src.w);
     }
     var sums: Sums;
     var weights: BlockWeights;
-    begin_block(&sums, &weights, dst, slice, depth);
-    for (var k = 0u; k < depth; k++) {
+    begin_block(&sums, &weights, dst, slice, args.span);
+    for (var k = 0u; k < args.span; k++) {
         var x: PixelValues;
         for (var p = 0u; p < PIXELS; p++) {
             x[p] = read_input(src, texel[p]);

@@ -11,5 +11,5 @@ pub use texpool_ops::graph::{
     Normalize, NotFinite, OPERATORS, Op, Pad, PadAxis, PadMode, Padding, Pool2d, PoolKind, Prelu, QuantParams,
     Quantization, Reals, Recurrent, Reduce, ReduceKind, Reshape, Resize, ResizeAxis, ResizeMode, Rounding, Shape,
     ShapeError, Softmax, SpaceToDepth, Statistic, StridedSlice, SubtensorError, Taps, Tensor, TensorId, Tile, TopK,
-    Transpose, TransposeConv, Unary, Variable, check, infer, texels_agree,
+    Transpose, TransposeConv, Unary, Variable, WinogradInput, WinogradOutput, WinogradTile, check, infer, texels_agree,
 };

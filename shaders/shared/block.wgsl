@@ -2,6 +2,8 @@
 // slices of output channels.
 override PIXELS: u32 = MAX_PIXELS;
 override SLICES: u32 = MAX_SLICES;
+// True if the fourth channel of every slice of the input is zero, as that of a picture is.
+override THREE: bool = false;
 
 alias PixelValues = array<vec4<f32>, MAX_PIXELS>;
 alias Sums = array<array<vec4<f32>, MAX_SLICES>, MAX_PIXELS>;
@@ -31,11 +33,17 @@ fn begin_block(
     }
 }
 
+// The product, without the terms of a channel that is always zero.
+fn block_product(x: vec4<f32>, w: WeightMatrix) -> vec4<f32> {
+    if THREE { return x.x * w.c0 + x.y * w.c1 + x.z * w.c2; }
+    return product(x, w);
+}
+
 // Adds the products of four input channels to slice `s` of the block.
 fn add_slice(sums: ptr<function, Sums>, weights: ptr<function, BlockWeights>, x: ptr<function, PixelValues>, s: u32) {
     let w = weight_matrix((*weights).texel[s], dispatch_params().weight_shift, (*weights).scale[s]);
     (*weights).texel[s] += MATRIX_TEXELS;
-    for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] += product((*x)[p], w); }
+    for (var p = 0u; p < PIXELS; p++) { (*sums)[p][s] += block_product((*x)[p], w); }
 }
 
 // Adds the products of four input channels to all slices; SLICES is 1, 2 or 4. Written without a loop, because

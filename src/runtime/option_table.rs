@@ -228,8 +228,8 @@ pub(super) static OPTIONS: [OptionRow; 16] = [
         part: Part::Plan,
         effect: Effect::Outside,
         repeats: false,
-        texts: || "`default`, `exact`, `all`, `none`, or names separated by commas".to_owned(),
-        purpose: "Rewrite rules. `exact` keeps every bit.",
+        texts: || "`default`, `exact`, `all`, `none`, names separated by commas, or a set and names".to_owned(),
+        purpose: "Rewrite rules. `exact` keeps every bit; `default,winograd` is faster in more memory.",
         set: |to, text| store(&mut to.compile.rules, parse_rules(text)),
     },
     OptionRow {

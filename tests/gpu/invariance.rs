@@ -100,6 +100,38 @@ fn the_order_of_operators_changes_no_bit() {
     }
 }
 
+/// Winograd's tensors are planned, divided and streamed like all others: the same bits whole, in stripes of rows and in
+/// tiles of weights.
+#[test]
+fn winograd_keeps_its_bits_under_every_plan() {
+    let (gpu, pipelines) = (open(), SharedPipelines::default());
+    let mut b = GraphBuilder::new("winograd");
+    let same = Padding { top: 1, bottom: 1, left: 1, right: 1 };
+    let conv = Conv2d { stride: [1, 1], dilation: [1, 1], padding: same, groups: 1 };
+    let weights: Vec<f32> = (0..9 * 16 * 16).map(|i| (i % 23) as f32 / 23.0 - 0.47).collect();
+    let weights = b.constant("w", &[16, 3, 3, 16], &weights).unwrap();
+    let x = b.input("x", &[2, 29, 30, 16]).unwrap();
+    let y = b.conv2d("y", conv, x, weights, None, Act::None).unwrap();
+    let pooled = b.pool("pooled", Pool2d::plain(PoolKind::Max, [3, 3], [2, 2], Padding::default()), y).unwrap();
+    let z = b.conv2d("z", conv, pooled, weights, None, Act::None).unwrap();
+    let graph = b.finish(&[z]).unwrap();
+    let rules = Rules::default().with(&["winograd"]).unwrap();
+    for format in [TexelFormat::Rgba32Float, TexelFormat::Rgba16Float] {
+        let bits = |objective, weights, stream_io| {
+            let limits = gpu.texture_limits();
+            let defaults = CompileOptions::default();
+            let options = CompileOptions { objective, weights, stream_io, limits, format, rules, ..defaults };
+            let compiled = compile(&graph, &options, &SearchControl::new()).unwrap();
+            assert_eq!(compiled.graph().nodes.iter().filter(|node| node.op.name() == "WINOGRAD_OUTPUT").count(), 2);
+            run(&gpu, compiled, &pipelines, true, 2)
+        };
+        let streamed = WeightStorage::Streamed { resident_below: 0, tile_bytes: 1024 };
+        let whole = bits(Objective::Fastest, WeightStorage::Resident, StreamedIo::NONE);
+        assert_eq!(whole, bits(Objective::Smallest, WeightStorage::Resident, StreamedIo::NONE));
+        assert_eq!(whole, bits(Objective::Smallest, streamed, StreamedIo::BOTH));
+    }
+}
+
 /// A graph of large pools and reductions.
 fn large_reductions(format: TexelFormat) -> Graph {
     let mut b = GraphBuilder::new("large");

@@ -284,6 +284,7 @@ fn loops_over_a_block_take_no_rounds() {
         conv(4 * ROUNDS, 1, 5),
         conv(4 * ROUNDS, 1, 4),
         conv(4 * (ROUNDS / 3 - 2), 3, 16),
+        conv(3, ROUNDS, 8),
         matmul(false),
         matmul(true),
         depthwise(3),

@@ -48,7 +48,11 @@ type Constants = &'static [(&'static str, Values)];
 const CONSTANTS: &[(&str, Constants)] = &[
     ("binary", &[("FUNCTION", Named(&["BINARY_"])), ("CONSTANT", Named(&["CONSTANT_"]))]),
     ("concat", &[("FIRST_PART", Flag), ("SECOND_PART", Flag), ("CONSTANTS", Flag), ("ALIGNED", Flag)]),
-    ("conv", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0]))]),
+    ("conv", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
+    (
+        "conv_thin",
+        &[("PIXELS", Sizes(&[8.0])), ("SLICES", Sizes(&[2.0])), ("THREE", Flag), ("STRIDE_X", Sizes(&[1.0, 2.0]))],
+    ),
     ("cum_sum", &[("EXCLUSIVE", Flag), ("REVERSE", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     ("dense", &[("ALIGNED", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
     (
@@ -85,7 +89,7 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ),
     ("mean", &[]),
     ("normalize", &[("TEAM", Sizes(&[1.0, 64.0])), ("CENTRED", Flag), ("TAKEN", Sizes(&[1.0, 16.0]))]),
-    ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0]))]),
+    ("pointwise", &[("PIXELS", Sizes(&[1.0, 8.0])), ("SLICES", Sizes(&[1.0, 4.0])), ("THREE", Flag)]),
     ("pool", &[("KIND", Named(&["POOL_"])), ("COUNTED", Flag)]),
     ("rearrange", &[("MAP", Named(&["MAP_"])), ("OUTSIDE", Named(&["PAD_"])), ("WHOLE_TEXELS", Flag)]),
     (
@@ -127,6 +131,8 @@ const CONSTANTS: &[(&str, Constants)] = &[
     ),
     ("transpose_conv", &[]),
     ("unary", &[("FUNCTION", Named(&["ACT_", "UNARY_"]))]),
+    ("winograd_input", &[("TILE", Sizes(&[2.0, 4.0]))]),
+    ("winograd_output", &[("TILE", Sizes(&[2.0, 4.0]))]),
 ];
 
 /// Constants of `texel.wgsl`: no epilogue, and every part of one.
@@ -367,7 +373,7 @@ fn every_family_and_every_constant_is_listed() {
     names.dedup();
     assert_eq!(kernels, names);
     let packed: Vec<&str> = shaders.iter().filter(|one| one.weights().is_words()).map(Shader::name).collect();
-    let twice = ["conv", "dense", "depthwise", "pointwise", "transpose_conv"].map(|name| [name; 2]);
+    let twice = ["conv", "conv_thin", "dense", "depthwise", "pointwise", "transpose_conv"].map(|name| [name; 2]);
     assert_eq!(packed, twice.as_flattened());
     for (shader, name, constants) in CONSTANTS
         .iter()

@@ -4,7 +4,7 @@ use texpool_ops::graph::{
     Binary, Cell, CellFunction, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
     GatherElements, GridSample, Lrn, MatMul, Normalize, OPERATORS, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
     Recurrent, Reduce, ReduceKind, Resize, ResizeMode, Softmax, SpaceToDepth, StridedSlice, TopK, Transpose,
-    TransposeConv, Unary,
+    TransposeConv, Unary, WinogradInput, WinogradOutput, WinogradTile,
 };
 
 use super::{Source, case, constant, harness::Harness, placed, recurrent};
@@ -71,6 +71,12 @@ fn cases() -> Vec<Case> {
         (Op::Normalize(Normalize::variance([false, true, true, false], 1e-3)), vec![x()], X),
         (Op::CumSum(CumSum { axis: 1, exclusive: true, reverse: false }), vec![x()], X),
         (Op::Recurrent(PLAIN_CELL), vec![placed([2, 2, 6, 8]), recurrent::weights(2, 8, 8)], [2, 2, 7, 8]),
+        (
+            Op::WinogradInput(WinogradInput { tile: WinogradTile::Two, padding: CONV.padding }),
+            vec![x()],
+            [2, 2, 3, 16 * 8],
+        ),
+        (Op::WinogradOutput(WinogradOutput { tile: WinogradTile::Two }), vec![placed([2, 2, 3, 16 * 8])], X),
         (Op::FullyConnected, vec![x(), constant([1, 1, 5, 8])], [2, 4, 6, 5]),
         (Op::Prelu, vec![x(), placed([1, 1, 1, 8])], X),
         (Op::Tile, vec![x()], [2, 8, 6, 16]),

@@ -55,6 +55,26 @@ fn convolutions_of_any_form() {
     }
 }
 
+/// Wide windows over inputs of one slice, whose columns are kept from pixel to pixel: both strides, blocks that hang over
+/// a row, three channels and others.
+#[test]
+fn wide_windows_over_few_channels() {
+    let mut harness = Harness::new();
+    for (input, out, kernel, stride, dilation, padding) in [
+        ([1, 9, 23, 3], 8, [7, 7], [2, 2], 1, Padding { top: 3, bottom: 3, left: 3, right: 3 }),
+        ([2, 6, 17, 1], 5, [5, 5], [1, 1], 2, Padding { top: 4, ..AROUND }),
+        ([1, 8, 21, 4], 12, [1, 6], [3, 2], 1, Padding { left: 4, ..NONE }),
+    ] {
+        let conv = Conv2d { stride, dilation: [dilation, 1], padding, groups: 1 };
+        let weights = [out, kernel[0], kernel[1], input[3]];
+        case(&mut harness, Op::Conv2d(conv), &operands(input, weights, out), extents(input, kernel, &conv, out));
+    }
+    harness.every_packing();
+    let conv = Conv2d { stride: [1, 2], dilation: [1, 1], padding: NONE, groups: 1 };
+    let input = [1, 4, 24, 3];
+    case(&mut harness, Op::Conv2d(conv), &operands(input, [7, 2, 5, 3], 7), extents(input, [2, 5], &conv, 7));
+}
+
 /// Windows, strides, dilation and multipliers, with channels that fill no texel.
 #[test]
 fn depthwise_convolutions_of_any_form() {

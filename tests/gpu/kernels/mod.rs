@@ -15,6 +15,7 @@ mod no_number;
 mod recurrent;
 mod rng;
 mod windows;
+mod winograd;
 
 use rng::Rng;
 use texpool_ops::graph::{Act, Binary, Epilogue, Op, Shape, Unary};

@@ -36,5 +36,6 @@ mod residual;
 mod support;
 #[cfg(test)]
 mod two_steps;
+mod winograd;
 #[cfg(test)]
 mod written;

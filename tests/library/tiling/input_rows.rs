@@ -9,7 +9,7 @@ use texpool_ops::{
         Act, Binary, Concat, Conv2d, CoordMode, CumSum, DepthOrder, DepthToSpace, DepthwiseConv2d, Gather,
         GatherElements, Graph, GraphBuilder, Lrn, MatMul, Normalize, Op, Pad, PadMode, Padding, Pool2d, PoolKind,
         Reduce, ReduceKind, Resize, ResizeMode, Rounding, Shape, Softmax, SpaceToDepth, StridedSlice, TensorId, TopK,
-        Transpose, TransposeConv,
+        Transpose, TransposeConv, WinogradInput, WinogradOutput, WinogradTile,
     },
     ops::input_rows,
     ops::reference,
@@ -104,6 +104,25 @@ fn convolutions() {
                 agrees(&what, &one(Op::Pool2d(pool), &[x], &[], ANY), claim);
             }
         }
+    }
+}
+
+/// Tiles overlap in the rows that they read, and the last one may reach beyond the image.
+#[test]
+fn winograd_tiles() {
+    for (tile, height) in [(WinogradTile::Two, 7), (WinogradTile::Four, 9)] {
+        let what = format!("{tile:?}");
+        let op = Op::WinogradInput(WinogradInput { tile, padding: padding(1, 1) });
+        // A row that all products of a tile multiply by zero is stated, too.
+        agrees(&what, &one(op, &[[2, height, 5, 4]], &[], ANY), Claim::Safe);
+        let rows = height.div_ceil(tile.pixels());
+        let columns = 5_usize.div_ceil(tile.pixels());
+        let products = [2, rows, columns, 4 * tile.products()];
+        agrees(
+            &what,
+            &one(Op::WinogradOutput(WinogradOutput { tile }), &[products], &[], [2, height, 5, 4]),
+            Claim::Exact,
+        );
     }
 }
 

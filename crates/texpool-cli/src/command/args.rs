@@ -74,8 +74,9 @@ pub(super) struct PlanArgs {
     #[arg(long, value_name = "FORMAT", value_parser = choice::<WeightFormat>(), default_value = "f32")]
     weights: WeightFormat,
     /// Rewrite rules: `default` changes results by rounding at most; `exact` keeps every bit; `all` includes rules
-    /// that may give a number where the file's nodes overflow; `none`; or names separated by commas. `texpool plan
-    /// MODEL --why` shows the effect of each rule on numbers.
+    /// that may give a number where the file's nodes overflow; `none`; or names separated by commas, also after one of
+    /// these: `default,winograd` computes 3 by 3 convolutions by Winograd's algorithm, faster and in more memory.
+    /// `texpool plan MODEL --why` shows the effect of each rule on numbers.
     #[arg(long, default_value = "default", value_parser = rules, help_heading = RESEARCH)]
     rules: Rules,
     /// Quality that decides between plans. All but `fastest` run operators in stripes of rows if that saves memory, so

@@ -145,16 +145,18 @@ fn planners(which: impl Fn(Strategy) -> bool) -> String {
     ["best", "optimum", "banks"].into_iter().chain(strategies).collect::<Vec<_>>().join(", ")
 }
 
-/// `default`, `exact`, `all`, `none`, or rule names separated by commas.
+/// `default`, `exact`, `all` or `none`, which rule names may follow, or rule names alone, all separated by commas.
 pub fn parse_rules(text: &str) -> Result<Rules, String> {
-    let with_names = |e| format!("{e}; there are: {}", Rules::names().collect::<Vec<_>>().join(", "));
-    match text {
-        "default" => Ok(Rules::default()),
-        "exact" => Ok(Rules::exact()),
-        "all" => Ok(Rules::all()),
-        "none" => Ok(Rules::none()),
-        names => Rules::only(&names.split(',').collect::<Vec<_>>()).map_err(with_names),
-    }
+    let (first, others) = text.split_once(',').map_or((text, None), |(first, others)| (first, Some(others)));
+    let (rules, names) = match first {
+        "default" => (Rules::default(), others),
+        "exact" => (Rules::exact(), others),
+        "all" => (Rules::all(), others),
+        "none" => (Rules::none(), others),
+        _ => (Rules::none(), Some(text)),
+    };
+    let names: Vec<&str> = names.into_iter().flat_map(|names| names.split(',')).collect();
+    rules.with(&names).map_err(|error| error.to_string())
 }
 
 /// Parses a time in seconds, up to one day, so that adding it to the clock cannot overflow.

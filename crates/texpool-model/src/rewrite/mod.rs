@@ -1,8 +1,8 @@
 //! The rewriter turns a graph into a smaller graph that computes the same. Independent of devices and memory.
 //!
 //! Each rule has its own file. It examines one node at a time and returns an edit or a reason. To add a rule, write
-//! the file and put it in [`RULES`]. `views` and `in_place` do not change the graph; they find nodes that need no
-//! step.
+//! the file and put it in [`RULES`]. `winograd` adds nodes after all rules, and `views` and `in_place` do not change the
+//! graph: they find nodes that need no step.
 
 mod activation;
 mod activation_sink;
@@ -49,6 +49,7 @@ mod two_steps;
 mod views;
 mod weight_indexing;
 mod weights;
+mod winograd;
 
 pub use numerics::{MAX_ABSORBED, Numerics};
 pub use report::{Fired, Location, Report, Skipped};
@@ -137,7 +138,11 @@ pub fn rewrite(graph: &Graph, rules: &Rules) -> Rewritten {
     let [read, created] = ctx.charges();
     tracing::debug!(rounds, looked = read, made = created, "rewritten");
     // Rebuilt, so that `views` and `in_place` refer to the node ids of the graph without removed nodes.
-    let ctx = RewriteContext::new(ctx.into_graph());
+    let graph = match rules.is_on(winograd::NAME) {
+        true => winograd::apply(ctx.into_graph(), &mut report),
+        false => ctx.into_graph(),
+    };
+    let ctx = RewriteContext::new(graph);
     let views = match rules.is_on(views::NAME) {
         true => views::find(&ctx, &mut report),
         false => NodeSet::new(),

@@ -4,7 +4,7 @@ use super::{
     activation, affine_chain, bounds, common_subexpression, concat_activation, concat_zeros, dead, exact_division,
     flatten, fold_into_consumer, fold_into_producer, gated_activation, gelu, hard_sigmoid, identity, in_place, linear,
     mask, normalize, numerics::Numerics, pad, power, reshape_chain, residual, rule::Rule, same_size, softmax,
-    transpose_chain, transpose_reshape, views,
+    transpose_chain, transpose_reshape, views, winograd,
 };
 
 /// All rules, in the order in which they are tried. The list is repeated until no rule fires.
@@ -76,18 +76,21 @@ pub struct UnknownRule {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rules {
     on: [bool; RULES.len()],
+    /// Part of no set, since it takes memory for speed.
+    winograd: bool,
     in_place: [bool; IN_PLACE.len()],
 }
 
 impl Rules {
-    /// All rules, including those that [change the range](Numerics::ChangesRange) of results.
+    /// All rules, including those that [change the range](Numerics::ChangesRange) of results. Without `winograd`, which
+    /// makes graphs larger.
     pub const fn all() -> Self {
-        Self { on: [true; RULES.len()], in_place: [true; IN_PLACE.len()] }
+        Self { on: [true; RULES.len()], winograd: false, in_place: [true; IN_PLACE.len()] }
     }
 
     /// No rules: the graph stays as in the file.
     pub const fn none() -> Self {
-        Self { on: [false; RULES.len()], in_place: [false; IN_PLACE.len()] }
+        Self { on: [false; RULES.len()], winograd: false, in_place: [false; IN_PLACE.len()] }
     }
 
     /// Rules that keep every bit, so that the results match the file's nodes exactly.
@@ -144,15 +147,31 @@ impl Rules {
         Self::all().switch(names, false)
     }
 
-    /// Names of all rules, followed by the searches for [nodes that need no step](texpool_ops::graph::NodeSet).
+    /// These rules and the named ones.
+    ///
+    /// # Errors
+    /// If a name is unknown.
+    ///
+    /// ```
+    /// use texpool::rewrite::Rules;
+    ///
+    /// let rules = Rules::default().with(&["winograd"])?;
+    /// assert!(rules.is_on("winograd") && rules.is_on("residual") && !Rules::default().is_on("winograd"));
+    /// # Ok::<(), texpool::rewrite::UnknownRule>(())
+    /// ```
+    pub fn with(self, names: &[&str]) -> Result<Self, UnknownRule> {
+        self.switch(names, true)
+    }
+
+    /// Names of all rules, followed by `winograd` and the searches for [nodes that need no step](texpool_ops::graph::NodeSet).
     pub fn names() -> impl Iterator<Item = &'static str> {
-        RULES.iter().map(|rule| rule.name).chain(IN_PLACE)
+        RULES.iter().map(|rule| rule.name).chain([winograd::NAME]).chain(IN_PLACE)
     }
 
     /// Returns whether a rule is enabled.
     pub fn is_on(&self, name: &str) -> bool {
         let in_place = || IN_PLACE.iter().zip(self.in_place).any(|(&other, on)| on && other == name);
-        self.iter().any(|rule| rule.name == name) || in_place()
+        self.iter().any(|rule| rule.name == name) || (self.winograd && name == winograd::NAME) || in_place()
     }
 
     /// The enabled rules that change the graph, in the order in which they are tried.
@@ -167,6 +186,7 @@ impl Rules {
             match (rule, in_place) {
                 (Some(rule), _) => self.on[rule] = on,
                 (None, Some(place)) => self.in_place[place] = on,
+                (None, None) if name == winograd::NAME => self.winograd = on,
                 (None, None) => return Err(UnknownRule { name: name.into() }),
             }
         }

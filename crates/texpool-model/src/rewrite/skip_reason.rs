@@ -165,6 +165,12 @@ pub enum SkipReason {
     /// Tensors of the same storage are computed by more nodes than the search may visit.
     #[error("too many nodes compute tensors of the same storage")]
     TooManyNeighbours,
+    /// A convolution that would be slower as Winograd's algorithm.
+    #[error("with {} input and {} output channels the transforms would take more time than they save", channels[0], channels[1])]
+    NotWorthTransforming {
+        /// Channels of the input and of the result.
+        channels: [usize; 2],
+    },
     /// A reshape that is a view now would need a step.
     #[error("the reshape before it would no longer be a view")]
     BreaksView,

@@ -48,6 +48,7 @@ pub use crate::ops::{
     reduce::ReduceKind,
     resize::{CoordMode, ResizeAxis, ResizeMode, Rounding, Taps},
     schema::ShapeError,
+    winograd::WinogradTile,
 };
 
 /// A tensor of the model: an intermediate, an input, an output or a constant.

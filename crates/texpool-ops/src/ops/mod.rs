@@ -39,6 +39,8 @@ macro_rules! operators {
                 normalize::Normalize,
                 cum_sum::CumSum,
                 recurrent::Recurrent,
+                winograd::WinogradInput,
+                winograd::WinogradOutput,
             }
             none {
                 fully_connected::FullyConnected,
@@ -89,6 +91,7 @@ pub(crate) mod transpose_conv;
 pub(crate) mod unary;
 mod weight_groups;
 mod weights;
+pub(crate) mod winograd;
 mod words;
 mod work;
 

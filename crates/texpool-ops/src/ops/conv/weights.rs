@@ -75,7 +75,7 @@ impl ConvGeometry {
 
     /// Returns the pixels and slices per invocation for a result of this many pixels.
     pub(crate) fn block(&self, pixels: usize) -> Block {
-        Block::for_convolution(pixels, self.slices(), self.in_slices)
+        Block::for_convolution(pixels, self.slices(), self.groups.in_group.div_ceil(4))
     }
 
     /// Returns the weight of output channel `o` for input channel `i` of the whole input; zero outside its group.

@@ -22,7 +22,7 @@ use crate::{
 };
 
 impl Kernels for DepthwiseConv2d {
-    const SHADERS: &'static [Shader] = &[SHADER, conv::CONV];
+    const SHADERS: &'static [Shader] = &[SHADER, conv::CONV, conv::CONV_THIN, conv::POINTWISE];
 }
 
 impl Operator for DepthwiseConv2d {
