@@ -2,6 +2,7 @@
 
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
+    bench_against::{Changes, EarlierBench, Measured, PlanFigures},
     bench_steps::{profile, steps, top},
     compare_plans::{self, PlanChoice},
     device::Device,
@@ -10,7 +11,7 @@ use super::{
     out,
     saved_plan::SavedPlanArgs,
     setup_model::PlanSource,
-    stats::{ms, percentile},
+    stats::{Spread, ms},
     timed_work::{MIN_RUNS, for_time},
 };
 use crate::{
@@ -23,6 +24,7 @@ use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::{
     fmt::Write,
+    path::PathBuf,
     time::{Duration, Instant},
 };
 use texpool_compile::option_text::{parse_seconds, parse_texture_planner};
@@ -65,6 +67,10 @@ pub(super) struct Args {
         help_heading = "Measurement"
     )]
     strategies: Vec<Planner>,
+    /// Compare with an earlier `texpool bench --json` in this file. Times whose ranges from the tenth to the ninetieth
+    /// percentile do not overlap are marked as changed.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "strategies"], help_heading = "Measurement")]
+    against: Option<PathBuf>,
     /// Number of steps to print, the slowest first, or `all`.
     #[arg(long, value_name = "N", default_value = "10", value_parser = top, help_heading = "Output")]
     top: usize,
@@ -81,7 +87,7 @@ struct Answer {
     wall_ms: Spread,
     #[serde(skip_serializing_if = "Option::is_none")]
     gpu_ms: Option<Spread>,
-    cpu_ms: Median,
+    cpu_ms: Spread,
     cold_ms: f64,
     plan_source: PlanSource,
     dispatches: usize,
@@ -94,6 +100,8 @@ struct Answer {
     clamped: ClampedReport,
     steps: Vec<StepTime>,
     by_operator: Vec<KindTime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<Changes>,
 }
 
 /// An output of the last run.
@@ -104,16 +112,23 @@ struct Output {
     values: ValueSummary,
 }
 
-#[derive(Serialize)]
-struct Spread {
-    median: f64,
-    p10: f64,
-    p90: f64,
-}
-
-#[derive(Serialize)]
-struct Median {
-    median: f64,
+impl Answer {
+    /// Returns the part that is compared with an earlier measurement.
+    fn measured(&self) -> Measured<'_> {
+        Measured {
+            device: &self.device,
+            wall_ms: self.wall_ms,
+            gpu_ms: self.gpu_ms,
+            cpu_ms: self.cpu_ms,
+            plan: PlanFigures {
+                dispatches: self.dispatches,
+                pipelines: self.pipelines,
+                pool_bytes: self.pool_bytes,
+                weight_format: self.weight_format.to_owned(),
+            },
+            steps: &self.steps,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
@@ -121,6 +136,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let source = args.model.find()?;
     let cold = Instant::now();
     let graph = source.import()?;
+    // Before the measurement, which takes seconds.
+    let earlier = args.against.as_deref().map(|path| Ok::<_, CliError>((path, EarlierBench::read(path, &graph.name)?)));
+    let earlier = earlier.transpose()?;
     let gpu = args.adapter.open(true)?;
     let plans =
         args.plans.iter().map(|setting| (PlanChoice::Objective(setting.name.clone()), args.model.options_for(setting)));
@@ -156,13 +174,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
     let mut steps = steps(&session, &profiles);
     let by_operator = with_speeds(&mut steps);
-    let answer = Answer {
+    let mut answer = Answer {
         model: graph.name.clone(),
         device: Device::of(&gpu),
         runs: wall.len(),
-        wall_ms: spread(&wall),
-        gpu_ms: (!sums.is_empty()).then(|| spread(&sums)),
-        cpu_ms: Median { median: percentile(&cpu, 0.5) },
+        wall_ms: Spread::of(&wall),
+        gpu_ms: (!sums.is_empty()).then(|| Spread::of(&sums)),
+        cpu_ms: Spread::of(&cpu),
         cold_ms,
         plan_source,
         dispatches: session.dispatches(),
@@ -180,11 +198,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         clamped,
         steps,
         by_operator,
+        against: None,
     };
+    answer.against = earlier.map(|(path, earlier)| earlier.compare(path, &answer.measured()));
     match (json, args.details) {
         (true, _) => out::json(&answer),
-        (false, true) => out::text(&(head(&answer) + "\n" + &details(&answer))),
-        (false, false) => out::text(&(head(&answer) + "\n" + &short(&answer, args.top))),
+        (false, true) => out::text(&(head(&answer, args.top) + "\n" + &details(&answer))),
+        (false, false) => out::text(&(head(&answer, args.top) + "\n" + &short(&answer, args.top))),
     }
 }
 
@@ -192,13 +212,8 @@ fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
     Output { name: graph.tensors[tensor].name.clone(), values: ValueSummary::from_slice(values) }
 }
 
-fn spread(values: &[f64]) -> Spread {
-    let at = |share| percentile(values, share);
-    Spread { median: at(0.5), p10: at(0.1), p90: at(0.9) }
-}
-
-/// The device, the times of whole runs, and warnings.
-fn head(answer: &Answer) -> String {
+/// The device, the times of whole runs, warnings, and changes since an earlier measurement.
+fn head(answer: &Answer, top: usize) -> String {
     let Answer { model, device, runs, wall_ms: wall, cold_ms, dispatches, pipelines, .. } = answer;
     let mut text = format!("{device}\n{model}: {runs} runs, {dispatches} dispatches, {pipelines} pipelines\n\n");
     let spread = |s: &Spread| format!("median {:.2} ms, p10 {:.2}, p90 {:.2}\n", s.median, s.p10, s.p90);
@@ -216,6 +231,9 @@ fn head(answer: &Answer) -> String {
     }
     for sentence in &answer.clamped.sentences {
         let _ = writeln!(text, "  {sentence}");
+    }
+    if let Some(changes) = &answer.against {
+        let _ = write!(text, "\n{}", changes.text(top));
     }
     text
 }

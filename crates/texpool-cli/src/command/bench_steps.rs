@@ -2,7 +2,7 @@
 
 use super::{
     error::CliError,
-    stats::percentile,
+    stats::Spread,
     timed_work::{MIN_RUNS, for_time},
 };
 use crate::report::{MemoryReport, StepTime};
@@ -62,7 +62,8 @@ pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<S
     }
     // Empty if the device has no timestamps.
     for (step, times) in step_times.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
-        step.gpu_ms = Some(percentile(&times, 0.5));
+        let spread = Spread::of(&times);
+        (step.gpu_ms, step.gpu_ms_p10, step.gpu_ms_p90) = (Some(spread.median), Some(spread.p10), Some(spread.p90));
     }
     step_times
 }
@@ -91,6 +92,8 @@ fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, te
         flops: (flops > 0.0).then_some(flops),
         bytes: bytes(compiled, graph, node),
         gpu_ms: None,
+        gpu_ms_p10: None,
+        gpu_ms_p90: None,
         share: None,
         gflop_per_s: None,
         gb_per_s: None,

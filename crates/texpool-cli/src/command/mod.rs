@@ -3,6 +3,7 @@
 mod arena;
 mod args;
 mod bench;
+mod bench_against;
 mod bench_steps;
 mod cache;
 mod capacity;

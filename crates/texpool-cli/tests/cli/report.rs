@@ -194,6 +194,8 @@ fn slow_steps_come_first_with_their_speeds() {
         flops,
         bytes: Some(1_000_000),
         gpu_ms: Some(ms),
+        gpu_ms_p10: None,
+        gpu_ms_p90: None,
         share: None,
         gflop_per_s: None,
         gb_per_s: None,
@@ -208,9 +210,19 @@ fn slow_steps_come_first_with_their_speeds() {
       1     2.000  25.0 %   87.5 %        -     0.5  ADD t1 [1, 8]
             1.000  12.5 %  1 more steps; --top all lists them
 
-  by operator: CONV_2D 75.0 % (2), ADD 25.0 % (1)
+  count        ms   share   so far  GFLOP/s    GB/s  by operator
+      2     6.000  75.0 %   75.0 %       17   0.333  CONV_2D
+      1     2.000  25.0 %  100.0 %        -     0.5  ADD
+      3     8.000 100.0 %  100.0 %     12.8   0.375  all steps
+  a multiply-add is two operations; operands, weights and results count once
 ";
     assert_eq!(step_table(&steps, &kinds, 2), expected);
+    let short = step_table(&steps, &kinds, 1);
+    assert!(short.contains("            2.000  25.0 %  1 more kinds of operator\n"), "{short}");
+    // Bytes that are not known for one operator are not known for their sum.
+    steps[0].bytes = None;
+    let kinds = with_speeds(&mut steps);
+    assert_eq!((kinds[0].bytes, kinds[0].gb_per_s, kinds[0].flops), (None, None, Some(1.02e8)));
 }
 
 /// Measured times scatter: a line through all of them would be a zigzag.

@@ -1,0 +1,107 @@
+//! `texpool bench` beside an earlier measurement.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::command::{failed, json, stderr, texpool};
+
+const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite");
+
+/// Multiplies every number of the document's times.
+fn scale(value: &mut Value, factor: f64) {
+    match value {
+        Value::Object(fields) => {
+            for (key, field) in fields {
+                match field.as_f64() {
+                    Some(ms) if ["median", "p10", "p90"].contains(&&**key) || key.starts_with("gpu_ms") => {
+                        *field = (ms * factor).into();
+                    }
+                    _ => scale(field, factor),
+                }
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| scale(item, factor)),
+        _ => {}
+    }
+}
+
+#[test]
+fn a_bench_says_what_changed_since_an_earlier_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let write = |path: &str, document: &Value| fs::write(path, document.to_string()).unwrap();
+    let bench = ["bench", TINY, "--seconds", "0.2", "--json"];
+    let before = json(&bench);
+    let steps = before["steps"].as_array().unwrap().len();
+    let timed = before["gpu_ms"].is_object();
+    let against = |path: &str| json(&[&bench[..], &["--against", path]].concat())["against"].clone();
+    for (factor, verdict) in [(1e3, "faster"), (1e-3, "slower")] {
+        let mut other = before.clone();
+        scale(&mut other, factor);
+        let path = file("before.json");
+        write(&path, &other);
+        let changes = against(&path);
+        for total in ["wall_ms", "cpu_ms"] {
+            assert_eq!(changes[total]["verdict"], verdict, "{total}: {changes}");
+        }
+        assert_eq!(changes["wall_ms"]["before"], other["wall_ms"]["median"]);
+        let changed = changes["steps"].as_array().unwrap();
+        assert_eq!(changed.len(), if timed { steps } else { 0 });
+        assert!(changed.iter().all(|step| step["verdict"] == verdict), "{changes}");
+        assert!(changes["notes"].as_array().unwrap().is_empty() && changes["only_now"].as_array().unwrap().is_empty());
+        assert_eq!(changes["runs"], before["runs"]);
+    }
+
+    // Ranges that contain every time overlap with any.
+    let mut wide = before.clone();
+    scale(&mut wide, 1e3);
+    for total in ["wall_ms", "cpu_ms"] {
+        wide[total]["p10"] = 0.0.into();
+    }
+    // Another plan, another device, and a step of another name are said.
+    wide["dispatches"] = 1000.into();
+    wide["device"]["driver"] = "an older driver".into();
+    wide["steps"][0]["tensor"] = "renamed".into();
+    let path = file("wide.json");
+    write(&path, &wide);
+    let changes = against(&path);
+    assert_eq!(changes["wall_ms"]["verdict"], "within_noise", "{changes}");
+    assert_eq!(changes["steps"].as_array().unwrap().len(), if timed { steps - 1 } else { 0 });
+    assert_eq!(
+        (&changes["only_before"][0]["tensor"], changes["only_now"][0]["tensor"].is_string()),
+        (&"renamed".into(), true)
+    );
+    let notes = changes["notes"].to_string();
+    for words in ["another device", "an older driver", "another plan", "dispatches, before 1000"] {
+        assert!(notes.contains(words), "{words}: {notes}");
+    }
+    let output = texpool(&["bench", TINY, "--seconds", "0.1", "--against", &path]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let text = String::from_utf8(output.stdout).unwrap();
+    for words in ["do not overlap", "an older driver", "another plan", "noise", "; 1 only then; 1 only now\n"] {
+        assert!(text.contains(words), "{words}: {text}");
+    }
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused_before_anything_is_measured() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |contents: &str, words: &[&str]| {
+        let path = folder.path().join("file.json");
+        fs::write(&path, contents).unwrap();
+        // It would take an hour.
+        let output = texpool(&["bench", TINY, "--seconds", "3600", "--against", path.to_str().unwrap()]);
+        failed(&output, &[words, &["file.json"]].concat());
+    };
+    let mut other = json(&["bench", TINY, "--seconds", "0.1", "--json"]);
+    other["model"] = "another model".into();
+    refused(&other.to_string(), &["is about `another model`"]);
+    other.as_object_mut().unwrap().remove("steps");
+    refused(&other.to_string(), &["no answer of `texpool bench --json`", "missing field `steps`"]);
+    refused("", &["no answer of `texpool bench --json`"]);
+    refused("[1, 2]", &["no answer of `texpool bench --json`"]);
+    let both = ["bench", TINY, "--against", "x", "--plans", "fastest,smallest"];
+    assert_eq!(texpool(&both).status.code(), Some(2));
+    failed(&texpool(&["bench", TINY, "--against", crate::ABSENT]), &[crate::ABSENT]);
+}
