@@ -13,9 +13,10 @@ use super::{
     setup_model::PlanSource,
     stats::{Spread, ms},
     timed_work::{MIN_RUNS, for_time},
+    timeline,
 };
 use crate::{
-    io::printable,
+    io::{DistinctFiles, printable},
     report::{
         ClampedReport, DeviceMemoryReport, KindTime, StepTime, ValueSummary, grouped, size, step_table, with_speeds,
     },
@@ -31,6 +32,7 @@ use texpool_compile::option_text::{parse_seconds, parse_texture_planner};
 use texpool_gpu::ExecutorOptions;
 use texpool_ops::graph::{Graph, TensorId};
 use texpool_plan::Planner;
+use tracing::debug_span;
 
 /// Share of the measuring time for profiled runs. They are slower, because each dispatch has a separate pass.
 const PROFILE_SHARE: f64 = 0.2;
@@ -71,6 +73,10 @@ pub(super) struct Args {
     /// percentile do not overlap are marked as changed.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "strategies"], help_heading = "Measurement")]
     against: Option<PathBuf>,
+    /// Write the timeline of this call to this file, for ui.perfetto.dev: import, planning, pipelines, uploads of
+    /// weights, runs, and each dispatch of a run.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "strategies"], help_heading = "Output")]
+    trace: Option<PathBuf>,
     /// Number of steps to print, the slowest first, or `all`.
     #[arg(long, value_name = "N", default_value = "10", value_parser = top, help_heading = "Output")]
     top: usize,
@@ -102,6 +108,15 @@ struct Answer {
     by_operator: Vec<KindTime>,
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<Changes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<TraceFile>,
+}
+
+/// The timeline that was written.
+#[derive(Serialize)]
+struct TraceFile {
+    file: String,
+    events: usize,
 }
 
 /// An output of the last run.
@@ -110,6 +125,25 @@ struct Output {
     name: String,
     #[serde(flatten)]
     values: ValueSummary,
+}
+
+impl Args {
+    /// Returns true if a timeline of the call is wanted.
+    pub(super) fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Returns the files of the call apart from the model.
+    fn files(&self) -> Result<DistinctFiles, CliError> {
+        let mut files = DistinctFiles::default();
+        if let Some(path) = &self.against {
+            files.reads("the earlier measurement", path)?;
+        }
+        if let Some(path) = &self.trace {
+            files.writes("the trace", path)?;
+        }
+        Ok(files)
+    }
 }
 
 impl Answer {
@@ -135,11 +169,12 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Downloads the model before the clock starts.
     let source = args.model.find()?;
     let cold = Instant::now();
-    let graph = source.import()?;
+    let mut files = args.files()?;
+    let graph = debug_span!("import").in_scope(|| source.import_apart(&mut files))?;
     // Before the measurement, which takes seconds.
     let earlier = args.against.as_deref().map(|path| Ok::<_, CliError>((path, EarlierBench::read(path, &graph.name)?)));
     let earlier = earlier.transpose()?;
-    let gpu = args.adapter.open(true)?;
+    let gpu = debug_span!("open the device").in_scope(|| args.adapter.open(true))?;
     let plans =
         args.plans.iter().map(|setting| (PlanChoice::Objective(setting.name.clone()), args.model.options_for(setting)));
     let with = |&planner: &Planner| (PlanChoice::Strategy(planner.to_string()), args.model.options_with(planner));
@@ -152,14 +187,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = session.run(&slices)?;
+    let mut outputs = debug_span!("first run").in_scope(|| session.run(&slices))?;
     let cold_ms = ms(cold.elapsed());
-    session.run_into(&slices, &mut outputs)?;
+    debug_span!("second run").in_scope(|| session.run_into(&slices, &mut outputs))?;
 
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
     for_time("measuring runs", args.seconds, MIN_RUNS, || {
         let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
-        session.run_into(&slices, &mut outputs)?;
+        debug_span!("run").in_scope(|| session.run_into(&slices, &mut outputs))?;
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
         Ok(true)
@@ -199,7 +234,13 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         steps,
         by_operator,
         against: None,
+        trace: None,
     };
+    if let Some(path) = &args.trace {
+        let (trace, events) = timeline::json(&answer.device.name)?;
+        files.write(path, &trace)?;
+        answer.trace = Some(TraceFile { file: path.display().to_string(), events });
+    }
     answer.against = earlier.map(|(path, earlier)| earlier.compare(path, &answer.measured()));
     match (json, args.details) {
         (true, _) => out::json(&answer),
@@ -231,6 +272,9 @@ fn head(answer: &Answer, top: usize) -> String {
     }
     for sentence in &answer.clamped.sentences {
         let _ = writeln!(text, "  {sentence}");
+    }
+    if let Some(TraceFile { file, events }) = &answer.trace {
+        let _ = writeln!(text, "  trace {}, {events} events; ui.perfetto.dev opens it", printable(file));
     }
     if let Some(changes) = &answer.against {
         let _ = write!(text, "\n{}", changes.text(top));

@@ -4,9 +4,13 @@ use super::{
     error::CliError,
     stats::Spread,
     timed_work::{MIN_RUNS, for_time},
+    timeline,
 };
 use crate::report::{MemoryReport, StepTime};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 use texpool::WeightFormat;
 use texpool_compile::CompiledModel;
 use texpool_gpu::{DispatchTime, Executor};
@@ -15,15 +19,21 @@ use texpool_ops::{
     ops,
 };
 
-/// Measures every dispatch, run after run; empty if the device has no timestamps.
+/// Measures every dispatch, run after run; empty if the device has no timestamps. The timeline gets the last run.
 pub(super) fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
     let mut profiles = Vec::new();
+    let mut ended = Instant::now();
     for_time("measuring steps", time, MIN_RUNS, || {
-        let times = session.profile()?;
+        let times = tracing::debug_span!("profiled run").in_scope(|| session.profile())?;
+        ended = Instant::now();
         let timed = times.is_some();
         profiles.extend(times);
         Ok(timed)
     })?;
+    if let Some(last) = profiles.last() {
+        let rows = MemoryReport::from_compiled(session.compiled()).rows;
+        timeline::add_dispatches(last, ended, |step| rows.get(step).map(|row| (&*row.operator, &*row.writes)));
+    }
     Ok(profiles)
 }
 

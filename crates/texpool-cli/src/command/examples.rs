@@ -57,7 +57,7 @@ Examples:
   texpool bench mobilenet_v2
   texpool bench model.onnx --plans fastest,balanced,smallest,2MiB --seconds 10
   texpool bench mobilenet_v2 --plan mobilenet_v2.plan --json > before.json
-  texpool bench mobilenet_v2 --against before.json"
+  texpool bench mobilenet_v2 --against before.json --trace trace.json"
         }
         "compare" => {
             "\

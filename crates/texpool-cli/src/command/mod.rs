@@ -60,6 +60,7 @@ mod strategies;
 mod suggestion;
 mod table;
 mod timed_work;
+mod timeline;
 mod timing;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -68,6 +69,7 @@ use std::{
     io::{self, IsTerminal},
     process::ExitCode,
 };
+use tracing_subscriber::{Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Runs neural networks on the GPU out of a fixed pool of textures.
 ///
@@ -169,7 +171,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(refused) => return failure::answer(&refused),
     };
-    log();
+    log(cli.command.is_traced());
     let compares = matches!(cli.command, Command::Compare(_));
     match cli.command.run(cli.json) {
         Ok(()) => ExitCode::SUCCESS,
@@ -188,6 +190,11 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
+    /// Returns true if a timeline of the call is wanted.
+    fn is_traced(&self) -> bool {
+        matches!(self, Self::Bench(args) if args.is_traced())
+    }
+
     fn run(self, json: bool) -> Result<(), CliError> {
         match self {
             Self::Run(args) => run::run(&args, json),
@@ -209,13 +216,13 @@ impl Command {
     }
 }
 
-fn log() {
+fn log(is_traced: bool) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TEXPOOL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("texpool=warn,error"));
     // Follows https://no-color.org. Output to files has no colours either.
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
-    log.with_ansi(colours).init();
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr).without_time().with_ansi(colours);
+    tracing_subscriber::registry().with(log.with_filter(filter)).with(is_traced.then(timeline::layer)).init();
 }
 
 #[cfg(test)]

@@ -126,6 +126,7 @@ pub(super) fn kept_or_searched(
     search: &Search,
     time: Option<Duration>,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
+    let _span = tracing::debug_span!("plan").entered();
     let row = search.row.as_deref();
     let Some(cached) = search.plans().and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
         let compiled = progress::for_row(row, time, |control| compile(graph, options, control));
@@ -182,6 +183,7 @@ pub(super) fn session(
 
 /// Creates a session of a compiled model, with a spinner while its weights are packed and its pipelines compiled.
 pub(super) fn loaded(gpu: &Gpu, compiled: CompiledModel, options: &ExecutorOptions) -> Result<Executor, CliError> {
+    let _span = tracing::debug_span!("load").entered();
     Ok(progress::during("loading weights and kernels", || Executor::from_compiled(gpu, compiled, options))?)
 }
 

@@ -1,4 +1,4 @@
-//! `texpool bench` beside an earlier measurement.
+//! `texpool bench` beside an earlier measurement, and as a timeline.
 
 use std::fs;
 
@@ -104,4 +104,61 @@ fn what_cannot_be_compared_is_refused_before_anything_is_measured() {
     let both = ["bench", TINY, "--against", "x", "--plans", "fastest,smallest"];
     assert_eq!(texpool(&both).status.code(), Some(2));
     failed(&texpool(&["bench", TINY, "--against", crate::ABSENT]), &[crate::ABSENT]);
+}
+
+/// An event's beginning and end in microseconds.
+fn times(event: &Value) -> (f64, f64) {
+    let [ts, dur] = ["ts", "dur"].map(|key| event[key].as_f64().unwrap());
+    assert!(ts.is_finite() && dur >= 0.0, "{event}");
+    (ts, ts + dur)
+}
+
+#[test]
+fn a_trace_has_the_phases_of_the_call_and_each_dispatch() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("trace.json");
+    let path = path.to_str().unwrap();
+    let bench = json(&["bench", TINY, "--seconds", "0.1", "--no-cache", "--json", "--trace", path]);
+    let trace: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
+    let (named, events): (Vec<&Value>, Vec<&Value>) =
+        trace["traceEvents"].as_array().unwrap().iter().partition(|event| event["ph"] == "M");
+    assert_eq!(bench["trace"], serde_json::json!({ "file": path, "events": events.len() }));
+    assert_eq!(named[1]["args"]["name"], bench["device"]["name"]);
+    assert!(events.iter().all(|event| event["ph"] == "X"));
+    let of = |name: &str| -> Vec<&Value> { events.iter().copied().filter(|event| event["name"] == name).collect() };
+    let one = |name: &str| match of(name)[..] {
+        [event] => times(event),
+        ref several => panic!("{name}: {several:?}"),
+    };
+    // One after another.
+    let phases = ["import", "open the device", "plan", "load", "first run", "second run"].map(one);
+    assert!(phases.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{phases:?}");
+    let load = phases[3];
+    for name in ["pipeline", "weights"] {
+        let inside = of(name);
+        assert!(!inside.is_empty(), "{name}: {events:?}");
+        assert!(inside.iter().map(|event| times(event)).all(|(begin, end)| load.0 <= begin && end <= load.1), "{name}");
+    }
+    assert_eq!(of("pipeline").len() as u64, bench["pipelines"].as_u64().unwrap());
+    assert_eq!(of("run").len() as u64, bench["runs"].as_u64().unwrap());
+    if bench["gpu_ms"].is_object() {
+        let dispatches: Vec<&&Value> = events.iter().filter(|event| event["pid"] == 2).collect();
+        assert_eq!(dispatches.len() as u64, bench["dispatches"].as_u64().unwrap());
+        let operators: Vec<&Value> = bench["steps"].as_array().unwrap().iter().map(|step| &step["operator"]).collect();
+        assert!(dispatches.iter().all(|event| operators.contains(&&event["name"])), "{dispatches:?}");
+        // They end with the last run, in their order.
+        let ends: Vec<(f64, f64)> = dispatches.iter().map(|event| times(event)).collect();
+        assert!(ends.windows(2).all(|pair| pair[0].0 <= pair[1].0), "{ends:?}");
+        let profiled = of("profiled run");
+        let (begin, end) = times(profiled[profiled.len() - 1]);
+        assert!(ends[0].0 >= begin && (ends[ends.len() - 1].1 - end).abs() < 1e3, "{ends:?}, {begin} to {end}");
+    }
+    let text = texpool(&["bench", TINY, "--seconds", "0.1", "--trace", path]);
+    assert!(String::from_utf8_lossy(&text.stdout).contains("ui.perfetto.dev opens it"));
+    failed(&texpool(&["bench", TINY, "--trace", "/no/such/folder/trace.json"]), &["/no/such/folder"]);
+    let model = folder.path().join("model.tflite");
+    fs::copy(TINY, &model).unwrap();
+    let model = model.to_str().unwrap();
+    failed(&texpool(&["bench", model, "--trace", model]), &["the model"]);
+    assert_eq!(fs::read(model).unwrap(), fs::read(TINY).unwrap());
 }

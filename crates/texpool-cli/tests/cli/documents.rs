@@ -101,7 +101,11 @@ fn documents_of_runs_fit_their_schemas() {
     fits("run", &["run", TINY, "--random", "--objective", "smallest", "--measure"], 0);
     let before = fits("bench", &["bench", TINY, "--seconds", "0.1"], 0);
     fs::write(at("before.json"), before.to_string()).unwrap();
-    fits("bench", &["bench", TINY, "--seconds", "0.1", "--against", &at("before.json")], 0);
+    fits(
+        "bench",
+        &["bench", TINY, "--seconds", "0.1", "--against", &at("before.json"), "--trace", &at("trace.json")],
+        0,
+    );
     fits("bench", &["bench", TINY, "--plans", "fastest,smallest", "--seconds", "0.1"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu", "--tolerance", "0", "--precision", "f16"], 1);
