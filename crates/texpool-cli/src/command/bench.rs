@@ -16,10 +16,12 @@ use super::{
     timeline,
 };
 use crate::{
+    fetch::cache_folder,
     io::{DistinctFiles, printable},
     report::{
         ClampedReport, DeviceMemoryReport, KindTime, StepTime, ValueSummary, grouped, size, step_table, with_speeds,
     },
+    setup,
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
@@ -28,7 +30,10 @@ use std::{
     path::PathBuf,
     time::{Duration, Instant},
 };
-use texpool_compile::option_text::{parse_seconds, parse_texture_planner};
+use texpool_compile::{
+    DeviceCeiling,
+    option_text::{parse_seconds, parse_texture_planner},
+};
 use texpool_gpu::ExecutorOptions;
 use texpool_ops::graph::{Graph, TensorId};
 use texpool_plan::Planner;
@@ -106,6 +111,8 @@ struct Answer {
     clamped: ClampedReport,
     steps: Vec<StepTime>,
     by_operator: Vec<KindTime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ceiling: Option<DeviceCeiling>,
     #[serde(skip_serializing_if = "Option::is_none")]
     against: Option<Changes>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -208,7 +215,9 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
 
     let mut steps = steps(&session, &profiles);
-    let by_operator = with_speeds(&mut steps);
+    let format = session.compiled().format();
+    let ceiling = cache_folder().ok().and_then(|folder| setup::kept_device_ceiling(&gpu, format, &folder));
+    let by_operator = with_speeds(&mut steps, ceiling.as_ref());
     let mut answer = Answer {
         model: graph.name.clone(),
         device: Device::of(&gpu),
@@ -233,6 +242,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         clamped,
         steps,
         by_operator,
+        ceiling,
         against: None,
         trace: None,
     };
@@ -285,6 +295,9 @@ fn head(answer: &Answer, top: usize) -> String {
 /// The slowest steps, and the memory in one line.
 fn short(answer: &Answer, top: usize) -> String {
     let mut text = step_table(&answer.steps, &answer.by_operator, top);
+    if answer.ceiling.is_none() && answer.gpu_ms.is_some() {
+        text += "  next: `texpool ceiling` measures this device, and adds the share of its ceilings to each step\n";
+    }
     let [device, pool] = [answer.device_memory.parts.sum(), answer.pool_bytes].map(size);
     let _ = writeln!(text, "  memory: {device} of the device, {pool} of them the pool");
     text +=

@@ -107,6 +107,7 @@ fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, te
         share: None,
         gflop_per_s: None,
         gb_per_s: None,
+        roofline: None,
     }
 }
 

@@ -83,6 +83,12 @@ Examples:
   texpool devices
   texpool devices --measure --adapter llvmpipe"
         }
+        "ceiling" => {
+            "\
+Examples:
+  texpool ceiling
+  texpool ceiling --precision f16 --adapter llvmpipe --json"
+        }
         "cache" => {
             "\
 Examples:

@@ -7,6 +7,7 @@ mod bench_against;
 mod bench_steps;
 mod cache;
 mod capacity;
+mod ceiling;
 mod compare;
 mod compare_plans;
 mod compile;
@@ -147,6 +148,10 @@ enum Command {
     Models(models::Args),
     /// List the GPU adapters, or measure one.
     Devices(devices::Args),
+    /// Measure how fast a device computes, reads and writes at most.
+    ///
+    /// Takes a few seconds and 128 MiB of the device. `bench` then shows the share of this ceiling that each step reaches.
+    Ceiling(ceiling::Args),
     /// Show what is in the cache folder, and remove it.
     Cache(cache::Args),
     /// Print the completion script for a shell.
@@ -209,6 +214,7 @@ impl Command {
             Self::Fits(args) => fits::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
+            Self::Ceiling(args) => ceiling::run(&args, json),
             Self::Cache(args) => cache::run(&args, json),
             Self::Completions(args) => completions::run(&args, shape(), json),
             Self::Man(args) => man::run(&args, shape(), json),

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use std::{collections::BTreeMap, fmt::Write};
+use texpool_compile::DeviceCeiling;
 use texpool_plan::printable;
 
 use super::rounded;
@@ -45,6 +46,10 @@ pub struct StepTime {
     /// Billions of bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gb_per_s: Option<f64>,
+    /// Share of the roofline: the least time that the device's ceilings allow, divided by the measured time. `None` if
+    /// they were not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roofline: Option<f64>,
 }
 
 /// Time and work of all operators of a kind.
@@ -70,6 +75,9 @@ pub struct KindTime {
     /// Billions of bytes per second.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gb_per_s: Option<f64>,
+    /// Share of the roofline.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub roofline: Option<f64>,
 }
 
 /// Returns the share of a time, also if all times are zero.
@@ -88,6 +96,7 @@ fn sum_of(operator: &str, steps: &[&StepTime], all: f64) -> KindTime {
     let gpu_ms = steps.iter().filter_map(|step| step.gpu_ms).sum();
     let flops = steps.iter().filter_map(|step| step.flops).reduce(|a, b| a + b);
     let bytes: Option<u64> = steps.iter().map(|step| step.bytes).sum();
+    let best_ms: Option<f64> = steps.iter().map(|step| Some(step.roofline? * step.gpu_ms?)).sum();
     KindTime {
         operator: operator.to_owned(),
         count: steps.len(),
@@ -97,6 +106,7 @@ fn sum_of(operator: &str, steps: &[&StepTime], all: f64) -> KindTime {
         bytes,
         gflop_per_s: flops.and_then(|flops| speed(flops, gpu_ms)),
         gb_per_s: bytes.and_then(|bytes| speed(bytes as f64, gpu_ms)),
+        roofline: best_ms.filter(|_| gpu_ms > 0.0).map(|best| best / gpu_ms),
     }
 }
 
@@ -105,14 +115,16 @@ fn all_ms(steps: &[StepTime]) -> f64 {
     steps.iter().filter_map(|step| step.gpu_ms).sum()
 }
 
-/// Enters shares and speeds, and sums times and work by kind of operator, the longest first.
-pub fn with_speeds(steps: &mut [StepTime]) -> Vec<KindTime> {
+/// Enters shares and speeds, and shares of the roofline if the ceilings are known, and sums times and work by kind of operator, the longest first.
+pub fn with_speeds(steps: &mut [StepTime], ceiling: Option<&DeviceCeiling>) -> Vec<KindTime> {
     let all = all_ms(steps);
     for step in steps.iter_mut() {
         let Some(ms) = step.gpu_ms else { continue };
         step.share = Some(share(ms, all));
         step.gflop_per_s = step.flops.and_then(|flops| speed(flops, ms));
         step.gb_per_s = step.bytes.and_then(|bytes| speed(bytes as f64, ms));
+        let best_ms = ceiling.zip(step.bytes).map(|(ceiling, bytes)| ceiling.best_us(step.flops, bytes) / 1e3);
+        step.roofline = best_ms.filter(|_| ms > 0.0).map(|best| best / ms);
     }
     let mut kinds: BTreeMap<&str, Vec<&StepTime>> = BTreeMap::new();
     for step in steps.iter().filter(|step| step.gpu_ms.is_some()) {
@@ -126,6 +138,9 @@ pub fn with_speeds(steps: &mut [StepTime]) -> Vec<KindTime> {
 /// Line below the tables about their units.
 const UNITS: &str = "  a multiply-add is two operations; operands, weights and results count once\n";
 
+/// Line below the tables about the column of the roofline.
+const ROOFLINE: &str = "  roofline: the least time by the ceilings of `texpool ceiling`, as a share of the time\n";
+
 /// A row of a table of times.
 struct Row {
     /// Number of the step, or of the operators.
@@ -133,6 +148,7 @@ struct Row {
     ms: f64,
     gflop_per_s: Option<f64>,
     gb_per_s: Option<f64>,
+    roofline: Option<f64>,
     name: String,
 }
 
@@ -144,23 +160,27 @@ impl Row {
             ms: step.gpu_ms?,
             gflop_per_s: step.gflop_per_s,
             gb_per_s: step.gb_per_s,
+            roofline: step.roofline,
             name: format!("{} {} {:?}{stripes}", step.operator, printable(&step.tensor), step.shape),
         })
     }
 
     fn of_kind(kind: &KindTime) -> Self {
-        let &KindTime { count, gpu_ms, gflop_per_s, gb_per_s, .. } = kind;
-        Self { number: count, ms: gpu_ms, gflop_per_s, gb_per_s, name: kind.operator.clone() }
+        let &KindTime { count, gpu_ms, gflop_per_s, gb_per_s, roofline, .. } = kind;
+        Self { number: count, ms: gpu_ms, gflop_per_s, gb_per_s, roofline, name: kind.operator.clone() }
     }
 
-    /// Writes the row; `sum` is the time of the rows so far, and `all` that of all rows.
-    fn write(&self, text: &mut String, sum: f64, all: f64) {
+    /// Writes the row; `sum` is the time of the rows so far, and `all` that of all rows. The column of the roofline is left
+    /// out if no row has it.
+    fn write(&self, text: &mut String, [sum, all]: [f64; 2], has_roofline: bool) {
         let speed = |speed: Option<f64>| speed.map_or_else(|| "-".to_owned(), |speed| rounded(speed, 3));
-        let Self { number, ms, gflop_per_s, gb_per_s, name } = self;
+        let Self { number, ms, gflop_per_s, gb_per_s, roofline, name } = self;
+        let roofline = roofline.map_or_else(|| "-".to_owned(), |roofline| percent(roofline, 1.0));
+        let roofline = if has_roofline { format!(" {roofline:>8}") } else { String::new() };
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
-            "  {number:>5} {ms:>9.3} {:>7} {:>8} {:>8} {:>7}  {name}",
+            "  {number:>5} {ms:>9.3} {:>7} {:>8} {:>8} {:>7}{roofline}  {name}",
             percent(*ms, all),
             percent(sum, all),
             speed(*gflop_per_s),
@@ -176,12 +196,16 @@ fn percent(ms: f64, all: f64) -> String {
 /// Writes the first `top` of the rows, which begin with the longest, and a line for the rest.
 fn table([number, name]: [&str; 2], rows: &[Row], (top, rest): (usize, &str)) -> String {
     let all = rows.iter().map(|row| row.ms).sum();
-    let mut text =
-        format!("  {number:>5} {:>9} {:>7} {:>8} {:>8} {:>7}  {name}\n", "ms", "share", "so far", "GFLOP/s", "GB/s");
+    let has_roofline = rows.iter().any(|row| row.roofline.is_some());
+    let roofline = if has_roofline { " roofline" } else { "" };
+    let mut text = format!(
+        "  {number:>5} {:>9} {:>7} {:>8} {:>8} {:>7}{roofline}  {name}\n",
+        "ms", "share", "so far", "GFLOP/s", "GB/s"
+    );
     let mut sum = 0.0;
     for row in rows.iter().take(top) {
         sum += row.ms;
-        row.write(&mut text, sum, all);
+        row.write(&mut text, [sum, all], has_roofline);
     }
     if let Some(more) = rows.len().checked_sub(top).filter(|&more| more > 0) {
         let _ = writeln!(text, "  {:>5} {:>9.3} {:>7}  {more} more {rest}", "", all - sum, percent(all - sum, all));
@@ -201,6 +225,7 @@ pub fn step_table(steps: &[StepTime], kinds: &[KindTime], top: usize) -> String 
     let rows: Vec<Row> = kinds.iter().map(Row::of_kind).collect();
     text += &table(["count", "by operator"], &rows, (top, "kinds of operator"));
     let all = sum_of("all steps", &steps.iter().collect::<Vec<_>>(), all_ms(steps));
-    Row::of_kind(&all).write(&mut text, all.gpu_ms, all.gpu_ms);
-    text + UNITS
+    let has_roofline = kinds.iter().any(|kind| kind.roofline.is_some());
+    Row::of_kind(&all).write(&mut text, [all.gpu_ms; 2], has_roofline);
+    text + UNITS + if has_roofline { ROOFLINE } else { "" }
 }

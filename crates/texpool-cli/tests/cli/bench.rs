@@ -1,11 +1,15 @@
-//! `texpool bench` beside an earlier measurement, and as a timeline.
+//! `texpool bench` beside an earlier measurement, as a timeline, and below the ceilings of the device.
 
-use std::fs;
+use std::{fs, process::Command};
 
 use serde_json::Value;
 
-use crate::command::{failed, json, stderr, texpool};
+use crate::{
+    command::{failed, json, stderr, texpool},
+    documents::fits_schema,
+};
 
+const TEXPOOL: &str = env!("CARGO_BIN_EXE_texpool");
 const TINY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/tiny.tflite");
 
 /// Multiplies every number of the document's times.
@@ -161,4 +165,44 @@ fn a_trace_has_the_phases_of_the_call_and_each_dispatch() {
     let model = model.to_str().unwrap();
     failed(&texpool(&["bench", model, "--trace", model]), &["the model"]);
     assert_eq!(fs::read(model).unwrap(), fs::read(TINY).unwrap());
+}
+
+#[test]
+fn a_bench_has_the_share_of_the_ceilings_that_were_measured() {
+    let cache = tempfile::tempdir().unwrap();
+    let run = |args: &[&str]| {
+        let output = Command::new(TEXPOOL).args(args).env("TEXPOOL_CACHE", cache.path()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let document = |args: &[&str]| serde_json::from_str::<Value>(&run(&[args, &["--json"]].concat())).unwrap();
+    let bench = ["bench", TINY, "--seconds", "0.1"];
+    let before = document(&bench);
+    assert!(before["ceiling"].is_null() && before["steps"][0]["roofline"].is_null(), "{before}");
+    assert_eq!(run(&bench).contains("`texpool ceiling` measures this device"), before["gpu_ms"].is_object());
+
+    let ceiling = document(&["ceiling"]);
+    fits_schema("ceiling", &ceiling);
+    let [flops, write, dispatch, run_us] = ["gflop_per_s", "write_gb_per_s", "dispatch_us", "run_us"]
+        .map(|key| ceiling[key].as_f64().unwrap_or_else(|| panic!("{key}: {ceiling}")));
+    assert!(flops > 0.1 && write > 0.01 && dispatch > 0.0 && run_us > dispatch, "{ceiling}");
+    let reads = ceiling["reads"].as_array().unwrap();
+    assert!(reads.len() > 2 && reads.iter().all(|read| read["gb_per_s"].as_f64().unwrap() > 0.01), "{ceiling}");
+    assert!(reads.windows(2).all(|pair| pair[0]["bytes"].as_u64() < pair[1]["bytes"].as_u64()), "{ceiling}");
+
+    let after = document(&bench);
+    fits_schema("bench", &after);
+    for key in ["gflop_per_s", "reads", "write_gb_per_s", "dispatch_us", "run_us"] {
+        assert_eq!(after["ceiling"][key], ceiling[key], "{key}");
+    }
+    if after["gpu_ms"].is_object() {
+        let steps = after["steps"].as_array().unwrap();
+        assert!(steps.iter().all(|step| step["roofline"].as_f64().is_some_and(|share| share > 0.0)), "{after}");
+        assert!(run(&bench).contains(" roofline  operator"));
+    }
+    // They belong to one format, and are listed and removed with the profiles.
+    assert!(document(&[&bench[..], &["--precision", "f16"]].concat())["ceiling"].is_null());
+    assert!(run(&["cache", "list"]).contains("device_ceiling-"));
+    run(&["cache", "clear", "--profiles"]);
+    assert!(document(&bench)["ceiling"].is_null());
 }
