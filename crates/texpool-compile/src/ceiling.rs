@@ -21,7 +21,7 @@
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct DeviceCeiling {
-    /// Billions of floating point operations per second, of chained fused multiply-adds in 32 bits: two operations each.
+    /// Billions of floating point operations per second: chained fused multiply-adds in 32 bits, two operations each.
     pub gflop_per_s: f64,
     /// Speeds of reading storage textures, by the size of what is read again and again, the smallest first.
     pub reads: Vec<ReadSpeed>,

@@ -295,14 +295,14 @@ fn head(answer: &Answer, top: usize) -> String {
 /// The slowest steps, and the memory in one line.
 fn short(answer: &Answer, top: usize) -> String {
     let mut text = step_table(&answer.steps, &answer.by_operator, top);
-    if answer.ceiling.is_none() && answer.gpu_ms.is_some() {
-        text += "  next: `texpool ceiling` measures this device, and adds the share of its ceilings to each step\n";
-    }
     let [device, pool] = [answer.device_memory.parts.sum(), answer.pool_bytes].map(size);
     let _ = writeln!(text, "  memory: {device} of the device, {pool} of them the pool");
     text +=
-        "  next: --details has every step in order and the parts of the memory; --plans fastest,SIZE compares plans\n";
-    text
+        "  next: --details has every step in order and the parts of the memory; --plans fastest,SIZE compares plans";
+    if answer.ceiling.is_none() {
+        text += "; `texpool ceiling` adds a roofline";
+    }
+    text + "\n"
 }
 
 /// The parts of the memory, and every step in order.

@@ -1,4 +1,4 @@
-//! `texpool bench --against`: says which times differ from those of an earlier `texpool bench --json` by more than noise.
+//! `texpool bench --against`: marks the times that differ from those of an earlier call by more than noise.
 
 use super::{device::Device, error::CliError, stats::Spread};
 use crate::{

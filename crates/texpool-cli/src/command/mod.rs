@@ -150,7 +150,8 @@ enum Command {
     Devices(devices::Args),
     /// Measure how fast a device computes, reads and writes at most.
     ///
-    /// Takes a few seconds and 128 MiB of the device. `bench` then shows the share of this ceiling that each step reaches.
+    /// Takes a few seconds and 128 MiB of the device. `bench` then shows the share of these ceilings that each step
+    /// reaches.
     Ceiling(ceiling::Args),
     /// Show what is in the cache folder, and remove it.
     Cache(cache::Args),

@@ -122,8 +122,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for SpanLayer {
     }
 }
 
-/// Adds the dispatches of a run that ended at `ended`. The device's clock has another zero, so the last dispatch is put at
-/// that end. `name` returns the operator of a step, and the tensor that it writes.
+/// Adds the dispatches of a run that ended at `ended`. The device's clock has another zero, so the last dispatch is put
+/// at that end. `name` returns the operator of a step, and the tensor that it writes.
 pub(super) fn add_dispatches<'a>(
     dispatches: &[DispatchTime],
     ended: Instant,

@@ -115,7 +115,8 @@ fn all_ms(steps: &[StepTime]) -> f64 {
     steps.iter().filter_map(|step| step.gpu_ms).sum()
 }
 
-/// Enters shares and speeds, and shares of the roofline if the ceilings are known, and sums times and work by kind of operator, the longest first.
+/// Enters shares and speeds, and shares of the roofline if the ceilings are known. Sums times and work by kind of
+/// operator, the longest first.
 pub fn with_speeds(steps: &mut [StepTime], ceiling: Option<&DeviceCeiling>) -> Vec<KindTime> {
     let all = all_ms(steps);
     for step in steps.iter_mut() {
@@ -170,8 +171,8 @@ impl Row {
         Self { number: count, ms: gpu_ms, gflop_per_s, gb_per_s, roofline, name: kind.operator.clone() }
     }
 
-    /// Writes the row; `sum` is the time of the rows so far, and `all` that of all rows. The column of the roofline is left
-    /// out if no row has it.
+    /// Writes the row; `sum` is the time of the rows so far, and `all` that of all rows. The column of the roofline is
+    /// left out if no row has it.
     fn write(&self, text: &mut String, [sum, all]: [f64; 2], has_roofline: bool) {
         let speed = |speed: Option<f64>| speed.map_or_else(|| "-".to_owned(), |speed| rounded(speed, 3));
         let Self { number, ms, gflop_per_s, gb_per_s, roofline, name } = self;

@@ -1,4 +1,4 @@
-//! A measurement of a device in a file of the cache folder: kept for one device, driver, texel format and texpool version.
+//! A measurement in a file of the cache folder, kept for one device, driver, texel format and version of texpool.
 
 use std::{
     fmt, io,
