@@ -2,6 +2,7 @@
 //!
 //! Joins the rewriter, the scheduler and the planner; independent of kernels and devices.
 
+mod ceiling;
 mod device_profile;
 mod error;
 mod intermediates_alone;
@@ -19,6 +20,7 @@ mod search;
 mod streaming;
 mod weight_format;
 
+pub use ceiling::{DeviceCeiling, ReadSpeed};
 pub use device_profile::{Clock, DeviceProfile, Rate};
 pub use error::CompileError;
 pub use intermediates_alone::IntermediatesAlone;

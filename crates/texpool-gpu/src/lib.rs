@@ -6,6 +6,8 @@ mod allocations;
 mod calibrate;
 mod carry;
 #[cfg(not(target_arch = "wasm32"))]
+mod ceiling;
+#[cfg(not(target_arch = "wasm32"))]
 mod compare;
 mod device;
 #[cfg(not(target_arch = "wasm32"))]
@@ -55,6 +57,8 @@ mod weights;
 
 #[cfg(not(target_arch = "wasm32"))]
 pub use calibrate::{Stopwatch, calibrate};
+#[cfg(not(target_arch = "wasm32"))]
+pub use ceiling::measure_ceiling;
 #[cfg(not(target_arch = "wasm32"))]
 pub use compare::{StepDifference, compare, compare_compiled, largest_difference, largest_magnitude, tolerance};
 #[cfg(not(target_arch = "wasm32"))]

@@ -198,6 +198,7 @@ impl Pipelines {
             self.made.insert(key, pipeline.clone());
             return Ok(pipeline);
         }
+        let _span = tracing::debug_span!("pipeline", kernel = shader.name()).entered();
         // The cache is not locked while compiling: two sessions may compile the same kernel, and either pipeline will
         // do.
         let module = match self.modules.get(&(shader, table)) {

@@ -28,6 +28,8 @@ pub struct DispatchTime {
     pub step: Option<usize>,
     /// The kernel.
     pub kernel: &'static str,
+    /// Milliseconds from the first timestamp of the run to the one before it.
+    pub begin_ms: f64,
     /// Milliseconds between the timestamps before and after it.
     pub ms: f64,
 }
@@ -109,8 +111,9 @@ impl TimestampQueries {
         gpu.submit([encoder.finish()])
     }
 
-    /// Returns the milliseconds of each dispatch. The device must be done and the timestamps mapped.
-    pub(super) fn times(&self, gpu: &Gpu) -> Result<Vec<f64>, GpuError> {
+    /// Returns the milliseconds of each dispatch: from the first timestamp to its beginning, and to its end from there.
+    /// The device must be done and the timestamps mapped.
+    pub(super) fn times(&self, gpu: &Gpu) -> Result<Vec<[f64; 2]>, GpuError> {
         let view = self
             .mapped
             .get_mapped_range(..)
@@ -118,7 +121,9 @@ impl TimestampQueries {
         let ticks: Vec<u64> = bytemuck::pod_collect_to_vec(&view);
         let period = f64::from(gpu.queue.get_timestamp_period()) / 1e6;
         let times = ticks.as_chunks::<2>().0.iter().take(self.dispatches);
+        let first = ticks.first().copied().unwrap_or_default();
         // Saturating, because WebGPU does not guarantee that timestamps increase.
-        Ok(times.map(|[begin, end]| end.saturating_sub(*begin) as f64 * period).collect())
+        let between = |begin: u64, end: u64| end.saturating_sub(begin) as f64 * period;
+        Ok(times.map(|&[begin, end]| [between(first, begin), between(begin, end)]).collect())
     }
 }

@@ -25,6 +25,7 @@ use texpool_ops::{
     kernels::WeightPlace,
 };
 use texpool_plan::{TexelFormat, TextureSpec};
+use tracing::Instrument;
 
 /// Weights of a model on a device.
 #[derive(Debug)]
@@ -101,7 +102,8 @@ impl SharedWeights {
         }
         // The lock is not held during the upload, since a task may be suspended. If two sessions upload at once, one
         // result is dropped.
-        let made = Arc::new(upload(gpu, wait, compiled, account, self.folder.as_deref()).await?);
+        let upload = upload(gpu, wait, compiled, account, self.folder.as_deref());
+        let made = Arc::new(upload.instrument(tracing::debug_span!("weights")).await?);
         // Shared only after the device has confirmed them.
         gpu.settle().await?;
         let mut held = self.lock();
@@ -214,8 +216,12 @@ impl TexelWriter<'_> {
         self.account.note(gpu, Some(textures.allocations()));
         // The last row may be incomplete.
         let mut bytes = mem::take(&mut self.bytes);
+        let span = tracing::debug_span!("upload", bytes = bytes.len() as u64);
         bytes.resize(bytes.len().next_multiple_of(row_bytes(spec)), 0);
-        transfer.write_rows(gpu, wait, what, (textures.texture(texture), spec), self.row, &bytes).await?;
+        transfer
+            .write_rows(gpu, wait, what, (textures.texture(texture), spec), self.row, &bytes)
+            .instrument(span)
+            .await?;
         self.row += (bytes.len() / row_bytes(spec)) as u32;
         bytes.clear();
         self.bytes = bytes;

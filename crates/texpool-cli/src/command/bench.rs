@@ -2,6 +2,7 @@
 
 use super::{
     args::{self, AdapterArgs, ModelArgs, PlanSetting},
+    bench_against::{Changes, EarlierBench, Measured, PlanFigures},
     bench_steps::{profile, steps, top},
     compare_plans::{self, PlanChoice},
     device::Device,
@@ -10,25 +11,33 @@ use super::{
     out,
     saved_plan::SavedPlanArgs,
     setup_model::PlanSource,
-    stats::{ms, percentile},
+    stats::{Spread, ms},
     timed_work::{MIN_RUNS, for_time},
+    timeline,
 };
 use crate::{
-    io::printable,
+    fetch::cache_folder,
+    io::{DistinctFiles, printable},
     report::{
         ClampedReport, DeviceMemoryReport, KindTime, StepTime, ValueSummary, grouped, size, step_table, with_speeds,
     },
+    setup,
 };
 use cpu_time::ProcessTime;
 use serde::Serialize;
 use std::{
     fmt::Write,
+    path::PathBuf,
     time::{Duration, Instant},
 };
-use texpool_compile::option_text::{parse_seconds, parse_texture_planner};
+use texpool_compile::{
+    DeviceCeiling,
+    option_text::{parse_seconds, parse_texture_planner},
+};
 use texpool_gpu::ExecutorOptions;
 use texpool_ops::graph::{Graph, TensorId};
 use texpool_plan::Planner;
+use tracing::debug_span;
 
 /// Share of the measuring time for profiled runs. They are slower, because each dispatch has a separate pass.
 const PROFILE_SHARE: f64 = 0.2;
@@ -65,6 +74,14 @@ pub(super) struct Args {
         help_heading = "Measurement"
     )]
     strategies: Vec<Planner>,
+    /// Compare with an earlier `texpool bench --json` in this file. Times whose ranges from the tenth to the ninetieth
+    /// percentile do not overlap are marked as changed.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "strategies"], help_heading = "Measurement")]
+    against: Option<PathBuf>,
+    /// Write the timeline of this call to this file, for ui.perfetto.dev: import, planning, pipelines, uploads of
+    /// weights, runs, and each dispatch of a run.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["plans", "strategies"], help_heading = "Output")]
+    trace: Option<PathBuf>,
     /// Number of steps to print, the slowest first, or `all`.
     #[arg(long, value_name = "N", default_value = "10", value_parser = top, help_heading = "Output")]
     top: usize,
@@ -81,7 +98,7 @@ struct Answer {
     wall_ms: Spread,
     #[serde(skip_serializing_if = "Option::is_none")]
     gpu_ms: Option<Spread>,
-    cpu_ms: Median,
+    cpu_ms: Spread,
     cold_ms: f64,
     plan_source: PlanSource,
     dispatches: usize,
@@ -94,6 +111,19 @@ struct Answer {
     clamped: ClampedReport,
     steps: Vec<StepTime>,
     by_operator: Vec<KindTime>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ceiling: Option<DeviceCeiling>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    against: Option<Changes>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    trace: Option<TraceFile>,
+}
+
+/// The timeline that was written.
+#[derive(Serialize)]
+struct TraceFile {
+    file: String,
+    events: usize,
 }
 
 /// An output of the last run.
@@ -104,24 +134,54 @@ struct Output {
     values: ValueSummary,
 }
 
-#[derive(Serialize)]
-struct Spread {
-    median: f64,
-    p10: f64,
-    p90: f64,
+impl Args {
+    /// Returns true if a timeline of the call is wanted.
+    pub(super) fn is_traced(&self) -> bool {
+        self.trace.is_some()
+    }
+
+    /// Returns the files of the call apart from the model.
+    fn files(&self) -> Result<DistinctFiles, CliError> {
+        let mut files = DistinctFiles::default();
+        if let Some(path) = &self.against {
+            files.reads("the earlier measurement", path)?;
+        }
+        if let Some(path) = &self.trace {
+            files.writes("the trace", path)?;
+        }
+        Ok(files)
+    }
 }
 
-#[derive(Serialize)]
-struct Median {
-    median: f64,
+impl Answer {
+    /// Returns the part that is compared with an earlier measurement.
+    fn measured(&self) -> Measured<'_> {
+        Measured {
+            device: &self.device,
+            wall_ms: self.wall_ms,
+            gpu_ms: self.gpu_ms,
+            cpu_ms: self.cpu_ms,
+            plan: PlanFigures {
+                dispatches: self.dispatches,
+                pipelines: self.pipelines,
+                pool_bytes: self.pool_bytes,
+                weight_format: self.weight_format.to_owned(),
+            },
+            steps: &self.steps,
+        }
+    }
 }
 
 pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     // Downloads the model before the clock starts.
     let source = args.model.find()?;
     let cold = Instant::now();
-    let graph = source.import()?;
-    let gpu = args.adapter.open(true)?;
+    let mut files = args.files()?;
+    let graph = debug_span!("import").in_scope(|| source.import_apart(&mut files))?;
+    // Before the measurement, which takes seconds.
+    let earlier = args.against.as_deref().map(|path| Ok::<_, CliError>((path, EarlierBench::read(path, &graph.name)?)));
+    let earlier = earlier.transpose()?;
+    let gpu = debug_span!("open the device").in_scope(|| args.adapter.open(true))?;
     let plans =
         args.plans.iter().map(|setting| (PlanChoice::Objective(setting.name.clone()), args.model.options_for(setting)));
     let with = |&planner: &Planner| (PlanChoice::Strategy(planner.to_string()), args.model.options_with(planner));
@@ -134,14 +194,14 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let (mut session, plan_source) = args.saved_plan.session(&gpu, &graph, &options, &args.model.search())?;
     let inputs = random(&graph);
     let slices: Vec<&[f32]> = inputs.iter().map(Vec::as_slice).collect();
-    let mut outputs = session.run(&slices)?;
+    let mut outputs = debug_span!("first run").in_scope(|| session.run(&slices))?;
     let cold_ms = ms(cold.elapsed());
-    session.run_into(&slices, &mut outputs)?;
+    debug_span!("second run").in_scope(|| session.run_into(&slices, &mut outputs))?;
 
     let (mut wall, mut cpu) = (Vec::new(), Vec::new());
     for_time("measuring runs", args.seconds, MIN_RUNS, || {
         let (begun, cpu_begun) = (Instant::now(), ProcessTime::now());
-        session.run_into(&slices, &mut outputs)?;
+        debug_span!("run").in_scope(|| session.run_into(&slices, &mut outputs))?;
         wall.push(ms(begun.elapsed()));
         cpu.push(ms(cpu_begun.elapsed()));
         Ok(true)
@@ -155,14 +215,16 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
     let sums: Vec<f64> = profiles.iter().map(|times| times.iter().map(|t| t.ms).sum()).collect();
 
     let mut steps = steps(&session, &profiles);
-    let by_operator = with_speeds(&mut steps);
-    let answer = Answer {
+    let format = session.compiled().format();
+    let ceiling = cache_folder().ok().and_then(|folder| setup::kept_device_ceiling(&gpu, format, &folder));
+    let by_operator = with_speeds(&mut steps, ceiling.as_ref());
+    let mut answer = Answer {
         model: graph.name.clone(),
         device: Device::of(&gpu),
         runs: wall.len(),
-        wall_ms: spread(&wall),
-        gpu_ms: (!sums.is_empty()).then(|| spread(&sums)),
-        cpu_ms: Median { median: percentile(&cpu, 0.5) },
+        wall_ms: Spread::of(&wall),
+        gpu_ms: (!sums.is_empty()).then(|| Spread::of(&sums)),
+        cpu_ms: Spread::of(&cpu),
         cold_ms,
         plan_source,
         dispatches: session.dispatches(),
@@ -180,11 +242,20 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
         clamped,
         steps,
         by_operator,
+        ceiling,
+        against: None,
+        trace: None,
     };
+    if let Some(path) = &args.trace {
+        let (trace, events) = timeline::json(&answer.device.name)?;
+        files.write(path, &trace)?;
+        answer.trace = Some(TraceFile { file: path.display().to_string(), events });
+    }
+    answer.against = earlier.map(|(path, earlier)| earlier.compare(path, &answer.measured()));
     match (json, args.details) {
         (true, _) => out::json(&answer),
-        (false, true) => out::text(&(head(&answer) + "\n" + &details(&answer))),
-        (false, false) => out::text(&(head(&answer) + "\n" + &short(&answer, args.top))),
+        (false, true) => out::text(&(head(&answer, args.top) + "\n" + &details(&answer))),
+        (false, false) => out::text(&(head(&answer, args.top) + "\n" + &short(&answer, args.top))),
     }
 }
 
@@ -192,13 +263,8 @@ fn output(graph: &Graph, tensor: TensorId, values: &[f32]) -> Output {
     Output { name: graph.tensors[tensor].name.clone(), values: ValueSummary::from_slice(values) }
 }
 
-fn spread(values: &[f64]) -> Spread {
-    let at = |share| percentile(values, share);
-    Spread { median: at(0.5), p10: at(0.1), p90: at(0.9) }
-}
-
-/// The device, the times of whole runs, and warnings.
-fn head(answer: &Answer) -> String {
+/// The device, the times of whole runs, warnings, and changes since an earlier measurement.
+fn head(answer: &Answer, top: usize) -> String {
     let Answer { model, device, runs, wall_ms: wall, cold_ms, dispatches, pipelines, .. } = answer;
     let mut text = format!("{device}\n{model}: {runs} runs, {dispatches} dispatches, {pipelines} pipelines\n\n");
     let spread = |s: &Spread| format!("median {:.2} ms, p10 {:.2}, p90 {:.2}\n", s.median, s.p10, s.p90);
@@ -217,6 +283,12 @@ fn head(answer: &Answer) -> String {
     for sentence in &answer.clamped.sentences {
         let _ = writeln!(text, "  {sentence}");
     }
+    if let Some(TraceFile { file, events }) = &answer.trace {
+        let _ = writeln!(text, "  trace {}, {events} events; ui.perfetto.dev opens it", printable(file));
+    }
+    if let Some(changes) = &answer.against {
+        let _ = write!(text, "\n{}", changes.text(top));
+    }
     text
 }
 
@@ -226,8 +298,11 @@ fn short(answer: &Answer, top: usize) -> String {
     let [device, pool] = [answer.device_memory.parts.sum(), answer.pool_bytes].map(size);
     let _ = writeln!(text, "  memory: {device} of the device, {pool} of them the pool");
     text +=
-        "  next: --details has every step in order and the parts of the memory; --plans fastest,SIZE compares plans\n";
-    text
+        "  next: --details has every step in order and the parts of the memory; --plans fastest,SIZE compares plans";
+    if answer.ceiling.is_none() {
+        text += "; `texpool ceiling` adds a roofline";
+    }
+    text + "\n"
 }
 
 /// The parts of the memory, and every step in order.

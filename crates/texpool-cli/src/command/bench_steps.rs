@@ -2,11 +2,15 @@
 
 use super::{
     error::CliError,
-    stats::percentile,
+    stats::Spread,
     timed_work::{MIN_RUNS, for_time},
+    timeline,
 };
 use crate::report::{MemoryReport, StepTime};
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::BTreeMap,
+    time::{Duration, Instant},
+};
 use texpool::WeightFormat;
 use texpool_compile::CompiledModel;
 use texpool_gpu::{DispatchTime, Executor};
@@ -15,15 +19,21 @@ use texpool_ops::{
     ops,
 };
 
-/// Measures every dispatch, run after run; empty if the device has no timestamps.
+/// Measures every dispatch, run after run; empty if the device has no timestamps. The timeline gets the last run.
 pub(super) fn profile(session: &mut Executor, time: Duration) -> Result<Vec<Vec<DispatchTime>>, CliError> {
     let mut profiles = Vec::new();
+    let mut ended = Instant::now();
     for_time("measuring steps", time, MIN_RUNS, || {
-        let times = session.profile()?;
+        let times = tracing::debug_span!("profiled run").in_scope(|| session.profile())?;
+        ended = Instant::now();
         let timed = times.is_some();
         profiles.extend(times);
         Ok(timed)
     })?;
+    if let Some(last) = profiles.last() {
+        let rows = MemoryReport::from_compiled(session.compiled()).rows;
+        timeline::add_dispatches(last, ended, |step| rows.get(step).map(|row| (&*row.operator, &*row.writes)));
+    }
     Ok(profiles)
 }
 
@@ -62,7 +72,8 @@ pub(super) fn steps(session: &Executor, profiles: &[Vec<DispatchTime>]) -> Vec<S
     }
     // Empty if the device has no timestamps.
     for (step, times) in step_times.iter_mut().zip(times).filter(|(_, times)| !times.is_empty()) {
-        step.gpu_ms = Some(percentile(&times, 0.5));
+        let spread = Spread::of(&times);
+        (step.gpu_ms, step.gpu_ms_p10, step.gpu_ms_p90) = (Some(spread.median), Some(spread.p10), Some(spread.p90));
     }
     step_times
 }
@@ -91,9 +102,12 @@ fn without_time(compiled: &CompiledModel, id: NodeId, step: usize, (operator, te
         flops: (flops > 0.0).then_some(flops),
         bytes: bytes(compiled, graph, node),
         gpu_ms: None,
+        gpu_ms_p10: None,
+        gpu_ms_p90: None,
         share: None,
         gflop_per_s: None,
         gb_per_s: None,
+        roofline: None,
     }
 }
 

@@ -1,11 +1,11 @@
 //! The device that a command ran on.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::fmt;
 use texpool_gpu::Gpu;
 
 /// The device, by the same names as in the list of `texpool devices`.
-#[derive(Serialize)]
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Device {
     pub(super) name: String,
     backend: String,

@@ -43,6 +43,10 @@ pub(super) enum CliError {
     SavedPlan { path: PathBuf, source: Box<SavedPlanError> },
     #[error("{} is no saved plan; `texpool compile MODEL -o FILE` writes one", printable(path))]
     NotAPlan { path: PathBuf },
+    #[error("{} is no answer of `texpool bench --json` of this version: {source}", printable(path))]
+    NotABench { path: PathBuf, source: serde_json::Error },
+    #[error("{} is about `{}`, and this is `{}`", printable(path), printable(found), printable(wanted))]
+    OtherModel { path: PathBuf, found: String, wanted: String },
     #[error(transparent)]
     Plan(#[from] PlanError),
     #[error("{}: {source}", printable(path))]
@@ -115,7 +119,7 @@ impl CliError {
                 "not_found"
             }
             Self::Fetch(_) => "fetch",
-            Self::Io(_) => "file",
+            Self::Io(_) | Self::NotABench { .. } | Self::OtherModel { .. } => "file",
             Self::Tensor { .. } | Self::Value { .. } | Self::InputCount { .. } => "input",
             Self::Unreadable(_) | Self::Import { .. } | Self::OpenExtents { .. } | Self::Micro { .. } => "model",
             Self::Compile(_) | Self::Plan(_) | Self::Records { .. } | Self::Dataflow(_) => "plan",

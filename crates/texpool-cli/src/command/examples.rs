@@ -56,7 +56,8 @@ Examples:
 Examples:
   texpool bench mobilenet_v2
   texpool bench model.onnx --plans fastest,balanced,smallest,2MiB --seconds 10
-  texpool bench mobilenet_v2 --plan mobilenet_v2.plan --json"
+  texpool bench mobilenet_v2 --plan mobilenet_v2.plan --json > before.json
+  texpool bench mobilenet_v2 --against before.json --trace trace.json"
         }
         "compare" => {
             "\
@@ -81,6 +82,12 @@ Examples:
 Examples:
   texpool devices
   texpool devices --measure --adapter llvmpipe"
+        }
+        "ceiling" => {
+            "\
+Examples:
+  texpool ceiling
+  texpool ceiling --precision f16 --adapter llvmpipe --json"
         }
         "cache" => {
             "\

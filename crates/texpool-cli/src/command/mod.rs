@@ -3,9 +3,11 @@
 mod arena;
 mod args;
 mod bench;
+mod bench_against;
 mod bench_steps;
 mod cache;
 mod capacity;
+mod ceiling;
 mod compare;
 mod compare_plans;
 mod compile;
@@ -59,6 +61,7 @@ mod strategies;
 mod suggestion;
 mod table;
 mod timed_work;
+mod timeline;
 mod timing;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -67,6 +70,7 @@ use std::{
     io::{self, IsTerminal},
     process::ExitCode,
 };
+use tracing_subscriber::{Layer, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Runs neural networks on the GPU out of a fixed pool of textures.
 ///
@@ -144,6 +148,11 @@ enum Command {
     Models(models::Args),
     /// List the GPU adapters, or measure one.
     Devices(devices::Args),
+    /// Measure how fast a device computes, reads and writes at most.
+    ///
+    /// Takes a few seconds and 128 MiB of the device. `bench` then shows the share of these ceilings that each step
+    /// reaches.
+    Ceiling(ceiling::Args),
     /// Show what is in the cache folder, and remove it.
     Cache(cache::Args),
     /// Print the completion script for a shell.
@@ -168,7 +177,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(refused) => return failure::answer(&refused),
     };
-    log();
+    log(cli.command.is_traced());
     let compares = matches!(cli.command, Command::Compare(_));
     match cli.command.run(cli.json) {
         Ok(()) => ExitCode::SUCCESS,
@@ -187,6 +196,11 @@ pub fn main() -> ExitCode {
 }
 
 impl Command {
+    /// Returns true if a timeline of the call is wanted.
+    fn is_traced(&self) -> bool {
+        matches!(self, Self::Bench(args) if args.is_traced())
+    }
+
     fn run(self, json: bool) -> Result<(), CliError> {
         match self {
             Self::Run(args) => run::run(&args, json),
@@ -201,6 +215,7 @@ impl Command {
             Self::Fits(args) => fits::run(&args, json),
             Self::Models(args) => models::run(&args, json),
             Self::Devices(args) => devices::run(&args, json),
+            Self::Ceiling(args) => ceiling::run(&args, json),
             Self::Cache(args) => cache::run(&args, json),
             Self::Completions(args) => completions::run(&args, shape(), json),
             Self::Man(args) => man::run(&args, shape(), json),
@@ -208,13 +223,13 @@ impl Command {
     }
 }
 
-fn log() {
+fn log(is_traced: bool) {
     let filter = tracing_subscriber::EnvFilter::try_from_env("TEXPOOL_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("texpool=warn,error"));
     // Follows https://no-color.org. Output to files has no colours either.
     let colours = io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).without_time();
-    log.with_ansi(colours).init();
+    let log = tracing_subscriber::fmt::layer().with_writer(io::stderr).without_time().with_ansi(colours);
+    tracing_subscriber::registry().with(log.with_filter(filter)).with(is_traced.then(timeline::layer)).init();
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ pub(super) fn run(args: &Args, json: bool) -> Result<(), CliError> {
 
     let html = page.html()?;
     files.write(&output, html.as_bytes())?;
-    let by_operator = with_speeds(&mut steps);
+    let by_operator = with_speeds(&mut steps, None);
     let plan = |(name, group, bytes, blocks): (&str, _, _, _)| Plan { name: name.to_owned(), group, bytes, blocks };
     let answer = Answer {
         model: graph.name.clone(),

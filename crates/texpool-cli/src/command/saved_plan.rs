@@ -43,7 +43,7 @@ impl SavedPlanArgs {
     ) -> Result<(Executor, PlanSource), CliError> {
         let Some(path) = &self.plan else { return setup_model::session(gpu, graph, options, search) };
         let bytes = read_bytes(path)?;
-        let loaded = load(graph, &bytes, gpu.texture_limits());
+        let loaded = tracing::debug_span!("plan").in_scope(|| load(graph, &bytes, gpu.texture_limits()));
         let compiled = loaded.map_err(|source| match source {
             SavedPlanError::NotAPlan => CliError::NotAPlan { path: path.clone() },
             source => CliError::SavedPlan { path: path.clone(), source: Box::new(source) },

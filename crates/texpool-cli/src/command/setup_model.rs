@@ -15,8 +15,8 @@ use std::{
 };
 use texpool_cache::CachedPlan;
 use texpool_compile::{
-    CompileError, CompileOptions, CompiledModel, DeviceProfile, Objective, ParetoFront, compile, compile_from,
-    pareto_front,
+    CompileError, CompileOptions, CompiledModel, DeviceCeiling, DeviceProfile, Objective, ParetoFront, compile,
+    compile_from, pareto_front,
 };
 use texpool_gpu::{Executor, ExecutorOptions, Gpu};
 use texpool_ops::graph::Graph;
@@ -55,6 +55,19 @@ pub(super) fn device_profile(gpu: &Gpu, format: TexelFormat, again: bool) -> Res
         setup::device_profile(gpu, format, &folder, again, &mut tell)
     });
     check_interrupted("measuring the device")?;
+    Ok(outcome?)
+}
+
+/// Measures the device's ceilings, and keeps them.
+pub(super) fn device_ceiling(gpu: &Gpu, format: TexelFormat) -> Result<DeviceCeiling, CliError> {
+    let folder = cache_folder()?;
+    Search { cache: Some(folder.clone()), ..Search::new(None, true) }.make_cache();
+    let doing = "measuring the ceilings";
+    let outcome = progress::with_progress(None, |control| {
+        let mut tell = |done: usize, of: usize| report_progress(control, doing, done, of);
+        setup::device_ceiling(gpu, format, &folder, &mut tell)
+    });
+    check_interrupted(doing)?;
     Ok(outcome?)
 }
 
@@ -126,6 +139,7 @@ pub(super) fn kept_or_searched(
     search: &Search,
     time: Option<Duration>,
 ) -> Result<(CompiledModel, PlanSource), CliError> {
+    let _span = tracing::debug_span!("plan").entered();
     let row = search.row.as_deref();
     let Some(cached) = search.plans().and_then(|folder| CachedPlan::new(&folder, graph, options)) else {
         let compiled = progress::for_row(row, time, |control| compile(graph, options, control));
@@ -182,6 +196,7 @@ pub(super) fn session(
 
 /// Creates a session of a compiled model, with a spinner while its weights are packed and its pipelines compiled.
 pub(super) fn loaded(gpu: &Gpu, compiled: CompiledModel, options: &ExecutorOptions) -> Result<Executor, CliError> {
+    let _span = tracing::debug_span!("load").entered();
     Ok(progress::during("loading weights and kernels", || Executor::from_compiled(gpu, compiled, options))?)
 }
 

@@ -1,6 +1,23 @@
 //! Statistics on the times of runs.
 
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
+
+/// Median of some times, and the range of all but the fastest and slowest tenths.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Spread {
+    pub(super) median: f64,
+    pub(super) p10: f64,
+    pub(super) p90: f64,
+}
+
+impl Spread {
+    /// Returns the spread of measured values.
+    pub(super) fn of(values: &[f64]) -> Self {
+        let at = |share| percentile(values, share);
+        Self { median: at(0.5), p10: at(0.1), p90: at(0.9) }
+    }
+}
 
 /// Converts a duration to milliseconds.
 pub(super) fn ms(duration: Duration) -> f64 {

@@ -46,6 +46,8 @@ pub fn default_folder() -> Result<PathBuf, FetchError> {
 
 /// Beginning of the names of device profiles in the cache folder.
 pub const PROFILE: &str = "device_profile-";
+/// Beginning of the names of device ceilings there.
+pub const CEILING: &str = "device_ceiling-";
 
 /// Name of the file that processes lock while they fetch.
 const LOCK: &str = ".lock";
@@ -70,9 +72,9 @@ fn make_cache_for(folder: &Path, catalog: &Catalog) -> io::Result<()> {
     })
 }
 
-/// Returns true if texpool gives such names to profiles of devices.
+/// Returns true if texpool gives such names to measurements of devices.
 pub(super) fn is_profile(name: &str) -> bool {
-    name.strip_prefix(PROFILE).is_some_and(|name| name.ends_with(".json"))
+    [PROFILE, CEILING].iter().any(|prefix| name.starts_with(prefix)) && name.ends_with(".json")
 }
 
 /// Returns true if `path` holds exactly the entry's bytes.

@@ -1,8 +1,11 @@
 //! Sets up a machine without a GPU adapter: where the user asks for it, installs the software Vulkan driver by package
 //! name. Knows package managers, and of the executor only whether it finds an adapter.
 
+mod device_ceiling;
 mod device_profile;
+mod kept_measurement;
 
+pub use device_ceiling::{device_ceiling, kept_device_ceiling};
 pub use device_profile::{clock_of, clock_time, device_profile, kept_device_profile};
 
 use std::{

@@ -40,7 +40,7 @@ fn fails(args: &[&str], words: &[&str]) {
     failed(&texpool(args), words);
 }
 
-fn failed(output: &Output, words: &[&str]) {
+pub(crate) fn failed(output: &Output, words: &[&str]) {
     let message = stderr(output);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains("error: ") && !message.contains("panicked"), "{message}");
@@ -208,7 +208,8 @@ fn a_bench_prints_one_document_with_every_number() {
     assert_eq!(more, [true, true], "{apart}");
     let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["wall_ms"][k].as_f64().unwrap());
     assert!(0.0 < p10 && p10 <= median && median <= p90);
-    assert!(bench["cpu_ms"]["median"].as_f64().unwrap() > 0.0);
+    let [p10, median, p90] = ["p10", "median", "p90"].map(|k| bench["cpu_ms"][k].as_f64().unwrap());
+    assert!(0.0 < median && p10 <= median && median <= p90);
     let steps = bench["steps"].as_array().unwrap();
     let operators = steps.len();
     assert!(operators > 30);
@@ -217,6 +218,23 @@ fn a_bench_prints_one_document_with_every_number() {
     let [shares, kinds] = [sum(&bench["steps"], "share"), sum(&bench["by_operator"], "share")];
     assert!((shares - 1.0).abs() < 1e-6 && (kinds - 1.0).abs() < 1e-6, "{shares} {kinds}");
     assert_eq!(sum(&bench["by_operator"], "count") as usize, operators);
+    for row in steps {
+        let [p10, median, p90] = ["gpu_ms_p10", "gpu_ms", "gpu_ms_p90"].map(|k| row[k].as_f64().unwrap());
+        assert!(p10 <= median && median <= p90, "{row}");
+    }
+    for kind in bench["by_operator"].as_array().unwrap() {
+        let sum = |key: &str| -> f64 {
+            let of_kind = steps.iter().filter(|step| step["operator"] == kind["operator"]);
+            of_kind.filter_map(|step| step[key].as_f64()).sum()
+        };
+        let [ms, flops, bytes] = ["gpu_ms", "flops", "bytes"].map(sum);
+        assert!((kind["gpu_ms"].as_f64().unwrap() - ms).abs() < 1e-9, "{kind}");
+        assert!((kind["gb_per_s"].as_f64().unwrap() / (bytes / ms / 1e6) - 1.0).abs() < 1e-9, "{kind}");
+        assert_eq!(
+            kind["gflop_per_s"].as_f64().map(|speed| (speed * ms * 1e6).round()),
+            (flops > 0.0).then_some(flops)
+        );
+    }
     // The device has the names of the list, which also has what it can do.
     let device = bench["device"].as_object().unwrap();
     let listed = json(&["devices", "--json"])["devices"].clone();
@@ -246,12 +264,12 @@ fn a_bench_prints_the_slowest_steps_first() {
     };
     let short = text(&["--top", "3"]);
     let lines: Vec<&str> = short.lines().collect();
-    assert!(lines.len() < 20 && lines[1].starts_with("blaze_face_short_range: "), "{short}");
+    assert!(lines.len() < 24 && lines[1].starts_with("blaze_face_short_range: "), "{short}");
     let at = lines.iter().position(|line| line.contains("GFLOP/s")).unwrap();
     let ms: Vec<f64> =
         lines[at + 1..at + 4].iter().map(|line| line.split_whitespace().nth(1).unwrap().parse().unwrap()).collect();
     assert!(ms[0] >= ms[1] && ms[1] >= ms[2], "{short}");
-    assert!(lines[at + 4].contains(" more steps; --top all") && short.contains("by operator: "), "{short}");
+    assert!(lines[at + 4].contains(" more steps; --top all") && short.contains("  by operator\n"), "{short}");
     assert!(text(&["--top", "all"]).lines().count() > 40);
     let details = text(&["--details"]);
     assert!(details.contains("transfer buffers") && details.contains(" MFLOP, "), "{details}");

@@ -28,13 +28,18 @@ fn fits(name: &str, args: &[&str], code: i32) -> Value {
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.starts_with("{\n  \"schema\": 1,\n"), "{args:?}: the version is not the first field: {text}");
     let document: Value = serde_json::from_str(&text).unwrap();
-    let schema = schema(name);
-    let faults: Vec<String> = schema.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(faults.is_empty(), "{args:?}: {faults:#?}");
+    fits_schema(name, &document);
     let mut next = document.clone();
     next["schema"] = json!(2);
-    assert!(!schema.is_valid(&next), "{name} takes documents of another version");
+    assert!(!schema(name).is_valid(&next), "{name} takes documents of another version");
     document
+}
+
+/// Checks a document against the schema.
+pub(crate) fn fits_schema(name: &str, document: &Value) {
+    let schema = schema(name);
+    let faults: Vec<String> = schema.iter_errors(document).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    assert!(faults.is_empty(), "{name}: {faults:#?}");
 }
 
 #[test]
@@ -99,7 +104,13 @@ fn documents_of_runs_fit_their_schemas() {
     fits("run", &["run", TINY, "--random", "--plan", &plan, "--output", &results], 0);
     fits("run", &["run", &blazeface, "--input", &fetched("astronaut"), "--precision", "f16"], 0);
     fits("run", &["run", TINY, "--random", "--objective", "smallest", "--measure"], 0);
-    fits("bench", &["bench", TINY, "--seconds", "0.1"], 0);
+    let before = fits("bench", &["bench", TINY, "--seconds", "0.1"], 0);
+    fs::write(at("before.json"), before.to_string()).unwrap();
+    fits(
+        "bench",
+        &["bench", TINY, "--seconds", "0.1", "--against", &at("before.json"), "--trace", &at("trace.json")],
+        0,
+    );
     fits("bench", &["bench", TINY, "--plans", "fastest,smallest", "--seconds", "0.1"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu"], 0);
     fits("compare", &["compare", TINY, "--random", "--against", "cpu", "--tolerance", "0", "--precision", "f16"], 1);
@@ -132,9 +143,7 @@ fn a_profile_of_a_device_fits_its_schema() {
     let output = command.args(["devices", "--measure", "--json"]).env("TEXPOOL_CACHE", dir.path()).output().unwrap();
     assert!(output.status.success(), "{}", stderr(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let schema = schema("devices");
-    let faults: Vec<String> = schema.iter_errors(&document).map(|e| format!("{}: {e}", e.instance_path())).collect();
-    assert!(faults.is_empty(), "{faults:#?}");
+    fits_schema("devices", &document);
 }
 
 /// Errors keep their exit codes and their text on standard error, and are the document on standard output.

@@ -159,6 +159,7 @@ fn subcommands_are_listed_by_what_they_are_for() {
         "csdf",
         "models",
         "devices",
+        "ceiling",
         "cache",
         "completions",
         "man",

@@ -6,6 +6,7 @@
 mod answers;
 #[cfg(unix)]
 mod arguments;
+mod bench;
 mod budget;
 #[cfg(unix)]
 mod cache;

@@ -7,7 +7,7 @@ use texpool_cli::report::{
     DeviceMemoryReport, Fit, FrontPoint, FrontReport, MemoryReport, PartBytes, PeakReport, PlanFigures, PlanRow,
     PlanRows, ReportInputs, StepRow, StepTime, grouped, step_table, with_speeds,
 };
-use texpool_compile::Clock;
+use texpool_compile::{Clock, DeviceCeiling, ReadSpeed};
 use texpool_plan::{
     Planner, SearchBudget, SearchControl, TensorRows, TexelFormat, TextureLimits, UsageRecord, realize, solve,
     uses_from_records,
@@ -194,13 +194,16 @@ fn slow_steps_come_first_with_their_speeds() {
         flops,
         bytes: Some(1_000_000),
         gpu_ms: Some(ms),
+        gpu_ms_p10: None,
+        gpu_ms_p90: None,
         share: None,
         gflop_per_s: None,
         gb_per_s: None,
+        roofline: None,
     };
     let mut steps =
         vec![step(0, "CONV_2D", 1.0, Some(2e6)), step(1, "ADD", 2.0, None), step(2, "CONV_2D", 5.0, Some(1e8))];
-    let kinds = with_speeds(&mut steps);
+    let kinds = with_speeds(&mut steps, None);
     assert_eq!((kinds[0].operator.as_str(), kinds[0].count, kinds[0].gpu_ms), ("CONV_2D", 2, 6.0));
     assert_eq!((steps[0].gflop_per_s, steps[0].gb_per_s, steps[0].share), (Some(2.0), Some(1.0), Some(0.125)));
     let expected = "   step        ms   share   so far  GFLOP/s    GB/s  operator
@@ -208,9 +211,35 @@ fn slow_steps_come_first_with_their_speeds() {
       1     2.000  25.0 %   87.5 %        -     0.5  ADD t1 [1, 8]
             1.000  12.5 %  1 more steps; --top all lists them
 
-  by operator: CONV_2D 75.0 % (2), ADD 25.0 % (1)
+  count        ms   share   so far  GFLOP/s    GB/s  by operator
+      2     6.000  75.0 %   75.0 %       17   0.333  CONV_2D
+      1     2.000  25.0 %  100.0 %        -     0.5  ADD
+      3     8.000 100.0 %  100.0 %     12.8   0.375  all steps
+  a multiply-add is two operations; operands, weights and results count once
 ";
     assert_eq!(step_table(&steps, &kinds, 2), expected);
+    let short = step_table(&steps, &kinds, 1);
+    assert!(short.contains("            2.000  25.0 %  1 more kinds of operator\n"), "{short}");
+    // A megabyte takes 0.5 ms at least, and 100 MFLOP take 1 ms.
+    let read = ReadSpeed { bytes: 1 << 16, gb_per_s: 2.0 };
+    let ceiling =
+        DeviceCeiling { gflop_per_s: 100.0, reads: vec![read], write_gb_per_s: 1.0, dispatch_us: 1.0, run_us: 1.0 };
+    let kinds = with_speeds(&mut steps, Some(&ceiling));
+    assert_eq!(steps.iter().map(|step| step.roofline.unwrap()).collect::<Vec<_>>(), [0.5, 0.25, 0.2]);
+    assert_eq!((kinds[0].roofline, kinds[1].roofline), (Some(0.25), Some(0.25)));
+    let table = step_table(&steps, &kinds, 1);
+    for line in [
+        "   step        ms   share   so far  GFLOP/s    GB/s roofline  operator\n",
+        "      2     5.000  62.5 %   62.5 %       20     0.2   20.0 %  CONV_2D t2 [1, 8]\n",
+        "      3     8.000 100.0 %  100.0 %     12.8   0.375   25.0 %  all steps\n",
+        "  roofline: the least time",
+    ] {
+        assert!(table.contains(line), "{line}: {table}");
+    }
+    // Bytes that are not known for one operator are not known for their sum.
+    steps[0].bytes = None;
+    let kinds = with_speeds(&mut steps, None);
+    assert_eq!((kinds[0].bytes, kinds[0].gb_per_s, kinds[0].flops), (None, None, Some(1.02e8)));
 }
 
 /// Measured times scatter: a line through all of them would be a zigzag.

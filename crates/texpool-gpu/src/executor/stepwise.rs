@@ -91,7 +91,9 @@ impl Executor {
         let times = queries.times(&gpu)?;
         self.ended();
         let Some(held) = &self.resident else { return Err(GpuError::Trimmed) };
-        let of = |((&step, kernel), ms)| DispatchTime { step, kernel, ms };
-        Ok(Some(held.steps.iter().zip(held.program.labels()).zip(times).map(of).collect()))
+        let dispatches = held.steps.iter().zip(held.program.labels()).zip(times);
+        Ok(Some(
+            dispatches.map(|((&step, kernel), [begin_ms, ms])| DispatchTime { step, kernel, begin_ms, ms }).collect(),
+        ))
     }
 }

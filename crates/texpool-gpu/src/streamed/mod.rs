@@ -103,7 +103,8 @@ impl StreamedRun {
             let turn = number % slots.len().max(1);
             let Some(slots) = slots.get_mut(turn) else { continue };
             slots.settle(gpu, wait, &mut received.bytes).await?;
-            slots.fill(gpu, staging, room, submission, &run)?;
+            tracing::debug_span!("fill transfer buffer", submission = number as u64)
+                .in_scope(|| slots.fill(gpu, staging, room, submission, &run))?;
             let is_last = number + 1 == submissions.len();
             let (mappings, submitted) = gpu.scoped(WHAT, || {
                 let descriptor = wgpu::CommandEncoderDescriptor { label: Some("run") };
