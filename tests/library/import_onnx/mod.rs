@@ -4,6 +4,7 @@
 
 mod branches;
 mod cases;
+mod doubles;
 mod empty;
 mod expanded;
 mod fold;
