@@ -25,4 +25,5 @@ mod refusals;
 mod resize;
 mod seeds;
 mod support;
+mod tuples;
 mod zoo;
